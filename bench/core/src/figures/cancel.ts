@@ -1,0 +1,39 @@
+/** Whether giving up costs the same wherever in the queue one is. */
+import { atMost, type Figure, type Row } from '../figure.js';
+import { count, ns } from '../notation.js';
+import { medianOf, pairedRatios } from '../statistics.js';
+
+const DEPTHS = [10_000, 100_000, 1_000_000];
+const REFERENCE = 10_000;
+
+export const cancel: Figure = {
+  name: 'cancel',
+  title: 'Cancel: time per cancelled ticket ÷ that at 10,000 queued (a random half, in random order)',
+
+  async measure(rounds, { maxQueued }) {
+    const depths = DEPTHS.filter((queued) => queued <= maxQueued);
+    const results = await rounds.run('cancel', { cancel: { depths, minCancels: 50_000 } });
+    const at = (depth: number): number[] =>
+      results.cancel.map(
+        ({ depths }) => depths.find(({ queued }) => queued === depth)?.cancelNs ?? Number.NaN,
+      );
+    const rows = depths.map(
+      (queued): Row => ({
+        label: `${count(queued)} queued`,
+        unit: 'ratio',
+        samples: pairedRatios(at(queued), at(REFERENCE)),
+        detail: ns(at(queued)),
+        ...(queued !== REFERENCE && { goal: atMost(2) }),
+      }),
+    );
+    const errorNs = medianOf(results.cancel.map((result) => result.errorNs)).toFixed(0);
+    return {
+      rows,
+      notes: [
+        `Making the error that the cancelled caller gets takes ${errorNs} ns of it.`,
+        'A search through the queue would show as 10 and 100; what is left is memory that is not in the cache.',
+      ],
+      raw: results,
+    };
+  },
+};

@@ -1,0 +1,34 @@
+/** Whether a batcher without work leaves the process alone. */
+import { atMost, type Figure } from '../figure.js';
+
+export const idle: Figure = {
+  name: 'idle',
+  title: 'Idle: what an open batcher does after its work is done',
+
+  async measure(rounds) {
+    const results = await rounds.run('idle', { idle: { calls: 100_000, idleMs: 1000 } }, 1);
+    const timers = results.idle.map(
+      ({ resources }) => resources.filter((kind) => kind === 'Timeout' || kind === 'Immediate').length,
+    );
+    const kinds = [...new Set(results.idle.flatMap(({ resources }) => resources))];
+    const before = results.idle.map(({ cpuMsBefore }) => cpuMsBefore.toFixed(1)).join(', ');
+    return {
+      rows: [
+        {
+          label: 'timers and immediates left',
+          unit: 'count',
+          samples: timers,
+          goal: atMost(0, 0),
+          detail: `active resources: ${kinds.length === 0 ? 'none' : kinds.join(', ')}`,
+        },
+        {
+          label: 'processor time in 1 s, ms',
+          unit: 'ms',
+          samples: results.idle.map(({ cpuMs }) => cpuMs),
+          detail: `before any work: ${before} ms`,
+        },
+      ],
+      raw: results,
+    };
+  },
+};

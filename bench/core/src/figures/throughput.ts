@@ -1,0 +1,48 @@
+/** How many requests a second pass through, next to dataloader and to promises alone. */
+import { atLeast, type Effort, type Figure, type Goal, type Row } from '../figure.js';
+import type { PathName } from '../jobs/paths.js';
+import { rate } from '../notation.js';
+import type { Rounds } from '../rounds.js';
+import { pairedRatios } from '../statistics.js';
+
+const LABELS = {
+  dataloader: 'dataloader',
+  unlimited: 'Batcher, concurrency Infinity',
+  'one slot': 'Batcher, one slot',
+  'deadline, priority, subscriber': 'Batcher, deadline + priority + subscriber',
+  'shared signal': 'Batcher, one signal for all calls',
+  batshit: 'batshit',
+  'bare promises': 'a promise an item and nothing else',
+} satisfies Partial<Record<PathName, string>>;
+
+type Contender = keyof typeof LABELS;
+
+const GOALS: Partial<Record<Contender, Goal>> = {
+  unlimited: atLeast(1),
+  'one slot': atLeast(0.8),
+  'deadline, priority, subscriber': atLeast(0.6),
+  'shared signal': atLeast(0.5),
+};
+
+export const throughput: Figure = {
+  name: 'throughput',
+  title: 'Throughput: requests/s ÷ dataloader (1,000 callers in a closed loop, batches of 64, no-op handler)',
+
+  async measure(rounds: Rounds, { warmupMs, timedMs }: Effort) {
+    const names = Object.keys(LABELS) as Contender[];
+    const contenders = Object.fromEntries(names.map((path) => [path, { path, warmupMs, timedMs }]));
+    const results = await rounds.run('path', contenders as Record<Contender, { path: Contender } & Effort>);
+    const perSecond = (name: Contender): number[] => results[name].map((result) => result.perSecond);
+    const rows = names.map((name): Row => {
+      const goal = GOALS[name];
+      return {
+        label: LABELS[name],
+        unit: 'ratio',
+        samples: pairedRatios(perSecond(name), perSecond('dataloader')),
+        detail: rate(perSecond(name)),
+        ...(goal && { goal }),
+      };
+    });
+    return { rows, raw: results };
+  },
+};

@@ -1,0 +1,30 @@
+/** Callers who each wait for an answer before they ask again. */
+import { Meter, type Metered, type Timing } from './meter.js';
+
+export const CALLERS = 1000;
+export const BATCH_SIZE = 64;
+
+export type Submit = (item: number) => Promise<unknown>;
+
+/** The handler of every contender: what is measured is everything around it. */
+export const echo = async (items: readonly number[]): Promise<readonly number[]> => items;
+
+export function closedLoop(
+  submit: Submit,
+  timing: Timing,
+  { callers = CALLERS, onWarm = () => {} } = {},
+): Promise<Metered> {
+  const meter = new Meter(timing, 1024, onWarm);
+  // Each its own number: a peer that would merge equal items has nothing to merge.
+  for (let i = 0; i < callers; i++) void call(submit, i, callers, meter);
+  return meter.done;
+}
+
+async function call(submit: Submit, first: number, step: number, meter: Meter): Promise<void> {
+  let item = first;
+  do {
+    await submit(item);
+    // Stays a small integer, however long the run.
+    item = (item + step) % 1_000_000_000;
+  } while (meter.tick());
+}

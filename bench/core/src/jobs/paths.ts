@@ -1,0 +1,93 @@
+/** The ways through a batcher, ours and others', that are compared on the closed loop. */
+import { create, maxBatchSizeScheduler } from '@yornaath/batshit';
+import { Batcher, onBatch } from 'batchwise';
+import DataLoader from 'dataloader';
+import { bareSignalLoop, keptSignalLoop } from './bare-signal-loop.js';
+import { BATCH_SIZE, closedLoop, echo, type Submit } from './closed-loop.js';
+import type { Metered, Timing } from './meter.js';
+import { sinkLoop } from './sink-loop.js';
+
+const { POSITIVE_INFINITY } = Number;
+
+/** What one caller does to get an answer. Made anew in each process. */
+const callers = {
+  dataloader: () => {
+    const loader = new DataLoader<number, number>(echo, { cache: false, maxBatchSize: BATCH_SIZE });
+    return (item) => loader.load(item);
+  },
+  unlimited: () => {
+    const batcher = newBatcher(POSITIVE_INFINITY);
+    return (item) => batcher.submit(item);
+  },
+  'one slot': () => {
+    const batcher = newBatcher(1);
+    return (item) => batcher.submit(item);
+  },
+  'deadline, priority, subscriber': () => {
+    const batcher = newBatcher(POSITIVE_INFINITY);
+    onBatch(({ failed }) => {
+      if (failed > 0) throw new Error('nothing fails here');
+    });
+    return (item) => batcher.submit(item, { timeoutMs: 10_000, priority: 1 });
+  },
+  'shared signal': () => {
+    const batcher = newBatcher(POSITIVE_INFINITY);
+    const { signal } = new AbortController();
+    return (item) => batcher.submit(item, { signal });
+  },
+  'own signal': () => {
+    const batcher = newBatcher(POSITIVE_INFINITY);
+    return (item) => batcher.submit(item, { signal: new AbortController().signal });
+  },
+  batshit: () => {
+    const batcher = create({
+      fetcher: (items: number[]) => echo(items),
+      // The cheapest there can be: its own look an answer up in an array or a record.
+      resolver: (_answers: readonly number[], item: number) => item,
+      scheduler: maxBatchSizeScheduler({ maxBatchSize: BATCH_SIZE }),
+    });
+    return (item) => batcher.fetch(item);
+  },
+  'bare promises': barePromises,
+} satisfies Record<string, () => Submit>;
+
+/** Loops of their own, other than callers who await promises. */
+const loops = {
+  sinks: (timing: Timing) => sinkLoop(newBatcher(POSITIVE_INFINITY), timing),
+  'bare signal': bareSignalLoop,
+  'bare signal, kept': keptSignalLoop,
+};
+
+export type PathName = keyof typeof callers | keyof typeof loops;
+
+export function runPath(name: PathName, timing: Timing): Promise<Metered> {
+  return name in loops
+    ? loops[name as keyof typeof loops](timing)
+    : closedLoop(callers[name as keyof typeof callers](), timing);
+}
+
+function newBatcher(concurrency: number): Batcher<number, number> {
+  return new Batcher(echo, { maxBatchSize: BATCH_SIZE, concurrency });
+}
+
+/** A promise for each item and nothing else: no partial batch, no error, no limit. What nobody can beat. */
+function barePromises(): Submit {
+  let items: number[] = [];
+  let resolves: ((result: number) => void)[] = [];
+
+  async function leave(): Promise<void> {
+    const waiting = resolves;
+    const batch = items;
+    items = [];
+    resolves = [];
+    const results = await echo(batch);
+    for (let i = 0; i < waiting.length; i++) waiting[i]?.(results[i] as number);
+  }
+
+  return (item) =>
+    new Promise((resolve) => {
+      items.push(item);
+      resolves.push(resolve);
+      if (items.length === BATCH_SIZE) void leave();
+    });
+}

@@ -1,0 +1,103 @@
+/** The batcher as its users see it. */
+import type { EnqueueOptions, SubmitOptions } from './call-options.js';
+import { describe } from './describe.js';
+import { Dispatcher } from './dispatcher.js';
+import type { Resolve, Sink, Ticket } from './entry.js';
+import { BatchwiseError } from './errors.js';
+import type { Handler, HandlerObject } from './handler.js';
+import { ManyItems } from './many-items.js';
+import { type BatcherOptions, changedSettings, type LiveOptions, newSettings } from './options.js';
+import { type BatcherStats, statsOf } from './stats.js';
+import { validKeys, validMethods, validMs } from './valid.js';
+
+export interface CloseOptions {
+  /**
+   * How long to wait for what was accepted; what is not done by then gets `CLOSED`.
+   * @default Infinity
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+// `new Promise(capture)` instead of a closure for each call.
+let captured: Resolve;
+const capture = (resolve: Resolve): void => {
+  captured = resolve;
+};
+
+export class Batcher<I, R> {
+  readonly #dispatcher: Dispatcher<I, R>;
+
+  /** `handler` gets up to `maxBatchSize` items at once and returns as many results, in the same order. */
+  constructor(handler: Handler<I, R> | HandlerObject<I, R>, options: BatcherOptions<I> = {}) {
+    this.#dispatcher = new Dispatcher(newSettings(handler, options));
+  }
+
+  /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
+  submit(item: I, options?: SubmitOptions): Promise<R> {
+    const promise = new Promise<unknown>(capture);
+    this.#dispatcher.door.enter(item, captured, options);
+    return promise as Promise<R>;
+  }
+
+  /**
+   * Submits several items as one request: they are let in together or not at all, may be spread over
+   * several batches, and come back as one array in the same order. When one fails, the request fails
+   * with its error, and those of it that have not been answered are cancelled.
+   */
+  async submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
+    if (!Array.isArray(items)) {
+      throw new BatchwiseError(
+        'INVALID_ITEM',
+        `submitMany(items): expected an array, got ${describe(items)}.`,
+      );
+    }
+    return new ManyItems<I, R>(this.#dispatcher).submit(items, options);
+  }
+
+  /**
+   * The level below `submit`: no promise, no signal. The sink is called once with the result or the
+   * error; the ticket cancels. An item that is turned away is reported before this returns.
+   */
+  enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {
+    if (typeof sink?.resolve !== 'function' || typeof sink.reject !== 'function') {
+      validMethods('sink', sink, ['resolve', 'reject']);
+    }
+    return this.#dispatcher.door.enter(item, sink, options);
+  }
+
+  /** What is going on, at this instant. */
+  stats(): BatcherStats {
+    return statsOf(this.#dispatcher);
+  }
+
+  /** Changes limits or the policy, all at once or, when one of them is wrong, not at all. */
+  configure(options: LiveOptions<I>): void {
+    const dispatcher = this.#dispatcher;
+    dispatcher.configure(changedSettings(dispatcher.settings, options));
+  }
+
+  /** Lets what is waiting leave as soon as slots are free, without waiting for company. */
+  flush(): void {
+    this.#dispatcher.flush();
+  }
+
+  /** Does nothing: a batcher is ready when it is made. For those who are used to starting theirs. */
+  start(): this {
+    return this;
+  }
+
+  /** Takes nothing more in, finishes what was accepted, and resolves when the last batch has ended. */
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { timeoutMs = Number.POSITIVE_INFINITY } = validKeys('close(options)', options, ['timeoutMs']);
+    return this.#dispatcher.close(validMs('close({ timeoutMs })', timeoutMs));
+  }
+
+  /** Settles everybody now: who waits or runs gets `CLOSED`, and running handlers' signals fire. */
+  destroy(): void {
+    this.#dispatcher.destroy();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

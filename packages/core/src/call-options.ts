@@ -1,0 +1,83 @@
+/** The options of a single call. Read on the hot path: one pass over the keys that are there. */
+import { describe } from './describe.js';
+import {
+  invalidOption,
+  unknownKey,
+  validMs,
+  validPositive,
+  validPriority,
+  validSignal,
+  validString,
+} from './valid.js';
+
+export interface EnqueueOptions {
+  /** The caller's deadline, from now; when it passes, the caller gets `DEADLINE_EXCEEDED` at once. */
+  readonly timeoutMs?: number | undefined;
+  /** Higher goes first; a whole number from -100 to 100, 0 unless given. What waits, ages upwards. */
+  readonly priority?: number | undefined;
+  /** Tenants share the backend by weight. Items that name none count as one tenant together. */
+  readonly tenant?: string | undefined;
+  /** The tenant's share relative to the others, from this call on; 1 unless given. */
+  readonly weight?: number | undefined;
+}
+
+export interface SubmitOptions extends EnqueueOptions {
+  /** Releases the caller with `CANCELLED` when it fires. Share one signal among calls where you can. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallSettings {
+  timeoutMs: number | undefined;
+  priority: number;
+  tenant: string | undefined;
+  weight: number | undefined;
+  signal: AbortSignal | undefined;
+}
+
+const KNOWN = ['signal', 'timeoutMs', 'priority', 'tenant', 'weight'];
+
+/** One for all calls, to be read before anybody else's code runs: an object a call would cost more than the reading. */
+const settings: CallSettings = {
+  timeoutMs: undefined,
+  priority: 0,
+  tenant: undefined,
+  weight: undefined,
+  signal: undefined,
+};
+
+export function callSettings(options: SubmitOptions | undefined): Readonly<CallSettings> {
+  settings.timeoutMs = undefined;
+  settings.priority = 0;
+  settings.tenant = undefined;
+  settings.weight = undefined;
+  settings.signal = undefined;
+  if (options === undefined) return settings;
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalidOption(`options of a call: expected an object, got ${describe(options)}.`);
+  }
+  for (const key in options) set(key, options[key as keyof SubmitOptions]);
+  return settings;
+}
+
+function set(key: string, value: unknown): void {
+  if (value === undefined && KNOWN.includes(key)) return;
+  switch (key) {
+    case 'timeoutMs':
+      settings.timeoutMs = validMs('timeoutMs', value);
+      break;
+    case 'priority':
+      settings.priority = validPriority('priority', value);
+      break;
+    case 'tenant':
+      settings.tenant = validString('tenant', value);
+      break;
+    case 'weight':
+      settings.weight = validPositive('weight', value);
+      break;
+    case 'signal':
+      settings.signal = validSignal('signal', value);
+      break;
+    default:
+      throw unknownKey('options of a call', key, KNOWN);
+  }
+}

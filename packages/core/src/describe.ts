@@ -1,0 +1,66 @@
+/** Names a value in an error message: short, safe for any value, never the whole content. */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+      return String(value);
+    case 'bigint':
+      return `${value}n (a bigint)`;
+    case 'symbol':
+      return 'a symbol';
+    case 'function':
+      return 'a function';
+    default:
+      return value === null ? 'null' : describeObject(value as object);
+  }
+}
+
+function describeObject(value: object): string {
+  try {
+    if (Array.isArray(value)) return `an array of ${value.length}`;
+    const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
+    return typeof name === 'string' && name !== '' && name !== 'Object' ? `an object (${name})` : 'an object';
+  } catch {
+    return 'an object';
+  }
+}
+
+/** What something that was thrown says of itself; anything may be thrown. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message;
+  } catch {
+    // A proxy or a getter that throws in its turn.
+  }
+  return describe(thrown);
+}
+
+/** The known word nearest to a mistyped one, as a hint for an error message; empty when none is near. */
+export function didYouMean(word: string, known: Iterable<string>): string {
+  let nearest = '';
+  let fewest = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest === '' ? '' : ` Did you mean ${nearest}?`;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

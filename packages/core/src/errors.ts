@@ -1,0 +1,75 @@
+/**
+ * The one error class of the package and the one table behind it. Whoever turns an error into a
+ * response (an HTTP status, a gRPC status, "try again?") reads it off this table.
+ */
+
+/** gRPC status names used by the table, with their wire numbers. */
+const GRPC_STATUS = {
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  RESOURCE_EXHAUSTED: 8,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+} as const;
+
+export interface ErrorKind {
+  readonly httpStatus: number;
+  readonly grpcStatus: keyof typeof GRPC_STATUS;
+  /** The item was not executed, and the same call may succeed later or elsewhere. */
+  readonly retryable: boolean;
+}
+
+export const ERRORS = {
+  QUEUE_FULL: { httpStatus: 429, grpcStatus: 'RESOURCE_EXHAUSTED', retryable: true },
+  OVERLOADED: { httpStatus: 429, grpcStatus: 'RESOURCE_EXHAUSTED', retryable: true },
+  DEADLINE_EXCEEDED: { httpStatus: 504, grpcStatus: 'DEADLINE_EXCEEDED', retryable: false },
+  CANCELLED: { httpStatus: 499, grpcStatus: 'CANCELLED', retryable: false },
+  CLOSED: { httpStatus: 503, grpcStatus: 'UNAVAILABLE', retryable: true },
+  BAD_RESULT: { httpStatus: 500, grpcStatus: 'INTERNAL', retryable: false },
+  HANDLER_FAILED: { httpStatus: 500, grpcStatus: 'INTERNAL', retryable: false },
+  HANDLER_TIMEOUT: { httpStatus: 504, grpcStatus: 'DEADLINE_EXCEEDED', retryable: false },
+  INVALID_OPTION: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT', retryable: false },
+  INVALID_ITEM: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT', retryable: false },
+  UNAVAILABLE: { httpStatus: 503, grpcStatus: 'UNAVAILABLE', retryable: true },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface BatchwiseErrorOptions {
+  readonly cause?: unknown;
+  readonly retryAfterMs?: number;
+}
+
+export class BatchwiseError extends Error {
+  readonly code: ErrorCode;
+  /** How long to wait before trying again; set on `QUEUE_FULL` and `OVERLOADED`. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  override get name(): string {
+    return 'BatchwiseError';
+  }
+
+  get httpStatus(): number {
+    return ERRORS[this.code].httpStatus;
+  }
+
+  get grpcStatus(): keyof typeof GRPC_STATUS {
+    return ERRORS[this.code].grpcStatus;
+  }
+
+  /** The number that travels as `grpc-status`. */
+  get grpcCode(): number {
+    return GRPC_STATUS[this.grpcStatus];
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * One call of the user's handler, which may throw, hang, answer late or answer twice. It reports
+ * exactly one outcome, and reports it to a batch that can go on as if handlers were well behaved.
+ */
+import type { Deadlines, Expiring } from './deadlines.js';
+import type { Entry } from './entry.js';
+import { BatchwiseError } from './errors.js';
+import { type BatchContext, type Handler, isThenable } from './handler.js';
+import type { Reason } from './policy.js';
+
+/** The batch that a call belongs to. */
+export interface CalledBatch {
+  readonly settings: {
+    readonly name: string;
+    readonly handler: Handler<never, unknown>;
+    readonly handlerTimeoutMs: number;
+  };
+  readonly reason: Reason;
+  readonly group: unknown;
+  answered(call: HandlerCall, results: unknown): void;
+  threw(call: HandlerCall, thrown: unknown): void;
+  timedOut(call: HandlerCall, error: BatchwiseError): void;
+  /** The outcome came after `start()` had returned. */
+  resume(): void;
+}
+
+export class HandlerCall implements Expiring {
+  readonly entries: readonly Entry[];
+  readonly cost: number;
+  readonly startedAt: number;
+  settled = false;
+
+  readonly #batch: CalledBatch;
+  readonly #context: LazyContext;
+  #deadlines: Deadlines | undefined = undefined;
+
+  constructor(batch: CalledBatch, entries: readonly Entry[], cost: number, startedAt: number) {
+    this.#batch = batch;
+    this.entries = entries;
+    this.cost = cost;
+    this.startedAt = startedAt;
+    this.#context = new LazyContext(entries.length, cost, batch);
+  }
+
+  /** Calls the handler. Its outcome may be known when this returns, or follow later. */
+  start(deadlines: Deadlines): void {
+    const { handler, handlerTimeoutMs } = this.#batch.settings;
+    if (handlerTimeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#deadlines = deadlines;
+      deadlines.add(this.startedAt + handlerTimeoutMs, this);
+    }
+    let returned: unknown;
+    try {
+      returned = handler(itemsOf(this.entries), this.#context);
+      if (isThenable(returned)) {
+        this.#follow(returned);
+        return;
+      }
+    } catch (thrown) {
+      this.#threw(thrown);
+      return;
+    }
+    this.#answered(returned);
+  }
+
+  /** Fires the handler's signal: what it does is no longer wanted. */
+  abort(reason: BatchwiseError): void {
+    this.#context.abort(reason);
+  }
+
+  /** Ends the call without an outcome: whatever the handler does now is ignored. */
+  giveUp(): void {
+    if (!this.settled) this.#settle();
+  }
+
+  expire(): void {
+    const { name, handlerTimeoutMs } = this.#batch.settings;
+    const error = new BatchwiseError(
+      'HANDLER_TIMEOUT',
+      `${name}: the handler did not answer within handlerTimeoutMs (${handlerTimeoutMs} ms).`,
+    );
+    this.giveUp();
+    this.#batch.timedOut(this, error);
+    this.abort(error);
+    this.#batch.resume();
+  }
+
+  #follow(returned: PromiseLike<unknown>): void {
+    // A foreign thenable may call back twice or throw; a promise of our own keeps it in order.
+    const promise = returned instanceof Promise ? returned : Promise.resolve(returned);
+    promise.then(
+      (results: unknown) => {
+        if (this.settled) return;
+        this.#answered(results);
+        this.#batch.resume();
+      },
+      (thrown: unknown) => {
+        if (this.settled) return;
+        this.#threw(thrown);
+        this.#batch.resume();
+      },
+    );
+  }
+
+  #answered(results: unknown): void {
+    this.#settle();
+    this.#batch.answered(this, results);
+  }
+
+  #threw(thrown: unknown): void {
+    this.#settle();
+    this.#batch.threw(this, thrown);
+  }
+
+  #settle(): void {
+    this.settled = true;
+    this.#deadlines?.letGo();
+  }
+}
+
+/** What the handler sees. An AbortController costs as much as dozens of items, so it is made when looked at. */
+class LazyContext implements BatchContext {
+  readonly name: string;
+  readonly size: number;
+  readonly cost: number;
+  readonly reason: Reason;
+  readonly group: unknown;
+  #controller: AbortController | undefined = undefined;
+  #abortReason: BatchwiseError | undefined = undefined;
+
+  constructor(size: number, cost: number, { settings, reason, group }: CalledBatch) {
+    this.name = settings.name;
+    this.size = size;
+    this.cost = cost;
+    this.reason = reason;
+    this.group = group;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: BatchwiseError): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(this.#abortReason);
+  }
+}
+
+function itemsOf(entries: readonly Entry[]): never[] {
+  const items = new Array(entries.length);
+  for (let i = 0; i < entries.length; i++) items[i] = (entries[i] as Entry).item;
+  return items as never[];
+}

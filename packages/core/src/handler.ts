@@ -1,0 +1,44 @@
+/** The function that does the work, as the user writes it. */
+import { describe } from './describe.js';
+import type { Reason } from './policy.js';
+import { invalidOption } from './valid.js';
+
+/** What a handler is told about the batch it is given. */
+export interface BatchContext {
+  /** Fires when nobody waits for the answers any more: all callers gone, time-out, destroyed. */
+  readonly signal: AbortSignal;
+  /** The batcher's name. */
+  readonly name: string;
+  readonly size: number;
+  readonly cost: number;
+  readonly reason: Reason;
+  /** What `groupOf` said of these items. */
+  readonly group: unknown;
+}
+
+/** As many results as items, in the same order. A result that is an `Error` fails only its item. */
+export type Results<R> = readonly (R | Error)[];
+
+export type Handler<I, R> = (items: I[], context: BatchContext) => PromiseLike<Results<R>> | Results<R>;
+
+export interface HandlerObject<I, R> {
+  processBatch: Handler<I, R>;
+}
+
+export function validHandler<I, R>(handler: Handler<I, R> | HandlerObject<I, R>): Handler<I, R> {
+  if (typeof handler === 'function') return handler;
+  if (typeof handler === 'object' && handler !== null && typeof handler.processBatch === 'function') {
+    // Looked up at each call, so that a method replaced later (a subclass, a spy) is the one that runs.
+    return (items, context) => handler.processBatch(items, context);
+  }
+  throw invalidOption(
+    `handler: expected a function (items, context) => results, or an object with processBatch(), got ${describe(handler)}.`,
+  );
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    value instanceof Promise ||
+    (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
+  );
+}

@@ -1,0 +1,55 @@
+/** One request with several items. */
+import type { SubmitOptions } from './call-options.js';
+import type { Dispatcher } from './dispatcher.js';
+import type { Ticket } from './entry.js';
+
+export class ManyItems<I, R> {
+  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #tickets: Ticket[] = [];
+  #results: R[] = [];
+  #missing = 0;
+  #isOver = false;
+
+  constructor(dispatcher: Dispatcher<I, R>) {
+    this.#dispatcher = dispatcher;
+  }
+
+  submit(items: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
+    if (items.length === 0) return Promise.resolve([]);
+    const noRoom = this.#dispatcher.isOpen ? this.#dispatcher.door.noRoomFor(items.length) : undefined;
+    if (noRoom !== undefined) {
+      this.#dispatcher.ledger.turnAwayMany(items.length, noRoom);
+      return Promise.reject(noRoom);
+    }
+    this.#missing = items.length;
+    this.#results = new Array(items.length);
+    return new Promise((resolve, reject) => {
+      for (const [index, item] of items.entries()) {
+        if (this.#isOver) break; // turned away at the door
+        const sink = {
+          resolve: (result: R) => this.#answered(index, result, resolve),
+          reject: (error: Error) => this.#failed(error, reject),
+        };
+        this.#tickets.push(this.#dispatcher.door.enter(item, sink, options));
+      }
+      if (this.#isOver) this.#cancelRest();
+    });
+  }
+
+  #answered(index: number, result: R, resolve: (results: R[]) => void): void {
+    this.#results[index] = result;
+    this.#missing -= 1;
+    if (this.#missing === 0) resolve(this.#results);
+  }
+
+  #failed(error: Error, reject: (error: Error) => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    reject(error);
+    this.#cancelRest();
+  }
+
+  #cancelRest(): void {
+    for (const ticket of this.#tickets) ticket.cancel('another item of the same request failed');
+  }
+}

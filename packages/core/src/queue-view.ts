@@ -1,0 +1,117 @@
+/** Shows a policy one group of the waiting line. One object a batcher, pointed at a group for each question. */
+import type { ArrivalEstimate } from './arrival-rate.js';
+import type { Entry } from './entry.js';
+import type { Group } from './group.js';
+import type { Limits, QueueView, RunningWork } from './policy.js';
+import type { CurveEstimate } from './service-curve.js';
+import type { WaitingLine } from './waiting-line.js';
+
+/** What the view shows besides the group. */
+export interface ViewedBatcher {
+  readonly settings: Limits & { readonly concurrency: number };
+  readonly line: WaitingLine;
+  readonly running: readonly RunningWork[];
+  readonly lastDispatchAt: number;
+  readonly curve: CurveEstimate;
+  readonly arrivals: ArrivalEstimate;
+}
+
+export class GroupView implements QueueView {
+  readonly #batcher: ViewedBatcher;
+  #group: Group | undefined = undefined;
+  #length = 0;
+  #cost = 0;
+  #oldestAt = 0;
+  /**
+   * The entries from the head as far as they were looked at. Looking means taking them out in order
+   * and putting them back in the end: one algorithm decides who is next, not two.
+   */
+  #looked: Entry[] = [];
+
+  constructor(batcher: ViewedBatcher) {
+    this.#batcher = batcher;
+  }
+
+  show(group: Group): this {
+    this.#group = group;
+    this.#length = group.length;
+    this.#cost = group.cost;
+    this.#oldestAt = group.oldestAt;
+    return this;
+  }
+
+  /** Puts back what was looked at. To be called before anything else touches the line. */
+  hide(): void {
+    if (this.#looked.length > 0) {
+      this.#group?.putBack(this.#looked);
+      this.#looked = [];
+    }
+    this.#group = undefined;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get cost(): number {
+    return this.#cost;
+  }
+
+  get oldestAt(): number {
+    return this.#oldestAt;
+  }
+
+  get waitingElsewhere(): number {
+    return this.#batcher.line.length - this.#length;
+  }
+
+  arrivedAt(position: number): number {
+    return this.#at(position).arrivedAt;
+  }
+
+  costAt(position: number): number {
+    return this.#at(position).cost;
+  }
+
+  deadlineAt(position: number): number {
+    const entry = this.#at(position);
+    const own = entry.shared?.latestDeadline ?? entry.deadline;
+    return Math.min(own, entry.arrivedAt + this.limits.targetLatencyMs);
+  }
+
+  get slots(): number {
+    return this.#batcher.settings.concurrency;
+  }
+
+  get freeSlots(): number {
+    return this.slots - this.#batcher.running.length;
+  }
+
+  get running(): readonly RunningWork[] {
+    return this.#batcher.running;
+  }
+
+  get lastDispatchAt(): number {
+    return this.#batcher.lastDispatchAt;
+  }
+
+  get limits(): Limits {
+    return this.#batcher.settings;
+  }
+
+  get curve(): CurveEstimate {
+    return this.#batcher.curve;
+  }
+
+  get arrivals(): ArrivalEstimate {
+    return this.#batcher.arrivals;
+  }
+
+  #at(position: number): Entry {
+    if (position >= this.#looked.length) this.#group?.look(position + 1, this.#looked);
+    const entry = this.#looked[position];
+    if (entry === undefined)
+      throw new RangeError(`There is no position ${position} in a queue of ${this.#length}.`);
+    return entry;
+  }
+}

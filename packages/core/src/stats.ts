@@ -1,0 +1,68 @@
+/** A snapshot of a batcher. At any instant the callers add up: see the first line of the ledger. */
+import type { Dispatcher } from './dispatcher.js';
+import type { ErrorCode } from './errors.js';
+import type { Reason } from './policy.js';
+
+export interface BatcherStats {
+  readonly name: string;
+  readonly state: 'open' | 'closing' | 'closed';
+
+  /** Callers so far; the sum of the eight that follow. */
+  readonly submitted: number;
+  /** Answered with a result. */
+  readonly succeeded: number;
+  /** Answered with an error: their own, the handler's, or `CLOSED` when the batcher was destroyed. */
+  readonly failed: number;
+  /** Turned away, at the door or by the policy. */
+  readonly refused: number;
+  /** Gave up. */
+  readonly cancelled: number;
+  /** Their deadline passed. */
+  readonly expired: number;
+  /** Waiting now. */
+  readonly queued: number;
+  /** In a running batch now. */
+  readonly running: number;
+
+  /** The cost of what is waiting. */
+  readonly queuedCost: number;
+  readonly refusals: Readonly<Partial<Record<ErrorCode, number>>>;
+
+  /** Batches that were started, and how many items they had. */
+  readonly batches: number;
+  readonly batchedItems: number;
+  readonly batchesRunning: number;
+  readonly reasons: Readonly<Record<Reason, number>>;
+
+  /** Items a second that arrive, as estimated now. */
+  readonly arrivalsPerSecond: number;
+  /** How long a full batch is expected to take; undefined before anything was learned. */
+  readonly fullBatchMs: number | undefined;
+  /** How often the policy threw or answered nonsense, and was gone without. */
+  readonly policyErrors: number;
+}
+
+export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
+  const { ledger, settings, line, running, arrivals, curve } = dispatcher;
+  return {
+    name: settings.name,
+    state: dispatcher.state,
+    submitted: ledger.submitted,
+    succeeded: ledger.succeeded,
+    failed: ledger.failed,
+    refused: ledger.refused,
+    cancelled: ledger.cancelled,
+    expired: ledger.expired,
+    queued: ledger.queued,
+    running: ledger.running,
+    queuedCost: line.cost,
+    refusals: { ...ledger.refusals },
+    batches: ledger.batches,
+    batchedItems: ledger.batchedItems,
+    batchesRunning: running.length,
+    reasons: { ...ledger.reasons },
+    arrivalsPerSecond: 1000 * arrivals.ratePerMs(settings.clock.now()),
+    fullBatchMs: curve.best(settings.maxBatchSize)?.durationMs,
+    policyErrors: ledger.policyErrors,
+  };
+}

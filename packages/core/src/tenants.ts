@@ -1,0 +1,185 @@
+/**
+ * Whose turn it is. A tenant's `served` is what its items have cost so far, divided by its weight; of
+ * those who have something waiting, the tenant with the least goes next, so they share by weight.
+ * Whoever comes back after a pause starts level with the rest: absence earns no credit.
+ */
+import { Heap, type HeapNode } from './heap.js';
+import type { Lane } from './lane.js';
+
+export class Tenant implements HeapNode {
+  readonly id: string | undefined;
+  weight = 1;
+  served = 0;
+  /** What waits. */
+  queuedItems = 0;
+  queuedCost = 0;
+  /** Its lanes, in all groups that are awake, by the rank of their heads. */
+  readonly claims = new Heap<Claim>((a, b) =>
+    a.rank === b.rank ? a.lane.order < b.lane.order : a.rank < b.rank,
+  );
+
+  heapIndex = -1;
+  order = 0;
+
+  constructor(id: string | undefined) {
+    this.id = id;
+  }
+}
+
+/** A lane's place among those of its tenant. */
+export class Claim implements HeapNode {
+  readonly lane: Lane;
+  heapIndex = -1;
+  /** The lane's rank when it was last put in its place; see there. */
+  rank = 0;
+
+  constructor(lane: Lane) {
+    this.lane = lane;
+  }
+}
+
+/** Tenants who have nothing waiting are forgotten in sweeps, when there are twice as many as after the last one. */
+const FIRST_SWEEP = 1024;
+
+export class Tenants {
+  /** The tenant of all items that name none. */
+  readonly unnamed = new Tenant(undefined);
+  readonly #named = new Map<string, Tenant>();
+  /** Those with claims. */
+  readonly #waiting = new Heap<Tenant>((a, b) =>
+    a.served === b.served ? a.order < b.order : a.served < b.served,
+  );
+  /** How far the tenant served last had come when it was served. */
+  #level = 0;
+  #waitingWeight = 0;
+  #order = 0;
+  /** What the accounts were before each charge since `remember()`. */
+  #memory: { tenant: Tenant; served: number }[] | undefined = undefined;
+  #rememberedLevel = 0;
+  #sweepAt = FIRST_SWEEP;
+
+  find(id: string | undefined, weight: number | undefined): Tenant {
+    const tenant = id === undefined ? this.unnamed : (this.#named.get(id) ?? this.#add(id));
+    if (weight !== undefined && weight !== tenant.weight) this.#reweigh(tenant, weight);
+    return tenant;
+  }
+
+  /** The lane that is next in line. */
+  get firstLane(): Lane | undefined {
+    const claims = this.#waiting.first?.claims;
+    if (claims === undefined) return undefined;
+    let claim = claims.first;
+    while (claim !== undefined && claims.size > 1 && claim.rank !== claim.lane.rank) {
+      claim.rank = claim.lane.rank;
+      claims.update(claim);
+      claim = claims.first;
+    }
+    return claim?.lane;
+  }
+
+  /** To be called before something of a tenant's comes to wait in a lane that was empty. */
+  arrive(lane: Lane): void {
+    const { tenant } = lane;
+    lane.order = this.#order++;
+    if (tenant.queuedItems > 0) return;
+    tenant.order = lane.order;
+    this.#waitingWeight += tenant.weight;
+    if (tenant.served < this.#level) tenant.served = this.#level;
+  }
+
+  /** To be called after something of a tenant's has left. */
+  leave(tenant: Tenant): void {
+    if (tenant.queuedItems > 0) return;
+    tenant.queuedCost = 0; // sums of fractions do not come back to nought by themselves
+    this.#waitingWeight -= tenant.weight;
+  }
+
+  /** To be called before something that had left, as if it had not, is put back into a lane that was empty. */
+  comeBack(tenant: Tenant): void {
+    if (tenant.queuedItems === 0) this.#waitingWeight += tenant.weight;
+  }
+
+  /** Puts a lane in line. */
+  claim({ claim, rank, tenant }: Lane): void {
+    if (claim.heapIndex !== -1) return;
+    claim.rank = rank;
+    tenant.claims.push(claim);
+    if (tenant.heapIndex === -1) this.#waiting.push(tenant);
+  }
+
+  /** Puts a lane in its place after its head has changed for an earlier one. */
+  reorder({ claim, rank, tenant }: Lane): void {
+    if (claim.heapIndex === -1 || claim.rank === rank) return;
+    claim.rank = rank;
+    tenant.claims.update(claim);
+  }
+
+  /** Takes a lane out of line. */
+  release({ claim, tenant }: Lane): void {
+    if (claim.heapIndex === -1) return;
+    tenant.claims.remove(claim);
+    if (tenant.claims.size === 0) this.#waiting.remove(tenant);
+  }
+
+  /** `lastCost` is that of the last item: the level is where its turn began. */
+  charge(tenant: Tenant, cost: number, lastCost: number): void {
+    this.#memory?.push({ tenant, served: tenant.served });
+    this.#serve(tenant, tenant.served + cost / tenant.weight);
+    this.#level = tenant.served - lastCost / tenant.weight;
+  }
+
+  /** Keeps in mind how all accounts are, for `restore()`. */
+  remember(): void {
+    this.#memory = [];
+    this.#rememberedLevel = this.#level;
+  }
+
+  /** Makes all accounts what they were; to the last bit, which undoing sums would not. */
+  restore(): void {
+    const memory = this.#memory ?? [];
+    this.#memory = undefined;
+    for (const { tenant, served } of memory.reverse()) this.#serve(tenant, served);
+    this.#level = this.#rememberedLevel;
+  }
+
+  /** Undoes a charge for an item that was not served after all. */
+  refund(tenant: Tenant, cost: number): void {
+    this.#serve(tenant, tenant.served - cost / tenant.weight);
+    if (this.#level > tenant.served) this.#level = tenant.served;
+  }
+
+  /** How much is served, all tenants together, until this one has had `cost`. */
+  costUntilServed(tenant: Tenant, cost: number): number {
+    const others = this.#waitingWeight - (tenant.queuedItems > 0 ? tenant.weight : 0);
+    return cost * (1 + Math.max(0, others) / tenant.weight);
+  }
+
+  #serve(tenant: Tenant, served: number): void {
+    tenant.served = served;
+    if (tenant.heapIndex !== -1) this.#waiting.update(tenant);
+  }
+
+  /** What a tenant owes for having been served ahead of the others was charged by the old weight. */
+  #reweigh(tenant: Tenant, weight: number): void {
+    if (tenant.queuedItems > 0) this.#waitingWeight += weight - tenant.weight;
+    const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
+    tenant.weight = weight;
+    this.#serve(tenant, this.#level + debt / weight);
+    for (const { lane } of tenant.claims) lane.group.reorder(lane);
+  }
+
+  #add(id: string): Tenant {
+    if (this.#named.size >= this.#sweepAt) this.#sweep();
+    const tenant = new Tenant(id);
+    this.#named.set(id, tenant);
+    return tenant;
+  }
+
+  /** Forgets whom it makes no difference to forget: nothing waits, no debt, no weight of its own. */
+  #sweep(): void {
+    for (const [id, { queuedItems, served, weight }] of this.#named) {
+      if (queuedItems === 0 && served <= this.#level && weight === 1) this.#named.delete(id);
+    }
+    this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#named.size);
+  }
+}

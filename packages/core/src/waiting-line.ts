@@ -1,0 +1,139 @@
+/**
+ * Everything that waits: groups, in each the lanes of its tenants and priorities, in each the items.
+ * Who is next: the tenant who has had the least for its weight; within a tenant the item that came
+ * first, a priority counting as a head start in time, so that everybody's turn comes.
+ */
+import type { Entry, EntryOwner } from './entry.js';
+import { AWAKE, Group } from './group.js';
+import { Heap } from './heap.js';
+import type { Lane, PriorityClass } from './lane.js';
+import { type Tenant, Tenants } from './tenants.js';
+
+export class WaitingLine {
+  readonly tenants = new Tenants();
+  /** Items in line; callers who share an item with one in line are not counted. */
+  length = 0;
+
+  readonly #owner: EntryOwner;
+  readonly #priorityAgeMs: number;
+  /** Kept when empty, because most batchers have no other group. */
+  readonly #ungrouped = new Group(undefined, this.tenants);
+  readonly #grouped = new Map<unknown, Group>();
+  readonly #asleep = new Heap<Group>((a, b) => a.wakeAt < b.wakeAt);
+  readonly #priorities: PriorityClass[] = [];
+  #recentLane: Lane | undefined = undefined;
+
+  constructor(owner: EntryOwner, priorityAgeMs: number) {
+    this.#owner = owner;
+    this.#priorityAgeMs = priorityAgeMs;
+  }
+
+  append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): Group {
+    // Most items go where the one before them went.
+    let lane = this.#recentLane;
+    if (lane?.tenant !== tenant || lane.priorityClass.priority !== priority || lane.group.key !== groupKey) {
+      lane = this.#laneFor(groupKey, tenant, priority);
+    }
+    this.length += 1;
+    if (lane.head === undefined) lane.group.begin(lane, entry);
+    else lane.append(entry);
+    if (lane.group.wakeAt !== AWAKE) this.wake(lane.group);
+    return lane.group;
+  }
+
+  remove(entry: Entry): void {
+    const { lane } = entry;
+    if (lane === undefined) return;
+    entry.lane = undefined;
+    lane.group.remove(entry, lane);
+    this.left(lane.group, 1);
+  }
+
+  /** To be told of entries that have been taken from a group for good. */
+  left(group: Group, entries: number): void {
+    this.length -= entries;
+    if (this.length === 0) for (const known of this.#priorities) known.cost = 0;
+    if (group.length > 0) return;
+    if (group.wakeAt !== AWAKE) this.wake(group);
+    if (group.key === undefined) return;
+    this.#grouped.delete(group.key);
+    if (this.#recentLane?.group === group) this.#recentLane = undefined;
+  }
+
+  /** The group that is next in line, of those that are not asleep. */
+  next(now: number): Group | undefined {
+    for (let due = this.#asleep.first; due !== undefined && due.wakeAt <= now; due = this.#asleep.first) {
+      this.wake(due);
+    }
+    const { tenants } = this;
+    for (let lane = tenants.firstLane; lane !== undefined; lane = tenants.firstLane) {
+      if (lane.group.wakeAt === AWAKE) return lane.group;
+      lane.group.park(lane);
+    }
+    return undefined;
+  }
+
+  sleep(group: Group, until: number): void {
+    group.wakeAt = until;
+    this.#asleep.push(group);
+  }
+
+  wake(group: Group): void {
+    this.#asleep.remove(group);
+    group.wake();
+  }
+
+  wakeAll(): void {
+    for (let group = this.#asleep.first; group !== undefined; group = this.#asleep.first) this.wake(group);
+  }
+
+  /** When the first sleeping group is to be asked again. */
+  get wakeAt(): number {
+    return this.#asleep.first?.wakeAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What will be served before a newcomer, by its priority and its tenant's share. */
+  costAhead(tenant: Tenant, priority: number): number {
+    let ahead = 0;
+    for (const known of this.#priorities) if (known.priority >= priority) ahead += known.cost;
+    return Math.min(ahead, this.tenants.costUntilServed(tenant, tenant.queuedCost));
+  }
+
+  get cost(): number {
+    let cost = 0;
+    for (const known of this.#priorities) cost += known.cost;
+    return cost;
+  }
+
+  /** Everything that waits, as of now. */
+  entries(): Entry[] {
+    return [this.#ungrouped, ...this.#grouped.values()].flatMap((group) => group.entries());
+  }
+
+  #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
+    const group = groupKey === undefined ? this.#ungrouped : this.#groupOf(groupKey);
+    const lane =
+      group.findLane(tenant, priority) ??
+      group.addLane(this.#owner, tenant, this.#classOf(priority), priority * this.#priorityAgeMs);
+    this.#recentLane = lane;
+    return lane;
+  }
+
+  #groupOf(key: unknown): Group {
+    let group = this.#grouped.get(key);
+    if (group === undefined) {
+      group = new Group(key, this.tenants);
+      this.#grouped.set(key, group);
+    }
+    return group;
+  }
+
+  #classOf(priority: number): PriorityClass {
+    let found = this.#priorities.find((known) => known.priority === priority);
+    if (found === undefined) {
+      found = { priority, cost: 0 };
+      this.#priorities.push(found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,26 @@
+import type { Policy } from './policy.js';
+import { validKeys, validMs } from './valid.js';
+
+export interface WindowOptions {
+  /** How long the first item of a batch waits for company. */
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Leave when the batch is full or its oldest item has waited `maxWaitMs`. The classic rule; it makes
+ * a lone caller pay the whole window, which `greedy()` does not.
+ */
+export function window(options: WindowOptions): Policy {
+  const maxWaitMs = validMs('window({ maxWaitMs })', options?.maxWaitMs);
+  validKeys('window(options)', options, ['maxWaitMs']);
+  return {
+    name: 'window',
+    decide(view, now) {
+      if (view.cost >= view.limits.maxBatchSize)
+        return { action: 'dispatch', count: view.length, reason: 'full' };
+      const windowEnd = view.oldestAt + maxWaitMs;
+      if (now >= windowEnd) return { action: 'dispatch', count: view.length, reason: 'window' };
+      return { action: 'wait', until: windowEnd };
+    },
+  };
+}

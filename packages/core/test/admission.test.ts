@@ -1,0 +1,242 @@
+import type { Batcher, BatcherOptions, BatchwiseError, Policy, VirtualClock } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { CurvedBackend } from './support/curved-backend.js';
+import { type Outcome, outcomeOf } from './support/outcome.js';
+import { RecordingSink } from './support/recording-sink.js';
+
+const BATCH = 8;
+/** T(1) is 11.14, T(8) is 18.15. The fractions keep answers and deadlines off the same instant. */
+const affine = (size: number) => 10 + Math.SQRT2 / 10 + size * 1.001;
+
+async function learned(options: BatcherOptions<number> = {}) {
+  const backend = new CurvedBackend(affine);
+  const batcher = await backend.knownTo(BATCH, options);
+  return { backend, batcher, clock: backend.clock };
+}
+
+/** Fills the slot and lets so many wait behind it, none of them in a hurry. */
+async function load(batcher: Batcher<number, number>, clock: VirtualClock, waiting: number): Promise<void> {
+  for (let item = 0; item < BATCH + waiting; item++) {
+    batcher.submit(item, { timeoutMs: Number.POSITIVE_INFINITY }).catch(() => {});
+  }
+  await clock.advance(0);
+}
+
+const retryAfterMs = ({ error }: Outcome<unknown>) => (error as BatchwiseError).retryAfterMs as number;
+
+describe('what cannot finish in time', () => {
+  test('is refused before enqueue() returns, never executed, and heeding retryAfterMs it is served', async () => {
+    const { backend, batcher, clock } = await learned();
+    await load(batcher, clock, 2 * BATCH);
+    const sink = new RecordingSink<number>();
+    batcher.enqueue(99, sink, { timeoutMs: 40 });
+    expect(sink.fate).toBe('OVERLOADED');
+    // One batch runs, two are ahead, and its own: 3 × 18.15 + 11.14 = 65.6 ms, 25.6 more than it has.
+    expect((sink.errors[0] as BatchwiseError).retryAfterMs).toBe(26);
+    expect(batcher.stats()).toMatchObject({ refused: 1, refusals: { OVERLOADED: 1 }, queued: 16 });
+    await clock.advance(26);
+    const again = outcomeOf(batcher.submit(100, { timeoutMs: 40 }));
+    await clock.advance(40);
+    expect(again.value).toBe(100);
+    expect(backend.executed.map(({ item }) => item)).not.toContain(99);
+  });
+
+  test('counts what is left of the running batch, not the whole of it', async () => {
+    const { batcher, clock } = await learned();
+    await load(batcher, clock, 0);
+    const early = outcomeOf(batcher.submit(1, { timeoutMs: 20 }));
+    await clock.advance(10);
+    const late = outcomeOf(batcher.submit(2, { timeoutMs: 20 }));
+    await clock.advance(20);
+    expect([early.code, late.value]).toEqual(['OVERLOADED', 2]);
+  });
+
+  test('is measured by the target where that is earlier', async () => {
+    const { batcher, clock } = await learned();
+    await load(batcher, clock, 2 * BATCH);
+    batcher.configure({ targetLatencyMs: 40 });
+    const refused = [{}, { timeoutMs: 100 }].map((options) => outcomeOf(batcher.submit(1, options)));
+    await clock.advance(0);
+    expect(refused.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    expect(refused.map(retryAfterMs)).toEqual([26, 26]);
+  });
+
+  test('by the target is refused, but who is in is not cut off by it', async () => {
+    const { backend, batcher, clock } = await learned({ targetLatencyMs: 40 });
+    backend.durationMs = () => 500;
+    const outcome = outcomeOf(batcher.submit(1));
+    await clock.advance(500);
+    expect(outcome.value).toBe(1);
+  });
+
+  test('is let in where another slot is free', async () => {
+    const { batcher, clock } = await learned({ concurrency: 2 });
+    await load(batcher, clock, 0);
+    const outcome = outcomeOf(batcher.submit(1, { timeoutMs: 12 }));
+    await clock.advance(12);
+    expect(outcome.value).toBe(1);
+  });
+
+  test('of one priority or tenant may be in time for another', async () => {
+    const { batcher, clock } = await learned();
+    for (let item = 0; item < 5 * BATCH; item++) batcher.submit(item, { tenant: 'busy' }).catch(() => {});
+    await clock.advance(0);
+    const options = { timeoutMs: 40, tenant: 'busy' };
+    const refused = outcomeOf(batcher.submit(1, options));
+    const lower = outcomeOf(batcher.submit(2, { ...options, priority: -1 }));
+    const urgent = outcomeOf(batcher.submit(3, { ...options, priority: 1 }));
+    const other = outcomeOf(batcher.submit(4, { ...options, tenant: 'quiet' }));
+    await clock.advance(40);
+    expect([refused.code, lower.code]).toEqual(['OVERLOADED', 'OVERLOADED']);
+    expect([urgent.value, other.value]).toEqual([3, 4]);
+  });
+
+  test('of a request of several items refuses the request, and nothing of it is executed', async () => {
+    const { backend, batcher, clock } = await learned({ targetLatencyMs: 60 });
+    const request = outcomeOf(batcher.submitMany(Array.from({ length: 100 }, (_, item) => 1000 + item)));
+    const other = outcomeOf(batcher.submit(1));
+    await clock.advance(100);
+    expect([request.code, other.value]).toEqual(['OVERLOADED', 1]);
+    expect(backend.executed).toHaveLength(1);
+    expectRest(batcher);
+  });
+});
+
+describe('a caller that heeds retryAfterMs while nothing else arrives', () => {
+  /** Submits, and once more after the time it was told if it was refused. */
+  async function heed(waiting: number, elapsedMs: number, timeoutMs: number, by: 'deadline' | 'target') {
+    const { batcher, clock } = await learned();
+    await load(batcher, clock, waiting);
+    await clock.advance(elapsedMs);
+    if (by === 'target') batcher.configure({ targetLatencyMs: timeoutMs });
+    const options = by === 'deadline' ? { timeoutMs } : {};
+    const first = outcomeOf(batcher.submit(1, options));
+    await clock.advance(0);
+    if (first.code !== 'OVERLOADED') {
+      await clock.advance(timeoutMs);
+      return { first, second: first };
+    }
+    await clock.advance(retryAfterMs(first));
+    const second = outcomeOf(batcher.submit(2, options));
+    await clock.advance(timeoutMs);
+    return { first, second };
+  }
+
+  const waiting = fc.integer({ min: 0, max: 6 * BATCH });
+  const elapsedMs = fc.double({ min: 0, max: 30, noNaN: true });
+  const by = fc.constantFrom('deadline' as const, 'target' as const);
+  const many = { numRuns: 1000 };
+
+  test('is served, when its time is enough for a full batch', async () => {
+    const timeoutMs = fc.integer({ min: 20, max: 120 });
+    const served = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
+      const { second } = await heed(...given);
+      expect(second.state).toBe('resolved');
+    });
+    await fc.assert(served, many);
+  });
+
+  // Root cause: what it is told is when the batch it would have shared is due; a moment later that batch has left.
+  test('is served, when its time is enough for a small batch only', async () => {
+    const timeoutMs = fc.integer({ min: 12, max: 19 });
+    const served = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
+      const { second } = await heed(...given);
+      expect(second.state).toBe('resolved');
+    });
+    await fc.assert(served, many);
+  });
+
+  test('is let in to be measured anew, when its time was not enough for a batch of its own', async () => {
+    const timeoutMs = fc.integer({ min: 1, max: 11 });
+    const letIn = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
+      const { first, second } = await heed(...given);
+      expect(first.code).toBe('OVERLOADED');
+      expect(second.code).not.toBe('OVERLOADED');
+    });
+    await fc.assert(letIn, many);
+  });
+});
+
+describe('while little is known', () => {
+  test('everybody is let in, however short the time', async () => {
+    const backend = new CurvedBackend(affine);
+    const batcher = backend.batcher({ targetLatencyMs: 1, timeoutMs: 12 });
+    const outcome = outcomeOf(batcher.submit(1));
+    await backend.clock.advance(12);
+    expect(outcome.value).toBe(1);
+  });
+
+  test('a slow first batch does not have everybody refused for ever', async () => {
+    const backend = new CurvedBackend(() => 5000);
+    const batcher = backend.batcher({ targetLatencyMs: 100 });
+    batcher.submit(0).catch(() => {});
+    await backend.clock.advance(5000);
+    backend.durationMs = () => 5;
+    const atOnce = outcomeOf(batcher.submit(1));
+    await backend.clock.advance(1001);
+    const later = outcomeOf(batcher.submit(2));
+    await backend.clock.advance(5);
+    expect([atOnce.code, later.value]).toEqual(['OVERLOADED', 2]);
+  });
+
+  // Root cause: a running mean of a few batches keeps a fifth of one that took a thousand times as long.
+  test('a slow first batch is forgotten after a few quick ones', async () => {
+    const backend = new CurvedBackend(() => 5000);
+    const batcher = backend.batcher({ targetLatencyMs: 100 });
+    batcher.submit(0).catch(() => {});
+    await backend.clock.advance(5000);
+    backend.durationMs = () => 5;
+    for (let probe = 1; probe <= 5; probe++) {
+      await backend.clock.advance(1001);
+      const outcome = outcomeOf(batcher.submit(probe));
+      await backend.clock.advance(5);
+      expect(outcome.value).toBe(probe);
+    }
+    const outcome = outcomeOf(batcher.submit(6));
+    await backend.clock.advance(5);
+    expect(outcome.value).toBe(6);
+  });
+
+  test('a full queue asks for patience all the same', async () => {
+    const backend = new CurvedBackend(affine);
+    const batcher = backend.batcher({ maxQueueSize: 1, maxBatchSize: 1 });
+    const outcomes = [0, 1, 2].map((item) => outcomeOf(batcher.submit(item)));
+    await backend.clock.advance(0);
+    expect(outcomes[2]?.code).toBe('QUEUE_FULL');
+    expect(retryAfterMs(outcomes[2] as Outcome<number>)).toBeGreaterThan(0);
+  });
+});
+
+describe('a full queue', () => {
+  test.each([BATCH, -1])('says when there is room again, with a maxBatchSize of %i', async (maxBatchSize) => {
+    const { batcher, clock } = await learned({ maxBatchSize, maxQueueSize: 4 });
+    await load(batcher, clock, 0);
+    for (let item = 0; item < 4; item++) batcher.submit(item).catch(() => {});
+    const refused = outcomeOf(batcher.submit(1));
+    await clock.advance(0);
+    expect(refused.code).toBe('QUEUE_FULL');
+    expect(retryAfterMs(refused)).toBeGreaterThan(0);
+    expect(retryAfterMs(refused)).toBeLessThan(60_000);
+    await clock.advance(retryAfterMs(refused));
+    const again = outcomeOf(batcher.submit(2));
+    await clock.advance(100);
+    expect(again.value).toBe(2);
+  });
+});
+
+test('whom the policy lets go hears OVERLOADED with retryAfterMs, and is never executed', async () => {
+  const { backend, batcher, clock } = await learned();
+  const policy: Policy = {
+    name: 'drops the head',
+    decide: (view) => ({ action: 'dispatch', count: view.length, reason: 'deadline', refuse: 2 }),
+  };
+  batcher.configure({ policy });
+  const outcomes = [0, 1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(100);
+  expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['OVERLOADED', 'OVERLOADED', 2, 3]);
+  expect(retryAfterMs(outcomes[0] as Outcome<number>)).toBeGreaterThan(0);
+  expect(backend.executed.map(({ item }) => item)).toEqual([2, 3]);
+  expectRest(batcher);
+});

@@ -1,0 +1,196 @@
+/** Promise 6, the tenants: whoever has something waiting gets its share, by weight, and no credit. */
+import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { Gate } from './support/gate.js';
+
+/** A batcher whose items are the names of their tenants, and which runs one batch when it is told to. */
+class Shared {
+  readonly clock = new VirtualClock();
+  readonly gate = new Gate<string, string>();
+  readonly batcher: Batcher<string, string>;
+  #answered = 0;
+
+  constructor(options: BatcherOptions<string> = {}) {
+    this.batcher = new Batcher(this.gate.handler, { clock: this.clock, maxBatchSize: 8, ...options });
+  }
+
+  submit(tenant: string, items: number, weight?: number): void {
+    for (let i = 0; i < items; i++) void this.batcher.submit(tenant, { tenant, weight });
+  }
+
+  /** Ends the running batch, so that the next one leaves. */
+  async next(): Promise<void> {
+    await this.clock.advance(1);
+    const call = this.gate.call(this.#answered++);
+    call.answer(call.items);
+    await this.clock.advance(1);
+  }
+
+  async run(batches: number): Promise<void> {
+    for (let i = 0; i < batches; i++) await this.next();
+  }
+
+  async drain(): Promise<void> {
+    await this.clock.advance(0);
+    while (this.#answered < this.gate.calls.length) await this.next();
+  }
+
+  /** How many of a tenant have been executed since the start, or since the batch `from`. */
+  executed(tenant: string, from = 0): number {
+    return this.gate.batches
+      .slice(from)
+      .flat()
+      .filter((name) => name === tenant).length;
+  }
+}
+
+test('two tenants with a backlog share by weight, to within a batch, at every moment', async () => {
+  const scenario = fc.record({
+    light: fc.constantFrom(1, 0.25, 2),
+    heavy: fc.constantFrom(3, 1, 2.5),
+    maxBatchSize: fc.integer({ min: 1, max: 9 }),
+    concurrency: fc.constantFrom(1, 2),
+    first: fc.constantFrom('light', 'heavy', 'interleaved'),
+    ownGroups: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ light, heavy, maxBatchSize, concurrency, first, ownGroups }) => {
+      const groupOf = ownGroups ? { groupOf: (tenant: string) => tenant } : {};
+      const shared = new Shared({ maxBatchSize, concurrency, ...groupOf });
+      const submitLight = (items: number) => shared.submit('light', items, light);
+      const submitHeavy = (items: number) => shared.submit('heavy', items, heavy);
+      if (first === 'light') submitLight(600);
+      if (first === 'heavy') submitHeavy(600);
+      for (let i = 0; i < 600; i++) {
+        if (first !== 'light') submitLight(1);
+        if (first !== 'heavy') submitHeavy(1);
+      }
+      await shared.clock.advance(0);
+      for (let i = 0; i < 20; i++) {
+        const total = shared.gate.batches.flat().length;
+        const fair = (total * light) / (light + heavy);
+        expect(Math.abs(shared.executed('light') - fair)).toBeLessThanOrEqual(maxBatchSize);
+        await shared.next();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a tenant who floods first does not push back the one who comes after', async () => {
+  const shared = new Shared();
+  shared.submit('flood', 1000);
+  await shared.run(10);
+  const before = shared.gate.calls.length;
+  shared.submit('guest', 80);
+  await shared.run(10);
+  expect(Math.abs(shared.executed('guest', before) - 40)).toBeLessThanOrEqual(8);
+});
+
+test('a light tenant is not starved by one with a thousand times its weight', async () => {
+  const shared = new Shared();
+  shared.submit('heavy', 4000, 1000);
+  shared.submit('light', 4, 1);
+  await shared.run(260);
+  expect(shared.executed('light')).toBeGreaterThanOrEqual(2);
+  await shared.drain();
+  expect(shared.executed('light')).toBe(4);
+});
+
+test('whoever returns after a pause earns no credit for it', async () => {
+  const shared = new Shared();
+  shared.submit('returning', 8);
+  shared.submit('steady', 800);
+  await shared.run(30);
+  expect(shared.executed('returning')).toBe(8);
+  const before = shared.gate.calls.length;
+  shared.submit('returning', 200);
+  await shared.run(20);
+  // Half of what has run since, not the two hundred it might have had meanwhile.
+  expect(Math.abs(shared.executed('returning', before) - 80)).toBeLessThanOrEqual(8);
+});
+
+test('who had the backend to itself owes no more than a batch for it', async () => {
+  const shared = new Shared();
+  for (let i = 0; i < 20; i++) {
+    shared.submit('alone', 8);
+    await shared.next();
+  }
+  const before = shared.gate.calls.length;
+  shared.submit('alone', 200);
+  shared.submit('guest', 200);
+  await shared.run(20);
+  expect(Math.abs(shared.executed('guest', before) - 80)).toBeLessThanOrEqual(8);
+});
+
+test('shares are counted in cost, not in items', async () => {
+  const shared = new Shared({ costOf: (tenant) => (tenant === 'bulky' ? 4 : 1) });
+  shared.submit('bulky', 400);
+  shared.submit('slim', 400);
+  await shared.run(40);
+  const [bulky, slim] = [shared.executed('bulky'), shared.executed('slim')];
+  expect(Math.abs(4 * bulky - slim)).toBeLessThanOrEqual(16);
+});
+
+test('items that name no tenant count as one tenant together', async () => {
+  const shared = new Shared();
+  for (let i = 0; i < 200; i++) void shared.batcher.submit('nobody');
+  shared.submit('acme', 200);
+  await shared.run(20);
+  expect(Math.abs(shared.executed('acme') - shared.executed('nobody'))).toBeLessThanOrEqual(8);
+});
+
+test('a priority counts within a tenant, and takes nothing from another', async () => {
+  const shared = new Shared();
+  for (let i = 0; i < 200; i++) void shared.batcher.submit('loud', { tenant: 'loud', priority: 100 });
+  shared.submit('quiet', 200);
+  await shared.run(20);
+  expect(Math.abs(shared.executed('loud') - shared.executed('quiet'))).toBeLessThanOrEqual(8);
+});
+
+test('a new weight counts from that call on, and not for what was served before', async () => {
+  const shared = new Shared();
+  shared.submit('risen', 40, 0.01);
+  await shared.run(5);
+  const before = shared.gate.calls.length;
+  shared.submit('risen', 200, 1);
+  shared.submit('steady', 200, 1);
+  await shared.run(20);
+  expect(Math.abs(shared.executed('risen', before) - 80)).toBeLessThanOrEqual(8);
+});
+
+test('a weight given once holds, however many other tenants come and go', async () => {
+  const shared = new Shared();
+  shared.submit('gold', 1, 3);
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 1500; i++) shared.submit(`guest ${round}/${i}`, 2);
+    await shared.drain();
+  }
+  const before = shared.gate.calls.length;
+  shared.submit('gold', 400);
+  shared.submit('plain', 400);
+  await shared.run(20);
+  expect(Math.abs(shared.executed('gold', before) - 120)).toBeLessThanOrEqual(8);
+});
+
+test('ten thousand tenants are all served, everybody once before anybody twice', async () => {
+  const clock = new VirtualClock();
+  const tenants = 10_000;
+  const executed: string[] = [];
+  const batcher = new Batcher(
+    (items: string[]) => {
+      executed.push(...items);
+      return items;
+    },
+    { clock },
+  );
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < tenants; i++) void batcher.submit(`tenant ${i}`, { tenant: `tenant ${i}` });
+  }
+  await clock.advance(0);
+  expect(new Set(executed.slice(0, tenants)).size).toBe(tenants);
+  expect(new Set(executed.slice(tenants)).size).toBe(tenants);
+  expectRest(batcher);
+});

@@ -1,0 +1,311 @@
+import { Batcher, type BatcherOptions, type Policy, VirtualClock, window } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Gate } from './support/gate.js';
+import { outcomeOf } from './support/outcome.js';
+
+const waitForEver: Policy = {
+  name: 'wait for ever',
+  decide: () => ({ action: 'wait', until: Number.POSITIVE_INFINITY }),
+};
+
+function gated(options: BatcherOptions<number> = {}) {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const batcher = new Batcher(gate.handler, { clock, ...options });
+  const submit = (item: number) => outcomeOf(batcher.submit(item));
+  const submitAll = (count: number) => Array.from({ length: count }, (_, item) => submit(item));
+  return { clock, gate, batcher, submit, submitAll };
+}
+
+describe('maxBatchSize', () => {
+  test('one is one: every item is a batch', async () => {
+    const { clock, gate, batcher, submitAll } = gated({ maxBatchSize: 1, concurrency: 2 });
+    submitAll(4);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[0], [1]]);
+    for (const call of [0, 1]) gate.call(call).answer([0]);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[0], [1], [2], [3]]);
+    expect(batcher.stats()).toMatchObject({ batches: 4, batchedItems: 4 });
+  });
+
+  test('-1 and Infinity are no limit', async () => {
+    for (const maxBatchSize of [-1, Number.POSITIVE_INFINITY]) {
+      const { clock, gate, submitAll } = gated({ maxBatchSize });
+      submitAll(10_000);
+      await clock.advance(0);
+      expect(gate.batches.map(({ length }) => length)).toEqual([10_000]);
+    }
+  });
+
+  test('counts by cost: a batch takes in order what fits, and leaves what would not', async () => {
+    const costs = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 1, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(costs, fc.integer({ min: 10, max: 30 }), async (items, maxBatchSize) => {
+        const { clock, gate, submit } = gated({ maxBatchSize, costOf: (cost) => cost, concurrency: 100 });
+        for (const cost of items) submit(cost);
+        await clock.advance(0);
+        const expected: number[][] = [];
+        let room = 0;
+        for (const cost of items) {
+          if (cost > room) {
+            expected.push([]);
+            room = maxBatchSize;
+          }
+          expected.at(-1)?.push(cost);
+          room -= cost;
+        }
+        expect(gate.batches).toEqual(expected);
+        for (const { items: batch, context } of gate.calls) {
+          expect(context.cost).toBe(batch.reduce((sum, cost) => sum + cost, 0));
+        }
+      }),
+    );
+  });
+
+  test('holds for costs that are fractions, in several lanes', async () => {
+    const call = fc.record({
+      tenths: fc.integer({ min: 1, max: 9 }),
+      tenant: fc.constantFrom('a', 'b', 'c'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 40 }), async (calls) => {
+        const { clock, gate, batcher } = gated({ maxBatchSize: 1, costOf: (cost) => cost, concurrency: 100 });
+        for (const { tenths, tenant } of calls) batcher.submit(tenths / 10, { tenant }).catch(() => {});
+        await clock.advance(0);
+        for (const { context } of gate.calls) expect(context.cost).toBeLessThanOrEqual(1);
+        expect(gate.batches.flat()).toHaveLength(calls.length);
+      }),
+    );
+  });
+
+  test('an item that costs more than a batch may is INVALID_ITEM; one that costs as much is a batch', async () => {
+    const { clock, gate, batcher, submit } = gated({ maxBatchSize: 8, costOf: (cost) => cost });
+    const [tooLarge, justFits] = [submit(9), submit(8)];
+    const many = outcomeOf(batcher.submitMany([1, 9, 1]));
+    await clock.advance(0);
+    expect([tooLarge.code, justFits.state, many.code]).toEqual(['INVALID_ITEM', 'pending', 'INVALID_ITEM']);
+    expect(gate.batches).toEqual([[8]]);
+  });
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '1', undefined])(
+    'a cost of %o is INVALID_ITEM',
+    async (cost) => {
+      const { clock, gate, submit } = gated({ costOf: () => cost as number });
+      const outcome = submit(1);
+      await clock.advance(0);
+      expect(outcome.code).toBe('INVALID_ITEM');
+      expect(gate.calls).toEqual([]);
+    },
+  );
+});
+
+describe('concurrency', () => {
+  test('is never exceeded, and no slot stays empty while somebody waits', async () => {
+    const workload = fc.record({
+      concurrency: fc.integer({ min: 1, max: 4 }),
+      arrivals: fc.array(fc.record({ gapMs: fc.nat(8), count: fc.integer({ min: 1, max: 6 }) }), {
+        maxLength: 25,
+      }),
+      durationsMs: fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(workload, async ({ concurrency, arrivals, durationsMs }) => {
+        const clock = new VirtualClock();
+        let running = 0;
+        let calls = 0;
+        const handler = (items: number[]): Promise<number[]> => {
+          running += 1;
+          expect(running).toBeLessThanOrEqual(concurrency);
+          const durationMs = durationsMs[calls++ % durationsMs.length] as number;
+          return new Promise((resolve) => {
+            clock.setTimer(() => {
+              running -= 1;
+              resolve(items);
+            }, durationMs);
+          });
+        };
+        const batcher = new Batcher(handler, { clock, concurrency, maxBatchSize: 3 });
+        const outcomes: ReturnType<typeof outcomeOf>[] = [];
+        for (const { gapMs, count } of arrivals) {
+          await clock.advance(gapMs);
+          for (let item = 0; item < count; item++) outcomes.push(outcomeOf(batcher.submit(item)));
+          await clock.advance(0);
+          const { queued, batchesRunning } = batcher.stats();
+          expect(batchesRunning).toBe(running);
+          if (queued > 0) expect(running).toBe(concurrency);
+        }
+        await clock.advance(100_000);
+        expect(outcomes.every(({ state }) => state === 'resolved')).toBe(true);
+      }),
+    );
+  });
+
+  test('of Infinity starts whatever there is', async () => {
+    const { clock, gate, batcher, submitAll } = gated({
+      concurrency: Number.POSITIVE_INFINITY,
+      maxBatchSize: 2,
+    });
+    submitAll(1000);
+    await clock.advance(0);
+    expect(gate.calls).toHaveLength(500);
+    expect(batcher.stats()).toMatchObject({ batchesRunning: 500, queued: 0 });
+  });
+});
+
+describe('a wait', () => {
+  const WAIT_MS = 10;
+  const gaps = fc.array(fc.oneof(fc.nat(12), fc.double({ min: 0, max: 12, noNaN: true })), { maxLength: 40 });
+  const rules: [string, BatcherOptions<number>][] = [
+    ['a window', { policy: window({ maxWaitMs: WAIT_MS }) }],
+    ['a policy that waits for ever, bounded by maxWaitMs', { policy: waitForEver, maxWaitMs: WAIT_MS }],
+    ['a longer window, bounded by maxWaitMs', { policy: window({ maxWaitMs: 1000 }), maxWaitMs: WAIT_MS }],
+  ];
+
+  test.each(rules)('in %s is never longer than it says while a slot is free', async (_, options) => {
+    await fc.assert(
+      fc.asyncProperty(gaps, fc.integer({ min: 1, max: 8 }), async (gapsMs, maxBatchSize) => {
+        const clock = new VirtualClock();
+        const arrivedAt: number[] = [];
+        const waitsMs: number[][] = [];
+        const handler = (items: number[]): number[] => {
+          waitsMs.push(items.map((item) => clock.now() - (arrivedAt[item] as number)));
+          return items;
+        };
+        const batcher = new Batcher(handler, { clock, maxBatchSize, ...options });
+        for (const [item, gapMs] of gapsMs.entries()) {
+          await clock.advance(gapMs);
+          arrivedAt.push(clock.now());
+          batcher.submit(item).catch(() => {});
+        }
+        await clock.advance(WAIT_MS + 1e-6);
+        expect(waitsMs.flat()).toHaveLength(gapsMs.length);
+        for (const batch of waitsMs) {
+          const longest = Math.max(...batch);
+          expect(longest).toBeLessThanOrEqual(WAIT_MS + 1e-9);
+          // And the window is used: what leaves early is full.
+          if (longest < WAIT_MS - 1e-9) expect(batch.length).toBe(maxBatchSize);
+        }
+      }),
+    );
+  });
+
+  test('is bounded by maxWaitMs from when a slot is free, for whatever the slots were busy with', async () => {
+    const workload = fc.record({
+      arrivals: fc.array(fc.nat(15), { minLength: 1, maxLength: 40 }),
+      durationsMs: fc.array(fc.nat(60), { minLength: 1, maxLength: 5 }),
+      concurrency: fc.integer({ min: 1, max: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(workload, async ({ arrivals, durationsMs, concurrency }) => {
+        const clock = new VirtualClock();
+        const arrivedAt: number[] = [];
+        let running = 0;
+        let freeSince = 0;
+        let calls = 0;
+        const handler = (items: number[]): Promise<number[]> => {
+          for (const item of items) {
+            const latest = Math.max((arrivedAt[item] as number) + WAIT_MS, freeSince);
+            expect(clock.now()).toBeLessThanOrEqual(latest);
+          }
+          running += 1;
+          return new Promise((resolve) => {
+            clock.setTimer(
+              () => {
+                if (running === concurrency) freeSince = clock.now();
+                running -= 1;
+                resolve(items);
+              },
+              durationsMs[calls++ % durationsMs.length] as number,
+            );
+          });
+        };
+        const options = { clock, concurrency, maxBatchSize: 4, policy: waitForEver, maxWaitMs: WAIT_MS };
+        const batcher = new Batcher(handler, options);
+        const outcomes = [];
+        for (const [item, gapMs] of arrivals.entries()) {
+          await clock.advance(gapMs);
+          arrivedAt.push(clock.now());
+          outcomes.push(outcomeOf(batcher.submit(item)));
+        }
+        await clock.advance(100_000);
+        expect(outcomes.map(({ value }) => value)).toEqual(arrivals.map((_, item) => item));
+      }),
+    );
+  });
+
+  test('of a window ends when the batch is full', async () => {
+    const { clock, gate, submitAll } = gated({
+      policy: window({ maxWaitMs: WAIT_MS }),
+      maxBatchSize: 3,
+      concurrency: 9,
+    });
+    submitAll(7);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+    ]);
+    await clock.advance(WAIT_MS);
+    expect(gate.batches[2]).toEqual([6]);
+    expect(gate.calls.map(({ context }) => context.reason)).toEqual(['full', 'full', 'window']);
+  });
+
+  test('of maxWaitMs 0 is none', async () => {
+    const { clock, gate, submitAll } = gated({ policy: waitForEver, maxWaitMs: 0 });
+    submitAll(3);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[0, 1, 2]]);
+  });
+});
+
+describe('maxQueueSize', () => {
+  test('is exact: as many wait, and one more is refused', async () => {
+    const { clock, batcher, submitAll } = gated({ maxQueueSize: 5, maxBatchSize: 2 });
+    submitAll(2);
+    await clock.advance(0);
+    const outcomes = submitAll(7);
+    await clock.advance(0);
+    expect(outcomes.map(({ code }) => code)).toEqual([
+      ...new Array(5).fill(undefined),
+      'QUEUE_FULL',
+      'QUEUE_FULL',
+    ]);
+    expect(batcher.stats()).toMatchObject({ queued: 5, refused: 2, refusals: { QUEUE_FULL: 2 } });
+  });
+
+  test('refuses nobody of a burst for whom slots are free', async () => {
+    const { clock, batcher, submitAll } = gated({ maxQueueSize: 4, maxBatchSize: 3, concurrency: 2 });
+    const outcomes = submitAll(3 + 3 + 4 + 1);
+    await clock.advance(0);
+    expect(outcomes.map(({ code }) => code)).toEqual([...new Array(10).fill(undefined), 'QUEUE_FULL']);
+    expect(batcher.stats()).toMatchObject({ batchesRunning: 2, running: 6, queued: 4 });
+  });
+
+  test('smaller than a batch, lets what it holds leave rather than refuse', async () => {
+    const { clock, gate, submitAll } = gated({ maxQueueSize: 3, maxBatchSize: 64 });
+    const outcomes = submitAll(7);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[0, 1, 2]]);
+    expect(outcomes.filter(({ code }) => code === 'QUEUE_FULL')).toHaveLength(1);
+  });
+
+  test('of -1 is no limit', async () => {
+    const { clock, batcher, submitAll } = gated({ maxQueueSize: -1, maxBatchSize: 1 });
+    submitAll(10_000);
+    await clock.advance(0);
+    expect(batcher.stats()).toMatchObject({ queued: 9999, running: 1, refused: 0 });
+  });
+
+  test('lets a request of several items in as a whole or not at all', async () => {
+    const { clock, batcher, submitAll } = gated({ maxQueueSize: 5, maxBatchSize: 1 });
+    submitAll(1);
+    await clock.advance(0);
+    const fits = outcomeOf(batcher.submitMany([1, 2, 3]));
+    const doesNot = outcomeOf(batcher.submitMany([4, 5, 6]));
+    await clock.advance(0);
+    expect([fits.state, doesNot.code]).toEqual(['pending', 'QUEUE_FULL']);
+    expect(batcher.stats()).toMatchObject({ queued: 3, refused: 3, submitted: 7 });
+  });
+});

@@ -1,0 +1,298 @@
+/** Promise 10, the changes: any limit or the policy, while items wait and batches run, or not at all. */
+import { Batcher, type BatcherOptions, greedy, type LiveOptions, VirtualClock, window } from 'batchwise';
+import { expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { Gate } from './support/gate.js';
+import { outcomeOf } from './support/outcome.js';
+
+function gated(options: BatcherOptions<number> = {}) {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number | Error>();
+  const batcher = new Batcher<number, number>(gate.handler, { clock, ...options });
+  const submit = (...items: number[]) => items.map((item) => outcomeOf(batcher.submit(item)));
+  return { clock, gate, batcher, submit };
+}
+
+const held = { policy: window({ maxWaitMs: 1000 }) };
+
+test('maxBatchSize lowered: what waits leaves in smaller batches', async () => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 4 });
+  submit(0);
+  await clock.advance(0);
+  submit(1, 2, 3);
+  batcher.configure({ maxBatchSize: 2 });
+  gate.call(0).answer([0]);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[0], [1, 2]]);
+});
+
+test('maxBatchSize lowered: what waits may be a full batch now, and leaves at once', async () => {
+  const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 4 });
+  submit(1, 2);
+  await clock.advance(1);
+  expect(gate.batches).toEqual([]);
+  batcher.configure({ maxBatchSize: 2 });
+  await clock.advance(0);
+  expect(gate.calls.map(({ items, context }) => [items, context.reason])).toEqual([[[1, 2], 'full']]);
+});
+
+test('maxBatchSize lowered: what can never leave any more is refused, its neighbours stay', async () => {
+  const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 10, costOf: (item) => item });
+  const outcomes = submit(2, 5, 1);
+  await clock.advance(0);
+  batcher.configure({ maxBatchSize: 4 });
+  await clock.advance(0);
+  expect(outcomes.map(({ code, state }) => code ?? state)).toEqual(['pending', 'INVALID_ITEM', 'pending']);
+  expect(outcomes[1]?.error).toMatchObject({ message: expect.stringMatching(/cost 5 .* maxBatchSize 4/) });
+  expect(batcher.stats()).toMatchObject({
+    refused: 1,
+    refusals: { INVALID_ITEM: 1 },
+    queued: 2,
+    queuedCost: 3,
+  });
+  batcher.flush();
+  await clock.advance(0);
+  gate.call(0).answer([2, 1]);
+  await clock.advance(0);
+  expect(outcomes.map(({ value }) => value)).toEqual([2, undefined, 1]);
+  expectRest(batcher);
+});
+
+// Root cause: the first refusal makes the request cancel its other items, which are next in the walk
+// through the line: the walk must neither settle them again nor stop there.
+test('maxBatchSize lowered: a request with several items too large is refused once', async () => {
+  const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 100, costOf: (item) => item });
+  const request = outcomeOf(batcher.submitMany([5, 6, 1]));
+  const [late, small] = submit(7, 2);
+  await clock.advance(0);
+  batcher.configure({ maxBatchSize: 4 });
+  await clock.advance(0);
+  expect([request.code, late?.code, small?.state]).toEqual(['INVALID_ITEM', 'INVALID_ITEM', 'pending']);
+  expect(batcher.stats()).toMatchObject({ queued: 1, queuedCost: 2 });
+  batcher.flush();
+  await clock.advance(0);
+  gate.call(0).answer([2]);
+  await clock.advance(0);
+  expectRest(batcher);
+});
+
+test('maxBatchSize raised: the next batch is larger', async () => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 2 });
+  submit(1, 2);
+  await clock.advance(0);
+  submit(3, 4, 5, 6);
+  batcher.configure({ maxBatchSize: -1 });
+  gate.call(0).answer([1, 2]);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([
+    [1, 2],
+    [3, 4, 5, 6],
+  ]);
+});
+
+test('concurrency raised: waiting batches start at once', async () => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 1 });
+  submit(1, 2, 3, 4);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[1]]);
+  batcher.configure({ concurrency: 3 });
+  expect(gate.batches).toEqual([[1], [2], [3]]);
+  expect(batcher.stats()).toMatchObject({ batchesRunning: 3, queued: 1 });
+});
+
+test('concurrency lowered: nothing is interrupted, and nothing new starts until enough have ended', async () => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 1, concurrency: 3 });
+  submit(1, 2, 3, 4);
+  await clock.advance(0);
+  batcher.configure({ concurrency: 1 });
+  gate.call(0).answer([1]);
+  gate.call(1).answer([2]);
+  await clock.advance(0);
+  expect(gate.batches).toHaveLength(3);
+  gate.call(2).answer([3]);
+  await clock.advance(0);
+  expect(gate.batches).toHaveLength(4);
+});
+
+test('maxWaitMs lowered: who has waited that long already leaves at once', async () => {
+  const { clock, gate, batcher, submit } = gated(held);
+  submit(1);
+  await clock.advance(50);
+  batcher.configure({ maxWaitMs: 40 });
+  expect(gate.calls.map(({ context }) => context.reason)).toEqual(['window']);
+});
+
+test('the policy swapped while items wait: the new one is asked at once', async () => {
+  const { clock, gate, batcher, submit } = gated(held);
+  submit(1);
+  await clock.advance(1);
+  batcher.configure({ policy: greedy() });
+  expect(gate.batches).toEqual([[1]]);
+});
+
+test('the policy swapped while a batch runs: the new one learns from its end', async () => {
+  const { clock, gate, batcher, submit } = gated();
+  submit(1);
+  await clock.advance(5);
+  const learned: number[] = [];
+  batcher.configure({ policy: { ...greedy(), observeBatch: ({ durationMs }) => learned.push(durationMs) } });
+  gate.call(0).answer([1]);
+  await clock.advance(0);
+  expect(learned).toEqual([5]);
+});
+
+test('maxQueueSize changed: it counts for the next to come, and nobody who waits is sent away', async () => {
+  const { clock, batcher, submit } = gated(held);
+  const first = submit(1, 2, 3);
+  batcher.configure({ maxQueueSize: 2 });
+  const [refused] = submit(4);
+  batcher.configure({ maxQueueSize: -1 });
+  const [accepted] = submit(5);
+  await clock.advance(0);
+  expect([...first, accepted].map((outcome) => outcome?.state)).toEqual(Array(4).fill('pending'));
+  expect(refused?.code).toBe('QUEUE_FULL');
+});
+
+test('timeoutMs and handlerTimeoutMs changed: they count for what comes after', async () => {
+  const { clock, batcher, submit } = gated({ timeoutMs: 100 });
+  const [before] = submit(1);
+  await clock.advance(0);
+  batcher.configure({ timeoutMs: 10, handlerTimeoutMs: 50 });
+  const [after] = submit(2);
+  await clock.advance(10);
+  expect([before?.state, after?.code]).toEqual(['pending', 'DEADLINE_EXCEEDED']);
+  await clock.advance(90);
+  expect(before?.code).toBe('DEADLINE_EXCEEDED');
+});
+
+test('handlerTimeoutMs changed: the next batch has it', async () => {
+  const { clock, gate, batcher, submit } = gated();
+  submit(1);
+  await clock.advance(0);
+  batcher.configure({ handlerTimeoutMs: 50 });
+  const [next] = submit(2);
+  await clock.advance(100);
+  gate.call(0).answer([1]);
+  await clock.advance(50);
+  expect(next?.code).toBe('HANDLER_TIMEOUT');
+});
+
+test('targetLatencyMs changed: who cannot make it is refused from then on', async () => {
+  const { clock, gate, batcher, submit } = gated();
+  submit(1);
+  await clock.advance(80);
+  gate.call(0).answer([1]);
+  await clock.advance(0);
+  batcher.configure({ targetLatencyMs: 50 });
+  const [refused] = submit(2);
+  await clock.advance(0);
+  expect(refused?.code).toBe('OVERLOADED');
+});
+
+test('costOf, groupOf, dedupeBy and isolate changed: each newcomer is asked by the new ones', async () => {
+  const { clock, gate, batcher, submit } = gated(held);
+  submit(1, 1);
+  batcher.configure({ costOf: () => 2, groupOf: () => 'new', dedupeBy: (item) => item, isolate: true });
+  const outcomes = submit(3, 3, 4);
+  expect(batcher.stats()).toMatchObject({ queued: 5, queuedCost: 6 });
+  batcher.configure({ policy: greedy(), concurrency: 2 });
+  await clock.advance(0);
+  expect(gate.calls.map(({ items, context }) => [items, context.group])).toEqual([
+    [[1, 1], undefined],
+    [[3, 4], 'new'],
+  ]);
+  gate.call(1).fail(new Error('one of them'));
+  await clock.advance(0);
+  gate.call(2).answer([3]);
+  await clock.advance(0);
+  gate.call(3).fail(new Error('it was four'));
+  await clock.advance(0);
+  expect(outcomes.map(({ value, code }) => value ?? code)).toEqual([3, 3, 'HANDLER_FAILED']);
+});
+
+const right: Required<LiveOptions<number>> = {
+  maxBatchSize: 1,
+  maxWaitMs: 1,
+  targetLatencyMs: 1,
+  timeoutMs: 1,
+  maxQueueSize: 1,
+  concurrency: 5,
+  handlerTimeoutMs: 1,
+  costOf: () => 3,
+  groupOf: (item) => item,
+  dedupeBy: () => 1,
+  isolate: true,
+  policy: greedy(),
+};
+
+test.each(Object.keys(right))('one wrong value, of %s, and nothing at all is changed', async (wrongKey) => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 3 });
+  const wrong = { ...right, [wrongKey]: 'wrong' };
+  expect(() => batcher.configure(wrong as never)).toThrow(`${wrongKey}: expected`);
+  const outcomes = submit(1, 2, 2, 3);
+  await clock.advance(100);
+  expect(gate.batches).toEqual([[1, 2, 2]]);
+  gate.call(0).answer([1, 2, 2]);
+  await clock.advance(0);
+  gate.call(1).answer([3]);
+  await clock.advance(0);
+  expect(outcomes.map(({ value }) => value)).toEqual([1, 2, 2, 3]);
+});
+
+test.each([
+  ['name', 'other'],
+  ['clock', new VirtualClock()],
+  ['priorityAgeMs', 5],
+])('%s cannot be changed, and the message says so', (key, value) => {
+  const { batcher } = gated({ maxBatchSize: 3 });
+  const change = { maxBatchSize: 1, [key]: value };
+  expect(() => batcher.configure(change as never)).toThrow(`${key} cannot be changed after construction`);
+  expect(batcher.stats().name).toBe('batcher');
+});
+
+test('options that are undefined leave things as they are', async () => {
+  const { clock, gate, batcher, submit } = gated({ maxBatchSize: 2 });
+  batcher.configure({ maxBatchSize: undefined, policy: undefined, concurrency: 1 } as never);
+  submit(1, 2, 3);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[1, 2]]);
+});
+
+test('flush lets what waits leave, reason manual, and holds what comes later as before', async () => {
+  const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 2, concurrency: 2 });
+  submit(1, 2, 3);
+  await clock.advance(1);
+  batcher.flush();
+  expect(gate.calls.map(({ items, context }) => [items, context.reason])).toEqual([
+    [[1, 2], 'full'],
+    [[3], 'manual'],
+  ]);
+  await clock.advance(1);
+  gate.call(0).answer([1, 2]);
+  submit(4);
+  await clock.advance(998);
+  expect(gate.batches).toHaveLength(2);
+  await clock.advance(2);
+  expect(gate.calls[2]?.context.reason).toBe('window');
+});
+
+test('flush while all slots are busy: what waited then leaves when a slot is free', async () => {
+  const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 2 });
+  submit(1, 2);
+  await clock.advance(0);
+  submit(3);
+  batcher.flush();
+  batcher.flush();
+  await clock.advance(5);
+  gate.call(0).answer([1, 2]);
+  await clock.advance(0);
+  expect(gate.calls[1]?.context.reason).toBe('manual');
+});
+
+test('flush of an empty queue is not saved up for who comes next', async () => {
+  const { clock, gate, batcher, submit } = gated(held);
+  batcher.flush();
+  submit(1);
+  await clock.advance(999);
+  expect(gate.batches).toEqual([]);
+});

@@ -1,0 +1,316 @@
+import { getEventListeners } from 'node:events';
+import { Batcher, type BatcherOptions, type BatchwiseError, VirtualClock } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { expectBooksToBalance, expectRest } from './support/books.js';
+import { Gate } from './support/gate.js';
+import { outcomeOf } from './support/outcome.js';
+import { RecordingSink } from './support/recording-sink.js';
+import { uncaughtErrorsDuring } from './support/uncaught.js';
+
+function gated(options: BatcherOptions<number> = {}) {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const batcher = new Batcher(gate.handler, { clock, ...options });
+  return { clock, gate, batcher };
+}
+
+describe('cancelled while it waits', () => {
+  test('a caller is gone at once, its place is free, and the handler never sees its item', async () => {
+    const { clock, gate, batcher } = gated({ maxQueueSize: 2 });
+    const running = outcomeOf(batcher.submit(1));
+    await clock.advance(0);
+    const controller = new AbortController();
+    const cancelled = outcomeOf(batcher.submit(2, { signal: controller.signal }));
+    const neighbour = outcomeOf(batcher.submit(3));
+    const refused = outcomeOf(batcher.submit(4));
+    controller.abort();
+    expect(batcher.stats()).toMatchObject({ queued: 1, cancelled: 1, queuedCost: 1 });
+    const inItsPlace = outcomeOf(batcher.submit(5));
+    await clock.advance(0);
+    expect([cancelled.code, refused.code]).toEqual(['CANCELLED', 'QUEUE_FULL']);
+    gate.call(0).answer([10]);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[1], [3, 5]]);
+    gate.call(1).answer([30, 50]);
+    await clock.advance(0);
+    expect([running.value, neighbour.value, inItsPlace.value]).toEqual([10, 30, 50]);
+    expectRest(batcher);
+  });
+
+  test('in the turn it came in, it is not executed', async () => {
+    const { clock, gate, batcher } = gated();
+    const sink = new RecordingSink<number>();
+    batcher.enqueue(1, sink).cancel();
+    expect(sink.fate).toBe('CANCELLED');
+    await clock.advance(0);
+    expect(gate.batches).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('the first, the middle and the last of a queue can go in any order, and the rest stay in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fc.nat(11), { maxLength: 12 }), async (leavers) => {
+        const { clock, gate, batcher } = gated({ maxBatchSize: 100 });
+        batcher.submit(-1).catch(() => {});
+        await clock.advance(0);
+        const sinks = Array.from({ length: 12 }, () => new RecordingSink<number>());
+        const tickets = sinks.map((sink, item) => batcher.enqueue(item, sink));
+        for (const leaver of leavers) {
+          tickets[leaver]?.cancel();
+          expectBooksToBalance(batcher);
+        }
+        gate.call(0).answer([0]);
+        await clock.advance(0);
+        const stayed = sinks.flatMap((_, item) => (leavers.includes(item) ? [] : [item]));
+        expect(gate.batches.slice(1)).toEqual(stayed.length > 0 ? [stayed] : []);
+        for (const [item, { fate }] of sinks.entries()) {
+          expect(fate).toBe(leavers.includes(item) ? 'CANCELLED' : 'pending');
+        }
+        batcher.destroy();
+        expectRest(batcher);
+      }),
+    );
+  });
+});
+
+describe('cancelled while its batch runs', () => {
+  test('a caller is released at once, and its neighbours get their own answers', async () => {
+    const { clock, gate, batcher } = gated();
+    const controller = new AbortController();
+    const first = outcomeOf(batcher.submit(1));
+    const cancelled = outcomeOf(batcher.submit(2, { signal: controller.signal }));
+    const third = outcomeOf(batcher.submit(3));
+    await clock.advance(0);
+    controller.abort();
+    await clock.advance(0);
+    expect([first.state, cancelled.code, third.state]).toEqual(['pending', 'CANCELLED', 'pending']);
+    expect(gate.call(0).context.signal.aborted).toBe(false);
+    gate.call(0).answer([10, 20, 30]);
+    await clock.advance(0);
+    expect([first.value, cancelled.settled, third.value]).toEqual([10, 1, 30]);
+    expectRest(batcher);
+  });
+
+  test('the signal of the batch fires when the last caller is gone, not before', async () => {
+    const { clock, gate, batcher } = gated();
+    const leaving = new AbortController();
+    const byTicket = batcher.enqueue(1, new RecordingSink<number>());
+    const bySignal = outcomeOf(batcher.submit(2, { signal: leaving.signal }));
+    const byDeadline = outcomeOf(batcher.submit(3, { timeoutMs: 50 }));
+    await clock.advance(0);
+    const { signal } = gate.call(0).context;
+    byTicket.cancel();
+    expect(signal.aborted).toBe(false);
+    leaving.abort();
+    await clock.advance(49);
+    expect([bySignal.code, byDeadline.state, signal.aborted]).toEqual(['CANCELLED', 'pending', false]);
+    await clock.advance(1);
+    expect([byDeadline.code, signal.aborted]).toEqual(['DEADLINE_EXCEEDED', true]);
+    expect((signal.reason as BatchwiseError).code).toBe('CANCELLED');
+  });
+
+  test('a signal that the handler looks at too late has already fired', async () => {
+    const { clock, gate, batcher } = gated();
+    const ticket = batcher.enqueue(1, new RecordingSink<number>());
+    await clock.advance(0);
+    ticket.cancel();
+    expect(gate.call(0).context.signal.aborted).toBe(true);
+  });
+
+  test('a batch that nobody waits for keeps its slot until the handler returns', async () => {
+    const { clock, gate, batcher } = gated();
+    const ticket = batcher.enqueue(1, new RecordingSink<number>());
+    await clock.advance(0);
+    ticket.cancel();
+    const next = outcomeOf(batcher.submit(2));
+    await clock.advance(1000);
+    expect(gate.batches).toEqual([[1]]);
+    gate.call(0).fail(new Error('aborted'));
+    await clock.advance(0);
+    gate.call(1).answer([20]);
+    await clock.advance(0);
+    expect(next.value).toBe(20);
+    expectRest(batcher);
+  });
+});
+
+describe('a signal', () => {
+  test('that has fired before turns the call away at once, with its reason as the cause', async () => {
+    const { clock, gate, batcher } = gated();
+    const reason = new Error('the user went away');
+    const outcome = outcomeOf(batcher.submit(1, { signal: AbortSignal.abort(reason) }));
+    await clock.advance(0);
+    expect(outcome.code).toBe('CANCELLED');
+    expect((outcome.error as BatchwiseError).cause).toBe(reason);
+    expect(gate.batches).toEqual([]);
+    expect(batcher.stats()).toMatchObject({ submitted: 1, cancelled: 1 });
+  });
+
+  test('keeps its reason as the cause, for those who wait and for those who run', async () => {
+    const { clock, batcher } = gated({ maxBatchSize: 1 });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item, { signal })));
+    await clock.advance(0);
+    expect(batcher.stats()).toMatchObject({ running: 1, queued: 1 });
+    controller.abort('changed my mind');
+    await clock.advance(0);
+    for (const { error } of outcomes) {
+      expect(error).toMatchObject({ code: 'CANCELLED', cause: 'changed my mind' });
+    }
+  });
+
+  test('shared by a thousand calls has one listener, and none when they are settled', async () => {
+    const { clock, gate, batcher } = gated({ maxBatchSize: 1000 });
+    const { signal } = new AbortController();
+    const outcomes = Array.from({ length: 1000 }, (_, item) => outcomeOf(batcher.submit(item, { signal })));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await clock.advance(0);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    gate.call(0).answer(gate.call(0).items);
+    await clock.advance(0);
+    expect(outcomes.every(({ value }, item) => value === item)).toBe(true);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  test('shared by a thousand calls of several batchers releases those that are left, and listens no more', async () => {
+    const { clock, gate, batcher } = gated({ maxBatchSize: 500 });
+    const other = gated({ maxBatchSize: 10 });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const outcomes = Array.from({ length: 1000 }, (_, item) => outcomeOf(batcher.submit(item, { signal })));
+    const elsewhere = outcomeOf(other.batcher.submit(1, { signal }));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await clock.advance(0);
+    gate.call(0).answer(gate.call(0).items);
+    await clock.advance(0);
+    controller.abort();
+    await clock.advance(0);
+    expect(outcomes.filter(({ state }) => state === 'resolved')).toHaveLength(500);
+    expect(outcomes.filter(({ code }) => code === 'CANCELLED')).toHaveLength(500);
+    expect(elsewhere.code).toBe('CANCELLED');
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  test.each(['refused', 'expired', 'destroyed'])(
+    'of a call that is %s is listened to no more',
+    async (ending) => {
+      const { clock, batcher } = gated({ maxQueueSize: 1 });
+      const { signal } = new AbortController();
+      batcher.submit(0).catch(() => {});
+      await clock.advance(0);
+      const outcome = outcomeOf(batcher.submit(1, { signal, timeoutMs: 10 }));
+      if (ending === 'refused') outcomeOf(batcher.submit(2, { signal }));
+      if (ending === 'destroyed') batcher.destroy();
+      await clock.advance(10);
+      expect(outcome.settled).toBe(1);
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    },
+  );
+});
+
+describe('a ticket', () => {
+  test('cancels once, keeps the reason, and does nothing once it is settled', async () => {
+    const { clock, gate, batcher } = gated();
+    const [cancelled, answered] = [new RecordingSink<number>(), new RecordingSink<number>()];
+    const tickets = [cancelled, answered].map((sink) => batcher.enqueue(1, sink));
+    expect(tickets.map(({ settled }) => settled)).toEqual([false, false]);
+    for (const reason of ['first', 'second']) tickets[0]?.cancel(reason);
+    await clock.advance(0);
+    gate.call(0).answer([10]);
+    await clock.advance(0);
+    for (const ticket of tickets) ticket.cancel('third');
+    expect([cancelled.settled, cancelled.fate, answered.settled, answered.fate]).toEqual([
+      1,
+      'CANCELLED',
+      1,
+      'ok',
+    ]);
+    expect((cancelled.errors[0] as BatchwiseError).cause).toBe('first');
+    expect(tickets.map(({ settled }) => settled)).toEqual([true, true]);
+    expect(batcher.stats()).toMatchObject({ cancelled: 1, succeeded: 1 });
+    expectRest(batcher);
+  });
+});
+
+describe('one whose time is over', () => {
+  test('disturbs nobody, whether it waits or runs', async () => {
+    const { clock, gate, batcher } = gated({ maxBatchSize: 2 });
+    const outcomes = [1, 2, 3, 4].map((item) =>
+      outcomeOf(batcher.submit(item, item % 2 === 0 ? { timeoutMs: 10 * item } : {})),
+    );
+    await clock.advance(20);
+    expect(outcomes.map(({ code }) => code)).toEqual([undefined, 'DEADLINE_EXCEEDED', undefined, undefined]);
+    await clock.advance(20);
+    expect(outcomes[3]?.code).toBe('DEADLINE_EXCEEDED');
+    gate.call(0).answer([10, 20]);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[1, 2], [3]]);
+    gate.call(1).answer([30]);
+    await clock.advance(0);
+    expect(outcomes.map(({ value }) => value)).toEqual([10, undefined, 30, undefined]);
+    expectRest(batcher);
+  });
+});
+
+test('a sink that throws disturbs nobody in its batch, and its error surfaces', async () => {
+  const { clock, gate, batcher } = gated({ maxBatchSize: 3 });
+  const sinks = [1, 2, 3, 4, 5].map(
+    (item) =>
+      new RecordingSink<number>(() => {
+        if (item === 1 || item === 4) throw new Error(`sink ${item}`);
+      }),
+  );
+  const tickets = sinks.map((sink, item) => batcher.enqueue(item, sink));
+  await clock.advance(0);
+  const errors = await uncaughtErrorsDuring(async () => {
+    gate.call(0).answer([10, 20, 30]);
+    await clock.advance(0);
+    tickets[3]?.cancel();
+  });
+  expect(sinks.map(({ fate }) => fate)).toEqual(['ok', 'ok', 'ok', 'CANCELLED', 'pending']);
+  expect(errors.map((error) => (error as Error).message)).toEqual(['sink 1', 'sink 4']);
+  batcher.destroy();
+  expectRest(batcher);
+});
+
+test('a forced stop leaves nobody waiting: in slots, groups, tenants and priorities, with and without deadline', async () => {
+  const { clock, gate, batcher } = gated({ maxBatchSize: 2, concurrency: 3, groupOf: (item) => item % 4 });
+  const outcomes = Array.from({ length: 60 }, (_, item) => {
+    const tenant = `tenant ${item % 3}`;
+    const deadline = item % 5 === 0 ? { timeoutMs: 100 + item } : {};
+    return outcomeOf(batcher.submit(item, { tenant, priority: item % 2, ...deadline }));
+  });
+  await clock.advance(0);
+  expect(batcher.stats()).toMatchObject({ batchesRunning: 3, running: 6, queued: 54 });
+  batcher.destroy();
+  await clock.advance(0);
+  expect(outcomes.every(({ code, settled }) => code === 'CLOSED' && settled === 1)).toBe(true);
+  expect(gate.calls.every(({ context }) => context.signal.aborted)).toBe(true);
+  expect(gate.calls).toHaveLength(3);
+  expect(clock.pendingTimers).toBe(0);
+  expectRest(batcher);
+});
+
+test('close() during a batch drains; who is cancelled meanwhile is not waited for, and is not executed', async () => {
+  const { clock, gate, batcher } = gated({ maxBatchSize: 1 });
+  const sinks = [1, 2, 3].map(() => new RecordingSink<number>());
+  const tickets = sinks.map((sink, index) => batcher.enqueue(index + 1, sink));
+  await clock.advance(0);
+  const closed = outcomeOf(batcher.close());
+  tickets[1]?.cancel();
+  await clock.advance(100);
+  expect([closed.state, sinks[1]?.fate]).toEqual(['pending', 'CANCELLED']);
+  gate.call(0).answer([10]);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[1], [3]]);
+  tickets[2]?.cancel();
+  await clock.advance(0);
+  expect([closed.state, gate.call(1).context.signal.aborted]).toEqual(['pending', true]);
+  gate.call(1).fail(new Error('aborted'));
+  await clock.advance(0);
+  expect(closed.state).toBe('resolved');
+  expect(sinks.map(({ fate }) => fate)).toEqual(['ok', 'CANCELLED', 'CANCELLED']);
+  expectRest(batcher);
+});

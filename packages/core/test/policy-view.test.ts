@@ -1,0 +1,250 @@
+/** What a policy sees. Looking changes nothing. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { deciding, forever, positionsOf } from './support/deciding.js';
+
+test('it sees how many wait at what cost, and each position with its arrival, cost and deadline', async () => {
+  let seen: unknown;
+  const { clock, batcher, submit } = deciding(
+    (view) => {
+      const { length, cost, oldestAt, waitingElsewhere } = view;
+      seen = { length, cost, oldestAt, waitingElsewhere, positions: positionsOf(view) };
+      return forever;
+    },
+    { costOf: (item) => item, targetLatencyMs: 1000, maxBatchSize: 100 },
+  );
+  await clock.advance(10);
+  submit(5);
+  await clock.advance(5);
+  void batcher.submit(7, { timeoutMs: 300 });
+  await clock.advance(5);
+  void batcher.submit(2.5, { timeoutMs: 5000 });
+  await clock.advance(0);
+  expect(seen).toEqual({
+    length: 3,
+    cost: 14.5,
+    oldestAt: 10,
+    waitingElsewhere: 0,
+    positions: [
+      { arrivedAt: 10, cost: 5, deadlineAt: 1010 },
+      { arrivedAt: 15, cost: 7, deadlineAt: 315 },
+      { arrivedAt: 20, cost: 2.5, deadlineAt: 1020 },
+    ],
+  });
+});
+
+test('without a deadline or a target, a position has none', async () => {
+  const deadlines: number[] = [];
+  const { clock, submit } = deciding((view) => {
+    deadlines.push(view.deadlineAt(0));
+    return forever;
+  });
+  submit(1);
+  await clock.advance(0);
+  expect(deadlines).toEqual([Infinity]);
+});
+
+test('items that callers share have the deadline of the last of them', async () => {
+  const deadlines: number[] = [];
+  const { clock, batcher } = deciding(
+    (view) => {
+      deadlines.push(view.length, view.deadlineAt(0));
+      return forever;
+    },
+    { dedupeBy: (item) => item },
+  );
+  for (const timeoutMs of [10, 30, 20]) void batcher.submit(1, { timeoutMs }).catch(() => {});
+  await clock.advance(0);
+  expect(deadlines).toEqual([1, 30]);
+});
+
+test('it sees the slots, what runs in them since when, the limits, and what was learned', async () => {
+  let seen: Record<string, unknown> = {};
+  const { clock, gate, batcher, submit } = deciding(
+    (view) => {
+      const { slots, freeSlots, running, lastDispatchAt, limits, curve, arrivals } = view;
+      seen = {
+        slots,
+        freeSlots,
+        running: running.map(({ size, cost, startedAt }) => ({ size, cost, startedAt })),
+        lastDispatchAt,
+        limits: [limits.maxBatchSize, limits.maxWaitMs, limits.targetLatencyMs],
+        curve: [curve.samples, curve.predict(2), curve.updatedAt],
+        lastArrivalAt: arrivals.lastAt,
+      };
+      return { action: 'dispatch', count: view.length, reason: 'idle' };
+    },
+    { concurrency: 3, maxBatchSize: 8, maxWaitMs: 500 },
+  );
+  await clock.advance(5);
+  submit(1);
+  await clock.advance(0);
+  expect(seen).toMatchObject({
+    slots: 3,
+    freeSlots: 3,
+    running: [],
+    lastDispatchAt: -Infinity,
+    curve: [0, undefined, -Infinity],
+  });
+  await clock.advance(10);
+  submit(2, 3);
+  await clock.advance(20);
+  gate.call(1).answer([2, 3]);
+  await clock.advance(0);
+  submit(4);
+  await clock.advance(0);
+  expect(seen).toEqual({
+    slots: 3,
+    freeSlots: 2,
+    running: [{ size: 1, cost: 1, startedAt: 5 }],
+    lastDispatchAt: 15,
+    limits: [8, 500, Infinity],
+    curve: [1, 20, 35],
+    lastArrivalAt: 35,
+  });
+  batcher.destroy();
+});
+
+test('it sees one group at a time, and how many wait elsewhere', async () => {
+  const seen: [number, number][] = [];
+  const { clock, submit } = deciding(
+    (view) => {
+      seen.push([view.length, view.waitingElsewhere]);
+      return forever;
+    },
+    { groupOf: (item) => item % 2 },
+  );
+  submit(1, 2, 3, 5);
+  await clock.advance(0);
+  expect(seen).toEqual([
+    [3, 1],
+    [1, 3],
+  ]);
+});
+
+interface Submission {
+  readonly priority: number;
+  readonly tenant: string | undefined;
+  readonly weight: number | undefined;
+  readonly cost: number;
+  readonly afterMs: number;
+  /** Which of those before it gives up now. */
+  readonly cancels: number | null;
+}
+
+const plain: Submission = {
+  priority: 0,
+  tenant: undefined,
+  weight: undefined,
+  cost: 1,
+  afterMs: 0,
+  cancels: null,
+};
+
+const submissions = fc.array(
+  fc.record<Submission>({
+    priority: fc.constantFrom(0, 0, 1, 2),
+    tenant: fc.constantFrom(undefined, 'acme', 'bolt', 'core'),
+    weight: fc.constantFrom(undefined, 1, 3, 0.7),
+    cost: fc.constantFrom(1, 1, 0.1, 2.5),
+    afterMs: fc.constantFrom(0, 0, 0, 1, 700),
+    cancels: fc.option(fc.nat(), { freq: 8 }),
+  }),
+  { minLength: 1, maxLength: 30 },
+);
+
+test('the positions are in the order in which the items then leave, tenants and priorities mixed', async () => {
+  await fc.assert(
+    fc.asyncProperty(submissions, async (script) => {
+      let shown: number[] = [];
+      let lets = false;
+      // Each item costs something of its own, by which it is recognised.
+      const { clock, gate, batcher } = deciding(
+        (view) => {
+          shown = positionsOf(view).map(({ cost }) => cost);
+          return lets ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
+        },
+        { costOf: (item) => item, maxBatchSize: -1 },
+      );
+      for (const [i, { priority, tenant, weight, afterMs }] of script.entries()) {
+        void batcher.submit(1 + i / 1000, { priority, tenant, weight });
+        if (afterMs > 0) await clock.advance(afterMs);
+      }
+      await clock.advance(0);
+      expect(shown).toHaveLength(script.length);
+      const before = shown;
+      lets = true;
+      batcher.configure({ maxWaitMs: 1e9 });
+      expect(gate.batches).toEqual([before]);
+      expect(shown).toEqual(before);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+/** Runs a script of submissions, in batches of up to 5 cost, asked by a policy that looks or does not. */
+async function orderOf(script: Submission[], looks: boolean) {
+  let lets = false;
+  const { clock, gate, batcher } = deciding(
+    (view) => {
+      if (looks) positionsOf(view);
+      return lets ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
+    },
+    {
+      maxBatchSize: 5,
+      concurrency: Infinity,
+      costOf: (item) => script[item]?.cost ?? 1,
+      groupOf: (item) => item % 7 === 6,
+    },
+  );
+  const tickets: { cancel(): void }[] = [];
+  const sink = { resolve: () => {}, reject: () => {} };
+  for (const [item, { priority, tenant, weight, afterMs, cancels }] of script.entries()) {
+    tickets.push(batcher.enqueue(item, sink, { priority, tenant, weight }));
+    if (cancels !== null) tickets[cancels % tickets.length]?.cancel();
+    if (afterMs > 0) await clock.advance(afterMs);
+    if (item === script.length >> 1) {
+      // Half-way everything that waits leaves, so that the second half meets tenants with a past.
+      lets = true;
+      batcher.configure({ maxWaitMs: 1e9 });
+      lets = false;
+    }
+  }
+  await clock.advance(0);
+  lets = true;
+  batcher.configure({ maxWaitMs: 1e9 });
+  for (let call = 0; call < gate.calls.length; call++) {
+    gate.call(call).answer(gate.call(call).items);
+    await clock.advance(0);
+  }
+  expectRest(batcher);
+  return gate.batches;
+}
+
+test('looking changes nothing: the same order with a policy that looks at every position and one that does not', async () => {
+  await fc.assert(
+    fc.asyncProperty(submissions, async (script) => {
+      expect(await orderOf(script, true)).toEqual(await orderOf(script, false));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('looking changes nothing: two tenants who came together keep their places', async () => {
+  for (const looks of [false, true]) {
+    const script = ['acme', 'bolt'].map((tenant) => ({ ...plain, tenant }));
+    expect(await orderOf(script, looks)).toEqual([[0, 1]]);
+  }
+});
+
+test('looking changes nothing: a tenant who comes later starts where it would have', async () => {
+  for (const looks of [false, true]) {
+    const script = ['acme', 'acme', 'acme', 'acme', 'bolt'].map((tenant) => ({
+      ...plain,
+      tenant,
+      afterMs: 1,
+    }));
+    expect((await orderOf(script, looks)).flat()).toEqual([0, 1, 2, 4, 3]);
+  }
+});

@@ -1,0 +1,177 @@
+/** Promise 10, from within a policy: whatever it does to the batcher while it decides, nobody is lost. */
+import {
+  Batcher,
+  type BatcherOptions,
+  type Decision,
+  greedy,
+  type Policy,
+  type QueueView,
+  VirtualClock,
+  window,
+} from 'batchwise';
+import { expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { outcomeOf } from './support/outcome.js';
+import { RecordingSink } from './support/recording-sink.js';
+
+const forever: Decision = { action: 'wait', until: Infinity };
+const all = (view: QueueView): Decision => ({ action: 'dispatch', count: view.length, reason: 'idle' });
+
+function lookAtAll(view: QueueView): void {
+  for (let position = 0; position < view.length; position++) view.costAt(position);
+}
+
+/** A batcher that answers at once, with a policy that the test writes. */
+function deciding(decide: (view: QueueView, now: number) => Decision, options: BatcherOptions<string> = {}) {
+  const clock = new VirtualClock();
+  const executed: string[][] = [];
+  const batcher = new Batcher(
+    (items: string[]) => {
+      executed.push(items);
+      return items;
+    },
+    { clock, policy: { name: 'test', decide }, ...options },
+  );
+  return { clock, batcher, executed };
+}
+
+test('configure inside decide: the new policy is asked about what waits', async () => {
+  const { clock, batcher, executed } = deciding(() => {
+    batcher.configure({ policy: greedy() });
+    return forever;
+  });
+  const outcome = outcomeOf(batcher.submit('a'));
+  await clock.advance(0);
+  expect(executed).toEqual([['a']]);
+  expect(outcome.value).toBe('a');
+});
+
+test('close inside decide: what waits is drained, whatever the policy says then', async () => {
+  const { clock, batcher, executed } = deciding(() => {
+    closed ??= outcomeOf(batcher.close());
+    return forever;
+  });
+  let closed: ReturnType<typeof outcomeOf> | undefined;
+  void batcher.submit('a');
+  await clock.advance(0);
+  expect(executed).toEqual([['a']]);
+  expect(closed?.state).toBe('resolved');
+});
+
+test('flush inside decide: what waits leaves', async () => {
+  const { clock, batcher, executed } = deciding(() => {
+    batcher.flush();
+    return forever;
+  });
+  void batcher.submit('a');
+  await clock.advance(0);
+  expect(executed).toEqual([['a']]);
+});
+
+test.each([false, true])(
+  'destroy inside decide (having looked: %s): everybody gets CLOSED, nothing runs',
+  async (looks) => {
+    const { clock, batcher, executed } = deciding((view) => {
+      if (looks) lookAtAll(view);
+      batcher.destroy();
+      return all(view);
+    });
+    const outcomes = ['a', 'b'].map((item) => outcomeOf(batcher.submit(item)));
+    await clock.advance(0);
+    expect(outcomes.map(({ code, settled }) => [code, settled])).toEqual(Array(2).fill(['CLOSED', 1]));
+    expect(executed).toEqual([]);
+    expectRest(batcher);
+  },
+);
+
+test('submit inside decide: the item has arrived, so the policy is asked again', async () => {
+  let asked = 0;
+  const { clock, batcher, executed } = deciding((view) => {
+    if (asked++ === 0) void batcher.submit('b');
+    return view.length >= 2 ? all(view) : forever;
+  });
+  void batcher.submit('a');
+  await clock.advance(0);
+  expect(executed).toEqual([['a', 'b']]);
+  expectRest(batcher);
+});
+
+test.each([
+  ['the only one', 1, 0, false],
+  ['the only one, having looked', 1, 0, true],
+  ['the first', 3, 0, false],
+  ['the first, having looked', 3, 0, true],
+  ['the last', 3, 2, false],
+  ['the last, having looked', 3, 2, true],
+])(
+  'cancel inside decide, of %s: it is gone, the others leave, and the books balance',
+  async (_, count, which, looks) => {
+    for (const answer of [all, () => forever]) {
+      let asked = 0;
+      const { clock, batcher, executed } = deciding((view) => {
+        asked += 1;
+        // A batcher that goes round in circles would never come back: this lets it, to be seen below.
+        if (asked === 100) void batcher.submit('way out');
+        if (looks) lookAtAll(view);
+        if (asked > 1) return all(view);
+        tickets[which]?.cancel();
+        return answer(view);
+      });
+      const sinks = Array.from({ length: count }, () => new RecordingSink<string>());
+      const tickets = sinks.map((sink, i) => batcher.enqueue(`${i}`, sink));
+      await clock.advance(0);
+      batcher.flush();
+      await clock.advance(0);
+      expect(asked).toBeLessThan(10);
+      expect(sinks.map(({ settled }) => settled)).toEqual(Array(count).fill(1));
+      expect(sinks[which]?.fate).toBe('CANCELLED');
+      expect(executed.flat()).toEqual(Array.from(sinks.keys(), String).filter((item) => item !== `${which}`));
+      expectRest(batcher);
+      await clock.advance(1);
+      // Nothing of it is left behind to be counted as waiting elsewhere.
+      void batcher.submit('next');
+      batcher.configure({ policy: greedy() });
+      await clock.advance(0);
+      expect(batcher.stats().reasons.group).toBe(0);
+    }
+  },
+);
+
+test('maxBatchSize lowered inside decide, below what it has looked at: refused, and no endless round', async () => {
+  let asked = 0;
+  const { clock, batcher, executed } = deciding(
+    (view) => {
+      asked += 1;
+      lookAtAll(view);
+      if (asked === 1) batcher.configure({ maxBatchSize: 2 });
+      if (asked === 100) batcher.configure({ maxBatchSize: 10 }); // the way out
+      return all(view);
+    },
+    { maxBatchSize: 10, costOf: (item) => item.length },
+  );
+  const outcomes = ['aaaaa', 'b'].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(0);
+  expect(asked).toBeLessThan(10);
+  expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['INVALID_ITEM', 'b']);
+  expect(executed).toEqual([['b']]);
+  expectRest(batcher);
+});
+
+test('a policy may hold on to its view, but it shows nothing once the call is over', async () => {
+  let kept: QueueView | undefined;
+  const policy: Policy = {
+    name: 'hoarder',
+    decide: (view) => {
+      kept = view;
+      return forever;
+    },
+  };
+  const clock = new VirtualClock();
+  const batcher = new Batcher((items: string[]) => items, { clock, policy });
+  const outcome = outcomeOf(batcher.submit('a'));
+  await clock.advance(0);
+  expect(() => kept?.arrivedAt(0)).toThrow(RangeError);
+  batcher.configure({ policy: window({ maxWaitMs: 0 }) });
+  await clock.advance(0);
+  expect(outcome.value).toBe('a');
+});

@@ -1,0 +1,30 @@
+/** A handler that a test opens by hand: calls wait in order until they are answered. */
+import type { BatchContext } from 'batchwise';
+
+export interface GatedCall<I, R> {
+  readonly items: I[];
+  readonly context: BatchContext;
+  answer(results: R[]): void;
+  fail(error: unknown): void;
+}
+
+export class Gate<I, R> {
+  /** Every call so far, answered or not. */
+  readonly calls: GatedCall<I, R>[] = [];
+
+  readonly handler = (items: I[], context: BatchContext): Promise<R[]> =>
+    new Promise((resolve, reject) => {
+      this.calls.push({ items, context, answer: resolve, fail: reject });
+    });
+
+  get batches(): I[][] {
+    return this.calls.map(({ items }) => items);
+  }
+
+  call(index: number): GatedCall<I, R> {
+    const call = this.calls[index];
+    if (call === undefined)
+      throw new Error(`The handler was called ${this.calls.length} times, not ${index + 1}.`);
+    return call;
+  }
+}

@@ -1,0 +1,276 @@
+/** Promise 8 at full size: millions of items, a million in the queue, and a process that may end. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Batcher, type Policy, type Sink, VirtualClock, window } from 'batchwise';
+import { beforeAll, expect, test } from 'vitest';
+
+const MILLION = 1_000_000;
+const MEGABYTE = 1024 * 1024;
+
+let collectGarbage: () => void;
+
+beforeAll(() => {
+  setFlagsFromString('--expose-gc');
+  collectGarbage = runInNewContext('gc') as () => void;
+});
+
+function heapUsed(): number {
+  collectGarbage();
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** A small generator of the same numbers each time (mulberry32), because a failure must be repeatable. */
+function randoms(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const answered = 1;
+const failed = 2;
+
+/** One byte a caller: what became of it. Being told twice shows as a fate that does not exist. */
+class Fates {
+  readonly of: Uint8Array;
+
+  constructor(size: number) {
+    this.of = new Uint8Array(size);
+  }
+
+  sink(index: number): Sink<number> {
+    const fates = this.of;
+    return {
+      resolve: () => {
+        fates[index] = (fates[index] ?? 0) + answered;
+      },
+      reject: () => {
+        fates[index] = (fates[index] ?? 0) === 0 ? failed : 99;
+      },
+    };
+  }
+}
+
+/** Holds everything until it is told to let go. */
+class Dam implements Policy {
+  readonly name = 'dam';
+  isOpen = false;
+
+  decide(view: { readonly length: number }) {
+    if (!this.isOpen) return { action: 'wait', until: Number.POSITIVE_INFINITY } as const;
+    return { action: 'dispatch', count: view.length, reason: 'full' } as const;
+  }
+}
+
+/** A batcher whose queue fills up behind a dam, and that notes what it executes, in order. */
+function dammed(size: number) {
+  const clock = new VirtualClock();
+  const policy = new Dam();
+  const executed = new Uint32Array(size);
+  let count = 0;
+  const batcher = new Batcher(
+    (items: number[]) => {
+      for (const item of items) executed[count++] = item;
+      return items;
+    },
+    { clock, policy, maxBatchSize: 1024 },
+  );
+  const drain = async () => {
+    policy.isOpen = true;
+    batcher.configure({});
+    await batcher.close();
+    return executed.subarray(0, count);
+  };
+  return { clock, batcher, fates: new Fates(size), drain };
+}
+
+test('two million items through one batcher leave the heap as it was', async () => {
+  const clock = new VirtualClock();
+  const batcher = new Batcher((items: number[]) => items, { clock, maxBatchSize: 256 });
+  let sum = 0;
+  const add = (result: number) => {
+    sum += result;
+  };
+  const wave = async () => {
+    for (let i = 0; i < 10_000; i++) void batcher.submit(1).then(add);
+    await clock.advance(1);
+  };
+  await wave();
+  const before = heapUsed();
+  for (let i = 0; i < 200; i++) await wave();
+  expect(heapUsed() - before).toBeLessThan(20 * MEGABYTE);
+  expect(sum).toBe(2 * MILLION + 10_000);
+  expect(batcher.stats()).toMatchObject({ succeeded: sum, queued: 0, running: 0 });
+});
+
+test.each([
+  ['its own tenant', (i: number) => ({ tenant: `tenant ${i}` })],
+  ['its own deadline', (i: number) => ({ timeoutMs: 10_000 + (i % 5000) })],
+  ['its own signal', () => ({ signal: new AbortController().signal })],
+  ['its own group and its own key', () => undefined],
+])('half a million items, each with %s, leave the heap as it was', async (what, optionsOf) => {
+  const clock = new VirtualClock();
+  const keyed = what.includes('key')
+    ? { groupOf: (item: number) => item >> 3, dedupeBy: (item: number) => item }
+    : {};
+  const batcher = new Batcher((items: number[]) => items, { clock, maxBatchSize: 256, ...keyed });
+  let next = 0;
+  let answers = 0;
+  const count = () => {
+    answers += 1;
+  };
+  const wave = async () => {
+    for (let i = 0; i < 1000; i++, next++) void batcher.submit(next, optionsOf(next)).then(count);
+    await clock.advance(1);
+  };
+  for (let i = 0; i < 10; i++) await wave();
+  const before = heapUsed();
+  for (let i = 0; i < 500; i++) await wave();
+  expect(heapUsed() - before).toBeLessThan(20 * MEGABYTE);
+  expect(answers).toBe(510_000);
+});
+
+test('of a million in the queue a random half gives up: all are settled once, the rest leave in order', async () => {
+  const { clock, batcher, fates, drain } = dammed(MILLION);
+  const random = randoms(1);
+  const tickets = Array.from({ length: MILLION }, (_, i) => batcher.enqueue(i, fates.sink(i)));
+  await clock.advance(0);
+  const gone = new Uint8Array(MILLION);
+  for (let cancelled = 0; cancelled < MILLION / 2; ) {
+    const index = Math.floor(random() * MILLION);
+    if (gone[index] === 1) continue;
+    gone[index] = 1;
+    tickets[index]?.cancel();
+    cancelled += 1;
+  }
+  expect(batcher.stats()).toMatchObject({
+    queued: MILLION / 2,
+    queuedCost: MILLION / 2,
+    cancelled: MILLION / 2,
+  });
+  const executed = await drain();
+  expectInOrder(executed, (index) => gone[index] === 0, MILLION);
+  expectFates(fates, (index) => (gone[index] === 1 ? failed : answered));
+});
+
+test('a hundred thousand callers with a signal each, a random half of which fire', async () => {
+  const size = 100_000;
+  const { clock, batcher, fates, drain } = dammed(size);
+  const random = randoms(2);
+  const controllers = Array.from({ length: size }, () => new AbortController());
+  for (const [i, { signal }] of controllers.entries()) {
+    const { resolve, reject } = fates.sink(i);
+    batcher.submit(i, { signal }).then(resolve as (result: number) => void, reject);
+  }
+  await clock.advance(0);
+  const gone = controllers.map(() => random() < 0.5);
+  for (const [i, controller] of controllers.entries()) if (gone[i]) controller.abort();
+  const executed = await drain();
+  await clock.advance(0);
+  expectInOrder(executed, (index) => !gone[index], size);
+  expectFates(fates, (index) => (gone[index] ? failed : answered));
+});
+
+test('a million with random deadlines: who is late is told, the rest leave in order', async () => {
+  const { clock, batcher, fates, drain } = dammed(MILLION);
+  const random = randoms(3);
+  const timeouts = Uint16Array.from({ length: MILLION }, () => 1 + Math.floor(random() * 1000));
+  for (let i = 0; i < MILLION; i++) batcher.enqueue(i, fates.sink(i), { timeoutMs: timeouts[i] });
+  await clock.advance(500);
+  const isLate = (index: number) => (timeouts[index] ?? 0) <= 500;
+  const executed = await drain();
+  expectInOrder(executed, (index) => !isLate(index), MILLION);
+  expectFates(fates, (index) => (isLate(index) ? failed : answered));
+  expect(clock.pendingTimers).toBe(0);
+});
+
+function expectInOrder(executed: Uint32Array, isExpected: (index: number) => boolean, size: number): void {
+  let position = 0;
+  for (let index = 0; index < size; index++) {
+    if (!isExpected(index)) continue;
+    if (executed[position] !== index) expect([position, executed[position]]).toEqual([position, index]);
+    position += 1;
+  }
+  expect(executed.length).toBe(position);
+}
+
+function expectFates(fates: Fates, fateOf: (index: number) => number): void {
+  for (const [index, fate] of fates.of.entries()) {
+    if (fate !== fateOf(index)) expect([index, fate]).toEqual([index, fateOf(index)]);
+  }
+}
+
+test('on the real clock a window waits for company, and answers', async () => {
+  const sizes: number[] = [];
+  const batcher = new Batcher(
+    async (items: number[]) => {
+      sizes.push(items.length);
+      return items;
+    },
+    { policy: window({ maxWaitMs: 250 }) },
+  );
+  const first = batcher.submit(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = batcher.submit(2);
+  expect(await Promise.all([first, second])).toEqual([1, 2]);
+  expect(sizes).toEqual([2]);
+  expect(batcher.stats().reasons.window).toBe(1);
+});
+
+const library = new URL('../../dist/index.js', import.meta.url);
+
+/** Runs a program against the built package; rejects when it fails or does not end by itself. */
+async function run(program: string): Promise<string> {
+  if (!existsSync(library))
+    throw new Error('packages/core is not built: run npx tsc -b packages/core first.');
+  const source = `import { Batcher, onBatch, window } from ${JSON.stringify(library.href)};\n${program}`;
+  const options = { timeout: 30_000 };
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', source],
+    options,
+  );
+  return stdout.trim();
+}
+
+test('a process ends by itself when its batchers are idle, closed or not', async () => {
+  const output = await run(`
+    const options = { handlerTimeoutMs: 600_000, timeoutMs: 600_000, targetLatencyMs: 600_000 };
+    const batcher = new Batcher(async (items) => items.map((item) => item * 2), options);
+    const held = new Batcher((items) => items, { ...options, policy: window({ maxWaitMs: 600_000 }) });
+    const controller = new AbortController();
+    const waiting = held.submit(1, { signal: controller.signal }).catch(({ code }) => code);
+    console.log(await batcher.submit(21, { timeoutMs: 600_000 }));
+    controller.abort();
+    console.log(await waiting);
+  `);
+  expect(output).toBe('42\nCANCELLED');
+});
+
+test('a process does not end while a caller waits in a window', async () => {
+  const output = await run(`
+    const batcher = new Batcher((items) => items, { policy: window({ maxWaitMs: 50 }) });
+    batcher.submit('answered').then(console.log);
+  `);
+  expect(output).toBe('answered');
+});
+
+test('a subscriber that throws surfaces as an uncaught error, after everybody has been answered', async () => {
+  const output = await run(`
+    process.on('uncaughtException', ({ message }) => console.log('uncaught:', message));
+    onBatch(() => { throw new Error('broken subscriber'); });
+    const batcher = new Batcher(async (items) => items);
+    console.log(await Promise.all([1, 2].map((item) => batcher.submit(item))));
+    console.log(await batcher.submit(3));
+  `);
+  expect(output.split('\n').sort()).toEqual(
+    ['3', '[ 1, 2 ]', 'uncaught: broken subscriber', 'uncaught: broken subscriber'].sort(),
+  );
+});

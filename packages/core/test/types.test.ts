@@ -1,0 +1,142 @@
+/** What the compiler infers, so that nobody has to write it. Checked by `tsc -b`; at run time only built. */
+import {
+  AsyncBatcher,
+  type BatchContext,
+  type BatchedFunction,
+  Batcher,
+  type BatcherOptions,
+  type BatcherStats,
+  type BatchRecord,
+  batched,
+  type Clock,
+  type EnqueueOptions,
+  type ErrorCode,
+  greedy,
+  type LiveOptions,
+  type Policy,
+  type Reason,
+  type Sink,
+  type SubmitOptions,
+  type Ticket,
+  VirtualClock,
+  window,
+} from 'batchwise';
+import { expectTypeOf, test } from 'vitest';
+
+test('item and result follow from the handler', () => {
+  const lengths = new Batcher(async (words: string[]) => words.map((word) => word.length));
+  expectTypeOf(lengths).toEqualTypeOf<Batcher<string, number>>();
+  expectTypeOf(lengths.submit).parameter(0).toEqualTypeOf<string>();
+  expectTypeOf(lengths.submit).parameter(1).toEqualTypeOf<SubmitOptions | undefined>();
+  expectTypeOf(lengths.submit).returns.resolves.toEqualTypeOf<number>();
+  expectTypeOf(lengths.submitMany).parameter(0).toEqualTypeOf<readonly string[]>();
+  expectTypeOf(lengths.submitMany).returns.resolves.toEqualTypeOf<number[]>();
+});
+
+test('the same from a synchronous handler, a read-only result, and an object with processBatch', () => {
+  expectTypeOf(new Batcher((words: string[]) => words.map(Number))).toEqualTypeOf<Batcher<string, number>>();
+  const frozen = (words: string[]): readonly number[] => words.map(Number);
+  expectTypeOf(new Batcher(frozen)).toEqualTypeOf<Batcher<string, number>>();
+  const model = { processBatch: async (rows: number[][]) => rows.map(() => 'setosa') };
+  expectTypeOf(new Batcher(model)).toEqualTypeOf<Batcher<number[], string>>();
+});
+
+test('an Error among the results is a failure, not a result', () => {
+  const parse = new Batcher((texts: string[]) =>
+    texts.map((text): number | Error => (text === '' ? new RangeError('empty') : Number(text))),
+  );
+  expectTypeOf(parse.submit).returns.resolves.toEqualTypeOf<number>();
+  const later = new Batcher(async (texts: string[]): Promise<(number | Error)[]> => texts.map(Number));
+  expectTypeOf(later).toEqualTypeOf<Batcher<string, number>>();
+});
+
+test('the options know the item', () => {
+  new Batcher(async (rows: number[][]) => rows, {
+    costOf: (row) => {
+      expectTypeOf(row).toEqualTypeOf<number[]>();
+      return row.length;
+    },
+    groupOf: (row) => {
+      expectTypeOf(row).toEqualTypeOf<number[]>();
+      return row.length;
+    },
+    dedupeBy: (row) => {
+      expectTypeOf(row).toEqualTypeOf<number[]>();
+      return row.join();
+    },
+  });
+  expectTypeOf<NonNullable<BatcherOptions<string>['costOf']>>().toEqualTypeOf<(item: string) => number>();
+  expectTypeOf<NonNullable<BatcherOptions<string>['clock']>>().toEqualTypeOf<Clock>();
+  expectTypeOf<LiveOptions<string>>().not.toHaveProperty('clock');
+  expectTypeOf<LiveOptions<string>>().not.toHaveProperty('name');
+  expectTypeOf(new VirtualClock()).toExtend<Clock>();
+});
+
+test('a batched function has the type of its item and result', () => {
+  const classify = batched(async (rows: number[][]) => rows.map(() => 'setosa'));
+  expectTypeOf(classify).toEqualTypeOf<BatchedFunction<number[], string>>();
+  expectTypeOf(classify).parameter(0).toEqualTypeOf<number[]>();
+  expectTypeOf(classify).returns.resolves.toEqualTypeOf<string>();
+  expectTypeOf(classify.batcher).toEqualTypeOf<Batcher<number[], string>>();
+});
+
+test('what a handler is told', () => {
+  new Batcher((items: number[], context) => {
+    expectTypeOf(context).toEqualTypeOf<BatchContext>();
+    expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+    expectTypeOf(context.reason).toEqualTypeOf<Reason>();
+    expectTypeOf(context.group).toBeUnknown();
+    return items;
+  });
+});
+
+test('the level below: sinks and tickets', () => {
+  const batcher = new Batcher((items: string[]) => items.map(Number));
+  expectTypeOf(batcher.enqueue).parameters.toEqualTypeOf<
+    [item: string, sink: Sink<number>, options?: EnqueueOptions | undefined]
+  >();
+  expectTypeOf(batcher.enqueue).returns.toEqualTypeOf<Ticket>();
+  expectTypeOf<Sink<number>['resolve']>().parameters.toEqualTypeOf<[number, BatchRecord]>();
+  expectTypeOf<EnqueueOptions>().not.toHaveProperty('signal');
+  expectTypeOf<SubmitOptions>().toHaveProperty('signal');
+});
+
+test('policies, statistics, codes', () => {
+  expectTypeOf(greedy()).toEqualTypeOf<Policy>();
+  expectTypeOf(window({ maxWaitMs: 5 })).toEqualTypeOf<Policy>();
+  expectTypeOf<BatcherStats['reasons']>().toEqualTypeOf<Readonly<Record<Reason, number>>>();
+  expectTypeOf<BatcherStats['fullBatchMs']>().toEqualTypeOf<number | undefined>();
+  expectTypeOf<'QUEUE_FULL'>().toExtend<ErrorCode>();
+});
+
+test('a subclass of AsyncBatcher says its types once', () => {
+  class Embedder extends AsyncBatcher<string, Float32Array> {
+    async processBatch(batch: string[]) {
+      return batch.map(() => new Float32Array(4));
+    }
+  }
+  expectTypeOf<Embedder['process']>().parameter(0).toEqualTypeOf<string>();
+  expectTypeOf<Embedder['process']>().returns.resolves.toEqualTypeOf<Float32Array>();
+  expectTypeOf<Embedder>().toExtend<Batcher<string, Float32Array>>();
+});
+
+test('what must not compile does not', () => {
+  const lengths = new Batcher(async (words: string[]) => words.map((word) => word.length));
+  const wrong = (): unknown[] => [
+    // @ts-expect-error an item of the wrong type
+    lengths.submit(5),
+    // @ts-expect-error a misspelt option of a call
+    lengths.submit('word', { timeout: 5 }),
+    // @ts-expect-error a handler that answers with one result for all
+    new Batcher(async (words: string[]) => words.length),
+    // @ts-expect-error a misspelt option
+    new Batcher(async (words: string[]) => words, { maxBatchsize: 5 }),
+    // @ts-expect-error name cannot be changed
+    lengths.configure({ name: 'other' }),
+    // @ts-expect-error a result that is used as what it is not
+    lengths.submit('word').then((length) => length.toUpperCase()),
+    // @ts-expect-error a subclass without the batch method
+    new (class extends AsyncBatcher<string, number> {})(),
+  ];
+  expectTypeOf(wrong).returns.toBeArray();
+});

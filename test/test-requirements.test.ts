@@ -1,0 +1,87 @@
+/** `scripts/test-requirements.js` on machines that have, lack or can get what the tests need. */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testPrograms } from '../scripts/test-programs.js';
+
+const script = fileURLToPath(new URL('../scripts/test-requirements.js', import.meta.url));
+
+/** All that is on the PATH of the machine under test: every program but Chromium, to begin with. */
+let bin: string;
+
+beforeEach(() => {
+  bin = mkdtempSync(join(tmpdir(), 'batchwise-bin-'));
+  const { chromium, ...others } = testPrograms;
+  for (const { commands } of Object.values<typeof chromium>(others)) put(commands[0] ?? '');
+});
+
+afterEach(() => rmSync(bin, { recursive: true }));
+
+test.each(['chromium', 'chromium-browser', 'google-chrome'])(
+  'with %s on PATH it has nothing to say',
+  (name) => {
+    put(name);
+    expect(run()).toEqual({ status: 0, stdout: '', stderr: '' });
+  },
+);
+
+test('CHROMIUM_PATH is as good as a place on PATH', () => {
+  put('my-browser');
+  expect(run({ CHROMIUM_PATH: join(bin, 'my-browser') })).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
+test('without apt-get it says what to install or to set, and fails', () => {
+  const { status, stdout, stderr } = run({ CHROMIUM_PATH: join(bin, 'not-there') });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^The tests need Chromium.*apt-get install chromium.*set CHROMIUM_PATH.*\n$/);
+});
+
+test('with apt-get it installs the package, without questions, and says so in one line', () => {
+  putAptGet(`case "$*" in *install*) cp ${join(bin, 'apt-get')} ${join(bin, 'chromium')};; esac`);
+  const { status, stdout, stderr } = run();
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^The tests need Chromium: installing chromium with apt-get.*\n$/);
+  const calls = readFileSync(join(bin, 'calls'), 'utf8').trimEnd().split('\n');
+  expect(calls).toEqual([
+    expect.stringMatching(/^noninteractive .* update$/),
+    expect.stringMatching(/^noninteractive .* install --yes --no-install-recommends chromium$/),
+  ]);
+});
+
+test('when apt-get fails, what it said is shown, and what to do instead', () => {
+  putAptGet('echo no network >&2; exit 100');
+  const { status, stderr } = run();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/no network[\s\S]*set CHROMIUM_PATH/);
+});
+
+/** A program that does what the shell code says. */
+function put(name: string, code = ''): void {
+  writeFileSync(join(bin, name), `#!/bin/sh\n${code}\n`);
+  chmodSync(join(bin, name), 0o755);
+}
+
+/** Writes down how it was called, first of all. And `sudo`, for where the tests are not run by root. */
+function putAptGet(code: string): void {
+  put('apt-get', `PATH=/usr/bin:/bin; echo "$DEBIAN_FRONTEND $*" >> ${join(bin, 'calls')}; ${code}`);
+  put('sudo', 'exec "$@"');
+  const env = ['/usr/bin/env', '/bin/env'].find(existsSync);
+  if (env !== undefined) symlinkSync(env, join(bin, 'env'));
+}
+
+function run(variables: Record<string, string> = {}) {
+  const options = { env: { PATH: bin, ...variables }, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], options);
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,31 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  // Tests run on the sources: no build in between, and stack traces that can be read.
+  resolve: { alias: { batchwise: source('./packages/core/src/index.ts') } },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['**/system/**'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['packages/*/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
