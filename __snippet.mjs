@@ -1,6 +1,11 @@
-import { batched } from 'batchwise';
+import { Batcher, window } from 'batchwise';
 
-const capital = batched(async (words) => words.map((word) => word.toUpperCase()));
+const batcher = new Batcher(async (items, { reason }) => {
+  console.log(reason, items);
+  return items;
+}, { policy: window({ maxWaitMs: 60_000 }) });
 
-console.log(await capital('ada'), await capital('grace', { timeoutMs: 200 }));
-await capital.batcher.close();
+const calls = [batcher.submit('a'), batcher.submit('b')];
+batcher.flush();
+await Promise.all(calls);
+await batcher.close();

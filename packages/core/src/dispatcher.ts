@@ -1,131 +1,81 @@
 /**
- * The machine inside a batcher: asks the policy at the right moments, starts batches when slots are
- * free, and wakes itself with a single timer.
+ * The machine inside a batcher: starts batches when slots are free and the policy says so, and sees to
+ * it that everybody who came in is settled.
  *
- * When it decides. What arrives together leaves together, so a decision is taken at the end of the
- * event-loop turn, not at each submit. The exception: when the batch that is next in line is full,
- * waiting could not make it fuller, and it leaves with the next microtask.
+ * When it decides: at the end of the event-loop turn, when all that came together is there. The
+ * exception: when the batch that is next in line is full, waiting could not make it fuller, and it
+ * leaves with the next microtask.
  */
+import { Alarm } from './alarm.js';
 import { ArrivalRate } from './arrival-rate.js';
-import { Cohort } from './cohort.js';
 import { Deadlines, type Expiring } from './deadlines.js';
+import { Decider } from './decider.js';
 import { batchChannel } from './diagnostics.js';
 import { Door } from './door.js';
-import type { Entry, Moment } from './entry.js';
+import type { Entry } from './entry.js';
 import type { BatchwiseError } from './errors.js';
-import { reasonToLeave } from './greedy-policy.js';
 import type { Group } from './group.js';
 import { type Ending, Ledger } from './ledger.js';
-import type { Settings } from './options.js';
-import { type CompletedBatch, type Decision, type Reason, validDecision } from './policy.js';
-import { GroupView } from './queue-view.js';
+import { asksNothingOfItems, type Settings } from './options.js';
+import type { CompletedBatch, Decision, Reason } from './policy.js';
 import { type BatchOwner, RunningBatch } from './running-batch.js';
 import { ServiceCurve } from './service-curve.js';
 import { type SharedWork, SharedWorks } from './shared-work.js';
 import type { Tenant } from './tenants.js';
+import { Turn } from './turn.js';
 import { WaitingLine } from './waiting-line.js';
 
-/**
- * For how long batches may follow each other within one turn of the event loop. Handlers that never
- * leave the thread would otherwise keep sockets, timers and cancellations waiting.
- */
-const TURN_BUDGET_MS = 2;
-
-/** How often a policy may change what it is asked about before it is no longer asked. */
-const MOST_VAIN_QUESTIONS = 3;
-
-const resolved = Promise.resolve();
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
+const resolved = Promise.resolve();
 
 export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
-  readonly deadlines = new Deadlines();
   readonly ledger = new Ledger();
   readonly line: WaitingLine;
+  readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
   readonly curve = new ServiceCurve();
   readonly arrivals = new ArrivalRate();
-  readonly running: RunningBatch[] = [];
+  readonly deadlines = new Deadlines();
+  readonly turn: Turn;
   readonly door: Door<I, R> = new Door(this);
+  state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
   /** Items come in unasked: open, and no setting looks at the single item. */
   doorIsWide: boolean;
 
-  readonly #view = new GroupView(this);
-  #state: 'open' | 'closing' | 'closed' = 'open';
+  readonly #decider = new Decider(this);
+  readonly #alarm: Alarm;
   readonly #whenClosed = deferred();
-  /** What came until then leaves without being held. */
-  #flushedAt = NEGATIVE_INFINITY;
-
-  #moment: Moment | undefined = undefined;
-  /** Whose time starts to run when the clock is next read, at the end of the turn at the latest. */
-  #cohorts: Cohort[] = [];
-  #turnIsOpen = false;
-  #turnOpenedAt = 0;
-  #fullIsDue = false;
   #isDispatching = false;
-  #isDeciding = false;
   #endedWhileDispatching = false;
-
-  #timer: unknown = undefined;
-  #timerAt = POSITIVE_INFINITY;
+  #fullIsDue = false;
 
   constructor(settings: Settings<I, R>) {
+    const { clock, priorityAgeMs } = settings;
     this.settings = settings;
-    this.doorIsWide = asksNothing(settings);
-    this.line = new WaitingLine(this, settings.priorityAgeMs);
+    this.doorIsWide = asksNothingOfItems(settings);
+    this.line = new WaitingLine(this, priorityAgeMs);
+    this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
+    this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
   }
 
   get isOpen(): boolean {
-    return this.#state === 'open';
+    return this.state === 'open';
   }
 
-  get state(): 'open' | 'closing' | 'closed' {
-    return this.#state;
-  }
-
-  // ── arrivals ──
-
-  /** The moment of all arrivals since the clock was last read. */
-  currentMoment(): Moment {
-    const moment = this.#moment ?? this.#beginMoment();
-    moment.arrivals += 1;
-    return moment;
-  }
-
-  #beginMoment(): Moment {
-    const now = this.settings.clock.now();
-    this.#openTurn(now);
-    this.#moment = { at: now, arrivals: 0 };
-    return this.#moment;
-  }
-
-  /** The callers of this moment with this time-out. */
-  cohortOf(moment: Moment, timeoutMs: number): Cohort {
-    let cohort = this.#cohorts.at(-1);
-    if (cohort?.timeoutMs !== timeoutMs || cohort.moment !== moment) {
-      cohort = new Cohort(timeoutMs, moment, this.deadlines);
-      this.#cohorts.push(cohort);
-    }
-    return cohort;
-  }
+  // Coming in
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
-    this.#interrupt();
+    this.#decider.interrupt();
     const group = this.line.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
     if (group.cost >= this.settings.maxBatchSize && !this.#fullIsDue) this.#dispatchFullSoon();
   }
 
-  #dispatchFullSoon(): void {
-    if (!this.#hasFreeSlot) return;
-    this.#fullIsDue = true;
-    resolved.then(this.#dispatchFull);
-  }
-
   /** Adds a caller to work that another has asked for. */
   join(entry: Entry, work: SharedWork): void {
-    this.#interrupt();
+    this.#decider.interrupt();
     work.join(entry);
     const { lane, batch } = work.carrier;
     entry.lane = lane;
@@ -143,7 +93,118 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (this.ledger.queued + count > this.settings.maxQueueSize) this.#dispatch(now, true);
   }
 
-  // ── endings other than an answer ──
+  // Leaving in a batch
+
+  #dispatchFullSoon(): void {
+    if (!this.#hasFreeSlot) return;
+    this.#fullIsDue = true;
+    resolved.then(this.#dispatchFull);
+  }
+
+  readonly #dispatchFull = (): void => {
+    this.#fullIsDue = false;
+    this.#dispatch(this.settings.clock.now(), false);
+  };
+
+  #turnEnded(): void {
+    this.#recordArrivals();
+    this.#dispatch(this.settings.clock.now(), true);
+  }
+
+  /** Starts what can be started now; within a turn only batches that cannot grow any further. */
+  #dispatch(at: number, turnIsOver: boolean): void {
+    if (this.#isDispatching || this.state === 'closed') return;
+    this.#isDispatching = true;
+    let now = at;
+    let anySize = turnIsOver;
+    try {
+      for (;;) {
+        this.#expireDue(now);
+        if (!this.#hasFreeSlot) break;
+        const group = this.line.next(now);
+        if (group === undefined || !(anySize || this.#mayLeaveWithinTurn(group, now))) break;
+        const decision = this.#decider.decide(group, now);
+        if (decision === undefined) continue;
+        this.#endedWhileDispatching = false;
+        this.#carryOut(decision, group, now);
+        if (this.#endedWhileDispatching) {
+          // The handler was synchronous. Others want the thread too.
+          now = this.settings.clock.now();
+          anySize = false;
+        }
+      }
+    } finally {
+      this.#isDispatching = false;
+    }
+    if (!this.#isIdle) this.#setAlarm(now);
+    else this.#rest();
+  }
+
+  /** Nobody whose time is up may still leave, not even when the thread was too busy for the alarm to ring. */
+  #expireDue(now: number): void {
+    this.turn.runCohorts(now);
+    if (this.deadlines.earliest <= now) this.deadlines.expire(now);
+  }
+
+  #mayLeaveWithinTurn(group: Group, now: number): boolean {
+    this.turn.open(now);
+    return group.cost >= this.settings.maxBatchSize && !this.turn.isSpent(now);
+  }
+
+  #carryOut(decision: Decision, group: Group, now: number): void {
+    const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
+    if (decision.action === 'dispatch') {
+      const batch: Entry[] = [];
+      const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
+      this.line.left(group, refused.length + batch.length);
+      if (batch.length > 0) this.#start(batch, cost, group, decision.reason, now);
+    } else {
+      this.line.left(group, refused.length);
+      const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
+      if (group.length > 0) this.line.sleep(group, until);
+    }
+    for (const entry of refused) this.#endAll(entry, 'refused', this.door.overtakenError());
+  }
+
+  /** Takes those at the head who can no longer make it, at nobody's charge. */
+  #takeRefused(group: Group, count: number): readonly Entry[] {
+    const refused: Entry[] = [];
+    group.take(count, POSITIVE_INFINITY, refused);
+    for (const entry of refused) {
+      if (entry.lane !== undefined) this.line.tenants.refund(entry.lane.tenant, entry.cost);
+      entry.lane = undefined;
+    }
+    return refused;
+  }
+
+  #start(entries: readonly Entry[], cost: number, group: Group, reason: Reason, now: number): void {
+    const batch = new RunningBatch(this, entries, cost, reason, group.key, now);
+    batch.index = this.running.length;
+    this.running.push(batch);
+    this.lastDispatchAt = now;
+    this.ledger.dispatched(batch);
+    batch.start();
+  }
+
+  batchEnded(batch: RunningBatch, now: number): void {
+    const last = this.running.pop();
+    if (last !== undefined && last !== batch) {
+      this.running[batch.index] = last;
+      last.index = batch.index;
+    }
+    if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
+    if (this.state === 'closed') return;
+    this.#recordArrivals();
+    this.line.wakeAll();
+    if (this.#isDispatching) this.#endedWhileDispatching = true;
+    else this.#dispatch(now, false);
+  }
+
+  unshare(work: SharedWork): void {
+    this.sharedWorks.end(work);
+  }
+
+  // Ending otherwise than with an answer
 
   cancelled(entry: Entry, reason: unknown): void {
     this.#end(entry, 'cancelled', this.door.cancelledError(reason));
@@ -170,7 +231,7 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Takes a caller out of the line or the batch it is in. */
   #takeOut(entry: Entry): void {
-    this.#interrupt();
+    this.#decider.interrupt();
     const { batch, shared } = entry;
     if (batch === undefined) this.ledger.queued -= 1;
     else {
@@ -185,265 +246,70 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (batch === undefined) this.line.remove(shared?.carrier ?? entry);
   }
 
-  // ── deciding ──
-
-  #openTurn(now: number): void {
-    if (this.#turnIsOpen) return;
-    this.#turnIsOpen = true;
-    this.#turnOpenedAt = now;
-    this.settings.clock.defer(this.#endTurn);
-  }
-
-  readonly #endTurn = (): void => {
-    this.#turnIsOpen = false;
-    this.#recordArrivals();
-    if (this.#state !== 'closed') this.#dispatch(this.settings.clock.now(), true);
-  };
-
-  #runCohorts(now: number): void {
-    if (this.#cohorts.length === 0) return;
-    for (const cohort of this.#cohorts) cohort.run(now);
-    this.#cohorts = [];
-  }
-
-  readonly #dispatchFull = (): void => {
-    this.#fullIsDue = false;
-    this.#dispatch(this.settings.clock.now(), false);
-  };
-
-  #recordArrivals(): void {
-    const moment = this.#moment;
-    if (moment === undefined) return;
-    this.#moment = undefined;
-    this.arrivals.record(moment.arrivals, moment.at);
-    try {
-      this.settings.policy.observeArrivals?.(moment.arrivals, moment.at);
-    } catch {
-      this.ledger.policyErrors += 1;
-    }
-  }
-
-  /** Starts what can be started now; within a turn only batches that cannot grow any further. */
-  #dispatch(at: number, turnEnded: boolean): void {
-    if (this.#isDispatching) return;
-    this.#isDispatching = true;
-    let now = at;
-    let anySize = turnEnded || this.#state !== 'open';
-    let vainQuestions = 0;
-    for (;;) {
-      this.#expireDue(now);
-      if (!this.#hasFreeSlot) break;
-      const group = this.line.next(now);
-      if (group === undefined) break;
-      if (!anySize && !this.#mayLeaveWithinTurn(group, now)) break;
-      this.#endedWhileDispatching = false;
-      const decision =
-        vainQuestions < MOST_VAIN_QUESTIONS ? this.#decision(group, now) : this.#everything(group);
-      if (decision === undefined) {
-        vainQuestions += 1;
-        continue;
-      }
-      vainQuestions = 0;
-      this.#act(decision, group, now);
-      if (this.#endedWhileDispatching) {
-        // The handler was synchronous. Others want the thread too.
-        now = this.settings.clock.now();
-        anySize = this.#state !== 'open';
-      }
-    }
-    this.#isDispatching = false;
-    this.#setTimer(now);
-    if (this.#state === 'closing' && this.#isIdle) this.#closed();
-  }
-
-  /** Nobody whose time is up may still leave, also when the thread was too busy for the timer to fire. */
-  #expireDue(now: number): void {
-    this.#runCohorts(now);
-    if (this.deadlines.earliest <= now) this.deadlines.expire(now);
-  }
-
-  #mayLeaveWithinTurn(group: Group, now: number): boolean {
-    this.#openTurn(now);
-    return group.cost >= this.settings.maxBatchSize && now - this.#turnOpenedAt < TURN_BUDGET_MS;
-  }
-
-  /** What to do about a group; undefined when the question has changed while the policy thought about it. */
-  #decision(group: Group, now: number): Decision | undefined {
-    if (this.#state !== 'open') return this.#everything(group, 'drain');
-    const { oldestAt } = group;
-    if (oldestAt <= this.#flushedAt) return this.#everything(group, 'manual');
-    const { policy, maxWaitMs } = this.settings;
-    try {
-      this.#isDeciding = true;
-      const decision = validDecision(policy.decide(this.#view.show(group), now), now);
-      if (!this.#isDeciding) return undefined;
-      if (decision.action === 'dispatch' || now < oldestAt + maxWaitMs) return decision;
-      return this.#everything(group, 'window');
-    } catch {
-      // A broken policy must not stop the service: go on without it.
-      this.ledger.policyErrors += 1;
-      return this.#isDeciding ? this.#everything(group) : undefined;
-    } finally {
-      this.#isDeciding = false;
-      this.#view.hide();
-    }
-  }
-
-  #everything(group: Group, reason?: Reason): Decision {
-    return {
-      action: 'dispatch',
-      count: POSITIVE_INFINITY,
-      reason:
-        reason ?? reasonToLeave(group.cost, this.settings.maxBatchSize, this.line.length - group.length),
-    };
-  }
-
-  /** To be called before anything changes what a policy may be looking at. */
-  #interrupt(): void {
-    if (!this.#isDeciding) return;
-    this.#isDeciding = false;
-    this.#view.hide();
-  }
-
-  #act(decision: Decision, group: Group, now: number): void {
-    const refused: Entry[] = [];
-    if (decision.refuse) group.take(decision.refuse, POSITIVE_INFINITY, refused);
-    for (const { lane, cost } of refused) if (lane !== undefined) this.line.tenants.refund(lane.tenant, cost);
-    for (const entry of refused) entry.lane = undefined;
-    if (decision.action === 'dispatch') {
-      const batch: Entry[] = [];
-      const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
-      this.line.left(group, refused.length + batch.length);
-      if (batch.length > 0) this.#start(batch, cost, group, decision.reason, now);
-    } else {
-      this.line.left(group, refused.length);
-      const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-      if (group.length > 0) this.line.sleep(group, until);
-    }
-    for (const entry of refused) this.#endAll(entry, 'refused', this.door.overtakenError());
-  }
-
-  #start(entries: readonly Entry[], cost: number, group: Group, reason: Reason, now: number): void {
-    const batch = new RunningBatch(this, entries, cost, reason, group.key, now);
-    batch.index = this.running.length;
-    this.running.push(batch);
-    this.lastDispatchAt = now;
-    this.ledger.dispatched(batch);
-    batch.start();
-  }
-
-  // ── batches that end ──
+  // Learning
 
   learn(call: CompletedBatch, now: number): void {
     this.curve.record(call.cost, call.durationMs, now);
+    this.#tellPolicy(() => this.settings.policy.observeBatch?.(call, now));
+  }
+
+  #recordArrivals(): void {
+    const moment = this.turn.endMoment();
+    if (moment === undefined) return;
+    this.arrivals.record(moment.arrivals, moment.at);
+    this.#tellPolicy(() => this.settings.policy.observeArrivals?.(moment.arrivals, moment.at));
+  }
+
+  #tellPolicy(tell: () => void): void {
     try {
-      this.settings.policy.observeBatch?.(call, now);
+      tell();
     } catch {
       this.ledger.policyErrors += 1;
     }
   }
 
-  unshare(work: SharedWork): void {
-    this.sharedWorks.end(work);
-  }
-
-  batchEnded(batch: RunningBatch, now: number): void {
-    const last = this.running.pop();
-    if (last !== undefined && last !== batch) {
-      this.running[batch.index] = last;
-      last.index = batch.index;
-    }
-    if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
-    if (this.#state === 'closed') return;
-    this.#recordArrivals();
-    this.line.wakeAll();
-    if (this.#isDispatching) this.#endedWhileDispatching = true;
-    else this.#dispatch(now, false);
-  }
-
-  // ── the one timer ──
-
-  #setTimer(now: number): void {
-    if (this.#isIdle) {
-      this.#rest();
-      return;
-    }
-    const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
-    const at = Math.min(wakeAt, this.deadlines.earliest);
-    // One that fires too early is set again then: cheaper than moving it whenever something is settled.
-    if (at >= this.#timerAt) return;
-    this.#clearTimer();
-    this.#timerAt = at;
-    this.#timer = this.settings.clock.setTimer(this.#onTimer, Math.max(0, at - now));
-  }
-
-  readonly #onTimer = (): void => {
-    this.#timer = undefined;
-    this.#timerAt = POSITIVE_INFINITY;
-    if (this.#state !== 'closed') this.#dispatch(this.settings.clock.now(), true);
-  };
-
-  #clearTimer(): void {
-    if (this.#timerAt === POSITIVE_INFINITY) return;
-    this.settings.clock.clearTimer(this.#timer);
-    this.#timer = undefined;
-    this.#timerAt = POSITIVE_INFINITY;
-  }
-
-  /** Idle: no timer, and nothing kept. */
-  #rest(): void {
-    this.deadlines.clear();
-    this.#clearTimer();
-  }
-
-  // ── the life of a batcher ──
+  // The life of a batcher
 
   configure(settings: Settings<I, R>): void {
-    this.#interrupt();
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
+    this.#decider.interrupt();
     this.settings = settings;
-    this.doorIsWide = this.isOpen && asksNothing(settings);
+    this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
     if (shrinks) this.#refuseTooLarge();
     this.#wake();
   }
 
   flush(): void {
     if (this.line.length === 0) return;
-    this.#interrupt();
+    this.#decider.interrupt();
     this.#recordArrivals();
-    this.#flushedAt = this.settings.clock.now();
+    this.#decider.flush(this.settings.clock.now());
     this.#wake();
   }
 
   close(timeoutMs: number): Promise<void> {
-    if (this.#state === 'closed') return this.#whenClosed.promise;
-    this.#interrupt();
-    this.#state = 'closing';
+    if (this.state === 'closed') return this.#whenClosed.promise;
+    this.#decider.interrupt();
+    this.state = 'closing';
     this.doorIsWide = false;
     this.#wake();
     if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
       const now = this.settings.clock.now();
       this.deadlines.add(now + timeoutMs, new Patience(() => this.destroy()));
-      this.#setTimer(now);
+      this.#setAlarm(now);
     }
     return this.#whenClosed.promise;
   }
 
   destroy(): void {
-    if (this.#state === 'closed') return;
-    this.#interrupt();
-    this.#state = 'closed';
+    if (this.state === 'closed') return;
+    this.#decider.interrupt();
+    this.state = 'closed';
     this.doorIsWide = false;
     const error = this.door.closedError();
     for (const entry of this.line.entries()) this.#endAll(entry, 'failed', error);
     for (const batch of [...this.running]) batch.abandon(error);
-    this.#closed();
-  }
-
-  #closed(): void {
-    this.#state = 'closed';
     this.#rest();
-    this.#whenClosed.resolve();
   }
 
   #wake(): void {
@@ -458,6 +324,20 @@ export class Dispatcher<I, R> implements BatchOwner {
     }
   }
 
+  #setAlarm(now: number): void {
+    const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
+    this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest), now);
+  }
+
+  /** Nothing waits, nothing runs: no timer is set, and a batcher that was closing is closed. */
+  #rest(): void {
+    this.deadlines.clear();
+    this.#alarm.clear();
+    if (this.state === 'open') return;
+    this.state = 'closed';
+    this.#whenClosed.resolve();
+  }
+
   get #hasFreeSlot(): boolean {
     return this.running.length < this.settings.concurrency;
   }
@@ -467,24 +347,16 @@ export class Dispatcher<I, R> implements BatchOwner {
   }
 }
 
+const NOBODY: readonly Entry[] = [];
+
 /** The end of a close with a time limit. */
 class Patience implements Expiring {
-  settled = false;
+  readonly settled = false;
   readonly expire: () => void;
 
   constructor(expire: () => void) {
     this.expire = expire;
   }
-}
-
-function asksNothing<I, R>(settings: Settings<I, R>): boolean {
-  const { costOf, groupOf, dedupeBy, timeoutMs, targetLatencyMs, maxQueueSize } = settings;
-  return (
-    costOf === undefined &&
-    groupOf === undefined &&
-    dedupeBy === undefined &&
-    Math.min(timeoutMs, targetLatencyMs, maxQueueSize) === POSITIVE_INFINITY
-  );
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {

@@ -26,7 +26,7 @@ export class Door<I, R> {
     if (options !== undefined || !dispatcher.doorIsWide) return this.#examine(item, sink, options);
     // Nothing is asked of this item: the way of most items in most batchers.
     dispatcher.ledger.submitted += 1;
-    const entry = new Entry<I, R>(item, sink, dispatcher.currentMoment(), 1);
+    const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrival(), 1);
     dispatcher.append(entry, undefined, dispatcher.line.tenants.unnamed, 0);
     return entry;
   }
@@ -59,7 +59,7 @@ export class Door<I, R> {
     }
     if (noRoom !== undefined) return this.#turnAway(item, sink, 'refused', noRoom);
 
-    const entry = new TiedEntry<I, R>(item, sink, dispatcher.currentMoment(), cost);
+    const entry = new TiedEntry<I, R>(item, sink, dispatcher.turn.arrival(), cost);
     const tenant = dispatcher.line.tenants.find(tenantId, weight);
     const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
     // Sharing work that is under way adds none.
@@ -72,7 +72,7 @@ export class Door<I, R> {
       if (shareKey !== undefined) dispatcher.sharedWorks.begin(shareKey, entry);
       dispatcher.append(entry, group, tenant, priority);
     }
-    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.cohortOf(entry.moment, timeoutMs).add(entry);
+    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(entry.moment, timeoutMs).add(entry);
     if (signal !== undefined) cancelOnAbort(entry, signal);
     return entry;
   }

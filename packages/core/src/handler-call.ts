@@ -90,12 +90,10 @@ export class HandlerCall implements Expiring {
     const promise = returned instanceof Promise ? returned : Promise.resolve(returned);
     promise.then(
       (results: unknown) => {
-        if (this.settled) return;
         this.#answered(results);
         this.#batch.resume();
       },
       (thrown: unknown) => {
-        if (this.settled) return;
         this.#threw(thrown);
         this.#batch.resume();
       },
@@ -103,11 +101,13 @@ export class HandlerCall implements Expiring {
   }
 
   #answered(results: unknown): void {
+    if (this.settled) return; // too late
     this.#settle();
     this.#batch.answered(this, results);
   }
 
   #threw(thrown: unknown): void {
+    if (this.settled) return; // too late
     this.#settle();
     this.#batch.threw(this, thrown);
   }

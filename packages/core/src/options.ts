@@ -168,6 +168,17 @@ export function newSettings<I, R>(
   });
 }
 
+/** True when the settings look at no single item: it needs no more than a place in the line. */
+export function asksNothingOfItems<I, R>(settings: Settings<I, R>): boolean {
+  const { costOf, groupOf, dedupeBy, timeoutMs, targetLatencyMs, maxQueueSize } = settings;
+  return (
+    costOf === undefined &&
+    groupOf === undefined &&
+    dedupeBy === undefined &&
+    Math.min(timeoutMs, targetLatencyMs, maxQueueSize) === POSITIVE_INFINITY
+  );
+}
+
 export function changedSettings<I, R>(settings: Settings<I, R>, changes: LiveOptions<I>): Settings<I, R> {
   const valid = checked('configure(options)', changes);
   for (const key of FIXED) {

@@ -1,4 +1,5 @@
 /** Promise 8, what can be counted: one timer a batcher, none a request, none when idle, no polling. */
+import { getEventListeners } from 'node:events';
 import { Batcher, type BatcherOptions, type VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -109,6 +110,25 @@ test.each([
 });
 
 type Ended = ReturnType<typeof gated> & { readonly ticket: { cancel(): void } };
+
+test('one listener a signal, whatever the number of calls that share it, and none when they are settled', async () => {
+  const { clock, gate, batcher } = gated();
+  const { signal } = new AbortController();
+  const listeners = () => getEventListeners(signal, 'abort').length;
+  const tickets = numbers(3).map((i) =>
+    batcher.enqueue(i, new RecordingSink<number>(), { signal } as object),
+  );
+  const answers = numbers(997).map((i) => batcher.submit(i, { signal }));
+  expect(listeners()).toBe(1);
+  await clock.advance(0);
+  tickets[1]?.cancel();
+  expect(listeners()).toBe(1);
+  gate.call(0).answer(gate.call(0).items);
+  await Promise.all(answers);
+  expect(listeners()).toBe(0);
+  void batcher.submit(1, { signal });
+  expect(listeners()).toBe(1);
+});
 
 test('what waits in a window is not polled: a turn, a timer, and nothing in between', async () => {
   const { clock, gate, batcher } = gated({ policy: window({ maxWaitMs: 60_000 }) });

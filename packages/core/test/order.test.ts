@@ -148,6 +148,67 @@ test('under a steady flood of a higher priority, an item starves no longer than 
   );
 });
 
+test('every batch is the one that is due, and the best of its group: ages and priorities counted in', async () => {
+  const priorityAgeMs = 100;
+  const script = fc.array(
+    fc.record({
+      group: fc.constantFrom('red', 'green', 'blue'),
+      priority: fc.constantFrom(-2, 0, 1, 5),
+      afterMs: fc.constantFrom(0, 0, 0, 10, 150),
+      cancels: fc.option(fc.nat(), { freq: 6 }),
+      answers: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  );
+  await fc.assert(
+    fc.asyncProperty(script, fc.integer({ min: 1, max: 4 }), async (submissions, maxBatchSize) => {
+      const clock = new VirtualClock();
+      // What waits, and with what rank: the arrival, less the head start of its priority.
+      const waiting = new Map<number, { group: string; rank: number }>();
+      const faults: unknown[] = [];
+      const gate = new Gate<number, number>();
+      const batcher = new Batcher<number, number>(
+        (items, context) => {
+          const batch = items.map((item) => waiting.get(item) ?? { group: 'unknown', rank: NaN });
+          const ranks = batch.map(({ rank }) => rank);
+          for (const item of items) waiting.delete(item);
+          for (const { group, rank } of waiting.values()) {
+            if (rank < (ranks[0] ?? NaN)) faults.push(['somebody was due before', items, rank]);
+            if (group === context.group && rank < Math.max(...ranks))
+              faults.push(['left behind', items, rank]);
+          }
+          if (ranks.some((rank, i) => !(rank >= (ranks[i - 1] ?? rank))))
+            faults.push(['not in order', ranks]);
+          return gate.handler(items, context);
+        },
+        { clock, maxBatchSize, priorityAgeMs, groupOf: (item) => submissions[item]?.group },
+      );
+      const tickets: { cancel(): void }[] = [];
+      let answered = 0;
+      const answerNext = async () => {
+        const call = gate.calls[answered++];
+        call?.answer(call.items);
+        await clock.settle();
+      };
+      for (const [item, { group, priority, afterMs, cancels, answers }] of submissions.entries()) {
+        tickets.push(batcher.enqueue(item, new RecordingSink(), { priority }));
+        waiting.set(item, { group, rank: clock.now() - priority * priorityAgeMs });
+        if (cancels !== null) {
+          tickets[cancels % tickets.length]?.cancel();
+          waiting.delete(cancels % tickets.length);
+        }
+        if (afterMs > 0) await clock.advance(afterMs);
+        if (answers && answered < gate.calls.length) await answerNext();
+      }
+      await clock.settle();
+      while (answered < gate.calls.length) await answerNext();
+      expect(faults).toEqual([]);
+      expect(waiting.size).toBe(0);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test('several groups form at once, each filling its own batch', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<string, string>();

@@ -21,10 +21,9 @@ export async function run({ kind, queued }: MemoryParams): Promise<{ bytesEach: 
   const before = heapUsed();
   for (let i = 0; i < queued; i++) add(i);
   const after = heapUsed();
-  add(0); // or it could be collected before the weighing, and what it keeps with it
   const { queued: waiting } = batcher.stats();
-  if (kind !== 'bare promise' && waiting !== queued)
-    throw new Error(`only ${waiting} of ${queued} are waiting`);
+  if (kind !== 'bare promise' && waiting !== queued) throw new Error(`${waiting} of ${queued} are waiting`);
+  add(0); // or it could have been collected before the weighing, and what it keeps with it
   return { bytesEach: (after - before) / queued };
 }
 

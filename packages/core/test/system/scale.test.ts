@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Batcher, type Policy, type Sink, VirtualClock, window } from 'batchwise';
+import { Batcher, type Policy, type Sink, type Ticket, VirtualClock, window } from 'batchwise';
 import { beforeAll, expect, test } from 'vitest';
 
 const MILLION = 1_000_000;
@@ -135,6 +135,26 @@ test.each([
   for (let i = 0; i < 500; i++) await wave();
   expect(heapUsed() - before).toBeLessThan(20 * MEGABYTE);
   expect(answers).toBe(510_000);
+});
+
+test('tickets that their callers keep keep nothing else alive, however their calls ended', async () => {
+  const clock = new VirtualClock();
+  const options = { clock, dedupeBy: ({ key }: { key: number }) => key, maxBatchSize: 100 };
+  const batcher = new Batcher((items: { key: number; payload: number[] }[]) => items.map(() => 0), options);
+  const tickets: Ticket[] = [];
+  const before = heapUsed();
+  for (let round = 0; round < 100; round++) {
+    // Three share each item. Of some the first gives up, of some the second, of some all.
+    for (let i = 0; i < 300; i++) {
+      const item = { key: Math.floor(i / 3), payload: new Array<number>(1000).fill(round) };
+      tickets.push(batcher.enqueue(item, { resolve: () => {}, reject: () => {} }));
+    }
+    for (let i = 0; i < 300; i++) if (i % 4 === 0 || i % 30 < 3) tickets.at(i - 300)?.cancel();
+    await clock.advance(1);
+  }
+  // 30,000 items of 8 kB each were in there.
+  expect(heapUsed() - before).toBeLessThan(20 * MEGABYTE);
+  expect(tickets.every(({ settled }) => settled)).toBe(true);
 });
 
 test('of a million in the queue a random half gives up: all are settled once, the rest leave in order', async () => {

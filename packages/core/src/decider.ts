@@ -1,0 +1,85 @@
+/**
+ * Asks the policy, and keeps what it answers within bounds: limits and orders from outside come first,
+ * a policy that throws or talks nonsense is gone without, and one that changes what it was asked about
+ * is asked again.
+ */
+import { reasonToLeave } from './greedy-policy.js';
+import type { Group } from './group.js';
+import type { Ledger } from './ledger.js';
+import { type Decision, type Limits, type Policy, type Reason, validDecision } from './policy.js';
+import { GroupView, type ViewedBatcher } from './queue-view.js';
+
+export interface DecidingBatcher extends ViewedBatcher {
+  readonly settings: Limits & { readonly concurrency: number; readonly policy: Policy };
+  readonly isOpen: boolean;
+  readonly ledger: Ledger;
+}
+
+/** How often in a row a policy may change what it is asked about before it is no longer asked. */
+const MOST_VAIN_QUESTIONS = 3;
+
+export class Decider {
+  readonly #batcher: DecidingBatcher;
+  readonly #view: GroupView;
+  /** What came until then leaves without being held. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
+  #isAsking = false;
+  #vainQuestions = 0;
+
+  constructor(batcher: DecidingBatcher) {
+    this.#batcher = batcher;
+    this.#view = new GroupView(batcher);
+  }
+
+  /** What to do about a group; undefined when the question has changed while the policy thought about it. */
+  decide(group: Group, now: number): Decision | undefined {
+    if (!this.#batcher.isOpen) return this.#everything(group, 'drain');
+    if (group.oldestAt <= this.#flushedAt) return this.#everything(group, 'manual');
+    if (this.#vainQuestions === MOST_VAIN_QUESTIONS) {
+      this.#vainQuestions = 0;
+      return this.#everything(group);
+    }
+    const decision = this.#ask(group, now);
+    this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
+    return decision;
+  }
+
+  /** What waits at `now` is to leave without being held. */
+  flush(now: number): void {
+    this.#flushedAt = now;
+  }
+
+  /** To be called before anything changes what a policy may be looking at. */
+  interrupt(): void {
+    if (!this.#isAsking) return;
+    this.#isAsking = false;
+    this.#view.hide();
+  }
+
+  #ask(group: Group, now: number): Decision | undefined {
+    const { policy, maxWaitMs } = this.#batcher.settings;
+    const isOverdue = now >= group.oldestAt + maxWaitMs;
+    this.#isAsking = true;
+    try {
+      const decision = validDecision(policy.decide(this.#view.show(group), now), now);
+      if (!this.#isAsking) return undefined;
+      return decision.action === 'wait' && isOverdue ? this.#everything(group, 'window') : decision;
+    } catch {
+      // A broken policy must not stop the service.
+      this.#batcher.ledger.policyErrors += 1;
+      return this.#isAsking ? this.#everything(group) : undefined;
+    } finally {
+      this.#isAsking = false;
+      this.#view.hide();
+    }
+  }
+
+  #everything({ cost, length }: Group, reason?: Reason): Decision {
+    const { settings, line } = this.#batcher;
+    return {
+      action: 'dispatch',
+      count: Number.POSITIVE_INFINITY,
+      reason: reason ?? reasonToLeave(cost, settings.maxBatchSize, line.length - length),
+    };
+  }
+}
