@@ -1,6 +1,6 @@
 /** How fast items arrive: the mean of the last gaps, the older ones fading. */
 export interface ArrivalEstimate {
-  /** Items a millisecond, as of `now`; 0 before the second arrival. */
+  /** Items a millisecond, as of `now`; 0 as long as all came at one instant. */
   ratePerMs(now: number): number;
   /** When the latest came; −Infinity before the first. */
   readonly lastAt: number;
@@ -27,7 +27,7 @@ export class ArrivalRate implements ArrivalEstimate {
     // A silence longer than usual is a gap still in the making, and counts as one.
     const silence = now - this.lastAt;
     const gap = this.#meanGapMs + Math.max(0, silence - this.#meanGapMs) / Math.min(this.#gaps + 1, MEMORY);
-    return gap > 0 ? 1 / gap : Number.POSITIVE_INFINITY;
+    return gap > 0 ? 1 / gap : 0;
   }
 
   #learn(gapMs: number, times: number): void {

@@ -34,14 +34,16 @@ export class Decider {
   /** What to do about a group; undefined when the question has changed while the policy thought about it. */
   decide(group: Group, now: number): Decision | undefined {
     if (!this.#batcher.isOpen) return this.#everything(group, 'drain');
-    if (group.oldestAt <= this.#flushedAt) return this.#everything(group, 'manual');
+    if (this.#isFlushed(group)) return this.#everything(group, 'manual');
     if (this.#vainQuestions === MOST_VAIN_QUESTIONS) {
       this.#vainQuestions = 0;
       return this.#everything(group);
     }
     const decision = this.#ask(group, now);
     this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
-    return decision;
+    if (decision?.action !== 'wait' || now < group.oldestAt + this.#batcher.settings.maxWaitMs)
+      return decision;
+    return this.#everything(group, 'window');
   }
 
   /** What waits at `now` is to leave without being held. */
@@ -57,21 +59,22 @@ export class Decider {
   }
 
   #ask(group: Group, now: number): Decision | undefined {
-    const { policy, maxWaitMs } = this.#batcher.settings;
-    const isOverdue = now >= group.oldestAt + maxWaitMs;
     this.#isAsking = true;
     try {
-      const decision = validDecision(policy.decide(this.#view.show(group), now), now);
-      if (!this.#isAsking) return undefined;
-      return decision.action === 'wait' && isOverdue ? this.#everything(group, 'window') : decision;
-    } catch {
+      const decision = validDecision(this.#batcher.settings.policy.decide(this.#view.show(group), now), now);
+      return this.#isAsking ? decision : undefined;
+    } catch (error) {
       // A broken policy must not stop the service.
-      this.#batcher.ledger.policyErrors += 1;
+      this.#batcher.ledger.policyFailed(error);
       return this.#isAsking ? this.#everything(group) : undefined;
     } finally {
       this.#isAsking = false;
       this.#view.hide();
     }
+  }
+
+  #isFlushed(group: Group): boolean {
+    return this.#flushedAt !== Number.NEGATIVE_INFINITY && group.oldestAt <= this.#flushedAt;
   }
 
   #everything({ cost, length }: Group, reason?: Reason): Decision {

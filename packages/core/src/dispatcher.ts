@@ -263,8 +263,8 @@ export class Dispatcher<I, R> implements BatchOwner {
   #tellPolicy(tell: () => void): void {
     try {
       tell();
-    } catch {
-      this.ledger.policyErrors += 1;
+    } catch (error) {
+      this.ledger.policyFailed(error);
     }
   }
 

@@ -49,7 +49,10 @@ export class Door<I, R> {
       return this.#turnAway(item, sink, 'refused', error as BatchwiseError);
     }
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight } = call;
-    const noRoom = this.noRoomFor(1);
+    // Who joins work that is running does not wait in line.
+    const isRunning =
+      shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
+    const noRoom = isRunning ? undefined : this.noRoomFor(1);
     // Other people's code has run by now, and may have done anything.
     if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', this.closedError());
     if (signal?.aborted) return this.#turnAway(item, sink, 'cancelled', this.cancelledError(signal.reason));
@@ -82,6 +85,11 @@ export class Door<I, R> {
     const dispatcher = this.#dispatcher;
     const { maxQueueSize, name } = dispatcher.settings;
     if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
+    if (count > maxQueueSize) {
+      return invalidItem(
+        `${name}: a request of ${count} items never fits in a queue of maxQueueSize ${maxQueueSize}.`,
+      );
+    }
     dispatcher.makeRoom(count);
     if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
     return new BatchwiseError('QUEUE_FULL', `${name}: the queue is full (maxQueueSize is ${maxQueueSize}).`, {

@@ -1,11 +1,15 @@
 /** Items that may share a batch, in the order in which they will leave. */
-import type { Entry, EntryOwner } from './entry.js';
+import type { Entry } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
-import { Lane, type PriorityClass } from './lane.js';
+import type { Lane } from './lane.js';
+import { Share } from './share.js';
 import type { Tenant, Tenants } from './tenants.js';
 
 /** Until when a group that is awake has asked to be left alone. */
 export const AWAKE = Number.NEGATIVE_INFINITY;
+
+/** From how many tenants on a group looks for those it can forget. */
+const FIRST_SWEEP = 1024;
 
 export class Group implements HeapNode {
   readonly key: unknown;
@@ -17,14 +21,16 @@ export class Group implements HeapNode {
   heapIndex = -1;
 
   readonly #tenants: Tenants;
-  /** Lanes that are not empty: whose tenant has had the least; then whose head came first. */
-  readonly #lanes = new Heap<Lane>((a, b) => {
-    if (a.keyServed !== b.keyServed) return a.keyServed < b.keyServed;
-    return a.keyRank === b.keyRank ? a.order < b.order : a.keyRank < b.keyRank;
-  });
-  readonly #lanesOf = new Map<Tenant, Lane>();
-  /** Lanes that were passed over while the group slept. */
-  #parked: Lane[] = [];
+  readonly #shares = new Map<Tenant, Share>();
+  /**
+   * Shares that are not empty; the one whose tenant has had the least is first. What a tenant has had
+   * only ever grows, so a place that is out of date is found when the share comes up, not before it matters.
+   */
+  readonly #waiting = new Heap<Share>((a, b) =>
+    a.keyServed === b.keyServed ? a.order < b.order : a.keyServed < b.keyServed,
+  );
+  /** Shares that were passed over while the group slept. */
+  #parked: Share[] = [];
   #oldest: Entry | undefined = undefined;
   #sweepAt = FIRST_SWEEP;
 
@@ -37,32 +43,27 @@ export class Group implements HeapNode {
   get oldestAt(): number {
     const known = this.#oldest;
     if (known?.lane?.group === this) return known.moment.at;
-    let oldest: Entry | undefined;
-    for (const { head } of this.#lanes) {
-      if (head !== undefined && (oldest === undefined || head.moment.at < oldest.moment.at)) oldest = head;
+    this.#oldest = undefined;
+    for (const share of this.#waiting) this.#oldest = share.older(this.#oldest);
+    return this.#oldest?.moment.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  share(tenant: Tenant): Share {
+    let share = this.#shares.get(tenant);
+    if (share === undefined) {
+      if (this.#shares.size >= this.#sweepAt) this.#sweep();
+      share = new Share(this, tenant);
+      this.#shares.set(tenant, share);
     }
-    this.#oldest = oldest;
-    return oldest?.moment.at ?? Number.POSITIVE_INFINITY;
-  }
-
-  findLane(tenant: Tenant, priority: number): Lane | undefined {
-    let lane = this.#lanesOf.get(tenant);
-    while (lane !== undefined && lane.priorityClass.priority !== priority) lane = lane.sibling;
-    return lane;
-  }
-
-  addLane(owner: EntryOwner, tenant: Tenant, priorityClass: PriorityClass, headStartMs: number): Lane {
-    if (this.#lanesOf.size >= this.#sweepAt) this.#sweep();
-    const lane = new Lane(owner, this, tenant, priorityClass, headStartMs, this.#lanesOf.get(tenant));
-    this.#lanesOf.set(tenant, lane);
-    return lane;
+    return share;
   }
 
   /** Puts an entry into a lane that was empty. */
   begin(lane: Lane, entry: Entry): void {
     this.#tenants.arrive(lane);
     lane.append(entry);
-    this.#putInLine(lane);
+    this.#open(lane);
+    this.#tenants.reorder(lane.share);
   }
 
   /**
@@ -73,11 +74,12 @@ export class Group implements HeapNode {
     let cost = 0;
     for (let before = -1; taken.length < count && taken.length > before; ) {
       before = taken.length;
-      const lane = this.#firstLane;
-      if (lane === undefined) break;
+      const share = this.#firstShare;
+      const lane = share?.firstLane;
+      if (share === undefined || lane === undefined) break;
       // A lane that is alone has no one to take turns with.
-      const run = this.#lanes.size === 1 ? count : before + 1;
-      cost += this.#takeRun(lane, run, maxCost - cost, taken);
+      const isAlone = this.#waiting.size === 1 && share.isSingle;
+      cost += this.#takeRun(lane, isAlone ? count : before + 1, maxCost - cost, taken);
     }
     return cost;
   }
@@ -91,6 +93,7 @@ export class Group implements HeapNode {
   /** Puts back what was taken to be looked at: everything is as it was. */
   putBack(looked: readonly Entry[]): void {
     this.#tenants.restore();
+    this.#oldest = undefined;
     for (let i = looked.length - 1; i >= 0; i--) {
       const entry = looked[i] as Entry;
       const lane = entry.lane as Lane;
@@ -98,15 +101,16 @@ export class Group implements HeapNode {
       else {
         this.#tenants.comeBack(lane.tenant);
         lane.append(entry);
-        this.#putInLine(lane);
+        this.#open(lane);
       }
     }
-    // Their keys have grown while entries were out, and are small again.
-    for (const lane of this.#lanes) {
-      lane.refreshKey();
-      this.#tenants.reorder(lane);
+    // Keys have grown while entries were out, and are small again.
+    for (const share of this.#waiting) {
+      share.keyServed = share.tenant.served;
+      share.reorder();
+      this.#tenants.reorder(share);
     }
-    this.#lanes.rebuild();
+    this.#waiting.rebuild();
   }
 
   remove(entry: Entry, lane: Lane): void {
@@ -114,16 +118,16 @@ export class Group implements HeapNode {
     this.#left(lane, 1, entry.cost);
   }
 
-  /** Puts a lane in its place after its tenant's account has changed. */
-  reorder(lane: Lane): void {
-    lane.refreshKey();
-    this.#lanes.update(lane);
+  /** Puts a share in its place after its tenant's account has changed. */
+  reorder(share: Share): void {
+    share.keyServed = share.tenant.served;
+    this.#waiting.update(share);
   }
 
-  /** Takes a lane out of line until the group wakes. */
-  park(lane: Lane): void {
-    this.#tenants.release(lane);
-    this.#parked.push(lane);
+  /** Takes a share out of line until the group wakes. */
+  park(share: Share): void {
+    this.#tenants.release(share);
+    this.#parked.push(share);
   }
 
   wake(): void {
@@ -131,35 +135,27 @@ export class Group implements HeapNode {
     if (this.#parked.length === 0) return;
     const parked = this.#parked;
     this.#parked = [];
-    for (const lane of parked) {
-      if (lane.head === undefined) continue;
-      this.reorder(lane);
-      this.#tenants.claim(lane);
+    for (const share of parked) {
+      if (share.isEmpty) continue;
+      this.reorder(share);
+      this.#tenants.claim(share);
     }
   }
 
   entries(): Entry[] {
     const entries: Entry[] = [];
-    for (const lane of this.#lanes) {
-      for (let entry = lane.head; entry !== undefined; entry = entry.next) entries.push(entry);
-    }
+    for (const share of this.#waiting) share.collect(entries);
     return entries;
   }
 
-  #putInLine(lane: Lane): void {
-    lane.refreshKey();
-    this.#lanes.push(lane);
-    this.#tenants.claim(lane);
-  }
-
-  get #firstLane(): Lane | undefined {
-    const lanes = this.#lanes;
-    let lane = lanes.first;
-    while (lane !== undefined && lanes.size > 1 && !lane.keyIsCurrent) {
-      this.reorder(lane);
-      lane = lanes.first;
+  get #firstShare(): Share | undefined {
+    const waiting = this.#waiting;
+    let share = waiting.first;
+    while (share !== undefined && waiting.size > 1 && share.keyServed !== share.tenant.served) {
+      this.reorder(share);
+      share = waiting.first;
     }
-    return lane;
+    return share;
   }
 
   /** Takes from one lane until `taken` has `count`, all bookkeeping done once. */
@@ -181,25 +177,32 @@ export class Group implements HeapNode {
     return cost;
   }
 
+  /** A lane that was empty has an entry. */
+  #open(lane: Lane): void {
+    const { share } = lane;
+    const isNew = share.isEmpty;
+    share.open(lane);
+    if (!isNew) return;
+    share.keyServed = share.tenant.served;
+    this.#waiting.push(share);
+    this.#tenants.claim(share);
+  }
+
   #left(lane: Lane, items: number, cost: number): void {
     lane.count(-items, -cost);
     if (this.length === 0) this.cost = 0; // sums of fractions do not come back to nought by themselves
     this.#tenants.leave(lane.tenant);
     if (lane.head !== undefined) return;
-    this.#lanes.remove(lane);
-    this.#tenants.release(lane);
+    const { share } = lane;
+    share.close(lane);
+    if (!share.isEmpty) return;
+    this.#waiting.remove(share);
+    this.#tenants.release(share);
   }
 
-  /** Forgets the lanes of tenants who have nothing here. */
+  /** Forgets the shares of tenants who have nothing here. */
   #sweep(): void {
-    for (const [tenant, firstLane] of this.#lanesOf) {
-      let lane: Lane | undefined = firstLane;
-      while (lane !== undefined && lane.head === undefined) lane = lane.sibling;
-      if (lane === undefined) this.#lanesOf.delete(tenant);
-    }
-    this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#lanesOf.size);
+    for (const [tenant, share] of this.#shares) if (share.isEmpty) this.#shares.delete(tenant);
+    this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#shares.size);
   }
 }
-
-/** From how many tenants on a group looks for those it can forget. */
-const FIRST_SWEEP = 1024;

@@ -5,7 +5,8 @@
 import type { Entry, EntryOwner } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
-import { Claim, type Tenant } from './tenants.js';
+import type { Share } from './share.js';
+import type { Tenant } from './tenants.js';
 
 /** All that waits at one priority, over all groups and tenants. */
 export interface PriorityClass {
@@ -15,57 +16,34 @@ export interface PriorityClass {
 
 export class Lane implements HeapNode {
   readonly owner: EntryOwner;
+  readonly share: Share;
   readonly group: Group;
   readonly tenant: Tenant;
   readonly priorityClass: PriorityClass;
   /** How much older than it is the head counts, for its priority. */
   readonly headStartMs: number;
-  /** The next lane of the same group and tenant. */
-  sibling: Lane | undefined;
 
   head: Entry | undefined = undefined;
   tail: Entry | undefined = undefined;
 
-  /** Its place among its tenant's lanes. */
-  readonly claim = new Claim(this);
-  /** Decides between lanes that are otherwise equal: grows with each time that an empty lane begins anew. */
-  order = 0;
-  /** Its place among its group's lanes. */
+  /** Its place among its share's lanes, and its rank when it was put there; a rank only ever grows. */
   heapIndex = -1;
-  // The keys by which it was last put in its place. What a tenant has been served and how late the
-  // head came only ever grow while the lane is in a heap, so a place that is out of date is found
-  // when the lane comes up first, and not before it matters.
-  keyServed = 0;
   keyRank = 0;
+  /** Decides between lanes that are otherwise equal: grows with each time that an empty one begins anew. */
+  order = 0;
 
-  constructor(
-    owner: EntryOwner,
-    group: Group,
-    tenant: Tenant,
-    priorityClass: PriorityClass,
-    headStartMs: number,
-    sibling: Lane | undefined,
-  ) {
+  constructor(owner: EntryOwner, share: Share, priorityClass: PriorityClass, headStartMs: number) {
     this.owner = owner;
-    this.group = group;
-    this.tenant = tenant;
+    this.share = share;
+    this.group = share.group;
+    this.tenant = share.tenant;
     this.priorityClass = priorityClass;
     this.headStartMs = headStartMs;
-    this.sibling = sibling;
   }
 
   /** When the head would have come had all priorities been equal: ageing, with nothing to recompute. */
   get rank(): number {
     return (this.head?.moment.at ?? 0) - this.headStartMs;
-  }
-
-  get keyIsCurrent(): boolean {
-    return this.keyServed === this.tenant.served && this.keyRank === this.rank;
-  }
-
-  refreshKey(): void {
-    this.keyServed = this.tenant.served;
-    this.keyRank = this.rank;
   }
 
   append(entry: Entry): void {
@@ -78,16 +56,6 @@ export class Lane implements HeapNode {
     }
     this.tail = entry;
     this.count(1, entry.cost);
-  }
-
-  /** Counts entries in all the sums they belong to. */
-  count(items: number, cost: number): void {
-    const { group, tenant, priorityClass } = this;
-    group.length += items;
-    group.cost += cost;
-    priorityClass.cost += cost;
-    tenant.queuedItems += items;
-    tenant.queuedCost += cost;
   }
 
   prepend(entry: Entry): void {
@@ -124,5 +92,15 @@ export class Lane implements HeapNode {
     // A removed node that still pointed into the list would keep its old neighbours alive.
     entry.previous = undefined;
     entry.next = undefined;
+  }
+
+  /** Counts entries in all the sums they belong to. */
+  count(items: number, cost: number): void {
+    const { group, tenant, priorityClass } = this;
+    group.length += items;
+    group.cost += cost;
+    priorityClass.cost += cost;
+    tenant.queuedItems += items;
+    tenant.queuedCost += cost;
   }
 }

@@ -23,6 +23,7 @@ export class Ledger {
   batches = 0;
   batchedItems = 0;
   policyErrors = 0;
+  lastPolicyError: unknown = undefined;
   readonly reasons = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<Reason, number>;
   readonly refusals: Partial<Record<ErrorCode, number>> = {};
 
@@ -53,6 +54,12 @@ export class Ledger {
     this[ending] += 1;
     if (ending === 'refused') this.#countRefusal(error);
     entry.fail(error);
+  }
+
+  /** Counts a fault of the policy, which is then gone without. */
+  policyFailed(error: unknown): void {
+    this.policyErrors += 1;
+    this.lastPolicyError = error;
   }
 
   /** Counts a request of several items that was refused as a whole. */

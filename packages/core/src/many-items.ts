@@ -25,7 +25,7 @@ export class ManyItems<I, R> {
     this.#results = new Array(items.length);
     return new Promise((resolve, reject) => {
       for (const [index, item] of items.entries()) {
-        if (this.#isOver) break; // turned away at the door
+        if (this.#isOver) break; // one was turned away at the door, and the request with it
         const sink = {
           resolve: (result: R) => this.#answered(index, result, resolve),
           reject: (error: Error) => this.#failed(error, reject),

@@ -21,7 +21,6 @@ export class GroupView implements QueueView {
   #group: Group | undefined = undefined;
   #length = 0;
   #cost = 0;
-  #oldestAt = 0;
   /**
    * The entries from the head as far as they were looked at. Looking means taking them out in order
    * and putting them back in the end: one algorithm decides who is next, not two.
@@ -36,7 +35,6 @@ export class GroupView implements QueueView {
     this.#group = group;
     this.#length = group.length;
     this.#cost = group.cost;
-    this.#oldestAt = group.oldestAt;
     return this;
   }
 
@@ -58,7 +56,8 @@ export class GroupView implements QueueView {
   }
 
   get oldestAt(): number {
-    return this.#oldestAt;
+    const inGroup = this.#group?.oldestAt ?? Number.POSITIVE_INFINITY;
+    return this.#looked.reduce((oldest, { arrivedAt }) => Math.min(oldest, arrivedAt), inGroup);
   }
 
   get waitingElsewhere(): number {

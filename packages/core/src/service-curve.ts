@@ -25,6 +25,8 @@ interface Bucket {
   cost: number;
   durationMs: number;
   weight: number;
+  /** How many in a row were far off, all on the same side: negative when they were quicker. */
+  surprises: number;
 }
 
 /** How many batches a mean remembers, so that it follows a backend that changes. */
@@ -32,6 +34,10 @@ const MEMORY = 64;
 /** From how many batches on the spread is trusted enough to cut outliers by it. */
 const TRUSTED_SAMPLES = 8;
 const OUTLIER_SPREADS = 4;
+/** So steady is no clock. */
+const LEAST_SPREAD = 0.02;
+/** One that is far off is an outlier; so many in a row are a backend that has changed. */
+const MOST_SURPRISES = 3;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
@@ -50,30 +56,56 @@ export class ServiceCurve implements CurveEstimate {
 
   record(cost: number, durationMs: number, now: number): void {
     const bucket = this.#bucketFor(cost);
-    if (bucket.weight < TRUSTED_SAMPLES && durationMs * 2 < bucket.durationMs) bucket.weight = 0; // that was a cold start
-    if (bucket.weight === 0) {
+    const wasColdStart = bucket.weight < TRUSTED_SAMPLES && durationMs * 2 < bucket.durationMs;
+    if (bucket.weight === 0 || wasColdStart) {
       bucket.cost = cost;
       bucket.durationMs = durationMs;
-    } else {
-      const expected = bucket.durationMs;
-      const allowed = OUTLIER_SPREADS * Math.max(this.spread, 0.02) * expected;
-      const clipped =
-        this.samples < TRUSTED_SAMPLES || expected === 0
-          ? durationMs
-          : Math.min(Math.max(durationMs, expected - allowed), expected + allowed);
-      const share = 1 / Math.min(bucket.weight + 1, MEMORY);
-      bucket.durationMs += (clipped - expected) * share;
-      bucket.cost += (cost - bucket.cost) * share;
-      if (expected > 0) {
-        const residual = (clipped - expected) / expected;
-        this.#variance += (residual * residual - this.#variance) / Math.min(this.samples, MEMORY);
-      }
-    }
-    bucket.weight = Math.min(bucket.weight + 1, MEMORY);
+      bucket.weight = 1;
+    } else if (this.#hasChanged(bucket, durationMs)) this.#rescale(durationMs / bucket.durationMs);
+    else this.#average(bucket, cost, durationMs);
     this.samples += 1;
     this.updatedAt = now;
     this.#points = undefined;
     this.#best = undefined;
+  }
+
+  /** Counts durations in a row that are far off on the same side. */
+  #hasChanged(bucket: Bucket, durationMs: number): boolean {
+    const off = durationMs - bucket.durationMs;
+    if (Math.abs(off) <= this.#allowed(bucket)) bucket.surprises = 0;
+    else
+      bucket.surprises =
+        Math.sign(off) *
+        (Math.sign(bucket.surprises) === Math.sign(off) ? Math.abs(bucket.surprises) + 1 : 1);
+    return Math.abs(bucket.surprises) >= MOST_SURPRISES;
+  }
+
+  /** The backend has changed: what was learned at other sizes is taken to have changed alike, and to be checked. */
+  #rescale(factor: number): void {
+    for (const bucket of this.#buckets) {
+      bucket.durationMs *= factor;
+      bucket.weight = 1;
+      bucket.surprises = 0;
+    }
+  }
+
+  #average(bucket: Bucket, cost: number, durationMs: number): void {
+    const expected = bucket.durationMs;
+    const allowed = this.#allowed(bucket);
+    const clipped = Math.min(Math.max(durationMs, expected - allowed), expected + allowed);
+    const part = 1 / Math.min(bucket.weight + 1, MEMORY);
+    bucket.durationMs += (clipped - expected) * part;
+    bucket.cost += (cost - bucket.cost) * part;
+    bucket.weight = Math.min(bucket.weight + 1, MEMORY);
+    if (expected === 0) return;
+    const residual = (clipped - expected) / expected;
+    this.#variance += (residual * residual - this.#variance) / Math.min(this.samples, MEMORY);
+  }
+
+  /** How far a duration may be off what is expected before it counts as an outlier. */
+  #allowed({ durationMs }: Bucket): number {
+    if (this.samples < TRUSTED_SAMPLES || durationMs === 0) return Number.POSITIVE_INFINITY;
+    return OUTLIER_SPREADS * Math.max(this.spread, LEAST_SPREAD) * durationMs;
   }
 
   predict(cost: number): number | undefined {
@@ -97,6 +129,11 @@ export class ServiceCurve implements CurveEstimate {
     this.#bestUpTo = maxCost;
     this.#best = this.#findBest(maxCost);
     return this.#best;
+  }
+
+  /** The largest cost seen so far. */
+  get largestCost(): number {
+    return this.#buckets.at(-1)?.cost ?? 0;
   }
 
   #findBest(maxCost: number): CurvePoint | undefined {
@@ -124,7 +161,7 @@ export class ServiceCurve implements CurveEstimate {
     }
     const found = this.#buckets[low];
     if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0 };
+    const bucket = { key, cost, durationMs: 0, weight: 0, surprises: 0 };
     this.#buckets.splice(low, 0, bucket);
     return bucket;
   }

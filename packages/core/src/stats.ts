@@ -36,10 +36,11 @@ export interface BatcherStats {
 
   /** Items a second that arrive, as estimated now. */
   readonly arrivalsPerSecond: number;
-  /** How long a full batch is expected to take; undefined before anything was learned. */
+  /** How long a full batch, or the largest seen so far, is expected to take; undefined before the first. */
   readonly fullBatchMs: number | undefined;
   /** How often the policy threw or answered nonsense, and was gone without. */
   readonly policyErrors: number;
+  readonly lastPolicyError: unknown;
 }
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
@@ -62,7 +63,8 @@ export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
     batchesRunning: running.length,
     reasons: { ...ledger.reasons },
     arrivalsPerSecond: 1000 * arrivals.ratePerMs(settings.clock.now()),
-    fullBatchMs: curve.best(settings.maxBatchSize)?.durationMs,
+    fullBatchMs: curve.predict(Math.min(settings.maxBatchSize, curve.largestCost)),
     policyErrors: ledger.policyErrors,
+    lastPolicyError: ledger.lastPolicyError,
   };
 }

@@ -5,6 +5,7 @@
  */
 import { Heap, type HeapNode } from './heap.js';
 import type { Lane } from './lane.js';
+import type { Claim, Share } from './share.js';
 
 export class Tenant implements HeapNode {
   readonly id: string | undefined;
@@ -13,9 +14,9 @@ export class Tenant implements HeapNode {
   /** What waits. */
   queuedItems = 0;
   queuedCost = 0;
-  /** Its lanes, in all groups that are awake, by the rank of their heads. */
+  /** Its shares of all groups that are awake, by rank. */
   readonly claims = new Heap<Claim>((a, b) =>
-    a.rank === b.rank ? a.lane.order < b.lane.order : a.rank < b.rank,
+    a.rank === b.rank ? a.share.order < b.share.order : a.rank < b.rank,
   );
 
   heapIndex = -1;
@@ -26,20 +27,10 @@ export class Tenant implements HeapNode {
   }
 }
 
-/** A lane's place among those of its tenant. */
-export class Claim implements HeapNode {
-  readonly lane: Lane;
-  heapIndex = -1;
-  /** The lane's rank when it was last put in its place; see there. */
-  rank = 0;
-
-  constructor(lane: Lane) {
-    this.lane = lane;
-  }
-}
-
 /** Tenants who have nothing waiting are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
+/** From how many on also the weights of those who have nothing waiting are forgotten. */
+const MOST_REMEMBERED = 65_536;
 
 export class Tenants {
   /** The tenant of all items that name none. */
@@ -64,23 +55,24 @@ export class Tenants {
     return tenant;
   }
 
-  /** The lane that is next in line. */
-  get firstLane(): Lane | undefined {
+  /** The share that is next in line. */
+  get firstShare(): Share | undefined {
     const claims = this.#waiting.first?.claims;
     if (claims === undefined) return undefined;
     let claim = claims.first;
-    while (claim !== undefined && claims.size > 1 && claim.rank !== claim.lane.rank) {
-      claim.rank = claim.lane.rank;
+    while (claim !== undefined && claims.size > 1 && claim.rank !== claim.share.rank) {
+      claim.rank = claim.share.rank;
       claims.update(claim);
       claim = claims.first;
     }
-    return claim?.lane;
+    return claim?.share;
   }
 
   /** To be called before something of a tenant's comes to wait in a lane that was empty. */
   arrive(lane: Lane): void {
-    const { tenant } = lane;
+    const { tenant, share } = lane;
     lane.order = this.#order++;
+    if (share.isEmpty) share.order = lane.order;
     if (tenant.queuedItems > 0) return;
     tenant.order = lane.order;
     this.#waitingWeight += tenant.weight;
@@ -99,23 +91,23 @@ export class Tenants {
     if (tenant.queuedItems === 0) this.#waitingWeight += tenant.weight;
   }
 
-  /** Puts a lane in line. */
-  claim({ claim, rank, tenant }: Lane): void {
+  /** Puts a share in line. */
+  claim({ claim, rank, tenant }: Share): void {
     if (claim.heapIndex !== -1) return;
     claim.rank = rank;
     tenant.claims.push(claim);
     if (tenant.heapIndex === -1) this.#waiting.push(tenant);
   }
 
-  /** Puts a lane in its place after its head has changed for an earlier one. */
-  reorder({ claim, rank, tenant }: Lane): void {
+  /** Puts a share in its place after its head has changed for an earlier one. */
+  reorder({ claim, rank, tenant }: Share): void {
     if (claim.heapIndex === -1 || claim.rank === rank) return;
     claim.rank = rank;
     tenant.claims.update(claim);
   }
 
-  /** Takes a lane out of line. */
-  release({ claim, tenant }: Lane): void {
+  /** Takes a share out of line. */
+  release({ claim, tenant }: Share): void {
     if (claim.heapIndex === -1) return;
     tenant.claims.remove(claim);
     if (tenant.claims.size === 0) this.#waiting.remove(tenant);
@@ -165,7 +157,7 @@ export class Tenants {
     const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
     tenant.weight = weight;
     this.#serve(tenant, this.#level + debt / weight);
-    for (const { lane } of tenant.claims) lane.group.reorder(lane);
+    for (const { share } of tenant.claims) share.group.reorder(share);
   }
 
   #add(id: string): Tenant {
@@ -175,10 +167,14 @@ export class Tenants {
     return tenant;
   }
 
-  /** Forgets whom it makes no difference to forget: nothing waits, no debt, no weight of its own. */
+  /**
+   * Forgets tenants who have nothing waiting: what they owe is one item at the most. Weights are kept
+   * for those who were given one, up to a limit.
+   */
   #sweep(): void {
-    for (const [id, { queuedItems, served, weight }] of this.#named) {
-      if (queuedItems === 0 && served <= this.#level && weight === 1) this.#named.delete(id);
+    for (const [id, { queuedItems, weight }] of this.#named) {
+      if (queuedItems > 0) continue;
+      if (weight === 1 || this.#named.size > MOST_REMEMBERED) this.#named.delete(id);
     }
     this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#named.size);
   }

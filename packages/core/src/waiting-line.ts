@@ -1,5 +1,5 @@
 /**
- * Everything that waits: groups, in each the lanes of its tenants and priorities, in each the items.
+ * Everything that waits: groups, in each the shares of its tenants, in each a lane for every priority.
  * Who is next: the tenant who has had the least for its weight; within a tenant the item that came
  * first, a priority counting as a head start in time, so that everybody's turn comes.
  */
@@ -66,9 +66,9 @@ export class WaitingLine {
       this.wake(due);
     }
     const { tenants } = this;
-    for (let lane = tenants.firstLane; lane !== undefined; lane = tenants.firstLane) {
-      if (lane.group.wakeAt === AWAKE) return lane.group;
-      lane.group.park(lane);
+    for (let share = tenants.firstShare; share !== undefined; share = tenants.firstShare) {
+      if (share.group.wakeAt === AWAKE) return share.group;
+      share.group.park(share);
     }
     return undefined;
   }
@@ -112,11 +112,8 @@ export class WaitingLine {
 
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
     const group = groupKey === undefined ? this.#ungrouped : this.#groupOf(groupKey);
-    const lane =
-      group.findLane(tenant, priority) ??
-      group.addLane(this.#owner, tenant, this.#classOf(priority), priority * this.#priorityAgeMs);
-    this.#recentLane = lane;
-    return lane;
+    this.#recentLane = group.share(tenant).lane(this.#owner, this.#classOf(priority), this.#priorityAgeMs);
+    return this.#recentLane;
   }
 
   #groupOf(key: unknown): Group {

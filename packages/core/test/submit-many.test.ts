@@ -99,11 +99,11 @@ test('when there is not room for all of it, none of it is let in', async () => {
   expectRest(batcher);
 });
 
-test('larger than the queue may ever be: refused, and nothing of it runs', async () => {
+test('larger than the queue may ever be: refused as what can never succeed, and nothing of it runs', async () => {
   const { clock, gate, batcher } = gated({ maxQueueSize: 3, maxBatchSize: 2 });
   const request = outcomeOf(batcher.submitMany(numbers(4)));
   await clock.advance(0);
-  expect(request.code).toBe('QUEUE_FULL');
+  expect(request.code).toBe('INVALID_ITEM');
   expect(gate.calls).toEqual([]);
   expectRest(batcher);
 });
@@ -224,7 +224,7 @@ test('whatever the sizes and limits, every request is answered in order or refus
         const items = requests[index] ?? [];
         expect(settled).toBe(1);
         if (state === 'resolved') expect(value).toEqual(items.map((item) => 10 * item));
-        else expect(items.includes(-1) || code === 'QUEUE_FULL').toBe(true);
+        else expect(items.includes(-1) || ['QUEUE_FULL', 'INVALID_ITEM'].includes(code ?? '')).toBe(true);
       }
       expectRest(batcher);
     }),
