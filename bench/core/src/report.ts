@@ -34,13 +34,25 @@ export function jsonOf(measured: readonly Measured[], rounds: number): string {
       title: figure.title,
       rows: rows.map(({ goal, ...row }) => {
         const summary = summaryOf(row.samples);
-        return { ...row, ...summary, goal: goal?.text, is_met: goal?.isMet(summary.median) };
+        return { ...row, ...summary, goal: goal?.text, isMet: goal?.isMet(summary.median) };
       }),
       notes,
       raw,
     })),
   };
-  return JSON.stringify(report, null, 2);
+  return JSON.stringify(snakeCased(report), null, 2);
+}
+
+/** All keys as JSON has them in this project: `per_second`, not `perSecond`. */
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      snakeCased(inner),
+    ]),
+  );
 }
 
 function cellsOf({ label, unit, samples, goal, detail = '' }: Row): string[] {

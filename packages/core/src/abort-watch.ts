@@ -8,53 +8,37 @@ import type { Entry } from './entry.js';
 const watches = new WeakMap<AbortSignal, AbortWatch>();
 let recent: AbortWatch | undefined;
 
-/** One call's stake in a signal. */
-export class Watcher {
-  readonly entry: Entry;
-  readonly #watch: AbortWatch;
-  index: number;
-
-  constructor(entry: Entry, watch: AbortWatch, index: number) {
-    this.entry = entry;
-    this.#watch = watch;
-    this.index = index;
-  }
-
-  stop(): void {
-    this.#watch.remove(this);
-  }
-}
-
-class AbortWatch implements EventListenerObject {
+export class AbortWatch implements EventListenerObject {
   readonly signal: AbortSignal;
-  readonly #watchers: Watcher[] = [];
+  readonly #entries: Entry[] = [];
 
   constructor(signal: AbortSignal) {
     this.signal = signal;
   }
 
-  add(entry: Entry): Watcher {
-    if (this.#watchers.length === 0) this.signal.addEventListener('abort', this);
-    const watcher = new Watcher(entry, this, this.#watchers.length);
-    this.#watchers.push(watcher);
-    return watcher;
+  add(entry: Entry): void {
+    if (this.#entries.length === 0) this.signal.addEventListener('abort', this);
+    entry.watch = this;
+    entry.watchIndex = this.#entries.length;
+    this.#entries.push(entry);
   }
 
-  remove(watcher: Watcher): void {
-    const last = this.#watchers.pop();
-    if (last !== undefined && last !== watcher) {
-      this.#watchers[watcher.index] = last;
-      last.index = watcher.index;
+  remove(entry: Entry): void {
+    const last = this.#entries.pop();
+    if (last !== undefined && last !== entry) {
+      this.#entries[entry.watchIndex] = last;
+      last.watchIndex = entry.watchIndex;
     }
-    if (this.#watchers.length > 0) return;
+    entry.watch = undefined;
+    if (this.#entries.length > 0) return;
     this.signal.removeEventListener('abort', this);
     watches.delete(this.signal);
     if (recent === this) recent = undefined;
   }
 
   handleEvent(): void {
-    // A copy, because each cancel takes its watcher out of the list.
-    for (const { entry } of [...this.#watchers]) entry.cancel(this.signal.reason);
+    // A copy, because each cancel takes its entry out of the list.
+    for (const entry of [...this.#entries]) entry.cancel(this.signal.reason);
   }
 }
 
@@ -66,5 +50,5 @@ export function cancelOnAbort(entry: Entry, signal: AbortSignal): void {
     watches.set(signal, watch);
   }
   recent = watch;
-  entry.watcher = watch.add(entry);
+  watch.add(entry);
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The batcher as its users see it. */
 import type { EnqueueOptions, SubmitOptions } from './call-options.js';
 import { describe } from './describe.js';

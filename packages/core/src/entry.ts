@@ -2,7 +2,7 @@
  * One caller and its item, from submit to answer. It is at once the node of the queue's linked list
  * and the ticket that the caller holds, because a queue of a million must not cost three objects an item.
  */
-import type { Watcher } from './abort-watch.js';
+import type { AbortWatch } from './abort-watch.js';
 import type { Cohort } from './cohort.js';
 import type { BatchRecord } from './diagnostics.js';
 import type { Lane } from './lane.js';
@@ -55,7 +55,9 @@ export class Entry<I = Any, R = Any> implements Ticket {
   readonly cost: number;
   /** With whom its time runs out; undefined when it has all the time in the world. */
   declare cohort: Cohort | undefined;
-  declare watcher: Watcher | undefined;
+  /** Who cancels it, and its place there. */
+  declare watch: AbortWatch | undefined;
+  declare watchIndex: number;
   declare shared: SharedWork | undefined;
 
   constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
@@ -106,16 +108,13 @@ export class Entry<I = Any, R = Any> implements Ticket {
 
   /** Lets go of everything, so that a ticket kept by its caller keeps nothing else alive. */
   #release(): Sink<R> | Resolve | undefined {
-    const { sink, watcher, cohort } = this;
+    const { sink, watch, cohort } = this;
     this.sink = undefined;
     if (cohort !== undefined) {
       cohort.letGo();
       this.cohort = undefined;
     }
-    if (watcher !== undefined) {
-      watcher.stop();
-      this.watcher = undefined;
-    }
+    if (watch !== undefined) watch.remove(this);
     // The item and the place stay while others share the work that this entry carries.
     if (this.shared === undefined) {
       this.item = undefined;
@@ -127,12 +126,13 @@ export class Entry<I = Any, R = Any> implements Ticket {
 }
 
 // Most entries have none of these, and room for them in each would make every call a tenth slower.
-Object.assign(Entry.prototype, { cohort: undefined, watcher: undefined, shared: undefined });
+Object.assign(Entry.prototype, { cohort: undefined, watch: undefined, watchIndex: 0, shared: undefined });
 
 /** An entry with room for a deadline, a signal and shared work. */
 export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
   override cohort: Cohort | undefined = undefined;
-  override watcher: Watcher | undefined = undefined;
+  override watch: AbortWatch | undefined = undefined;
+  override watchIndex = 0;
   override shared: SharedWork | undefined = undefined;
 }
 

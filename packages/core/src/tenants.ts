@@ -49,6 +49,11 @@ export class Tenants {
   #rememberedLevel = 0;
   #sweepAt = FIRST_SWEEP;
 
+  /** How many are remembered. */
+  get size(): number {
+    return this.#named.size;
+  }
+
   find(id: string | undefined, weight: number | undefined): Tenant {
     const tenant = id === undefined ? this.unnamed : (this.#named.get(id) ?? this.#add(id));
     if (weight !== undefined && weight !== tenant.weight) this.#reweigh(tenant, weight);

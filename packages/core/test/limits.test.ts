@@ -1,13 +1,8 @@
-import { Batcher, type BatcherOptions, type Policy, VirtualClock, window } from 'batchwise';
+import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
-
-const waitForEver: Policy = {
-  name: 'wait for ever',
-  decide: () => ({ action: 'wait', until: Number.POSITIVE_INFINITY }),
-};
 
 function gated(options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
@@ -151,112 +146,6 @@ describe('concurrency', () => {
     await clock.advance(0);
     expect(gate.calls).toHaveLength(500);
     expect(batcher.stats()).toMatchObject({ batchesRunning: 500, queued: 0 });
-  });
-});
-
-describe('a wait', () => {
-  const WAIT_MS = 10;
-  const gaps = fc.array(fc.oneof(fc.nat(12), fc.double({ min: 0, max: 12, noNaN: true })), { maxLength: 40 });
-  const rules: [string, BatcherOptions<number>][] = [
-    ['a window', { policy: window({ maxWaitMs: WAIT_MS }) }],
-    ['a policy that waits for ever, bounded by maxWaitMs', { policy: waitForEver, maxWaitMs: WAIT_MS }],
-    ['a longer window, bounded by maxWaitMs', { policy: window({ maxWaitMs: 1000 }), maxWaitMs: WAIT_MS }],
-  ];
-
-  test.each(rules)('in %s is never longer than it says while a slot is free', async (_, options) => {
-    await fc.assert(
-      fc.asyncProperty(gaps, fc.integer({ min: 1, max: 8 }), async (gapsMs, maxBatchSize) => {
-        const clock = new VirtualClock();
-        const arrivedAt: number[] = [];
-        const waitsMs: number[][] = [];
-        const handler = (items: number[]): number[] => {
-          waitsMs.push(items.map((item) => clock.now() - (arrivedAt[item] as number)));
-          return items;
-        };
-        const batcher = new Batcher(handler, { clock, maxBatchSize, ...options });
-        for (const [item, gapMs] of gapsMs.entries()) {
-          await clock.advance(gapMs);
-          arrivedAt.push(clock.now());
-          batcher.submit(item).catch(() => {});
-        }
-        await clock.advance(WAIT_MS + 1e-6);
-        expect(waitsMs.flat()).toHaveLength(gapsMs.length);
-        for (const batch of waitsMs) {
-          const longest = Math.max(...batch);
-          expect(longest).toBeLessThanOrEqual(WAIT_MS + 1e-9);
-          // And the window is used: what leaves early is full.
-          if (longest < WAIT_MS - 1e-9) expect(batch.length).toBe(maxBatchSize);
-        }
-      }),
-    );
-  });
-
-  test('is bounded by maxWaitMs from when a slot is free, for whatever the slots were busy with', async () => {
-    const workload = fc.record({
-      arrivals: fc.array(fc.nat(15), { minLength: 1, maxLength: 40 }),
-      durationsMs: fc.array(fc.nat(60), { minLength: 1, maxLength: 5 }),
-      concurrency: fc.integer({ min: 1, max: 3 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(workload, async ({ arrivals, durationsMs, concurrency }) => {
-        const clock = new VirtualClock();
-        const arrivedAt: number[] = [];
-        let running = 0;
-        let freeSince = 0;
-        let calls = 0;
-        const handler = (items: number[]): Promise<number[]> => {
-          for (const item of items) {
-            const latest = Math.max((arrivedAt[item] as number) + WAIT_MS, freeSince);
-            expect(clock.now()).toBeLessThanOrEqual(latest);
-          }
-          running += 1;
-          return new Promise((resolve) => {
-            clock.setTimer(
-              () => {
-                if (running === concurrency) freeSince = clock.now();
-                running -= 1;
-                resolve(items);
-              },
-              durationsMs[calls++ % durationsMs.length] as number,
-            );
-          });
-        };
-        const options = { clock, concurrency, maxBatchSize: 4, policy: waitForEver, maxWaitMs: WAIT_MS };
-        const batcher = new Batcher(handler, options);
-        const outcomes = [];
-        for (const [item, gapMs] of arrivals.entries()) {
-          await clock.advance(gapMs);
-          arrivedAt.push(clock.now());
-          outcomes.push(outcomeOf(batcher.submit(item)));
-        }
-        await clock.advance(100_000);
-        expect(outcomes.map(({ value }) => value)).toEqual(arrivals.map((_, item) => item));
-      }),
-    );
-  });
-
-  test('of a window ends when the batch is full', async () => {
-    const { clock, gate, submitAll } = gated({
-      policy: window({ maxWaitMs: WAIT_MS }),
-      maxBatchSize: 3,
-      concurrency: 9,
-    });
-    submitAll(7);
-    await clock.advance(0);
-    expect(gate.batches).toEqual([
-      [0, 1, 2],
-      [3, 4, 5],
-    ]);
-    await clock.advance(WAIT_MS);
-    expect(gate.batches[2]).toEqual([6]);
-    expect(gate.calls.map(({ context }) => context.reason)).toEqual(['full', 'full', 'window']);
-  });
-
-  test('of maxWaitMs 0 is none', async () => {
-    const { clock, gate, submitAll } = gated({ policy: waitForEver, maxWaitMs: 0 });
-    submitAll(3);
-    await clock.advance(0);
-    expect(gate.batches).toEqual([[0, 1, 2]]);
   });
 });
 

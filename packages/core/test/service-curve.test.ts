@@ -160,6 +160,43 @@ describe('noise', () => {
   });
 });
 
+describe('a batch that is far off', () => {
+  // Root cause: after three in a row on one side, the whole curve was scaled by the last of them alone.
+  test('after two that were a little slow is still one batch, at its size and at the others', () => {
+    const curve = curveOf(
+      [
+        [1, 50],
+        [8, 100],
+        [64, 300],
+      ],
+      100,
+    );
+    for (const durationMs of [112, 112, 20_000]) curve.record(8, durationMs, 100);
+    expect(curve.predict(8)).toBeLessThan(150);
+    expect(curve.predict(64)).toBeLessThan(450);
+  });
+
+  test('after two that were a little quick is still one batch, at its size and at the others', () => {
+    const curve = curveOf(
+      [
+        [1, 50],
+        [8, 100],
+        [64, 300],
+      ],
+      100,
+    );
+    for (const durationMs of [88, 88, 0]) curve.record(8, durationMs, 100);
+    expect(curve.predict(8)).toBeGreaterThan(60);
+    expect(curve.predict(64)).toBeGreaterThan(200);
+  });
+
+  test('one in twenty, does not drag it along', () => {
+    const curve = curveOf([[8, 100]], 100);
+    for (let i = 0; i < 500; i++) curve.record(8, i % 20 === 0 ? 5000 : 100, 100 + i);
+    expect(curve.predict(8)).toBeLessThan(200);
+  });
+});
+
 describe('a backend that changes', () => {
   test.each([
     [20, 40, 200],

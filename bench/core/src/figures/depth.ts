@@ -37,8 +37,8 @@ function rowOf(kind: DepthKind, queued: number, results: readonly DepthResult[][
     unit: 'ratio',
     samples: pairedRatios(at(queued, 'totalNs'), at(REFERENCE, 'totalNs')),
     detail:
-      `${ns(at(queued, 'totalNs'))} (in ${ns(at(queued, 'submitNs'))}, out ${ns(at(queued, 'drainNs'))}), ` +
-      `collector ${ns(at(queued, 'collectorNs'))} of it`,
+      `${ns(at(queued, 'totalNs'))}: in ${ns(at(queued, 'submitNs'))}, out ${ns(at(queued, 'drainNs'))}; ` +
+      `stopped for the collector ${ns(at(queued, 'collectorNs'))} of it`,
     ...(isJudged && { goal: FLAT }),
   };
 }

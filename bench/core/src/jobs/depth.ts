@@ -29,49 +29,44 @@ export interface DepthResult {
 
 /** The same at all depths, and no larger than the smallest: what a batch costs is always shared by as many. */
 const BATCH_SIZE = 10;
-const WARMUP_DEPTH = 1000;
+/** Shallow queues are measured several side by side, so that reading the clock is shared by as many items. */
+const ITEMS_A_READING = 1000;
 /** So late that it is never refused, whatever the batches held by the gate seem to take. */
 const TIMEOUT_MS = 1e9;
 
 export async function run({ kind, depths, minItems }: DepthParams): Promise<DepthResult[]> {
   const collector = new CollectorWatch();
-  const queue = kind === 'bare promises' ? new BareQueue() : new GatedQueue(kind !== 'submit');
-  await queue.begin();
-  await measure(queue, WARMUP_DEPTH, Math.max(minItems, 200_000), collector);
+  await measure(kind, ITEMS_A_READING, minItems, collector);
   const results: DepthResult[] = [];
   for (const queued of depths) {
     collectGarbage();
-    results.push(await measure(queue, queued, minItems, collector));
+    results.push(await measure(kind, queued, minItems, collector));
   }
   return results;
 }
 
-interface Queue {
-  begin(): Promise<void>;
-  fill(count: number): void;
-  /** Resolves to the time when the last item was on its way. */
-  drain(): Promise<number>;
-}
-
 async function measure(
-  queue: Queue,
+  kind: DepthKind,
   queued: number,
   minItems: number,
   collector: CollectorWatch,
 ): Promise<DepthResult> {
-  collector.reset();
-  const times = Math.ceil(minItems / queued);
+  const queues = new Queues(kind, Math.ceil(ITEMS_A_READING / queued));
+  await queues.begin();
+  const itemsAtOnce = queues.count * queued;
+  const times = Math.ceil(minItems / itemsAtOnce);
   let submitMs = 0;
   let drainMs = 0;
+  collector.reset();
   for (let i = 0; i < times; i++) {
     const startedAt = nowMs();
-    queue.fill(queued);
+    queues.fill(queued);
     const filledAt = nowMs();
-    const drainedAt = await queue.drain();
+    const drainedAt = await queues.drain();
     submitMs += filledAt - startedAt;
     drainMs += drainedAt - filledAt;
   }
-  const items = times * queued;
+  const items = times * itemsAtOnce;
   const collectorMs = await collector.total();
   return {
     queued,
@@ -82,22 +77,70 @@ async function measure(
   };
 }
 
+interface Queue {
+  fill(count: number): void;
+  /** Lets out what is in it; says so when the last is on its way. */
+  open(): void;
+}
+
+/** Equal queues, filled and drained together. */
+class Queues {
+  readonly count: number;
+  readonly #queues: readonly Queue[];
+  #undrained = 0;
+  #drained: (at: number) => void = () => {};
+
+  constructor(kind: DepthKind, count: number) {
+    const onLast = (): void => this.#lastLeft();
+    this.count = count;
+    this.#queues = Array.from({ length: count }, () =>
+      kind === 'bare promises' ? new BareQueue(onLast) : new GatedQueue(kind !== 'submit', onLast),
+    );
+  }
+
+  /** Each with its first batch at the gate. */
+  async begin(): Promise<void> {
+    const drained = this.#whenDrained();
+    this.fill(BATCH_SIZE);
+    for (const queue of this.#queues) queue.open();
+    await drained;
+  }
+
+  fill(count: number): void {
+    for (const queue of this.#queues) queue.fill(count);
+  }
+
+  /** Resolves to the time when the last item was on its way: what comes after is the bench's, not the queue's. */
+  drain(): Promise<number> {
+    const drained = this.#whenDrained();
+    for (const queue of this.#queues) queue.open();
+    return drained;
+  }
+
+  #whenDrained(): Promise<number> {
+    this.#undrained = this.count;
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+    });
+  }
+
+  #lastLeft(): void {
+    this.#undrained -= 1;
+    if (this.#undrained === 0) this.#drained(nowMs());
+  }
+}
+
 class GatedQueue implements Queue {
   readonly #withDeadlines: boolean;
+  readonly #onLast: () => void;
   readonly #batcher = new Batcher((items: number[]) => this.#handle(items), { maxBatchSize: BATCH_SIZE });
   #submitted = 0;
   #handled = 0;
-  #gate = new Gate();
-  #lastLeft: (at: number) => void = () => {};
+  #gate: Gate | undefined = undefined;
 
-  constructor(withDeadlines: boolean) {
+  constructor(withDeadlines: boolean, onLast: () => void) {
     this.#withDeadlines = withDeadlines;
-  }
-
-  async begin(): Promise<void> {
-    const lastLeft = this.#whenLastLeft();
-    this.fill(BATCH_SIZE);
-    await lastLeft;
+    this.#onLast = onLast;
   }
 
   fill(count: number): void {
@@ -110,24 +153,15 @@ class GatedQueue implements Queue {
     }
   }
 
-  drain(): Promise<number> {
-    const lastLeft = this.#whenLastLeft();
-    this.#gate.open();
-    return lastLeft;
-  }
-
-  #whenLastLeft(): Promise<number> {
-    return new Promise((resolve) => {
-      this.#lastLeft = resolve;
-    });
+  open(): void {
+    this.#gate?.open();
   }
 
   async #handle(items: number[]): Promise<number[]> {
     this.#handled += items.length;
     if (this.#handled === this.#submitted) {
-      // The time is taken here: what the bench does between repetitions is not the queue's.
-      this.#lastLeft(nowMs());
       this.#gate = new Gate();
+      this.#onLast();
       await this.#gate.opened;
     }
     return items;
@@ -136,18 +170,21 @@ class GatedQueue implements Queue {
 
 /** Promises whose `resolve` waits in an array: how much of what is seen is the engine's own doing. */
 class BareQueue implements Queue {
+  readonly #onLast: () => void;
   #waiting: ((result: number) => void)[] = [];
 
-  async begin(): Promise<void> {}
+  constructor(onLast: () => void) {
+    this.#onLast = onLast;
+  }
 
   fill(count: number): void {
     for (let i = 0; i < count; i++) void new Promise<number>((resolve) => this.#waiting.push(resolve));
   }
 
-  async drain(): Promise<number> {
+  open(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (let i = 0; i < waiting.length; i++) waiting[i]?.(i);
-    return nowMs();
+    this.#onLast();
   }
 }

@@ -3,7 +3,8 @@
  * timers, so time is not told by one; and reading the clock each time would cost as much as the work,
  * so it is read every so many.
  */
-import { nowMs, nsEach } from '../stopwatch.js';
+import { medianOf } from '../statistics.js';
+import { nowMs } from '../stopwatch.js';
 
 export interface Timing {
   readonly warmupMs: number;
@@ -13,9 +14,14 @@ export interface Timing {
 export interface Metered {
   readonly count: number;
   readonly elapsedMs: number;
+  /** In the median slice of the timed part: a neighbour who takes the core for a moment does not count. */
   readonly perSecond: number;
   readonly nsEach: number;
+  /** Over the whole timed part. */
+  readonly meanPerSecond: number;
 }
+
+const SLICE_MS = 50;
 
 export class Meter {
   /** Resolves when the timed part is over. */
@@ -31,6 +37,9 @@ export class Meter {
   #isOver = false;
   #startedAt = nowMs();
   #startedCount = 0;
+  #sliceAt = 0;
+  #sliceCount = 0;
+  readonly #slices: number[] = [];
 
   /** `onWarm` is called when the warm-up is over. */
   constructor(timing: Timing, every = 1024, onWarm: () => void = () => {}) {
@@ -54,21 +63,40 @@ export class Meter {
     const now = nowMs();
     const elapsedMs = now - this.#startedAt;
     if (!this.#isWarm) {
-      if (elapsedMs < this.#timing.warmupMs) return true;
-      this.#isWarm = true;
-      this.#startedAt = now;
-      this.#startedCount = this.#count;
-      this.#onWarm();
-    } else if (!this.#isOver && elapsedMs >= this.#timing.timedMs) {
-      this.#isOver = true;
-      const count = this.#count - this.#startedCount;
-      this.#finish({
-        count,
-        elapsedMs,
-        perSecond: (1000 * count) / elapsedMs,
-        nsEach: nsEach(elapsedMs, count),
-      });
+      if (elapsedMs >= this.#timing.warmupMs) this.#start(now);
+    } else if (!this.#isOver) {
+      if (now - this.#sliceAt >= SLICE_MS) this.#endSlice(now);
+      if (elapsedMs >= this.#timing.timedMs) this.#end(now, elapsedMs);
     }
     return !this.#isOver;
+  }
+
+  #start(now: number): void {
+    this.#isWarm = true;
+    this.#startedAt = now;
+    this.#startedCount = this.#count;
+    this.#sliceAt = now;
+    this.#sliceCount = this.#count;
+    this.#onWarm();
+  }
+
+  #endSlice(now: number): void {
+    this.#slices.push((this.#count - this.#sliceCount) / (now - this.#sliceAt));
+    this.#sliceAt = now;
+    this.#sliceCount = this.#count;
+  }
+
+  #end(now: number, elapsedMs: number): void {
+    this.#isOver = true;
+    if (this.#slices.length === 0) this.#endSlice(now);
+    const count = this.#count - this.#startedCount;
+    const perMs = medianOf(this.#slices);
+    this.#finish({
+      count,
+      elapsedMs,
+      perSecond: 1000 * perMs,
+      nsEach: 1e6 / perMs,
+      meanPerSecond: (1000 * count) / elapsedMs,
+    });
   }
 }

@@ -31,6 +31,7 @@ interface Call {
 interface Caller {
   readonly item: Item;
   readonly outcome: Outcome<number> | RecordingSink<number>;
+  readonly deadline: number;
   readonly ticket?: Ticket;
 }
 
@@ -76,7 +77,7 @@ export class Scenario {
         const { signal, ...options } = step.call.options;
         const controller = signal === undefined ? undefined : this.#controllers[signal];
         const promise = this.batcher.submit(item, { ...options, signal: controller?.signal });
-        this.callers.push({ item, outcome: outcomeOf(promise) });
+        this.callers.push({ item, outcome: outcomeOf(promise), deadline: this.#deadlineOf(step.call) });
         break;
       }
       case 'enqueue': {
@@ -84,7 +85,7 @@ export class Scenario {
         const { signal: _, ...options } = step.call.options;
         const sink = new RecordingSink<number>();
         const ticket = this.batcher.enqueue(item, sink, options);
-        this.callers.push({ item, outcome: sink, ticket });
+        this.callers.push({ item, outcome: sink, deadline: this.#deadlineOf(step.call), ticket });
         if (!this.#setup.deduped) this.#sinks.set(item, sink);
         expect(ticket.settled).toBe(sink.settled === 1);
         break;
@@ -106,6 +107,7 @@ export class Scenario {
       }
       case 'advance':
         await this.clock.advance(step.ms);
+        this.#checkDeadlines();
         break;
       case 'answer': {
         const pending = this.#calls.filter(({ isPending }) => isPending);
@@ -174,6 +176,16 @@ export class Scenario {
     expect(this.#slotsTaken(), 'slots').toBe(batchesRunning);
     expect(this.clock.pendingTimers, 'one timer a batcher').toBeLessThanOrEqual(1);
     for (const { outcome } of this.callers) expect(outcome.settled).toBeLessThanOrEqual(1);
+  }
+
+  #checkDeadlines(): void {
+    const late = this.callers.filter(
+      ({ deadline, outcome }) => deadline <= this.clock.now() && outcome.settled === 0,
+    );
+    expect(
+      late.map(({ item }) => item.id),
+      'not told when their time was over',
+    ).toEqual([]);
   }
 
   #checkColumns(stats: BatcherStats): void {
@@ -267,6 +279,10 @@ export class Scenario {
     if (this.batcher.stats().state === 'closed') return 0;
     return this.#calls.filter(({ isPending, timesOutAt }) => isPending && this.clock.now() < timesOutAt)
       .length;
+  }
+
+  #deadlineOf({ options }: CallSpec): number {
+    return this.clock.now() + (options.timeoutMs ?? this.#limits.timeoutMs);
   }
 
   #item({ cost, group, key }: CallSpec): Item {

@@ -1,0 +1,108 @@
+/** What shows only in the long run, or in unusual company. */
+import { Batcher, type Policy, VirtualClock } from 'batchwise';
+import { expect, test } from 'vitest';
+import { Tenants } from '../src/tenants.js';
+import { CurvedBackend } from './support/curved-backend.js';
+import { Gate } from './support/gate.js';
+import { outcomeOf } from './support/outcome.js';
+
+// Root cause: one who was served once always stood one item above the level, and was never forgotten.
+test('tenants who come once are forgotten', () => {
+  const tenants = new Tenants();
+  for (let i = 0; i < 100_000; i++) tenants.find(`tenant ${i}`, undefined);
+  expect(tenants.size).toBeLessThan(5000);
+});
+
+test('weights are remembered, but not without limit', () => {
+  const tenants = new Tenants();
+  tenants.find('gold', 3);
+  for (let i = 0; i < 10_000; i++) tenants.find(`tenant ${i}`, undefined);
+  expect(tenants.find('gold', undefined).weight).toBe(3);
+  for (let i = 0; i < 400_000; i++) tenants.find(`weighty ${i}`, 2);
+  expect(tenants.size).toBeLessThan(300_000);
+});
+
+// Root cause: a mean over 64 batches, fed by one probe a second, takes minutes to come down.
+test('a backend that was slow for long and is quick again is let work again within seconds', async () => {
+  const backend = new CurvedBackend(() => 50);
+  const { clock } = backend;
+  const batcher = backend.batcher({ targetLatencyMs: 100 });
+  const submitFor = async (ms: number) => {
+    const before = batcher.stats();
+    for (let t = 0; t < ms; t += 100) {
+      batcher.submit(0).catch(() => {});
+      await clock.advance(100);
+    }
+    return batcher.stats().refused - before.refused;
+  };
+  await submitFor(5_000);
+  backend.durationMs = () => 300;
+  await submitFor(150_000);
+  backend.durationMs = () => 50;
+  await submitFor(10_000);
+  expect(await submitFor(5_000)).toBe(0);
+});
+
+// Root cause: the oldest was looked for while the policy had it in its hands, and the answer was kept.
+test('a policy that looks and then asks for the oldest does not make an item wait beyond maxWaitMs', async () => {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const policy: Policy = {
+    name: 'looking',
+    decide: (view) => {
+      view.costAt(0);
+      void view.oldestAt;
+      return { action: 'wait', until: Number.POSITIVE_INFINITY };
+    },
+  };
+  const batcher = new Batcher(gate.handler, { clock, policy, maxWaitMs: 30, maxBatchSize: 2 });
+  void batcher.submit(0);
+  await clock.advance(30);
+  void batcher.submit(1);
+  await clock.advance(15);
+  void batcher.submit(2);
+  gate.call(0).answer([0]);
+  await clock.advance(0);
+  await clock.advance(14);
+  expect(gate.batches).toEqual([[0]]);
+  await clock.advance(1);
+  expect(gate.batches).toEqual([[0], [1, 2]]);
+});
+
+test('whoever joins work that is running needs no room in the queue', async () => {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const batcher = new Batcher(gate.handler, {
+    clock,
+    maxQueueSize: 1,
+    maxBatchSize: 1,
+    dedupeBy: (item) => item,
+  });
+  const first = outcomeOf(batcher.submit(1));
+  await clock.advance(0);
+  const waiting = outcomeOf(batcher.submit(2));
+  const joined = outcomeOf(batcher.submit(1));
+  const refused = outcomeOf(batcher.submit(3));
+  await clock.advance(0);
+  expect(refused.code).toBe('QUEUE_FULL');
+  gate.call(0).answer([1]);
+  await clock.advance(0);
+  gate.call(1).answer([2]);
+  await clock.advance(0);
+  expect([first.value, joined.value, waiting.value]).toEqual([1, 1, 2]);
+});
+
+test('what a policy threw last can be looked up', async () => {
+  const clock = new VirtualClock();
+  const fault = new Error('out of ideas');
+  const policy: Policy = {
+    name: 'faulty',
+    decide: () => {
+      throw fault;
+    },
+  };
+  const batcher = new Batcher((items: number[]) => items, { clock, policy });
+  void batcher.submit(1);
+  await clock.advance(0);
+  expect(batcher.stats()).toMatchObject({ policyErrors: 1, lastPolicyError: fault });
+});
