@@ -6,6 +6,7 @@
  * exception: when the batch that is next in line is full, waiting could not make it fuller, and it
  * leaves with the next microtask.
  */
+import { roomAfterMs } from './admission.js';
 import { Alarm } from './alarm.js';
 import { ArrivalRate } from './arrival-rate.js';
 import { Deadlines, type Expiring } from './deadlines.js';
@@ -14,10 +15,12 @@ import { batchChannel } from './diagnostics.js';
 import { Door } from './door.js';
 import type { Entry } from './entry.js';
 import type { BatchwiseError } from './errors.js';
+import { Exit } from './exit.js';
 import type { Group } from './group.js';
-import { type Ending, Ledger } from './ledger.js';
+import { Ledger } from './ledger.js';
 import { asksNothingOfItems, type Settings } from './options.js';
 import type { CompletedBatch, Decision, Reason } from './policy.js';
+import { closedError, overtakenError, tooCostlyError } from './refusals.js';
 import { type BatchOwner, RunningBatch } from './running-batch.js';
 import { ServiceCurve } from './service-curve.js';
 import { type SharedWork, SharedWorks } from './shared-work.js';
@@ -39,12 +42,13 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly deadlines = new Deadlines();
   readonly turn: Turn;
   readonly door: Door<I, R> = new Door(this);
+  readonly exit: Exit<I, R> = new Exit(this);
+  readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
   /** Items come in unasked: open, and no setting looks at the single item. */
   doorIsWide: boolean;
 
-  readonly #decider = new Decider(this);
   readonly #alarm: Alarm;
   readonly #whenClosed = deferred();
   #isDispatching = false;
@@ -55,7 +59,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const { clock, priorityAgeMs } = settings;
     this.settings = settings;
     this.doorIsWide = asksNothingOfItems(settings);
-    this.line = new WaitingLine(this, priorityAgeMs);
+    this.line = new WaitingLine(this.exit, priorityAgeMs);
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
   }
@@ -67,7 +71,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   // Coming in
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
-    this.#decider.interrupt();
+    this.decider.interrupt();
     const group = this.line.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
     if (group.cost >= this.settings.maxBatchSize && !this.#fullIsDue) this.#dispatchFullSoon();
@@ -75,7 +79,7 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Adds a caller to work that another has asked for. */
   join(entry: Entry, work: SharedWork): void {
-    this.#decider.interrupt();
+    this.decider.interrupt();
     work.join(entry);
     const { lane, batch } = work.carrier;
     entry.lane = lane;
@@ -123,7 +127,7 @@ export class Dispatcher<I, R> implements BatchOwner {
         if (!this.#hasFreeSlot) break;
         const group = this.line.next(now);
         if (group === undefined || !(anySize || this.#mayLeaveWithinTurn(group, now))) break;
-        const decision = this.#decider.decide(group, now);
+        const decision = this.decider.decide(group, now);
         if (decision === undefined) continue;
         this.#endedWhileDispatching = false;
         this.#carryOut(decision, group, now);
@@ -136,8 +140,8 @@ export class Dispatcher<I, R> implements BatchOwner {
     } finally {
       this.#isDispatching = false;
     }
-    if (!this.#isIdle) this.#setAlarm(now);
-    else this.#rest();
+    this.restIfIdle();
+    this.#setAlarm(now);
   }
 
   /** Nobody whose time is up may still leave, not even when the thread was too busy for the alarm to ring. */
@@ -163,7 +167,11 @@ export class Dispatcher<I, R> implements BatchOwner {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until);
     }
-    for (const entry of refused) this.#endAll(entry, 'refused', this.door.overtakenError());
+    for (const entry of refused) this.exit.sendAway(entry, 'refused', this.#overtakenError(now));
+  }
+
+  #overtakenError(now: number): BatchwiseError {
+    return overtakenError(this.settings.name, roomAfterMs(this, now));
   }
 
   /** Takes those at the head who can no longer make it, at nobody's charge. */
@@ -204,48 +212,6 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.sharedWorks.end(work);
   }
 
-  // Ending otherwise than with an answer
-
-  cancelled(entry: Entry, reason: unknown): void {
-    this.#end(entry, 'cancelled', this.door.cancelledError(reason));
-  }
-
-  expired(entry: Entry): void {
-    this.#end(entry, 'expired', this.door.expiredError());
-  }
-
-  #end(entry: Entry, ending: Ending, error: BatchwiseError): void {
-    const { batch } = entry;
-    this.#takeOut(entry);
-    this.ledger.end(entry, ending, error);
-    batch?.abortIfUnwanted();
-    if (this.#isIdle) this.#rest();
-  }
-
-  /** Ends all who wait for an entry. One may give up in reaction to what another is told. */
-  #endAll(entry: Entry, ending: Ending, error: BatchwiseError): void {
-    for (const caller of [...(entry.shared?.callers ?? [entry])]) {
-      if (!caller.settled) this.#end(caller, ending, error);
-    }
-  }
-
-  /** Takes a caller out of the line or the batch it is in. */
-  #takeOut(entry: Entry): void {
-    this.#decider.interrupt();
-    const { batch, shared } = entry;
-    if (batch === undefined) this.ledger.queued -= 1;
-    else {
-      this.ledger.running -= 1;
-      batch.callers -= 1;
-    }
-    if (shared !== undefined) {
-      shared.callers.delete(entry);
-      if (shared.callers.size > 0) return;
-      this.sharedWorks.end(shared);
-    }
-    if (batch === undefined) this.line.remove(shared?.carrier ?? entry);
-  }
-
   // Learning
 
   learn(call: CompletedBatch, now: number): void {
@@ -272,24 +238,24 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
-    this.#decider.interrupt();
+    this.decider.interrupt();
     this.settings = settings;
     this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
-    if (shrinks) this.#refuseTooLarge();
+    if (shrinks) this.#refuseTooCostly();
     this.#wake();
   }
 
   flush(): void {
     if (this.line.length === 0) return;
-    this.#decider.interrupt();
+    this.decider.interrupt();
     this.#recordArrivals();
-    this.#decider.flush(this.settings.clock.now());
+    this.decider.flush(this.settings.clock.now());
     this.#wake();
   }
 
   close(timeoutMs: number): Promise<void> {
     if (this.state === 'closed') return this.#whenClosed.promise;
-    this.#decider.interrupt();
+    this.decider.interrupt();
     this.state = 'closing';
     this.doorIsWide = false;
     this.#wake();
@@ -303,13 +269,13 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   destroy(): void {
     if (this.state === 'closed') return;
-    this.#decider.interrupt();
+    this.decider.interrupt();
     this.state = 'closed';
     this.doorIsWide = false;
-    const error = this.door.closedError();
-    for (const entry of this.line.entries()) this.#endAll(entry, 'failed', error);
+    const error = closedError(this.settings.name);
+    for (const entry of this.line.entries()) this.exit.sendAway(entry, 'failed', error);
     for (const batch of [...this.running]) batch.abandon(error);
-    this.#rest();
+    this.restIfIdle();
   }
 
   #wake(): void {
@@ -317,10 +283,11 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#dispatch(this.settings.clock.now(), true);
   }
 
-  #refuseTooLarge(): void {
+  #refuseTooCostly(): void {
+    const { name, maxBatchSize } = this.settings;
     for (const entry of this.line.entries()) {
-      if (entry.cost <= this.settings.maxBatchSize) continue;
-      this.#endAll(entry, 'refused', this.door.tooLargeError(entry.cost));
+      if (entry.cost <= maxBatchSize) continue;
+      this.exit.sendAway(entry, 'refused', tooCostlyError(name, entry.cost, maxBatchSize));
     }
   }
 
@@ -329,8 +296,9 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest), now);
   }
 
-  /** Nothing waits, nothing runs: no timer is set, and a batcher that was closing is closed. */
-  #rest(): void {
+  /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */
+  restIfIdle(): void {
+    if (!this.#isIdle) return;
     this.deadlines.clear();
     this.#alarm.clear();
     if (this.state === 'open') return;

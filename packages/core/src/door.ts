@@ -9,9 +9,24 @@ import { type CallSettings, callSettings, type EnqueueOptions } from './call-opt
 import { describe, messageOf } from './describe.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from './entry.js';
-import { BatchwiseError } from './errors.js';
+import type { BatchwiseError } from './errors.js';
 import type { Ending } from './ledger.js';
+import {
+  cancelledError,
+  closedError,
+  expiredError,
+  invalidItem,
+  queueFullError,
+  tooCostlyError,
+  tooLateError,
+  tooManyError,
+} from './refusals.js';
 import type { Tenant } from './tenants.js';
+
+interface Objection {
+  readonly ending: Ending;
+  readonly error: BatchwiseError;
+}
 
 export class Door<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
@@ -34,7 +49,7 @@ export class Door<I, R> {
   #examine(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     const { settings } = dispatcher;
-    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', this.closedError());
+    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', closedError(settings.name));
 
     let cost = 1;
     let group: unknown;
@@ -53,14 +68,8 @@ export class Door<I, R> {
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
     const noRoom = isRunning ? undefined : this.noRoomFor(1);
-    // Other people's code has run by now, and may have done anything.
-    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', this.closedError());
-    if (signal?.aborted) return this.#turnAway(item, sink, 'cancelled', this.cancelledError(signal.reason));
-    if (timeoutMs === 0) return this.#turnAway(item, sink, 'expired', this.expiredError());
-    if (cost > dispatcher.settings.maxBatchSize) {
-      return this.#turnAway(item, sink, 'refused', this.tooLargeError(cost));
-    }
-    if (noRoom !== undefined) return this.#turnAway(item, sink, 'refused', noRoom);
+    const objection = this.#objection(cost, timeoutMs, signal, noRoom);
+    if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
     const entry = new TiedEntry<I, R>(item, sink, dispatcher.turn.arrival(), cost);
     const tenant = dispatcher.line.tenants.find(tenantId, weight);
@@ -80,43 +89,31 @@ export class Door<I, R> {
     return entry;
   }
 
+  /** Why an item cannot come in. Asked after other people's code has run, which may have done anything. */
+  #objection(
+    cost: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    noRoom: BatchwiseError | undefined,
+  ): Objection | undefined {
+    const { isOpen, settings } = this.#dispatcher;
+    const { name, maxBatchSize } = settings;
+    if (!isOpen) return { ending: 'refused', error: closedError(name) };
+    if (signal?.aborted) return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
+    if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
+    if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
+    return noRoom === undefined ? undefined : { ending: 'refused', error: noRoom };
+  }
+
   /** Why `count` more items have no place in the line; undefined when they have. */
   noRoomFor(count: number): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { maxQueueSize, name } = dispatcher.settings;
     if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
-    if (count > maxQueueSize) {
-      return invalidItem(
-        `${name}: a request of ${count} items never fits in a queue of maxQueueSize ${maxQueueSize}.`,
-      );
-    }
+    if (count > maxQueueSize) return tooManyError(name, count, maxQueueSize);
     dispatcher.makeRoom(count);
     if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
-    return new BatchwiseError('QUEUE_FULL', `${name}: the queue is full (maxQueueSize is ${maxQueueSize}).`, {
-      retryAfterMs: roomAfterMs(dispatcher, dispatcher.settings.clock.now()),
-    });
-  }
-
-  closedError(): BatchwiseError {
-    return new BatchwiseError('CLOSED', `${this.#dispatcher.settings.name}: the batcher is closed.`);
-  }
-
-  cancelledError(reason: unknown): BatchwiseError {
-    const { name } = this.#dispatcher.settings;
-    return new BatchwiseError('CANCELLED', `${name}: the call was cancelled.`, { cause: reason });
-  }
-
-  expiredError(): BatchwiseError {
-    const { name } = this.#dispatcher.settings;
-    return new BatchwiseError('DEADLINE_EXCEEDED', `${name}: the deadline of the call has passed.`);
-  }
-
-  /** For those whom the policy lets go because they can no longer make it. */
-  overtakenError(): BatchwiseError {
-    const { settings } = this.#dispatcher;
-    return new BatchwiseError('OVERLOADED', `${settings.name}: no answer can be ready in time any more.`, {
-      retryAfterMs: roomAfterMs(this.#dispatcher, settings.clock.now()),
-    });
+    return queueFullError(name, maxQueueSize, roomAfterMs(dispatcher, dispatcher.settings.clock.now()));
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
@@ -131,13 +128,9 @@ export class Door<I, R> {
     if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
     const isIdle = line.length === 0 && running.length === 0;
     if (isIdle && now - curve.updatedAt >= FRESH_MS) return undefined;
-    const aim =
-      timeoutMs === allowedMs ? `its deadline (${timeoutMs} ms)` : `targetLatencyMs (${allowedMs} ms)`;
-    return new BatchwiseError(
-      'OVERLOADED',
-      `${settings.name}: an answer is expected in ${Math.ceil(expectedMs)} ms, too late for ${aim}.`,
-      { retryAfterMs: retryAfterMs(entry.cost, costAhead, allowedMs, dispatcher, now) },
-    );
+    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'targetLatencyMs'} (${allowedMs} ms)`;
+    const retryAfter = retryAfterMs(entry.cost, costAhead, allowedMs, dispatcher, now);
+    return tooLateError(settings.name, expectedMs, limit, retryAfter);
   }
 
   #costOf(costOf: (item: I) => number, item: I): number {
@@ -146,13 +139,6 @@ export class Door<I, R> {
       throw invalidItem(`costOf(item): expected a number above 0, got ${describe(cost)}.`);
     }
     return cost;
-  }
-
-  tooLargeError(cost: number): BatchwiseError {
-    const { name, maxBatchSize } = this.#dispatcher.settings;
-    return invalidItem(
-      `${name}: an item of cost ${cost} does not fit in a batch of maxBatchSize ${maxBatchSize}.`,
-    );
   }
 
   #turnAway(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
@@ -173,8 +159,4 @@ function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {
   } catch (thrown) {
     throw invalidItem(`${name}(item) threw: ${messageOf(thrown)}`, thrown);
   }
-}
-
-function invalidItem(message: string, cause?: unknown): BatchwiseError {
-  return new BatchwiseError('INVALID_ITEM', message, cause === undefined ? {} : { cause });
 }

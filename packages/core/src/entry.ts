@@ -30,8 +30,8 @@ export interface Moment {
   arrivals: number;
 }
 
-/** What an entry needs of the batcher it was submitted to. */
-export interface EntryOwner {
+/** How an entry leaves the batcher it was submitted to without an answer. */
+export interface EntryExit {
   cancelled(entry: Entry, reason: unknown): void;
   expired(entry: Entry): void;
 }
@@ -81,15 +81,15 @@ export class Entry<I = Any, R = Any> implements Ticket {
   }
 
   cancel(reason?: unknown): void {
-    this.#owner?.cancelled(this, reason);
+    this.#exit?.cancelled(this, reason);
   }
 
   expire(): void {
-    this.#owner?.expired(this);
+    this.#exit?.expired(this);
   }
 
-  get #owner(): EntryOwner | undefined {
-    return this.settled ? undefined : (this.lane ?? this.batch)?.owner;
+  get #exit(): EntryExit | undefined {
+    return this.settled ? undefined : (this.lane ?? this.batch?.owner)?.exit;
   }
 
   /** Answers the caller. Only the ledger calls it: there it is counted. */

@@ -2,7 +2,7 @@
  * Items of one group, one tenant and one priority, first in, first out. A doubly linked list, so that
  * a caller who gives up is gone at once and costs nobody a search.
  */
-import type { Entry, EntryOwner } from './entry.js';
+import type { Entry, EntryExit } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
 import type { Share } from './share.js';
@@ -15,7 +15,7 @@ export interface PriorityClass {
 }
 
 export class Lane implements HeapNode {
-  readonly owner: EntryOwner;
+  readonly exit: EntryExit;
   readonly share: Share;
   readonly group: Group;
   readonly tenant: Tenant;
@@ -32,8 +32,8 @@ export class Lane implements HeapNode {
   /** Decides between lanes that are otherwise equal: grows with each time that an empty one begins anew. */
   order = 0;
 
-  constructor(owner: EntryOwner, share: Share, priorityClass: PriorityClass, headStartMs: number) {
-    this.owner = owner;
+  constructor(exit: EntryExit, share: Share, priorityClass: PriorityClass, headStartMs: number) {
+    this.exit = exit;
     this.share = share;
     this.group = share.group;
     this.tenant = share.tenant;

@@ -5,7 +5,7 @@
 import type { Deadlines } from './deadlines.js';
 import { describe, messageOf } from './describe.js';
 import type { BatchRecord } from './diagnostics.js';
-import type { Entry, EntryOwner } from './entry.js';
+import type { Entry, EntryExit } from './entry.js';
 import { BatchwiseError } from './errors.js';
 import { type Handler, isThenable } from './handler.js';
 import { type CalledBatch, HandlerCall } from './handler-call.js';
@@ -23,7 +23,8 @@ export interface BatchSettings {
 }
 
 /** What a batch needs of the batcher it runs for. */
-export interface BatchOwner extends EntryOwner {
+export interface BatchOwner {
+  readonly exit: EntryExit;
   readonly settings: BatchSettings;
   readonly ledger: Ledger;
   readonly deadlines: Deadlines;

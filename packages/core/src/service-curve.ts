@@ -25,8 +25,9 @@ interface Bucket {
   cost: number;
   durationMs: number;
   weight: number;
-  /** How many in a row were far off, all on the same side: negative when they were quicker. */
+  /** How many in a row were far off, all on the same side, and by how much the least of them was. */
   surprises: number;
+  leastOff: number;
 }
 
 /** How many batches a mean remembers, so that it follows a backend that changes. */
@@ -61,7 +62,7 @@ export class ServiceCurve implements CurveEstimate {
       bucket.cost = cost;
       bucket.durationMs = durationMs;
       bucket.weight = 1;
-    } else if (this.#hasChanged(bucket, durationMs)) this.#rescale(durationMs / bucket.durationMs);
+    } else if (this.#hasChanged(bucket, durationMs)) this.#rescale(1 + bucket.leastOff / bucket.durationMs);
     else this.#average(bucket, cost, durationMs);
     this.samples += 1;
     this.updatedAt = now;
@@ -69,15 +70,17 @@ export class ServiceCurve implements CurveEstimate {
     this.#best = undefined;
   }
 
-  /** Counts durations in a row that are far off on the same side. */
+  /** Counts durations in a row that are far off on the same side, and keeps the one that is least so. */
   #hasChanged(bucket: Bucket, durationMs: number): boolean {
     const off = durationMs - bucket.durationMs;
-    if (Math.abs(off) <= this.#allowed(bucket)) bucket.surprises = 0;
-    else
-      bucket.surprises =
-        Math.sign(off) *
-        (Math.sign(bucket.surprises) === Math.sign(off) ? Math.abs(bucket.surprises) + 1 : 1);
-    return Math.abs(bucket.surprises) >= MOST_SURPRISES;
+    if (Math.abs(off) <= this.#allowed(bucket)) {
+      bucket.surprises = 0;
+      return false;
+    }
+    if (bucket.surprises > 0 && Math.sign(bucket.leastOff) === Math.sign(off)) bucket.surprises += 1;
+    else bucket.surprises = 1;
+    if (bucket.surprises === 1 || Math.abs(off) < Math.abs(bucket.leastOff)) bucket.leastOff = off;
+    return bucket.surprises >= MOST_SURPRISES;
   }
 
   /** The backend has changed: what was learned at other sizes is taken to have changed alike, and to be checked. */
@@ -161,7 +164,7 @@ export class ServiceCurve implements CurveEstimate {
     }
     const found = this.#buckets[low];
     if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0, surprises: 0 };
+    const bucket = { key, cost, durationMs: 0, weight: 0, surprises: 0, leastOff: 0 };
     this.#buckets.splice(low, 0, bucket);
     return bucket;
   }

@@ -3,7 +3,7 @@
  * Who is next: the tenant who has had the least for its weight; within a tenant the item that came
  * first, a priority counting as a head start in time, so that everybody's turn comes.
  */
-import type { Entry, EntryOwner } from './entry.js';
+import type { Entry, EntryExit } from './entry.js';
 import { AWAKE, Group } from './group.js';
 import { Heap } from './heap.js';
 import type { Lane, PriorityClass } from './lane.js';
@@ -14,7 +14,7 @@ export class WaitingLine {
   /** Items in line; callers who share an item with one in line are not counted. */
   length = 0;
 
-  readonly #owner: EntryOwner;
+  readonly #exit: EntryExit;
   readonly #priorityAgeMs: number;
   /** Kept when empty, because most batchers have no other group. */
   readonly #ungrouped = new Group(undefined, this.tenants);
@@ -23,8 +23,8 @@ export class WaitingLine {
   readonly #priorities: PriorityClass[] = [];
   #recentLane: Lane | undefined = undefined;
 
-  constructor(owner: EntryOwner, priorityAgeMs: number) {
-    this.#owner = owner;
+  constructor(exit: EntryExit, priorityAgeMs: number) {
+    this.#exit = exit;
     this.#priorityAgeMs = priorityAgeMs;
   }
 
@@ -112,7 +112,7 @@ export class WaitingLine {
 
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
     const group = groupKey === undefined ? this.#ungrouped : this.#groupOf(groupKey);
-    this.#recentLane = group.share(tenant).lane(this.#owner, this.#classOf(priority), this.#priorityAgeMs);
+    this.#recentLane = group.share(tenant).lane(this.#exit, this.#classOf(priority), this.#priorityAgeMs);
     return this.#recentLane;
   }
 

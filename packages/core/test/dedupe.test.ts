@@ -257,6 +257,17 @@ test('a newcomer is not lost when the computation it would share ends at the doo
   expectRest(batcher);
 });
 
+test('who joins a computation that is running needs no place in the queue', async () => {
+  const { clock, gate, batcher } = sharing({ maxQueueSize: 1 });
+  void batcher.submit('a');
+  await clock.advance(0);
+  void batcher.submit('b');
+  const joining = outcomeOf(batcher.submit('a'));
+  gate.call(0).answer(['a²']);
+  await clock.advance(0);
+  expect(joining.value).toBe('a²');
+});
+
 test('whatever sharers do, each is settled once and with the answer to its own item', async () => {
   const step = fc.oneof(
     fc.record({

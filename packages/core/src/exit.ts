@@ -1,0 +1,59 @@
+/**
+ * Where callers go who leave without an answer: they give up, their time is up, or they are sent away.
+ * Each is taken out of where it stands, then counted, then told, so that whatever it does when it is
+ * told, it finds everybody else in one place.
+ */
+import type { Dispatcher } from './dispatcher.js';
+import type { Entry, EntryExit } from './entry.js';
+import type { BatchwiseError } from './errors.js';
+import type { Ending } from './ledger.js';
+import { cancelledError, expiredError } from './refusals.js';
+
+export class Exit<I, R> implements EntryExit {
+  readonly #dispatcher: Dispatcher<I, R>;
+
+  constructor(dispatcher: Dispatcher<I, R>) {
+    this.#dispatcher = dispatcher;
+  }
+
+  cancelled(entry: Entry, reason: unknown): void {
+    this.#leave(entry, 'cancelled', cancelledError(this.#dispatcher.settings.name, reason));
+  }
+
+  expired(entry: Entry): void {
+    this.#leave(entry, 'expired', expiredError(this.#dispatcher.settings.name));
+  }
+
+  /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
+  sendAway(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    for (const caller of [...(entry.shared?.callers ?? [entry])]) {
+      if (!caller.settled) this.#leave(caller, ending, error);
+    }
+  }
+
+  #leave(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    const { batch } = entry;
+    this.#takeOut(entry);
+    this.#dispatcher.ledger.end(entry, ending, error);
+    batch?.abortIfUnwanted();
+    this.#dispatcher.restIfIdle();
+  }
+
+  /** Takes a caller out of the line or the batch it is in. */
+  #takeOut(entry: Entry): void {
+    const { decider, ledger, line, sharedWorks } = this.#dispatcher;
+    decider.interrupt();
+    const { batch, shared } = entry;
+    if (batch === undefined) ledger.queued -= 1;
+    else {
+      ledger.running -= 1;
+      batch.callers -= 1;
+    }
+    if (shared !== undefined) {
+      shared.callers.delete(entry);
+      if (shared.callers.size > 0) return;
+      sharedWorks.end(shared);
+    }
+    if (batch === undefined) line.remove(shared?.carrier ?? entry);
+  }
+}
