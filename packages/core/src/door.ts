@@ -67,8 +67,9 @@ export class Door<I, R> {
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
-    const noRoom = isRunning ? undefined : this.noRoomFor(1);
-    const objection = this.#objection(cost, timeoutMs, signal, noRoom);
+    const objection =
+      this.#objection(cost, timeoutMs, signal) ??
+      (isRunning ? undefined : this.#lackOfRoom(cost, timeoutMs, signal));
     if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
     const entry = new TiedEntry<I, R>(item, sink, dispatcher.turn.arrival(), cost);
@@ -89,24 +90,32 @@ export class Door<I, R> {
     return entry;
   }
 
-  /** Why an item cannot come in. Asked after other people's code has run, which may have done anything. */
-  #objection(
-    cost: number,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-    noRoom: BatchwiseError | undefined,
-  ): Objection | undefined {
+  /** Why an item cannot come in. */
+  #objection(cost: number, timeoutMs: number, signal: AbortSignal | undefined): Objection | undefined {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return { ending: 'refused', error: closedError(name) };
     if (signal?.aborted) return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
     if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
     if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
-    return noRoom === undefined ? undefined : { ending: 'refused', error: noRoom };
+    return undefined;
+  }
+
+  #lackOfRoom(cost: number, timeoutMs: number, signal: AbortSignal | undefined): Objection | undefined {
+    const error = this.#noRoomFor(1);
+    // To make room, batches may have left. Their handlers may have done anything, so everything is looked at again.
+    const objection = this.#objection(cost, timeoutMs, signal);
+    return objection ?? (error === undefined ? undefined : { ending: 'refused', error });
+  }
+
+  /** Why a request of so many items is refused as a whole; undefined when its items may be looked at. */
+  refusalOf(items: number): BatchwiseError | undefined {
+    const { isOpen, settings } = this.#dispatcher;
+    return isOpen ? this.#noRoomFor(items) : closedError(settings.name);
   }
 
   /** Why `count` more items have no place in the line; undefined when they have. */
-  noRoomFor(count: number): BatchwiseError | undefined {
+  #noRoomFor(count: number): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { maxQueueSize, name } = dispatcher.settings;
     if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;

@@ -51,6 +51,7 @@ export class Exit<I, R> implements EntryExit {
     }
     if (shared !== undefined) {
       shared.callers.delete(entry);
+      if (entry !== shared.carrier) entry.shared = undefined;
       if (shared.callers.size > 0) return;
       sharedWorks.end(shared);
     }

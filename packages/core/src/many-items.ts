@@ -16,10 +16,10 @@ export class ManyItems<I, R> {
 
   submit(items: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
     if (items.length === 0) return Promise.resolve([]);
-    const noRoom = this.#dispatcher.isOpen ? this.#dispatcher.door.noRoomFor(items.length) : undefined;
-    if (noRoom !== undefined) {
-      this.#dispatcher.ledger.turnAwayMany(items.length, noRoom);
-      return Promise.reject(noRoom);
+    const refusal = this.#dispatcher.door.refusalOf(items.length);
+    if (refusal !== undefined) {
+      this.#dispatcher.ledger.turnAwayMany(items.length, refusal);
+      return Promise.reject(refusal);
     }
     this.#missing = items.length;
     this.#results = new Array(items.length);
