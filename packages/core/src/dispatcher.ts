@@ -9,7 +9,7 @@
 import { roomAfterMs } from './admission.js';
 import { Alarm } from './alarm.js';
 import { ArrivalRate } from './arrival-rate.js';
-import { Deadlines, type Expiring } from './deadlines.js';
+import { Deadlines } from './deadlines.js';
 import { Decider } from './decider.js';
 import { batchChannel } from './diagnostics.js';
 import { Door } from './door.js';
@@ -261,7 +261,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#wake();
     if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
       const now = this.settings.clock.now();
-      this.deadlines.add(now + timeoutMs, new Patience(() => this.destroy()));
+      this.deadlines.add(now + timeoutMs, { settled: false, expire: () => this.destroy() });
       this.#setAlarm(now);
     }
     return this.#whenClosed.promise;
@@ -316,16 +316,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 }
 
 const NOBODY: readonly Entry[] = [];
-
-/** The end of a close with a time limit. */
-class Patience implements Expiring {
-  readonly settled = false;
-  readonly expire: () => void;
-
-  constructor(expire: () => void) {
-    this.expire = expire;
-  }
-}
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {};

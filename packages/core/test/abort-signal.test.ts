@@ -1,15 +1,8 @@
 import { getEventListeners } from 'node:events';
-import { Batcher, type BatcherOptions, type BatchwiseError, VirtualClock } from 'batchwise';
+import type { BatchwiseError } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { Gate } from './support/gate.js';
+import { gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
-
-function gated(options: BatcherOptions<number> = {}) {
-  const clock = new VirtualClock();
-  const gate = new Gate<number, number>();
-  const batcher = new Batcher(gate.handler, { clock, ...options });
-  return { clock, gate, batcher };
-}
 
 describe('a signal', () => {
   test('that has fired before turns the call away at once, with its reason as the cause', async () => {

@@ -1,17 +1,10 @@
-import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
+import { Batcher } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { BlockedClock } from './support/blocked-clock.js';
 import { expectRest } from './support/books.js';
-import { Gate } from './support/gate.js';
+import { Gate, gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
-
-function gated(options: BatcherOptions<number> = {}) {
-  const clock = new VirtualClock();
-  const gate = new Gate<number, number>();
-  const batcher = new Batcher(gate.handler, { clock, ...options });
-  return { clock, gate, batcher };
-}
 
 describe('a deadline', () => {
   test('that passes while a long batch runs is told then, frees its place, and the item is never executed', async () => {

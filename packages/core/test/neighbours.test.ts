@@ -1,18 +1,11 @@
-import { Batcher, type BatcherOptions, type BatchwiseError, VirtualClock } from 'batchwise';
+import type { BatchwiseError } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
-import { Gate } from './support/gate.js';
+import { gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 import { uncaughtErrorsDuring } from './support/uncaught.js';
-
-function gated(options: BatcherOptions<number> = {}) {
-  const clock = new VirtualClock();
-  const gate = new Gate<number, number>();
-  const batcher = new Batcher(gate.handler, { clock, ...options });
-  return { clock, gate, batcher };
-}
 
 describe('cancelled while it waits', () => {
   test('a caller is gone at once, its place is free, and the handler never sees its item', async () => {

@@ -1,24 +1,10 @@
 /** Code that calls back into the batcher at the worst moment, and answers that cannot even be looked at. */
-import {
-  Batcher,
-  type BatcherOptions,
-  type Handler,
-  type Policy,
-  type Ticket,
-  VirtualClock,
-} from 'batchwise';
+import { Batcher, type Handler, type Policy, type Ticket, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
-import { Gate } from './support/gate.js';
+import { gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
-
-function gated(options: BatcherOptions<number> = {}) {
-  const clock = new VirtualClock();
-  const gate = new Gate<number, number>();
-  const batcher = new Batcher(gate.handler, { clock, ...options });
-  return { clock, gate, batcher };
-}
 
 describe('a sink that acts', () => {
   // Root cause: destroy() walked the queue while sinks took entries out of it, and lost its way.

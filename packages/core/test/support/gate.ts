@@ -1,5 +1,5 @@
 /** A handler that a test opens by hand: calls wait in order until they are answered. */
-import type { BatchContext } from 'batchwise';
+import { type BatchContext, Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
 
 export interface GatedCall<I, R> {
   readonly items: I[];
@@ -27,4 +27,12 @@ export class Gate<I, R> {
       throw new Error(`The handler was called ${this.calls.length} times, not ${index + 1}.`);
     return call;
   }
+}
+
+/** A batcher in virtual time whose batches a test answers by hand. */
+export function gated(options: BatcherOptions<number> = {}) {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const batcher = new Batcher(gate.handler, { clock, ...options });
+  return { clock, gate, batcher };
 }
