@@ -1,4 +1,5 @@
 /** The options of a single call. Read on the hot path: one pass over the keys that are there. */
+import { isLive } from './abort-watch.js';
 import { describe } from './describe.js';
 import {
   invalidOption,
@@ -75,7 +76,7 @@ function set(key: string, value: unknown): void {
       settings.weight = validPositive('weight', value);
       break;
     case 'signal':
-      settings.signal = validSignal('signal', value);
+      settings.signal = isLive(value) ? (value as AbortSignal) : validSignal('signal', value);
       break;
     default:
       throw unknownKey('options of a call', key, KNOWN);

@@ -12,7 +12,7 @@ export class Cohort implements Expiring {
   deadline: number;
 
   readonly #deadlines: Deadlines;
-  readonly #entries: Entry[] = [];
+  #entries: Entry[] = [];
   #unsettled = 0;
   #isRunning = false;
 
@@ -44,7 +44,9 @@ export class Cohort implements Expiring {
   /** To be called once for each of them, when it is settled. */
   letGo(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled === 0 && this.#isRunning) this.#deadlines.letGo();
+    if (this.#unsettled > 0) return;
+    this.#entries = []; // it may lie among the deadlines for a while, and must keep nobody alive
+    if (this.#isRunning) this.#deadlines.letGo();
   }
 
   expire(): void {

@@ -3,7 +3,7 @@
  * (`INVALID_…`), with no room (`QUEUE_FULL`), with no hope of an answer in time (`OVERLOADED`). Whoever
  * is turned away hears it at once, and nothing else has happened.
  */
-import { cancelOnAbort } from './abort-watch.js';
+import { cancelOnAbort, isLive } from './abort-watch.js';
 import { FRESH_MS, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from './call-options.js';
 import { describe, messageOf } from './describe.js';
@@ -67,9 +67,10 @@ export class Door<I, R> {
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
-    const objection =
-      this.#objection(cost, timeoutMs, signal) ??
-      (isRunning ? undefined : this.#lackOfRoom(cost, timeoutMs, signal));
+    let objection = this.#objection(cost, timeoutMs, signal);
+    if (objection === undefined && !isRunning && dispatcher.ledger.queued >= settings.maxQueueSize) {
+      objection = this.#lackOfRoom(cost, timeoutMs, signal);
+    }
     if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
     const entry = new TiedEntry<I, R>(item, sink, dispatcher.turn.arrival(), cost);
@@ -95,7 +96,9 @@ export class Door<I, R> {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return { ending: 'refused', error: closedError(name) };
-    if (signal?.aborted) return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
+    if (signal !== undefined && !isLive(signal) && signal.aborted) {
+      return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
+    }
     if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
     if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
     return undefined;

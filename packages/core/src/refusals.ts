@@ -1,21 +1,40 @@
 /** What is said to callers who get no answer. */
-import { BatchwiseError } from './errors.js';
+import { BatchwiseError, type BatchwiseErrorOptions, type ErrorCode } from './errors.js';
+
+const errors = Error as ErrorConstructor & { stackTraceLimit?: number };
+const canOmitStack = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true;
+
+/**
+ * An error without a stack trace, where the engine lets us. It would show where the library turned the
+ * caller away, which the code says already, and taking it is most of the cost of saying no.
+ */
+function refusal(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}): BatchwiseError {
+  if (!canOmitStack || errors.stackTraceLimit === undefined)
+    return new BatchwiseError(code, message, options);
+  const { stackTraceLimit } = errors;
+  errors.stackTraceLimit = 0;
+  try {
+    return new BatchwiseError(code, message, options);
+  } finally {
+    errors.stackTraceLimit = stackTraceLimit;
+  }
+}
 
 export function closedError(name: string): BatchwiseError {
-  return new BatchwiseError('CLOSED', `${name}: the batcher is closed.`);
+  return refusal('CLOSED', `${name}: the batcher is closed.`);
 }
 
 export function cancelledError(name: string, reason: unknown): BatchwiseError {
-  return new BatchwiseError('CANCELLED', `${name}: the call was cancelled.`, { cause: reason });
+  return refusal('CANCELLED', `${name}: the call was cancelled.`, { cause: reason });
 }
 
 export function expiredError(name: string): BatchwiseError {
-  return new BatchwiseError('DEADLINE_EXCEEDED', `${name}: the deadline of the call has passed.`);
+  return refusal('DEADLINE_EXCEEDED', `${name}: the deadline of the call has passed.`);
 }
 
 export function queueFullError(name: string, maxQueueSize: number, retryAfterMs: number): BatchwiseError {
   const message = `${name}: the queue is full (maxQueueSize is ${maxQueueSize}).`;
-  return new BatchwiseError('QUEUE_FULL', message, { retryAfterMs });
+  return refusal('QUEUE_FULL', message, { retryAfterMs });
 }
 
 export function tooLateError(
@@ -25,12 +44,12 @@ export function tooLateError(
   retryAfterMs: number,
 ): BatchwiseError {
   const message = `${name}: an answer is expected in ${Math.ceil(expectedMs)} ms, too late for ${limit}.`;
-  return new BatchwiseError('OVERLOADED', message, { retryAfterMs });
+  return refusal('OVERLOADED', message, { retryAfterMs });
 }
 
 /** For those whom the policy lets go because they can no longer make it. */
 export function overtakenError(name: string, retryAfterMs: number): BatchwiseError {
-  return new BatchwiseError('OVERLOADED', `${name}: no answer can be ready in time any more.`, {
+  return refusal('OVERLOADED', `${name}: no answer can be ready in time any more.`, {
     retryAfterMs,
   });
 }

@@ -33,15 +33,12 @@ const BATCH_SIZE = 10;
 const ITEMS_A_READING = 1000;
 /** So late that it is never refused, whatever the batches held by the gate seem to take. */
 const TIMEOUT_MS = 1e9;
+const WARMUP_ITEMS = 300_000;
 
 export async function run({ kind, depths, minItems }: DepthParams): Promise<DepthResult[]> {
   const collector = new CollectorWatch();
-  await measure(kind, ITEMS_A_READING, minItems, collector);
   const results: DepthResult[] = [];
-  for (const queued of depths) {
-    collectGarbage();
-    results.push(await measure(kind, queued, minItems, collector));
-  }
+  for (const queued of depths) results.push(await measure(kind, queued, minItems, collector));
   return results;
 }
 
@@ -51,22 +48,13 @@ async function measure(
   minItems: number,
   collector: CollectorWatch,
 ): Promise<DepthResult> {
+  // First, because code that was compiled for a batcher goes when that batcher is collected.
+  collectGarbage();
   const queues = new Queues(kind, Math.ceil(ITEMS_A_READING / queued));
   await queues.begin();
-  const itemsAtOnce = queues.count * queued;
-  const times = Math.ceil(minItems / itemsAtOnce);
-  let submitMs = 0;
-  let drainMs = 0;
+  await cycle(queues, Math.min(queued, ITEMS_A_READING), WARMUP_ITEMS);
   collector.reset();
-  for (let i = 0; i < times; i++) {
-    const startedAt = nowMs();
-    queues.fill(queued);
-    const filledAt = nowMs();
-    const drainedAt = await queues.drain();
-    submitMs += filledAt - startedAt;
-    drainMs += drainedAt - filledAt;
-  }
-  const items = times * itemsAtOnce;
+  const { items, submitMs, drainMs } = await cycle(queues, queued, minItems);
   const collectorMs = await collector.total();
   return {
     queued,
@@ -75,6 +63,27 @@ async function measure(
     totalNs: nsEach(submitMs + drainMs, items),
     collectorNs: nsEach(collectorMs, items),
   };
+}
+
+/** Fills and drains until `minItems` have gone through. */
+async function cycle(
+  queues: Queues,
+  queued: number,
+  minItems: number,
+): Promise<{ items: number; submitMs: number; drainMs: number }> {
+  let items = 0;
+  let submitMs = 0;
+  let drainMs = 0;
+  while (items < minItems) {
+    const startedAt = nowMs();
+    queues.fill(queued);
+    const filledAt = nowMs();
+    const drainedAt = await queues.drain();
+    submitMs += filledAt - startedAt;
+    drainMs += drainedAt - filledAt;
+    items += queues.count * queued;
+  }
+  return { items, submitMs, drainMs };
 }
 
 interface Queue {
