@@ -29,7 +29,7 @@ export class LiveTable {
   /** Shows the row as it stands. */
   update(line: string): void {
     // A line that wraps cannot be erased, and would fill the screen with copies of itself.
-    if (!this.#escapes || line.length >= (this.#output.columns ?? 80)) return;
+    if (!this.#escapes || line.length >= (this.#output.columns || 80)) return;
     this.#output.write(ERASE_LINE + line);
     this.#unfinished = true;
   }

@@ -46,9 +46,11 @@ export function retryAfterMs(
   if (aloneMs > allowedMs) return Math.ceil(startMs + partialMs + FRESH_MS);
   // Either it comes in time to leave together with the last few ahead of it, or after them.
   const togetherMs = curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0;
-  const joinAfterMs = Math.max(1, Math.ceil(startMs + togetherMs - allowedMs));
-  if (togetherMs <= allowedMs && joinAfterMs < startMs) return joinAfterMs;
-  return Math.max(1, Math.ceil(startMs + partialMs + aloneMs - allowedMs));
+  // Not sooner than a batch takes, or all who are refused in a burst would be back at once.
+  const leastMs = Math.max(1, Math.ceil(aloneMs));
+  const joinAfterMs = Math.ceil(startMs + togetherMs - allowedMs);
+  if (togetherMs <= allowedMs && joinAfterMs >= leastMs && joinAfterMs < startMs) return joinAfterMs;
+  return Math.max(leastMs, Math.ceil(startMs + partialMs + aloneMs - allowedMs));
 }
 
 /** When the last batch of what is ahead leaves, which has room left. */

@@ -2,7 +2,7 @@ import { Batcher } from './batcher.js';
 import type { SubmitOptions } from './call-options.js';
 import { type BatchContext, isThenable, type Results } from './handler.js';
 import { type BatcherOptions, OPTION_NAMES } from './options.js';
-import { invalidOption, validBoolean, validCount, validKeys } from './valid.js';
+import { invalidOption, validBoolean, validCount, validFunction, validKeys } from './valid.js';
 
 export interface AsyncBatcherOptions<I> extends BatcherOptions<I> {
   /** Another name for `maxBatchSize`. */
@@ -30,10 +30,10 @@ export abstract class AsyncBatcher<I, R> extends Batcher<I, R> {
   constructor(options: AsyncBatcherOptions<I> = {}) {
     // The handler is called later, when `this` exists.
     const late = {} as { self: AsyncBatcher<I, R> };
-    super(
-      (items, context) => answersOf(late.self.processBatch(items, context), items.length),
-      sized(options),
-    );
+    super((items, context) => {
+      validFunction('processBatch of the subclass', late.self.processBatch);
+      return answersOf(late.self.processBatch(items, context), items.length);
+    }, sized(options));
     late.self = this;
   }
 

@@ -219,6 +219,10 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#tellPolicy(() => this.settings.policy.observeBatch?.(call, now));
   }
 
+  learnAtLeast(cost: number, elapsedMs: number, now: number): void {
+    this.curve.recordAtLeast(cost, elapsedMs, now);
+  }
+
   #recordArrivals(): void {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;

@@ -44,12 +44,12 @@ export interface BatchwiseErrorOptions {
 export class BatchwiseError extends Error {
   readonly code: ErrorCode;
   /** How long to wait before trying again; set on `QUEUE_FULL` and `OVERLOADED`. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
-    this.retryAfterMs = options.retryAfterMs;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 
   override get name(): string {
@@ -71,5 +71,11 @@ export class BatchwiseError extends Error {
 
   get retryable(): boolean {
     return ERRORS[this.code].retryable;
+  }
+
+  /** What a log or a response should say of it. */
+  toJSON(): { name: string; code: ErrorCode; message: string; retryAfterMs?: number } {
+    const { name, code, message, retryAfterMs } = this;
+    return { name, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
 }

@@ -68,6 +68,10 @@ export class HandlerCall implements Expiring {
     this.#context.abort(reason);
   }
 
+  get isAborted(): boolean {
+    return this.#context.isAborted;
+  }
+
   /** Ends the call without an outcome: whatever the handler does now is ignored. */
   giveUp(): void {
     if (!this.settled) this.#settle();
@@ -142,6 +146,10 @@ class LazyContext implements BatchContext {
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#abortReason !== undefined;
   }
 
   abort(reason: BatchwiseError): void {

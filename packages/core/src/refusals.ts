@@ -1,4 +1,5 @@
 /** What is said to callers who get no answer. */
+import { messageOf } from './describe.js';
 import { BatchwiseError, type BatchwiseErrorOptions, type ErrorCode } from './errors.js';
 
 const errors = Error as ErrorConstructor & { stackTraceLimit?: number };
@@ -25,7 +26,8 @@ export function closedError(name: string): BatchwiseError {
 }
 
 export function cancelledError(name: string, reason: unknown): BatchwiseError {
-  return refusal('CANCELLED', `${name}: the call was cancelled.`, { cause: reason });
+  const because = reason === undefined ? '' : `: ${messageOf(reason)}`;
+  return refusal('CANCELLED', `${name}: the call was cancelled${because}`, { cause: reason });
 }
 
 export function expiredError(name: string): BatchwiseError {

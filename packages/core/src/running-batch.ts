@@ -30,6 +30,8 @@ export interface BatchOwner {
   readonly deadlines: Deadlines;
   /** A call of the handler went well: something to learn from. */
   learn(call: CompletedBatch, now: number): void;
+  /** A call of the handler was given up after so long. */
+  learnAtLeast(cost: number, elapsedMs: number, now: number): void;
   /** The work that callers shared is done. */
   unshare(work: SharedWork): void;
   /** All callers are answered and the slot is free. */
@@ -159,8 +161,10 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
   }
 
-  threw({ entries }: HandlerCall, thrown: unknown): void {
+  threw(call: HandlerCall, thrown: unknown): void {
+    const { entries } = call;
     this.error = thrown;
+    if (call.isAborted) this.#learnAtLeast(call);
     if (this.settings.isolate && entries.length > 1 && this.callers > 0) {
       const middle = entries.length >> 1;
       this.#parts = [...this.#parts, entries.slice(middle), entries.slice(0, middle)];
@@ -170,9 +174,15 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#failAll(entries, new BatchwiseError('HANDLER_FAILED', message, { cause: thrown }));
   }
 
-  timedOut({ entries }: HandlerCall, error: BatchwiseError): void {
+  timedOut(call: HandlerCall, error: BatchwiseError): void {
     this.error = error;
-    this.#failAll(entries, error);
+    this.#learnAtLeast(call);
+    this.#failAll(call.entries, error);
+  }
+
+  #learnAtLeast({ cost, startedAt }: HandlerCall): void {
+    const now = this.settings.clock.now();
+    this.owner.learnAtLeast(cost, now - startedAt, now);
   }
 
   #board(entry: Entry): void {

@@ -25,26 +25,30 @@ interface Bucket {
   cost: number;
   durationMs: number;
   weight: number;
-  /** How many in a row were far off, all on the same side, and by how much the least of them was. */
-  surprises: number;
-  leastOff: number;
+  /** How many batches had been seen when it last was one of this cost. */
+  seenAt: number;
 }
 
-/** How many batches a mean remembers, so that it follows a backend that changes. */
+/** How many batches it remembers, so that it follows a backend that changes. */
 const MEMORY = 64;
-/** From how many batches on the spread is trusted enough to cut outliers by it. */
+/** From how many batches on what was learned is trusted enough to be surprised. */
 const TRUSTED_SAMPLES = 8;
 const OUTLIER_SPREADS = 4;
 /** So steady is no clock. */
 const LEAST_SPREAD = 0.02;
-/** One that is far off is an outlier; so many in a row are a backend that has changed. */
+/** What is off by less is learned soon enough as it comes. */
+const LEAST_SURPRISE = 0.25;
+/** One that is far off is an outlier; so many in a row, all quicker or all slower, are a backend that has changed. */
 const MOST_SURPRISES = 3;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
   updatedAt = Number.NEGATIVE_INFINITY;
-  readonly #buckets: Bucket[] = [];
+  #buckets: Bucket[] = [];
   #variance = 0;
+  /** The latest batches, as long as all were far off on the same side. */
+  #surprises: CurvePoint[] = [];
+  #wereSlower = false;
   /** The buckets made monotone; undefined when something was learned since. */
   #points: CurvePoint[] | undefined;
   /** The answer to the latest question for the best, until something was learned. */
@@ -57,44 +61,54 @@ export class ServiceCurve implements CurveEstimate {
 
   record(cost: number, durationMs: number, now: number): void {
     const bucket = this.#bucketFor(cost);
-    const wasColdStart = bucket.weight < TRUSTED_SAMPLES && durationMs * 2 < bucket.durationMs;
-    if (bucket.weight === 0 || wasColdStart) {
-      bucket.cost = cost;
-      bucket.durationMs = durationMs;
-      bucket.weight = 1;
-    } else if (this.#hasChanged(bucket, durationMs)) this.#rescale(1 + bucket.leastOff / bucket.durationMs);
-    else this.#average(bucket, cost, durationMs);
+    if (this.#isSurprising(bucket, cost, durationMs) && this.#surprises.length === MOST_SURPRISES)
+      this.#startAnew();
+    else this.#learn(bucket, cost, durationMs);
     this.samples += 1;
     this.updatedAt = now;
+    this.#forgetLargest();
     this.#points = undefined;
     this.#best = undefined;
   }
 
-  /** Counts durations in a row that are far off on the same side, and keeps the one that is least so. */
-  #hasChanged(bucket: Bucket, durationMs: number): boolean {
-    const off = durationMs - bucket.durationMs;
-    if (Math.abs(off) <= this.#allowed(bucket)) {
-      bucket.surprises = 0;
-      return false;
-    }
-    if (bucket.surprises > 0 && Math.sign(bucket.leastOff) === Math.sign(off)) bucket.surprises += 1;
-    else bucket.surprises = 1;
-    if (bucket.surprises === 1 || Math.abs(off) < Math.abs(bucket.leastOff)) bucket.leastOff = off;
-    return bucket.surprises >= MOST_SURPRISES;
+  /** A batch of this cost was given up after so long: that tells something if it is longer than expected. */
+  recordAtLeast(cost: number, elapsedMs: number, now: number): void {
+    const expected = this.predict(cost);
+    if (expected === undefined || elapsedMs > expected) this.record(cost, elapsedMs, now);
   }
 
-  /** The backend has changed: what was learned at other sizes is taken to have changed alike, and to be checked. */
-  #rescale(factor: number): void {
-    for (const bucket of this.#buckets) {
-      bucket.durationMs *= factor;
-      bucket.weight = 1;
-      bucket.surprises = 0;
-    }
+  /** Keeps count of batches in a row that are far off on the same side; a size never seen cannot surprise. */
+  #isSurprising({ durationMs: expected, weight }: Bucket, cost: number, durationMs: number): boolean {
+    if (weight === 0) return false;
+    const isSlower = durationMs > expected;
+    const isFarOff =
+      Math.abs(durationMs - expected) > Math.max(this.#allowed(expected), LEAST_SURPRISE * expected);
+    if (!isFarOff || isSlower !== this.#wereSlower) this.#surprises = [];
+    if (!isFarOff) return false;
+    this.#wereSlower = isSlower;
+    this.#surprises.push({ cost, durationMs });
+    return true;
   }
 
-  #average(bucket: Bucket, cost: number, durationMs: number): void {
+  /** The backend has changed: what was learned is worth no more than these few batches. */
+  #startAnew(): void {
+    const surprises = this.#surprises;
+    this.#surprises = [];
+    this.#buckets = [];
+    for (const { cost, durationMs } of surprises) this.#learn(this.#bucketFor(cost), cost, durationMs);
+  }
+
+  #learn(bucket: Bucket, cost: number, durationMs: number): void {
+    bucket.seenAt = this.samples;
     const expected = bucket.durationMs;
-    const allowed = this.#allowed(bucket);
+    const wasColdStart = this.samples < TRUSTED_SAMPLES && durationMs * 2 < expected;
+    if (bucket.weight === 0 || wasColdStart) {
+      bucket.cost = cost;
+      bucket.durationMs = durationMs;
+      bucket.weight = 1;
+      return;
+    }
+    const allowed = this.#allowed(expected);
     const clipped = Math.min(Math.max(durationMs, expected - allowed), expected + allowed);
     const part = 1 / Math.min(bucket.weight + 1, MEMORY);
     bucket.durationMs += (clipped - expected) * part;
@@ -105,10 +119,19 @@ export class ServiceCurve implements CurveEstimate {
     this.#variance += (residual * residual - this.#variance) / Math.min(this.samples, MEMORY);
   }
 
+  /**
+   * Forgets the largest sizes when they have not been seen for long. What was once slow there would
+   * otherwise keep batches from ever growing that large again, and nobody would learn that it is quick now.
+   */
+  #forgetLargest(): void {
+    const buckets = this.#buckets;
+    while (this.samples - (buckets.at(-1)?.seenAt ?? this.samples) > MEMORY) buckets.pop();
+  }
+
   /** How far a duration may be off what is expected before it counts as an outlier. */
-  #allowed({ durationMs }: Bucket): number {
-    if (this.samples < TRUSTED_SAMPLES || durationMs === 0) return Number.POSITIVE_INFINITY;
-    return OUTLIER_SPREADS * Math.max(this.spread, LEAST_SPREAD) * durationMs;
+  #allowed(expected: number): number {
+    if (this.samples < TRUSTED_SAMPLES || expected === 0) return Number.POSITIVE_INFINITY;
+    return OUTLIER_SPREADS * Math.max(this.spread, LEAST_SPREAD) * expected;
   }
 
   predict(cost: number): number | undefined {
@@ -164,7 +187,7 @@ export class ServiceCurve implements CurveEstimate {
     }
     const found = this.#buckets[low];
     if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0, surprises: 0, leastOff: 0 };
+    const bucket = { key, cost, durationMs: 0, weight: 0, seenAt: this.samples };
     this.#buckets.splice(low, 0, bucket);
     return bucket;
   }

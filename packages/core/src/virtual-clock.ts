@@ -1,4 +1,5 @@
 import { type Clock, realClock } from './clock.js';
+import { validMs } from './valid.js';
 
 interface Timer {
   readonly at: number;
@@ -56,6 +57,7 @@ export class VirtualClock implements Clock {
   }
 
   async advance(ms: number): Promise<void> {
+    validMs('advance(ms)', ms);
     const end = this.#now + ms;
     await this.settle();
     for (let timer = this.#nextTimer(end); timer !== undefined; timer = this.#nextTimer(end)) {

@@ -11,8 +11,8 @@ export interface WindowOptions {
  * a lone caller pay the whole window, which `greedy()` does not.
  */
 export function window(options: WindowOptions): Policy {
+  if (typeof options === 'object' && options !== null) validKeys('window(options)', options, ['maxWaitMs']);
   const maxWaitMs = validMs('window({ maxWaitMs })', options?.maxWaitMs);
-  validKeys('window(options)', options, ['maxWaitMs']);
   return {
     name: 'window',
     decide(view, now) {

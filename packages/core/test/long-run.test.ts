@@ -43,6 +43,54 @@ test('a backend that was slow for long and is quick again is let work again with
   expect(await submitFor(5_000)).toBe(0);
 });
 
+// Root cause: after a slow spell only single items were let in, and nothing larger was ever measured again.
+test('after a slow spell batches grow again to what the load asks for', async () => {
+  const backend = new CurvedBackend(() => 20);
+  const { clock } = backend;
+  const batcher = backend.batcher({ maxBatchSize: 32, targetLatencyMs: 100 });
+  const batchOf = async (size: number) => {
+    for (let i = 0; i < size; i++) batcher.submit(i).catch(() => {});
+    await clock.advance(backend.durationMs(size));
+  };
+  for (let round = 0; round < 10; round++) for (const size of [1, 2, 4, 32]) await batchOf(size);
+  backend.durationMs = () => 200;
+  for (let round = 0; round < 3; round++) await batchOf(32);
+  backend.durationMs = () => 20;
+  await clock.advance(2000);
+  const before = batcher.stats();
+  for (let ms = 0; ms < 20_000; ms += 10) {
+    for (let i = 0; i < 10; i++) batcher.submit(i).catch(() => {});
+    await clock.advance(10);
+  }
+  const after = batcher.stats();
+  expect(after.refused - before.refused).toBeLessThan(200); // of 20,000
+});
+
+// Root cause: a batch that was cut off taught nothing, so a handler that heeds its signal hid how slow it was.
+test('batches that are given up teach how long they took at least', async () => {
+  const clock = new VirtualClock();
+  let durationMs = 20;
+  const batcher = new Batcher(
+    (items: number[], { signal }) =>
+      new Promise<number[]>((resolve, reject) => {
+        clock.setTimer(() => resolve(items), durationMs);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+    { clock, targetLatencyMs: 100, timeoutMs: 250 },
+  );
+  const load = async (ms: number) => {
+    for (let t = 0; t < ms; t += 10) {
+      batcher.submit(t).catch(() => {});
+      await clock.advance(10);
+    }
+  };
+  await load(1000);
+  durationMs = 300;
+  await load(20_000);
+  const { refused, expired } = batcher.stats();
+  expect(refused).toBeGreaterThan(10 * expired);
+});
+
 // Root cause: the oldest was looked for while the policy had it in its hands, and the answer was kept.
 test('a policy that looks and then asks for the oldest does not make an item wait beyond maxWaitMs', async () => {
   const clock = new VirtualClock();

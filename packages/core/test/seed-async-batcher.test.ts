@@ -156,7 +156,9 @@ test('a subclass without the method fails its batches with its name', async () =
   const outcome = outcomeOf(new Forgetful({ clock }).process(1));
   await clock.advance(0);
   expect(outcome.code).toBe('HANDLER_FAILED');
-  expect((outcome.error as Error).message).toContain('processBatch is not a function');
+  expect((outcome.error as Error).message).toContain(
+    'processBatch of the subclass: expected a function, got undefined',
+  );
 });
 
 test('stop finishes what was accepted; with force it settles everybody now', async () => {
