@@ -26,7 +26,7 @@ export function closedError(name: string): BatchwiseError {
 }
 
 export function cancelledError(name: string, reason: unknown): BatchwiseError {
-  const because = reason === undefined ? '' : `: ${messageOf(reason)}`;
+  const because = reason === undefined ? '.' : `: ${typeof reason === 'string' ? reason : messageOf(reason)}`;
   return refusal('CANCELLED', `${name}: the call was cancelled${because}`, { cause: reason });
 }
 

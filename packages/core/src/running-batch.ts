@@ -147,7 +147,8 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     call?.abort(error);
   }
 
-  answered({ entries, cost, startedAt }: HandlerCall, results: unknown): void {
+  answered(call: HandlerCall, results: unknown): void {
+    const { entries, cost, startedAt } = call;
     const wrong = wrongResults(results, entries.length, this.name);
     if (wrong !== undefined) {
       this.error = wrong;
@@ -157,8 +158,13 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     const now = this.settings.clock.now();
     this.#answeredAt = now;
     this.durationMs = now - this.startedAt;
-    this.owner.learn({ size: entries.length, cost, startedAt, durationMs: now - startedAt }, now);
+    const { succeeded } = this;
     for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
+    if (call.isAborted) this.#learnAtLeast(call);
+    // A backend that is down may fail every item quickly: that is no measure of how quick it is.
+    else if (this.succeeded > succeeded) {
+      this.owner.learn({ size: entries.length, cost, startedAt, durationMs: now - startedAt }, now);
+    }
   }
 
   threw(call: HandlerCall, thrown: unknown): void {

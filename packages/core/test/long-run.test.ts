@@ -91,6 +91,23 @@ test('batches that are given up teach how long they took at least', async () => 
   expect(refused).toBeGreaterThan(10 * expired);
 });
 
+test('a backend that is down and fails every item at once is not taken for a quick one', async () => {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number | Error>();
+  const batcher = new Batcher(gate.handler, { clock });
+  void batcher.submit(1).catch(() => {});
+  await clock.advance(50);
+  gate.call(0).answer([1]);
+  await clock.advance(0);
+  for (let i = 1; i < 10; i++) {
+    void batcher.submit(1).catch(() => {});
+    await clock.advance(1);
+    gate.call(i).answer([new Error('down')]);
+    await clock.advance(0);
+  }
+  expect(batcher.stats().fullBatchMs).toBe(50);
+});
+
 // Root cause: the oldest was looked for while the policy had it in its hands, and the answer was kept.
 test('a policy that looks and then asks for the oldest does not make an item wait beyond maxWaitMs', async () => {
   const clock = new VirtualClock();
