@@ -216,7 +216,8 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   learn(call: CompletedBatch, now: number): void {
     this.curve.record(call.cost, call.durationMs, now);
-    this.#tellPolicy(() => this.settings.policy.observeBatch?.(call, now));
+    const { policy } = this.settings;
+    if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
   }
 
   learnAtLeast(cost: number, elapsedMs: number, now: number): void {
@@ -227,7 +228,9 @@ export class Dispatcher<I, R> implements BatchOwner {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;
     this.arrivals.record(moment.arrivals, moment.at);
-    this.#tellPolicy(() => this.settings.policy.observeArrivals?.(moment.arrivals, moment.at));
+    const { policy } = this.settings;
+    if (policy.observeArrivals === undefined) return;
+    this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
   }
 
   #tellPolicy(tell: () => void): void {
