@@ -32,20 +32,28 @@ export class AbortWatch implements EventListenerObject {
     }
     entry.watch = undefined;
     if (this.#entries.length > 0) return;
-    this.signal.removeEventListener('abort', this);
+    stopListening(this.signal, this);
     watches.delete(this.signal);
     if (recent === this) recent = undefined;
   }
 
   handleEvent(): void {
-    if (recent === this) recent = undefined;
     // A copy, because each cancel takes its entry out of the list.
     for (const entry of [...this.#entries]) entry.cancel(this.signal.reason);
   }
 }
 
-/** True for the signal of the latest calls, as long as it has not fired: known without asking it, which is slow. */
-export function isLive(signal: unknown): boolean {
+/** Somebody else's signal may throw even now, when others are waiting for their answers. */
+function stopListening(signal: AbortSignal, listener: EventListenerObject): void {
+  try {
+    signal.removeEventListener('abort', listener);
+  } catch {
+    // It is of no use any more, whatever is wrong with it.
+  }
+}
+
+/** True for the signal of the latest calls: known to be one without looking, which is slow. */
+export function isWatched(signal: unknown): boolean {
   return recent !== undefined && recent.signal === signal;
 }
 

@@ -8,6 +8,8 @@ import type { CurveEstimate, CurvePoint } from './service-curve.js';
 
 /** What a prediction looks at: a batcher. */
 export interface Backend {
+  /** Those that have something waiting cannot share batches with each other. */
+  readonly line: { readonly groups: number };
   readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
@@ -56,7 +58,12 @@ export function retryAfterMs(
 /** When the last batch of what is ahead leaves, which has room left. */
 function startsAfterMs(costAhead: number, best: CurvePoint, backend: Backend, now: number): number {
   const fullBatches = Math.floor(costAhead / best.cost);
-  return freeSlotAfterMs(backend, now) + (fullBatches * best.durationMs) / backend.settings.concurrency;
+  const otherGroups = backend.line.groups - 1;
+  const busyMs =
+    otherGroups > fullBatches
+      ? otherGroups * (backend.curve.predict(costAhead / otherGroups) ?? best.durationMs)
+      : fullBatches * best.durationMs;
+  return freeSlotAfterMs(backend, now) + busyMs / backend.settings.concurrency;
 }
 
 function partialBatch(costAhead: number, best: CurvePoint): number {

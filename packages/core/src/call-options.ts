@@ -1,14 +1,14 @@
 /** The options of a single call. Read on the hot path: one pass over the keys that are there. */
-import { isLive } from './abort-watch.js';
+import { isWatched } from './abort-watch.js';
 import { describe } from './describe.js';
 import {
   invalidOption,
   unknownKey,
   validMs,
-  validPositive,
   validPriority,
   validSignal,
   validString,
+  validWeight,
 } from './valid.js';
 
 export interface EnqueueOptions {
@@ -73,10 +73,10 @@ function set(key: string, value: unknown): void {
       settings.tenant = validString('tenant', value);
       break;
     case 'weight':
-      settings.weight = validPositive('weight', value);
+      settings.weight = validWeight('weight', value);
       break;
     case 'signal':
-      settings.signal = isLive(value) ? (value as AbortSignal) : validSignal('signal', value);
+      settings.signal = isWatched(value) ? (value as AbortSignal) : validSignal('signal', value);
       break;
     default:
       throw unknownKey('options of a call', key, KNOWN);

@@ -21,8 +21,6 @@ const MOST_VAIN_QUESTIONS = 3;
 export class Decider {
   readonly #batcher: DecidingBatcher;
   readonly #view: GroupView;
-  /** What came until then leaves without being held. */
-  #flushedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
   #vainQuestions = 0;
 
@@ -34,7 +32,7 @@ export class Decider {
   /** What to do about a group; undefined when the question has changed while the policy thought about it. */
   decide(group: Group, now: number): Decision | undefined {
     if (!this.#batcher.isOpen) return this.#everything(group, 'drain');
-    if (this.#isFlushed(group)) return this.#everything(group, 'manual');
+    if (group.isFlushed) return this.#everything(group, 'manual');
     if (this.#vainQuestions === MOST_VAIN_QUESTIONS) {
       this.#vainQuestions = 0;
       return this.#everything(group);
@@ -43,12 +41,7 @@ export class Decider {
     this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
     if (decision?.action !== 'wait' || now < group.oldestAt + this.#batcher.settings.maxWaitMs)
       return decision;
-    return this.#everything(group, 'window');
-  }
-
-  /** What waits at `now` is to leave without being held. */
-  flush(now: number): void {
-    this.#flushedAt = now;
+    return { ...this.#everything(group, 'window'), refuse: decision.refuse ?? 0 };
   }
 
   /** To be called before anything changes what a policy may be looking at. */
@@ -71,10 +64,6 @@ export class Decider {
       this.#isAsking = false;
       this.#view.hide();
     }
-  }
-
-  #isFlushed(group: Group): boolean {
-    return this.#flushedAt !== Number.NEGATIVE_INFINITY && group.oldestAt <= this.#flushedAt;
   }
 
   #everything({ cost, length }: Group, reason?: Reason): Decision {

@@ -9,6 +9,7 @@
 import { roomAfterMs } from './admission.js';
 import { Alarm } from './alarm.js';
 import { ArrivalRate } from './arrival-rate.js';
+import { inOwnContext } from './async-context.js';
 import { Deadlines } from './deadlines.js';
 import { Decider } from './decider.js';
 import { batchChannel } from './diagnostics.js';
@@ -25,7 +26,7 @@ import { type BatchOwner, RunningBatch } from './running-batch.js';
 import { ServiceCurve } from './service-curve.js';
 import { type SharedWork, SharedWorks } from './shared-work.js';
 import type { Tenant } from './tenants.js';
-import { Turn } from './turn.js';
+import { TURN_BUDGET_MS, Turn } from './turn.js';
 import { WaitingLine } from './waiting-line.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
@@ -92,9 +93,9 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Lets batches leave early, the full ones first, rather than refuse `count` newcomers while slots are free. */
   makeRoom(count: number): void {
-    const now = this.settings.clock.now();
-    this.#dispatch(now, false);
-    if (this.ledger.queued + count > this.settings.maxQueueSize) this.#dispatch(now, true);
+    this.#dispatch(this.settings.clock.now(), false);
+    if (this.ledger.queued + count <= this.settings.maxQueueSize || !this.#hasFreeSlot) return;
+    this.flush();
   }
 
   // Leaving in a batch
@@ -130,12 +131,15 @@ export class Dispatcher<I, R> implements BatchOwner {
         const decision = this.decider.decide(group, now);
         if (decision === undefined) continue;
         this.#endedWhileDispatching = false;
-        this.#carryOut(decision, group, now);
-        if (this.#endedWhileDispatching) {
-          // The handler was synchronous. Others want the thread too.
-          now = this.settings.clock.now();
-          anySize = false;
+        const goesOn = this.#carryOut(decision, group, now);
+        // Handlers take their time even before they first wait.
+        now = this.settings.clock.now();
+        if (!goesOn) {
+          this.turn.open(now);
+          break;
         }
+        // Others want the thread too.
+        if (this.#endedWhileDispatching || now - at >= TURN_BUDGET_MS) anySize = false;
       }
     } finally {
       this.#isDispatching = false;
@@ -155,32 +159,36 @@ export class Dispatcher<I, R> implements BatchOwner {
     return group.cost >= this.settings.maxBatchSize && !this.turn.isSpent(now);
   }
 
-  #carryOut(decision: Decision, group: Group, now: number): void {
+  /** Returns false when it is better to go on at the end of the turn. */
+  #carryOut(decision: Decision, group: Group, now: number): boolean {
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
+    let started = 0;
     if (decision.action === 'dispatch') {
       const batch: Entry[] = [];
       const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
-      this.line.left(group, refused.length + batch.length);
-      if (batch.length > 0) this.#start(batch, cost, group, decision.reason, now);
+      started = batch.length;
+      this.line.left(group, refused.length + started);
+      if (started > 0) this.#start(batch, cost, group, decision.reason, now);
     } else {
       this.line.left(group, refused.length);
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-      if (group.length > 0) this.line.sleep(group, until);
+      if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
     for (const entry of refused) this.exit.sendAway(entry, 'refused', this.#overtakenError(now));
+    // Those who were refused may come back at once; and nothing taken would be nothing taken again.
+    return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }
 
   #overtakenError(now: number): BatchwiseError {
     return overtakenError(this.settings.name, roomAfterMs(this, now));
   }
 
-  /** Takes those at the head who can no longer make it, at nobody's charge. */
+  /** Takes those at the head who can no longer make it. Nobody may join them any more. */
   #takeRefused(group: Group, count: number): readonly Entry[] {
-    const refused: Entry[] = [];
-    group.take(count, POSITIVE_INFINITY, refused);
+    const refused = group.takeUncharged(count);
     for (const entry of refused) {
-      if (entry.lane !== undefined) this.line.tenants.refund(entry.lane.tenant, entry.cost);
       entry.lane = undefined;
+      if (entry.shared !== undefined) this.sharedWorks.retire(entry.shared);
     }
     return refused;
   }
@@ -191,7 +199,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.running.push(batch);
     this.lastDispatchAt = now;
     this.ledger.dispatched(batch);
-    batch.start();
+    inOwnContext(start, batch);
   }
 
   batchEnded(batch: RunningBatch, now: number): void {
@@ -203,7 +211,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
-    this.line.wakeAll();
+    this.line.wakeLightSleepers();
     if (this.#isDispatching) this.#endedWhileDispatching = true;
     else this.#dispatch(now, false);
   }
@@ -215,6 +223,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   // Learning
 
   learn(call: CompletedBatch, now: number): void {
+    this.#recordArrivals(); // in the order in which things happened
     this.curve.record(call.cost, call.durationMs, now);
     const { policy } = this.settings;
     if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
@@ -256,8 +265,9 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (this.line.length === 0) return;
     this.decider.interrupt();
     this.#recordArrivals();
-    this.decider.flush(this.settings.clock.now());
-    this.#wake();
+    const now = this.settings.clock.now();
+    this.line.flush(now);
+    this.#dispatch(now, true);
   }
 
   close(timeoutMs: number): Promise<void> {
@@ -290,12 +300,16 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#dispatch(this.settings.clock.now(), true);
   }
 
+  /** Nothing may be dispatched meanwhile: what is still in line need not fit in any batch. */
   #refuseTooCostly(): void {
+    const wasDispatching = this.#isDispatching;
+    this.#isDispatching = true;
     const { name, maxBatchSize } = this.settings;
     for (const entry of this.line.entries()) {
       if (entry.cost <= maxBatchSize) continue;
       this.exit.sendAway(entry, 'refused', tooCostlyError(name, entry.cost, maxBatchSize));
     }
+    this.#isDispatching = wasDispatching;
   }
 
   #setAlarm(now: number): void {
@@ -323,6 +337,10 @@ export class Dispatcher<I, R> implements BatchOwner {
 }
 
 const NOBODY: readonly Entry[] = [];
+
+function start(batch: RunningBatch): void {
+  batch.start();
+}
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {};

@@ -3,13 +3,13 @@
  * (`INVALID_…`), with no room (`QUEUE_FULL`), with no hope of an answer in time (`OVERLOADED`). Whoever
  * is turned away hears it at once, and nothing else has happened.
  */
-import { cancelOnAbort, isLive } from './abort-watch.js';
+import { cancelOnAbort } from './abort-watch.js';
 import { FRESH_MS, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from './call-options.js';
 import { describe, messageOf } from './describe.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from './entry.js';
-import type { BatchwiseError } from './errors.js';
+import { BatchwiseError } from './errors.js';
 import type { Ending } from './ledger.js';
 import {
   cancelledError,
@@ -61,7 +61,7 @@ export class Door<I, R> {
       if (settings.dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', settings.dedupeBy);
       call = callSettings(options);
     } catch (error) {
-      return this.#turnAway(item, sink, 'refused', error as BatchwiseError);
+      return this.#turnAway(item, sink, 'refused', asRefusal(error));
     }
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight } = call;
     // Who joins work that is running does not wait in line.
@@ -80,6 +80,13 @@ export class Door<I, R> {
     const noHope = work === undefined ? this.#noHopeFor(entry, timeoutMs, tenant, priority) : undefined;
     if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
 
+    if (signal !== undefined) {
+      try {
+        cancelOnAbort(entry, signal);
+      } catch (error) {
+        return this.#settle(entry, 'refused', asRefusal(error));
+      }
+    }
     dispatcher.ledger.submitted += 1;
     if (work !== undefined) dispatcher.join(entry, work);
     else {
@@ -87,7 +94,6 @@ export class Door<I, R> {
       dispatcher.append(entry, group, tenant, priority);
     }
     if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(entry.moment, timeoutMs).add(entry);
-    if (signal !== undefined) cancelOnAbort(entry, signal);
     return entry;
   }
 
@@ -96,9 +102,7 @@ export class Door<I, R> {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return { ending: 'refused', error: closedError(name) };
-    if (signal !== undefined && !isLive(signal) && signal.aborted) {
-      return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
-    }
+    if (signal?.aborted) return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
     if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
     if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
     return undefined;
@@ -139,7 +143,8 @@ export class Door<I, R> {
     const expectedMs = predictedStayMs(entry.cost, costAhead, dispatcher, now);
     if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
     const isIdle = line.length === 0 && running.length === 0;
-    if (isIdle && now - curve.updatedAt >= FRESH_MS) return undefined;
+    // What is not known, or not any more, is found out when it costs nobody anything.
+    if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'targetLatencyMs'} (${allowedMs} ms)`;
     const retryAfter = retryAfterMs(entry.cost, costAhead, allowedMs, dispatcher, now);
     return tooLateError(settings.name, expectedMs, limit, retryAfter);
@@ -163,6 +168,12 @@ export class Door<I, R> {
     this.#dispatcher.ledger.end(entry, ending, error);
     return entry;
   }
+}
+
+/** What came of reading somebody's options: our own complaint, or whatever a getter threw. */
+function asRefusal(error: unknown): BatchwiseError {
+  if (error instanceof BatchwiseError) return error;
+  return new BatchwiseError('INVALID_OPTION', `options of a call: ${messageOf(error)}`, { cause: error });
 }
 
 function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {

@@ -26,6 +26,8 @@ export class Exit<I, R> implements EntryExit {
 
   /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
   sendAway(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    // First of all, so that nobody who is told so can join the very work that is being sent away.
+    if (entry.shared !== undefined) this.#dispatcher.sharedWorks.retire(entry.shared);
     for (const caller of [...(entry.shared?.callers ?? [entry])]) {
       if (!caller.settled) this.#leave(caller, ending, error);
     }

@@ -17,6 +17,8 @@ export class Group implements HeapNode {
   cost = 0;
   /** Until when its policy has asked to be left alone. */
   wakeAt = AWAKE;
+  /** What came until then leaves without being held. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
   /** Its place among the sleeping. */
   heapIndex = -1;
 
@@ -46,6 +48,17 @@ export class Group implements HeapNode {
     this.#oldest = undefined;
     for (const share of this.#waiting) this.#oldest = share.older(this.#oldest);
     return this.#oldest?.moment.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Lets what waits now leave without being held. */
+  flush(now: number): void {
+    if (this.length > 0) this.#flushedAt = now;
+  }
+
+  get isFlushed(): boolean {
+    if (this.#flushedAt === Number.NEGATIVE_INFINITY) return false;
+    if (this.oldestAt > this.#flushedAt) this.#flushedAt = Number.NEGATIVE_INFINITY;
+    return this.#flushedAt !== Number.NEGATIVE_INFINITY;
   }
 
   share(tenant: Tenant): Share {
@@ -104,13 +117,27 @@ export class Group implements HeapNode {
         this.#open(lane);
       }
     }
-    // Keys have grown while entries were out, and are small again.
-    for (const share of this.#waiting) {
-      share.keyServed = share.tenant.served;
+    this.#rekey(looked);
+  }
+
+  /** Takes up to `count` entries in order, at nobody's charge. */
+  takeUncharged(count: number): Entry[] {
+    const taken: Entry[] = [];
+    this.#tenants.remember();
+    this.take(count, Number.POSITIVE_INFINITY, taken);
+    this.#tenants.restore();
+    this.#rekey(taken);
+    return taken;
+  }
+
+  /** Keys of the shares these come from have grown when they were taken, and are small again. */
+  #rekey(entries: readonly Entry[]): void {
+    for (const share of new Set(entries.map((entry) => (entry.lane as Lane).share))) {
+      if (share.isEmpty) continue;
       share.reorder();
       this.#tenants.reorder(share);
+      this.reorder(share);
     }
-    this.#waiting.rebuild();
   }
 
   remove(entry: Entry, lane: Lane): void {

@@ -39,6 +39,8 @@ export function validHandler<I, R>(handler: Handler<I, R> | HandlerObject<I, R>)
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     value instanceof Promise ||
-    (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
+    (((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+      'then' in value &&
+      typeof value.then === 'function')
   );
 }

@@ -64,8 +64,10 @@ export interface Dispatch {
 
 export interface Wait {
   readonly action: 'wait';
-  /** When to ask again, if nothing arrives and no batch ends before; Infinity for not by itself. */
+  /** When to ask again, if nothing arrives before; Infinity for not by itself. */
   readonly until: number;
+  /** False when the end of a batch is no reason to ask again before. */
+  readonly wakeOnBatchEnd?: boolean;
   readonly refuse?: number;
 }
 

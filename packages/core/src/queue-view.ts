@@ -74,8 +74,11 @@ export class GroupView implements QueueView {
 
   deadlineAt(position: number): number {
     const entry = this.#at(position);
-    const own = entry.shared?.latestDeadline ?? entry.deadline;
-    return Math.min(own, entry.arrivedAt + this.limits.targetLatencyMs);
+    const { targetLatencyMs } = this.limits;
+    return (
+      entry.shared?.latestDeadline(targetLatencyMs) ??
+      Math.min(entry.deadline, entry.arrivedAt + targetLatencyMs)
+    );
   }
 
   get slots(): number {

@@ -296,11 +296,17 @@ function wrongResults(results: unknown, size: number, name: string): BatchwiseEr
   } catch {
     // A proxy that cannot even be asked.
   }
+  if (Array.isArray(results)) ignoreRejections(results);
   const expected = `an array of ${size} results, one for each item, in order`;
   return new BatchwiseError(
     'BAD_RESULT',
     `${name}: the handler must return ${expected}, but returned ${describe(results)}.`,
   );
+}
+
+/** Results that nobody will look at may be promises that fail. */
+function ignoreRejections(results: readonly unknown[]): void {
+  for (const result of results) if (result instanceof Promise) result.catch(() => {});
 }
 
 function unreadable(thrown: unknown, name: string): BatchwiseError {
@@ -310,7 +316,7 @@ function unreadable(thrown: unknown, name: string): BatchwiseError {
 
 /** `items.map(async …)` without `Promise.all`: the slot would be free before the work is done. */
 function unawaited(result: PromiseLike<unknown>, name: string): BatchwiseError {
-  if (result instanceof Promise) result.catch(() => {}); // its fate is of no interest any more
+  ignoreRejections([result]);
   return new BatchwiseError(
     'BAD_RESULT',
     `${name}: the handler returned a promise as the result of an item; return await Promise.all(results) instead.`,

@@ -7,6 +7,8 @@ export interface CurveEstimate {
   predict(cost: number): number | undefined;
   /** The cost up to `maxCost` at which the backend gets most done per millisecond. */
   best(maxCost: number): CurvePoint | undefined;
+  /** What was learned, by rising cost; a larger batch never counts as quicker. */
+  points(): readonly CurvePoint[];
   /** The standard deviation of durations, relative to what was expected. */
   readonly spread: number;
   readonly samples: number;
@@ -143,11 +145,23 @@ export class ServiceCurve implements CurveEstimate {
       const right = points[i] as CurvePoint;
       if (cost <= right.cost) return onLine(points[i - 1] as CurvePoint, right, cost);
     }
-    // Beyond what was seen: along the last slope. With a single point, flat: better to let a few too
-    // many in and learn than to refuse for want of knowledge.
     const last = points[points.length - 1] as CurvePoint;
-    const lastButOne = points[points.length - 2];
-    return lastButOne === undefined ? last.durationMs : onLine(lastButOne, last, cost);
+    return last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
+  }
+
+  points(): readonly CurvePoint[] {
+    return this.#monotonePoints();
+  }
+
+  /**
+   * How durations are sure to grow beyond what was seen. Between two sizes that are measured with some
+   * noise any slope could be read; better to let a few too many in and learn than to refuse for that.
+   */
+  #leastSlope(first: CurvePoint, last: CurvePoint): number {
+    if (first === last) return 0;
+    const doubt = 2 * Math.max(this.spread, LEAST_SPREAD);
+    const rise = last.durationMs * (1 - doubt) - first.durationMs * (1 + doubt);
+    return Math.max(0, rise / (last.cost - first.cost));
   }
 
   best(maxCost: number): CurvePoint | undefined {
@@ -155,6 +169,11 @@ export class ServiceCurve implements CurveEstimate {
     this.#bestUpTo = maxCost;
     this.#best = this.#findBest(maxCost);
     return this.#best;
+  }
+
+  /** The smallest cost seen so far. */
+  get smallestCost(): number {
+    return this.#buckets[0]?.cost ?? 0;
   }
 
   /** The largest cost seen so far. */
@@ -176,8 +195,9 @@ export class ServiceCurve implements CurveEstimate {
   }
 
   #bucketFor(cost: number): Bucket {
-    // Small costs each their own, larger ones eight to a doubling.
-    const key = cost <= 16 ? Math.round(cost) : Math.round(16 + 8 * Math.log2(cost / 16));
+    // Small whole costs each their own, all others eight to a doubling.
+    const isSmall = cost >= 1 && cost <= 16;
+    const key = isSmall ? Math.round(cost) : Math.round(16 + 8 * Math.log2(cost / 16));
     let low = 0;
     let high = this.#buckets.length;
     while (low < high) {

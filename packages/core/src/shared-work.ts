@@ -20,10 +20,12 @@ export class SharedWork {
     this.callers.add(entry);
   }
 
-  /** As long as one of them can still be served, the work is worth doing. */
-  get latestDeadline(): number {
+  /** As long as one of them can still be served in time, the work is worth doing. */
+  latestDeadline(targetLatencyMs: number): number {
     let latest = Number.NEGATIVE_INFINITY;
-    for (const { deadline } of this.callers) latest = Math.max(latest, deadline);
+    for (const { deadline, arrivedAt } of this.callers) {
+      latest = Math.max(latest, Math.min(deadline, arrivedAt + targetLatencyMs));
+    }
     return latest;
   }
 }
@@ -40,9 +42,14 @@ export class SharedWorks {
     this.#byKey.set(key, new SharedWork(key, carrier));
   }
 
-  /** Ends the sharing: whoever asks for the same from now on starts anew. */
+  /** Lets nobody else join: whoever asks for the same from now on starts anew. */
+  retire(work: SharedWork): void {
+    if (this.#byKey.get(work.key) === work) this.#byKey.delete(work.key);
+  }
+
+  /** Ends the sharing. */
   end(work: SharedWork): void {
-    this.#byKey.delete(work.key);
+    this.retire(work);
     for (const caller of work.callers) caller.shared = undefined;
     work.carrier.shared = undefined;
     if (work.carrier.settled) work.carrier.item = undefined; // it was kept for the others

@@ -11,7 +11,7 @@ import type { Moment } from './entry.js';
  * For how long batches may follow each other within one turn. Handlers that never leave the thread
  * would otherwise keep sockets, timers and cancellations waiting.
  */
-const BUDGET_MS = 2;
+export const TURN_BUDGET_MS = 2;
 
 export class Turn {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class Turn {
   }
 
   isSpent(now: number): boolean {
-    return now - this.#openedAt >= BUDGET_MS;
+    return now - this.#openedAt >= TURN_BUDGET_MS;
   }
 
   /** The moment of all arrivals since the clock was last read, with one more. */

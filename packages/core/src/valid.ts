@@ -39,6 +39,12 @@ export function validPositive(name: string, value: unknown): number {
   throw expected(name, 'a number above 0', value);
 }
 
+/** Beyond these bounds the accounts of the tenants would lose their last digits. */
+export function validWeight(name: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0.001 && value <= 1_000_000) return value;
+  throw expected(name, 'a number from 0.001 to 1000000', value);
+}
+
 /** Priorities are few: the queue keeps a lane for each that is in use. */
 export const MAX_PRIORITY = 100;
 
@@ -76,9 +82,12 @@ export function validMethods<T extends object>(name: string, value: unknown, met
 }
 
 export function validSignal(name: string, value: unknown): AbortSignal {
-  if (typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value) {
-    return value as AbortSignal;
-  }
+  const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  const isSignal =
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function';
+  if (isSignal) return value as AbortSignal;
   throw expected(name, 'an AbortSignal', value);
 }
 

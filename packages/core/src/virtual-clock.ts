@@ -66,7 +66,7 @@ export class VirtualClock implements Clock {
       timer.callback();
       await this.settle();
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
   }
 
   #nextTimer(end: number): Timer | undefined {

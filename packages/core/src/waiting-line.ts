@@ -20,6 +20,7 @@ export class WaitingLine {
   readonly #ungrouped = new Group(undefined, this.tenants);
   readonly #grouped = new Map<unknown, Group>();
   readonly #asleep = new Heap<Group>((a, b) => a.wakeAt < b.wakeAt);
+  readonly #lightSleepers = new Set<Group>();
   readonly #priorities: PriorityClass[] = [];
   #recentLane: Lane | undefined = undefined;
 
@@ -73,14 +74,28 @@ export class WaitingLine {
     return undefined;
   }
 
-  sleep(group: Group, until: number): void {
+  /** Leaves a group alone until then, or until something arrives in it, or, if so wished, until a batch ends. */
+  sleep(group: Group, until: number, wakeOnBatchEnd: boolean): void {
     group.wakeAt = until;
     this.#asleep.push(group);
+    if (wakeOnBatchEnd) this.#lightSleepers.add(group);
   }
 
   wake(group: Group): void {
     this.#asleep.remove(group);
+    this.#lightSleepers.delete(group);
     group.wake();
+  }
+
+  /** A batch has ended. */
+  wakeLightSleepers(): void {
+    for (const group of this.#lightSleepers) this.wake(group);
+  }
+
+  /** Lets all that waits now leave without being held. */
+  flush(now: number): void {
+    for (const group of this.#groups()) group.flush(now);
+    this.wakeAll();
   }
 
   wakeAll(): void {
@@ -107,7 +122,16 @@ export class WaitingLine {
 
   /** Everything that waits, as of now. */
   entries(): Entry[] {
-    return [this.#ungrouped, ...this.#grouped.values()].flatMap((group) => group.entries());
+    return this.#groups().flatMap((group) => group.entries());
+  }
+
+  /** How many groups have something waiting. */
+  get groups(): number {
+    return this.#grouped.size + (this.#ungrouped.length > 0 ? 1 : 0);
+  }
+
+  #groups(): Group[] {
+    return [this.#ungrouped, ...this.#grouped.values()];
   }
 
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {

@@ -20,7 +20,7 @@ export function window(options: WindowOptions): Policy {
         return { action: 'dispatch', count: view.length, reason: 'full' };
       const windowEnd = view.oldestAt + maxWaitMs;
       if (now >= windowEnd) return { action: 'dispatch', count: view.length, reason: 'window' };
-      return { action: 'wait', until: windowEnd };
+      return { action: 'wait', until: windowEnd, wakeOnBatchEnd: false };
     },
   };
 }

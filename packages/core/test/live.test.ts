@@ -142,7 +142,9 @@ test('the policy swapped while a batch runs: the new one learns from its end', a
 });
 
 test('maxQueueSize changed: it counts for the next to come, and nobody who waits is sent away', async () => {
-  const { clock, batcher, submit } = gated(held);
+  const { clock, batcher, submit } = gated();
+  submit(0); // keeps the slot
+  await clock.advance(0);
   const first = submit(1, 2, 3);
   batcher.configure({ maxQueueSize: 2 });
   const [refused] = submit(4);

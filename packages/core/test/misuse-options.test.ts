@@ -191,9 +191,9 @@ const wrongCalls: [option: string, expected: string, came: string, wrong: unknow
   ['priority', 'a whole number from -100 to 100', 'NaN', NaN],
   ['tenant', 'a string that is not empty', 'the string ""', ''],
   ['tenant', 'a string that is not empty', '42', 42],
-  ['weight', 'a number above 0', '0', 0],
-  ['weight', 'a number above 0', '-1', -1],
-  ['weight', 'a number above 0', 'Infinity', Infinity],
+  ['weight', 'a number from 0.001 to 1000000', '0', 0],
+  ['weight', 'a number from 0.001 to 1000000', '-1', -1],
+  ['weight', 'a number from 0.001 to 1000000', 'Infinity', Infinity],
   ['signal', 'an AbortSignal', 'an object (AbortController)', new AbortController()],
   ['signal', 'an AbortSignal', 'true', true],
 ];

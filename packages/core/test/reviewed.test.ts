@@ -1,0 +1,281 @@
+/** Attacks that once succeeded. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Batcher, type Policy, type QueueView, realClock, VirtualClock, window } from 'batchwise';
+import { expect, test } from 'vitest';
+import { ServiceCurve } from '../src/service-curve.js';
+import { BlockedClock } from './support/blocked-clock.js';
+import { expectRest } from './support/books.js';
+import { Gate, gated } from './support/gate.js';
+import { outcomeOf } from './support/outcome.js';
+import { RecordingSink } from './support/recording-sink.js';
+
+// Root cause: whoever was told that its shared work is refused could join that very work again.
+test('a sharer that is refused and asks for the same again is served', async () => {
+  const clock = new VirtualClock();
+  let refusals = 1;
+  const policy: Policy = {
+    name: 'refuses once',
+    decide: (view) => ({
+      action: 'dispatch',
+      count: view.length,
+      reason: 'idle',
+      refuse: refusals-- > 0 ? 1 : 0,
+    }),
+  };
+  const batcher = new Batcher((items: string[]) => items, { clock, policy, dedupeBy: (item) => item });
+  const again = new RecordingSink<string>();
+  batcher.enqueue('a', new RecordingSink(() => void batcher.enqueue('a', again)));
+  batcher.enqueue('a', new RecordingSink());
+  await clock.advance(0);
+  expect([again.fate, again.settled]).toEqual(['ok', 1]);
+  await batcher.close();
+  expectRest(batcher);
+});
+
+// Root cause: a sink that was told that its item no longer fits started the dispatcher among others like it.
+test('a smaller maxBatchSize while a sink flushes in reaction leaves nobody behind, and ends', async () => {
+  const { clock, batcher } = gated({ maxBatchSize: 10, costOf: (item) => item });
+  batcher.submit(10).catch(() => {});
+  await clock.advance(0);
+  const sinks = [6, 7, 8, 2].map((cost) => {
+    const sink = new RecordingSink<number>(() => batcher.flush());
+    batcher.enqueue(cost, sink);
+    return sink;
+  });
+  batcher.configure({ maxBatchSize: 5, concurrency: 2 });
+  expect(sinks.map(({ fate }) => fate)).toEqual(['INVALID_ITEM', 'INVALID_ITEM', 'INVALID_ITEM', 'pending']);
+  batcher.destroy();
+});
+
+test.each([
+  ['without removeEventListener', { aborted: false, addEventListener() {} }],
+  [
+    'with an addEventListener that is none',
+    { aborted: false, addEventListener: null, removeEventListener() {} },
+  ],
+  ['whose addEventListener throws', { aborted: false, addEventListener: fail, removeEventListener() {} }],
+])('a signal %s is refused, and its neighbours are served', async (_, signal) => {
+  const { clock, gate, batcher } = gated();
+  const refused = outcomeOf(batcher.submit(1, { signal: signal as unknown as AbortSignal }));
+  const neighbour = outcomeOf(batcher.submit(2));
+  await clock.advance(0);
+  gate.call(0).answer([2]);
+  await clock.advance(0);
+  expect([refused.code, neighbour.value]).toEqual(['INVALID_OPTION', 2]);
+  expectRest(batcher);
+});
+
+test('a signal that throws when it is let go of hurts nobody', async () => {
+  const { clock, gate, batcher } = gated();
+  const signal = {
+    aborted: false,
+    addEventListener() {},
+    removeEventListener: fail,
+  } as unknown as AbortSignal;
+  const outcomes = [outcomeOf(batcher.submit(1, { signal })), outcomeOf(batcher.submit(2))];
+  await clock.advance(0);
+  gate.call(0).answer([1, 2]);
+  await clock.advance(0);
+  expect(outcomes.map(({ value }) => value)).toEqual([1, 2]);
+  expectRest(batcher);
+});
+
+function fail(): never {
+  throw new Error('not today');
+}
+
+// Root cause: one reading of the clock served for all batches of a round, however long their handlers took.
+test('what a handler does before it first waits is not charged to the batches after it', async () => {
+  const clock = new BlockedClock();
+  const started: number[] = [];
+  const batcher = new Batcher(
+    (items: number[]) => {
+      started.push(clock.now());
+      clock.block(20);
+      return new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 25));
+    },
+    { clock, maxBatchSize: 1, concurrency: 4, handlerTimeoutMs: 100 },
+  );
+  const outcomes = [1, 2, 3, 4].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(1000);
+  expect(outcomes.map(({ value }) => value)).toEqual([1, 2, 3, 4]);
+  expect(started).toEqual([0, 20, 40, 60]);
+});
+
+test('a flat backend with some noise is not taken for one that grows beyond what was seen', () => {
+  const curve = new ServiceCurve();
+  for (let i = 0; i < 100; i++) curve.record(1 + (i % 2), 10 * (1 + 0.1 * Math.sin(i * i)), i);
+  expect(curve.predict(64)).toBeLessThan(15);
+});
+
+test('items that wait in a window leave when there is no room for another and a slot is free', async () => {
+  const { clock, gate, batcher } = gated({ policy: window({ maxWaitMs: 1000 }), maxQueueSize: 2 });
+  const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[1, 2]]);
+  expect(outcomes.map(({ state }) => state)).toEqual(['pending', 'pending', 'pending']);
+});
+
+test('a result that is a callable thenable fails its item and leaves nobody waiting', async () => {
+  const { clock, gate, batcher } = gated();
+  const outcome = outcomeOf(batcher.submit(1));
+  await clock.advance(0);
+  // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+  gate.call(0).answer([Object.assign(() => {}, { then: () => {} }) as unknown as number]);
+  await clock.advance(0);
+  expect(outcome.code).toBe('BAD_RESULT');
+});
+
+test('what a policy refuses is refused also when the batch is overdue', async () => {
+  const clock = new VirtualClock();
+  const gate = new Gate<number, number>();
+  const policy: Policy = { name: 'late', decide: () => ({ action: 'wait', until: Infinity, refuse: 1 }) };
+  const batcher = new Batcher(gate.handler, { clock, policy, maxWaitMs: 0 });
+  const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(0);
+  expect(outcomes[0]?.code).toBe('OVERLOADED');
+  expect(gate.batches).toEqual([[2]]);
+});
+
+test('what is refused is at nobody’s charge: tenants go on sharing as if it had not been there', async () => {
+  const clock = new VirtualClock();
+  const executed: string[] = [];
+  let refuse = 200;
+  const policy: Policy = {
+    name: 'refuses many once',
+    decide: () => {
+      const decision = { action: 'dispatch', count: 4, reason: 'idle', refuse } as const;
+      refuse = 0;
+      return decision;
+    },
+  };
+  const batcher = new Batcher(
+    (items: string[]) => {
+      executed.push(...items);
+      return items;
+    },
+    { clock, policy },
+  );
+  for (const tenant of ['a', 'b']) {
+    for (let i = 0; i < 200; i++) void batcher.submit(tenant, { tenant }).catch(() => {});
+  }
+  await clock.advance(0);
+  for (const tenant of ['a', 'b', 'c']) {
+    for (let i = 0; i < 200; i++) void batcher.submit(tenant, { tenant }).catch(() => {});
+  }
+  executed.length = 0;
+  await clock.advance(0);
+  const first = executed.slice(0, 300);
+  for (const tenant of ['a', 'b', 'c']) {
+    expect(first.filter((item) => item === tenant).length, tenant).toBeGreaterThan(90);
+  }
+});
+
+// Root cause: putting back what was looked at touched every tenant of the group.
+test('a look at the head costs no more with ten thousand tenants than with ten', async () => {
+  const clock = new VirtualClock();
+  const counting = (tenants: number) => {
+    let asked = 0;
+    const policy: Policy = {
+      name: 'looks',
+      decide: (view: QueueView) => {
+        asked += 1;
+        view.deadlineAt(0);
+        return { action: 'dispatch', count: 1, reason: 'idle' };
+      },
+    };
+    const batcher = new Batcher((items: number[]) => items, { clock, policy, concurrency: Infinity });
+    for (let i = 0; i < tenants; i++) void batcher.submit(i, { tenant: `t${i}` });
+    return { batcher, asked: () => asked };
+  };
+  const many = counting(10_000);
+  await clock.advance(0);
+  expect(many.asked()).toBe(10_000);
+  expectRest(many.batcher);
+});
+
+test('a window is not asked again each time that another group’s batch ends', async () => {
+  const clock = new VirtualClock();
+  let asked = 0;
+  const inner = window({ maxWaitMs: 1000 });
+  const policy: Policy = {
+    name: 'counted',
+    decide: (view, now) => {
+      asked += 1;
+      return inner.decide(view, now);
+    },
+  };
+  const batcher = new Batcher((items: number[]) => items, {
+    clock,
+    policy,
+    maxBatchSize: 2,
+    groupOf: (item) => item,
+  });
+  for (let group = 1; group <= 100; group++) batcher.submit(group).catch(() => {});
+  await clock.advance(0);
+  const before = asked;
+  for (let i = 0; i < 50; i++) {
+    void batcher.submit(0);
+    void batcher.submit(0);
+    await clock.advance(1);
+  }
+  expect(asked - before).toBeLessThan(500);
+  batcher.destroy();
+});
+
+test('a handler runs in nobody’s async context', async () => {
+  const requests = new AsyncLocalStorage<number>();
+  const seen: unknown[] = [];
+  const batcher = new Batcher(
+    async (items: number[]) => {
+      seen.push(requests.getStore());
+      return items;
+    },
+    { clock: realClock },
+  );
+  const answers = [1, 2, 3].map((request) =>
+    requests.run(request, async () => {
+      const answer = await batcher.submit(request);
+      return [answer, requests.getStore()];
+    }),
+  );
+  expect(await Promise.all(answers)).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+  ]);
+  expect(seen).toEqual([undefined]);
+});
+
+test('groups that cannot share a batch are counted in when it is told how long an answer will take', async () => {
+  const clock = new VirtualClock();
+  const batcher = new Batcher(
+    (items: number[]) => new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 10)),
+    { clock, groupOf: (item) => item },
+  );
+  for (let i = 0; i < 10; i++) {
+    void batcher.submit(0);
+    await clock.advance(10);
+  }
+  const outcomes = Array.from({ length: 20 }, (_, group) =>
+    outcomeOf(batcher.submit(group, { timeoutMs: 50 })),
+  );
+  await clock.advance(0);
+  const refused = outcomes.filter(({ code }) => code === 'OVERLOADED').length;
+  expect(refused).toBeGreaterThan(12);
+  await clock.advance(1000);
+  expect(batcher.stats().expired).toBeLessThan(3);
+});
+
+test('a getter of the options that throws whatever refuses the call, and counts as a wrong option', async () => {
+  const { clock, batcher } = gated();
+  const options = {
+    get timeoutMs(): number {
+      throw null;
+    },
+  };
+  const outcome = outcomeOf(batcher.submit(1, options));
+  await clock.advance(0);
+  expect(outcome.code).toBe('INVALID_OPTION');
+  expect(batcher.stats().refusals).toEqual({ INVALID_OPTION: 1 });
+});
