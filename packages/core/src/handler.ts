@@ -37,10 +37,7 @@ export function validHandler<I, R>(handler: Handler<I, R> | HandlerObject<I, R>)
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    value instanceof Promise ||
-    (((typeof value === 'object' && value !== null) || typeof value === 'function') &&
-      'then' in value &&
-      typeof value.then === 'function')
-  );
+  if (value instanceof Promise) return true;
+  const mayBe = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return mayBe && typeof (value as { then?: unknown }).then === 'function';
 }
