@@ -1,5 +1,5 @@
 /** The options of a single call. Read on the hot path: one pass over the keys that are there. */
-import { isWatched } from './abort-watch.js';
+import { isNativeSignal } from './abort-watch.js';
 import { describe } from './describe.js';
 import {
   invalidOption,
@@ -18,7 +18,7 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** Tenants share the backend by weight. Items that name none count as one tenant together. */
   readonly tenant?: string | undefined;
-  /** The tenant's share relative to the others, from this call on; 1 unless given. */
+  /** The tenant's share relative to the others, from this call on; 0.001 to 1,000,000, 1 unless given. */
   readonly weight?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ function set(key: string, value: unknown): void {
       settings.weight = validWeight('weight', value);
       break;
     case 'signal':
-      settings.signal = isWatched(value) ? (value as AbortSignal) : validSignal('signal', value);
+      settings.signal = isNativeSignal(value) ? value : validSignal('signal', value);
       break;
     default:
       throw unknownKey('options of a call', key, KNOWN);

@@ -3,7 +3,7 @@
  * (`INVALID_…`), with no room (`QUEUE_FULL`), with no hope of an answer in time (`OVERLOADED`). Whoever
  * is turned away hears it at once, and nothing else has happened.
  */
-import { cancelOnAbort } from './abort-watch.js';
+import { cancelOnAbort, hasFired } from './abort-watch.js';
 import { FRESH_MS, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from './call-options.js';
 import { describe, messageOf } from './describe.js';
@@ -102,7 +102,8 @@ export class Door<I, R> {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return { ending: 'refused', error: closedError(name) };
-    if (signal?.aborted) return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
+    if (signal !== undefined && hasFired(signal))
+      return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
     if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
     if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
     return undefined;

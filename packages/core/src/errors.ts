@@ -16,7 +16,7 @@ const GRPC_STATUS = {
 export interface ErrorKind {
   readonly httpStatus: number;
   readonly grpcStatus: keyof typeof GRPC_STATUS;
-  /** The item was not executed, and the same call may succeed later or elsewhere. */
+  /** The same call may succeed later or elsewhere; nothing was executed, unless it was running when the batcher was destroyed. */
   readonly retryable: boolean;
 }
 

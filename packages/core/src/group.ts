@@ -25,8 +25,8 @@ export class Group implements HeapNode {
   readonly #tenants: Tenants;
   readonly #shares = new Map<Tenant, Share>();
   /**
-   * Shares that are not empty; the one whose tenant has had the least is first. What a tenant has had
-   * only ever grows, so a place that is out of date is found when the share comes up, not before it matters.
+   * Shares that are not empty; the one whose tenant has had the least is first. While it is in line, what
+   * a tenant has had only grows, so a place that is out of date is found when the share comes up, not before it matters.
    */
   readonly #waiting = new Heap<Share>((a, b) =>
     a.keyServed === b.keyServed ? a.order < b.order : a.keyServed < b.keyServed,
@@ -216,7 +216,7 @@ export class Group implements HeapNode {
   }
 
   #left(lane: Lane, items: number, cost: number): void {
-    lane.count(-items, -cost);
+    lane.addToSums(-items, -cost);
     if (this.length === 0) this.cost = 0; // sums of fractions do not come back to nought by themselves
     this.#tenants.leave(lane.tenant);
     if (lane.head !== undefined) return;

@@ -55,7 +55,7 @@ export class Lane implements HeapNode {
       entry.previous = tail;
     }
     this.tail = entry;
-    this.count(1, entry.cost);
+    this.addToSums(1, entry.cost);
   }
 
   prepend(entry: Entry): void {
@@ -66,7 +66,7 @@ export class Lane implements HeapNode {
       entry.next = head;
     }
     this.head = entry;
-    this.count(1, entry.cost);
+    this.addToSums(1, entry.cost);
   }
 
   /** Detaches the head; returns what comes after it, to be given to `beginWith` in the end. */
@@ -94,8 +94,8 @@ export class Lane implements HeapNode {
     entry.next = undefined;
   }
 
-  /** Counts entries in all the sums they belong to. */
-  count(items: number, cost: number): void {
+  /** Adds to all the sums that its entries belong to. */
+  addToSums(items: number, cost: number): void {
     const { group, tenant, priorityClass } = this;
     group.length += items;
     group.cost += cost;

@@ -139,12 +139,6 @@ export class Tenants {
     this.#level = this.#rememberedLevel;
   }
 
-  /** Undoes a charge for an item that was not served after all. */
-  refund(tenant: Tenant, cost: number): void {
-    this.#serve(tenant, tenant.served - cost / tenant.weight);
-    if (this.#level > tenant.served) this.#level = tenant.served;
-  }
-
   /** How much is served, all tenants together, until this one has had `cost`. */
   costUntilServed(tenant: Tenant, cost: number): number {
     const others = this.#waitingWeight - (tenant.queuedItems > 0 ? tenant.weight : 0);

@@ -1,7 +1,17 @@
 /**
- * Everything that waits: groups, in each the shares of its tenants, in each a lane for every priority.
+ * Everything that waits.
+ *
+ *     WaitingLine ─┬─ Group (may share a batch) ──┐
+ *                  │                              ├─ Share (a tenant in a group) ── Lane (a priority) ── Entry
+ *                  └─ Tenants ── Tenant ──────────┘
+ *
  * Who is next: the tenant who has had the least for its weight; within a tenant the item that came
- * first, a priority counting as a head start in time, so that everybody's turn comes.
+ * first, a priority counting as a head start in time, so that everybody's turn comes. That item's group
+ * is asked about next. Its batch is filled by the same rule among the shares of that group.
+ *
+ * All of these are kept in heaps whose keys are brought up to date only when a node comes up first: as
+ * long as keys only grow meanwhile, who comes up first with a true key is the first of all. Where a key
+ * gets smaller (something is put back, a weight changes), the node is moved at once.
  */
 import type { Entry, EntryExit } from './entry.js';
 import { AWAKE, Group } from './group.js';
