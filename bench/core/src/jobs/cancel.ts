@@ -1,5 +1,5 @@
 /** What it costs to cancel a waiting item: a random half of the queue, in random order. */
-import { BatchwiseError, type Sink, type Ticket } from 'batchwise';
+import type { Sink, Ticket } from 'batchwise';
 import { nowMs, nsEach } from '../stopwatch.js';
 import { collectGarbage } from './collect-garbage.js';
 import { heldBatcher } from './held-batcher.js';
@@ -12,8 +12,6 @@ export interface CancelParams {
 
 export interface CancelResult {
   readonly depths: readonly { readonly queued: number; readonly cancelNs: number }[];
-  /** For the error that each cancelled caller gets, made by itself. */
-  readonly errorNs: number;
 }
 
 const WARMUP_DEPTH = 1000;
@@ -25,7 +23,7 @@ export async function run({ depths, minCancels }: CancelParams): Promise<CancelR
     collectGarbage();
     results.push({ queued, cancelNs: await measure(queued, minCancels) });
   }
-  return { depths: results, errorNs: errorNs(minCancels) };
+  return { depths: results };
 }
 
 async function measure(queued: number, minCancels: number): Promise<number> {
@@ -44,14 +42,6 @@ async function measure(queued: number, minCancels: number): Promise<number> {
     if (left !== queued - half) throw new Error(`${left} are left of ${queued}`);
   }
   return nsEach(elapsedMs, times * half);
-}
-
-function errorNs(count: number): number {
-  const startedAt = nowMs();
-  for (let i = 0; i < count; i++) {
-    sink.reject(new BatchwiseError('CANCELLED', 'bench: the call was cancelled.', { cause: undefined }));
-  }
-  return nsEach(nowMs() - startedAt, count);
 }
 
 /** The same order in each run. */
