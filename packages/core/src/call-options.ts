@@ -56,29 +56,27 @@ export function callSettings(options: SubmitOptions | undefined): Readonly<CallS
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalidOption(`options of a call: expected an object, got ${describe(options)}.`);
   }
-  for (const key in options) set(key, options[key as keyof SubmitOptions]);
-  return settings;
-}
-
-function set(key: string, value: unknown): void {
-  if (value === undefined && KNOWN.includes(key)) return;
-  switch (key) {
-    case 'timeoutMs':
-      settings.timeoutMs = validMs('timeoutMs', value);
-      break;
-    case 'priority':
-      settings.priority = validPriority('priority', value);
-      break;
-    case 'tenant':
-      settings.tenant = validString('tenant', value);
-      break;
-    case 'weight':
-      settings.weight = validWeight('weight', value);
-      break;
-    case 'signal':
-      settings.signal = isNativeSignal(value) ? value : validSignal('signal', value);
-      break;
-    default:
-      throw unknownKey('options of a call', key, KNOWN);
+  for (const key in options) {
+    const value: unknown = options[key as keyof SubmitOptions];
+    switch (key) {
+      case 'signal':
+        if (value !== undefined) settings.signal = isNativeSignal(value) ? value : validSignal(key, value);
+        break;
+      case 'timeoutMs':
+        if (value !== undefined) settings.timeoutMs = validMs(key, value);
+        break;
+      case 'priority':
+        if (value !== undefined) settings.priority = validPriority(key, value);
+        break;
+      case 'tenant':
+        if (value !== undefined) settings.tenant = validString(key, value);
+        break;
+      case 'weight':
+        if (value !== undefined) settings.weight = validWeight(key, value);
+        break;
+      default:
+        throw unknownKey('options of a call', key, KNOWN);
+    }
   }
+  return settings;
 }

@@ -81,47 +81,25 @@ export class Entry<I = Any, R = Any> implements Ticket {
   }
 
   cancel(reason?: unknown): void {
-    this.#exit?.cancelled(this, reason);
+    exitOf(this)?.cancelled(this, reason);
   }
 
   expire(): void {
-    this.#exit?.expired(this);
-  }
-
-  get #exit(): EntryExit | undefined {
-    return this.settled ? undefined : (this.lane ?? this.batch?.owner)?.exit;
+    exitOf(this)?.expired(this);
   }
 
   /** Answers the caller. Only the ledger calls it: there it is counted. */
   deliver(result: R, batch: BatchRecord): void {
-    const sink = this.#release();
+    const sink = release(this);
     if (typeof sink === 'function') sink(result);
     else if (sink !== undefined) resolveSink(sink, result, batch);
   }
 
   /** Fails the caller. Only the ledger calls it: there it is counted. */
   fail(error: Error): void {
-    const sink = this.#release();
+    const sink = release(this);
     if (typeof sink === 'function') sink(new Rejection(error));
     else if (sink !== undefined) rejectSink(sink, error);
-  }
-
-  /** Lets go of everything, so that a ticket kept by its caller keeps nothing else alive. */
-  #release(): Sink<R> | Resolve | undefined {
-    const { sink, watch, cohort } = this;
-    this.sink = undefined;
-    if (cohort !== undefined) {
-      cohort.letGo();
-      this.cohort = undefined;
-    }
-    if (watch !== undefined) watch.remove(this);
-    // The item and the place stay while others share the work that this entry carries.
-    if (this.shared === undefined) {
-      this.item = undefined;
-      this.lane = undefined;
-      this.batch = undefined;
-    }
-    return sink;
   }
 }
 
@@ -134,6 +112,36 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
   override watch: AbortWatch | undefined = undefined;
   override watchIndex = 0;
   override shared: SharedWork | undefined = undefined;
+
+  // Spelt out: the constructor that a compiler makes up spreads its arguments, which is slow.
+  constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
+    super(item, sink, moment, cost);
+  }
+}
+
+// Plain functions, not private methods: each object of a class that has those carries a mark for them,
+// and there may be a million of these objects.
+
+function exitOf(entry: Entry): EntryExit | undefined {
+  return entry.settled ? undefined : (entry.lane ?? entry.batch?.owner)?.exit;
+}
+
+/** Lets go of everything, so that a ticket kept by its caller keeps nothing else alive. */
+function release<R>(entry: Entry<unknown, R>): Sink<R> | Resolve | undefined {
+  const { sink, watch, cohort } = entry;
+  entry.sink = undefined;
+  if (cohort !== undefined) {
+    cohort.letGo();
+    entry.cohort = undefined;
+  }
+  if (watch !== undefined) watch.remove(entry);
+  // The item and the place stay while others share the work that this entry carries.
+  if (entry.shared === undefined) {
+    entry.item = undefined;
+    entry.lane = undefined;
+    entry.batch = undefined;
+  }
+  return sink;
 }
 
 /**
