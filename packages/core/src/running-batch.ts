@@ -3,7 +3,7 @@
  * failed and `isolate` asks for it. Each of its callers is answered once, and the batch ends once.
  */
 import type { Deadlines } from './deadlines.js';
-import { describe, messageOf } from './describe.js';
+import { messageOf } from './describe.js';
 import type { BatchRecord } from './diagnostics.js';
 import type { Entry, EntryExit } from './entry.js';
 import { BatchwiseError } from './errors.js';
@@ -11,6 +11,7 @@ import { type Handler, isThenable } from './handler.js';
 import { type CalledBatch, HandlerCall } from './handler-call.js';
 import type { Ledger } from './ledger.js';
 import type { CompletedBatch, Reason, RunningWork } from './policy.js';
+import { unawaited, unreadable, wrongResults } from './results.js';
 import type { SharedWork } from './shared-work.js';
 
 /** The settings at the time of its start, by which a batch is run. */
@@ -288,37 +289,4 @@ function sumOfCosts(entries: readonly Entry[]): number {
   let sum = 0;
   for (const { cost } of entries) sum += cost;
   return sum;
-}
-
-function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
-  try {
-    if (Array.isArray(results) && results.length === size) return undefined;
-  } catch {
-    // A proxy that cannot even be asked.
-  }
-  if (Array.isArray(results)) ignoreRejections(results);
-  const expected = `an array of ${size} results, one for each item, in order`;
-  return new BatchwiseError(
-    'BAD_RESULT',
-    `${name}: the handler must return ${expected}, but returned ${describe(results)}.`,
-  );
-}
-
-/** Results that nobody will look at may be promises that fail. */
-function ignoreRejections(results: readonly unknown[]): void {
-  for (const result of results) if (result instanceof Promise) result.catch(() => {});
-}
-
-function unreadable(thrown: unknown, name: string): BatchwiseError {
-  const message = `${name}: the result of the item cannot be read: ${messageOf(thrown)}`;
-  return new BatchwiseError('BAD_RESULT', message, { cause: thrown });
-}
-
-/** `items.map(async …)` without `Promise.all`: the slot would be free before the work is done. */
-function unawaited(result: PromiseLike<unknown>, name: string): BatchwiseError {
-  ignoreRejections([result]);
-  return new BatchwiseError(
-    'BAD_RESULT',
-    `${name}: the handler returned a promise as the result of an item; return await Promise.all(results) instead.`,
-  );
 }
