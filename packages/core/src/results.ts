@@ -6,10 +6,10 @@ import { BatchwiseError } from './errors.js';
 export function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
   try {
     if (Array.isArray(results) && results.length === size) return undefined;
+    if (Array.isArray(results)) ignoreRejections(results);
   } catch {
-    // A proxy that cannot even be asked.
+    // A proxy or a getter that throws: whatever it is, it is no array of results.
   }
-  if (Array.isArray(results)) ignoreRejections(results);
   const expected = `an array of ${size} results, one for each item, in order`;
   return new BatchwiseError(
     'BAD_RESULT',

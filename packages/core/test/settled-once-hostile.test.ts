@@ -224,6 +224,7 @@ describe('an answer that cannot even be looked at', () => {
   const handlers: [string, () => unknown][] = [
     ['a revoked proxy', revoked],
     ['an array with a result that throws when read', () => unreadable([1, 2, 3], 1)],
+    ['an array that is too short and throws when read', () => unreadable([1, 2], 1)],
     ['an array with a revoked proxy as a result', () => [1, revoked(), 3]],
   ];
   const thrown: [string, unknown][] = [
