@@ -20,11 +20,14 @@ export class AbortWatch implements EventListenerObject {
     this.isNative = isNativeSignal(signal);
   }
 
-  add(entry: Entry): void {
-    if (this.#entries.length === 0) listen(this.signal, this);
+  /** Returns true when it is the first. */
+  add(entry: Entry): boolean {
+    const isFirst = this.#entries.length === 0;
+    if (isFirst) listen(this.signal, this);
     entry.watch = this;
     entry.watchIndex = this.#entries.length;
     this.#entries.push(entry);
+    return isFirst;
   }
 
   remove(entry: Entry): void {
@@ -82,11 +85,8 @@ function stopListening(signal: AbortSignal, watch: AbortWatch): void {
 
 /** Cancels the entry when the signal fires. The watch ends when the entry is settled. */
 export function cancelOnAbort(entry: Entry, signal: AbortSignal): void {
-  let watch = recent?.signal === signal ? recent : watches.get(signal);
-  if (watch === undefined) {
-    watch = new AbortWatch(signal);
-    watches.set(signal, watch);
-  }
+  const watch = (recent?.signal === signal ? recent : watches.get(signal)) ?? new AbortWatch(signal);
+  // May throw, if the signal is not the platform's; then nothing of it is kept.
+  if (watch.add(entry)) watches.set(signal, watch);
   recent = watch;
-  watch.add(entry);
 }

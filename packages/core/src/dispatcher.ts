@@ -216,10 +216,6 @@ export class Dispatcher<I, R> implements BatchOwner {
     else this.#dispatch(now, false);
   }
 
-  unshare(work: SharedWork): void {
-    this.sharedWorks.end(work);
-  }
-
   // Learning
 
   learn(call: CompletedBatch, now: number): void {
@@ -227,10 +223,6 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.curve.record(call.cost, call.durationMs, now);
     const { policy } = this.settings;
     if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
-  }
-
-  learnAtLeast(cost: number, elapsedMs: number, now: number): void {
-    this.curve.recordAtLeast(cost, elapsedMs, now);
   }
 
   #recordArrivals(): void {

@@ -12,7 +12,8 @@ import { type CalledBatch, HandlerCall } from './handler-call.js';
 import type { Ledger } from './ledger.js';
 import type { CompletedBatch, Reason, RunningWork } from './policy.js';
 import { unawaited, unreadable, wrongResults } from './results.js';
-import type { SharedWork } from './shared-work.js';
+import type { ServiceCurve } from './service-curve.js';
+import type { SharedWorks } from './shared-work.js';
 
 /** The settings at the time of its start, by which a batch is run. */
 export interface BatchSettings {
@@ -29,12 +30,10 @@ export interface BatchOwner {
   readonly settings: BatchSettings;
   readonly ledger: Ledger;
   readonly deadlines: Deadlines;
+  readonly sharedWorks: SharedWorks;
+  readonly curve: ServiceCurve;
   /** A call of the handler went well: something to learn from. */
   learn(call: CompletedBatch, now: number): void;
-  /** A call of the handler was given up after so long. */
-  learnAtLeast(cost: number, elapsedMs: number, now: number): void;
-  /** The work that callers shared is done. */
-  unshare(work: SharedWork): void;
   /** All callers are answered and the slot is free. */
   batchEnded(batch: RunningBatch, now: number): void;
 }
@@ -189,7 +188,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
     const now = this.settings.clock.now();
-    this.owner.learnAtLeast(cost, now - startedAt, now);
+    this.owner.curve.recordAtLeast(cost, now - startedAt, now);
   }
 
   #board(entry: Entry): void {
@@ -233,7 +232,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
       return;
     }
     const { callers } = entry.shared;
-    this.owner.unshare(entry.shared);
+    this.owner.sharedWorks.end(entry.shared);
     for (const caller of callers) this.#settleCaller(caller, answer, isError);
   }
 

@@ -65,6 +65,27 @@ test.each([
   expectRest(batcher);
 });
 
+// Root cause: the watch was kept before the signal had agreed to be listened to.
+test('a signal that cannot be listened to may be tried again, and nothing of it is kept', async () => {
+  const { clock, gate, batcher } = gated();
+  let works = false;
+  const signal = {
+    aborted: false,
+    addEventListener: () => {
+      if (!works) fail();
+    },
+    removeEventListener() {},
+  } as unknown as AbortSignal;
+  const refused = outcomeOf(batcher.submit(1, { signal }));
+  works = true;
+  const accepted = outcomeOf(batcher.submit(2, { signal }));
+  await clock.advance(0);
+  gate.call(0).answer([2]);
+  await clock.advance(0);
+  expect([refused.code, accepted.value]).toEqual(['INVALID_OPTION', 2]);
+  expectRest(batcher);
+});
+
 test('a signal that throws when it is let go of hurts nobody', async () => {
   const { clock, gate, batcher } = gated();
   const signal = {
