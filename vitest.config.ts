@@ -5,7 +5,12 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   // Tests run on the sources: no build in between, and stack traces that can be read.
-  resolve: { alias: { batchwise: source('./packages/core/src/index.ts') } },
+  resolve: {
+    alias: {
+      '@batchwise/arena': source('./packages/arena/src/index.ts'),
+      batchwise: source('./packages/core/src/index.ts'),
+    },
+  },
   test: {
     projects: [
       {

@@ -13,6 +13,8 @@ export interface Clock {
    * sockets brought in has been submitted. Not a microtask: those run after each socket's callback.
    */
   defer(callback: () => void): void;
+  /** How fine its timers are; 0, or nothing, when they are exact. A shorter wait is not worth asking for. */
+  readonly timerResolutionMs?: number;
 }
 
 /** The longest delay that `setTimeout` takes; a longer one would fire at once. */
@@ -24,6 +26,7 @@ export const realClock: Clock = {
   setTimer: (callback, delayMs) => setTimeout(callback, Math.min(Math.ceil(delayMs), MAX_DELAY_MS)),
   clearTimer: (timer) => clearTimeout(timer as number),
   defer: endOfTurn(),
+  timerResolutionMs: 1,
 };
 
 function endOfTurn(): (callback: () => void) => void {

@@ -38,7 +38,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly line: WaitingLine;
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
-  readonly curve = new ServiceCurve();
+  readonly curve: ServiceCurve;
   readonly arrivals = new ArrivalRate();
   readonly deadlines = new Deadlines();
   readonly turn: Turn;
@@ -60,6 +60,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const { clock, priorityAgeMs } = settings;
     this.settings = settings;
     this.doorIsWide = asksNothingOfItems(settings);
+    this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
     this.line = new WaitingLine(this.exit, priorityAgeMs);
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
@@ -247,6 +248,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
     this.decider.interrupt();
+    if (settings.batchSizes !== this.settings.batchSizes) this.curve.padTo(settings.batchSizes);
     this.settings = settings;
     this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
     if (shrinks) this.#refuseTooCostly();

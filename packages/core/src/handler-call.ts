@@ -7,6 +7,7 @@ import type { Entry } from './entry.js';
 import { BatchwiseError } from './errors.js';
 import { type BatchContext, type Handler, isThenable } from './handler.js';
 import type { Reason } from './policy.js';
+import { paddedTo } from './service-curve.js';
 
 /** The batch that a call belongs to. */
 export interface CalledBatch {
@@ -14,6 +15,7 @@ export interface CalledBatch {
     readonly name: string;
     readonly handler: Handler<never, unknown>;
     readonly handlerTimeoutMs: number;
+    readonly batchSizes: readonly number[];
   };
   readonly reason: Reason;
   readonly group: unknown;
@@ -129,6 +131,7 @@ class LazyContext implements BatchContext {
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
+  readonly #batchSizes: readonly number[];
   #controller: AbortController | undefined = undefined;
   #abortReason: BatchwiseError | undefined = undefined;
 
@@ -138,6 +141,11 @@ class LazyContext implements BatchContext {
     this.cost = cost;
     this.reason = reason;
     this.group = group;
+    this.#batchSizes = settings.batchSizes;
+  }
+
+  get paddedCost(): number {
+    return paddedTo(this.#batchSizes, this.cost);
   }
 
   get signal(): AbortSignal {

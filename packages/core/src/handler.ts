@@ -11,6 +11,8 @@ export interface BatchContext {
   readonly name: string;
   readonly size: number;
   readonly cost: number;
+  /** The cost that the backend pads this batch to: the next of `batchSizes`, or its own. */
+  readonly paddedCost: number;
   readonly reason: Reason;
   /** What `groupOf` said of these items. */
   readonly group: unknown;

@@ -3,17 +3,20 @@ import { type Clock, realClock } from './clock.js';
 import { greedy } from './greedy-policy.js';
 import { type Handler, type HandlerObject, validHandler } from './handler.js';
 import type { Limits, Policy } from './policy.js';
+import type { CurvePoint } from './service-curve.js';
 import {
   invalidOption,
   unknownKey,
   validBoolean,
   validCount,
+  validCurve,
   validFunction,
   validMethods,
   validMs,
   validMsAboveZero,
   validObject,
   validPositive,
+  validSizes,
   validString,
 } from './valid.js';
 
@@ -25,6 +28,13 @@ export interface LiveOptions<I> {
    * @default 64
    */
   readonly maxBatchSize?: number | undefined;
+  /**
+   * The batch costs that the backend knows, rising: it pads a batch to the next of them, so that one
+   * of 33 takes as long as one of 64. Batches are cut to these where that pays, and their durations
+   * are learned for each. The handler finds the cost to pad to as `context.paddedCost`.
+   * @default none: a batch takes as long as its own cost
+   */
+  readonly batchSizes?: readonly number[] | undefined;
   /**
    * The longest an item may wait while a slot is free, whatever the policy says.
    * @default Infinity
@@ -92,6 +102,12 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
    */
   readonly name?: string | undefined;
   /**
+   * What is known beforehand of how long batches take, as `batchwise plan --probe` measures it. It is
+   * where learning starts: nobody is refused or held for want of knowledge in the first second.
+   * @default nothing: the first batches show it
+   */
+  readonly curve?: readonly CurvePoint[] | undefined;
+  /**
    * How long an item must have waited to go before a newcomer one priority above it.
    * @default 1000
    */
@@ -116,6 +132,7 @@ export interface Settings<I, R> extends Limits {
   readonly isolate: boolean;
   readonly policy: Policy;
   readonly name: string;
+  readonly curve: readonly CurvePoint[];
   readonly priorityAgeMs: number;
   readonly clock: Clock;
 }
@@ -124,6 +141,7 @@ const { POSITIVE_INFINITY } = Number;
 
 const checks: { [Key in keyof Required<BatcherOptions<unknown>>]: (value: unknown) => unknown } = {
   maxBatchSize: (value) => validCount('maxBatchSize', value, { minusOne: true }),
+  batchSizes: (value) => validSizes('batchSizes', value),
   maxWaitMs: (value) => validMs('maxWaitMs', value),
   targetLatencyMs: (value) => validMsAboveZero('targetLatencyMs', value),
   timeoutMs: (value) => validMsAboveZero('timeoutMs', value),
@@ -136,20 +154,22 @@ const checks: { [Key in keyof Required<BatcherOptions<unknown>>]: (value: unknow
   isolate: (value) => validBoolean('isolate', value),
   policy: (value) => validMethods('policy', value, ['decide']),
   name: (value) => validString('name', value),
+  curve: (value) => validCurve('curve', value),
   priorityAgeMs: (value) => validPositive('priorityAgeMs', value),
   clock: (value) => validMethods('clock', value, ['now', 'setTimer', 'clearTimer', 'defer']),
 };
 
 export const OPTION_NAMES: readonly string[] = Object.keys(checks);
-const FIXED = ['name', 'priorityAgeMs', 'clock'];
+const FIXED = ['name', 'curve', 'priorityAgeMs', 'clock'];
 
 export function newSettings<I, R>(
   handler: Handler<I, R> | HandlerObject<I, R>,
   options: BatcherOptions<I>,
 ): Settings<I, R> {
-  return Object.freeze({
+  const settings = {
     handler: validHandler(handler),
     maxBatchSize: 64,
+    batchSizes: [],
     maxWaitMs: POSITIVE_INFINITY,
     targetLatencyMs: POSITIVE_INFINITY,
     timeoutMs: POSITIVE_INFINITY,
@@ -162,10 +182,12 @@ export function newSettings<I, R>(
     isolate: false,
     policy: greedy(),
     name: 'batcher',
+    curve: [],
     priorityAgeMs: 1000,
     clock: realClock,
     ...checked('new Batcher(handler, options)', options),
-  });
+  };
+  return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }
 
 /** True when the settings look at no single item: it needs no more than a place in the line. */

@@ -15,6 +15,10 @@ export interface Limits {
   readonly maxBatchSize: number;
   readonly maxWaitMs: number;
   readonly targetLatencyMs: number;
+  /** The costs that batches are padded to, rising; none when a batch costs what its items cost. */
+  readonly batchSizes: readonly number[];
+  /** A wait shorter than this is not worth asking for. */
+  readonly timerResolutionMs: number;
 }
 
 /** A batch in progress. */
@@ -76,6 +80,8 @@ export type Decision = Dispatch | Wait;
 /** A batch that ended well, as a policy learns from it. */
 export interface CompletedBatch extends RunningWork {
   readonly durationMs: number;
+  /** How many callers it answered, who may now come back with their next item. */
+  readonly callers: number;
 }
 
 export interface Policy {

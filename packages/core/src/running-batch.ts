@@ -20,6 +20,7 @@ export interface BatchSettings {
   readonly name: string;
   readonly handler: Handler<never, unknown>;
   readonly handlerTimeoutMs: number;
+  readonly batchSizes: readonly number[];
   readonly isolate: boolean;
   readonly clock: { now(): number };
 }
@@ -159,11 +160,14 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#answeredAt = now;
     this.durationMs = now - this.startedAt;
     const { succeeded } = this;
+    const { callers } = this;
     for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     if (call.isAborted) this.#learnAtLeast(call);
     // A backend that is down may fail every item quickly: that is no measure of how quick it is.
     else if (this.succeeded > succeeded) {
-      this.owner.learn({ size: entries.length, cost, startedAt, durationMs: now - startedAt }, now);
+      const durationMs = now - startedAt;
+      const answered = callers - this.callers;
+      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers: answered }, now);
     }
   }
 

@@ -36,6 +36,8 @@ const MEMORY = 64;
 /** From how many batches on what was learned is trusted enough to be surprised. */
 const TRUSTED_SAMPLES = 8;
 const OUTLIER_SPREADS = 4;
+/** Up to which cost every whole one is learned by itself. */
+const FINE = 256;
 /** So steady is no clock. */
 const LEAST_SPREAD = 0.02;
 /** What is off by less is learned soon enough as it comes. */
@@ -48,6 +50,7 @@ export class ServiceCurve implements CurveEstimate {
   updatedAt = Number.NEGATIVE_INFINITY;
   #buckets: Bucket[] = [];
   #variance = 0;
+  #residuals = 0;
   /** The latest batches, as long as all were far off on the same side. */
   #surprises: CurvePoint[] = [];
   #wereSlower = false;
@@ -56,12 +59,38 @@ export class ServiceCurve implements CurveEstimate {
   /** The answer to the latest question for the best, until something was learned. */
   #best: CurvePoint | undefined;
   #bestUpTo = 0;
+  #batchSizes: readonly number[];
+
+  /** Begins with what is known beforehand; all that is padded to one of `batchSizes` takes as long as that. */
+  constructor(known: readonly CurvePoint[] = [], batchSizes: readonly number[] = []) {
+    this.#batchSizes = batchSizes;
+    for (const { cost, durationMs } of known) {
+      const bucket = this.#bucketFor(this.padded(cost));
+      bucket.durationMs = durationMs;
+      bucket.weight = TRUSTED_SAMPLES;
+    }
+  }
+
+  /** What a batch of this cost counts as, for a backend that pads. */
+  padded(cost: number): number {
+    return paddedTo(this.#batchSizes, cost);
+  }
+
+  /** The backend pads differently from now on: what was learned says nothing of it. */
+  padTo(batchSizes: readonly number[]): void {
+    this.#batchSizes = batchSizes;
+    this.#buckets = [];
+    this.#surprises = [];
+    this.#points = undefined;
+    this.#best = undefined;
+  }
 
   get spread(): number {
     return Math.sqrt(this.#variance);
   }
 
-  record(cost: number, durationMs: number, now: number): void {
+  record(itemsCost: number, durationMs: number, now: number): void {
+    const cost = this.padded(itemsCost);
     const bucket = this.#bucketFor(cost);
     if (this.#isSurprising(bucket, cost, durationMs) && this.#surprises.length === MOST_SURPRISES)
       this.#startAnew();
@@ -118,16 +147,26 @@ export class ServiceCurve implements CurveEstimate {
     bucket.weight = Math.min(bucket.weight + 1, MEMORY);
     if (expected === 0) return;
     const residual = (clipped - expected) / expected;
-    this.#variance += (residual * residual - this.#variance) / Math.min(this.samples, MEMORY);
+    // What is expected is itself a mean of few, and off by that much more.
+    const square = residual * residual * (1 - part);
+    this.#residuals = Math.min(this.#residuals + 1, MEMORY);
+    this.#variance += (square - this.#variance) / this.#residuals;
   }
 
   /**
-   * Forgets the largest sizes when they have not been seen for long. What was once slow there would
-   * otherwise keep batches from ever growing that large again, and nobody would learn that it is quick now.
+   * Forgets the largest size when it was slower than the others let expect and has not been seen for
+   * long. It would otherwise keep batches from ever growing that large again, and nobody would learn
+   * that it is quick now.
    */
   #forgetLargest(): void {
-    const buckets = this.#buckets;
-    while (this.samples - (buckets.at(-1)?.seenAt ?? this.samples) > MEMORY) buckets.pop();
+    const largest = this.#buckets.at(-1);
+    if (largest === undefined || this.samples - largest.seenAt <= MEMORY) return;
+    this.#buckets.pop();
+    this.#points = undefined;
+    const expected = this.predict(largest.cost);
+    if (expected !== undefined && largest.durationMs > expected * (1 + LEAST_SURPRISE)) return;
+    largest.seenAt = this.samples; // to be looked at again
+    this.#buckets.push(largest);
   }
 
   /** How far a duration may be off what is expected before it counts as an outlier. */
@@ -136,17 +175,22 @@ export class ServiceCurve implements CurveEstimate {
     return OUTLIER_SPREADS * Math.max(this.spread, LEAST_SPREAD) * expected;
   }
 
-  predict(cost: number): number | undefined {
+  predict(itemsCost: number): number | undefined {
     const points = this.#monotonePoints();
     const first = points[0];
     if (first === undefined) return undefined;
+    const cost = this.padded(itemsCost);
     if (cost <= first.cost) return first.durationMs;
-    for (let i = 1; i < points.length; i++) {
-      const right = points[i] as CurvePoint;
-      if (cost <= right.cost) return onLine(points[i - 1] as CurvePoint, right, cost);
-    }
     const last = points[points.length - 1] as CurvePoint;
-    return last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
+    if (cost > last.cost) return last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
+    let low = 0;
+    let high = points.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((points[middle] as CurvePoint).cost < cost) low = middle;
+      else high = middle;
+    }
+    return onLine(points[low] as CurvePoint, points[high] as CurvePoint, cost);
   }
 
   points(): readonly CurvePoint[] {
@@ -195,9 +239,7 @@ export class ServiceCurve implements CurveEstimate {
   }
 
   #bucketFor(cost: number): Bucket {
-    // Small whole costs each their own, all others eight to a doubling.
-    const isSmall = cost >= 1 && cost <= 16;
-    const key = isSmall ? Math.round(cost) : Math.round(16 + 8 * Math.log2(cost / 16));
+    const key = keyOf(cost);
     let low = 0;
     let high = this.#buckets.length;
     while (low < high) {
@@ -242,6 +284,17 @@ export class ServiceCurve implements CurveEstimate {
     this.#points = points;
     return points;
   }
+}
+
+export function paddedTo(batchSizes: readonly number[], cost: number): number {
+  for (const size of batchSizes) if (cost <= size) return size;
+  return cost;
+}
+
+/** Whole costs each their own, because a backend that pads may jump from any of them to the next; larger ones 32 to a doubling. */
+function keyOf(cost: number): number {
+  if (cost < 1) return Math.floor(8 * Math.log2(cost));
+  return cost <= FINE ? Math.round(cost) : Math.round(FINE + 32 * Math.log2(cost / FINE));
 }
 
 function onLine(a: CurvePoint, b: CurvePoint, cost: number): number {

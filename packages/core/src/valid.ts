@@ -1,6 +1,7 @@
 /** One function per kind of option: each says what was expected and what came. */
 import { describe, didYouMean } from './describe.js';
 import { BatchwiseError } from './errors.js';
+import type { CurvePoint } from './service-curve.js';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);
@@ -51,6 +52,35 @@ export const MAX_PRIORITY = 100;
 export function validPriority(name: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MAX_PRIORITY) return value;
   throw expected(name, `a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}`, value);
+}
+
+/** Numbers above 0, each larger than the one before. */
+export function validSizes(name: string, value: unknown): readonly number[] {
+  if (!Array.isArray(value) || value.length === 0) throw expected(name, 'a list of rising numbers', value);
+  for (let i = 0; i < value.length; i++) {
+    validPositive(`${name}[${i}]`, value[i]);
+    if (i > 0 && value[i] <= value[i - 1])
+      throw expected(`${name}[${i}]`, `more than ${value[i - 1]}`, value[i]);
+  }
+  return Object.freeze([...value]);
+}
+
+/** Points of a service curve, by rising cost. */
+export function validCurve(name: string, value: unknown): readonly CurvePoint[] {
+  if (!Array.isArray(value)) throw expected(name, 'a list of { cost, durationMs }', value);
+  const points = value.map((point, i) => {
+    const { cost, durationMs } = validKeys(`${name}[${i}]`, point, ['cost', 'durationMs']);
+    return {
+      cost: validPositive(`${name}[${i}].cost`, cost),
+      durationMs: validPositive(`${name}[${i}].durationMs`, durationMs),
+    };
+  });
+  if (points.length > 0)
+    validSizes(
+      `costs of ${name}`,
+      points.map(({ cost }) => cost),
+    );
+  return points;
 }
 
 export function validBoolean(name: string, value: unknown): boolean {

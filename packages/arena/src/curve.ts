@@ -1,0 +1,74 @@
+/** How long the simulated backend takes for a batch: the truth, which policies have to learn. */
+export interface Curve {
+  readonly name: string;
+  /** The largest batch the backend takes. */
+  readonly maxBatchSize: number;
+  durationMs(cost: number): number;
+}
+
+/** A point of a measured curve. */
+export interface MeasuredPoint {
+  readonly size: number;
+  readonly ms: number;
+}
+
+export function formulaCurve(
+  name: string,
+  maxBatchSize: number,
+  durationMs: (cost: number) => number,
+): Curve {
+  return { name, maxBatchSize, durationMs };
+}
+
+/** Through measured points, straight between them; what is smaller than the first takes as long as it. */
+export function tableCurve(name: string, points: readonly MeasuredPoint[], maxBatchSize?: number): Curve {
+  const last = points.at(-1);
+  if (last === undefined) throw new RangeError(`curve ${name}: a table needs at least one point.`);
+  return {
+    name,
+    maxBatchSize: maxBatchSize ?? last.size,
+    durationMs(cost) {
+      let left = points[0] as MeasuredPoint;
+      if (cost <= left.size) return left.ms;
+      for (let i = 1; i < points.length; i++) {
+        const right = points[i] as MeasuredPoint;
+        if (cost <= right.size) return between(left, right, cost);
+        left = right;
+      }
+      const before = points[points.length - 2];
+      return before === undefined ? last.ms : Math.max(last.ms, between(before, last, cost));
+    },
+  };
+}
+
+function between(a: MeasuredPoint, b: MeasuredPoint, cost: number): number {
+  return a.ms + ((b.ms - a.ms) * (cost - a.size)) / (b.size - a.size);
+}
+
+/**
+ * The same points with what is out of order pooled. Measurements of one machine jitter; that a larger
+ * batch is quicker than a smaller one is nothing a policy should be judged by.
+ */
+export function monotone(points: readonly MeasuredPoint[]): MeasuredPoint[] {
+  const pools: { ms: number; sizes: number[] }[] = [];
+  for (const { size, ms } of points) {
+    let pool = { ms, sizes: [size] };
+    for (let last = pools.at(-1); last !== undefined && last.ms > pool.ms; last = pools.at(-1)) {
+      const sizes = [...last.sizes, ...pool.sizes];
+      pool = { ms: (last.ms * last.sizes.length + pool.ms * pool.sizes.length) / sizes.length, sizes };
+      pools.pop();
+    }
+    pools.push(pool);
+  }
+  return pools.flatMap(({ ms, sizes }) => sizes.map((size) => ({ size, ms })));
+}
+
+/** The most items a millisecond that one slot can do, and the batch size at which it does. */
+export function capacity(curve: Curve): { readonly size: number; readonly perMs: number } {
+  let best = { size: 1, perMs: 0 };
+  for (let size = 1; size <= curve.maxBatchSize; size++) {
+    const perMs = size / curve.durationMs(size);
+    if (perMs > best.perMs) best = { size, perMs };
+  }
+  return best;
+}

@@ -1,0 +1,38 @@
+/** What is simulated: a backend, its callers, and what they expect. */
+import type { Arrivals } from './arrivals.js';
+import type { Curve } from './curve.js';
+import type { Random } from './random.js';
+
+export interface Scenario {
+  readonly name: string;
+  readonly curve: Curve;
+  /** How many batches may run at a time. */
+  readonly slots: number;
+  readonly arrivals: Arrivals;
+  /** How many items come. */
+  readonly items: number;
+  /** The latency aimed at; Infinity for none. */
+  readonly targetMs: number;
+  /** The spread of batch durations: the standard deviation of their logarithm. */
+  readonly noise: number;
+  /** What timers are rounded up to; 0 for ideal ones. */
+  readonly timerMs: number;
+  readonly seed: number;
+  /** The longest an item may be held while a slot is free. */
+  readonly maxWaitMs?: number;
+  /** The sizes the backend pads batches to, if the batcher is told. */
+  readonly batchSizes?: readonly number[];
+  /** From this time on every batch takes `factor` times as long. */
+  readonly slowdown?: { readonly atMs: number; readonly factor: number };
+  /** What sets an item apart from the others; nothing unless given. */
+  readonly traits?: (random: Random) => Traits;
+  /** Whether those who are refused come back when they were told to, once. */
+  readonly obeysRetryAfter?: boolean;
+}
+
+export interface Traits {
+  readonly cost?: number;
+  readonly group?: unknown;
+  readonly priority?: number;
+  readonly tenant?: string;
+}
