@@ -9,6 +9,8 @@
  *     const run = await simulate(scenario, { name: 'greedy', policy: () => greedy(), knowsTarget: false });
  *     console.log(measure(run).meanMs);
  */
+export { ArenaError, type ArenaErrorCode } from './arena-error.js';
+export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './arena-page.js';
 export {
   type Arrivals,
   type ClosedArrivals,
@@ -22,9 +24,68 @@ export {
   poisson,
   recorded,
 } from './arrivals.js';
+export { backendTimeBound } from './bounds/backend-time-bound.js';
+export { type ClosedLoopReference, closedLoopReference } from './bounds/closed-loop-reference.js';
+export { fluidGoodput } from './bounds/fluid-goodput.js';
+export { type GoodputOptimum, goodputOptimum } from './bounds/goodput-optimum.js';
+export { type PoissonOptimum, poissonOptimum, poissonOptimumContender } from './bounds/poisson-optimum.js';
+export {
+  type StoredTwoSlots,
+  storedTwoSlots,
+  type TwoSlotBound,
+  twoSlotBound,
+} from './bounds/stored-two-slots.js';
+export { twoSlotContender } from './bounds/two-slot-contender.js';
+export {
+  type TwoSlotOptimum,
+  type TwoSlotOptions,
+  type TwoSlotTable,
+  twoSlotOptimum,
+} from './bounds/two-slot-optimum.js';
 export type { Contender } from './contender.js';
 export { type Curve, capacity, formulaCurve, type MeasuredPoint, monotone, tableCurve } from './curve.js';
+export { type CurveOptions, parseCurve, parseCurveText } from './curve-file.js';
 export { itemAfterBatches, type Measures, measure, percentile } from './measures.js';
+export { PEERS, peer } from './peers/peers.js';
+export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from './plan.js';
+export { chartOf, planChart } from './plan-chart.js';
+export { planJson } from './plan-json.js';
+export { curveNoise } from './plan-noise.js';
+export type { PlannedPolicy, Prefer } from './plan-policy.js';
+export type { PlanProgress } from './plan-progress.js';
+export { HOLDS_FROM, MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan-request.js';
+export { snippetOf } from './plan-snippet.js';
+export { type Palette, PLAIN, planText } from './plan-text.js';
+export { LONGEST_TRACE, MOST_PER_SECOND, type Traffic } from './plan-traffic.js';
+export type { LoadResult } from './plan-trial.js';
+export { answerOf } from './plan-verdict.js';
+export { type LineChartSpec, lineChart, type Series } from './plot/line-chart.js';
+export type { Mark } from './plot/marks.js';
+export type { Axis } from './plot/scale.js';
+export { type Timeline, timelineOf } from './plot/timeline.js';
+export { type TimelineChartSpec, timelineChart } from './plot/timeline-chart.js';
+export {
+  type Probe,
+  type ProbePoint,
+  type ProbeProgress,
+  type ProbeRequest,
+  probe,
+  probedCurve,
+  probeJson,
+} from './probe.js';
 export { type Random, randomStream } from './random.js';
 export type { Scenario, Traits } from './scenario.js';
+export { parseScenario, readScenarioFile, type ScenarioFile, type ScenarioOptions } from './scenario-file.js';
+export {
+  type NamedContender,
+  SHOWCASE_CURVES,
+  type Showcase,
+  type ShowcaseCell,
+  type ShowcaseCurve,
+  type ShowcaseOptions,
+  type Stretch,
+  type Sweep,
+  showcase,
+} from './showcase.js';
 export { type BatchRun, type Run, simulate } from './simulate.js';
+export { parseTrace, type Trace } from './trace-file.js';

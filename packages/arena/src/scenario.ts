@@ -26,8 +26,8 @@ export interface Scenario {
   readonly slowdown?: { readonly atMs: number; readonly factor: number };
   /** What sets an item apart from the others; nothing unless given. */
   readonly traits?: (random: Random) => Traits;
-  /** Whether those who are refused come back when they were told to, once. */
-  readonly obeysRetryAfter?: boolean;
+  /** Which share of those who are refused come back when they were told to, once; none unless given. */
+  readonly obeysRetryAfter?: number;
 }
 
 export interface Traits {

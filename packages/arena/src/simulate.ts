@@ -16,6 +16,8 @@ export interface Run {
   /** From arrival to answer; NaN for those that got none. */
   readonly latencyMs: Float64Array;
   readonly refused: number;
+  /** Of those: let in first, and refused later. */
+  readonly overtaken: number;
   readonly batches: readonly BatchRun[];
   /** Of those refused that came back when they were told to: how many, and how many got an answer in time. */
   readonly retried: number;
@@ -49,12 +51,15 @@ class Simulation {
   readonly #noise: Random;
   readonly #thinking: Random;
   readonly #traits: Random;
+  readonly #obeying: Random;
   readonly #arrivedAt: Float64Array;
   readonly #latencyMs: Float64Array;
   readonly #batches: BatchRun[] = [];
   #arrived = 0;
   #settled = 0;
   #refused = 0;
+  #overtaken = 0;
+  #isAtTheDoor = false;
   #retried = 0;
   #retriedInTime = 0;
   /** Whether a handler's promise was resolved, and callbacks wait for it. */
@@ -68,6 +73,7 @@ class Simulation {
     this.#noise = randomStream(seed, 'service');
     this.#thinking = randomStream(seed, 'thinking');
     this.#traits = randomStream(seed, 'traits');
+    this.#obeying = randomStream(seed, 'obeying');
     this.#arrivedAt = new Float64Array(items);
     this.#latencyMs = new Float64Array(items).fill(Number.NaN);
     this.#batcher = new Batcher((batch: Item[], context) => this.#serve(batch, context), {
@@ -76,9 +82,10 @@ class Simulation {
       policy: contender.policy(scenario),
       clock: this.#clock,
       targetLatencyMs: contender.knowsTarget ? targetMs : undefined,
+      admission: contender.admission,
       maxWaitMs,
       batchSizes,
-      curve: contender.knowsCurve ? pointsOf(scenario) : undefined,
+      curve: contender.knowsCurve === true ? pointsOf(scenario) : contender.knowsCurve || undefined,
       ...(traits === undefined ? {} : { costOf: ({ cost = 1 }) => cost, groupOf: ({ group }) => group }),
     });
   }
@@ -97,6 +104,7 @@ class Simulation {
       arrivedAt: this.#arrivedAt.subarray(0, this.#arrived),
       latencyMs: this.#latencyMs.subarray(0, this.#arrived),
       refused: this.#refused,
+      overtaken: this.#overtaken,
       batches: this.#batches,
       retried: this.#retried,
       retriedInTime: this.#retriedInTime,
@@ -142,7 +150,9 @@ class Simulation {
   #enqueue(item: Item, isRetry: boolean): void {
     const { priority, tenant } = item;
     const options = priority === undefined && tenant === undefined ? undefined : { priority, tenant };
+    this.#isAtTheDoor = true;
     this.#batcher.enqueue(item, new Caller(this, item, this.#clock.now(), isRetry), options);
+    this.#isAtTheDoor = false;
   }
 
   #serve(batch: Item[], { cost, reason }: BatchContext): Promise<Item[]> {
@@ -181,8 +191,11 @@ class Simulation {
   refused(item: Item, error: Error, isRetry: boolean): void {
     const isRefusal = error instanceof BatchwiseError && error.retryAfterMs !== undefined;
     if (!isRefusal) throw error;
-    if (!isRetry) this.#refused += 1;
-    if (!isRetry && this.#scenario.obeysRetryAfter) {
+    if (!isRetry) {
+      this.#refused += 1;
+      if (!this.#isAtTheDoor) this.#overtaken += 1;
+    }
+    if (!isRetry && this.#obeying() < (this.#scenario.obeysRetryAfter ?? 0)) {
       this.#retried += 1;
       this.#clock.at(this.#clock.now() + (error.retryAfterMs ?? 0), () => this.#enqueue(item, true));
       return;

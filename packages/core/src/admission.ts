@@ -3,6 +3,7 @@
  * ahead of it, so that a caller who cannot be served in time hears so at once and not after a wait.
  * It errs on the side of letting in: the policy decides again when the batch is formed.
  */
+import type { ArrivalEstimate } from './arrival-rate.js';
 import type { RunningWork } from './policy.js';
 import type { CurveEstimate, CurvePoint } from './service-curve.js';
 
@@ -13,20 +14,27 @@ export interface Backend {
   readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
+  readonly arrivals: ArrivalEstimate;
 }
 
-/** How long until an item of this cost is answered, `costAhead` going before it; undefined as long as nothing is known. */
+/**
+ * How long until an item of this cost is answered, `costAhead` going before it; undefined as long as
+ * nothing is known. It is to be answered within `allowedMs`, and so are the others.
+ */
 export function predictedStayMs(
   cost: number,
   costAhead: number,
+  allowedMs: number,
   backend: Backend,
   now: number,
 ): number | undefined {
-  const { curve, settings } = backend;
-  const best = curve.best(settings.maxBatchSize);
-  if (best === undefined) return undefined;
-  const ownBatch = Math.min(settings.maxBatchSize, partialBatch(costAhead, best) + cost);
-  return startsAfterMs(costAhead, best, backend, now) + (curve.predict(ownBatch) ?? best.durationMs);
+  const { curve } = backend;
+  const batch = usualBatch(cost, allowedMs, backend, now);
+  if (batch === undefined) return undefined;
+  const startMs = startsAfterMs(costAhead, batch, backend, now);
+  const company = partialBatch(costAhead, batch) + crowdUntil(startMs, cost, batch, backend, now);
+  const ownBatch = Math.max(cost, Math.min(batch.cost, company + cost));
+  return startMs + safeMs(curve, curve.predict(ownBatch) ?? batch.durationMs);
 }
 
 /** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
@@ -38,22 +46,80 @@ export function retryAfterMs(
   now: number,
 ): number {
   const { curve, settings } = backend;
-  const best = curve.best(settings.maxBatchSize);
+  const batch = usualBatch(cost, allowedMs, backend, now);
+  const expectedMs = predictedStayMs(cost, costAhead, allowedMs, backend, now);
   const aloneMs = curve.predict(cost);
-  if (best === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
-  const startMs = startsAfterMs(costAhead, best, backend, now);
-  const partial = partialBatch(costAhead, best);
+  if (batch === undefined || expectedMs === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
+  const startMs = startsAfterMs(costAhead, batch, backend, now);
+  const partial = partialBatch(costAhead, batch);
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
-  if (aloneMs > allowedMs) return Math.ceil(startMs + partialMs + FRESH_MS);
+  if (safeMs(curve, aloneMs) > allowedMs) return Math.ceil(startMs + partialMs + FRESH_MS);
+  // In a crowd there is always a batch to leave with: the door opens when the next is near enough.
+  if (crowdUntil(startMs, cost, batch, backend, now) > 0)
+    return Math.max(1, Math.ceil(expectedMs - allowedMs));
   // Either it comes in time to leave together with the last few ahead of it, or after them.
-  const togetherMs = curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0;
+  const togetherMs = safeMs(curve, curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0);
   // Not sooner than a batch takes, or all who are refused in a burst would be back at once.
   const leastMs = Math.max(1, Math.ceil(aloneMs));
   const joinAfterMs = Math.ceil(startMs + togetherMs - allowedMs);
   if (togetherMs <= allowedMs && joinAfterMs >= leastMs && joinAfterMs < startMs) return joinAfterMs;
-  return Math.max(leastMs, Math.ceil(startMs + partialMs + aloneMs - allowedMs));
+  return Math.max(leastMs, Math.ceil(startMs + partialMs + safeMs(curve, aloneMs) - allowedMs));
 }
+
+/** The batches that what is ahead will leave in. */
+function usualBatch(cost: number, allowedMs: number, backend: Backend, now: number): CurvePoint | undefined {
+  const { curve, settings } = backend;
+  return bestInTime(curve, settings.maxBatchSize, ratePerMs(cost, backend, now), allowedMs);
+}
+
+/**
+ * When more come than can be served, those who come until it leaves will leave with it, and make its
+ * batch longer. When not, nobody is refused for the sake of others who might come.
+ */
+function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: Backend, now: number): number {
+  const costPerMs = ratePerMs(cost, backend, now);
+  const isOverloaded = costPerMs * batch.durationMs > backend.settings.concurrency * batch.cost;
+  return isOverloaded ? costPerMs * startMs : 0;
+}
+
+/** The cost that comes a millisecond, once that is known well enough. */
+function ratePerMs(cost: number, { arrivals }: Backend, now: number): number {
+  return arrivals.samples < LEAST_ARRIVALS ? 0 : arrivals.ratePerMs(now) * cost;
+}
+
+const LEAST_ARRIVALS = 128;
+
+/**
+ * The batch that gets most done a millisecond while its first item, which waits until the others have
+ * come, is still in time. That is what batches grow to when more come than can be served.
+ */
+function bestInTime(
+  curve: CurveEstimate,
+  maxCost: number,
+  costPerMs: number,
+  allowedMs: number,
+): CurvePoint | undefined {
+  const best = curve.best(maxCost);
+  if (best === undefined || costPerMs === 0) return best;
+  if (best.cost / costPerMs + best.durationMs <= allowedMs) return best;
+  let inTime = curve.points()[0] as CurvePoint;
+  for (const point of curve.points()) {
+    const { cost, durationMs } = point;
+    // Both grow from point to point: none of those that follow is in time either.
+    if (cost > maxCost || cost / costPerMs + durationMs > allowedMs) break;
+    if (cost * inTime.durationMs > inTime.cost * durationMs) inTime = point;
+  }
+  return inTime;
+}
+
+/** What to count on, for a duration that is only expected. */
+export function safeMs({ spread }: CurveEstimate, expectedMs: number): number {
+  return expectedMs * (1 + SAFETY_SPREADS * spread);
+}
+
+/** How far above the expected duration a batch may be and still be counted on, in spreads. */
+const SAFETY_SPREADS = 1.6;
 
 /** When the last batch of what is ahead leaves, which has room left. */
 function startsAfterMs(costAhead: number, best: CurvePoint, backend: Backend, now: number): number {

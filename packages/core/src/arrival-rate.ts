@@ -4,35 +4,44 @@ export interface ArrivalEstimate {
   ratePerMs(now: number): number;
   /** When the latest came; −Infinity before the first. */
   readonly lastAt: number;
+  /** How many gaps it has learned from. */
+  readonly samples: number;
 }
 
 /** About how many gaps the mean remembers. */
 const MEMORY = 128;
+/** A gap that is longer than so many usual ones is a pause: after it, traffic goes on as before. */
+const LONGEST_GAPS = 64;
 
 export class ArrivalRate implements ArrivalEstimate {
   lastAt = Number.NEGATIVE_INFINITY;
+  samples = 0;
   #meanGapMs = 0;
-  #gaps = 0;
 
   /** `count` items came together at `at`. */
   record(count: number, at: number): void {
-    if (this.#gaps > 0 || Number.isFinite(this.lastAt)) {
+    if (this.samples > 0 || Number.isFinite(this.lastAt)) {
       this.#learn((at - this.lastAt) / count, count);
     }
     this.lastAt = at;
   }
 
   ratePerMs(now: number): number {
-    if (this.#gaps === 0) return 0;
+    if (this.samples === 0) return 0;
     // A silence longer than usual is a gap still in the making, and counts as one.
     const silence = now - this.lastAt;
-    const gap = this.#meanGapMs + Math.max(0, silence - this.#meanGapMs) / Math.min(this.#gaps + 1, MEMORY);
+    const gap = this.#meanGapMs + Math.max(0, silence - this.#meanGapMs) / Math.min(this.samples + 1, MEMORY);
     return gap > 0 ? 1 / gap : 0;
   }
 
   #learn(gapMs: number, times: number): void {
-    this.#gaps += times;
-    const weight = Math.min(1, times / Math.min(this.#gaps, MEMORY));
-    this.#meanGapMs += (gapMs - this.#meanGapMs) * weight;
+    this.samples += times;
+    const weight = Math.min(1, times / Math.min(this.samples, MEMORY));
+    this.#meanGapMs += (this.#withoutPause(gapMs) - this.#meanGapMs) * weight;
+  }
+
+  #withoutPause(gapMs: number): number {
+    const isKnown = this.samples >= MEMORY && this.#meanGapMs > 0;
+    return isKnown ? Math.min(gapMs, LONGEST_GAPS * this.#meanGapMs) : gapMs;
   }
 }

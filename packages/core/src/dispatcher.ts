@@ -47,6 +47,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
+  freeSince = NEGATIVE_INFINITY;
   /** Items come in unasked: open, and no setting looks at the single item. */
   doorIsWide: boolean;
 
@@ -204,6 +205,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   }
 
   batchEnded(batch: RunningBatch, now: number): void {
+    if (!this.#hasFreeSlot) this.freeSince = now;
     const last = this.running.pop();
     if (last !== undefined && last !== batch) {
       this.running[batch.index] = last;

@@ -138,10 +138,10 @@ export class Door<I, R> {
     const dispatcher = this.#dispatcher;
     const { settings, line, running, curve } = dispatcher;
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs);
-    if (allowedMs === Number.POSITIVE_INFINITY) return undefined;
+    if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at;
     const costAhead = line.costAhead(tenant, priority);
-    const expectedMs = predictedStayMs(entry.cost, costAhead, dispatcher, now);
+    const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
     if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
     const isIdle = line.length === 0 && running.length === 0;
     // What is not known, or not any more, is found out when it costs nobody anything.

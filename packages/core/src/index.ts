@@ -7,6 +7,7 @@
  *     console.log(await Promise.all([squares.submit(2), squares.submit(3)])); // [4, 9], in one batch
  *     await squares.close();
  */
+export { type AdaptiveOptions, adaptive } from './adaptive-policy.js';
 export { type ArrivalEstimate, ArrivalRate } from './arrival-rate.js';
 export { AsyncBatcher, type AsyncBatcherOptions, type StopOptions } from './async-batcher.js';
 export { type BatchedFunction, batched } from './batched.js';
@@ -36,7 +37,7 @@ export type {
   RunningWork,
   Wait,
 } from './policy.js';
-export { type CurveEstimate, type CurvePoint, ServiceCurve } from './service-curve.js';
+export { type CurveEstimate, type CurvePoint, type LearnedPoint, ServiceCurve } from './service-curve.js';
 export type { BatcherStats } from './stats.js';
 export { VirtualClock } from './virtual-clock.js';
 export { type WindowOptions, window } from './window-policy.js';

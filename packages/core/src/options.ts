@@ -46,6 +46,13 @@ export interface LiveOptions<I> {
    */
   readonly targetLatencyMs?: number | undefined;
   /**
+   * Whether what cannot be answered by its deadline or the target is refused at the door. Without it
+   * everybody waits until a batch is formed, when the policy knows better whom to let go: in bursts more
+   * are answered in time, but those who are not hear so later.
+   * @default true
+   */
+  readonly admission?: boolean | undefined;
+  /**
    * The deadline of calls that name none of their own. When it passes, the caller is told at once.
    * @default Infinity
    */
@@ -122,6 +129,7 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
 /** All options, checked and complete. Never changed, only replaced. */
 export interface Settings<I, R> extends Limits {
   readonly handler: Handler<I, R>;
+  readonly admission: boolean;
   readonly timeoutMs: number;
   readonly maxQueueSize: number;
   readonly concurrency: number;
@@ -144,6 +152,7 @@ const checks: { [Key in keyof Required<BatcherOptions<unknown>>]: (value: unknow
   batchSizes: (value) => validSizes('batchSizes', value),
   maxWaitMs: (value) => validMs('maxWaitMs', value),
   targetLatencyMs: (value) => validMsAboveZero('targetLatencyMs', value),
+  admission: (value) => validBoolean('admission', value),
   timeoutMs: (value) => validMsAboveZero('timeoutMs', value),
   maxQueueSize: (value) => validCount('maxQueueSize', value, { minusOne: true }),
   concurrency: (value) => validCount('concurrency', value),
@@ -172,6 +181,7 @@ export function newSettings<I, R>(
     batchSizes: [],
     maxWaitMs: POSITIVE_INFINITY,
     targetLatencyMs: POSITIVE_INFINITY,
+    admission: true,
     timeoutMs: POSITIVE_INFINITY,
     maxQueueSize: POSITIVE_INFINITY,
     concurrency: 1,

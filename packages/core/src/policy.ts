@@ -45,12 +45,16 @@ export interface QueueView {
   costAt(position: number): number;
   /** The caller's deadline or arrival + `targetLatencyMs`, whichever is earlier; Infinity when there is neither. */
   deadlineAt(position: number): number;
+  /** False when no item has a deadline: there is no need to look at them. */
+  readonly hasDeadlines: boolean;
 
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];
   /** When the latest batch left; −Infinity when none has. */
   readonly lastDispatchAt: number;
+  /** Since when a slot has been free; −Infinity when one always was. */
+  readonly freeSince: number;
 
   readonly limits: Limits;
   readonly curve: CurveEstimate;

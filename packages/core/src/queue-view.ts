@@ -12,6 +12,8 @@ export interface ViewedBatcher {
   readonly line: WaitingLine;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
+  readonly freeSince: number;
+  readonly deadlines: { readonly earliest: number };
   readonly curve: CurveEstimate;
   readonly arrivals: ArrivalEstimate;
 }
@@ -95,6 +97,15 @@ export class GroupView implements QueueView {
 
   get lastDispatchAt(): number {
     return this.#batcher.lastDispatchAt;
+  }
+
+  get freeSince(): number {
+    return this.#batcher.freeSince;
+  }
+
+  get hasDeadlines(): boolean {
+    const { settings, deadlines } = this.#batcher;
+    return Math.min(settings.targetLatencyMs, deadlines.earliest) !== Number.POSITIVE_INFINITY;
   }
 
   get limits(): Limits {

@@ -8,7 +8,9 @@ export interface CurveEstimate {
   /** The cost up to `maxCost` at which the backend gets most done per millisecond. */
   best(maxCost: number): CurvePoint | undefined;
   /** What was learned, by rising cost; a larger batch never counts as quicker. */
-  points(): readonly CurvePoint[];
+  points(): readonly LearnedPoint[];
+  /** How many batches of this cost what is known rests on, up to 64. */
+  weightOf(cost: number): number;
   /** The standard deviation of durations, relative to what was expected. */
   readonly spread: number;
   readonly samples: number;
@@ -19,6 +21,11 @@ export interface CurveEstimate {
 export interface CurvePoint {
   readonly cost: number;
   readonly durationMs: number;
+}
+
+export interface LearnedPoint extends CurvePoint {
+  /** How many batches it rests on, up to 64. */
+  readonly weight: number;
 }
 
 /** All batches of about one cost. */
@@ -55,7 +62,7 @@ export class ServiceCurve implements CurveEstimate {
   #surprises: CurvePoint[] = [];
   #wereSlower = false;
   /** The buckets made monotone; undefined when something was learned since. */
-  #points: CurvePoint[] | undefined;
+  #points: LearnedPoint[] | undefined;
   /** The answer to the latest question for the best, until something was learned. */
   #best: CurvePoint | undefined;
   #bestUpTo = 0;
@@ -193,7 +200,7 @@ export class ServiceCurve implements CurveEstimate {
     return onLine(points[low] as CurvePoint, points[high] as CurvePoint, cost);
   }
 
-  points(): readonly CurvePoint[] {
+  points(): readonly LearnedPoint[] {
     return this.#monotonePoints();
   }
 
@@ -233,13 +240,29 @@ export class ServiceCurve implements CurveEstimate {
     if (maxCost === Number.POSITIVE_INFINITY) return { cost: maxCost, durationMs: last.durationMs };
     let best: CurvePoint = { cost: maxCost, durationMs: this.predict(maxCost) ?? last.durationMs };
     for (const point of points) {
-      if (point.cost <= maxCost && point.cost * best.durationMs > best.cost * point.durationMs) best = point;
+      const { cost, durationMs } = point;
+      if (cost <= maxCost && cost * best.durationMs > best.cost * durationMs) best = { cost, durationMs };
     }
     return best;
   }
 
+  weightOf(cost: number): number {
+    const key = keyOf(this.padded(cost));
+    const bucket = this.#buckets[this.#placeOf(key)];
+    return bucket?.key === key ? bucket.weight : 0;
+  }
+
   #bucketFor(cost: number): Bucket {
     const key = keyOf(cost);
+    const place = this.#placeOf(key);
+    const found = this.#buckets[place];
+    if (found?.key === key) return found;
+    const bucket = { key, cost, durationMs: 0, weight: 0, seenAt: this.samples };
+    this.#buckets.splice(place, 0, bucket);
+    return bucket;
+  }
+
+  #placeOf(key: number): number {
     let low = 0;
     let high = this.#buckets.length;
     while (low < high) {
@@ -247,15 +270,11 @@ export class ServiceCurve implements CurveEstimate {
       if ((this.#buckets[middle] as Bucket).key < key) low = middle + 1;
       else high = middle;
     }
-    const found = this.#buckets[low];
-    if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0, seenAt: this.samples };
-    this.#buckets.splice(low, 0, bucket);
-    return bucket;
+    return low;
   }
 
   /** A larger batch never counts as quicker: neighbours out of order are pooled (isotonic regression). */
-  #monotonePoints(): readonly CurvePoint[] {
+  #monotonePoints(): readonly LearnedPoint[] {
     if (this.#points !== undefined) return this.#points;
     const pools: { durationMs: number; weight: number; buckets: number }[] = [];
     for (const { durationMs, weight } of this.#buckets) {
@@ -275,10 +294,11 @@ export class ServiceCurve implements CurveEstimate {
       }
       pools.push(pool);
     }
-    const points: CurvePoint[] = [];
+    const points: LearnedPoint[] = [];
     for (const { durationMs, buckets } of pools) {
       for (let i = 0; i < buckets; i++) {
-        points.push({ cost: (this.#buckets[points.length] as Bucket).cost, durationMs });
+        const { cost, weight } = this.#buckets[points.length] as Bucket;
+        points.push({ cost, durationMs, weight });
       }
     }
     this.#points = points;

@@ -215,6 +215,7 @@ test('costOf, groupOf, dedupeBy and isolate changed: each newcomer is asked by t
 const right: Required<LiveOptions<number>> = {
   maxBatchSize: 1,
   batchSizes: [1],
+  admission: false,
   maxWaitMs: 1,
   targetLatencyMs: 1,
   timeoutMs: 1,

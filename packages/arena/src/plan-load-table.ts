@@ -1,0 +1,64 @@
+/** What other loads come to, as a table with a bar for each: the picture of a plan, in letters. */
+import type { Asked } from './plan.js';
+import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan-notation.js';
+import type { Palette } from './plan-text.js';
+import type { LoadResult } from './plan-trial.js';
+
+/** The loads of the table, as shares of the largest rate; the one asked for is always among them. */
+const ROWS = [0.02, 0.15, 0.3, 0.45, 0.6, 0.8, 0.9, 1, 1.15, 1.3];
+const HEAD = ['requests/s', 'mean', 'p99', 'in time', 'batch'];
+const BAR_WIDTH = 20;
+/** Where on a bar the target is. */
+const TARGET_AT = 16;
+
+export function loadTable(
+  asked: Asked,
+  largestRate: number,
+  loads: readonly LoadResult[],
+  palette: Palette,
+): string {
+  const shown = loads.filter(
+    ({ perSecond }) =>
+      perSecond === asked.perSecond || ROWS.some((share) => isNear(perSecond, share * largestRate)),
+  );
+  const cells = shown.map(cellsOf);
+  const widths = HEAD.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]) => row.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ');
+  const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${writtenTarget(asked.targetMs)}`;
+  return [
+    palette.heading('Other loads'),
+    `  ${palette.faint(`${line(HEAD)}  ${ruler}`)}`,
+    ...shown.map((load, i) => {
+      const remark = remarkOn(load.perSecond, asked.perSecond, largestRate);
+      return `  ${line(cells[i] ?? [])}  ${barOf(load, asked.targetMs)}${remark}`.trimEnd();
+    }),
+  ].join('\n');
+}
+
+function cellsOf({ perSecond, meanMs, p99Ms, goodput, meanBatchSize }: LoadResult): string[] {
+  return [
+    writtenCount(perSecond),
+    writtenMs(meanMs),
+    writtenMs(p99Ms),
+    writtenShare(goodput),
+    writtenBatch(meanBatchSize),
+  ];
+}
+
+function remarkOn(perSecond: number, asked: number, largest: number): string {
+  if (perSecond === asked) return ' ← yours';
+  return perSecond === largest ? ' ← largest' : '';
+}
+
+/** The mean and, lighter, the p99, against the target. */
+function barOf({ meanMs, p99Ms }: LoadResult, targetMs: number): string {
+  const columns = (ms: number) =>
+    Number.isFinite(ms) ? Math.min(BAR_WIDTH, Math.max(1, Math.round((ms / targetMs) * TARGET_AT))) : 0;
+  const mean = columns(meanMs);
+  return `${'█'.repeat(mean)}${'░'.repeat(Math.max(0, columns(p99Ms) - mean))}`.padEnd(BAR_WIDTH);
+}
+
+/** The rates of the loads are rounded. */
+function isNear(value: number, other: number): boolean {
+  return Math.abs(value - other) <= 0.01 * other;
+}

@@ -1,0 +1,40 @@
+/** How much the durations of a backend spread, read off a measured curve. */
+
+/** From the 10th to the 90th percentile of a normal distribution it is so many standard deviations. */
+const STANDARD_DEVIATIONS = 2.5631;
+
+/** The standard deviation of the logarithm of what lies between these percentiles. */
+export function noiseBetween(p10Ms: number, p90Ms: number): number {
+  return p10Ms > 0 && p90Ms > p10Ms ? Math.log(p90Ms / p10Ms) / STANDARD_DEVIATIONS : 0;
+}
+
+/**
+ * What a stored measurement tells of its noise: that of its sizes, the middle one. Undefined when it has
+ * no percentiles. For what `parseCurve` has accepted.
+ */
+export function curveNoise(value: unknown): number | undefined {
+  const noises = entriesOf(value).flatMap((measured) => {
+    const { p10_ms: p10, p90_ms: p90 } = measured as { p10_ms?: unknown; p90_ms?: unknown };
+    return typeof p10 === 'number' && typeof p90 === 'number' ? noiseBetween(p10, p90) : [];
+  });
+  return middleOf(noises);
+}
+
+/** The sizes of a measurement, whether or not the curve has a name around it. */
+function entriesOf(value: unknown): object[] {
+  const entries = isObject(value) ? Object.values(value).filter(isObject) : [];
+  const [only] = entries;
+  return entries.length === 1 && only !== undefined && !('p50_ms' in only) ? entriesOf(only) : entries;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function middleOf(values: readonly number[]): number | undefined {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  const upper = sorted[half];
+  if (upper === undefined) return undefined;
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] as number) + upper) / 2;
+}

@@ -1,0 +1,50 @@
+import { backendTimeBound, formulaCurve, measure, simulate } from '@batchwise/arena';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { puzzles, solveByAnyPlan, solveByRuns, TRAPS } from './support/exhaustive.js';
+import { GREEDY, poissonCell } from './support/grid.js';
+
+const STRAIGHT = formulaCurve('2 + b', 4, (size) => 2 + size);
+
+describe('the least time that one slot must work with all in time', () => {
+  test.each([
+    ['any plan', 5, 300, solveByAnyPlan],
+    ['any row of runs', 9, 300, solveByRuns],
+  ])('is what trying %s finds', (_plan, mostItems, numRuns, solve) => {
+    fc.assert(
+      fc.property(puzzles(mostItems), (puzzle) => {
+        const { arrivedAt, curve, targetMs } = puzzle;
+        expect(backendTimeBound(arrivedAt, curve, targetMs)).toBe(solve(puzzle).leastBusyMs);
+      }),
+      { numRuns, seed: 21, examples: TRAPS.map((trap) => [trap]) },
+    );
+  });
+
+  test('is one batch when the first can wait for the last, and one for each when it cannot', () => {
+    expect(backendTimeBound([0, 10], STRAIGHT, 14)).toBe(4);
+    expect(backendTimeBound([0, 10], STRAIGHT, 13)).toBe(6);
+  });
+
+  test('is infinite when somebody is late in every plan', () => {
+    expect(backendTimeBound([0, 0, 0, 0, 0], STRAIGHT, 8)).toBe(Number.POSITIVE_INFINITY);
+    expect(backendTimeBound([0, 0, 0, 0, 0], STRAIGHT, 9)).toBe(9);
+  });
+
+  test('heeds a smaller limit than that of the curve', () => {
+    expect(backendTimeBound([0, 0], STRAIGHT, 9)).toBe(4);
+    expect(backendTimeBound([0, 0], STRAIGHT, 9, 1)).toBe(6);
+  });
+
+  test('is far below what greedy takes when there is much time', async () => {
+    const scenario = { ...poissonCell('a', 1, 0.1, 3_000, 1), targetMs: 34.2 };
+    const run = await simulate(scenario, GREEDY);
+    const bound = backendTimeBound(run.arrivedAt, scenario.curve, scenario.targetMs);
+    expect(measure(run).onTime).toBe(1);
+    expect(measure(run).busyMs / bound).toBeGreaterThan(2);
+    expect(measure(run).busyMs / bound).toBeLessThan(6);
+  });
+
+  test('is nothing for nobody', () => {
+    expect(backendTimeBound([], STRAIGHT, 1)).toBe(0);
+  });
+});

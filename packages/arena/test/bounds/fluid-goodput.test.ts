@@ -1,0 +1,39 @@
+import { fluidGoodput, formulaCurve, goodputOptimum, measure, simulate } from '@batchwise/arena';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { puzzles } from './support/exhaustive.js';
+import { GREEDY, poissonCell, poissonTimes } from './support/grid.js';
+
+const PAIRS = formulaCurve('pairs', 2, () => 4);
+
+describe('more than any number of slots can answer in time', () => {
+  test('is no less than the optimum for one slot', () => {
+    fc.assert(
+      fc.property(puzzles(30), ({ arrivedAt, curve, targetMs }) => {
+        const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);
+        expect(fluidGoodput(arrivedAt, curve, 1, targetMs)).toBeGreaterThanOrEqual(goodput);
+      }),
+      { numRuns: 500, seed: 22 },
+    );
+  });
+
+  test('is what fits before the deadline at the quickest rate', () => {
+    // Two slots do a pair in 4 ms each: an item a millisecond.
+    expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 5)).toBe(0.5);
+    expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 10)).toBe(1);
+    expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 3)).toBe(0);
+    expect(fluidGoodput([], PAIRS, 2, 3)).toBe(1);
+  });
+
+  test('is the share that the slots can do when far more come', () => {
+    const arrivedAt = poissonTimes(2, 20_000, 1);
+    expect(fluidGoodput(arrivedAt, PAIRS, 2, 20)).toBeCloseTo(0.5, 2);
+  });
+
+  test('is no smaller than what a policy reaches', async () => {
+    const scenario = { ...poissonCell('a', 2, 0.95, 5_000, 1), targetMs: 15 };
+    const run = await simulate(scenario, GREEDY);
+    const bound = fluidGoodput(run.arrivedAt, scenario.curve, 2, scenario.targetMs);
+    expect(measure(run).goodput).toBeLessThanOrEqual(bound);
+  });
+});

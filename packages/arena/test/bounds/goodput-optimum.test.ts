@@ -1,0 +1,80 @@
+import { type Curve, formulaCurve, goodputOptimum, measure, simulate } from '@batchwise/arena';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { gridCurve } from '../../src/grid-curves.js';
+import { puzzles, solveByAnyPlan, solveByRuns, TRAPS } from './support/exhaustive.js';
+import { GREEDY, perMsAt, poissonCell, poissonTimes } from './support/grid.js';
+
+const STRAIGHT = formulaCurve('2 + b', 4, (size) => 2 + size);
+
+function onTime(arrivedAt: readonly number[], curve: Curve, targetMs: number): number {
+  return goodputOptimum(arrivedAt, curve, targetMs).onTime;
+}
+
+describe('the most items that one slot can answer in time', () => {
+  test.each([
+    ['any plan', 5, 300, solveByAnyPlan],
+    ['any row of runs', 9, 300, solveByRuns],
+  ])('is what trying %s finds', (_plan, mostItems, numRuns, solve) => {
+    fc.assert(
+      fc.property(puzzles(mostItems), (puzzle) => {
+        const { arrivedAt, curve, targetMs } = puzzle;
+        expect(onTime(arrivedAt, curve, targetMs)).toBe(solve(puzzle).mostOnTime);
+      }),
+      { numRuns, seed: 20, examples: TRAPS.map((trap) => [trap]) },
+    );
+  });
+
+  test('drops the oldest when it would hold the others back', () => {
+    // All four need 6 ms, which the first, at 0, would not see; the three after it need 5.
+    expect(onTime([0, 2, 2, 2], STRAIGHT, 5)).toBe(3);
+  });
+
+  test('counts an answer at the very deadline', () => {
+    expect(
+      onTime(
+        [0.1],
+        formulaCurve('0.3', 1, () => 0.3),
+        0.3,
+      ),
+    ).toBe(1);
+    expect(
+      onTime(
+        [0.1],
+        formulaCurve('0.3', 1, () => 0.3),
+        0.29,
+      ),
+    ).toBe(0);
+  });
+
+  test('is all of them when there is no target, and none when no batch is quick enough', () => {
+    expect(goodputOptimum([0, 0, 0], STRAIGHT, Number.POSITIVE_INFINITY)).toEqual({ onTime: 3, goodput: 1 });
+    expect(goodputOptimum([0, 0, 0], STRAIGHT, 2)).toEqual({ onTime: 0, goodput: 0 });
+    expect(goodputOptimum([], STRAIGHT, 2)).toEqual({ onTime: 0, goodput: 1 });
+  });
+
+  test('heeds a smaller limit than that of the curve', () => {
+    expect(goodputOptimum([0, 0, 0, 0], STRAIGHT, 6).onTime).toBe(4);
+    expect(goodputOptimum([0, 0, 0, 0], STRAIGHT, 6, 2).onTime).toBe(2);
+  });
+
+  test('is no smaller than what a policy reaches', async () => {
+    const scenario = { ...poissonCell('a', 1, 0.8, 5_000, 1), targetMs: 20 };
+    const run = await simulate(scenario, GREEDY);
+    const { goodput } = goodputOptimum(run.arrivedAt, scenario.curve, scenario.targetMs);
+    expect(measure(run).goodput).toBeLessThanOrEqual(goodput);
+    expect(goodput).toBeLessThan(1);
+  });
+
+  test('is almost what the slot can do when far more come', () => {
+    const curve = gridCurve('a');
+    const { goodput } = goodputOptimum(poissonTimes(perMsAt(curve, 1, 1.3), 20_000, 3), curve, 34.2);
+    expect(goodput).toBeGreaterThan(0.98 / 1.3);
+    expect(goodput).toBeLessThan(1.01 / 1.3);
+  });
+
+  test('is refused for a curve that falls, where late company could make a batch quicker', () => {
+    const falling = formulaCurve('falling', 2, (size) => 3 - size);
+    expect(() => goodputOptimum([0], falling, 5)).toThrow('a batch of 2 is quicker than one of 1');
+  });
+});

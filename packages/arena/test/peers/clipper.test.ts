@@ -1,0 +1,62 @@
+/** Clipper moves a cap on the batch size up by one and down by a tenth. */
+
+import { peer, simulate } from '@batchwise/arena';
+import type { Policy } from 'batchwise';
+import { expect, test } from 'vitest';
+import { ended, shownQueue } from '../support/shown-queue.js';
+import { traceScenario } from '../support/trace-scenario.js';
+
+const clipper = (targetMs: number) => peer('clipper').policy(traceScenario([0], () => 1, { targetMs }));
+
+/** The cap shows in how many of a hundred leave. */
+function capOf(policy: Policy): number {
+  const view = shownQueue({ arrivedAt: Array.from({ length: 100 }, () => 0), maxBatchSize: 100 });
+  const decision = policy.decide(view, 0);
+  return decision.action === 'dispatch' ? decision.count : 0;
+}
+
+function grownTo(cap: number, targetMs: number): Policy {
+  const policy = clipper(targetMs);
+  for (let size = 1; size < cap; size++) policy.observeBatch?.(ended(size, 1), 0);
+  return policy;
+}
+
+test('the cap begins at 1 and grows by one with each batch as large as it that is within the target', () => {
+  const policy = clipper(10);
+  expect(capOf(policy)).toBe(1);
+  policy.observeBatch?.(ended(1, 10), 0);
+  expect(capOf(policy)).toBe(2);
+  policy.observeBatch?.(ended(2, 9), 0);
+  expect(capOf(policy)).toBe(3);
+});
+
+test('a batch below the cap says nothing of a larger one', () => {
+  const policy = grownTo(3, 10);
+  policy.observeBatch?.(ended(2, 1), 0);
+  expect(capOf(policy)).toBe(3);
+});
+
+test('a batch past the target takes a tenth off the cap, never below 1', () => {
+  const policy = grownTo(20, 10);
+  policy.observeBatch?.(ended(20, 10.1), 0);
+  expect(capOf(policy)).toBe(18);
+  for (let i = 0; i < 50; i++) policy.observeBatch?.(ended(1, 11), 0);
+  expect(capOf(policy)).toBe(1);
+});
+
+test('without a target the cap only grows', () => {
+  const policy = grownTo(20, Number.POSITIVE_INFINITY);
+  policy.observeBatch?.(ended(20, 1e6), 0);
+  expect(capOf(policy)).toBe(21);
+});
+
+test('on a backend that takes 1 ms an item, batches settle around the target', async () => {
+  const times = Array.from({ length: 4000 }, () => 0);
+  const run = await simulate(
+    traceScenario(times, (size) => size, { targetMs: 20, maxBatchSize: 64 }),
+    peer('clipper'),
+  );
+  const sizes = run.batches.slice(40, -1).map(({ size }) => size);
+  expect(Math.max(...sizes)).toBe(21);
+  expect(Math.min(...sizes)).toBeGreaterThanOrEqual(18);
+});

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest';
+import { formulaCurve, tableCurve } from '../src/curve.js';
+import { makePlan, type Plan } from '../src/plan.js';
+import { planJson } from '../src/plan-json.js';
+import type { PlanRequest } from '../src/plan-request.js';
+
+/** At best 2424 a second; so small that the runs are short, and yet many times the target. */
+const straight = formulaCurve('straight', 16, (b) => 5 + 0.1 * b);
+const ITEMS = 4000;
+
+function planFor(request: Partial<PlanRequest> & { perSecond?: number } = {}): Promise<Plan> {
+  const { perSecond = 500, ...rest } = request;
+  return makePlan({
+    curve: straight,
+    traffic: { kind: 'rate', perSecond },
+    targetMs: 20,
+    items: ITEMS,
+    ...rest,
+  });
+}
+
+describe('a rate that can be held', () => {
+  test('gets settings, what to expect, and the largest rate', async () => {
+    const plan = await planFor();
+    expect(plan.verdict).toEqual({ kind: 'holds' });
+    expect(plan.settings).toMatchObject({ maxBatchSize: 16, concurrency: 1, targetLatencyMs: 20 });
+    expect(plan.settings?.maxQueueSize).toBeGreaterThan(32);
+    expect(plan.expected?.perSecond).toBe(500);
+    expect(plan.expected?.goodput).toBe(1);
+    expect(plan.expected?.meanMs).toBeGreaterThan(5.1);
+    expect(plan.expected?.p99Ms).toBeGreaterThan(plan.expected?.p50Ms ?? Number.NaN);
+    expect(plan.largest?.perSecond).toBeGreaterThan(1800);
+    expect(plan.largest?.perSecond).toBeLessThan(2424 / 0.99);
+    expect(plan.slotsNeeded).toBe(1);
+  });
+
+  test('adds up: batches a second times their size is the rate, and their time is the utilisation', async () => {
+    const { expected } = await planFor({ perSecond: 3000, items: 20_000, slots: 2 });
+    const { meanBatchSize = 0, batchesPerSecond = 0, utilisation } = expected ?? {};
+    expect(meanBatchSize * batchesPerSecond).toBeCloseTo(3000, -2);
+    expect((batchesPerSecond * (5 + 0.1 * meanBatchSize)) / 2000).toBeCloseTo(utilisation ?? 0, 2);
+  });
+
+  test('is the same for the same seed, and another for another', async () => {
+    const [one, again, other] = await Promise.all([
+      planFor({ noise: 0.1 }),
+      planFor({ noise: 0.1 }),
+      planFor({ noise: 0.1, seed: 2 }),
+    ]);
+    expect(planJson(again)).toEqual(planJson(one));
+    expect(other.expected?.meanMs).not.toBe(one.expected?.meanMs);
+  });
+});
+
+describe('the largest rate', () => {
+  test('is held, and a little more is not', async () => {
+    const { largest } = await planFor({ noise: 0.1 });
+    const perSecond = largest?.perSecond ?? Number.NaN;
+    const there = await planFor({ noise: 0.1, slots: 1, perSecond });
+    const beyond = await planFor({ noise: 0.1, slots: 1, perSecond: 1.03 * perSecond });
+    expect([there.verdict.kind, beyond.verdict.kind]).toEqual(['holds', 'too few slots']);
+    expect(there.expected).toEqual(largest);
+  });
+
+  test('has loads around it, in order, that end in trouble', async () => {
+    const { loads, largest } = await planFor();
+    const rates = loads.map(({ perSecond }) => perSecond);
+    expect(rates).toEqual([...rates].sort((a, b) => a - b));
+    expect(rates).toContain(500);
+    expect(rates).toContain(largest?.perSecond);
+    expect(loads[0]?.meanMs).toBeLessThan(10);
+    expect(loads.at(-1)?.goodput).toBeLessThan(0.99);
+  });
+});
+
+describe('slots', () => {
+  test('are as few as hold the target', async () => {
+    const plan = await planFor({ perSecond: 9000 });
+    const { slotsNeeded = 0 } = plan;
+    expect(plan.settings?.concurrency).toBe(slotsNeeded);
+    expect(slotsNeeded).toBeGreaterThan(3);
+    const oneLess = await planFor({ perSecond: 9000, slots: slotsNeeded - 1 });
+    expect(oneLess.verdict.kind).toBe('too few slots');
+    expect(oneLess.slotsNeeded).toBe(slotsNeeded);
+  });
+
+  test('that are given are used, even if fewer would do', async () => {
+    const plan = await planFor({ slots: 3 });
+    expect(plan.settings?.concurrency).toBe(3);
+    expect(plan.slotsNeeded).toBe(1);
+  });
+});
+
+describe('the largest batch', () => {
+  test('is no larger than where batches stop to pay', async () => {
+    const worse = tableCurve('worse past 32', [
+      { size: 1, ms: 4 },
+      { size: 32, ms: 8 },
+      { size: 64, ms: 40 },
+    ]);
+    expect((await planFor({ curve: worse })).settings?.maxBatchSize).toBe(32);
+  });
+
+  test('is what is allowed, when larger is better', async () => {
+    expect((await planFor({ maxBatchSize: 12 })).settings?.maxBatchSize).toBe(12);
+    expect((await planFor({ maxBatchSize: 1000 })).settings?.maxBatchSize).toBe(16);
+  });
+
+  test('takes no longer than the target by itself', async () => {
+    const { settings, asked } = await planFor({ targetMs: 6, perSecond: 10, slots: 4 });
+    expect(straight.durationMs(settings?.maxBatchSize ?? Number.NaN)).toBeLessThanOrEqual(6);
+    expect(asked.maxBatchSize).toBe(16);
+  });
+});
+
+describe('no', () => {
+  test('too few slots: says how many, and which target these would hold', async () => {
+    const plan = await planFor({ slots: 1, perSecond: 2000, targetMs: 9 });
+    expect(plan.verdict.kind).toBe('too few slots');
+    expect(plan.slotsNeeded).toBeGreaterThan(1);
+    const { lowestTargetMs = 0 } = plan.verdict as { lowestTargetMs?: number };
+    expect(lowestTargetMs).toBeGreaterThan(9);
+    const held = await planFor({ slots: 1, perSecond: 2000, targetMs: lowestTargetMs });
+    expect(held.verdict.kind).toBe('holds');
+  });
+
+  test('more than these slots can do at all: no target helps', async () => {
+    const plan = await planFor({ slots: 1, perSecond: 4000 });
+    expect(plan.verdict).toEqual({ kind: 'too few slots', lowestTargetMs: undefined });
+    expect(plan.slotsNeeded).toBe(2);
+  });
+
+  test('a target below a lone request: nothing to set, and what target it would take', async () => {
+    const plan = await planFor({ targetMs: 5 });
+    expect(plan.verdict.kind).toBe('target too low');
+    expect(plan).toMatchObject({ settings: undefined, expected: undefined, largest: undefined, loads: [] });
+    const { lowestTargetMs = 0, slots } = plan.verdict as { lowestTargetMs?: number; slots: number };
+    expect(lowestTargetMs).toBeGreaterThan(5.1);
+    expect((await planFor({ targetMs: lowestTargetMs, slots })).verdict.kind).toBe('holds');
+  });
+
+  test('a target that a lone request meets only on average', async () => {
+    const plan = await planFor({ targetMs: 5.2, noise: 0.3 });
+    expect(plan.verdict.kind).toBe('target too low');
+  });
+
+  test('a rate beyond 64 slots: about how many it would take', async () => {
+    const plan = await planFor({ perSecond: 400_000, items: 20_000 });
+    expect(plan.verdict.kind).toBe('rate too high');
+    const { slotsNeeded = 0 } = plan.verdict as { slotsNeeded?: number };
+    expect(slotsNeeded).toBeGreaterThanOrEqual(400_000 / 2424);
+    expect(slotsNeeded).toBeLessThan(200);
+    expect(plan.settings?.concurrency).toBe(64);
+    expect(plan.largest?.perSecond).toBeGreaterThan(120_000);
+  });
+});
+
+describe('a trace', () => {
+  const even = Array.from({ length: 2000 }, (_, i) => 100 + 2 * i);
+
+  test('has the rate of its times, wherever it begins', async () => {
+    const plan = await planFor({ traffic: { kind: 'trace', timesMs: even } });
+    expect(plan.asked).toMatchObject({ traffic: 'trace', perSecond: 500, requests: 2000 });
+    expect(plan.verdict.kind).toBe('holds');
+  });
+
+  test('keeps its shape when it is played quicker: bursts need more than the same rate does', async () => {
+    // 100 at once, every 200 ms.
+    const bursts = Array.from({ length: 2000 }, (_, i) => 200 * Math.floor(i / 100) + 0.01 * (i % 100));
+    const plan = await planFor({ traffic: { kind: 'trace', timesMs: bursts }, targetMs: 20 });
+    const steady = await planFor({ perSecond: 500, targetMs: 20 });
+    expect(plan.slotsNeeded).toBeGreaterThan(steady.slotsNeeded ?? Number.NaN);
+  });
+
+  test('with bursts that no slots can take is told so', async () => {
+    const atOnce = Array.from({ length: 10_000 }, (_, i) => (i < 9_999 ? 0 : 1000));
+    const plan = await planFor({ traffic: { kind: 'trace', timesMs: atOnce }, targetMs: 8 });
+    expect(plan.verdict).toEqual({ kind: 'rate too high', slotsNeeded: undefined });
+    expect(plan.largest).toBeUndefined();
+  });
+});
+
+test('tells how far it is, and never goes back', async () => {
+  const shares: number[] = [];
+  const doings = new Set<string>();
+  await planFor({
+    onProgress: ({ doing, share }) => {
+      shares.push(share);
+      doings.add(doing);
+    },
+  });
+  expect(shares.length).toBeGreaterThan(20);
+  expect(shares).toEqual([...shares].sort((a, b) => a - b));
+  expect(shares.at(-1)).toBeGreaterThan(0.9);
+  expect(shares.at(-1)).toBeLessThanOrEqual(1);
+  expect(doings.size).toBeGreaterThan(3);
+});
+
+describe('what makes no sense is refused, with where it is', () => {
+  const trace = (...timesMs: number[]) => ({ traffic: { kind: 'trace', timesMs } }) as const;
+  test.each<[Partial<PlanRequest>, RegExp]>([
+    [{ targetMs: 0 }, /targetMs: expected a number above 0/],
+    [{ targetMs: Number.NaN }, /targetMs: expected .* got NaN/],
+    [{ slots: 0 }, /slots: expected a whole number from 1 to 64, got 0/],
+    [{ slots: 65 }, /slots: .* got 65/],
+    [{ maxBatchSize: 1.5 }, /maxBatchSize: expected a whole number/],
+    [{ noise: -0.1 }, /noise: expected a number from 0 to 2/],
+    [{ seed: -1 }, /seed: expected a whole number from 0/],
+    [{ prefer: 'speed' as 'latency' }, /prefer: unknown value "speed".*latency, efficiency/],
+    [{ traffic: { kind: 'rate', perSecond: Number.NaN } }, /traffic\.perSecond: .* got NaN/],
+    [{ traffic: { kind: 'rate', perSecond: -5 } }, /traffic\.perSecond: .* got -5/],
+    [trace(1, 3, 2), /traffic\.timesMs\[2\]: expected not less than the time before \(3\), got 2/],
+    [trace(-1, 3), /traffic\.timesMs\[0\]: .* got -1/],
+    [trace(1, 1), /timesMs: expected at least two requests at different times/],
+    [{ slot: 3 } as Partial<PlanRequest>, /unknown key "slot". Did you mean slots\?/],
+  ])('%o', async (request, message) => {
+    await expect(planFor(request)).rejects.toThrow(message);
+    await expect(planFor(request)).rejects.toMatchObject({ code: 'INVALID_PLAN' });
+  });
+});

@@ -1,0 +1,269 @@
+import { greedy, window } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fanOut, poisson } from '../src/arrivals.js';
+import { formulaCurve } from '../src/curve.js';
+import { beginningOf, type Timeline, timelineOf } from '../src/plot/timeline.js';
+import { timelineChart } from '../src/plot/timeline-chart.js';
+import type { Scenario } from '../src/scenario.js';
+import { type BatchRun, type Run, simulate } from '../src/simulate.js';
+import { named, parsePlot, textOf, texts } from './support/well-formed.js';
+
+const scenario: Scenario = {
+  name: 'drawn',
+  curve: formulaCurve('5 + 0.1b', 64, (b) => 5 + 0.1 * b),
+  slots: 2,
+  arrivals: poisson(4),
+  items: 2000,
+  targetMs: Number.POSITIVE_INFINITY,
+  noise: 0.1,
+  timerMs: 1,
+  seed: 5,
+};
+
+/** A run written down by hand: items at these times, NaN for those refused, and these batches. */
+function runOf(
+  slots: number,
+  items: [at: number, latencyMs: number][],
+  batches: [at: number, ms: number, size: number][],
+): Run {
+  return {
+    contender: 'by hand',
+    scenario: { ...scenario, slots },
+    arrivedAt: Float64Array.from(items, ([at]) => at),
+    latencyMs: Float64Array.from(items, ([, latencyMs]) => latencyMs),
+    refused: 0,
+    overtaken: 0,
+    batches: batches.map(
+      ([startedAt, durationMs, size]): BatchRun => ({
+        startedAt,
+        durationMs,
+        size,
+        reason: 'idle',
+        itemsBefore: 0,
+        first: 0,
+      }),
+    ),
+    retried: 0,
+    retriedInTime: 0,
+  };
+}
+
+describe('a stretch of a run', () => {
+  test('shows who waited and where a slot was kept free', () => {
+    const run = runOf(
+      1,
+      [
+        [0, 6],
+        [1, 5],
+        [3, 12],
+        [7, Number.NaN],
+        [9, 6],
+      ],
+      [
+        [2, 4, 2],
+        [10, 5, 2],
+      ],
+    );
+    expect(timelineOf(run, 0, 12)).toEqual({
+      fromMs: 0,
+      toMs: 12,
+      slots: 1,
+      answeredAt: [0, 1, 3, 9],
+      refusedAt: [7],
+      batches: [
+        { slot: 0, fromMs: 2, toMs: 6, size: 2, reason: 'idle' },
+        { slot: 0, fromMs: 10, toMs: 15, size: 2, reason: 'idle' },
+      ],
+      holds: [
+        { slot: 0, fromMs: 0, toMs: 2 },
+        { slot: 0, fromMs: 6, toMs: 10 },
+      ],
+      queue: [
+        [0, 1],
+        [1, 2],
+        [2, 0],
+        [3, 1],
+        [9, 2],
+        [10, 0],
+      ],
+    });
+  });
+
+  test('that begins in the middle knows what was before', () => {
+    const run = runOf(
+      1,
+      [
+        [0, 6],
+        [1, 5],
+        [3, 12],
+        [9, 6],
+      ],
+      [
+        [2, 4, 2],
+        [10, 5, 2],
+      ],
+    );
+    const { queue, holds, batches, answeredAt } = timelineOf(run, 4, 8);
+    expect(queue).toEqual([[4, 1]]);
+    expect(holds).toEqual([{ slot: 0, fromMs: 6, toMs: 8 }]);
+    expect(batches.map(({ size }) => size)).toEqual([2]);
+    expect(answeredAt).toEqual([]);
+  });
+
+  test('puts each batch into the first slot that is free', () => {
+    const run = runOf(
+      2,
+      [],
+      [
+        [0, 10, 1],
+        [1, 3, 1],
+        [4, 2, 1],
+        [8, 9, 1],
+        [10, 1, 1],
+      ],
+    );
+    expect(timelineOf(run, 0, 20).batches.map(({ slot }) => slot)).toEqual([0, 1, 1, 1, 0]);
+  });
+
+  test('begins alike when it is cut short', () => {
+    const run = runOf(
+      1,
+      [
+        [0, 6],
+        [1, 5],
+        [3, 12],
+        [9, 6],
+      ],
+      [
+        [2, 4, 2],
+        [10, 5, 2],
+      ],
+    );
+    const { batches, ...part } = beginningOf(timelineOf(run, 0, 12), 7);
+    const { batches: expected, ...whole } = timelineOf(run, 0, 7);
+    expect(part).toEqual(whole);
+    expect(batches).toEqual(expected);
+  });
+});
+
+describe('in a simulated run', () => {
+  test('nothing is held by a policy that never waits', async () => {
+    const run = await simulate(scenario, { name: 'greedy', policy: () => greedy(), knowsTarget: false });
+    expect(timelineOf(run, 0, 400).holds).toEqual([]);
+  });
+
+  test('a window holds as long as it is, and slots never overlap', async () => {
+    const bursts = { ...scenario, arrivals: fanOut(1) };
+    const run = await simulate(bursts, {
+      name: 'window',
+      policy: () => window({ maxWaitMs: 3 }),
+      knowsTarget: false,
+    });
+    const { holds, batches, queue } = timelineOf(run, 100, 600);
+    expect(holds.length).toBeGreaterThan(3);
+    for (const { fromMs, toMs } of holds) expect(toMs - fromMs).toBeLessThanOrEqual(4);
+    for (const slot of [0, 1]) {
+      const own = batches.filter((batch) => batch.slot === slot);
+      own.slice(1).forEach((batch, i) => {
+        expect(batch.fromMs).toBeGreaterThanOrEqual((own[i] as { toMs: number }).toMs);
+      });
+    }
+    for (const [, items] of queue) expect(items).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe('a timeline chart', () => {
+  const timeline = timelineOf(
+    runOf(
+      2,
+      [
+        [0, 6],
+        [1, 5],
+        [7, Number.NaN],
+      ],
+      [
+        [2, 4, 2],
+        [3, 9, 30],
+      ],
+    ),
+    0,
+    12,
+  );
+
+  test('says how large each batch is, and why it left', () => {
+    const root = parsePlot(timelineChart({ title: 'Two batches', timeline }));
+    expect(texts(root)).toEqual(
+      expect.arrayContaining([
+        'Two batches',
+        '2',
+        '30',
+        'arrivals',
+        'slot 1',
+        'slot 2',
+        'waiting',
+        'time (ms)',
+      ]),
+    );
+    expect(named(root, 'title').map(textOf)).toEqual(
+      expect.arrayContaining([
+        '2 items in 4 ms (idle)',
+        '30 items in 9 ms (idle)',
+        'held for 2 ms',
+        'refused',
+      ]),
+    );
+  });
+
+  test('describes the run for those who do not see it', () => {
+    const root = parsePlot(timelineChart({ title: 'Two batches', timeline }));
+    expect(named(root, 'desc').map(textOf)).toEqual([
+      '12 ms of one run. 3 items came, 1 of them refused. 2 batches of 2 to 30 items ran. A slot was free while items waited for 2 ms. At most 2 items waited.',
+    ]);
+  });
+
+  test('takes any text as text', () => {
+    const nasty = '<b>&"';
+    const batches = timeline.batches.map((batch) => ({ ...batch, reason: nasty }));
+    const root = parsePlot(
+      timelineChart({
+        title: nasty,
+        subtitle: nasty,
+        description: nasty,
+        timeline: { ...timeline, batches },
+      }),
+    );
+    expect(named(root, 'b')).toEqual([]);
+  });
+
+  test('two in one page have their own hatching', () => {
+    const ids = (svg: string) => [...svg.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    const [one, two] = [timelineChart({ title: 'one', timeline }), timelineChart({ title: 'two', timeline })];
+    expect(new Set([...ids(one), ...ids(two)]).size).toBe(6);
+  });
+
+  test('is drawn whatever the stretch', () => {
+    const at = fc.double({ min: 0, max: 1e6, noNaN: true });
+    const span = fc.record({ slot: fc.integer({ min: 0, max: 3 }), fromMs: at, toMs: at });
+    const anyTimeline: fc.Arbitrary<Timeline> = fc.record({
+      fromMs: at,
+      toMs: at,
+      slots: fc.integer({ min: 1, max: 4 }),
+      answeredAt: fc.array(at),
+      refusedAt: fc.array(at),
+      batches: fc.array(
+        span.chain((one) => fc.record({ ...constants(one), size: fc.nat(), reason: fc.string() })),
+      ),
+      holds: fc.array(span),
+      queue: fc.array(fc.tuple(at, fc.nat())),
+    });
+    const drawn = fc.property(anyTimeline, fc.integer({ min: 240, max: 1200 }), (one, width) => {
+      parsePlot(timelineChart({ title: '', timeline: one, width }));
+    });
+    fc.assert(drawn, { numRuns: 200 });
+  });
+});
+
+function constants(span: { slot: number; fromMs: number; toMs: number }) {
+  return { slot: fc.constant(span.slot), fromMs: fc.constant(span.fromMs), toMs: fc.constant(span.toMs) };
+}

@@ -1,0 +1,63 @@
+/** A view of a queue made by hand, to ask a policy directly. */
+import type { CompletedBatch, CurvePoint, Limits, QueueView } from 'batchwise';
+import { ArrivalRate, ServiceCurve } from 'batchwise';
+
+export interface Shown {
+  /** When each that waits came, from the head. */
+  readonly arrivedAt: readonly number[];
+  readonly costs?: readonly number[];
+  readonly maxBatchSize?: number;
+  readonly curve?: readonly CurvePoint[];
+  /** How fast items arrive, for those who ask. */
+  readonly ratePerMs?: number;
+  /** False within the turn in which they came, when the estimators have not heard of them yet. */
+  readonly isRecorded?: boolean;
+}
+
+/** The view, and the furthest position that was looked at. */
+export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: number } {
+  const { arrivedAt, costs = arrivedAt.map(() => 1), maxBatchSize = 4, curve = [], ratePerMs = 1 } = shown;
+  const limits: Limits = {
+    maxBatchSize,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    targetLatencyMs: Number.POSITIVE_INFINITY,
+    batchSizes: [],
+    timerResolutionMs: 0,
+  };
+  let lookedAt = -1;
+  const look = <T>(values: readonly T[], position: number): T => {
+    lookedAt = Math.max(lookedAt, position);
+    const value = values[position];
+    if (value === undefined) throw new RangeError(`There is no position ${position}.`);
+    return value;
+  };
+  const arrivals = new ArrivalRate();
+  if (shown.isRecorded ?? true) for (const at of arrivedAt) arrivals.record(1, at);
+  arrivals.ratePerMs = () => ratePerMs;
+  return {
+    get lookedAt() {
+      return lookedAt;
+    },
+    length: arrivedAt.length,
+    cost: costs.reduce((sum, cost) => sum + cost, 0),
+    oldestAt: Math.min(...arrivedAt),
+    waitingElsewhere: 0,
+    arrivedAt: (position) => look(arrivedAt, position),
+    costAt: (position) => look(costs, position),
+    deadlineAt: () => Number.POSITIVE_INFINITY,
+    hasDeadlines: false,
+    slots: 1,
+    freeSlots: 1,
+    running: [],
+    lastDispatchAt: Number.NEGATIVE_INFINITY,
+    freeSince: Number.NEGATIVE_INFINITY,
+    limits,
+    curve: new ServiceCurve(curve),
+    arrivals,
+  };
+}
+
+/** A batch that ended well, `durationMs` after it started. */
+export function ended(size: number, durationMs: number, startedAt = 0): CompletedBatch {
+  return { size, cost: size, durationMs, startedAt, callers: size };
+}

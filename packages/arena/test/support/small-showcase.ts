@@ -1,0 +1,20 @@
+/** A showcase that takes no time: one backend, short runs. */
+import { greedy, window } from 'batchwise';
+import { formulaCurve } from '../../src/curve.js';
+import { type Showcase, showcase } from '../../src/showcase.js';
+
+export function smallShowcase(slots: readonly number[] = [1, 2]): Promise<Showcase> {
+  return showcase({
+    contenders: [
+      { name: 'greedy', contender: { name: 'greedy', policy: () => greedy(), knowsTarget: false } },
+      {
+        name: 'window',
+        contender: { name: 'window', policy: () => window({ maxWaitMs: 2 }), knowsTarget: false },
+      },
+    ],
+    curves: [{ curve: formulaCurve('2 + b', 8, (b) => 2 + b), title: 'Small', about: 'A small one.' }],
+    slots,
+    effort: 0.05,
+    meanBound: (_curve, count) => (count === 1 ? 3 : undefined),
+  });
+}

@@ -1,0 +1,22 @@
+/** A scenario of recorded arrivals on a backend whose batches all take as long as a formula says. */
+import { formulaCurve, recorded, type Scenario } from '@batchwise/arena';
+
+export function traceScenario(
+  times: readonly number[],
+  durationMs: (size: number) => number,
+  changes: Partial<Scenario> & { readonly maxBatchSize?: number } = {},
+): Scenario {
+  const { maxBatchSize = 4, ...rest } = changes;
+  return {
+    name: 'trace',
+    curve: formulaCurve('formula', maxBatchSize, durationMs),
+    slots: 1,
+    arrivals: recorded('trace', times),
+    items: times.length,
+    targetMs: Number.POSITIVE_INFINITY,
+    noise: 0,
+    timerMs: 0,
+    seed: 1,
+    ...rest,
+  };
+}

@@ -1,0 +1,36 @@
+/** What flags take: each function says what was expected and what came, and commander says of which flag. */
+import { InvalidArgumentError } from 'commander';
+
+export function positiveNumber(most: number): (text: string) => number {
+  return (text) => {
+    const value = numberFrom(text);
+    if (value > 0 && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a number above 0, at most ${written(most)}.`);
+  };
+}
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = numberFrom(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${written(most)}.`);
+  };
+}
+
+/** `0.05`, or the same as `5%`. */
+export function share(most: number): (text: string) => number {
+  return (text) => {
+    const value = text.endsWith('%') ? numberFrom(text.slice(0, -1).trimEnd()) / 100 : numberFrom(text);
+    if (value >= 0 && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a share from 0 to ${most}, as 0.05 or 5%.`);
+  };
+}
+
+/** NaN for anything but a decimal number: an empty text is not 0 here. */
+function numberFrom(text: string): number {
+  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+}
+
+function written(limit: number): string {
+  return limit.toLocaleString('en');
+}

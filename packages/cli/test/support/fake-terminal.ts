@@ -1,0 +1,18 @@
+/** A terminal that writes down what it is told. */
+import type { Terminal } from '../../src/terminal.js';
+
+export interface FakeTerminal extends Terminal {
+  readonly written: { stdout: string; stderr: string };
+}
+
+export function fakeTerminal({ isTTY = false, columns = 80, env = {} } = {}): FakeTerminal {
+  const written = { stdout: '', stderr: '' };
+  const output = (name: 'stdout' | 'stderr') => ({
+    isTTY,
+    columns,
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  return { stdout: output('stdout'), stderr: output('stderr'), env, written };
+}

@@ -1,0 +1,267 @@
+/** `batchwise plan` from the first question to running code, as a user goes about it. */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
+import { batchwise } from '../support/command.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const run = promisify(execFile);
+
+let folder: string;
+
+beforeAll(() => {
+  // Within the repository, so that `batchwise` is found as in a user's project.
+  folder = mkdtempSync(join(root, 'node_modules', '.cache-cli-'));
+  write('curve.json', '{"1": 5.1, "8": 5.8, "64": 11.4}');
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+const plan = (...args: string[]) => batchwise(['plan', ...args], folder);
+const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-ms', '50'];
+
+describe('npx batchwise', () => {
+  test('is the command, from the root of the repository', async () => {
+    const { stdout } = await run('npx', ['batchwise', '--version'], { cwd: root });
+    const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'));
+    expect(stdout).toBe(`${version}\n`);
+  });
+
+  test('says so when nothing is built', async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'batchwise-unbuilt-'));
+    cpSync(join(root, 'packages/cli/bin'), join(elsewhere, 'bin'), { recursive: true });
+    writeFileSync(join(elsewhere, 'package.json'), '{"type": "module"}');
+    const ended = await run(process.execPath, [join(elsewhere, 'bin/batchwise.js')]).catch((error) => error);
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({
+      code: 1,
+      stderr: "error: batchwise is not built yet. Run 'npm run build' in the root of the repository.\n",
+    });
+    rmSync(elsewhere, { recursive: true });
+  });
+});
+
+describe('a curve and a rate', () => {
+  test('give an answer that can be read', async () => {
+    const { exitCode, stdout, stderr } = await plan(...QUESTION);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^Yes: 1 slot can answer 800 requests\/s within 50 ms/m);
+    expect(stdout).toMatch(/^ {2}latency +mean [\d.]+ ms {3}p50 [\d.]+ ms {3}p99 [\d.]+ ms$/m);
+    expect(stdout).toMatch(/^ {2}largest rate +5,\d\d0 requests\/s/m);
+    expect(stdout).toMatch(/^ {2}slots needed +1 slot for 800 requests\/s$/m);
+  });
+
+  test('give the same answer as JSON, and the same again', async () => {
+    const [first, again] = await Promise.all([plan(...QUESTION, '--json'), plan(...QUESTION, '--json')]);
+    expect(first).toEqual(again);
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      holds: true,
+      settings: { max_batch_size: 64, concurrency: 1, target_latency_ms: 50 },
+      needed: { slots: 1 },
+    });
+  });
+
+  test('give settings that run when they are pasted', async () => {
+    const { stdout } = await plan(...QUESTION);
+    const snippet = stdout.slice(stdout.indexOf('import '));
+    const program = `const handler = async (items) => items.map((n) => n * n);
+      ${snippet}
+      console.log(await Promise.all([2, 3, 4].map((n) => batcher.submit(n))));
+      await batcher.close();`;
+    const { stdout: printed } = await run(process.execPath, [join(folder, write('pasted.mjs', program))]);
+    expect(printed).toBe('[ 4, 9, 16 ]\n');
+  });
+
+  test('a reader that has seen enough is no error', async () => {
+    const command = `"${process.execPath}" "${join(root, 'packages/cli/bin/batchwise.js')}" plan ${QUESTION.join(' ')} | head -1`;
+    const { stdout, stderr } = await run('sh', ['-c', command], { cwd: folder });
+    expect(stderr).toBe('');
+    expect(stdout.split('\n')).toHaveLength(2);
+  });
+});
+
+describe('the picture', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const executablePath = findProgram(testPrograms.chromium);
+    if (executablePath === undefined)
+      throw new Error('There is no Chromium: run node scripts/test-requirements.js first.');
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  });
+
+  afterAll(() => browser?.close());
+
+  test('is an SVG with both lines, the target and the knee, and nothing sticks out', async () => {
+    const { stdout } = await plan(...QUESTION, '--json', '--svg', 'plan.svg');
+    const page = await browser.newPage({ viewport: { width: 800, height: 500 } });
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`file://${join(folder, 'plan.svg')}`);
+    const texts = await page.locator('text').allTextContents();
+    const knee = JSON.parse(stdout).largest_rate.rate_per_second.toLocaleString('en');
+    expect(texts).toEqual(
+      expect.arrayContaining(['mean', 'p99', 'target: 50 ms', `knee: ${knee} requests/s hold the target`]),
+    );
+    expect(texts.join('\n')).toContain('yours: 800 requests/s');
+    const outside = await page.evaluate(() => {
+      const frame = document.documentElement.getBoundingClientRect();
+      return [...document.querySelectorAll('text')]
+        .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+        .filter(({ box }) => box.left < frame.left || box.right > frame.right || box.bottom > frame.bottom)
+        .map(({ text }) => text);
+    });
+    expect(outside).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('a trace', () => {
+  test('is planned for as it was recorded', async () => {
+    const times = Array.from({ length: 400 }, (_, i) => 50 * Math.floor(i / 20) + 0.1 * (i % 20));
+    write('requests.csv', `time_ms\n${times.join('\n')}\n`);
+    const { exitCode, stdout } = await plan(
+      '--curve',
+      'curve.json',
+      '--trace',
+      'requests.csv',
+      '--target-ms',
+      '50',
+      '--json',
+    );
+    expect(exitCode).toBe(0);
+    const { asked, expected } = JSON.parse(stdout);
+    expect(asked).toMatchObject({ traffic: 'trace', requests: 400 });
+    expect(asked.rate_per_second).toBeCloseTo((399 / (times.at(-1) as number)) * 1000, 1);
+    // Twenty at a time: batches are large, though the rate is low.
+    expect(expected.mean_batch_size).toBeGreaterThan(5);
+  });
+});
+
+describe('a handler', () => {
+  const HANDLER = `
+    import { setTimeout as sleep } from 'node:timers/promises';
+    type Row = readonly number[];
+    export const handler = async (rows: Row[]): Promise<number[]> => {
+      await sleep(rows.length > 4 ? 20 : 10);
+      return rows.map((row) => row.length);
+    };
+    export const sample = (index: number): Row => [index];
+    // Something that keeps a process alive.
+    setInterval(() => {}, 1000);`;
+
+  test('in TypeScript is measured, the curve kept, and the plan made from it', async () => {
+    write('handler.ts', HANDLER);
+    const { exitCode, stdout, stderr } = await plan(
+      ...['--probe', './handler.ts', '--rate', '50', '--target-ms', '200', '--max-batch-size', '8'],
+      ...['--probe-seconds', '1', '--save-curve', 'measured.json', '--json'],
+    );
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^Measured \.\/handler\.ts: \d+ rounds in [\d.]+ s, spread [\d.]+ %$/m);
+    const measured = JSON.parse(readFileSync(join(folder, 'measured.json'), 'utf8'));
+    expect(Object.keys(measured)).toEqual(['1', '2', '4', '8']);
+    expect(measured['8'].p50_ms / measured['1'].p50_ms).toBeGreaterThan(1.5);
+    const { asked, settings } = JSON.parse(stdout);
+    expect(asked.curve).toBe('handler.ts');
+    expect(settings.curve[0].duration_ms).toBeGreaterThan(9);
+
+    const again = await plan('--curve', 'measured.json', '--rate', '50', '--target-ms', '200', '--json');
+    expect(JSON.parse(again.stdout).settings.curve).toEqual(settings.curve);
+  });
+
+  test.each<[string, string, RegExp]>([
+    ['no handler', 'export const sample = 1;', /exports no handler: a function \(items\) => results/],
+    [
+      'no sample',
+      'export default async (items: number[]) => items;',
+      /exports no sample: an item to measure with/,
+    ],
+    ['a syntax error', 'export const handler = (items: number[] => items;', /bad\.ts cannot be loaded: /],
+    [
+      'a missing import',
+      "import 'not-there'; export const sample = 1;",
+      /bad\.ts cannot be loaded: .*not-there/,
+    ],
+    [
+      'a handler that throws',
+      "export const sample = 1; export const handler = () => { throw new Error('out of memory'); };",
+      /bad\.ts failed: out of memory/,
+    ],
+    [
+      'too few results',
+      'export const sample = 1; export const handler = () => [];',
+      /bad\.ts failed: the handler must return an array of 1 results/,
+    ],
+  ])('%s is told in one line', async (_what, code, message) => {
+    write('bad.ts', code);
+    const { exitCode, stdout, stderr } = await plan(
+      '--probe',
+      'bad.ts',
+      '--rate',
+      '50',
+      '--target-ms',
+      '200',
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(/^error: --probe: /);
+    expect(stderr).toMatch(message);
+  });
+
+  test('as a class, in plain JavaScript, with something to close', async () => {
+    write(
+      'model.mjs',
+      `
+      import { writeFileSync } from 'node:fs';
+      export default { processBatch: async (items) => items };
+      export const sample = { any: 'thing' };
+      export const close = () => writeFileSync('closed.txt', 'yes');`,
+    );
+    const { exitCode } = await plan(
+      '--probe',
+      'model.mjs',
+      '--rate',
+      '50',
+      '--target-ms',
+      '200',
+      '--probe-seconds',
+      '0.2',
+    );
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(folder, 'closed.txt'), 'utf8')).toBe('yes');
+  });
+});
+
+test.each([
+  ['a wrong flag', ['--rat', '800'], 2, /^error: unknown option '--rat'\n\(Did you mean --rate\?\)\n$/],
+  [
+    'a missing file',
+    ['--curve', 'no.json', '--rate', '8', '--target-ms', '50'],
+    1,
+    /^error: --curve: there is no file no\.json\.\n$/,
+  ],
+])('%s', async (_what, args, code, message) => {
+  const { exitCode, stdout, stderr } = await plan(...args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
+  expect(stderr).toMatch(message);
+});
+
+test('a target that cannot be held: what it would take, and code 3', async () => {
+  const { exitCode, stdout } = await plan('--curve', 'curve.json', '--rate', '800', '--target-ms', '4');
+  expect(exitCode).toBe(3);
+  expect(stdout).toMatch(
+    /No: no rate can be answered within 4 ms, as a request alone takes 5\.10 ms\.\s+Needed: a target\s+of at least [\d.]+ ms for 800 requests\/s with 1 slot\./,
+  );
+});

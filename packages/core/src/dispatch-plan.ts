@@ -1,0 +1,326 @@
+/**
+ * The best batch size for every state of the queue, found by dynamic programming: from the service
+ * curve and the arrival rate alone, for arrivals that know nothing of each other (Poisson).
+ *
+ * With one slot and a cost that grows evenly, leaving with all that waits is as good as it gets. It is
+ * not where the backend pads (33 take as long as 64: better 32 now, and one more later), where large
+ * batches are slower per item, and where another slot will be free soon. What pays then depends on what
+ * comes after, so the plan knows what each state is worth.
+ *
+ * A state is how much waits and how long the other slot is still busy. Its value is the waiting that
+ * follows from it, beyond the average. Values are found by sweeping over all states again and again
+ * (modified policy iteration), a few states at a time, so that planning never holds up the thread.
+ */
+import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
+
+export interface PlanProblem {
+  /** Whether there is another slot. */
+  readonly slots: 1 | 2;
+  readonly maxBatchSize: number;
+  /** Cost that arrives a millisecond. */
+  readonly ratePerMs: number;
+  /** The batch sizes worth considering besides "all that waits", rising. */
+  readonly sizes: readonly number[];
+  durationMs(cost: number): number;
+}
+
+/** A batch that may leave: how long it takes and how much may come meanwhile. */
+interface Candidate {
+  readonly size: number;
+  readonly durationMs: number;
+  readonly outcomes: ArrivalOutcomes;
+}
+
+/** Into how many steps the time that the other slot is busy is divided. */
+const RESIDUALS = 16;
+/** Up to this many, every number of waiting items is a state of its own; beyond, each that is this much larger. */
+const EXACT_COUNTS = 32;
+const COUNT_STEP = 1.08;
+/** How much may wait, in batches as large as are to be expected; beyond, it is only a question of getting through. */
+const LARGEST_BATCHES = 3;
+
+const MOST_SWEEPS = 400;
+/** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
+const IMPROVE_EVERY = 8;
+/** Better decisions can only be found by values that belong to the present ones: the average must stand this still. */
+const STEADY = 0.003;
+/** When values change by less, relative to the average, no decision worth mentioning would change. */
+const SETTLED = 1e-3;
+/** How much of an error of the average is put right in a sweep: more would overshoot, because values follow late. */
+const CORRECTION = 0.15;
+
+export class DispatchPlan {
+  readonly #problem: PlanProblem;
+  readonly #largestSize: number;
+  /** The states: so much waits … */
+  readonly #counts: Float64Array;
+  /** … and the other slot is busy for so many steps more, 0 being: it is free. */
+  readonly #rows: number;
+  readonly #stepMs: number;
+  readonly #rowOutcomes: readonly ArrivalOutcomes[];
+  readonly #candidates: readonly Candidate[];
+  readonly #allThatWaits = new Map<number, Candidate>();
+  readonly #values: Float64Array;
+  readonly #choices: Float64Array;
+
+  /** What a millisecond costs on average: the mean of what waits or runs. */
+  #average: number;
+  /** The same for leaving with all that waits as soon as a slot is free. */
+  #greedyAverage = Number.POSITIVE_INFINITY;
+  readonly #usualMs: number;
+  readonly #usualState: number;
+
+  #sweeps = 0;
+  #nextState = 0;
+  #improves = false;
+  #sweepsSinceImproved = 0;
+  #drift = 0;
+  #leastChange = Number.POSITIVE_INFINITY;
+  #largestChange = Number.NEGATIVE_INFINITY;
+
+  constructor(problem: PlanProblem) {
+    const { maxBatchSize, slots, durationMs, ratePerMs } = problem;
+    this.#problem = problem;
+    const usualMs = usualDuration(problem);
+    const usualSize = (ratePerMs * usualMs) / slots;
+    this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
+    this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
+    this.#counts = countGrid(this.#largestSize, problem.sizes);
+    this.#rows = slots === 1 ? 1 : RESIDUALS;
+    this.#stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
+    this.#rowOutcomes = Array.from({ length: this.#rows }, (_, row) =>
+      arrivalOutcomes(ratePerMs * row * this.#stepMs),
+    );
+    this.#candidates = problem.sizes.map((size) => this.#candidate(size));
+    this.#values = new Float64Array(this.#counts.length * this.#rows);
+    this.#choices = new Float64Array(this.#values.length);
+    this.#usualState = this.#counts.length * (this.#rows >> 1) + this.#indexBelow(usualSize);
+    this.#average = 1.5 * ratePerMs * usualMs;
+    this.#startWithAllThatWaits();
+  }
+
+  get isSolved(): boolean {
+    return this.#sweeps >= MOST_SWEEPS;
+  }
+
+  /** Whether to go by it: solved, and better than to leave with all that waits. */
+  get isUseful(): boolean {
+    return this.isSolved && this.#average > 0 && this.#average <= 1.005 * this.#greedyAverage;
+  }
+
+  /** Does so much of the work: a state takes a fraction of a microsecond, or some when decisions are improved. */
+  work(states: number): void {
+    for (let i = 0; i < states && !this.isSolved; i++) this.#advance();
+  }
+
+  /**
+   * How much to dispatch now, 0 for waiting, when `count` waits and the other slot is busy for
+   * `residualMs` more (0: it is free too, or there is none).
+   */
+  sizeFor(count: number, residualMs: number): number {
+    const { maxBatchSize } = this.#problem;
+    if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, maxBatchSize);
+    this.#choose(count, Math.min(this.#rows - 1, Math.ceil(residualMs / this.#stepMs)));
+    return chosen.size;
+  }
+
+  /** After how long, with nobody else coming, it would no longer wait; Infinity for not before the other slot is free. */
+  waitMs(count: number, residualMs: number): number {
+    for (let waited = this.#stepMs; waited < residualMs; waited += this.#stepMs) {
+      if (this.sizeFor(count, residualMs - waited) > 0) return waited;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #startWithAllThatWaits(): void {
+    const { slots, durationMs, maxBatchSize, ratePerMs } = this.#problem;
+    const bestPerMs = (slots * maxBatchSize) / durationMs(maxBatchSize);
+    const drainPerMs = Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
+    for (let state = 0; state < this.#values.length; state++) {
+      const count = this.#counts[state % this.#counts.length] as number;
+      this.#values[state] = (count * count) / (2 * drainPerMs);
+      this.#choices[state] = Math.min(count, maxBatchSize);
+    }
+  }
+
+  // Finding the values
+
+  #advance(): void {
+    const state = this.#nextState++;
+    const row = Math.floor(state / this.#counts.length);
+    const count = this.#counts[state % this.#counts.length] as number;
+    if (this.#improves) {
+      this.#choose(count, row);
+      this.#choices[state] = chosen.size;
+    } else this.#evaluate(this.#candidateOf(this.#choices[state] as number), count, row);
+    const change = chosen.value - (this.#values[state] as number);
+    this.#values[state] = chosen.value;
+    if (state === this.#usualState) this.#drift = change;
+    this.#leastChange = Math.min(this.#leastChange, change);
+    this.#largestChange = Math.max(this.#largestChange, change);
+    if (this.#nextState === this.#values.length) this.#endSweep();
+  }
+
+  #endSweep(): void {
+    this.#sweeps += 1;
+    this.#nextState = 0;
+    // With the right average, values do not drift.
+    this.#average += (CORRECTION * this.#drift) / this.#usualMs;
+    const unit = Math.abs(this.#average) * this.#usualMs;
+    const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
+    const isSteady = isSettled || Math.abs(this.#drift) < STEADY * unit;
+    if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
+    this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
+    this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
+    if (this.#improves && this.#greedyAverage === Number.POSITIVE_INFINITY)
+      this.#greedyAverage = this.#average;
+    this.#largestChange = Number.NEGATIVE_INFINITY;
+    this.#leastChange = Number.POSITIVE_INFINITY;
+  }
+
+  /** The best there is to do in a state, left in `chosen`. */
+  #choose(count: number, row: number): void {
+    let bestSize = 0;
+    let bestValue = Number.POSITIVE_INFINITY;
+    if (count === 0 || row > 0) {
+      this.#evaluateWait(count, row);
+      bestValue = chosen.value;
+    }
+    if (count > 0) {
+      const all = this.#candidateOf(Math.min(count, this.#problem.maxBatchSize)) as Candidate;
+      this.#evaluate(all, count, row);
+      if (chosen.value < bestValue) {
+        bestValue = chosen.value;
+        bestSize = all.size;
+      }
+    }
+    for (const candidate of this.#candidates) {
+      if (candidate.size >= count) break;
+      this.#evaluate(candidate, count, row);
+      if (chosen.value < bestValue) {
+        bestValue = chosen.value;
+        bestSize = candidate.size;
+      }
+    }
+    chosen.size = bestSize;
+    chosen.value = bestValue;
+  }
+
+  /** What it comes to when this batch leaves now, or none, left in `chosen`. */
+  #evaluate(candidate: Candidate | undefined, count: number, row: number): void {
+    if (candidate === undefined) {
+      this.#evaluateWait(count, row);
+      return;
+    }
+    const { size, durationMs, outcomes } = candidate;
+    const residualMs = row * this.#stepMs;
+    const left = count - size;
+    chosen.size = size;
+    chosen.value = size * durationMs;
+    if (this.#rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
+    // Both slots were free: now one is, and the next decision is due at once.
+    else if (row === 0) chosen.value += this.#valueAt(left, durationMs);
+    else if (durationMs < residualMs) {
+      chosen.value += this.#until(durationMs, outcomes, left, residualMs - durationMs);
+    } else {
+      const free = this.#rowOutcomes[row] as ArrivalOutcomes;
+      chosen.value += this.#until(residualMs, free, left, durationMs - residualMs);
+    }
+  }
+
+  /** What follows when the next decision is due after so long: the waiting until then, and what it will be worth then. */
+  #until(elapsedMs: number, { arrived, chance }: ArrivalOutcomes, count: number, residualMs: number): number {
+    let value = (count - this.#average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
+    for (let i = 0; i < arrived.length; i++) {
+      value += (chance[i] as number) * this.#valueAt(count + (arrived[i] as number), residualMs);
+    }
+    return value;
+  }
+
+  /** Until somebody comes, or a step is over and the other slot that much nearer to be free. */
+  #evaluateWait(count: number, row: number): void {
+    const { ratePerMs } = this.#problem;
+    chosen.size = 0;
+    if (row === 0) {
+      chosen.value = (count - this.#average) / ratePerMs + this.#valueAt(count + 1, 0);
+      return;
+    }
+    const stepMs = this.#stepMs;
+    const nobody = Math.exp(-ratePerMs * stepMs);
+    const elapsedMs = (1 - nobody) / ratePerMs;
+    // When somebody comes within the step, then so long after its begin.
+    const comesAfterMs = 1 / ratePerMs - (stepMs * nobody) / (1 - nobody);
+    chosen.value =
+      (count - this.#average) * elapsedMs +
+      (1 - nobody) * this.#valueAt(count + 1, row * stepMs - comesAfterMs) +
+      nobody * this.#valueAt(count, (row - 1) * stepMs);
+  }
+
+  /** Between two states, in proportion; beyond the last, as the value grew before it. */
+  #valueAt(count: number, residualMs: number): number {
+    const index = Math.min(this.#indexBelow(count), this.#counts.length - 2);
+    const left = this.#counts[index] as number;
+    const share = (count - left) / ((this.#counts[index + 1] as number) - left);
+    const position = this.#rows === 1 ? 0 : Math.min(this.#rows - 1, residualMs / this.#stepMs);
+    const row = Math.floor(position);
+    const value = this.#valueInRow(row, index, share);
+    if (position === row) return value;
+    return value + (position - row) * (this.#valueInRow(row + 1, index, share) - value);
+  }
+
+  #valueInRow(row: number, index: number, share: number): number {
+    const state = row * this.#counts.length + index;
+    const value = this.#values[state] as number;
+    return value + share * ((this.#values[state + 1] as number) - value);
+  }
+
+  /** The last state with no more than `count` waiting. */
+  #indexBelow(count: number): number {
+    const counts = this.#counts;
+    if (count < EXACT_COUNTS && count < counts.length) return Math.floor(count);
+    let low = Math.min(EXACT_COUNTS, counts.length - 1);
+    let high = counts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((counts[middle] as number) <= count) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #candidateOf(size: number): Candidate | undefined {
+    if (size === 0) return undefined;
+    let candidate = this.#allThatWaits.get(size);
+    if (candidate === undefined) {
+      candidate = this.#candidate(size);
+      this.#allThatWaits.set(size, candidate);
+    }
+    return candidate;
+  }
+
+  #candidate(size: number): Candidate {
+    const durationMs = this.#problem.durationMs(size);
+    return { size, durationMs, outcomes: arrivalOutcomes(this.#problem.ratePerMs * durationMs) };
+  }
+}
+
+/** The latest choice and what it comes to: one object, because there are millions of them. */
+const chosen = { size: 0, value: 0 };
+
+/** How long the batches take that such traffic makes. */
+function usualDuration({ slots, maxBatchSize, ratePerMs, durationMs }: PlanProblem): number {
+  let usualMs = durationMs(1);
+  for (let i = 0; i < 20; i++) {
+    usualMs = durationMs(Math.min(maxBatchSize, Math.max(1, (ratePerMs * usualMs) / slots)));
+  }
+  return usualMs;
+}
+
+function countGrid(largestSize: number, sizes: readonly number[]): Float64Array {
+  const counts = new Set<number>();
+  const largest = LARGEST_BATCHES * largestSize;
+  for (let count = 0; count <= Math.min(EXACT_COUNTS, largest); count++) counts.add(count);
+  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * COUNT_STEP)) counts.add(count);
+  for (const size of sizes) if (size > EXACT_COUNTS && size < largest) counts.add(size).add(size + 1);
+  return Float64Array.from(counts.add(largest)).sort();
+}

@@ -1,0 +1,191 @@
+/**
+ * Keeps a dispatch plan at hand for the traffic of the moment: starts one when the rate or the curve
+ * has changed enough to matter, works on it a little at each decision, and says what it says.
+ */
+import { DispatchPlan } from './dispatch-plan.js';
+import type { QueueView } from './policy.js';
+import type { CurveEstimate, LearnedPoint } from './service-curve.js';
+
+export interface Advice {
+  /** How much to dispatch, in cost; 0 to wait. */
+  readonly cost: number;
+  /** For how long at most; Infinity for until a slot is free. */
+  readonly waitMs: number;
+}
+
+/** Rates that differ by less share a plan. */
+const RATE_STEP = 1.2;
+const MOST_PLANS = 8;
+/** How much of a plan is worked out, in states a millisecond that has passed: some percent of the thread, until it is done. */
+const WORK_PER_MS = 300;
+/** And no more than this at once: some hundred microseconds. */
+const MOST_WORK = 3000;
+/** From how many batches on the curve is worth planning with. */
+const LEAST_SAMPLES = 16;
+/** By how much durations must change for a plan to be out of date. */
+const LEAST_CHANGE = 0.05;
+/** After how many batches it is looked whether they have. */
+const LOOK_EVERY = 16;
+/** How much worse the next sizes must be for a size to be one to stop at. */
+const LEAST_STEP = 0.03;
+/** Beyond this, everything waiting is served at once anyway. */
+const LARGEST_BATCH = 4096;
+
+interface Sketch {
+  readonly maxBatchSize: number;
+  readonly slots: 1 | 2;
+  readonly sizes: readonly number[];
+  readonly durations: ReadonlyMap<number, number>;
+}
+
+export class DispatchPlanner {
+  /** Finished or in the making, for the curve as it is sketched, by level of the rate. */
+  readonly #plans = new Map<number, DispatchPlan>();
+  #sketch: Sketch | undefined;
+  #lookAt = 0;
+  #level = Number.NaN;
+  /** What is gone by until there is something better. */
+  #inUse: DispatchPlan | undefined;
+  #workedAt = 0;
+
+  /** What the plan says to do now; undefined when there is none, or nothing to plan. */
+  advice(view: QueueView, costPerMs: number, now: number): Advice | undefined {
+    const { curve, slots } = view;
+    const { maxBatchSize } = view.limits;
+    if (maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
+    if (curve.samples < LEAST_SAMPLES || !(costPerMs > 0)) return undefined;
+    const sketch = this.#upToDate(view);
+    if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
+    const plan = this.#planFor(sketch, slots === 1 ? costPerMs : (2 * costPerMs) / slots, curve);
+    if (!plan.isSolved) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
+    this.#workedAt = now;
+    if (plan.isSolved) this.#inUse = plan;
+    if (!this.#inUse?.isUseful) return undefined;
+    return adviceOf(this.#inUse, view, now);
+  }
+
+  #upToDate(view: QueueView): Sketch {
+    const { curve, limits } = view;
+    const slots = view.slots === 1 ? 1 : 2;
+    const known = this.#sketch;
+    const isSameProblem = known?.maxBatchSize === limits.maxBatchSize && known.slots === slots;
+    if (isSameProblem && curve.samples < this.#lookAt) return known;
+    this.#lookAt = curve.samples + LOOK_EVERY;
+    const sizes = sizesToConsider(curve, limits.maxBatchSize, slots);
+    if (isSameProblem && sameSizes(known.sizes, sizes) && !hasChanged(known, curve)) return known;
+    if (!isSameProblem) this.#inUse = undefined;
+    const durations = new Map<number, number>();
+    for (const size of [...powersOfTwo(limits.maxBatchSize), ...sizes]) {
+      durations.set(size, curve.predict(size) as number);
+    }
+    this.#plans.clear();
+    this.#sketch = { maxBatchSize: limits.maxBatchSize, slots, sizes, durations };
+    return this.#sketch;
+  }
+
+  #planFor({ maxBatchSize, slots, sizes }: Sketch, costPerMs: number, curve: CurveEstimate): DispatchPlan {
+    const position = Math.log(costPerMs) / Math.log(RATE_STEP);
+    // A rate between two levels does not go back and forth.
+    if (!(Math.abs(position - this.#level) < 0.75)) this.#level = Math.round(position);
+    let plan = this.#plans.get(this.#level);
+    if (plan === undefined) {
+      if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
+      const table = tableOf(curve, maxBatchSize);
+      plan = new DispatchPlan({
+        slots,
+        maxBatchSize,
+        sizes,
+        ratePerMs: RATE_STEP ** this.#level,
+        durationMs: (cost) => onTable(table, cost),
+      });
+      this.#plans.set(this.#level, plan);
+    }
+    return plan;
+  }
+}
+
+function adviceOf(plan: DispatchPlan, view: QueueView, now: number): Advice {
+  const residualMs = meanResidualMs(view, now);
+  const cost = plan.sizeFor(view.cost, residualMs);
+  // The time until a slot is free passes as much faster as there are more slots than the plan's two.
+  const waitMs = cost > 0 ? 0 : plan.waitMs(view.cost, residualMs) * Math.min(1, 2 / view.slots);
+  return { cost, waitMs };
+}
+
+/**
+ * How long the other slots are still busy, on average. A plan knows one other slot; of several, the mean
+ * says as much of how near they all are to be free.
+ */
+function meanResidualMs({ running, curve, slots }: QueueView, now: number): number {
+  if (slots === 1) return 0;
+  let sumMs = 0;
+  for (const { cost, startedAt } of running) {
+    // One that should have ended is about to.
+    sumMs += Math.max(1e-6, startedAt + (curve.predict(cost) as number) - now);
+  }
+  return sumMs / (slots - 1);
+}
+
+/** The sizes at which more is done a millisecond than at those just above; and, to share work between slots, some of all. */
+function sizesToConsider(curve: CurveEstimate, maxBatchSize: number, slots: 1 | 2): number[] {
+  const sizes = new Set<number>();
+  const points = curve.points();
+  for (let i = 0; i < points.length; i++) {
+    const { cost } = points[i] as LearnedPoint;
+    if (cost < maxBatchSize && Number.isInteger(cost) && isStep(points, i, curve.spread)) sizes.add(cost);
+  }
+  if (slots === 2) {
+    for (const size of powersOfTwo(maxBatchSize)) {
+      if (size < maxBatchSize) sizes.add(size);
+      if (size * 1.5 < maxBatchSize && size > 1) sizes.add(size * 1.5);
+    }
+  }
+  return [...sizes].sort((a, b) => a - b);
+}
+
+function isStep(points: readonly LearnedPoint[], index: number, spread: number): boolean {
+  const { cost, durationMs, weight } = points[index] as LearnedPoint;
+  const perMs = cost / durationMs;
+  const least = Math.max(LEAST_STEP, (2 * spread) / Math.sqrt(weight));
+  for (let i = index + 1; i < points.length; i++) {
+    const next = points[i] as LearnedPoint;
+    if (next.cost > 1.5 * cost + 1) return false;
+    if (next.cost / next.durationMs > perMs) return false;
+    const doubt = Math.max(least, (2 * spread) / Math.sqrt(next.weight));
+    if (next.cost / next.durationMs < perMs * (1 - doubt)) return true;
+  }
+  return false;
+}
+
+function powersOfTwo(limit: number): number[] {
+  const powers: number[] = [];
+  for (let power = 1; power <= limit; power *= 2) powers.push(power);
+  return powers;
+}
+
+function sameSizes(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((size, i) => size === b[i]);
+}
+
+function hasChanged({ durations }: Sketch, curve: CurveEstimate): boolean {
+  const allowed = Math.max(LEAST_CHANGE, curve.spread / 2);
+  for (const [size, before] of durations) {
+    if (Math.abs((curve.predict(size) as number) / before - 1) > allowed) return true;
+  }
+  return false;
+}
+
+/** The curve as it is now: a plan that is made bit by bit must not see it change. */
+function tableOf(curve: CurveEstimate, maxBatchSize: number): Float64Array {
+  return Float64Array.from(
+    { length: maxBatchSize + 1 },
+    (_, cost) => curve.predict(Math.max(1, cost)) as number,
+  );
+}
+
+function onTable(table: Float64Array, cost: number): number {
+  const below = Math.min(table.length - 1, Math.floor(cost));
+  const value = table[below] as number;
+  const next = table[below + 1];
+  return next === undefined ? value : value + (cost - below) * (next - value);
+}

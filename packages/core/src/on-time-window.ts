@@ -1,0 +1,69 @@
+/**
+ * Under deadlines, when the head's would cap the batch below what is waiting: which run of the queue to
+ * serve. Whoever insists on the head then makes every batch small, and the queue only longer; so the run
+ * that gets most done a millisecond in time is served, and what stands before it is let go.
+ */
+import type { QueueView } from './policy.js';
+
+export interface OnTimeWindow {
+  /** How many at the head cannot be served in time any more, or only at too high a price for the others. */
+  readonly refuse: number;
+  /** How many of those that follow can, together. */
+  readonly count: number;
+}
+
+/** What letting go of the head must gain. */
+const LEAST_GAIN = 1.01;
+
+/** The durations that a plan may rely on, with a margin for their spread; monotone. */
+export type SafeDuration = (cost: number) => number;
+
+/** The best run among the first of the queue, as many as could be in one batch and stand before it. */
+export function bestWindow(
+  view: QueueView,
+  now: number,
+  maxCost: number,
+  durationMs: SafeDuration,
+): OnTimeWindow {
+  const { length } = view;
+  let best: OnTimeWindow = { refuse: 0, count: 0 };
+  let bestPerMs = 0;
+  let end = 0;
+  let cost = 0;
+  /** Positions whose deadline is earlier than of all that follow in the run: the first has the run's earliest. */
+  const earliest: number[] = [];
+  let latestRefused = Number.NEGATIVE_INFINITY;
+  for (let start = 0; start < length; start++) {
+    // A run that begins later never ends earlier, so each position is taken up once.
+    while (end < length) {
+      const grown = cost + view.costAt(end);
+      const deadline = view.deadlineAt(end);
+      const runs = Math.min(
+        deadline,
+        earliest.length > 0 ? view.deadlineAt(earliest[0] as number) : deadline,
+      );
+      if (grown > maxCost || now + durationMs(grown) > runs) break;
+      while (earliest.length > 0 && view.deadlineAt(earliest.at(-1) as number) >= deadline) earliest.pop();
+      earliest.push(end);
+      cost = grown;
+      end += 1;
+    }
+    if (end === start)
+      end = start + 1; // cannot be served in time even alone
+    else {
+      const takesMs = durationMs(cost);
+      const perMs = cost / takesMs;
+      // Who would have had time to be served with them is not let go for them.
+      const mayRefuse = latestRefused < now + takesMs;
+      if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
+        best = { refuse: start, count: end - start };
+        bestPerMs = perMs;
+      }
+      cost -= view.costAt(start);
+      if (earliest[0] === start) earliest.shift();
+    }
+    if (end >= length) break;
+    latestRefused = Math.max(latestRefused, view.deadlineAt(start));
+  }
+  return best.count > 0 ? best : { refuse: length, count: 0 };
+}
