@@ -28,8 +28,10 @@ export interface AdaptiveOptions {
   readonly prefer?: 'latency' | 'efficiency' | undefined;
 }
 
-/** How often a size is tried before it counts as known. */
+/** How often a size is tried before it counts as known; not before so many batches, and at most once in so many. */
 const PROBES = 3;
+const FIRST_PROBE = 16;
+const PROBE_EVERY = 4;
 /** A forecast this much above the usual rate is a burst. */
 const BURST = 2;
 /** How much of what company saves is counted: a forecast is not a promise. */
@@ -52,6 +54,7 @@ class AdaptivePolicy implements Policy {
   readonly #forecast = new ArrivalForecast();
   readonly #planner = new DispatchPlanner();
   #meanCost = 1;
+  #probeFrom = FIRST_PROBE;
 
   constructor(savesBackend: boolean) {
     this.#savesBackend = savesBackend;
@@ -74,13 +77,18 @@ class AdaptivePolicy implements Policy {
       const urgent = this.#underDeadlines(view, now);
       if (urgent !== undefined) return urgent;
       // Later than this, one more could not be taken along.
-      latestStart = view.deadlineAt(0) - safeMs(curve, predict(view, cost + this.#meanCost));
+      latestStart = view.earliestDeadline(length) - safeMs(curve, predict(view, cost + this.#meanCost));
     }
-    const untried = untriedSize(view);
-    if (untried > 0) return leave(view, countWithin(view, untried));
+    const untried = curve.samples >= this.#probeFrom && !view.isGrouped ? untriedSize(view) : 0;
+    if (untried > 0) {
+      this.#probeFrom = curve.samples + PROBE_EVERY;
+      return leave(view, countWithin(view, untried));
+    }
     if (this.#savesBackend && latestStart !== Number.POSITIVE_INFINITY && cost < limits.maxBatchSize) {
       return this.#asLateAsIsSafe(view, now, latestStart);
     }
+    // Of groups nobody knows who will come: what is known of arrivals is known of all together.
+    if (view.isGrouped) return leave(view, length);
     return (
       this.#planned(view, now, latestStart) ??
       this.#heldForCompany(view, now, latestStart) ??
@@ -107,7 +115,7 @@ class AdaptivePolicy implements Policy {
   #asLateAsIsSafe(view: QueueView, now: number, latestStart: number): Decision {
     const { curve, limits, length, cost } = view;
     const until = latestStart - limits.timerResolutionMs;
-    const allowedMs = view.deadlineAt(0) - view.arrivedAt(0);
+    const allowedMs = view.earliestDeadline(length) - view.oldestAt;
     const takesMs = predict(view, cost + this.#meanCost);
     const nextCost = Math.min(limits.maxBatchSize, this.#costPerMs(view, now) * takesMs);
     const nextIsSafe = safeMs(curve, takesMs + predict(view, nextCost)) <= allowedMs;

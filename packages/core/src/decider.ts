@@ -10,7 +10,11 @@ import { type Decision, type Limits, type Policy, type Reason, validDecision } f
 import { GroupView, type ViewedBatcher } from './queue-view.js';
 
 export interface DecidingBatcher extends ViewedBatcher {
-  readonly settings: Limits & { readonly concurrency: number; readonly policy: Policy };
+  readonly settings: Limits & {
+    readonly concurrency: number;
+    readonly groupOf: unknown;
+    readonly policy: Policy;
+  };
   readonly isOpen: boolean;
   readonly ledger: Ledger;
 }

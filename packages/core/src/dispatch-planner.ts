@@ -53,7 +53,8 @@ export class DispatchPlanner {
     const { curve, slots } = view;
     const { maxBatchSize } = view.limits;
     if (maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
-    if (curve.samples < LEAST_SAMPLES || !(costPerMs > 0)) return undefined;
+    if (curve.samples < LEAST_SAMPLES || !(costPerMs > 0) || !((curve.predict(1) as number) > 0))
+      return undefined;
     const sketch = this.#upToDate(view);
     if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
     const plan = this.#planFor(sketch, slots === 1 ? costPerMs : (2 * costPerMs) / slots, curve);

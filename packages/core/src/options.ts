@@ -1,6 +1,6 @@
 /** Every option of a batcher, with its default, and the one place where they are checked. */
+import { adaptive } from './adaptive-policy.js';
 import { type Clock, realClock } from './clock.js';
-import { greedy } from './greedy-policy.js';
 import { type Handler, type HandlerObject, validHandler } from './handler.js';
 import type { Limits, Policy } from './policy.js';
 import type { CurvePoint } from './service-curve.js';
@@ -97,7 +97,7 @@ export interface LiveOptions<I> {
   readonly isolate?: boolean | undefined;
   /**
    * Decides when a batch leaves and with how many.
-   * @default greedy()
+   * @default adaptive()
    */
   readonly policy?: Policy | undefined;
 }
@@ -190,7 +190,7 @@ export function newSettings<I, R>(
     groupOf: undefined,
     dedupeBy: undefined,
     isolate: false,
-    policy: greedy(),
+    policy: adaptive(),
     name: 'batcher',
     curve: [],
     priorityAgeMs: 1000,

@@ -41,10 +41,14 @@ export interface QueueView {
   readonly oldestAt: number;
   /** How many wait in other groups, for other batches. */
   readonly waitingElsewhere: number;
+  /** Whether there are groups at all. What is known of arrivals is then known of all of them together. */
+  readonly isGrouped: boolean;
   arrivedAt(position: number): number;
   costAt(position: number): number;
   /** The caller's deadline or arrival + `targetLatencyMs`, whichever is earlier; Infinity when there is neither. */
   deadlineAt(position: number): number;
+  /** The earliest deadline of the first so many. */
+  earliestDeadline(count: number): number;
   /** False when no item has a deadline: there is no need to look at them. */
   readonly hasDeadlines: boolean;
 

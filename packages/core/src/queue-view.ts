@@ -8,7 +8,7 @@ import type { WaitingLine } from './waiting-line.js';
 
 /** What the view shows besides the group. */
 export interface ViewedBatcher {
-  readonly settings: Limits & { readonly concurrency: number };
+  readonly settings: Limits & { readonly concurrency: number; readonly groupOf: unknown };
   readonly line: WaitingLine;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
@@ -81,6 +81,23 @@ export class GroupView implements QueueView {
       entry.shared?.latestDeadline(targetLatencyMs) ??
       Math.min(entry.deadline, entry.arrivedAt + targetLatencyMs)
     );
+  }
+
+  earliestDeadline(count: number): number {
+    // Without deadlines of their own, who came first has the earliest.
+    if (this.#batcher.deadlines.earliest === Number.POSITIVE_INFINITY) {
+      return this.oldestAt + this.limits.targetLatencyMs;
+    }
+    let earliest = Number.POSITIVE_INFINITY;
+    const last = Math.min(count, this.#length);
+    for (let position = 0; position < last; position++) {
+      earliest = Math.min(earliest, this.deadlineAt(position));
+    }
+    return earliest;
+  }
+
+  get isGrouped(): boolean {
+    return this.#batcher.settings.groupOf !== undefined;
   }
 
   get slots(): number {

@@ -1,4 +1,4 @@
-import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
+import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Gate } from './support/gate.js';
@@ -121,7 +121,7 @@ describe('concurrency', () => {
             }, durationMs);
           });
         };
-        const batcher = new Batcher(handler, { clock, concurrency, maxBatchSize: 3 });
+        const batcher = new Batcher(handler, { clock, concurrency, maxBatchSize: 3, policy: greedy() });
         const outcomes: ReturnType<typeof outcomeOf>[] = [];
         for (const { gapMs, count } of arrivals) {
           await clock.advance(gapMs);

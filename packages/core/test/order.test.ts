@@ -1,5 +1,5 @@
 /** Promise 6, the order: first in, first out; priorities that age; groups that all get their turn. */
-import { Batcher, VirtualClock, window } from 'batchwise';
+import { Batcher, greedy, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
@@ -126,7 +126,7 @@ test('under a steady flood of a higher priority, an item starves no longer than 
     fc.asyncProperty(scenario, async ({ apart, priorityAgeMs, maxBatchSize }) => {
       const clock = new VirtualClock();
       const backend = new TimedBackend<string>(clock, batchMs);
-      const batcher = new Batcher(backend.handler, { clock, maxBatchSize, priorityAgeMs });
+      const batcher = new Batcher(backend.handler, { clock, maxBatchSize, priorityAgeMs, policy: greedy() });
       const flood = () => {
         for (let i = 0; i < maxBatchSize; i++) void batcher.submit('flood', { priority: apart });
       };

@@ -46,6 +46,8 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
     costAt: (position) => look(costs, position),
     deadlineAt: () => Number.POSITIVE_INFINITY,
     hasDeadlines: false,
+    earliestDeadline: () => Number.POSITIVE_INFINITY,
+    isGrouped: false,
     slots: 1,
     freeSlots: 1,
     running: [],
