@@ -8,7 +8,7 @@ import { transform } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-// Under the root, so that `batchwise` is found as from a file that a reader saves there.
+// Under the root, so that the packages are found as from a file that a reader saves there.
 const scratch = join(root, 'node_modules', '.cache', 'docs');
 const run = promisify(execFile);
 
@@ -24,15 +24,16 @@ function pages(): string[] {
   const inDocs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path));
-  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages/core/README.md', ...inDocs];
+  const ofPackages = readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'README.md'));
+  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...ofPackages, ...inDocs];
 }
 
-/** Blocks that import from `batchwise`; a `text` block right after one is what it prints. */
+/** Blocks that import from one of the packages; a `text` block right after one is what it prints. */
 function programsOf(page: string): Program[] {
   const text = readFileSync(join(root, page), 'utf8');
   const blocks = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
   return blocks.flatMap(([, language = '', code = ''], index) => {
-    if (!/from 'batchwise'/.test(code)) return [];
+    if (!/from '(@batchwise\/\w+|batchwise)'/.test(code)) return [];
     const next = blocks[index + 1];
     const line = text.slice(0, blocks[index]?.index).split('\n').length;
     return { where: `${page}:${line}`, language, code, output: next?.[1] === 'text' ? next[2] : undefined };

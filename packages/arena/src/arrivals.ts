@@ -5,6 +5,8 @@ import { exponential, lognormal, type Random } from './random.js';
 export interface OpenArrivals {
   readonly kind: 'open';
   readonly name: string;
+  /** The rate, if they know nothing of each other: there is an optimum for those. */
+  readonly poissonPerMs?: number;
   /** Gives the next time each time it is called; Infinity when there are no more. */
   times(random: Random): () => number;
 }
@@ -26,6 +28,7 @@ export function poisson(perMs: number): OpenArrivals {
   return {
     kind: 'open',
     name: 'poisson',
+    poissonPerMs: perMs,
     times: (random) => {
       let at = 0;
       return () => {

@@ -19,7 +19,12 @@ export const GPU_CURVES: readonly Curve[] = Object.entries(stored('h200.json')).
   tableCurve(name.replace(/_fp16_eager_h200$/, ''), monotone(pointsOf(sizes))),
 );
 
-export const GRID_CURVES: readonly Curve[] = [...FORMULA_CURVES, ...GPU_CURVES];
+/** The digits model on two cores of a CPU, as measured. */
+export const CPU_CURVES: readonly Curve[] = Object.entries(stored('digits-cpu.json')).map(([name, sizes]) =>
+  tableCurve(name, monotone(pointsOf(sizes))),
+);
+
+export const GRID_CURVES: readonly Curve[] = [...FORMULA_CURVES, ...GPU_CURVES, ...CPU_CURVES];
 
 export function gridCurve(name: string): Curve {
   const curve = GRID_CURVES.find((candidate) => candidate.name === name);

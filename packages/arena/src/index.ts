@@ -12,6 +12,15 @@
 export { ArenaError, type ArenaErrorCode } from './arena-error.js';
 export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './arena-page.js';
 export {
+  type ArenaReport,
+  arenaReport,
+  pageFacts,
+  type TargetReport,
+  targetFigures,
+} from './arena-report.js';
+export { arenaJson } from './arena-report-json.js';
+export { arenaText, missedLimits } from './arena-report-text.js';
+export {
   type Arrivals,
   type ClosedArrivals,
   closedLoop,
@@ -45,7 +54,11 @@ export {
 export type { Contender } from './contender.js';
 export { type Curve, capacity, formulaCurve, type MeasuredPoint, monotone, tableCurve } from './curve.js';
 export { type CurveOptions, parseCurve, parseCurveText } from './curve-file.js';
+export { type Cell, type CellArrivals, cellName, scenarioOf } from './grid-cell.js';
+export { GRID_CURVES } from './grid-curves.js';
+export { HOLD_OUT_CURVES } from './grid-hold-out.js';
 export { itemAfterBatches, type Measures, measure, percentile } from './measures.js';
+export { CONTENDERS, OURS } from './our-contenders.js';
 export { PEERS, peer } from './peers/peers.js';
 export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from './plan.js';
 export { chartOf, planChart } from './plan-chart.js';
@@ -75,7 +88,16 @@ export {
 } from './probe.js';
 export { type Random, randomStream } from './random.js';
 export type { Scenario, Traits } from './scenario.js';
+export { type ScenarioBound, scenarioBound } from './scenario-bound.js';
 export { parseScenario, readScenarioFile, type ScenarioFile, type ScenarioOptions } from './scenario-file.js';
+export {
+  type Averaged,
+  type PolicyReport,
+  type ScenarioReport,
+  scenarioJson,
+  scenarioReport,
+  scenarioText,
+} from './scenario-report.js';
 export {
   type NamedContender,
   SHOWCASE_CURVES,
@@ -88,4 +110,10 @@ export {
   showcase,
 } from './showcase.js';
 export { type BatchRun, type Run, simulate } from './simulate.js';
+export type { CellResult, Extent, Goal, Target } from './targets/target.js';
+export { TARGET_NUMBERS, TARGETS } from './targets/targets.js';
+export { type TournamentOptions, type TournamentProgress, tournament } from './tournament.js';
+export { runScenario } from './tournament-scenario.js';
+export { runShowcase, type ShowcaseRunOptions } from './tournament-showcase.js';
+export { type ArenaOptions, FIRST_SEED, runArena } from './tournament-targets.js';
 export { parseTrace, type Trace } from './trace-file.js';

@@ -5,18 +5,21 @@
  *  1. Deadlines. Can all that waits be served in time? If not, which of it?
  *  2. Sizes that were never tried are tried, a few times.
  *  3. Efficiency, if that is preferred: as late as is safe, so that batches are full.
- *  4. The plan: the best size where the backend pads or a second slot will be free soon.
- *  5. The forecast: is it worth to wait a moment for those who are about to come?
+ *  4. The forecast: is it worth to wait a moment for those who are about to come?
+ *  5. The plan: the best size where the backend pads or another slot will be free soon.
  *
  * It knows nothing that it has not seen: until the first batches are back it is greedy.
  */
 import { FRESH_MS, safeMs } from './admission.js';
 import { ArrivalForecast } from './arrival-forecast.js';
+import { ArrivalRate } from './arrival-rate.js';
+import { curveSteps } from './curve-steps.js';
 import { describe } from './describe.js';
 import { DispatchPlanner } from './dispatch-planner.js';
 import { reasonToLeave } from './greedy-policy.js';
 import { bestWindow } from './on-time-window.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
+import type { CurveEstimate } from './service-curve.js';
 import { invalidOption, validKeys } from './valid.js';
 
 export interface AdaptiveOptions {
@@ -32,13 +35,21 @@ export interface AdaptiveOptions {
 const PROBES = 3;
 const FIRST_PROBE = 16;
 const PROBE_EVERY = 4;
-/** A forecast this much above the usual rate is a burst. */
-const BURST = 2;
+/** How far above the expected duration a batch may be that starts at the last moment, in spreads. */
+const SURE_SPREADS = 2.4;
 /** How much of what company saves is counted: a forecast is not a promise. */
 const CAUTION = 0.9;
-/** Where less of a small batch's time is fixed, company saves too little to wait for. */
-const LEAST_FIXED_PART = 0.05;
+/** How much more it counts to be the one who is left behind than to wait for him. */
+const LEFT_BEHIND = 3;
+/** Company that saves less than this share of a batch's time is not worth waiting for. */
+const LEAST_SAVING = 0.15;
+/** A plan is for the traffic of this many arrivals: one for every whim of it would never be ready. */
+const PLANNED_ARRIVALS = 512;
+/** From so many batches on a queue is long. */
+const BACKLOG = 2;
 const FADE = 1 / 32;
+/** After how many batches it is looked whether the curve has other steps. */
+const LOOK_EVERY = 16;
 
 export function adaptive(options: AdaptiveOptions = {}): Policy {
   const { prefer = 'latency' } = validKeys('adaptive(options)', options, ['prefer']);
@@ -53,8 +64,11 @@ class AdaptivePolicy implements Policy {
   readonly #savesBackend: boolean;
   readonly #forecast = new ArrivalForecast();
   readonly #planner = new DispatchPlanner();
+  readonly #rate = new ArrivalRate(PLANNED_ARRIVALS);
   #meanCost = 1;
   #probeFrom = FIRST_PROBE;
+  #knownSteps: readonly number[] = [];
+  #stepsUntil = 0;
 
   constructor(savesBackend: boolean) {
     this.#savesBackend = savesBackend;
@@ -62,6 +76,7 @@ class AdaptivePolicy implements Policy {
 
   observeArrivals(count: number, at: number): void {
     this.#forecast.arrived(count, at);
+    this.#rate.record(count, at);
   }
 
   observeBatch({ size, cost, callers, durationMs }: CompletedBatch, now: number): void {
@@ -70,69 +85,108 @@ class AdaptivePolicy implements Policy {
   }
 
   decide(view: QueueView, now: number): Decision {
-    const { curve, limits, cost, length } = view;
-    if (curve.samples === 0 && curve.predict(cost) === undefined) return leave(view, length);
+    const { curve, cost, length } = view;
+    if (curve.predict(cost) === undefined) return leave(view, length);
     let latestStart = Number.POSITIVE_INFINITY;
     if (view.hasDeadlines) {
       const urgent = this.#underDeadlines(view, now);
       if (urgent !== undefined) return urgent;
       // Later than this, one more could not be taken along.
-      latestStart = view.earliestDeadline(length) - safeMs(curve, predict(view, cost + this.#meanCost));
+      latestStart = earliestDeadline(view) - safeMs(curve, predict(view, cost + this.#meanCost));
     }
     const untried = curve.samples >= this.#probeFrom && !view.isGrouped ? untriedSize(view) : 0;
     if (untried > 0) {
       this.#probeFrom = curve.samples + PROBE_EVERY;
       return leave(view, countWithin(view, untried));
     }
-    if (this.#savesBackend && latestStart !== Number.POSITIVE_INFINITY && cost < limits.maxBatchSize) {
-      return this.#asLateAsIsSafe(view, now, latestStart);
-    }
+    if (this.#mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
-    if (view.isGrouped) return leave(view, length);
+    if (view.isGrouped) return leave(view, allThatPays(view));
     return (
-      this.#planned(view, now, latestStart) ??
       this.#heldForCompany(view, now, latestStart) ??
-      leave(view, length)
+      this.#heldUntilFull(view, now, latestStart) ??
+      this.#planned(view, now, latestStart) ??
+      leave(view, allThatPays(view))
     );
   }
 
   /** What to do when not all that would make the next batch can be served in time. */
   #underDeadlines(view: QueueView, now: number): Decision | undefined {
     const { curve, limits, cost, length } = view;
-    // How long larger batches take than any before is a guess: they may grow, but not leap.
-    const mostCost = Math.min(limits.maxBatchSize, 2 * (curve.points().at(-1)?.cost ?? cost));
+    const deadline = earliestDeadline(view);
     const wanted = Math.min(cost, limits.maxBatchSize);
-    if (wanted <= mostCost && now + safeMs(curve, predict(view, wanted)) <= view.deadlineAt(0))
-      return undefined;
-    const { refuse, count } = bestWindow(view, now, mostCost, (batch) => safeMs(curve, predict(view, batch)));
+    // How long larger batches take than any before is a guess: they may grow, but not leap, unless there is time enough.
+    const largest = curve.points().at(-1)?.cost ?? wanted;
+    const isLeap = wanted > 2 * largest;
+    const guess = isLeap ? (predict(view, largest) * wanted) / largest : predict(view, wanted);
+    if (now + safeMs(curve, guess) <= deadline) return undefined;
+    const mostCost = isLeap ? 2 * largest : limits.maxBatchSize;
+    const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
+    const { refuse, count } = bestWindow(view, now, mostCost, safeDuration, this.#costPerMs(view, now));
     if (count > 0) return { action: 'dispatch', count, reason: 'deadline', refuse };
     // What is not known any more is found out rather than believed.
     if (view.running.length === 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);
     return { action: 'wait', until: now + 1, refuse };
   }
 
+  /** Whether to wait until it gets late, for the backend's sake. Of groups, each would be late because of the others. */
+  #mayBeLate({ cost, limits, isGrouped }: QueueView): boolean {
+    const { maxBatchSize, targetLatencyMs } = limits;
+    const hasTarget = targetLatencyMs !== Number.POSITIVE_INFINITY;
+    return this.#savesBackend && hasTarget && cost < maxBatchSize && !isGrouped;
+  }
+
   /** For as long as all can still be served in time, and those too who come while they are. */
-  #asLateAsIsSafe(view: QueueView, now: number, latestStart: number): Decision {
+  #asLateAsIsSafe(view: QueueView, now: number): Decision {
     const { curve, limits, length, cost } = view;
-    const until = latestStart - limits.timerResolutionMs;
-    const allowedMs = view.earliestDeadline(length) - view.oldestAt;
-    const takesMs = predict(view, cost + this.#meanCost);
+    const deadline = earliestDeadline(view);
+    const size = this.#efficientSize(view, now, deadline);
+    const takesMs = predict(view, size < cost ? size : cost + this.#meanCost);
+    const startBy = deadline - surelyMs(curve, takesMs) - limits.timerResolutionMs;
     const nextCost = Math.min(limits.maxBatchSize, this.#costPerMs(view, now) * takesMs);
-    const nextIsSafe = safeMs(curve, takesMs + predict(view, nextCost)) <= allowedMs;
-    if (nextIsSafe && until > now) return { action: 'wait', until };
-    return leave(view, length, 'deadline');
+    const nextIsSafe = surelyMs(curve, takesMs + predict(view, nextCost)) <= deadline - view.oldestAt;
+    if (nextIsSafe && startBy - now >= limits.timerResolutionMs && startBy > now) {
+      return { action: 'wait', until: startBy };
+    }
+    return leave(view, size < cost ? countWithin(view, size) : length, 'deadline');
+  }
+
+  /** How much to serve at the latest moment: all, or up to the step where more gets done, if the rest can wait. */
+  #efficientSize(view: QueueView, now: number, deadline: number): number {
+    const { curve, cost, limits } = view;
+    let best = cost;
+    for (const step of this.#steps(view)) {
+      if (step >= cost) break;
+      const takesMs = predict(view, step);
+      if (step * predict(view, best) <= best * takesMs) continue;
+      const ends = Math.max(now, deadline - surelyMs(curve, takesMs)) + takesMs;
+      const left = cost - step;
+      const waiting = Math.min(limits.maxBatchSize, left + this.#costPerMs(view, now) * (ends - now));
+      const next = Math.max(left, lastUpTo(this.#steps(view), waiting) || waiting);
+      if (ends + surelyMs(curve, predict(view, next)) <= view.deadlineAt(countWithin(view, step)))
+        best = step;
+    }
+    return best;
+  }
+
+  #steps({ curve, limits }: QueueView): readonly number[] {
+    if (curve.samples >= this.#stepsUntil) {
+      this.#knownSteps = curveSteps(curve, limits);
+      this.#stepsUntil = curve.samples + LOOK_EVERY;
+    }
+    return this.#knownSteps;
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
-    const advice = this.#planner.advice(view, this.#costPerMs(view, now), now);
+    const advice = this.#planner.advice(view, this.#rate.ratePerMs(now) * this.#meanCost, now);
     if (advice === undefined) return undefined;
     if (advice.cost > 0)
       return advice.cost >= view.cost ? undefined : leave(view, countWithin(view, advice.cost));
     const { timerResolutionMs } = view.limits;
     const leftMs = Math.min(latestStart - now, predict(view, this.#meanCost) - heldMs(view, now));
     const waitMs = Math.min(advice.waitMs, leftMs);
-    if (leftMs <= 0 || waitMs < timerResolutionMs / 2) return leave(view, view.length);
-    return { action: 'wait', until: now + waitMs };
+    if (leftMs <= timerResolutionMs || waitMs < timerResolutionMs / 2) return leave(view, view.length);
+    return { action: 'wait', until: now + Math.max(waitMs, timerResolutionMs) };
   }
 
   /** A short wait when those who are about to come save more than those who are here lose. */
@@ -140,20 +194,33 @@ class AdaptivePolicy implements Policy {
     const { cost, length, limits } = view;
     if (cost >= limits.maxBatchSize) return undefined;
     const fixedMs = fixedPartMs(view, this.#meanCost);
-    if (fixedMs < LEAST_FIXED_PART * predict(view, cost)) return undefined;
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
     if (leftMs <= 0) return undefined;
-    const { expected, horizonMs } = this.#forecast.best(now, limits.timerResolutionMs, leftMs);
-    if (expected === 0) return undefined;
-    const perMs = expected / horizonMs;
-    const isBurst = perMs > BURST * view.arrivals.ratePerMs(now);
-    // What comes as usual is worth a wait only where no other slot could take it.
-    if (!isBurst && view.slots > 1) return undefined;
+    const usualPerMs = view.arrivals.ratePerMs(now);
+    const forecast = this.#forecast.best(now, limits.timerResolutionMs, leftMs, usualPerMs);
+    if (forecast === undefined) return undefined;
+    const { expected, horizonMs, areReturning } = forecast;
     const company = Math.min(expected * this.#meanCost, limits.maxBatchSize - cost);
-    const savesMs = isBurst
-      ? CAUTION * (predict(view, cost) + predict(view, company) - predict(view, cost + company))
-      : fixedMs / 2;
-    return perMs * savesMs > length ? { action: 'wait', until: now + horizonMs } : undefined;
+    const savesMs = predict(view, cost) + predict(view, company) - predict(view, cost + company);
+    if (savesMs < LEAST_SAVING * predict(view, cost)) return undefined;
+    // Who is left behind by his own crowd waits for all of it, unless another slot is free.
+    const lossMs = areReturning && view.slots === 1 ? LEFT_BEHIND * predict(view, cost) : CAUTION * savesMs;
+    return expected * lossMs > length * horizonMs ? { action: 'wait', until: now + horizonMs } : undefined;
+  }
+
+  /** In overload, when those who are missing come sooner than the backend can do without them. */
+  #heldUntilFull(view: QueueView, now: number, latestStart: number): Decision | undefined {
+    const { cost, slots, limits } = view;
+    const { maxBatchSize, timerResolutionMs } = limits;
+    if (cost >= maxBatchSize) return undefined;
+    const costPerMs = this.#costPerMs(view, now);
+    const isOverloaded = costPerMs * predict(view, maxBatchSize) > slots * maxBatchSize;
+    const fixedMs = fixedPartMs(view, this.#meanCost);
+    // A batch that is short by a share of its size wastes that share of its fixed time.
+    if (!isOverloaded || costPerMs * fixedMs < maxBatchSize) return undefined;
+    const fullAfterMs = Math.max(timerResolutionMs, (maxBatchSize - cost) / costPerMs);
+    const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
+    return fullAfterMs < leftMs ? { action: 'wait', until: now + fullAfterMs } : undefined;
   }
 
   #costPerMs(view: QueueView, now: number): number {
@@ -162,12 +229,32 @@ class AdaptivePolicy implements Policy {
 }
 
 function leave(view: QueueView, count: number, reason?: Reason): Decision {
-  const { cost, limits, waitingElsewhere } = view;
+  const { length, cost, limits, waitingElsewhere } = view;
+  const isCut = count < length && cost < limits.maxBatchSize;
   return {
     action: 'dispatch',
     count,
-    reason: reason ?? reasonToLeave(cost, limits.maxBatchSize, waitingElsewhere),
+    reason: reason ?? reasonToLeave(isCut ? 0 : cost, limits.maxBatchSize, waitingElsewhere),
   };
+}
+
+/** What to count on when nothing is left in reserve: who starts at the last moment must not be late for one slow batch in twenty. */
+function surelyMs({ spread }: CurveEstimate, expectedMs: number): number {
+  return expectedMs * (1 + SURE_SPREADS * spread);
+}
+
+/**
+ * All that waits; but of a long queue only as much as gets most done a millisecond. Where large batches
+ * are slower an item, a queue that leaves all at once would only grow.
+ */
+function allThatPays(view: QueueView): number {
+  const best = view.curve.best(view.limits.maxBatchSize)?.cost ?? Number.POSITIVE_INFINITY;
+  return view.cost >= BACKLOG * best ? countWithin(view, best) : view.length;
+}
+
+/** Of those who could be in the next batch. */
+function earliestDeadline(view: QueueView): number {
+  return view.earliestDeadline(Math.min(view.length, view.limits.maxBatchSize));
 }
 
 function predict({ curve }: QueueView, cost: number): number {

@@ -103,14 +103,30 @@ function bestInTime(
   const best = curve.best(maxCost);
   if (best === undefined || costPerMs === 0) return best;
   if (best.cost / costPerMs + best.durationMs <= allowedMs) return best;
-  let inTime = curve.points()[0] as CurvePoint;
-  for (const point of curve.points()) {
-    const { cost, durationMs } = point;
-    // Both grow from point to point: none of those that follow is in time either.
-    if (cost > maxCost || cost / costPerMs + durationMs > allowedMs) break;
-    if (cost * inTime.durationMs > inTime.cost * durationMs) inTime = point;
+  // The largest that is, whether or not one of its size was ever seen; and those that were.
+  let inTime = largestInTime(curve, maxCost, costPerMs, allowedMs);
+  for (const { cost, durationMs } of curve.points()) {
+    if (cost > inTime.cost) break;
+    if (cost * inTime.durationMs > inTime.cost * durationMs) inTime = { cost, durationMs };
   }
   return inTime;
+}
+
+/** By halving: the time until a batch has come together and is done grows with its cost. */
+function largestInTime(
+  curve: CurveEstimate,
+  maxCost: number,
+  costPerMs: number,
+  allowedMs: number,
+): CurvePoint {
+  let low = Math.min(1, maxCost);
+  let high = Math.min(maxCost, allowedMs * costPerMs);
+  while (high - low > 0.5) {
+    const middle = (low + high) / 2;
+    if (middle / costPerMs + (curve.predict(middle) as number) <= allowedMs) low = middle;
+    else high = middle;
+  }
+  return { cost: low, durationMs: curve.predict(low) as number };
 }
 
 /** What to count on, for a duration that is only expected. */

@@ -11,12 +11,20 @@ export interface Forecast {
   readonly expected: number;
   /** How long to wait for them. */
   readonly horizonMs: number;
+  /** Whether they are callers who were just answered. */
+  readonly areReturning: boolean;
 }
 
-export const NOBODY_EXPECTED: Forecast = { expected: 0, horizonMs: 0 };
+const NOBODY: Forecast = { expected: 0, horizonMs: 1, areReturning: false };
+
+/** How much more than usual must come for it to be a burst, and to be callers who come back. */
+const BURST = 3;
+const RETURN = 2;
 
 /** How fast the mean of what comes together fades. */
 const FADE = 1 / 32;
+/** A gap shorter than this share of the mean is one within a burst. */
+const CLOSE = 0.5;
 
 export class ArrivalForecast {
   #afterArrival: Hazard | undefined;
@@ -26,11 +34,18 @@ export class ArrivalForecast {
   #countedUntil = 0;
   /** Callers who were answered and have not come back. */
   #away = 0;
+  /** How fast they come back at first. */
+  #returnsPerMs = 0;
   #meanTogether = 1;
+  #meanGapMs = 0;
+  /** Arrivals that have followed closely on each other, and how many do so on average. */
+  #run = 0;
+  #meanRun = 1;
 
   arrived(count: number, at: number): void {
     if (this.#afterArrival !== undefined && this.#lastArrivalAt !== Number.NEGATIVE_INFINITY) {
       const sinceMs = at - this.#lastArrivalAt;
+      this.#countRun(count, sinceMs);
       this.#afterArrival.passed(0, sinceMs, 1);
       this.#afterArrival.happened(sinceMs, 1);
       this.#afterArrival.fade();
@@ -54,47 +69,65 @@ export class ArrivalForecast {
     this.#lastBatchAt = now;
     this.#countedUntil = now;
     this.#away += callers;
+    const { expected, horizonMs } = this.#returning(0, 0, Number.POSITIVE_INFINITY);
+    this.#returnsPerMs = expected / horizonMs;
   }
 
-  /** The horizon, from `leastMs` to `mostMs`, within which most are to be expected a millisecond. */
-  best(now: number, leastMs: number, mostMs: number): Forecast {
-    let best = NOBODY_EXPECTED;
-    let bestPerMs = 0;
-    const { expected, horizonMs } = this.#soonest(now, leastMs, mostMs);
-    if (expected > 0) {
-      best = { expected, horizonMs };
-      bestPerMs = expected / horizonMs;
-    }
-    const sinceBatchMs = now - this.#lastBatchAt;
-    if (this.#afterBatch === undefined || this.#away === 0) return best;
-    for (const horizonMs of this.#afterBatch.horizons(sinceBatchMs, leastMs, mostMs)) {
-      const expected = this.#away * this.#afterBatch.chanceWithin(sinceBatchMs, horizonMs);
-      if (expected > bestPerMs * horizonMs) {
-        best = { expected, horizonMs };
-        bestPerMs = expected / horizonMs;
-      }
-    }
-    return best;
+  /**
+   * The horizon, from `leastMs` to `mostMs`, within which most are to be expected a millisecond; undefined
+   * when no more than usual are.
+   */
+  best(now: number, leastMs: number, mostMs: number, usualPerMs: number): Forecast | undefined {
+    const burst = this.#burst(now, leastMs, mostMs);
+    const isBurst = burst.expected > BURST * usualPerMs * burst.horizonMs;
+    // Whether those who were answered come back at once shows at the beginning; later there are only a few left.
+    const isReturn = this.#returnsPerMs > RETURN * usualPerMs;
+    const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NOBODY;
+    if (isBurst && burst.expected * returning.horizonMs > returning.expected * burst.horizonMs) return burst;
+    return returning.expected > 0 ? returning : undefined;
   }
 
-  #soonest(now: number, leastMs: number, mostMs: number): Forecast {
+  /** How many have followed closely on each other, and how many usually do. */
+  #countRun(count: number, sinceMs: number): void {
+    this.#meanGapMs += (sinceMs - this.#meanGapMs) * FADE;
+    if (sinceMs < CLOSE * this.#meanGapMs) {
+      this.#run += count;
+      return;
+    }
+    this.#meanRun += (this.#run - this.#meanRun) * FADE;
+    this.#run = count;
+  }
+
+  #burst(now: number, leastMs: number, mostMs: number): Forecast {
     const hazard = this.#afterArrival;
-    if (hazard === undefined) return NOBODY_EXPECTED;
+    if (hazard === undefined) return NOBODY;
     const sinceMs = now - this.#lastArrivalAt;
-    let best = NOBODY_EXPECTED;
-    let bestPerMs = 0;
+    const missing = Math.max(1, this.#meanRun) - this.#run;
+    let best = NOBODY;
+    if (missing <= 0) return best;
     for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
       const chance = hazard.chanceWithin(sinceMs, horizonMs);
-      if (chance === 0) continue;
       // Each that comes may bring another after it, as long as there is time.
       const inARow = Math.min(
         chance / (1 - Math.min(chance, 0.99)),
         horizonMs / hazard.meanWithin(horizonMs),
       );
-      const expected = inARow * this.#meanTogether;
-      if (expected > bestPerMs * horizonMs) {
-        best = { expected, horizonMs };
-        bestPerMs = expected / horizonMs;
+      const expected = Math.min(missing, inARow * this.#meanTogether);
+      if (expected * best.horizonMs > best.expected * horizonMs) {
+        best = { expected, horizonMs, areReturning: false };
+      }
+    }
+    return best;
+  }
+
+  #returning(sinceMs: number, leastMs: number, mostMs: number): Forecast {
+    const hazard = this.#afterBatch;
+    if (hazard === undefined || this.#away === 0) return NOBODY;
+    let best = NOBODY;
+    for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
+      const expected = this.#away * hazard.chanceWithin(sinceMs, horizonMs);
+      if (expected * best.horizonMs > best.expected * horizonMs) {
+        best = { expected, horizonMs, areReturning: true };
       }
     }
     return best;

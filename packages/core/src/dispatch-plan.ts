@@ -21,6 +21,8 @@ export interface PlanProblem {
   readonly ratePerMs: number;
   /** The batch sizes worth considering besides "all that waits", rising. */
   readonly sizes: readonly number[];
+  /** Those of them above which batches get less done. */
+  readonly steps: readonly number[];
   durationMs(cost: number): number;
 }
 
@@ -34,14 +36,22 @@ interface Candidate {
 /** Into how many steps the time that the other slot is busy is divided. */
 const RESIDUALS = 16;
 /** Up to this many, every number of waiting items is a state of its own; beyond, each that is this much larger. */
-const EXACT_COUNTS = 32;
-const COUNT_STEP = 1.08;
+const EXACT_COUNTS = 24;
+const COUNT_STEP = 1.12;
 /** How much may wait, in batches as large as are to be expected; beyond, it is only a question of getting through. */
 const LARGEST_BATCHES = 3;
+
+/** From so many batches on, whatever brought them together, only getting through counts. */
+const BACKLOG = 2;
+
+/** How much a plan may be worse than one for a similar problem. */
+const MOST_GROWTH = 1.5;
 
 const MOST_SWEEPS = 400;
 /** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
 const IMPROVE_EVERY = 8;
+/** And so much dearer is a state in a sweep that looks. */
+const IMPROVING_UNITS = 10;
 /** Better decisions can only be found by values that belong to the present ones: the average must stand this still. */
 const STEADY = 0.003;
 /** When values change by less, relative to the average, no decision worth mentioning would change. */
@@ -52,6 +62,8 @@ const CORRECTION = 0.15;
 export class DispatchPlan {
   readonly #problem: PlanProblem;
   readonly #largestSize: number;
+  /** The size that gets most done a millisecond. */
+  readonly #quickest: number;
   /** The states: so much waits … */
   readonly #counts: Float64Array;
   /** … and the other slot is busy for so many steps more, 0 being: it is free. */
@@ -65,8 +77,8 @@ export class DispatchPlan {
 
   /** What a millisecond costs on average: the mean of what waits or runs. */
   #average: number;
-  /** The same for leaving with all that waits as soon as a slot is free. */
-  #greedyAverage = Number.POSITIVE_INFINITY;
+  /** The same for the decisions it starts with. */
+  #simpleAverage = Number.POSITIVE_INFINITY;
   readonly #usualMs: number;
   readonly #usualState: number;
 
@@ -78,14 +90,16 @@ export class DispatchPlan {
   #leastChange = Number.POSITIVE_INFINITY;
   #largestChange = Number.NEGATIVE_INFINITY;
 
-  constructor(problem: PlanProblem) {
+  /** A plan for nearly the same problem saves most of the work. */
+  constructor(problem: PlanProblem, similar?: DispatchPlan) {
     const { maxBatchSize, slots, durationMs, ratePerMs } = problem;
     this.#problem = problem;
-    const usualMs = usualDuration(problem);
+    this.#quickest = quickestSize(problem);
+    const usualMs = usualDuration(problem, this.#quickest);
     const usualSize = (ratePerMs * usualMs) / slots;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
     this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
-    this.#counts = countGrid(this.#largestSize, problem.sizes);
+    this.#counts = countGrid(this.#largestSize, problem.steps);
     this.#rows = slots === 1 ? 1 : RESIDUALS;
     this.#stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
     this.#rowOutcomes = Array.from({ length: this.#rows }, (_, row) =>
@@ -96,21 +110,23 @@ export class DispatchPlan {
     this.#choices = new Float64Array(this.#values.length);
     this.#usualState = this.#counts.length * (this.#rows >> 1) + this.#indexBelow(usualSize);
     this.#average = 1.5 * ratePerMs * usualMs;
-    this.#startWithAllThatWaits();
+    if (similar?.isUseful) this.#startFrom(similar);
+    else this.#startSimply();
   }
 
   get isSolved(): boolean {
     return this.#sweeps >= MOST_SWEEPS;
   }
 
-  /** Whether to go by it: solved, and better than to leave with all that waits. */
+  /** Whether to go by it: solved, and better than what it started with. */
   get isUseful(): boolean {
-    return this.isSolved && this.#average > 0 && this.#average <= 1.005 * this.#greedyAverage;
+    return this.isSolved && this.#average > 0 && this.#average <= 1.005 * this.#simpleAverage;
   }
 
-  /** Does so much of the work: a state takes a fraction of a microsecond, or some when decisions are improved. */
-  work(states: number): void {
-    for (let i = 0; i < states && !this.isSolved; i++) this.#advance();
+  /** Does so much of the work: a unit is a fraction of a microsecond. */
+  work(units: number): void {
+    for (let left = units; left > 0 && !this.isSolved; left -= this.#improves ? IMPROVING_UNITS : 1)
+      this.#advance();
   }
 
   /**
@@ -118,8 +134,8 @@ export class DispatchPlan {
    * `residualMs` more (0: it is free too, or there is none).
    */
   sizeFor(count: number, residualMs: number): number {
-    const { maxBatchSize } = this.#problem;
-    if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, maxBatchSize);
+    if (count >= BACKLOG * this.#quickest) return this.#quickest;
+    if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
     this.#choose(count, Math.min(this.#rows - 1, Math.ceil(residualMs / this.#stepMs)));
     return chosen.size;
   }
@@ -132,15 +148,35 @@ export class DispatchPlan {
     return Number.POSITIVE_INFINITY;
   }
 
-  #startWithAllThatWaits(): void {
-    const { slots, durationMs, maxBatchSize, ratePerMs } = this.#problem;
-    const bestPerMs = (slots * maxBatchSize) / durationMs(maxBatchSize);
+  /** Everything at once, as long as that gets more done. */
+  #startSimply(): void {
+    const { slots, durationMs, ratePerMs } = this.#problem;
+    const bestPerMs = (slots * this.#quickest) / durationMs(this.#quickest);
     const drainPerMs = Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
     for (let state = 0; state < this.#values.length; state++) {
       const count = this.#counts[state % this.#counts.length] as number;
       this.#values[state] = (count * count) / (2 * drainPerMs);
-      this.#choices[state] = Math.min(count, maxBatchSize);
+      this.#choices[state] = Math.min(count, this.#quickest);
     }
+  }
+
+  #startFrom(similar: DispatchPlan): void {
+    const growth =
+      (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
+    this.#average = similar.#average * growth;
+    this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
+    for (let state = 0; state < this.#values.length; state++) {
+      const count = this.#counts[state % this.#counts.length] as number;
+      const residualMs = Math.floor(state / this.#counts.length) * this.#stepMs;
+      this.#values[state] = similar.#valueAt(count, residualMs);
+      this.#choices[state] = Math.min(similar.#choiceAt(count, residualMs), count);
+    }
+  }
+
+  /** The choice in the nearest state below. */
+  #choiceAt(count: number, residualMs: number): number {
+    const row = Math.min(this.#rows - 1, Math.ceil(residualMs / this.#stepMs));
+    return this.#choices[row * this.#counts.length + this.#indexBelow(count)] as number;
   }
 
   // Finding the values
@@ -172,8 +208,8 @@ export class DispatchPlan {
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
     this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
-    if (this.#improves && this.#greedyAverage === Number.POSITIVE_INFINITY)
-      this.#greedyAverage = this.#average;
+    if (this.#improves && this.#simpleAverage === Number.POSITIVE_INFINITY)
+      this.#simpleAverage = this.#average;
     this.#largestChange = Number.NEGATIVE_INFINITY;
     this.#leastChange = Number.POSITIVE_INFINITY;
   }
@@ -307,20 +343,26 @@ export class DispatchPlan {
 /** The latest choice and what it comes to: one object, because there are millions of them. */
 const chosen = { size: 0, value: 0 };
 
+function quickestSize({ sizes, maxBatchSize, durationMs }: PlanProblem): number {
+  let quickest = maxBatchSize;
+  for (const size of sizes) if (size * durationMs(quickest) > quickest * durationMs(size)) quickest = size;
+  return quickest;
+}
+
 /** How long the batches take that such traffic makes. */
-function usualDuration({ slots, maxBatchSize, ratePerMs, durationMs }: PlanProblem): number {
+function usualDuration({ slots, ratePerMs, durationMs }: PlanProblem, largest: number): number {
   let usualMs = durationMs(1);
   for (let i = 0; i < 20; i++) {
-    usualMs = durationMs(Math.min(maxBatchSize, Math.max(1, (ratePerMs * usualMs) / slots)));
+    usualMs = durationMs(Math.min(largest, Math.max(1, (ratePerMs * usualMs) / slots)));
   }
   return usualMs;
 }
 
-function countGrid(largestSize: number, sizes: readonly number[]): Float64Array {
+function countGrid(largestSize: number, steps: readonly number[]): Float64Array {
   const counts = new Set<number>();
   const largest = LARGEST_BATCHES * largestSize;
   for (let count = 0; count <= Math.min(EXACT_COUNTS, largest); count++) counts.add(count);
   for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * COUNT_STEP)) counts.add(count);
-  for (const size of sizes) if (size > EXACT_COUNTS && size < largest) counts.add(size).add(size + 1);
+  for (const step of steps) if (step > EXACT_COUNTS && step < largest) counts.add(step).add(step + 1);
   return Float64Array.from(counts.add(largest)).sort();
 }

@@ -2,9 +2,10 @@
  * Keeps a dispatch plan at hand for the traffic of the moment: starts one when the rate or the curve
  * has changed enough to matter, works on it a little at each decision, and says what it says.
  */
+import { curveSteps } from './curve-steps.js';
 import { DispatchPlan } from './dispatch-plan.js';
 import type { QueueView } from './policy.js';
-import type { CurveEstimate, LearnedPoint } from './service-curve.js';
+import type { CurveEstimate, CurvePoint } from './service-curve.js';
 
 export interface Advice {
   /** How much to dispatch, in cost; 0 to wait. */
@@ -14,26 +15,29 @@ export interface Advice {
 }
 
 /** Rates that differ by less share a plan. */
-const RATE_STEP = 1.2;
+const RATE_STEP = 1.12;
 const MOST_PLANS = 8;
-/** How much of a plan is worked out, in states a millisecond that has passed: some percent of the thread, until it is done. */
-const WORK_PER_MS = 300;
+/** Nothing can be planned for more than can be served. */
+const MOST_LOAD = 0.96;
+/** How much of a plan is worked out, in units a millisecond that has passed: a quarter of the thread, for the tenth of a second that a plan takes. */
+const WORK_PER_MS = 2000;
 /** And no more than this at once: some hundred microseconds. */
-const MOST_WORK = 3000;
+const MOST_WORK = 4000;
 /** From how many batches on the curve is worth planning with. */
 const LEAST_SAMPLES = 16;
+/** With fewer than this to be expected while a batch runs, nobody is worth waiting for. */
+const LEAST_COMPANY = 0.2;
 /** By how much durations must change for a plan to be out of date. */
 const LEAST_CHANGE = 0.05;
 /** After how many batches it is looked whether they have. */
 const LOOK_EVERY = 16;
-/** How much worse the next sizes must be for a size to be one to stop at. */
-const LEAST_STEP = 0.03;
 /** Beyond this, everything waiting is served at once anyway. */
 const LARGEST_BATCH = 4096;
 
 interface Sketch {
   readonly maxBatchSize: number;
   readonly slots: 1 | 2;
+  readonly steps: readonly number[];
   readonly sizes: readonly number[];
   readonly durations: ReadonlyMap<number, number>;
 }
@@ -53,8 +57,8 @@ export class DispatchPlanner {
     const { curve, slots } = view;
     const { maxBatchSize } = view.limits;
     if (maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
-    if (curve.samples < LEAST_SAMPLES || !(costPerMs > 0) || !((curve.predict(1) as number) > 0))
-      return undefined;
+    const aloneMs = curve.predict(1) ?? 0;
+    if (curve.samples < LEAST_SAMPLES || !(costPerMs * aloneMs > LEAST_COMPANY * slots)) return undefined;
     const sketch = this.#upToDate(view);
     if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
     const plan = this.#planFor(sketch, slots === 1 ? costPerMs : (2 * costPerMs) / slots, curve);
@@ -72,7 +76,8 @@ export class DispatchPlanner {
     const isSameProblem = known?.maxBatchSize === limits.maxBatchSize && known.slots === slots;
     if (isSameProblem && curve.samples < this.#lookAt) return known;
     this.#lookAt = curve.samples + LOOK_EVERY;
-    const sizes = sizesToConsider(curve, limits.maxBatchSize, slots);
+    const steps = curveSteps(curve, limits);
+    const sizes = sizesToConsider(steps, limits.maxBatchSize, slots);
     if (isSameProblem && sameSizes(known.sizes, sizes) && !hasChanged(known, curve)) return known;
     if (!isSameProblem) this.#inUse = undefined;
     const durations = new Map<number, number>();
@@ -80,11 +85,15 @@ export class DispatchPlanner {
       durations.set(size, curve.predict(size) as number);
     }
     this.#plans.clear();
-    this.#sketch = { maxBatchSize: limits.maxBatchSize, slots, sizes, durations };
+    this.#sketch = { maxBatchSize: limits.maxBatchSize, slots, steps, sizes, durations };
     return this.#sketch;
   }
 
-  #planFor({ maxBatchSize, slots, sizes }: Sketch, costPerMs: number, curve: CurveEstimate): DispatchPlan {
+  #planFor(
+    { maxBatchSize, slots, steps, sizes }: Sketch,
+    costPerMs: number,
+    curve: CurveEstimate,
+  ): DispatchPlan {
     const position = Math.log(costPerMs) / Math.log(RATE_STEP);
     // A rate between two levels does not go back and forth.
     if (!(Math.abs(position - this.#level) < 0.75)) this.#level = Math.round(position);
@@ -92,13 +101,17 @@ export class DispatchPlanner {
     if (plan === undefined) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
       const table = tableOf(curve, maxBatchSize);
-      plan = new DispatchPlan({
+      const best = curve.best(maxBatchSize) as CurvePoint;
+      const capacity = (slots * best.cost) / best.durationMs;
+      const problem = {
         slots,
         maxBatchSize,
+        steps,
         sizes,
-        ratePerMs: RATE_STEP ** this.#level,
-        durationMs: (cost) => onTable(table, cost),
-      });
+        ratePerMs: Math.min(RATE_STEP ** this.#level, MOST_LOAD * capacity),
+        durationMs: (cost: number) => onTable(table, cost),
+      };
+      plan = new DispatchPlan(problem, this.#inUse);
       this.#plans.set(this.#level, plan);
     }
     return plan;
@@ -127,35 +140,15 @@ function meanResidualMs({ running, curve, slots }: QueueView, now: number): numb
   return sumMs / (slots - 1);
 }
 
-/** The sizes at which more is done a millisecond than at those just above; and, to share work between slots, some of all. */
-function sizesToConsider(curve: CurveEstimate, maxBatchSize: number, slots: 1 | 2): number[] {
-  const sizes = new Set<number>();
-  const points = curve.points();
-  for (let i = 0; i < points.length; i++) {
-    const { cost } = points[i] as LearnedPoint;
-    if (cost < maxBatchSize && Number.isInteger(cost) && isStep(points, i, curve.spread)) sizes.add(cost);
+/** Where to stop; and, to share work between slots, sizes of all magnitudes. */
+function sizesToConsider(steps: readonly number[], maxBatchSize: number, slots: 1 | 2): readonly number[] {
+  if (slots === 1) return steps;
+  const sizes = new Set(steps);
+  for (const size of powersOfTwo(maxBatchSize)) {
+    if (size < maxBatchSize) sizes.add(size);
+    if (size * 1.5 < maxBatchSize && size > 1) sizes.add(size * 1.5);
   }
-  if (slots === 2) {
-    for (const size of powersOfTwo(maxBatchSize)) {
-      if (size < maxBatchSize) sizes.add(size);
-      if (size * 1.5 < maxBatchSize && size > 1) sizes.add(size * 1.5);
-    }
-  }
-  return [...sizes].sort((a, b) => a - b);
-}
-
-function isStep(points: readonly LearnedPoint[], index: number, spread: number): boolean {
-  const { cost, durationMs, weight } = points[index] as LearnedPoint;
-  const perMs = cost / durationMs;
-  const least = Math.max(LEAST_STEP, (2 * spread) / Math.sqrt(weight));
-  for (let i = index + 1; i < points.length; i++) {
-    const next = points[i] as LearnedPoint;
-    if (next.cost > 1.5 * cost + 1) return false;
-    if (next.cost / next.durationMs > perMs) return false;
-    const doubt = Math.max(least, (2 * spread) / Math.sqrt(next.weight));
-    if (next.cost / next.durationMs < perMs * (1 - doubt)) return true;
-  }
-  return false;
+  return [...sizes].sort((x, y) => x - y);
 }
 
 function powersOfTwo(limit: number): number[] {

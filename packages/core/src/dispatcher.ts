@@ -250,7 +250,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
     this.decider.interrupt();
-    if (settings.batchSizes !== this.settings.batchSizes) this.curve.padTo(settings.batchSizes);
+    this.curve.padTo(settings.batchSizes);
     this.settings = settings;
     this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
     if (shrinks) this.#refuseTooCostly();

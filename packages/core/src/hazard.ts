@@ -70,10 +70,12 @@ export class Hazard {
 
   /** How long to wait for it: to the end of one of the bins ahead. */
   *horizons(sinceMs: number, leastMs: number, mostMs: number): Generator<number> {
+    // Not to the end of a bin that is as good as over.
+    const least = Math.max(leastMs, this.#ends[0] as number);
     for (let bin = this.#binOf(sinceMs); bin < BINS - 1; bin++) {
       const horizonMs = (this.#ends[bin] as number) - sinceMs;
       if (horizonMs > mostMs) return;
-      if (horizonMs >= leastMs && horizonMs > 0) yield horizonMs;
+      if (horizonMs >= least) yield horizonMs;
     }
   }
 

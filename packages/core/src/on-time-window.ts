@@ -18,12 +18,13 @@ const LEAST_GAIN = 1.01;
 /** The durations that a plan may rely on, with a margin for their spread; monotone. */
 export type SafeDuration = (cost: number) => number;
 
-/** The best run among the first of the queue, as many as could be in one batch and stand before it. */
+/** The best run, when `costPerMs` comes besides, among the first of the queue, as many as could be in one batch and stand before it. */
 export function bestWindow(
   view: QueueView,
   now: number,
   maxCost: number,
   durationMs: SafeDuration,
+  costPerMs: number,
 ): OnTimeWindow {
   const { length } = view;
   let best: OnTimeWindow = { refuse: 0, count: 0 };
@@ -58,6 +59,10 @@ export function bestWindow(
       if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
         best = { refuse: start, count: end - start };
         bestPerMs = perMs;
+        const rest = view.cost - cost + costPerMs * takesMs;
+        if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
+          break; // all can be served, one batch after the other: nobody need be let go
+        }
       }
       cost -= view.costAt(start);
       if (earliest[0] === start) earliest.shift();

@@ -85,7 +85,9 @@ export class ServiceCurve implements CurveEstimate {
 
   /** The backend pads differently from now on: what was learned says nothing of it. */
   padTo(batchSizes: readonly number[]): void {
+    if (batchSizes.join() === this.#batchSizes.join()) return;
     this.#batchSizes = batchSizes;
+    this.samples = 0;
     this.#buckets = [];
     this.#surprises = [];
     this.#points = undefined;

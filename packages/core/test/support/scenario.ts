@@ -65,6 +65,7 @@ export class Scenario {
       costOf: ({ cost }) => cost,
       ...(setup.grouped ? { groupOf: ({ group }: Item) => group } : {}),
       ...(setup.deduped ? { dedupeBy: ({ key }: Item) => key } : {}),
+      curve: setup.curve,
       ...limits,
       policy: policyNamed(policy),
     });

@@ -1,12 +1,22 @@
 /** What random scripts are made of: see `scenario.ts`, which runs them. */
-import { greedy, type Policy, type SubmitOptions, window } from 'batchwise';
+import { adaptive, type CurvePoint, greedy, type Policy, type SubmitOptions, window } from 'batchwise';
 import fc from 'fast-check';
 
 const { POSITIVE_INFINITY } = Number;
 
 export type Answer = 'results' | 'ownErrors' | 'tooFew' | 'tooMany' | 'nothing' | 'promises' | 'throw';
 
-const POLICIES = ['greedy', 'window', 'never', 'curious', 'refusing', 'throwing', 'nonsense'] as const;
+const POLICIES = [
+  'adaptive',
+  'efficiency',
+  'greedy',
+  'window',
+  'never',
+  'curious',
+  'refusing',
+  'throwing',
+  'nonsense',
+] as const;
 
 export interface CallSpec {
   readonly cost: number;
@@ -25,6 +35,8 @@ export interface Limits {
   readonly concurrency?: number;
   readonly handlerTimeoutMs?: number;
   readonly isolate?: boolean;
+  readonly admission?: boolean;
+  readonly batchSizes?: readonly number[];
   readonly policy?: (typeof POLICIES)[number];
 }
 
@@ -32,6 +44,8 @@ export interface Setup {
   readonly limits: Required<Limits>;
   readonly grouped: boolean;
   readonly deduped: boolean;
+  /** What is known of the backend beforehand. */
+  readonly curve?: readonly CurvePoint[];
   /** How the handler's calls end, in turn: at once in this way, or when the script says so. */
   readonly answersAtOnce: readonly (Answer | 'wait')[];
 }
@@ -57,7 +71,7 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-const call: fc.Arbitrary<CallSpec> = fc.record({
+export const call: fc.Arbitrary<CallSpec> = fc.record({
   cost: fc.integer({ min: 1, max: 6 }),
   group: fc.integer({ min: 0, max: 2 }),
   key: fc.integer({ min: 0, max: 3 }),
@@ -79,6 +93,8 @@ const limits = {
   concurrency: fc.constantFrom(1, 2, 3, POSITIVE_INFINITY),
   handlerTimeoutMs: fc.constantFrom(4, 25, POSITIVE_INFINITY, POSITIVE_INFINITY),
   isolate: fc.boolean(),
+  admission: fc.boolean(),
+  batchSizes: fc.constantFrom([1, 2, 3, 4, 5, 6], [4, 6, 8]),
   policy: fc.constantFrom(...POLICIES),
 };
 
@@ -125,6 +141,10 @@ export const script: fc.Arbitrary<Step[]> = fc
 
 export function policyNamed(name: (typeof POLICIES)[number]): Policy {
   switch (name) {
+    case 'adaptive':
+      return adaptive();
+    case 'efficiency':
+      return adaptive({ prefer: 'efficiency' });
     case 'greedy':
       return greedy();
     case 'window':

@@ -1,0 +1,135 @@
+/** Target 3: whatever the traffic, no slower than whichever peer's rule is best for it. */
+import type { Cell, CellArrivals, OpenKind } from '../grid-cell.js';
+import { GRID_CURVES } from '../grid-curves.js';
+import { HOLD_OUT_CURVES } from '../grid-hold-out.js';
+import { itemsFor } from '../grid-size.js';
+import { VARIANTS } from '../our-contenders.js';
+import { PEERS } from '../peers/peers.js';
+import { type Averages, afterLearning, contest, outcomeOf } from './contest.js';
+import { type Extent, seedsFrom, type Target } from './target.js';
+
+/** Triton without a delay is greedy. */
+const RIVALS = PEERS.filter(({ name }) => name !== 'triton-0');
+
+const OPEN: readonly CellArrivals[] = [
+  ...open('poisson', [0.05, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95]),
+  ...open('mmpp', [0.3, 0.6]),
+  ...open('on-off', [0.3, 0.7]),
+  ...open('fan-out', [0.2, 0.5, 0.8]),
+  ...open('lognormal', [0.3, 0.7]),
+  ...open('trace', [0.2, 0.5]),
+];
+
+const EXTENTS = {
+  full: {
+    curves: GRID_CURVES.map(({ name }) => name),
+    holdOut: HOLD_OUT_CURVES.map(({ name }) => name),
+    slots: [1, 2, 4],
+    open: OPEN,
+    closed: [
+      { users: 8, think: 0.05 },
+      { users: 32, think: 0.05 },
+      { users: 32, think: 1 },
+      { users: 64, think: 4 },
+    ],
+    seeds: 2,
+    length: { batches: 800, least: 12_000, most: 120_000 },
+  },
+  quick: {
+    curves: ['a', 'd', 'vit_l16'],
+    holdOut: ['knee', 'fives'],
+    slots: [1, 2],
+    open: [
+      ...open('poisson', [0.3, 0.85]),
+      ...open('fan-out', [0.5]),
+      ...open('on-off', [0.3]),
+      ...open('trace', [0.5]),
+    ],
+    closed: [{ users: 32, think: 0.05 }],
+    seeds: 1,
+    length: { batches: 500, least: 8_000, most: 50_000 },
+  },
+};
+
+export const bestPeer: Target = {
+  number: 3,
+  name: 'best_peer',
+  what: 'any traffic, 1 to 4 slots, no target',
+  goals: [
+    {
+      id: 'best_peer_mean',
+      what: 'mean ÷ best peer',
+      measure: 'mean_to_best_peer',
+      over: 'worst',
+      better: 'lower',
+      goal: 1.01,
+      where: (cell) => !isHoldOut(cell),
+    },
+    {
+      id: 'best_peer_mean_hold_out',
+      what: 'the same on curves never tuned on',
+      measure: 'mean_to_best_peer',
+      over: 'worst',
+      better: 'lower',
+      goal: 1.03,
+      where: isHoldOut,
+    },
+    {
+      id: 'best_peer_p99',
+      what: "p99 ÷ that peer's",
+      measure: 'p99_to_best_peer',
+      over: 'worst',
+      better: 'lower',
+      goal: 1.05,
+    },
+  ],
+  family: { what: 'mean', toBestPeer: 'mean_to_best_peer', better: 'lower' },
+
+  cells(extent: Extent, firstSeed: number): Cell[] {
+    const { curves, holdOut, slots, open, closed, seeds, length } = EXTENTS[extent];
+    const cells: Cell[] = [];
+    for (const curve of [...curves, ...holdOut]) {
+      for (const count of slots) {
+        const loops = closed.map(
+          ({ users, think }) =>
+            ({ kind: 'closed', users: users * count, think, thinking: 'exponential' }) as const,
+        );
+        for (const arrivals of [...open, ...loops]) {
+          // Half of the cells have ideal timers, half have Node's: each kind of traffic meets both.
+          const timerMs = (cells.length + (extent === 'full' ? 0 : 1)) % 2;
+          const family = `${arrivals.kind}${holdOut.includes(curve) ? ', unseen curves' : ''}`;
+          const cell = { target: 'best_peer', family, curve, slots: count, arrivals, timerMs };
+          cells.push({ ...cell, items: itemsFor(cell, length), seeds: seedsFrom(firstSeed, seeds) });
+        }
+      }
+    }
+    return cells;
+  },
+
+  async play(cell) {
+    const outcomes = await contest(cell, [VARIANTS.adaptive, ...RIVALS], afterLearning());
+    const ours = outcomeOf(outcomes, VARIANTS.adaptive);
+    let best = { name: '', outcome: { meanMs: Number.POSITIVE_INFINITY } as Averages };
+    for (const { name } of RIVALS) {
+      const outcome = outcomeOf(outcomes, { name });
+      if (outcome.meanMs < best.outcome.meanMs) best = { name, outcome };
+    }
+    return {
+      cell,
+      measures: {
+        mean_to_best_peer: ours.meanMs / best.outcome.meanMs,
+        p99_to_best_peer: ours.p99Ms / best.outcome.p99Ms,
+        mean_to_greedy: ours.meanMs / outcomeOf(outcomes, { name: 'greedy' }).meanMs,
+      },
+      bestPeer: best.name,
+    };
+  },
+};
+
+function open(kind: OpenKind, loads: readonly number[]): CellArrivals[] {
+  return loads.map((load) => ({ kind, load }));
+}
+
+function isHoldOut({ curve }: Cell): boolean {
+  return HOLD_OUT_CURVES.some(({ name }) => name === curve);
+}

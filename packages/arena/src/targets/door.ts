@@ -1,0 +1,102 @@
+/** Admission: who is let in gets an answer in time, and who comes back when told to, too. */
+import { type Cell, scenarioOf } from '../grid-cell.js';
+import { GRID_CURVES } from '../grid-curves.js';
+import { itemsFor } from '../grid-size.js';
+import { VARIANTS } from '../our-contenders.js';
+import { type Run, simulate } from '../simulate.js';
+import { type Extent, seedsFrom, type Target } from './target.js';
+
+const EXTENTS = {
+  full: {
+    curves: GRID_CURVES.map(({ name }) => name),
+    slots: [1, 2],
+    seeds: 2,
+    length: { batches: 800, least: 20_000, most: 100_000 },
+  },
+  quick: {
+    curves: ['a', 'c', 'd', 'resnet50'],
+    slots: [1],
+    seeds: 1,
+    length: { batches: 500, least: 10_000, most: 50_000 },
+  },
+};
+const OVERLOAD = 1.3;
+const OBEDIENT = 0.1;
+
+export const door: Target = {
+  number: 9,
+  name: 'door',
+  what: 'admission at 1.3× load, one in ten of the refused obeys',
+  goals: [
+    {
+      id: 'door_accepted',
+      what: 'accepted and in time',
+      measure: 'accepted_in_time',
+      over: 'worst',
+      better: 'higher',
+      goal: 0.97,
+    },
+    {
+      id: 'door_retried',
+      what: 'obeyed Retry-After and in time',
+      measure: 'retried_in_time',
+      over: 'worst',
+      better: 'higher',
+      goal: 0.95,
+    },
+  ],
+  family: { what: 'accepted in time', toBound: 'accepted_in_time', better: 'higher' },
+
+  cells(extent: Extent, firstSeed: number): Cell[] {
+    const { curves, slots, seeds, length } = EXTENTS[extent];
+    return curves.flatMap((curve) =>
+      slots.flatMap((count) =>
+        [1.5, 2, 3].map((targetFactor) => {
+          const cell = {
+            target: 'door',
+            family: `overload, ${count === 1 ? '1 slot' : `${count} slots`}`,
+            curve,
+            slots: count,
+            arrivals: { kind: 'poisson' as const, load: OVERLOAD },
+            targetFactor,
+            obeysRetryAfter: OBEDIENT,
+          };
+          return { ...cell, items: itemsFor(cell, length), seeds: seedsFrom(firstSeed, seeds) };
+        }),
+      ),
+    );
+  },
+
+  async play(cell) {
+    let accepted = 0;
+    let inTime = 0;
+    let retried = 0;
+    let retriedInTime = 0;
+    let items = 0;
+    for (const seed of cell.seeds) {
+      const run = await simulate(scenarioOf(cell, seed), VARIANTS.adaptive);
+      accepted += run.latencyMs.length - (run.refused - run.overtaken);
+      inTime += countInTime(run);
+      retried += run.retried;
+      retriedInTime += run.retriedInTime;
+      items += run.latencyMs.length;
+    }
+    return {
+      cell,
+      measures: {
+        accepted_in_time: inTime / accepted,
+        retried_in_time: retriedInTime / retried,
+        accepted: accepted / items,
+        goodput: inTime / items,
+      },
+    };
+  },
+};
+
+function countInTime({ latencyMs, scenario }: Run): number {
+  // Sums of fractions are off by a hair.
+  const allowedMs = scenario.targetMs * (1 + 1e-9);
+  let count = 0;
+  for (const ms of latencyMs) if (ms <= allowedMs) count += 1;
+  return count;
+}

@@ -1,0 +1,150 @@
+/** Target 4: of what anybody could have answered in time who knew all arrivals, how much is. */
+import { goodputOptimum } from '../bounds/goodput-optimum.js';
+import type { Contender } from '../contender.js';
+import { type Cell, curveOf, type OpenKind, scenarioOf, targetMsOf } from '../grid-cell.js';
+import { GRID_CURVES } from '../grid-curves.js';
+import { itemsFor, usualBatch } from '../grid-size.js';
+import { itemAfterBatches, measure } from '../measures.js';
+import { VARIANTS } from '../our-contenders.js';
+import { peer } from '../peers/peers.js';
+import { type Run, simulate } from '../simulate.js';
+import { LEARNED_BATCHES } from './contest.js';
+import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
+
+interface Traffic {
+  readonly kind: OpenKind;
+  readonly load: number;
+}
+
+/** The optimum's time grows with the square of the largest batch: large ones get fewer cells. */
+const LARGE_BATCH = 128;
+
+const EXTENTS = {
+  full: {
+    curves: GRID_CURVES.map(({ name }) => name),
+    traffic: [
+      ...traffic('poisson', [0.3, 0.5, 0.7, 0.85, 0.95, 1.1, 1.3]),
+      ...traffic('mmpp', [0.5, 0.8, 1.1]),
+      ...traffic('on-off', [0.4, 0.7]),
+      ...traffic('lognormal', [0.7]),
+    ],
+    largeTraffic: [
+      ...traffic('poisson', [0.5, 0.85, 1.3]),
+      ...traffic('mmpp', [0.8]),
+      ...traffic('on-off', [0.4]),
+    ],
+    factors: [1.5, 2, 3],
+    length: { batches: 250, least: 8_000, most: 16_000 },
+  },
+  quick: {
+    curves: ['a', 'c', 'd', 'digits_cpu', 'b'],
+    traffic: [...traffic('poisson', [0.7, 1.1, 1.3]), ...traffic('mmpp', [0.8])],
+    largeTraffic: traffic('poisson', [0.85]),
+    factors: [1.5, 3],
+    length: { batches: 150, least: 5_000, most: 15_000 },
+  },
+};
+
+const PEERS_SHOWN = ['bentoml', 'greedy', 'triton-10', 'nexus'];
+
+export const goodput: Target = {
+  number: 4,
+  name: 'goodput',
+  what: 'goodput ÷ clairvoyant, one slot, loads up to 1.3',
+  goals: [
+    ...pair('true', 'true curve', 0.985, 0.95),
+    ...pair('learned', 'learned, after 200 batches', 0.975, 0.93),
+    ...pair('cold', 'from cold', 0.95, 0.85),
+  ],
+  asides: [
+    ...[1.5, 2, 3].map((factor) => ({
+      what: `learned, target ${factor}·T(B)`,
+      measure: 'learned',
+      better: 'higher' as const,
+      where: ({ targetFactor }: Cell) => targetFactor === factor,
+    })),
+    { what: 'with the door, true curve', measure: 'true_door', better: 'higher' },
+    { what: 'with the door, learned', measure: 'learned_door', better: 'higher' },
+    { what: 'with the door, from cold', measure: 'cold_door', better: 'higher' },
+    ...PEERS_SHOWN.map((name) => ({ what: name, measure: measureOf(name), better: 'higher' as const })),
+  ],
+  family: { what: 'goodput', toBound: 'learned', toBestPeer: 'to_best_peer', better: 'higher' },
+
+  cells(extent: Extent, firstSeed: number): Cell[] {
+    const { curves, traffic, largeTraffic, factors, length } = EXTENTS[extent];
+    return curves.flatMap((curve) =>
+      (curveOf({ curve }).maxBatchSize > LARGE_BATCH ? largeTraffic : traffic).flatMap((arrivals) =>
+        factors.map((targetFactor) => {
+          const family = `target ${targetFactor}·T(B)`;
+          const cell = { target: 'goodput', family, curve, slots: 1, arrivals, targetFactor };
+          return { ...cell, items: itemsFor(cell, length), seeds: seedsFrom(firstSeed, 1) };
+        }),
+      ),
+    );
+  },
+
+  /** What is counted is always as many items: the first for a cold start, the last of a longer run after learning. */
+  async play(cell) {
+    const seed = cell.seeds[0] as number;
+    const learning = Math.ceil(1.2 * LEARNED_BATCHES * usualBatch(cell));
+    const learned = await learnedShares({ ...cell, items: cell.items + learning }, seed);
+    const most = Math.max(...PEERS_SHOWN.map((name) => learned[measureOf(name)] as number));
+    return {
+      cell,
+      measures: {
+        ...(await coldShares(cell, seed)),
+        ...learned,
+        to_best_peer: (learned.learned ?? 0) / most,
+      },
+      bestPeer: PEERS_SHOWN.find((name) => learned[measureOf(name)] === most) ?? '',
+    };
+  },
+};
+
+/** From the first item on, without the curve and with it. */
+async function coldShares(cell: Cell, seed: number): Promise<Record<string, number>> {
+  const scenario = scenarioOf(cell, seed);
+  const run = await simulate(scenario, VARIANTS.openDoor);
+  const best = bestOf(cell, run.arrivedAt);
+  const shareOf = async (contender: Contender) => measure(await simulate(scenario, contender)).goodput / best;
+  return {
+    cold: measure(run).goodput / best,
+    cold_door: await shareOf(VARIANTS.adaptive),
+    true: await shareOf(VARIANTS.trueCurveOpenDoor),
+    true_door: await shareOf(VARIANTS.trueCurve),
+  };
+}
+
+async function learnedShares(cell: Cell, seed: number): Promise<Record<string, number>> {
+  const scenario = scenarioOf(cell, seed);
+  const ours = await simulate(scenario, VARIANTS.openDoor);
+  const from = Math.min(itemAfterBatches(ours, LEARNED_BATCHES), Math.floor(scenario.items / 2));
+  const best = bestOf(cell, ours.arrivedAt.subarray(from));
+  const shareOf = (run: Run) => measure(run, from).goodput / best;
+  const shares: Record<string, number> = {
+    learned: shareOf(ours),
+    learned_door: shareOf(await simulate(scenario, VARIANTS.adaptive)),
+  };
+  for (const name of PEERS_SHOWN) shares[measureOf(name)] = shareOf(await simulate(scenario, peer(name)));
+  return shares;
+}
+
+/** The share of these that somebody could have answered in time who knew them beforehand. */
+function bestOf(cell: Cell, arrivedAt: Float64Array): number {
+  return goodputOptimum(arrivedAt, curveOf(cell), targetMsOf(cell)).goodput;
+}
+
+function measureOf(name: string): string {
+  return name.replace('-', '_');
+}
+
+function traffic(kind: OpenKind, loads: readonly number[]): Traffic[] {
+  return loads.map((load) => ({ kind, load }));
+}
+
+function pair(measure: string, what: string, mean: number, worst: number): Goal[] {
+  return [
+    { id: `goodput_${measure}_mean`, what, measure, over: 'mean', better: 'higher', goal: mean },
+    { id: `goodput_${measure}_worst`, what, measure, over: 'worst', better: 'higher', goal: worst },
+  ];
+}

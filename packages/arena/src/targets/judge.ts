@@ -1,0 +1,69 @@
+/** From what was measured in cells to what is said of a target. */
+import { type Cell, cellName } from '../grid-cell.js';
+import type { Aside, CellResult, Goal } from './target.js';
+
+export interface Figure {
+  /** How many cells have this figure. */
+  readonly cells: number;
+  readonly mean: number;
+  readonly worst: number;
+  readonly worstCell: string;
+}
+
+/** What has become of a goal. */
+export interface GoalFigure extends Figure {
+  readonly goal: Goal;
+  /** The mean or the worst, whichever the goal is about. */
+  readonly value: number;
+  readonly reached: boolean;
+}
+
+export function judge(goal: Goal, results: readonly CellResult[]): GoalFigure {
+  const figure = figureOf(goal, results);
+  const value = goal.over === 'worst' ? figure.worst : figure.mean;
+  return { goal, ...figure, value, reached: isReached(value, goal) };
+}
+
+export function figureOf(
+  { measure, better, where }: Omit<Aside, 'what'>,
+  results: readonly CellResult[],
+): Figure {
+  const found = valuesOf(results, measure, where);
+  return { cells: found.length, ...summary(found, better) };
+}
+
+/** A figure that nobody measured is not reached. */
+export function isReached(value: number, { better, goal }: Pick<Goal, 'better' | 'goal'>): boolean {
+  return better === 'lower' ? value <= goal : value >= goal;
+}
+
+interface CellValue {
+  readonly cell: Cell;
+  readonly value: number;
+}
+
+function valuesOf(
+  results: readonly CellResult[],
+  measure: string,
+  where: (cell: Cell) => boolean = () => true,
+): CellValue[] {
+  return results
+    .filter(({ cell }) => where(cell))
+    .map(({ cell, measures }) => ({ cell, value: measures[measure] ?? Number.NaN }))
+    .filter(({ value }) => !Number.isNaN(value));
+}
+
+function summary(
+  found: readonly CellValue[],
+  better: 'lower' | 'higher',
+): { readonly mean: number; readonly worst: number; readonly worstCell: string } {
+  const [first] = found;
+  if (first === undefined) return { mean: Number.NaN, worst: Number.NaN, worstCell: '' };
+  let worst = first;
+  let sum = 0;
+  for (const each of found) {
+    sum += each.value;
+    if (better === 'lower' ? each.value > worst.value : each.value < worst.value) worst = each;
+  }
+  return { mean: sum / found.length, worst: worst.value, worstCell: cellName(worst.cell) };
+}

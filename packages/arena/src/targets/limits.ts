@@ -1,0 +1,17 @@
+/**
+ * What `--check` holds the figures against, beside the goals themselves. Where a goal is reached its limit is
+ * the goal. Where it is not, the limit is what was measured when it was last set, and a little more: it
+ * catches what becomes worse, and is to be tightened whenever something becomes better.
+ */
+import type { Extent, Goal } from './target.js';
+
+type Limits = { readonly [E in Extent]?: number };
+
+const FALL_SHORT: Readonly<Record<string, Limits>> = {};
+
+export function limitOf({ id, goal }: Pick<Goal, 'id' | 'goal'>, extent: Extent): number {
+  return FALL_SHORT[id]?.[extent] ?? goal;
+}
+
+/** Of which goals a limit is set. */
+export const LIMITED: readonly string[] = Object.keys(FALL_SHORT);

@@ -1,0 +1,29 @@
+/** All that are measured here. Target 8, the cost of a decision, is a matter of real time: `npm run bench:core`. */
+import { bestPeer } from './best-peer.js';
+import { closedLoop } from './closed-loop.js';
+import { door } from './door.js';
+import { efficiency } from './efficiency.js';
+import { goodput } from './goodput.js';
+import { oneSlot } from './one-slot.js';
+import { roughBackend } from './rough-backend.js';
+import type { Target } from './target.js';
+import { twoSlots } from './two-slots.js';
+
+export const TARGETS: readonly Target[] = [
+  oneSlot,
+  twoSlots,
+  bestPeer,
+  goodput,
+  efficiency,
+  closedLoop,
+  roughBackend,
+  door,
+];
+
+export const TARGET_NUMBERS: readonly number[] = TARGETS.map(({ number }) => number);
+
+export function targetNamed(name: string): Target {
+  const target = TARGETS.find((candidate) => candidate.name === name);
+  if (target === undefined) throw new RangeError(`There is no target ${name}.`);
+  return target;
+}

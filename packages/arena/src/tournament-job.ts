@@ -1,0 +1,121 @@
+/** A piece of work of the tournament: a plain description, so that any thread can do it. */
+import { poissonOptimum } from './bounds/poisson-optimum.js';
+import type { Curve } from './curve.js';
+import { type Cell, cellName } from './grid-cell.js';
+import { type Measures, measure } from './measures.js';
+import { CONTENDERS } from './our-contenders.js';
+import type { Scenario } from './scenario.js';
+import { type ScenarioBound, scenarioBound } from './scenario-bound.js';
+import { readScenarioFile, type ScenarioFile } from './scenario-file.js';
+import { type NamedContender, SHOWCASE_CURVES, type Showcase, showcase } from './showcase.js';
+import { simulate } from './simulate.js';
+import type { CellResult } from './targets/target.js';
+import { targetNamed } from './targets/targets.js';
+
+/** A cell of the grid. */
+export interface CellJob {
+  readonly kind: 'cell';
+  readonly cell: Cell;
+}
+
+/** One of the page's backends, with so many slots. */
+export interface ShowcaseJob {
+  readonly kind: 'showcase';
+  readonly curve: number;
+  readonly slots: number;
+  readonly effort: number;
+  readonly seed: number;
+}
+
+/** One policy with one seed in a scenario of the user's. */
+export interface ScenarioJob {
+  readonly kind: 'scenario';
+  readonly path: string;
+  readonly seed: number;
+  readonly policy: string;
+}
+
+/** What could be had at best there. */
+export interface BoundJob {
+  readonly kind: 'bound';
+  readonly path: string;
+  readonly seed: number;
+}
+
+export type Job = CellJob | ShowcaseJob | ScenarioJob | BoundJob;
+
+export interface JobResults {
+  readonly cell: CellResult;
+  readonly showcase: Showcase;
+  readonly scenario: Measures;
+  readonly bound: ScenarioBound | undefined;
+}
+
+export type ResultOf<J extends Job> = JobResults[J['kind']];
+
+export async function doJob(job: Job): Promise<ResultOf<Job>> {
+  switch (job.kind) {
+    case 'cell':
+      return targetNamed(job.cell.target).play(job.cell);
+    case 'showcase':
+      return showcaseOf(job);
+    case 'scenario':
+      return simulateScenario(job);
+    case 'bound':
+      return scenarioBound(scenarioWith(job));
+  }
+}
+
+export function jobName(job: Job): string {
+  switch (job.kind) {
+    case 'cell':
+      return `${job.cell.target}: ${cellName(job.cell)}`;
+    case 'showcase':
+      return `${SHOWCASE_CURVES[job.curve]?.title}, ${job.slots} slots`;
+    case 'scenario':
+      return `${job.policy}, seed ${job.seed}`;
+    case 'bound':
+      return `the bound, seed ${job.seed}`;
+  }
+}
+
+/** The page's lines: ours first, then one of each kind of rule. */
+const SHOWN = ['adaptive', 'greedy', 'triton-10', 'window-10', 'bentoml'];
+
+export function shownContenders(): NamedContender[] {
+  return SHOWN.map((name) => {
+    const contender = CONTENDERS.get(name);
+    if (contender === undefined) throw new RangeError(`There is no contender ${name}.`);
+    return { name, contender };
+  });
+}
+
+function showcaseOf({ curve, slots, effort, seed }: ShowcaseJob): Promise<Showcase> {
+  const chosen = SHOWCASE_CURVES[curve];
+  if (chosen === undefined) throw new RangeError(`There is no showcase ${curve}.`);
+  return showcase({
+    contenders: shownContenders(),
+    curves: [chosen],
+    slots: [slots],
+    effort,
+    seed,
+    meanBound: (of: Curve, count: number, perMs: number) =>
+      count === 1 ? poissonOptimum(of, perMs).meanMs : undefined,
+  });
+}
+
+async function simulateScenario(job: ScenarioJob): Promise<Measures> {
+  const contender = CONTENDERS.get(job.policy);
+  if (contender === undefined) throw new RangeError(`There is no policy ${job.policy}.`);
+  return measure(await simulate(scenarioWith(job), contender));
+}
+
+/** The last one that was read: all jobs of a tournament are about the same. */
+let lastRead: { readonly path: string; readonly file: ScenarioFile } | undefined;
+
+function scenarioWith({ path, seed }: ScenarioJob | BoundJob): Scenario {
+  if (lastRead?.path !== path) lastRead = { path, file: readScenarioFile(path, CONTENDERS) };
+  const scenario = lastRead.file.scenarios.find((candidate) => candidate.seed === seed);
+  if (scenario === undefined) throw new RangeError(`There is no seed ${seed} in ${path}.`);
+  return scenario;
+}

@@ -1,0 +1,27 @@
+/** A scenario of the user's: every policy with every seed, and the bound where there is one. */
+import type { Measures } from './measures.js';
+import { CONTENDERS } from './our-contenders.js';
+import type { ScenarioBound } from './scenario-bound.js';
+import { readScenarioFile } from './scenario-file.js';
+import { type ScenarioReport, scenarioReport } from './scenario-report.js';
+import { type TournamentOptions, tournament } from './tournament.js';
+import type { BoundJob, ScenarioJob } from './tournament-job.js';
+
+/** @throws {ArenaError} INVALID_SCENARIO, before anything runs. */
+export async function runScenario(path: string, options: TournamentOptions = {}): Promise<ScenarioReport> {
+  const file = readScenarioFile(path, CONTENDERS);
+  const seeds = file.scenarios.map(({ seed }) => seed);
+  const policies = file.contenders.map(({ name }) => name);
+  const jobs: (ScenarioJob | BoundJob)[] = seeds.flatMap((seed) => [
+    { kind: 'bound' as const, path, seed },
+    ...policies.map((policy) => ({ kind: 'scenario' as const, path, seed, policy })),
+  ]);
+  const results = await tournament(jobs, options);
+  const bounds: (ScenarioBound | undefined)[] = [];
+  const measures = new Map<string, Measures[]>(policies.map((policy) => [policy, []]));
+  jobs.forEach((job, i) => {
+    if (job.kind === 'bound') bounds.push(results[i] as ScenarioBound | undefined);
+    else measures.get(job.policy)?.push(results[i] as Measures);
+  });
+  return scenarioReport(file, bounds, measures);
+}

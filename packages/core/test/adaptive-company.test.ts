@@ -1,0 +1,86 @@
+/** Callers who come together leave together: those of closed loops, and bursts. Nobody waits for company in vain. */
+import { adaptive, greedy, type Policy, VirtualClock } from 'batchwise';
+import { describe, expect, test } from 'vitest';
+import { CoarseClock } from './support/coarse-clock.js';
+import { at, Driven } from './support/driven.js';
+import { burstTimes, exponential, poissonTimes, seeded } from './support/random.js';
+
+const durationMs = (cost: number) => 10 + 0.2 * cost;
+const CLOCKS = [
+  ['ideal timers', () => new VirtualClock()],
+  ['timers of Node', () => new CoarseClock()],
+] as const;
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+/** When something has been learned, and it is not yet over. */
+const laterHalf = <T>(values: readonly T[]) => values.slice(values.length >> 1, -5);
+const meanSize = ({ batches }: Driven) => mean(laterHalf(batches).map(({ context }) => context.size));
+
+/** So many users, each of whom calls again a little after its answer, `calls` times in all. */
+async function closedLoop(
+  policy: Policy,
+  users: number,
+  roundTripMs: number,
+  calls: number,
+  clock: VirtualClock,
+) {
+  const driven = new Driven(durationMs, { policy }, clock);
+  const random = seeded(users);
+  let left = calls;
+  const call = (): void => {
+    if (left-- > 0) driven.arrive({}, () => driven.after(exponential(random, roundTripMs), call));
+  };
+  for (let user = 0; user < users; user++) driven.after(5 * random(), call);
+  await driven.clock.advance(calls * durationMs(1));
+  return driven;
+}
+
+describe.each(CLOCKS)('with %s', (_, clock) => {
+  test.each([4, 16, 32])('%i users with a short round trip end up in one batch', async (users) => {
+    const driven = await closedLoop(adaptive(), users, 0.2, 80 * users, clock());
+    expect(driven.latenciesMs).toHaveLength(80 * users);
+    expect(meanSize(driven)).toBeGreaterThan(0.9 * users);
+    expect(mean(laterHalf(driven.latenciesMs))).toBeLessThan(1.15 * durationMs(users));
+    // Leaving as soon as the slot is free, whoever is first leaves without the others, and they take turns.
+    const theirs = await closedLoop(greedy(), users, 0.2, 80 * users, clock());
+    expect(meanSize(theirs)).toBeLessThan(0.6 * users);
+  });
+
+  test('calls that fan out from one leave together', async () => {
+    const times = burstTimes(seeded(2), 16, 0.5, 60, 150);
+    const ours = await new Driven(durationMs, {}, clock()).play(at(times));
+    const theirs = await new Driven(durationMs, { policy: greedy() }, clock()).play(at(times));
+    expect(ours.latenciesMs).toHaveLength(times.length);
+    expect(mean(laterHalf(ours.latenciesMs))).toBeLessThan(0.75 * mean(laterHalf(theirs.latenciesMs)));
+    // Most of a burst is in the batch that most of it is in.
+    const largest = laterHalf(ours.batches).filter(({ context }) => context.size >= 8);
+    expect(mean(largest.map(({ context }) => context.size))).toBeGreaterThan(12);
+  });
+
+  test('callers who know nothing of each other are not kept waiting for each other', async () => {
+    for (const gapMs of [2, 5, 20]) {
+      const times = poissonTimes(seeded(gapMs), gapMs, 1500);
+      const ours = await new Driven(durationMs, {}, clock()).play(at(times));
+      const theirs = await new Driven(durationMs, { policy: greedy() }, clock()).play(at(times));
+      expect(mean(ours.latenciesMs) / mean(theirs.latenciesMs)).toBeLessThan(1.03);
+    }
+  });
+});
+
+test('users who have left for good are hardly waited for', async () => {
+  const driven = await closedLoop(adaptive(), 16, 0.2, 500, new VirtualClock());
+  await driven.clock.advance(5000);
+  for (let i = 0; i < 20; i++) {
+    const arrival = driven.arrive();
+    await driven.clock.advance(1000);
+    expect((driven.fates.get(arrival)?.endedAt ?? 0) - arrival.at).toBeLessThan(1.1 * durationMs(1));
+  }
+});
+
+test('what was learned of one kind of traffic is forgotten for another', async () => {
+  const driven = await closedLoop(adaptive(), 16, 0.2, 800, new VirtualClock());
+  const times = poissonTimes(seeded(4), 8, 3000);
+  await driven.play(at(times));
+  const theirs = await new Driven(durationMs, { policy: greedy() }).play(at(times));
+  expect(mean(driven.latenciesMs.slice(-800)) / mean(theirs.latenciesMs.slice(-800))).toBeLessThan(1.02);
+});

@@ -1,0 +1,198 @@
+/** How long the adaptive policy keeps anybody waiting while a slot is free, in a real batcher. */
+import { adaptive, type Policy } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CoarseClock } from './support/coarse-clock.js';
+import { at, Driven, type DrivenBatch, pointsOf } from './support/driven.js';
+import { burstTimes, poissonTimes, seeded } from './support/random.js';
+
+const straight = (cost: number) => 8 + 0.2 * cost;
+const padded = (cost: number) => 2 + 0.25 * 2 ** Math.ceil(Math.log2(cost));
+const BACKENDS = { straight, padded };
+
+/** Traffic of every kind, long enough that something is learned of it. */
+const traffics = fc.record({
+  kind: fc.constantFrom('poisson', 'bursts', 'steady'),
+  gapMs: fc.constantFrom(0.3, 1, 2.5, 6, 30),
+  seed: fc.nat(1e6),
+});
+const COUNT = 240;
+
+type Traffic = typeof traffics extends fc.Arbitrary<infer T> ? T : never;
+
+function timesOf({ kind, gapMs, seed }: Traffic): number[] {
+  const random = seeded(seed);
+  if (kind === 'poisson') return poissonTimes(random, gapMs, COUNT);
+  if (kind === 'bursts') return burstTimes(random, 12, 0.5, 12 * gapMs, COUNT / 12);
+  return Array.from({ length: COUNT }, (_, i) => i * gapMs);
+}
+
+/** A policy, and for how long it has asked to be left alone each time. */
+function overheard(policy: Policy): { policy: Policy; waitsMs: number[] } {
+  const waitsMs: number[] = [];
+  const decide: Policy['decide'] = (view, now) => {
+    const decision = policy.decide(view, now);
+    if (decision.action === 'wait') waitsMs.push(decision.until - now);
+    return decision;
+  };
+  const { observeArrivals, observeBatch } = policy;
+  return {
+    waitsMs,
+    policy: {
+      name: policy.name,
+      decide,
+      observeArrivals: observeArrivals?.bind(policy),
+      observeBatch: observeBatch?.bind(policy),
+    } as Policy,
+  };
+}
+
+/** For how long the batch's oldest item waited while a slot was free. */
+function heldMs(batch: DrivenBatch, all: readonly DrivenBatch[], slots: number): number {
+  const oldest = Math.min(...batch.arrivals.map(({ at }) => at));
+  const before = all.filter((other) => other !== batch && other.startedAt <= batch.startedAt);
+  // The slots have been busy, all of them, until the first of the last few had ended.
+  const busyUntil = before.map(({ endsAt }) => endsAt).sort((a, b) => b - a)[slots - 1] ?? 0;
+  return batch.startedAt - Math.max(oldest, busyUntil);
+}
+
+describe('while a slot is free, nobody is kept waiting', () => {
+  test('beyond maxWaitMs, whatever is to be gained by it', async () => {
+    const situations = fc.record({
+      traffic: traffics,
+      prefer: fc.constantFrom('latency' as const, 'efficiency' as const),
+      maxWaitMs: fc.constantFrom(0, 0.7, 3, 20),
+      slots: fc.constantFrom(1, 2),
+      backend: fc.constantFrom('straight' as const, 'padded' as const),
+    });
+    await fc.assert(
+      fc.asyncProperty(situations, async ({ traffic, prefer, maxWaitMs, slots, backend }) => {
+        const durationMs = BACKENDS[backend];
+        const driven = new Driven(durationMs, {
+          policy: adaptive({ prefer }),
+          maxWaitMs,
+          maxBatchSize: 16,
+          concurrency: slots,
+          targetLatencyMs: prefer === 'efficiency' ? 400 : Number.POSITIVE_INFINITY,
+        });
+        await driven.play(at(timesOf(traffic)));
+        for (const batch of driven.batches) {
+          expect(heldMs(batch, driven.batches, slots)).toBeLessThanOrEqual(maxWaitMs + 1e-6);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('for company for longer than a batch takes, without a target', async () => {
+    const situations = fc.record({
+      traffic: traffics,
+      slots: fc.constantFrom(1, 2, 3),
+      backend: fc.constantFrom('straight' as const, 'padded' as const),
+    });
+    await fc.assert(
+      fc.asyncProperty(situations, async ({ traffic, slots, backend }) => {
+        const durationMs = BACKENDS[backend];
+        const driven = new Driven(durationMs, { maxBatchSize: 16, concurrency: slots });
+        await driven.play(at(timesOf(traffic)));
+        expect(driven.latenciesMs).toHaveLength(COUNT);
+        for (const batch of driven.batches) {
+          expect(heldMs(batch, driven.batches, slots)).toBeLessThanOrEqual(durationMs(1) + 1e-6);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('in a full batch', async () => {
+    await fc.assert(
+      fc.asyncProperty(traffics, fc.constantFrom(1, 2, 6), async (traffic, maxBatchSize) => {
+        const driven = new Driven(straight, {
+          policy: adaptive({ prefer: 'efficiency' }),
+          targetLatencyMs: 1000,
+          maxBatchSize,
+          curve: pointsOf(straight, maxBatchSize),
+        });
+        await driven.play(at(timesOf(traffic)));
+        const full = driven.batches.filter(({ context }) => context.size === maxBatchSize);
+        for (const batch of full) {
+          const { startedAt, arrivals } = batch;
+          const filledAt = Math.max(...arrivals.map((arrival) => arrival.at));
+          const before = driven.batches.filter((other) => other.startedAt < startedAt);
+          expect(startedAt).toBeCloseTo(Math.max(filledAt, ...before.map(({ endsAt }) => endsAt)), 6);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('it asks for no wait that is shorter than timers are fine', () => {
+  async function expectNoShortWaits(traffic: Traffic, slots: number): Promise<void> {
+    const { policy, waitsMs } = overheard(adaptive());
+    const driven = new Driven(padded, { policy, maxBatchSize: 16, concurrency: slots }, new CoarseClock());
+    await driven.play(at(timesOf(traffic)));
+    expect(driven.latenciesMs).toHaveLength(COUNT);
+    expect(waitsMs.filter((waitMs) => waitMs < 1 - 1e-9)).toEqual([]);
+  }
+
+  test('with one slot', async () => {
+    await fc.assert(
+      fc.asyncProperty(traffics, (traffic) => expectNoShortWaits(traffic, 1)),
+      { numRuns: 15 },
+    );
+  });
+
+  // BUG: known to fail; who mends it makes it a plain `test`. Root cause: what the plan says to wait is asked for
+  // from half the resolution on.
+  test.fails('with several', async () => {
+    await expectNoShortWaits({ kind: 'poisson', gapMs: 1, seed: 0 }, 2);
+  });
+});
+
+describe('among groups', () => {
+  const groupOf = ({ group }: { group?: unknown }) => group;
+
+  test('nobody is held: whoever waits leaves as soon as a slot is free', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        traffics,
+        fc.constantFrom(2, 5),
+        fc.constantFrom(1, 2),
+        async (traffic, groups, slots) => {
+          const times = timesOf(traffic);
+          const random = seeded(groups);
+          const driven = new Driven(straight, { groupOf, maxBatchSize: 16, concurrency: slots });
+          await driven.play(times.map((time) => ({ at: time, group: Math.floor(groups * random()) })));
+          expect(driven.latenciesMs).toHaveLength(COUNT);
+          let freeAt = Array.from({ length: slots }, () => 0);
+          let waiting = [...times];
+          for (const { startedAt, endsAt, arrivals } of driven.batches) {
+            expect(startedAt).toBeCloseTo(Math.max(Math.min(...freeAt), Math.min(...waiting)), 6);
+            freeAt = [...freeAt.sort((a, b) => a - b).slice(1), endsAt];
+            const gone = new Set(arrivals.map((arrival) => arrival.at));
+            waiting = waiting.filter((time) => !gone.has(time));
+          }
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  test('a flood of one does not starve the others', async () => {
+    const driven = new Driven(straight, { groupOf, maxBatchSize: 8 });
+    // Twice what one slot can do, and now and then another.
+    const flood = Array.from({ length: 1000 }, (_, i) => ({ at: i * 0.6, group: 'flood' }));
+    const others = Array.from({ length: 12 }, (_, i) => ({ at: 20 + i * 45, group: `other ${i % 3}` }));
+    await driven.play([...flood, ...others].sort((a, b) => a.at - b.at));
+    expect(driven.codes).toEqual([]);
+    for (const { arrivals, startedAt } of driven.batches) {
+      const [{ at: cameAt, group } = { at: 0 }] = arrivals;
+      if (group === 'flood') continue;
+      // Whoever came before goes before: those who flooded in until then, and nobody after.
+      const ahead = flood.filter((one) => one.at <= cameAt);
+      const aheadMs = (Math.ceil(ahead.length / 8) + others.length) * straight(8);
+      expect(startedAt - cameAt).toBeLessThan(aheadMs);
+    }
+  });
+});

@@ -1,0 +1,164 @@
+/** Which run of the queue is served when not all of it can be, in time. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bestWindow, type OnTimeWindow } from '../src/on-time-window.js';
+import { shownView } from './support/shown-view.js';
+
+interface Item {
+  readonly deadline: number;
+  readonly cost?: number;
+}
+
+type Duration = (cost: number) => number;
+
+const straight: Duration = (cost) => 5 + cost;
+
+function windowOf(items: readonly Item[], durationMs: Duration = straight, maxCost = 64): OnTimeWindow {
+  const waiting = items.map((item) => ({ arrivedAt: 0, ...item }));
+  return bestWindow(shownView({ waiting }), 0, maxCost, durationMs, 0);
+}
+
+const items = (count: number, deadline: number): Item[] =>
+  Array.from({ length: count }, () => ({ deadline }));
+
+describe('the run that is served', () => {
+  test('is everybody, when everybody is in time', () => {
+    expect(windowOf(items(10, 15))).toEqual({ refuse: 0, count: 10 });
+  });
+
+  test('is as many as fit, when everybody is', () => {
+    expect(windowOf(items(10, 1000), straight, 4)).toMatchObject({ refuse: 0, count: 4 });
+    const costly = [3, 3, 3, 1].map((cost) => ({ deadline: 1000, cost }));
+    expect(windowOf(costly, straight, 7)).toMatchObject({ refuse: 0, count: 2 });
+  });
+
+  test('begins behind those who can no longer make it, even alone', () => {
+    expect(windowOf([...items(3, 5.5), ...items(4, 100)])).toEqual({ refuse: 3, count: 4 });
+  });
+
+  test('begins at the head, as small as it asks for, when those behind can be served after it', () => {
+    expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ refuse: 0, count: 1 });
+  });
+
+  test('leaves a head behind that would make every batch small, when there are many', () => {
+    // One a time until the queue is through would take 6 ms each; all but the first take 35 together.
+    expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ refuse: 1, count: 30 });
+  });
+
+  test('does not leave a head behind for next to nothing', () => {
+    const nearlyFixed: Duration = (cost) => 10 + 0.0001 * cost;
+    const few = [...items(1000, 10.1), ...items(1, 1e6)];
+    expect(windowOf(few, nearlyFixed, 1000)).toMatchObject({ refuse: 0 });
+  });
+
+  test('ends before one whose deadline is earlier than that of those before it', () => {
+    const hurried = [...items(3, 100), { deadline: 8 }, ...items(3, 100)];
+    const { refuse, count } = windowOf(hurried);
+    expect(refuse + count === 3 || refuse >= 3).toBe(true);
+  });
+
+  test('is nobody, and all are told, when nobody can be served in time', () => {
+    expect(windowOf(items(5, 4))).toEqual({ refuse: 5, count: 0 });
+  });
+
+  test('takes time for ten thousand that does not grow with their square', () => {
+    let asked = 0;
+    const counting: Duration = (cost) => {
+      asked += 1;
+      return straight(cost);
+    };
+    windowOf(
+      Array.from({ length: 10_000 }, (_, i) => ({ deadline: 20 + (i % 7) + i / 100 })),
+      counting,
+    );
+    expect(asked).toBeLessThan(100_000);
+  });
+});
+
+describe('whoever waits, with whatever deadlines and costs,', () => {
+  const situations = fc.record({
+    queue: fc.array(
+      fc.record({
+        deadline: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(100, Number.POSITIVE_INFINITY)),
+        cost: fc.constantFrom(1, 1, 1, 2, 5, 0.5),
+      }),
+      { minLength: 1, maxLength: 14 },
+    ),
+    backend: fc.constantFrom('straight', 'padded', 'fixed'),
+    maxCost: fc.constantFrom(5, 8, 64),
+  });
+  const BACKENDS: Record<string, Duration> = {
+    straight,
+    padded: (cost) => 1 + 2 ** Math.ceil(Math.log2(Math.max(1, cost))),
+    fixed: () => 6,
+  };
+  const costOf = (run: readonly Item[]) => run.reduce((sum, { cost = 1 }) => sum + cost, 0);
+  const inTime = (run: readonly Item[], durationMs: Duration, maxCost: number) =>
+    costOf(run) <= maxCost && run.every(({ deadline }) => durationMs(costOf(run)) <= deadline);
+
+  test('the run that is served fits and is in time, and those let go had no time for it', () => {
+    fc.assert(
+      fc.property(situations, ({ queue, backend, maxCost }) => {
+        const durationMs = BACKENDS[backend] as Duration;
+        const { refuse, count } = windowOf(queue, durationMs, maxCost);
+        const run = queue.slice(refuse, refuse + count);
+        expect(run).toHaveLength(count);
+        expect(inTime(run, durationMs, maxCost)).toBe(true);
+        if (count === 0) return;
+        for (const { deadline } of queue.slice(0, refuse))
+          expect(deadline).toBeLessThan(durationMs(costOf(run)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('somebody is served when somebody can be', () => {
+    fc.assert(
+      fc.property(situations, ({ queue: ofAnyCost, backend, maxCost }) => {
+        const durationMs = BACKENDS[backend] as Duration;
+        // BUG (see below): not always where costs differ.
+        const queue = ofAnyCost.map(({ deadline }) => ({ deadline }));
+        const { count } = windowOf(queue, durationMs, maxCost);
+        const canBe = queue.some((item) => inTime([item], durationMs, maxCost));
+        expect(count > 0).toBe(canBe);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('somebody who could be served is let go only for a run that gets more done a millisecond', () => {
+    fc.assert(
+      fc.property(situations, ({ queue, backend, maxCost }) => {
+        const durationMs = BACKENDS[backend] as Duration;
+        const { refuse, count } = windowOf(queue, durationMs, maxCost);
+        const perMs = (run: readonly Item[]) => costOf(run) / durationMs(costOf(run));
+        const first = queue.findIndex((item) => inTime([item], durationMs, maxCost));
+        if (count === 0 || refuse <= first) return;
+        let end = first + 1;
+        while (end < queue.length && inTime(queue.slice(first, end + 1), durationMs, maxCost)) end += 1;
+        const gain = perMs(queue.slice(refuse, refuse + count)) / perMs(queue.slice(first, end));
+        expect(gain).toBeGreaterThan(1);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+/** BUGS: each says what should be and is known to fail. Who mends one makes it a plain `test`. */
+describe('known to be wrong', () => {
+  // Root cause: the first cannot be served in time, yet its deadline is later than the end of the second's batch,
+  // for which it therefore must not be let go; so no run is left, and both are refused.
+  test.fails('a costly item that cannot be served in time takes nobody with it', () => {
+    const queue = [
+      { deadline: 8, cost: 5 },
+      { deadline: 100, cost: 1 },
+    ];
+    expect(windowOf(queue)).toEqual({ refuse: 1, count: 1 });
+  });
+
+  // Root cause: of the runs that begin with the same item only the longest is considered.
+  test.fails('a shorter run is served that gets more done a millisecond', () => {
+    const worsePastFour: Duration = (cost) => (cost <= 4 ? 5 : 5 + 6 * (cost - 4));
+    expect(windowOf(items(7, 20), worsePastFour)).toEqual({ refuse: 0, count: 4 });
+  });
+});
