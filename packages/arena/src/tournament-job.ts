@@ -1,4 +1,6 @@
 /** A piece of work of the tournament: a plain description, so that any thread can do it. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { poissonOptimum } from './bounds/poisson-optimum.js';
 import type { Curve } from './curve.js';
 import { type Cell, cellName } from './grid-cell.js';
@@ -6,7 +8,7 @@ import { type Measures, measure } from './measures.js';
 import { CONTENDERS } from './our-contenders.js';
 import type { Scenario } from './scenario.js';
 import { type ScenarioBound, scenarioBound } from './scenario-bound.js';
-import { readScenarioFile, type ScenarioFile } from './scenario-file.js';
+import { parseScenario, type ScenarioFile } from './scenario-file.js';
 import { type NamedContender, SHOWCASE_CURVES, type Showcase, showcase } from './showcase.js';
 import { simulate } from './simulate.js';
 import type { CellResult } from './targets/target.js';
@@ -27,10 +29,18 @@ export interface ShowcaseJob {
   readonly seed: number;
 }
 
+/** A scenario file as it was read, so that all threads have the same even if it changes meanwhile. */
+export interface ScenarioSource {
+  readonly text: string;
+  readonly fileName: string;
+  /** Where the traces are that it names. */
+  readonly folder: string;
+}
+
 /** One policy with one seed in a scenario of the user's. */
 export interface ScenarioJob {
   readonly kind: 'scenario';
-  readonly path: string;
+  readonly source: ScenarioSource;
   readonly seed: number;
   readonly policy: string;
 }
@@ -38,7 +48,7 @@ export interface ScenarioJob {
 /** What could be had at best there. */
 export interface BoundJob {
   readonly kind: 'bound';
-  readonly path: string;
+  readonly source: ScenarioSource;
   readonly seed: number;
 }
 
@@ -110,12 +120,21 @@ async function simulateScenario(job: ScenarioJob): Promise<Measures> {
   return measure(await simulate(scenarioWith(job), contender));
 }
 
-/** The last one that was read: all jobs of a tournament are about the same. */
-let lastRead: { readonly path: string; readonly file: ScenarioFile } | undefined;
+export function parsedSource({ text, fileName, folder }: ScenarioSource): ScenarioFile {
+  return parseScenario(text, fileName, {
+    contenders: CONTENDERS,
+    readFile: (name) => readFileSync(resolve(folder, name), 'utf8'),
+  });
+}
 
-function scenarioWith({ path, seed }: ScenarioJob | BoundJob): Scenario {
-  if (lastRead?.path !== path) lastRead = { path, file: readScenarioFile(path, CONTENDERS) };
-  const scenario = lastRead.file.scenarios.find((candidate) => candidate.seed === seed);
-  if (scenario === undefined) throw new RangeError(`There is no seed ${seed} in ${path}.`);
+/** The last one that was parsed: all jobs of a tournament are about the same. */
+let last: { readonly source: ScenarioSource; readonly file: ScenarioFile } | undefined;
+
+function scenarioWith({ source, seed }: ScenarioJob | BoundJob): Scenario {
+  if (last?.source.text !== source.text || last.source.folder !== source.folder) {
+    last = { source, file: parsedSource(source) };
+  }
+  const scenario = last.file.scenarios.find((candidate) => candidate.seed === seed);
+  if (scenario === undefined) throw new RangeError(`There is no seed ${seed} in ${source.fileName}.`);
   return scenario;
 }

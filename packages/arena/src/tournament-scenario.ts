@@ -1,20 +1,21 @@
 /** A scenario of the user's: every policy with every seed, and the bound where there is one. */
+import { readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { Measures } from './measures.js';
-import { CONTENDERS } from './our-contenders.js';
 import type { ScenarioBound } from './scenario-bound.js';
-import { readScenarioFile } from './scenario-file.js';
 import { type ScenarioReport, scenarioReport } from './scenario-report.js';
 import { type TournamentOptions, tournament } from './tournament.js';
-import type { BoundJob, ScenarioJob } from './tournament-job.js';
+import { type BoundJob, parsedSource, type ScenarioJob } from './tournament-job.js';
 
 /** @throws {ArenaError} INVALID_SCENARIO, before anything runs. */
 export async function runScenario(path: string, options: TournamentOptions = {}): Promise<ScenarioReport> {
-  const file = readScenarioFile(path, CONTENDERS);
+  const source = { text: readFileSync(path, 'utf8'), fileName: basename(path), folder: dirname(path) };
+  const file = parsedSource(source);
   const seeds = file.scenarios.map(({ seed }) => seed);
   const policies = file.contenders.map(({ name }) => name);
   const jobs: (ScenarioJob | BoundJob)[] = seeds.flatMap((seed) => [
-    { kind: 'bound' as const, path, seed },
-    ...policies.map((policy) => ({ kind: 'scenario' as const, path, seed, policy })),
+    { kind: 'bound' as const, source, seed },
+    ...policies.map((policy) => ({ kind: 'scenario' as const, source, seed, policy })),
   ]);
   const results = await tournament(jobs, options);
   const bounds: (ScenarioBound | undefined)[] = [];

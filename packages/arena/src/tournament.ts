@@ -50,7 +50,7 @@ export async function tournament<J extends Job>(
         done += 1;
         doneWork += work;
         const share = doneWork / total;
-        const leftMs = (clock.now() - startedAt) * (1 / share - 1);
+        const leftMs = ((clock.now() - startedAt) * (total - doneWork)) / doneWork;
         onProgress?.({ done, total: jobs.length, share, leftMs });
       }
     } finally {

@@ -35,6 +35,8 @@ export interface AdaptiveOptions {
 const PROBES = 3;
 const FIRST_PROBE = 16;
 const PROBE_EVERY = 4;
+/** A rise of less than this is none. */
+const LEAST_RISE = 0.03;
 /** How far above the expected duration a batch may be that starts at the last moment, in spreads. */
 const SURE_SPREADS = 2.4;
 /** How much of what company saves is counted: a forecast is not a promise. */
@@ -88,11 +90,12 @@ class AdaptivePolicy implements Policy {
     const { curve, cost, length } = view;
     if (curve.predict(cost) === undefined) return leave(view, length);
     let latestStart = Number.POSITIVE_INFINITY;
-    if (view.hasDeadlines) {
+    const { nextDeadline } = view;
+    if (nextDeadline !== Number.POSITIVE_INFINITY) {
       const urgent = this.#underDeadlines(view, now);
       if (urgent !== undefined) return urgent;
       // Later than this, one more could not be taken along.
-      latestStart = earliestDeadline(view) - safeMs(curve, predict(view, cost + this.#meanCost));
+      latestStart = nextDeadline - safeMs(curve, predict(view, cost + this.#meanCost));
     }
     const untried = curve.samples >= this.#probeFrom && !view.isGrouped ? untriedSize(view) : 0;
     if (untried > 0) {
@@ -101,25 +104,25 @@ class AdaptivePolicy implements Policy {
     }
     if (this.#mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
-    if (view.isGrouped) return leave(view, allThatPays(view));
+    if (view.isGrouped) return leave(view, this.#allThatPays(view));
     return (
       this.#heldForCompany(view, now, latestStart) ??
       this.#heldUntilFull(view, now, latestStart) ??
       this.#planned(view, now, latestStart) ??
-      leave(view, allThatPays(view))
+      leave(view, this.#allThatPays(view))
     );
   }
 
   /** What to do when not all that would make the next batch can be served in time. */
   #underDeadlines(view: QueueView, now: number): Decision | undefined {
     const { curve, limits, cost, length } = view;
-    const deadline = earliestDeadline(view);
     const wanted = Math.min(cost, limits.maxBatchSize);
     // How long larger batches take than any before is a guess: they may grow, but not leap, unless there is time enough.
     const largest = curve.points().at(-1)?.cost ?? wanted;
     const isLeap = wanted > 2 * largest;
     const guess = isLeap ? (predict(view, largest) * wanted) / largest : predict(view, wanted);
-    if (now + safeMs(curve, guess) <= deadline) return undefined;
+    const ends = now + safeMs(curve, guess);
+    if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const mostCost = isLeap ? 2 * largest : limits.maxBatchSize;
     const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
     const { refuse, count } = bestWindow(view, now, mostCost, safeDuration, this.#costPerMs(view, now));
@@ -167,6 +170,19 @@ class AdaptivePolicy implements Policy {
         best = step;
     }
     return best;
+  }
+
+  /**
+   * All that waits; but of a long queue only as much as gets most done a millisecond. Where large batches
+   * are slower an item, a queue that leaves all at once would only grow.
+   */
+  #allThatPays(view: QueueView): number {
+    const { cost, length, limits } = view;
+    let quickest = limits.maxBatchSize;
+    for (const step of this.#steps(view)) {
+      if (step * predict(view, quickest) > quickest * predict(view, step)) quickest = step;
+    }
+    return cost >= BACKLOG * quickest ? countWithin(view, quickest) : length;
   }
 
   #steps({ curve, limits }: QueueView): readonly number[] {
@@ -243,15 +259,6 @@ function surelyMs({ spread }: CurveEstimate, expectedMs: number): number {
   return expectedMs * (1 + SURE_SPREADS * spread);
 }
 
-/**
- * All that waits; but of a long queue only as much as gets most done a millisecond. Where large batches
- * are slower an item, a queue that leaves all at once would only grow.
- */
-function allThatPays(view: QueueView): number {
-  const best = view.curve.best(view.limits.maxBatchSize)?.cost ?? Number.POSITIVE_INFINITY;
-  return view.cost >= BACKLOG * best ? countWithin(view, best) : view.length;
-}
-
 /** Of those who could be in the next batch. */
 function earliestDeadline(view: QueueView): number {
   return view.earliestDeadline(Math.min(view.length, view.limits.maxBatchSize));
@@ -266,12 +273,29 @@ function heldMs({ oldestAt, freeSince }: QueueView, now: number): number {
   return now - Math.max(oldestAt, freeSince);
 }
 
-/** The largest size to learn below what waits that has hardly been tried; 0 when all have. */
+/** The largest size to learn below what waits that has hardly been tried and might be a step; 0 when there is none. */
 function untriedSize({ cost, curve, limits }: QueueView): number {
   const most = Math.min(cost, limits.maxBatchSize);
-  const size =
-    limits.batchSizes.length > 0 ? lastUpTo(limits.batchSizes, most) : 2 ** Math.floor(Math.log2(most));
+  if (limits.batchSizes.length > 0) return ifUntried(lastUpTo(limits.batchSizes, most), cost, curve);
+  // Backends pad to powers of two, or to multiples of eight.
+  const power = ifUntried(2 ** Math.floor(Math.log2(most)), cost, curve);
+  if (power > 0 || most < 16) return power;
+  const multiple = ifUntried(8 * Math.floor(most / 8), cost, curve);
+  return multiple > 0 && mayBeStep(multiple, curve) ? multiple : 0;
+}
+
+function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
   return size >= 1 && size < cost && curve.weightOf(size) < PROBES ? size : 0;
+}
+
+/** Between a smaller and a larger size that take as long, there is none. */
+function mayBeStep(size: number, curve: CurveEstimate): boolean {
+  let below = 0;
+  for (const { cost, durationMs } of curve.points()) {
+    if (cost < size) below = durationMs;
+    else if (cost > size) return durationMs > below * (1 + LEAST_RISE);
+  }
+  return true;
 }
 
 function lastUpTo(sizes: readonly number[], most: number): number {

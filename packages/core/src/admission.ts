@@ -17,6 +17,16 @@ export interface Backend {
   readonly arrivals: ArrivalEstimate;
 }
 
+/** Whether there is so much time that no prediction is needed: that of most callers with a deadline. */
+export function hasTimeEnough(cost: number, costAhead: number, allowedMs: number, backend: Backend): boolean {
+  const { curve, settings, line } = backend;
+  const best = curve.best(settings.maxBatchSize);
+  if (best === undefined || line.groups > 1) return best === undefined;
+  // What runs, what is ahead, its own batch; and as much again, for whatever they may take longer.
+  const batches = 2 + (costAhead + cost) / best.cost;
+  return 2 * batches * safeMs(curve, best.durationMs) <= allowedMs;
+}
+
 /**
  * How long until an item of this cost is answered, `costAhead` going before it; undefined as long as
  * nothing is known. It is to be answered within `allowedMs`, and so are the others.

@@ -8,7 +8,7 @@ import type { CurveEstimate, LearnedPoint } from './service-curve.js';
 /** How much worse the next sizes must be. */
 const LEAST_STEP = 0.03;
 /** And how much worse than their doubt, in standard errors. */
-const DOUBT = 2;
+const DOUBT = 3;
 /** How far above a size the next ones are looked at. */
 const REACH = 1.5;
 

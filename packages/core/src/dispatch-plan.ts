@@ -47,7 +47,9 @@ const BACKLOG = 2;
 /** How much a plan may be worse than one for a similar problem. */
 const MOST_GROWTH = 1.5;
 
-const MOST_SWEEPS = 400;
+const MOST_SWEEPS = 1000;
+/** After so many looks for better decisions those that are left to be found hardly matter. */
+const GOOD_IMPROVEMENTS = 8;
 /** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
 const IMPROVE_EVERY = 8;
 /** And so much dearer is a state in a sweep that looks. */
@@ -86,6 +88,7 @@ export class DispatchPlan {
   #nextState = 0;
   #improves = false;
   #sweepsSinceImproved = 0;
+  #improvements = 0;
   #drift = 0;
   #leastChange = Number.POSITIVE_INFINITY;
   #largestChange = Number.NEGATIVE_INFINITY;
@@ -118,9 +121,10 @@ export class DispatchPlan {
     return this.#sweeps >= MOST_SWEEPS;
   }
 
-  /** Whether to go by it: solved, and better than what it started with. */
+  /** Whether to go by it, even if it may still get a little better: it is good, and better than what it started with. */
   get isUseful(): boolean {
-    return this.isSolved && this.#average > 0 && this.#average <= 1.005 * this.#simpleAverage;
+    const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
+    return isGood && this.#average > 0 && this.#average <= 1.005 * this.#simpleAverage;
   }
 
   /** Does so much of the work: a unit is a fraction of a microsecond. */
@@ -206,6 +210,7 @@ export class DispatchPlan {
     const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
     const isSteady = isSettled || Math.abs(this.#drift) < STEADY * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
+    if (this.#improves) this.#improvements += 1;
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
     this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
     if (this.#improves && this.#simpleAverage === Number.POSITIVE_INFINITY)

@@ -17,6 +17,7 @@ export interface Advice {
 /** Rates that differ by less share a plan. */
 const RATE_STEP = 1.12;
 const MOST_PLANS = 8;
+const MOST_SPREAD = 0.18;
 /** Nothing can be planned for more than can be served. */
 const MOST_LOAD = 0.96;
 /** How much of a plan is worked out, in units a millisecond that has passed: a quarter of the thread, for the tenth of a second that a plan takes. */
@@ -59,12 +60,14 @@ export class DispatchPlanner {
     if (maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
     const aloneMs = curve.predict(1) ?? 0;
     if (curve.samples < LEAST_SAMPLES || !(costPerMs * aloneMs > LEAST_COMPANY * slots)) return undefined;
+    // When a slot will be free cannot be planned with where nobody knows how long batches take.
+    if (slots > 1 && curve.spread > MOST_SPREAD) return undefined;
     const sketch = this.#upToDate(view);
     if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
     const plan = this.#planFor(sketch, slots === 1 ? costPerMs : (2 * costPerMs) / slots, curve);
     if (!plan.isSolved) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
     this.#workedAt = now;
-    if (plan.isSolved) this.#inUse = plan;
+    if (plan.isUseful) this.#inUse = plan;
     if (!this.#inUse?.isUseful) return undefined;
     return adviceOf(this.#inUse, view, now);
   }

@@ -4,7 +4,7 @@
  * is turned away hears it at once, and nothing else has happened.
  */
 import { cancelOnAbort, hasFired } from './abort-watch.js';
-import { FRESH_MS, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
+import { FRESH_MS, hasTimeEnough, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from './call-options.js';
 import { describe, messageOf } from './describe.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -141,6 +141,7 @@ export class Door<I, R> {
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at;
     const costAhead = line.costAhead(tenant, priority);
+    if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
     const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
     if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
     const isIdle = line.length === 0 && running.length === 0;

@@ -49,8 +49,8 @@ export interface QueueView {
   deadlineAt(position: number): number;
   /** The earliest deadline of the first so many. */
   earliestDeadline(count: number): number;
-  /** False when no item has a deadline: there is no need to look at them. */
-  readonly hasDeadlines: boolean;
+  /** Nobody who waits has an earlier deadline than this; Infinity when none has any. To be asked before looking. */
+  readonly nextDeadline: number;
 
   readonly slots: number;
   readonly freeSlots: number;

@@ -120,9 +120,9 @@ export class GroupView implements QueueView {
     return this.#batcher.freeSince;
   }
 
-  get hasDeadlines(): boolean {
+  get nextDeadline(): number {
     const { settings, deadlines } = this.#batcher;
-    return Math.min(settings.targetLatencyMs, deadlines.earliest) !== Number.POSITIVE_INFINITY;
+    return Math.min(this.oldestAt + settings.targetLatencyMs, deadlines.earliest);
   }
 
   get limits(): Limits {

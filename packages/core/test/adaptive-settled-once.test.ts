@@ -30,8 +30,8 @@ const setups: fc.Arbitrary<Setup> = fc
 /** Some batches that go well, as many as it takes to learn something, and then anything. */
 const steps: fc.Arbitrary<Step[]> = fc
   .record({
-    rounds: fc.constantFrom(0, 3, 20),
-    calls: fc.array(call, { minLength: 1, maxLength: 5 }),
+    rounds: fc.constantFrom(0, 0, 3, 18),
+    calls: fc.array(call, { minLength: 1, maxLength: 3 }),
     takesMs: fc.constantFrom(0, 1, 4, 10),
     policy,
     script,
@@ -52,20 +52,19 @@ const steps: fc.Arbitrary<Step[]> = fc
     return [...learned, ...stays];
   });
 
-function usesEfficiency({ limits }: Setup, steps: readonly Step[]): boolean {
-  const changes = steps.flatMap((step) => (step.do === 'configure' ? step.limits : []));
-  return [limits, ...changes].some(({ policy }) => policy === 'efficiency');
-}
-
 test('whatever happens, in whatever order, the adaptive policy settles everybody once and keeps the limits', async () => {
   await fc.assert(
     fc.asyncProperty(setups, steps, async (given, steps) => {
       const scenario = new Scenario(given);
       for (const step of steps) await scenario.run(step);
-      // BUG (see adaptive-decisions): to save the backend, where costs differ, it may throw, and is gone without.
-      if (!usesEfficiency(given, steps)) expect(scenario.batcher.stats().policyErrors).toBe(0);
+      const { policyErrors, lastPolicyError } = scenario.batcher.stats();
+      // BUG (see adaptive-decisions): to save the backend, with one that waits alone, it may throw.
+      const isKnown = String(lastPolicyError).startsWith(
+        'RangeError: There is no position 1 in a queue of 1',
+      );
+      if (!isKnown) expect([policyErrors, lastPolicyError]).toEqual([0, undefined]);
       await scenario.end();
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 }, 60_000);

@@ -136,16 +136,14 @@ describe('it asks for no wait that is shorter than timers are fine', () => {
     expect(waitsMs.filter((waitMs) => waitMs < 1 - 1e-9)).toEqual([]);
   }
 
-  test('with one slot', async () => {
-    await fc.assert(
-      fc.asyncProperty(traffics, (traffic) => expectNoShortWaits(traffic, 1)),
-      { numRuns: 15 },
-    );
+  test('whatever the traffic', async () => {
+    await fc.assert(fc.asyncProperty(traffics, fc.constantFrom(1, 2, 3), expectNoShortWaits), {
+      numRuns: 15,
+    });
   });
 
-  // BUG: known to fail; who mends it makes it a plain `test`. Root cause: what the plan says to wait is asked for
-  // from half the resolution on.
-  test.fails('with several', async () => {
+  // Root cause: what the plan said to wait was asked for from half the resolution on.
+  test('with two slots, when the plan says to wait a little', async () => {
     await expectNoShortWaits({ kind: 'poisson', gapMs: 1, seed: 0 }, 2);
   });
 });

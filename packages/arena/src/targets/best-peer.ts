@@ -20,6 +20,8 @@ const OPEN: readonly CellArrivals[] = [
   ...open('trace', [0.2, 0.5]),
 ];
 
+const NOISES = [0, 0.05, 0, 0.15];
+
 const EXTENTS = {
   full: {
     curves: GRID_CURVES.map(({ name }) => name),
@@ -88,26 +90,27 @@ export const bestPeer: Target = {
   cells(extent: Extent, firstSeed: number): Cell[] {
     const { curves, holdOut, slots, open, closed, seeds, length } = EXTENTS[extent];
     const cells: Cell[] = [];
-    for (const curve of [...curves, ...holdOut]) {
-      for (const count of slots) {
+    [...curves, ...holdOut].forEach((curve, c) => {
+      slots.forEach((count, s) => {
         const loops = closed.map(
           ({ users, think }) =>
             ({ kind: 'closed', users: users * count, think, thinking: 'exponential' }) as const,
         );
-        for (const arrivals of [...open, ...loops]) {
-          // Half of the cells have ideal timers, half have Node's: each kind of traffic meets both.
-          const timerMs = (cells.length + (extent === 'full' ? 0 : 1)) % 2;
+        [...open, ...loops].forEach((arrivals, i) => {
+          // Timers and noise take turns, so that each kind of traffic meets all of them on some backend.
+          const timerMs = (c + s + i) % 2;
+          const noise = NOISES[(c + i) % NOISES.length] as number;
           const family = `${arrivals.kind}${holdOut.includes(curve) ? ', unseen curves' : ''}`;
-          const cell = { target: 'best_peer', family, curve, slots: count, arrivals, timerMs };
+          const cell = { target: 'best_peer', family, curve, slots: count, arrivals, timerMs, noise };
           cells.push({ ...cell, items: itemsFor(cell, length), seeds: seedsFrom(firstSeed, seeds) });
-        }
-      }
-    }
+        });
+      });
+    });
     return cells;
   },
 
   async play(cell) {
-    const outcomes = await contest(cell, [VARIANTS.adaptive, ...RIVALS], afterLearning());
+    const outcomes = await contest(cell, [VARIANTS.adaptive, ...RIVALS], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive);
     let best = { name: '', outcome: { meanMs: Number.POSITIVE_INFINITY } as Averages };
     for (const { name } of RIVALS) {

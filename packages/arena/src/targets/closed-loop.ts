@@ -69,7 +69,7 @@ export const closedLoop: Target = {
   },
 
   async play(cell) {
-    const outcomes = await contest(cell, [VARIANTS.adaptive, peer('greedy')], afterLearning());
+    const outcomes = await contest(cell, [VARIANTS.adaptive, peer('greedy')], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive).meanMs;
     const { arrivals } = cell;
     if (arrivals.kind !== 'closed') throw new RangeError('A closed loop is needed.');

@@ -12,18 +12,14 @@ export type Averages = Pick<Measures, 'meanMs' | 'p99Ms' | 'goodput' | 'onTime' 
 /** Says from which item on the runs of one seed count. */
 export type Start = (runs: readonly Run[]) => number;
 
-/** After the first batches of all of them, and a share of the items. */
-export function afterLearning(share = 0.2): Start {
-  return (runs) =>
-    Math.max(
-      ...runs.map((run) => itemAfterBatches(run, Math.min(LEARNED_BATCHES, lastBatches(run)))),
-      Math.floor(share * (runs[0] as Run).latencyMs.length),
-    );
-}
-
-/** Whatever the run's length, its second half counts. */
-function lastBatches({ batches }: Run): number {
-  return Math.floor(batches.length / 2);
+/**
+ * After the first batches of all of them, and a fifth of the items. But the second half of a run always
+ * counts: where somebody cannot keep up, everybody has come before it has done its first batches.
+ */
+export function afterLearning(runs: readonly Run[]): number {
+  const items = (runs[0] as Run).latencyMs.length;
+  const learned = Math.max(...runs.map((run) => itemAfterBatches(run, LEARNED_BATCHES)), 0.2 * items);
+  return Math.floor(Math.min(learned, 0.5 * items));
 }
 
 /** What each contender comes to, averaged over the seeds. */

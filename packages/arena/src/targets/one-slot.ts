@@ -66,7 +66,7 @@ export const oneSlot: Target = {
 
   async play(cell) {
     const optimum = poissonOptimumContender(poissonOptimum(curveOf(cell), ratePerMs(cell)));
-    const outcomes = await contest(cell, [VARIANTS.adaptive, optimum, peer('greedy')], afterLearning());
+    const outcomes = await contest(cell, [VARIANTS.adaptive, optimum, peer('greedy')], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive);
     const greedy = outcomeOf(outcomes, peer('greedy'));
     return {

@@ -74,7 +74,7 @@ export const roughBackend: Target = {
   },
 
   async play(cell) {
-    const start = cell.slowdown === undefined ? afterLearning() : afterSlowdown;
+    const start = cell.slowdown === undefined ? afterLearning : afterSlowdown;
     const outcomes = await contest(cell, [VARIANTS.adaptive, peer('greedy')], start);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive);
     const greedy = outcomeOf(outcomes, peer('greedy'));

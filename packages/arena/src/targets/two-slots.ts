@@ -53,7 +53,7 @@ export const twoSlots: Target = {
     const load = cell.arrivals.kind === 'closed' ? Number.NaN : cell.arrivals.load;
     const optimum = twoSlotBound(curveOf(cell), load)?.contender;
     if (optimum === undefined) throw new RangeError(`No optimum is stored for ${cell.curve} at ${load}.`);
-    const outcomes = await contest(cell, [VARIANTS.adaptive, optimum, peer('greedy')], afterLearning());
+    const outcomes = await contest(cell, [VARIANTS.adaptive, optimum, peer('greedy')], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive);
     const greedy = outcomeOf(outcomes, peer('greedy'));
     return {

@@ -45,7 +45,7 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
     arrivedAt: (position) => look(arrivedAt, position),
     costAt: (position) => look(costs, position),
     deadlineAt: () => Number.POSITIVE_INFINITY,
-    hasDeadlines: false,
+    nextDeadline: Number.POSITIVE_INFINITY,
     earliestDeadline: () => Number.POSITIVE_INFINITY,
     isGrouped: false,
     slots: 1,

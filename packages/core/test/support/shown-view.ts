@@ -56,7 +56,7 @@ export function shownView(shown: Shown): QueueView {
     deadlineAt,
     earliestDeadline: (count) =>
       Math.min(...waiting.slice(0, count).map((_, position) => deadlineAt(position))),
-    hasDeadlines: waiting.some((_, position) => deadlineAt(position) !== Number.POSITIVE_INFINITY),
+    nextDeadline: Math.min(...waiting.map((_, position) => deadlineAt(position))),
     slots,
     freeSlots: slots - running.length,
     running,

@@ -1,0 +1,121 @@
+/**
+ * The plan that core makes bit by bit, while it serves, against the exact optimum: the mean latency of who goes
+ * by it, worked out as that of a Markov chain, so that no luck of any arrivals is in it.
+ */
+import { describe, expect, test } from 'vitest';
+import { DispatchPlan } from '../../core/src/dispatch-plan.js';
+import { poissonOptimum } from '../src/bounds/poisson-optimum.js';
+import { poissonWeights } from '../src/bounds/poisson-weights.js';
+import type { Curve } from '../src/curve.js';
+import { gridCurve } from '../src/grid-curves.js';
+import { perMsAt } from './bounds/support/grid.js';
+
+/** The mean time in the system of one slot with Poisson arrivals, when of `n` that wait so many leave, 0 for waiting. */
+function meanMsOf(curve: Curve, perMs: number, sizeFor: (waiting: number) => number): number {
+  const most = 5 * curve.maxBatchSize;
+  const choices = Array.from({ length: most + 1 }, (_, n) => (n === 0 ? 0 : sizeFor(n)));
+  const arrivals = new Map(
+    [...new Set(choices)].map((size) => [
+      size,
+      poissonWeights(size === 0 ? 0 : perMs * curve.durationMs(size), 1e-9),
+    ]),
+  );
+  let share = new Float64Array(most + 1).fill(1 / (most + 1));
+  for (let round = 0; round < 3000; round++) {
+    const next = new Float64Array(most + 1);
+    const put = (n: number, part: number) => {
+      const state = Math.min(n, most);
+      next[state] = (next[state] as number) + part;
+    };
+    for (let n = 0; n <= most; n++) {
+      const size = choices[n] as number;
+      const part = share[n] as number;
+      if (part < 1e-12) continue;
+      if (size === 0) put(n + 1, part);
+      else {
+        const { first, weights } = arrivals.get(size) as { first: number; weights: Float64Array };
+        for (let i = 0; i < weights.length; i++) put(n - size + first + i, part * (weights[i] as number));
+      }
+    }
+    // Chains that go round in circles have a mean all the same.
+    let change = 0;
+    for (let n = 0; n <= most; n++) {
+      const mixed = 0.5 * ((next[n] as number) + (share[n] as number));
+      change += Math.abs(mixed - (share[n] as number));
+      next[n] = mixed;
+    }
+    share = next;
+    if (change < 1e-9) break;
+  }
+  let inSystemMs = 0;
+  let ms = 0;
+  for (let n = 0; n <= most; n++) {
+    const size = choices[n] as number;
+    const takesMs = size === 0 ? 1 / perMs : curve.durationMs(size);
+    const come = size === 0 ? 0 : (perMs * takesMs * takesMs) / 2;
+    inSystemMs += (share[n] as number) * (n * takesMs + come);
+    ms += (share[n] as number) * takesMs;
+  }
+  return inSystemMs / ms / perMs; // Little
+}
+
+const STEPS: Record<string, readonly number[]> = {
+  a: [],
+  d: [1, 2, 4, 8, 16, 32],
+  eights: [8, 16, 24, 32, 40, 48, 56],
+  concave: [],
+};
+
+function planFor(
+  curve: Curve,
+  perMs: number,
+  steps: readonly number[],
+  similar?: DispatchPlan,
+): DispatchPlan {
+  const { maxBatchSize, durationMs } = curve;
+  const atLeastOne = (cost: number) => durationMs(Math.max(1, cost));
+  const sizes = steps.length > 0 ? steps : [1, 2, 4, 8, 16, 32];
+  const plan = new DispatchPlan(
+    { slots: 1, maxBatchSize, ratePerMs: perMs, sizes, steps, durationMs: atLeastOne },
+    similar,
+  );
+  plan.work(1e8);
+  return plan;
+}
+
+describe('the mean of who goes by the plan', () => {
+  test('is worked out rightly: that of the optimum is the optimum', () => {
+    const curve = gridCurve('eights');
+    const optimum = poissonOptimum(curve, perMsAt(curve, 1, 0.7));
+    expect(meanMsOf(curve, optimum.perMs, optimum.batchSize) / optimum.meanMs).toBeCloseTo(1, 4);
+  });
+
+  const cells = Object.entries(STEPS).flatMap(([name, steps]) =>
+    [0.3, 0.5, 0.7, 0.85].map((rho) => [name, rho, steps] as const),
+  );
+  test.each(cells)('is within a hundredth of the least there is: curve %s at load %d', (name, rho, steps) => {
+    const curve = gridCurve(name);
+    const perMs = perMsAt(curve, 1, rho);
+    const plan = planFor(curve, perMs, steps);
+    const ratio = meanMsOf(curve, perMs, (n) => plan.sizeFor(n, 0)) / poissonOptimum(curve, perMs).meanMs;
+    expect(ratio).toBeGreaterThan(1 - 1e-6);
+    expect(ratio).toBeLessThan(1.01);
+  });
+
+  test('is so too when the plan starts from one for a similar rate, which is how they are made', () => {
+    const curve = gridCurve('d');
+    let plan = planFor(curve, perMsAt(curve, 1, 0.4), STEPS.d as readonly number[]);
+    for (const rho of [0.48, 0.58, 0.7])
+      plan = planFor(curve, perMsAt(curve, 1, rho), STEPS.d as readonly number[], plan);
+    const perMs = perMsAt(curve, 1, 0.7);
+    const ratio = meanMsOf(curve, perMs, (n) => plan.sizeFor(n, 0)) / poissonOptimum(curve, perMs).meanMs;
+    expect(ratio).toBeLessThan(1.01);
+  });
+
+  test('is not that of leaving with all that waits, where the backend pads', () => {
+    const curve = gridCurve('d');
+    const perMs = perMsAt(curve, 1, 0.7);
+    const all = meanMsOf(curve, perMs, (n) => Math.min(n, curve.maxBatchSize));
+    expect(all / poissonOptimum(curve, perMs).meanMs).toBeGreaterThan(1.5);
+  });
+});

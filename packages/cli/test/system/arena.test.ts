@@ -1,0 +1,84 @@
+/** `batchwise arena` as a user runs it: the built command, with its worker threads. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { batchwise } from '../support/command.js';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'batchwise-arena-'));
+  writeFileSync(join(folder, 'requests.csv'), Array.from({ length: 500 }, (_, i) => 3 * i).join('\n'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const arena = (...args: string[]) => batchwise(['arena', ...args], folder);
+
+function write(fields: object): string {
+  writeFileSync(join(folder, 'mine.json'), JSON.stringify(fields));
+  return 'mine.json';
+}
+
+describe('a scenario with a trace beside it', () => {
+  const fields = {
+    curve: { '1': 5, '8': 6, '32': 9 },
+    arrivals: { kind: 'trace', file: 'requests.csv' },
+    target_ms: 20,
+    seeds: [1, 2],
+    policies: ['adaptive', 'efficiency', 'greedy', 'nexus'],
+  };
+
+  test('is the same for any number of threads', async () => {
+    const outputs = await Promise.all(
+      ['0', '1', '3'].map((workers) => arena('--scenario', write(fields), '--json', '--workers', workers)),
+    );
+    const [first] = outputs;
+    for (const output of outputs) expect(output).toEqual(first);
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    const { bound, policies } = JSON.parse(first?.stdout ?? '');
+    expect(bound).toMatchObject({ measure: 'goodput', kind: 'clairvoyant', value: 1 });
+    expect(policies).toHaveLength(4);
+    for (const { policy, to_bound } of policies) expect(to_bound, policy).toBeGreaterThan(0.9);
+  });
+
+  test.each<[string, object, RegExp]>([
+    ['curve', { curve: { '1': 5, '8': -1 } }, /^error: mine\.json: curve\["8"\]: expected .*got -1\.\n$/],
+    ['policy', { policies: ['adaptiv'] }, /^error: mine\.json: policies\[0\]: unknown policy "adaptiv"/],
+    [
+      'trace',
+      { arrivals: { kind: 'trace', file: 'no.csv' } },
+      /^error: mine\.json: arrivals\.file: the trace cannot/,
+    ],
+  ])('with a bad %s is refused with the place', async (_what, changes, message) => {
+    const { exitCode, stdout, stderr } = await arena('--scenario', write({ ...fields, ...changes }));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('the quick grid', () => {
+  test('has one target played, twice the same, and a page of it', async () => {
+    const args = ['--quick', '--target', '9', '--json'];
+    const [first, again] = [
+      await arena(...args, '--html', 'arena.html'),
+      await arena(...args, '--workers', '1'),
+    ];
+    expect(first.stdout).toBe(again.stdout);
+    const { targets, results } = JSON.parse(first.stdout);
+    expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'door' })]);
+    expect(results.length).toBeGreaterThan(0);
+    const page = readFileSync(join(folder, 'arena.html'), 'utf8');
+    expect(page).toContain('<h2>Targets</h2>');
+    expect(page).toContain('<h2>Against each other</h2>');
+  });
+
+  test('is played with other seeds when asked to', async () => {
+    const { stdout } = await arena('--quick', '--target', '9', '--json', '--seed', '7000');
+    expect(JSON.parse(stdout)).toMatchObject({
+      first_seed: 7000,
+      results: expect.arrayContaining([expect.objectContaining({ seeds: [7000] })]),
+    });
+  });
+});
