@@ -2,7 +2,7 @@
 import type { Rounds } from './rounds.js';
 
 /** What a number counts, which decides how it is written. */
-export type Unit = 'ratio' | 'count' | 'bytes' | 'ms';
+export type Unit = 'ratio' | 'count' | 'bytes' | 'ms' | 'us';
 
 export interface Goal {
   readonly text: string;

@@ -4,6 +4,7 @@
  */
 const jobs = {
   cancel: () => import('./jobs/cancel.js'),
+  decide: () => import('./jobs/decide.js'),
   depth: () => import('./jobs/depth.js'),
   idle: () => import('./jobs/idle.js'),
   memory: () => import('./jobs/memory.js'),

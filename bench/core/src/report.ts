@@ -83,6 +83,8 @@ function written(value: number, unit: Unit): string {
     case 'count':
     case 'bytes':
       return value.toFixed(0);
+    case 'us':
+      return `${value.toFixed(2)} µs`;
     case 'ms':
       return value.toFixed(1);
   }

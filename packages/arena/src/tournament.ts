@@ -79,7 +79,8 @@ class OwnThread implements Thread {
 }
 
 class WorkerThread implements Thread {
-  readonly #worker = new Worker(new URL('./arena-worker.js', import.meta.url));
+  // Without the flags of this process: what is meant for its program, as --input-type is, no thread takes.
+  readonly #worker = new Worker(new URL('./arena-worker.js', import.meta.url), { execArgv: [] });
 
   do(job: Job): Promise<unknown> {
     const worker = this.#worker;

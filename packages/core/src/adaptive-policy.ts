@@ -17,10 +17,12 @@ import { curveSteps } from './curve-steps.js';
 import { describe } from './describe.js';
 import { DispatchPlanner } from './dispatch-planner.js';
 import { reasonToLeave } from './greedy-policy.js';
+import { latestStart, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
-import type { CurveEstimate } from './service-curve.js';
+import { Probing } from './probing.js';
 import { invalidOption, validKeys } from './valid.js';
+import { countWithin, earliestDeadline, fixedPartMs, heldMs, predict } from './view-questions.js';
 
 export interface AdaptiveOptions {
   /**
@@ -31,14 +33,6 @@ export interface AdaptiveOptions {
   readonly prefer?: 'latency' | 'efficiency' | undefined;
 }
 
-/** How often a size is tried before it counts as known; not before so many batches, and at most once in so many. */
-const PROBES = 3;
-const FIRST_PROBE = 16;
-const PROBE_EVERY = 4;
-/** A rise of less than this is none. */
-const LEAST_RISE = 0.03;
-/** How far above the expected duration a batch may be that starts at the last moment, in spreads. */
-const SURE_SPREADS = 2.4;
 /** How much of what company saves is counted: a forecast is not a promise. */
 const CAUTION = 0.9;
 /** How much more it counts to be the one who is left behind than to wait for him. */
@@ -66,9 +60,9 @@ class AdaptivePolicy implements Policy {
   readonly #savesBackend: boolean;
   readonly #forecast = new ArrivalForecast();
   readonly #planner = new DispatchPlanner();
+  readonly #probing = new Probing();
   readonly #rate = new ArrivalRate(PLANNED_ARRIVALS);
   #meanCost = 1;
-  #probeFrom = FIRST_PROBE;
   #knownSteps: readonly number[] = [];
   #stepsUntil = 0;
 
@@ -97,12 +91,9 @@ class AdaptivePolicy implements Policy {
       // Later than this, one more could not be taken along.
       latestStart = nextDeadline - safeMs(curve, predict(view, cost + this.#meanCost));
     }
-    const untried = curve.samples >= this.#probeFrom && !view.isGrouped ? untriedSize(view) : 0;
-    if (untried > 0) {
-      this.#probeFrom = curve.samples + PROBE_EVERY;
-      return leave(view, countWithin(view, untried));
-    }
-    if (this.#mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
+    const untried = view.isGrouped ? 0 : this.#probing.next(view);
+    if (untried > 0) return leave(view, countWithin(view, untried));
+    if (this.#savesBackend && mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
     if (view.isGrouped) return leave(view, this.#allThatPays(view));
     return (
@@ -132,44 +123,14 @@ class AdaptivePolicy implements Policy {
     return { action: 'wait', until: now + 1, refuse };
   }
 
-  /** Whether to wait until it gets late, for the backend's sake. Of groups, each would be late because of the others. */
-  #mayBeLate({ cost, limits, isGrouped }: QueueView): boolean {
-    const { maxBatchSize, targetLatencyMs } = limits;
-    const hasTarget = targetLatencyMs !== Number.POSITIVE_INFINITY;
-    return this.#savesBackend && hasTarget && cost < maxBatchSize && !isGrouped;
-  }
-
-  /** For as long as all can still be served in time, and those too who come while they are. */
   #asLateAsIsSafe(view: QueueView, now: number): Decision {
-    const { curve, limits, length, cost } = view;
-    const deadline = earliestDeadline(view);
-    const size = this.#efficientSize(view, now, deadline);
-    const takesMs = predict(view, size < cost ? size : cost + this.#meanCost);
-    const startBy = deadline - surelyMs(curve, takesMs) - limits.timerResolutionMs;
-    const nextCost = Math.min(limits.maxBatchSize, this.#costPerMs(view, now) * takesMs);
-    const nextIsSafe = surelyMs(curve, takesMs + predict(view, nextCost)) <= deadline - view.oldestAt;
-    if (nextIsSafe && startBy - now >= limits.timerResolutionMs && startBy > now) {
-      return { action: 'wait', until: startBy };
-    }
-    return leave(view, size < cost ? countWithin(view, size) : length, 'deadline');
-  }
-
-  /** How much to serve at the latest moment: all, or up to the step where more gets done, if the rest can wait. */
-  #efficientSize(view: QueueView, now: number, deadline: number): number {
-    const { curve, cost, limits } = view;
-    let best = cost;
-    for (const step of this.#steps(view)) {
-      if (step >= cost) break;
-      const takesMs = predict(view, step);
-      if (step * predict(view, best) <= best * takesMs) continue;
-      const ends = Math.max(now, deadline - surelyMs(curve, takesMs)) + takesMs;
-      const left = cost - step;
-      const waiting = Math.min(limits.maxBatchSize, left + this.#costPerMs(view, now) * (ends - now));
-      const next = Math.max(left, lastUpTo(this.#steps(view), waiting) || waiting);
-      if (ends + surelyMs(curve, predict(view, next)) <= view.deadlineAt(countWithin(view, step)))
-        best = step;
-    }
-    return best;
+    const traffic = {
+      meanCost: this.#meanCost,
+      costPerMs: this.#costPerMs(view, now),
+      steps: this.#steps(view),
+    };
+    const { at, count } = latestStart(view, now, traffic);
+    return count > 0 ? leave(view, count, 'deadline') : { action: 'wait', until: at };
   }
 
   /**
@@ -252,71 +213,4 @@ function leave(view: QueueView, count: number, reason?: Reason): Decision {
     count,
     reason: reason ?? reasonToLeave(isCut ? 0 : cost, limits.maxBatchSize, waitingElsewhere),
   };
-}
-
-/** What to count on when nothing is left in reserve: who starts at the last moment must not be late for one slow batch in twenty. */
-function surelyMs({ spread }: CurveEstimate, expectedMs: number): number {
-  return expectedMs * (1 + SURE_SPREADS * spread);
-}
-
-/** Of those who could be in the next batch. */
-function earliestDeadline(view: QueueView): number {
-  return view.earliestDeadline(Math.min(view.length, view.limits.maxBatchSize));
-}
-
-function predict({ curve }: QueueView, cost: number): number {
-  return curve.predict(cost) as number;
-}
-
-/** For how long those who wait could have left. */
-function heldMs({ oldestAt, freeSince }: QueueView, now: number): number {
-  return now - Math.max(oldestAt, freeSince);
-}
-
-/** The largest size to learn below what waits that has hardly been tried and might be a step; 0 when there is none. */
-function untriedSize({ cost, curve, limits }: QueueView): number {
-  const most = Math.min(cost, limits.maxBatchSize);
-  if (limits.batchSizes.length > 0) return ifUntried(lastUpTo(limits.batchSizes, most), cost, curve);
-  // Backends pad to powers of two, or to multiples of eight.
-  const power = ifUntried(2 ** Math.floor(Math.log2(most)), cost, curve);
-  if (power > 0 || most < 16) return power;
-  const multiple = ifUntried(8 * Math.floor(most / 8), cost, curve);
-  return multiple > 0 && mayBeStep(multiple, curve) ? multiple : 0;
-}
-
-function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
-  return size >= 1 && size < cost && curve.weightOf(size) < PROBES ? size : 0;
-}
-
-/** Between a smaller and a larger size that take as long, there is none. */
-function mayBeStep(size: number, curve: CurveEstimate): boolean {
-  let below = 0;
-  for (const { cost, durationMs } of curve.points()) {
-    if (cost < size) below = durationMs;
-    else if (cost > size) return durationMs > below * (1 + LEAST_RISE);
-  }
-  return true;
-}
-
-function lastUpTo(sizes: readonly number[], most: number): number {
-  let last = 0;
-  for (const size of sizes) if (size <= most) last = size;
-  return last;
-}
-
-/** How much of a batch's time does not depend on its size. */
-function fixedPartMs(view: QueueView, unit: number): number {
-  const largest = view.curve.points().at(-1);
-  if (largest === undefined || largest.cost <= unit) return 0;
-  const aloneMs = predict(view, unit);
-  return Math.max(0, aloneMs - ((largest.durationMs - aloneMs) * unit) / (largest.cost - unit));
-}
-
-/** How many of the first together cost no more than this; one at least. */
-function countWithin(view: QueueView, cost: number): number {
-  if (view.cost === view.length) return Math.max(1, Math.floor(cost));
-  let sum = view.costAt(0);
-  let count = 1;
-  while (count < view.length && sum + view.costAt(count) <= cost) sum += view.costAt(count++);
-  return count;
 }

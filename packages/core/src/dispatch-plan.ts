@@ -12,19 +12,7 @@
  * (modified policy iteration), a few states at a time, so that planning never holds up the thread.
  */
 import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
-
-export interface PlanProblem {
-  /** Whether there is another slot. */
-  readonly slots: 1 | 2;
-  readonly maxBatchSize: number;
-  /** Cost that arrives a millisecond. */
-  readonly ratePerMs: number;
-  /** The batch sizes worth considering besides "all that waits", rising. */
-  readonly sizes: readonly number[];
-  /** Those of them above which batches get less done. */
-  readonly steps: readonly number[];
-  durationMs(cost: number): number;
-}
+import { type PlanProblem, quickestSize, usualDuration } from './plan-problem.js';
 
 /** A batch that may leave: how long it takes and how much may come meanwhile. */
 interface Candidate {
@@ -347,21 +335,6 @@ export class DispatchPlan {
 
 /** The latest choice and what it comes to: one object, because there are millions of them. */
 const chosen = { size: 0, value: 0 };
-
-function quickestSize({ sizes, maxBatchSize, durationMs }: PlanProblem): number {
-  let quickest = maxBatchSize;
-  for (const size of sizes) if (size * durationMs(quickest) > quickest * durationMs(size)) quickest = size;
-  return quickest;
-}
-
-/** How long the batches take that such traffic makes. */
-function usualDuration({ slots, ratePerMs, durationMs }: PlanProblem, largest: number): number {
-  let usualMs = durationMs(1);
-  for (let i = 0; i < 20; i++) {
-    usualMs = durationMs(Math.min(largest, Math.max(1, (ratePerMs * usualMs) / slots)));
-  }
-  return usualMs;
-}
 
 function countGrid(largestSize: number, steps: readonly number[]): Float64Array {
   const counts = new Set<number>();

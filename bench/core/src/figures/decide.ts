@@ -1,0 +1,40 @@
+/** What it costs to decide and to learn, on top of leaving whenever a slot is free. */
+import { atMost, type Figure, type Row } from '../figure.js';
+import { ns } from '../notation.js';
+
+const CASES = [
+  { label: 'one slot, load 0.3', slots: 1, load: 0.3, targetMs: null },
+  { label: 'one slot, load 0.8', slots: 1, load: 0.8, targetMs: null },
+  { label: 'two slots, load 0.8', slots: 2, load: 0.8, targetMs: null },
+  { label: 'one slot, load 1.3, a target', slots: 1, load: 1.3, targetMs: 25 },
+];
+
+export const decide: Figure = {
+  name: 'decide',
+  title:
+    'decide: microseconds an item that adaptive() takes more than greedy() (simulated traffic, 5 % noise)',
+
+  async measure(rounds, { timedMs }) {
+    const items = Math.round(200 * timedMs);
+    const rows: Row[] = [];
+    const raw: Record<string, unknown> = {};
+    for (const { label, slots, load, targetMs } of CASES) {
+      const params = { slots, load, targetMs, items };
+      const results = await rounds.run('decide', {
+        adaptive: { policy: 'adaptive', ...params },
+        greedy: { policy: 'greedy', ...params },
+      });
+      const adaptive = results.adaptive.map(({ nsEach }) => nsEach);
+      const greedy = results.greedy.map(({ nsEach }) => nsEach);
+      rows.push({
+        label,
+        unit: 'us',
+        samples: adaptive.map((each, round) => (each - (greedy[round] as number)) / 1000),
+        goal: atMost(2),
+        detail: `${ns(adaptive)} − ${ns(greedy)}`,
+      });
+      raw[label] = results;
+    }
+    return { rows, raw };
+  },
+};

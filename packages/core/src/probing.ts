@@ -1,0 +1,52 @@
+/**
+ * Tries sizes that were hardly seen, a few times each. Traffic makes batches of all sizes, but a backend
+ * that pads shows its steps only at the very size of a step.
+ */
+import type { QueueView } from './policy.js';
+import type { CurveEstimate } from './service-curve.js';
+import { lastUpTo } from './view-questions.js';
+
+/** How often a size is tried before it counts as known; not before so many batches, and at most once in so many. */
+const PROBES = 3;
+const FIRST_PROBE = 16;
+const PROBE_EVERY = 4;
+/** A rise of less than this is none. */
+const LEAST_RISE = 0.03;
+
+export class Probing {
+  #from = FIRST_PROBE;
+
+  /** The size to try now; 0 when there is none. */
+  next(view: QueueView): number {
+    const { curve } = view;
+    if (curve.samples < this.#from) return 0;
+    const size = untriedSize(view);
+    if (size > 0) this.#from = curve.samples + PROBE_EVERY;
+    return size;
+  }
+}
+
+/** The largest size to learn below what waits that has hardly been tried and might be a step; 0 when there is none. */
+function untriedSize({ cost, curve, limits }: QueueView): number {
+  const most = Math.min(cost, limits.maxBatchSize);
+  if (limits.batchSizes.length > 0) return ifUntried(lastUpTo(limits.batchSizes, most), cost, curve);
+  // Backends pad to powers of two, or to multiples of eight.
+  const power = ifUntried(2 ** Math.floor(Math.log2(most)), cost, curve);
+  if (power > 0 || most < 16) return power;
+  const multiple = ifUntried(8 * Math.floor(most / 8), cost, curve);
+  return multiple > 0 && mayBeStep(multiple, curve) ? multiple : 0;
+}
+
+function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
+  return size >= 1 && size < cost && curve.weightOf(size) < PROBES ? size : 0;
+}
+
+/** Between a smaller and a larger size that take as long, there is none. */
+function mayBeStep(size: number, curve: CurveEstimate): boolean {
+  let below = 0;
+  for (const { cost, durationMs } of curve.points()) {
+    if (cost < size) below = durationMs;
+    else if (cost > size) return durationMs > below * (1 + LEAST_RISE);
+  }
+  return true;
+}
