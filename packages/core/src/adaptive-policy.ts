@@ -41,6 +41,8 @@ const LEFT_BEHIND = 3;
 const LEAST_SAVING = 0.15;
 /** A plan is for the traffic of this many arrivals: one for every whim of it would never be ready. */
 const PLANNED_ARRIVALS = 512;
+/** How much more must get done by smaller batches, at least, or as much as nobody is sure of. */
+const LEAST_GAIN = 0.05;
 /** From so many batches on a queue is long. */
 const BACKLOG = 2;
 const FADE = 1 / 32;
@@ -138,12 +140,12 @@ class AdaptivePolicy implements Policy {
    * are slower an item, a queue that leaves all at once would only grow.
    */
   #allThatPays(view: QueueView): number {
-    const { cost, length, limits } = view;
-    let quickest = limits.maxBatchSize;
-    for (const step of this.#steps(view)) {
-      if (step * predict(view, quickest) > quickest * predict(view, step)) quickest = step;
-    }
-    return cost >= BACKLOG * quickest ? countWithin(view, quickest) : length;
+    const { curve, cost, length, limits } = view;
+    const best = curve.best(limits.maxBatchSize);
+    if (best === undefined || cost < BACKLOG * best.cost) return length;
+    const fullMs = predict(view, Math.min(cost, limits.maxBatchSize));
+    const gain = (best.cost * fullMs) / (best.durationMs * Math.min(cost, limits.maxBatchSize)) - 1;
+    return gain > Math.max(LEAST_GAIN, curve.spread) ? countWithin(view, best.cost) : length;
   }
 
   #steps({ curve, limits }: QueueView): readonly number[] {
@@ -176,8 +178,8 @@ class AdaptivePolicy implements Policy {
     const usualPerMs = view.arrivals.ratePerMs(now);
     const forecast = this.#forecast.best(now, limits.timerResolutionMs, leftMs, usualPerMs);
     if (forecast === undefined) return undefined;
-    const { expected, horizonMs, areReturning } = forecast;
-    const company = Math.min(expected * this.#meanCost, limits.maxBatchSize - cost);
+    const { expected, horizonMs, areReturning, inAll } = forecast;
+    const company = Math.min(inAll * this.#meanCost, limits.maxBatchSize - cost);
     const savesMs = predict(view, cost) + predict(view, company) - predict(view, cost + company);
     if (savesMs < LEAST_SAVING * predict(view, cost)) return undefined;
     // Who is left behind by his own crowd waits for all of it, unless another slot is free.

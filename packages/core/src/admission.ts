@@ -42,9 +42,10 @@ export function predictedStayMs(
   const batch = usualBatch(cost, allowedMs, backend, now);
   if (batch === undefined) return undefined;
   const startMs = startsAfterMs(costAhead, batch, backend, now);
-  const company = partialBatch(costAhead, batch) + crowdUntil(startMs, cost, batch, backend, now);
-  const ownBatch = Math.max(cost, Math.min(batch.cost, company + cost));
-  return startMs + safeMs(curve, curve.predict(ownBatch) ?? batch.durationMs);
+  const crowd = crowdUntil(startMs, cost, batch, backend, now);
+  const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(costAhead, batch) + crowd + cost));
+  const ownMs = safeMs(curve, curve.predict(ownBatch) ?? batch.durationMs);
+  return startMs + (crowd > 0 ? ownMs / CAREFUL : ownMs);
 }
 
 /** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
@@ -65,9 +66,13 @@ export function retryAfterMs(
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
   if (safeMs(curve, aloneMs) > allowedMs) return Math.ceil(startMs + partialMs + FRESH_MS);
-  // In a crowd there is always a batch to leave with: the door opens when the next is near enough.
-  if (crowdUntil(startMs, cost, batch, backend, now) > 0)
-    return Math.max(1, Math.ceil(expectedMs - allowedMs));
+  // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
+  // comes the moment it opens will have waited longest of all, and is the first to be let go.
+  if (crowdUntil(startMs, cost, batch, backend, now) > 0) {
+    const opensAfterMs = expectedMs - allowedMs;
+    const opensForMs = batch.cost / ratePerMs(cost, backend, now);
+    return Math.max(1, Math.ceil(opensAfterMs + opensForMs / 4));
+  }
   // Either it comes in time to leave together with the last few ahead of it, or after them.
   const togetherMs = safeMs(curve, curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0);
   // Not sooner than a batch takes, or all who are refused in a burst would be back at once.
@@ -122,6 +127,9 @@ function bestInTime(
   return inTime;
 }
 
+/** How much of the time that is allowed is counted on: traffic is not as even as its mean. */
+const CAREFUL = 0.95;
+
 /** By halving: the time until a batch has come together and is done grows with its cost. */
 function largestInTime(
   curve: CurveEstimate,
@@ -133,7 +141,8 @@ function largestInTime(
   let high = Math.min(maxCost, allowedMs * costPerMs);
   while (high - low > 0.5) {
     const middle = (low + high) / 2;
-    if (middle / costPerMs + (curve.predict(middle) as number) <= allowedMs) low = middle;
+    if (middle / costPerMs + safeMs(curve, curve.predict(middle) as number) <= CAREFUL * allowedMs)
+      low = middle;
     else high = middle;
   }
   return { cost: low, durationMs: curve.predict(low) as number };

@@ -13,9 +13,11 @@ export interface Forecast {
   readonly horizonMs: number;
   /** Whether they are callers who were just answered. */
   readonly areReturning: boolean;
+  /** How many will come in all, sooner or later. */
+  readonly inAll: number;
 }
 
-const NOBODY: Forecast = { expected: 0, horizonMs: 1, areReturning: false };
+const NOBODY: Forecast = { expected: 0, horizonMs: 1, areReturning: false, inAll: 0 };
 
 /** How much more than usual must come for it to be a burst, and to be callers who come back. */
 const BURST = 3;
@@ -114,7 +116,7 @@ export class ArrivalForecast {
       );
       const expected = Math.min(missing, inARow * this.#meanTogether);
       if (expected * best.horizonMs > best.expected * horizonMs) {
-        best = { expected, horizonMs, areReturning: false };
+        best = { expected, horizonMs, areReturning: false, inAll: expected };
       }
     }
     return best;
@@ -127,7 +129,7 @@ export class ArrivalForecast {
     for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
       const expected = this.#away * hazard.chanceWithin(sinceMs, horizonMs);
       if (expected * best.horizonMs > best.expected * horizonMs) {
-        best = { expected, horizonMs, areReturning: true };
+        best = { expected, horizonMs, areReturning: true, inAll: this.#away };
       }
     }
     return best;

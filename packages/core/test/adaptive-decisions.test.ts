@@ -51,6 +51,7 @@ const BACKENDS = {
   slow: (cost: number) => 60_000 + cost,
 };
 
+const oneOf = (...values: number[]) => fc.constantFrom(...values);
 const some = <T>(...values: T[]) => fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 6 });
 
 /** What is asked, in plain data; lists are gone through over and over. */
@@ -61,26 +62,26 @@ const anySituations = fc.record({
   past: fc.record({
     gapsMs: some(0, 0.01, 0.2, 1, 7, 300),
     together: some(1, 1, 2, 16),
-    cost: fc.constantFrom(1, 1, 1, 0.25, 37.5, 1e6),
+    cost: oneOf(1, 1, 1, 0.25, 37.5, 1e6),
     sizes: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 }),
-    batches: fc.constantFrom(0, 1, 5, 20, 40),
+    batches: oneOf(0, 1, 5, 20, 40),
   }),
   limits: fc.record({
-    maxBatchSize: fc.constantFrom(1, 8, 64, 4096, 1e8, POSITIVE_INFINITY),
-    slots: fc.constantFrom(1, 1, 2, 4, POSITIVE_INFINITY),
-    targetLatencyMs: fc.constantFrom(0.5, 20, 100, 5000, POSITIVE_INFINITY, POSITIVE_INFINITY),
-    timerResolutionMs: fc.constantFrom(0, 1, 15),
+    maxBatchSize: oneOf(1, 8, 64, 4096, 1e8, POSITIVE_INFINITY),
+    slots: oneOf(1, 1, 2, 4, POSITIVE_INFINITY),
+    targetLatencyMs: oneOf(0.5, 20, 100, 5000, POSITIVE_INFINITY, POSITIVE_INFINITY),
+    timerResolutionMs: oneOf(0, 1, 15),
     batchSizes: fc.constantFrom([], [], [1, 2, 4, 8, 16, 32, 64], [8]),
     isGrouped: fc.boolean(),
-    waitingElsewhere: fc.constantFrom(0, 3),
+    waitingElsewhere: oneOf(0, 3),
   }),
-  busy: fc.array(fc.record({ cost: fc.constantFrom(1, 8, 40), sinceMs: fc.constantFrom(0, 1, 9, 500) }), {
+  busy: fc.array(fc.record({ cost: oneOf(1, 8, 40), sinceMs: oneOf(0, 1, 9, 500) }), {
     maxLength: 3,
   }),
   length: fc.oneof(
     { weight: 20, arbitrary: fc.integer({ min: 1, max: 12 }) },
     { weight: 8, arbitrary: fc.integer({ min: 13, max: 300 }) },
-    { weight: 1, arbitrary: fc.constantFrom(1000, 10_000) },
+    { weight: 1, arbitrary: oneOf(1000, 10_000) },
   ),
   agesMs: some(0, 0.5, 3, 20, 99, 2000),
   costs: fc.oneof(fc.constant([1]), some(1, 1, 1, 0.1, 2.5, 1e6)),
@@ -98,7 +99,7 @@ const situations = anySituations.map((given) =>
 );
 
 interface Question {
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly Required<Waiting>[];
   readonly curve: ServiceCurve;
   readonly shown: Shown;
   readonly now: number;
@@ -136,7 +137,7 @@ function ask({ prefer, backend, knowsCurve, past, limits, ...given }: Situation)
 const costOf = (waiting: readonly Waiting[]) => waiting.reduce((sum, { cost = 1 }) => sum + cost, 0);
 
 /** Those whom a decision to wait leaves waiting. */
-function leftWaiting({ waiting, decision }: Question): readonly Waiting[] {
+function leftWaiting({ waiting, decision }: Question): readonly Required<Waiting>[] {
   return decision.action === 'wait' ? waiting.slice(decision.refuse ?? 0) : [];
 }
 

@@ -6,6 +6,7 @@ import { ArrivalRate } from '../src/arrival-rate.js';
 import { exponential, seeded } from './support/random.js';
 
 const BATCH_MS = 10;
+const ROUND_TRIP_MS = 0.3;
 
 /** A forecast that is told of arrivals and batches, with the rate that goes with them. */
 class World {
@@ -92,16 +93,16 @@ describe('callers who come back', () => {
   /** A round of a closed loop: all are answered, and come back within a moment. */
   function round(world: World, users: number, comeBack = users): void {
     world.endBatch(BATCH_MS, users);
-    for (let i = 0; i < comeBack; i++) world.arrive(0.3 / users);
+    for (let i = 0; i < comeBack; i++) world.arrive(ROUND_TRIP_MS / users);
   }
 
   test.each([2, 8, 32])('are foreseen after an answer, as quickly as they come: %i', (users) => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, users);
     world.endBatch(BATCH_MS, users);
-    world.arrive(0.3 / users); // the first is here
+    world.arrive(ROUND_TRIP_MS / users); // the first is here
     const { expected, horizonMs } = world.foreseen();
-    expect(expected / horizonMs).toBeGreaterThan((0.3 * users) / 0.3);
+    expect(expected / horizonMs).toBeGreaterThan((0.3 * users) / ROUND_TRIP_MS);
     expect(expected).toBeLessThanOrEqual(users - 1);
   });
 
@@ -109,7 +110,7 @@ describe('callers who come back', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, 8);
     world.endBatch(BATCH_MS, 8);
-    for (let i = 0; i < 8; i++) world.arrive(0.3 / 8);
+    for (let i = 0; i < 8; i++) world.arrive(ROUND_TRIP_MS / 8);
     expect(world.foreseen().expected).toBeLessThan(1);
   });
 

@@ -91,6 +91,32 @@ describe('a stream that changes', () => {
   });
 });
 
+describe('a pause', () => {
+  test('is not taken for traffic: after it, what comes as before is expected as before', () => {
+    const rate = rateOf(1, 1, 500);
+    const before = rate.ratePerMs(rate.lastAt);
+    rate.record(1, rate.lastAt + 1e6);
+    for (let i = 0; i < 20; i++) rate.record(1, rate.lastAt + 1);
+    expect(rate.ratePerMs(rate.lastAt)).toBeGreaterThan(0.5 * before);
+  });
+
+  test('that is met before anything is known counts in full', () => {
+    const rate = new ArrivalRate();
+    for (const at of [0, 1000, 2000]) rate.record(1, at);
+    expect(rate.ratePerMs(2000)).toBeCloseTo(1 / 1000, 9);
+  });
+});
+
+test('a longer memory is steadier, and follows more slowly', () => {
+  const [short, long] = [new ArrivalRate(16), new ArrivalRate(1024)];
+  for (const rate of [short, long]) {
+    for (let i = 0; i < 3000; i++) rate.record(1, i * 10);
+    for (let i = 0; i < 30; i++) rate.record(1, rate.lastAt + 1);
+  }
+  expect(short.ratePerMs(short.lastAt)).toBeGreaterThan(0.4);
+  expect(long.ratePerMs(long.lastAt)).toBeLessThan(0.15);
+});
+
 test('whatever arrives, the rate is a number above nought once there was a gap', () => {
   const arrival = fc.tuple(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 1000 }));
   fc.assert(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DispatchPlan, type PlanProblem } from '../src/dispatch-plan.js';
+import { DispatchPlan } from '../src/dispatch-plan.js';
+import type { PlanProblem } from '../src/plan-problem.js';
 
 type Duration = (cost: number) => number;
 

@@ -1,5 +1,13 @@
 /** Misuse, what is passed in: every wrong option says what was expected and what came. */
-import { Batcher, type BatcherOptions, BatchwiseError, batched, VirtualClock, window } from 'batchwise';
+import {
+  adaptive,
+  Batcher,
+  type BatcherOptions,
+  BatchwiseError,
+  batched,
+  VirtualClock,
+  window,
+} from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
 import { outcomeOf } from './support/outcome.js';
@@ -44,8 +52,12 @@ const wrongOptions: [option: string, expected: string, came: string, wrong: unkn
   ['maxWaitMs', ms, '-1', -1],
   ['maxWaitMs', ms, 'NaN', NaN],
   ['maxWaitMs', ms, 'the string "10ms"', '10ms'],
+  ['batchSizes', 'a list of rising numbers', '64', 64],
+  ['batchSizes', 'a list of rising numbers', 'an array of 0', []],
   ['targetLatencyMs', msAboveZero, '0', 0],
   ['targetLatencyMs', msAboveZero, 'an object', {}],
+  ['admission', 'true or false', '0', 0],
+  ['admission', 'true or false', 'the string "strict"', 'strict'],
   ['timeoutMs', msAboveZero, '0', 0],
   ['timeoutMs', msAboveZero, '-5', -5],
   ['timeoutMs', msAboveZero, 'an object (Date)', new Date(0)],
@@ -65,6 +77,8 @@ const wrongOptions: [option: string, expected: string, came: string, wrong: unkn
   ['name', 'a string that is not empty', 'the string ""', ''],
   ['name', 'a string that is not empty', '7', 7],
   ['name', 'a string that is not empty', 'an array of 1', ['a']],
+  ['curve', 'a list of { cost, durationMs }', 'the string "h200.json"', 'h200.json'],
+  ['curve', 'a list of { cost, durationMs }', 'an object', { 1: 5.6 }],
   ['priorityAgeMs', 'a number above 0', '0', 0],
   ['priorityAgeMs', 'a number above 0', 'Infinity', Infinity],
   ['clock', 'an object with now(), setTimer(), clearTimer(), defer()', 'a function', Date],
@@ -124,6 +138,8 @@ describe('unknown options', () => {
     ['maxWait', 'Did you mean maxWaitMs?'],
     ['concurency', 'Did you mean concurrency?'],
     ['dedupe', 'Did you mean dedupeBy?'],
+    ['batchSize', 'Did you mean batchSizes?'],
+    ['admision', 'Did you mean admission?'],
   ])('%s is refused with a suggestion', (key, suggestion) => {
     for (const where of ['new Batcher(handler, options)', 'configure(options)']) {
       const options = { [key]: 1 } as never;
@@ -173,9 +189,12 @@ describe('unknown options', () => {
     expect(error.message).toContain('Did you mean timeoutMs?');
   });
 
-  test('of window() they are refused', () => {
+  test('of window() and adaptive() they are refused', () => {
     expect(thrownBy(() => window({ maxWaitMs: 5, maxBatchSize: 3 } as never)).message).toContain(
       '"maxBatchSize"',
+    );
+    expect(thrownBy(() => adaptive({ preferred: 'latency' } as never)).message).toContain(
+      'Did you mean prefer?',
     );
   });
 });

@@ -164,6 +164,19 @@ test('a policy that always waits a little cannot hold anybody beyond maxWaitMs',
   expect(gate.calls.map(({ context }) => context.reason)).toEqual(['window']);
 });
 
+test('a policy that asks for a position there is not is told so, gone without, and what it looked at is not lost', async () => {
+  for (const look of ['costAt', 'arrivedAt', 'deadlineAt'] as const) {
+    const { clock, gate, batcher } = withPolicy({
+      name: 'far-sighted',
+      decide: (view) => ({ action: 'dispatch', count: view[look](1) + view[look](2), reason: 'idle' }),
+    });
+    for (const item of [1, 2]) void batcher.submit(item);
+    await clock.advance(0);
+    expect(gate.batches).toEqual([[1, 2]]);
+    expect(batcher.stats()).toMatchObject({ policyErrors: 1, lastPolicyError: expect.any(RangeError) });
+  }
+});
+
 test('a policy cannot change what it is shown', async () => {
   const { clock, gate, batcher } = withPolicy({
     name: 'vandal',

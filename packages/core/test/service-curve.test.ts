@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceCurve } from '../src/service-curve.js';
+import { normal, seeded } from './support/random.js';
 
 /** A curve that has seen these batches, each so many times. */
 function curveOf(batches: Iterable<readonly [cost: number, durationMs: number]>, times = 1): ServiceCurve {
@@ -232,4 +233,111 @@ describe('a backend that changes', () => {
     expect(curve.predict(8)).toBeGreaterThan(50);
     expect(curve.predict(16)).toBeGreaterThanOrEqual(curve.predict(8) as number);
   });
+});
+
+describe('a backend that pads', () => {
+  const SIZES = [1, 4, 16];
+
+  test('takes as long for all that is padded to one size, and they are learned together', () => {
+    const curve = new ServiceCurve([], SIZES);
+    for (const cost of [2, 3, 4, 3]) curve.record(cost, 40, 0);
+    for (const cost of [1, 16]) curve.record(cost, 10 * cost, 0);
+    for (const cost of [1.5, 2, 3, 4]) expect(curve.predict(cost)).toBe(40);
+    for (const cost of [5, 9, 16]) expect(curve.predict(cost)).toBe(160);
+    expect([1, 2, 3, 4, 5].map((cost) => curve.weightOf(cost))).toEqual([1, 4, 4, 4, 1]);
+    expect(curve.points().map(({ cost }) => cost)).toEqual(SIZES);
+  });
+
+  test('takes what it takes beyond the largest size', () => {
+    const curve = new ServiceCurve([], SIZES);
+    curve.record(16, 100, 0);
+    curve.record(20, 200, 0);
+    expect([curve.padded(20), curve.predict(20), curve.predict(18)]).toEqual([20, 200, 150]);
+  });
+
+  test('differently from now on is learned anew; in the same way, nothing is forgotten', () => {
+    const curve = new ServiceCurve([], SIZES);
+    curve.record(3, 40, 5);
+    curve.padTo([1, 4, 16]);
+    expect(curve.predict(3)).toBe(40);
+    curve.padTo([8]);
+    expect(curve.predict(3)).toBeUndefined();
+    curve.record(3, 70, 6);
+    expect(curve.predict(8)).toBe(70);
+  });
+});
+
+describe('what is known beforehand', () => {
+  const known = [
+    { cost: 1, durationMs: 10 },
+    { cost: 64, durationMs: 73 },
+  ];
+
+  test('is expected before anything was seen', () => {
+    const curve = new ServiceCurve(known);
+    expect([curve.predict(1), curve.predict(33), curve.predict(64)]).toEqual([10, 42, 73]);
+    expect([curve.samples, curve.updatedAt]).toEqual([0, Number.NEGATIVE_INFINITY]);
+    expect(curve.best(64)).toEqual({ cost: 64, durationMs: 73 });
+  });
+
+  test('gives way to what is seen', () => {
+    const curve = new ServiceCurve(known);
+    for (let i = 0; i < 100; i++) for (const cost of [1, 64]) curve.record(cost, cost === 1 ? 5 : 200, i);
+    expect(curve.predict(1)).toBeCloseTo(5, 0);
+    expect((curve.predict(64) as number) / 200).toBeGreaterThan(0.9);
+  });
+
+  test('is known of the sizes that are padded to', () => {
+    const curve = new ServiceCurve([{ cost: 3, durationMs: 30 }], [4, 8]);
+    expect([curve.predict(1), curve.predict(4)]).toEqual([30, 30]);
+    expect(curve.points().map(({ cost }) => cost)).toEqual([4]);
+  });
+});
+
+describe('a curve under noise', () => {
+  const truth = (cost: number) => 5 + 0.5 * cost;
+  const SIZES = [1, 2, 4, 8, 16, 32, 64];
+
+  test.each([
+    [0.05, 0.04],
+    [0.15, 0.1],
+    [0.3, 0.2],
+  ])('of %d is learned within %d at every size, and so is the noise', (sigma, within) => {
+    for (let seed = 0; seed < 5; seed++) {
+      const random = seeded(seed);
+      const curve = new ServiceCurve();
+      for (let i = 0; i < 700; i++) {
+        const cost = SIZES[Math.floor(SIZES.length * random())] as number;
+        curve.record(cost, truth(cost) * Math.exp(sigma * normal(random) - sigma ** 2 / 2), i);
+      }
+      for (const cost of [...SIZES, 3, 12, 48]) {
+        expect(Math.abs((curve.predict(cost) as number) / truth(cost) - 1)).toBeLessThan(within);
+      }
+      expect(curve.spread / sigma).toBeGreaterThan(0.6);
+      expect(curve.spread / sigma).toBeLessThan(1.4);
+    }
+  });
+
+  test('and with one batch in thirty ten times as long is learned all the same', () => {
+    const random = seeded(1);
+    const curve = new ServiceCurve();
+    for (let i = 0; i < 900; i++) {
+      const cost = SIZES[i % SIZES.length] as number;
+      const noise = Math.exp(0.05 * normal(random));
+      curve.record(cost, truth(cost) * (i > 30 && i % 30 === 7 ? 10 : noise), i);
+    }
+    for (const cost of SIZES) {
+      expect((curve.predict(cost) as number) / truth(cost)).toBeGreaterThan(0.9);
+      expect((curve.predict(cost) as number) / truth(cost)).toBeLessThan(1.3);
+    }
+  });
+});
+
+test('a largest batch that was slow once, and has not been seen since, does not stay so for ever', () => {
+  const curve = new ServiceCurve();
+  for (let i = 0; i < 40; i++) for (const cost of [1, 8]) curve.record(cost, 10 + cost, i);
+  curve.record(64, 5000, 41);
+  expect(curve.predict(64)).toBe(5000);
+  for (let i = 0; i < 400; i++) curve.record(8, 18, 42 + i);
+  expect(curve.predict(64)).toBeLessThan(500);
 });

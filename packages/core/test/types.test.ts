@@ -1,6 +1,8 @@
 /** What the compiler infers, so that nobody has to write it. Checked by `tsc -b`; at run time only built. */
 import {
+  type AdaptiveOptions,
   AsyncBatcher,
+  adaptive,
   type BatchContext,
   type BatchedFunction,
   Batcher,
@@ -9,6 +11,7 @@ import {
   type BatchRecord,
   batched,
   type Clock,
+  type CurvePoint,
   type EnqueueOptions,
   type ErrorCode,
   greedy,
@@ -67,6 +70,10 @@ test('the options know the item', () => {
   });
   expectTypeOf<NonNullable<BatcherOptions<string>['costOf']>>().toEqualTypeOf<(item: string) => number>();
   expectTypeOf<NonNullable<BatcherOptions<string>['clock']>>().toEqualTypeOf<Clock>();
+  expectTypeOf<BatcherOptions<string>['curve']>().toEqualTypeOf<readonly CurvePoint[] | undefined>();
+  expectTypeOf<LiveOptions<string>['batchSizes']>().toEqualTypeOf<readonly number[] | undefined>();
+  expectTypeOf<LiveOptions<string>['admission']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<LiveOptions<string>>().not.toHaveProperty('curve');
   expectTypeOf<LiveOptions<string>>().not.toHaveProperty('clock');
   expectTypeOf<LiveOptions<string>>().not.toHaveProperty('name');
   expectTypeOf(new VirtualClock()).toExtend<Clock>();
@@ -85,6 +92,7 @@ test('what a handler is told', () => {
     expectTypeOf(context).toEqualTypeOf<BatchContext>();
     expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
     expectTypeOf(context.reason).toEqualTypeOf<Reason>();
+    expectTypeOf(context.paddedCost).toEqualTypeOf<number>();
     expectTypeOf(context.group).toBeUnknown();
     return items;
   });
@@ -104,6 +112,9 @@ test('the level below: sinks and tickets', () => {
 test('policies, statistics, codes', () => {
   expectTypeOf(greedy()).toEqualTypeOf<Policy>();
   expectTypeOf(window({ maxWaitMs: 5 })).toEqualTypeOf<Policy>();
+  expectTypeOf(adaptive()).toEqualTypeOf<Policy>();
+  expectTypeOf(adaptive).parameter(0).toEqualTypeOf<AdaptiveOptions | undefined>();
+  expectTypeOf<AdaptiveOptions['prefer']>().toEqualTypeOf<'latency' | 'efficiency' | undefined>();
   expectTypeOf<BatcherStats['reasons']>().toEqualTypeOf<Readonly<Record<Reason, number>>>();
   expectTypeOf<BatcherStats['fullBatchMs']>().toEqualTypeOf<number | undefined>();
   expectTypeOf<'QUEUE_FULL'>().toExtend<ErrorCode>();
@@ -131,6 +142,12 @@ test('what must not compile does not', () => {
     new Batcher(async (words: string[]) => words.length),
     // @ts-expect-error a misspelt option
     new Batcher(async (words: string[]) => words, { maxBatchsize: 5 }),
+    // @ts-expect-error one size where several are asked for
+    new Batcher(async (words: string[]) => words, { batchSizes: 64 }),
+    // @ts-expect-error a preference there is not
+    adaptive({ prefer: 'speed' }),
+    // @ts-expect-error what was known beforehand cannot be changed
+    lengths.configure({ curve: [] }),
     // @ts-expect-error name cannot be changed
     lengths.configure({ name: 'other' }),
     // @ts-expect-error a result that is used as what it is not

@@ -1,0 +1,135 @@
+/** Who comes when there is more to do than can be done: refused at once or served in time; and `admission: false`. */
+import { adaptive, greedy } from 'batchwise';
+import { describe, expect, test } from 'vitest';
+import { CoarseClock } from './support/coarse-clock.js';
+import { Driven, type Fate } from './support/driven.js';
+import { exponential, seeded } from './support/random.js';
+
+const MAX_BATCH = 32;
+const durationMs = (cost: number) => 5 + 0.3 * cost;
+const FULL_MS = durationMs(MAX_BATCH);
+const TARGET_MS = 2 * FULL_MS;
+
+interface Caller {
+  readonly fate: Fate;
+  readonly wasRefusedAtTheDoor: boolean;
+}
+
+/** So many callers, at so many times what the backend can do; of those refused, a share come back when they are told to. */
+async function overload(
+  load: number,
+  items: number,
+  obedient: number,
+  options: ConstructorParameters<typeof Driven>[1] = {},
+) {
+  const driven = new Driven(
+    durationMs,
+    { maxBatchSize: MAX_BATCH, targetLatencyMs: TARGET_MS, ...options },
+    new CoarseClock(),
+  );
+  const [gaps, obeys] = [seeded(5), seeded(6)];
+  const callers: Caller[] = [];
+  const retries: Fate[] = [];
+  for (let i = 0; i < items; i++) {
+    await driven.clock.advance(exponential(gaps, FULL_MS / MAX_BATCH / load));
+    let isAtTheDoor = true;
+    driven.arrive({}, (fate) => {
+      callers.push({ fate, wasRefusedAtTheDoor: fate.code !== undefined && isAtTheDoor });
+      if (fate.retryAfterMs === undefined || obeys() >= obedient) return;
+      driven.after(fate.retryAfterMs, () => driven.arrive({}, (again) => retries.push(again)));
+    });
+    isAtTheDoor = false;
+  }
+  await driven.clock.advance(5000);
+  expect(callers).toHaveLength(items);
+  return { driven, callers, retries };
+}
+
+const isInTime = ({ code, arrival, endedAt }: Fate) =>
+  code === undefined && endedAt - arrival.at <= TARGET_MS + 1e-9;
+const share = <T>(all: readonly T[], is: (one: T) => boolean) => all.filter(is).length / all.length;
+/** When something has been learned. */
+const later = <T>(all: readonly T[]) => all.slice(all.length >> 2);
+
+describe('at 1.3 times what the backend can do', () => {
+  test('who is let in is answered in time, and who comes back when told to is, too', async () => {
+    const { callers, retries } = await overload(1.3, 4000, 0.1);
+    const accepted = later(callers).filter(({ wasRefusedAtTheDoor }) => !wasRefusedAtTheDoor);
+    expect(share(accepted, ({ fate }) => isInTime(fate))).toBeGreaterThan(0.97);
+    expect(retries.length).toBeGreaterThan(30);
+    expect(share(later(retries), isInTime)).toBeGreaterThan(0.95);
+  });
+
+  test('the backend is kept busy with those who are let in: nearly all it can do is done in time', async () => {
+    const { callers } = await overload(1.3, 4000, 0);
+    expect(1.3 * share(later(callers), ({ fate }) => isInTime(fate))).toBeGreaterThan(0.85);
+  });
+
+  test('whoever is refused is told when to come back, in a time that makes sense', async () => {
+    const { driven } = await overload(1.3, 1500, 0);
+    const refused = [...driven.fates.values()].filter(({ code }) => code !== undefined);
+    expect(refused.length).toBeGreaterThan(100);
+    for (const { code, retryAfterMs } of refused) {
+      expect(code).toBe('OVERLOADED');
+      expect(retryAfterMs).toBeGreaterThanOrEqual(1);
+      expect(retryAfterMs).toBeLessThan(10 * TARGET_MS);
+    }
+  });
+});
+
+test('at half of what the backend can do nobody is refused, once it is known', async () => {
+  const { callers } = await overload(0.5, 3000, 0);
+  expect(share(later(callers), ({ fate }) => fate.code === undefined)).toBe(1);
+  expect(share(later(callers), ({ fate }) => isInTime(fate))).toBeGreaterThan(0.999);
+});
+
+describe('admission: false', () => {
+  test.each([
+    ['adaptive()', () => adaptive()],
+    ['greedy()', () => greedy()],
+  ])('refuses nobody at the door, however late: %s', async (_, policy) => {
+    const { callers } = await overload(2, 1500, 0, { admission: false, policy: policy() });
+    expect(callers.filter(({ wasRefusedAtTheDoor }) => wasRefusedAtTheDoor)).toEqual([]);
+  });
+
+  test('leaves it to the policy whom to let go: those it keeps are answered in time', async () => {
+    const { driven, callers } = await overload(1.3, 4000, 0, { admission: false });
+    const answered = later(callers).filter(({ fate }) => fate.code === undefined);
+    expect(share(answered, ({ fate }) => isInTime(fate))).toBeGreaterThan(0.97);
+    expect(1.3 * share(later(callers), ({ fate }) => isInTime(fate))).toBeGreaterThan(0.85);
+    expect(new Set(driven.codes)).toEqual(new Set(['OVERLOADED']));
+  });
+
+  test('does not open the door for what is not a question of time', async () => {
+    const driven = new Driven(durationMs, {
+      admission: false,
+      maxQueueSize: 2,
+      maxBatchSize: 1,
+      targetLatencyMs: 5,
+    });
+    for (let i = 0; i < 5; i++) driven.arrive();
+    driven.arrive({ cost: 7 });
+    await driven.clock.advance(0);
+    expect([...driven.fates.values()].map(({ code }) => code)).toContain('QUEUE_FULL');
+    expect([...driven.fates.values()].map(({ code }) => code)).toContain('INVALID_ITEM');
+  });
+
+  test('can be changed while it runs', async () => {
+    const driven = new Driven(durationMs, { maxBatchSize: MAX_BATCH, policy: greedy() });
+    for (const size of [1, MAX_BATCH]) {
+      for (let i = 0; i < size; i++) driven.arrive();
+      await driven.clock.advance(2 * FULL_MS);
+    }
+    const refusedOf = (arrivals: number) => {
+      for (let i = 0; i < arrivals; i++) driven.arrive();
+      return driven.codes.length;
+    };
+    driven.batcher.configure({ targetLatencyMs: TARGET_MS });
+    expect(refusedOf(200)).toBeGreaterThan(0);
+    await driven.clock.advance(1000);
+    const before = driven.codes.length;
+    driven.batcher.configure({ admission: false });
+    expect(refusedOf(200)).toBe(before);
+    await driven.clock.advance(1000);
+  });
+});
