@@ -86,7 +86,8 @@ class Simulation {
       maxWaitMs,
       batchSizes,
       curve: contender.knowsCurve === true ? pointsOf(scenario) : contender.knowsCurve || undefined,
-      ...(traits === undefined ? {} : { costOf: ({ cost = 1 }) => cost, groupOf: ({ group }) => group }),
+      ...(traits === undefined ? {} : { costOf: ({ cost = 1 }) => cost }),
+      ...(isGrouped(scenario) ? { groupOf: ({ group }) => group } : {}),
     });
   }
 
@@ -97,6 +98,11 @@ class Simulation {
       await this.#runUntilIdle(() => Number.POSITIVE_INFINITY);
     } else {
       await this.#runUntilIdle(arrivals.times(randomStream(seed, 'arrivals')));
+    }
+    const { policyErrors, lastPolicyError } = this.#batcher.stats();
+    if (policyErrors > 0) {
+      const message = `${this.#contender} failed ${policyErrors} times in ${this.#scenario.name}.`;
+      throw new Error(message, { cause: lastPolicyError });
     }
     return {
       contender: this.#contender,
@@ -236,6 +242,11 @@ class Caller implements Sink<Item> {
   reject(error: Error): void {
     this.#simulation.refused(this.#item, error, this.#isRetry);
   }
+}
+
+/** Whether items have groups: what one of them is like shows it. */
+function isGrouped({ traits, seed }: Scenario): boolean {
+  return traits?.(randomStream(seed, 'a first look')).group !== undefined;
 }
 
 function pointsOf({ curve }: Scenario): { cost: number; durationMs: number }[] {

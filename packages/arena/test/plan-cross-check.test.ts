@@ -103,7 +103,7 @@ const CURVES: readonly Curve[] = [
     { size: 32, ms: 9 },
   ]),
 ];
-const ITEMS = 2000;
+const ITEMS = 1000;
 const WARM_UP = ITEMS / 10;
 
 describe.each(CURVES)('$name', (curve) => {

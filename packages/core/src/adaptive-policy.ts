@@ -13,11 +13,11 @@
 import { FRESH_MS, safeMs } from './admission.js';
 import { ArrivalForecast } from './arrival-forecast.js';
 import { ArrivalRate } from './arrival-rate.js';
-import { curveSteps } from './curve-steps.js';
+import { curveSteps, quickestSize } from './curve-steps.js';
 import { describe } from './describe.js';
 import { DispatchPlanner } from './dispatch-planner.js';
 import { reasonToLeave } from './greedy-policy.js';
-import { latestStart, mayBeLate } from './latest-start.js';
+import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
@@ -41,8 +41,6 @@ const LEFT_BEHIND = 3;
 const LEAST_SAVING = 0.15;
 /** A plan is for the traffic of this many arrivals: one for every whim of it would never be ready. */
 const PLANNED_ARRIVALS = 512;
-/** How much more must get done by smaller batches, at least, or as much as nobody is sure of. */
-const LEAST_GAIN = 0.05;
 /** From so many batches on a queue is long. */
 const BACKLOG = 2;
 const FADE = 1 / 32;
@@ -61,12 +59,15 @@ class AdaptivePolicy implements Policy {
   readonly name = 'adaptive';
   readonly #savesBackend: boolean;
   readonly #forecast = new ArrivalForecast();
-  readonly #planner = new DispatchPlanner();
-  readonly #probing = new Probing();
+  #planner = new DispatchPlanner();
+  #probing = new Probing();
   readonly #rate = new ArrivalRate(PLANNED_ARRIVALS);
   #meanCost = 1;
   #knownSteps: readonly number[] = [];
-  #stepsUntil = 0;
+  #quickest = Number.POSITIVE_INFINITY;
+  #lookAt = 0;
+  /** How many batches the curve had seen when it was last looked at. */
+  #samples = 0;
 
   constructor(savesBackend: boolean) {
     this.#savesBackend = savesBackend;
@@ -84,6 +85,8 @@ class AdaptivePolicy implements Policy {
 
   decide(view: QueueView, now: number): Decision {
     const { curve, cost, length } = view;
+    if (curve.samples < this.#samples) this.#startAnew();
+    this.#samples = curve.samples;
     if (curve.predict(cost) === undefined) return leave(view, length);
     let latestStart = Number.POSITIVE_INFINITY;
     const { nextDeadline } = view;
@@ -94,7 +97,7 @@ class AdaptivePolicy implements Policy {
       latestStart = nextDeadline - safeMs(curve, predict(view, cost + this.#meanCost));
     }
     const untried = view.isGrouped ? 0 : this.#probing.next(view);
-    if (untried > 0) return leave(view, countWithin(view, untried));
+    if (untried > 0 && this.#restCanWait(view, now, untried)) return leave(view, countWithin(view, untried));
     if (this.#savesBackend && mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
     if (view.isGrouped) return leave(view, this.#allThatPays(view));
@@ -104,6 +107,13 @@ class AdaptivePolicy implements Policy {
       this.#planned(view, now, latestStart) ??
       leave(view, this.#allThatPays(view))
     );
+  }
+
+  /** The curve was emptied: what was concluded from it is void. */
+  #startAnew(): void {
+    this.#planner = new DispatchPlanner();
+    this.#probing = new Probing();
+    this.#lookAt = 0;
   }
 
   /** What to do when not all that would make the next batch can be served in time. */
@@ -116,13 +126,21 @@ class AdaptivePolicy implements Policy {
     const guess = isLeap ? (predict(view, largest) * wanted) / largest : predict(view, wanted);
     const ends = now + safeMs(curve, guess);
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
-    const mostCost = isLeap ? 2 * largest : limits.maxBatchSize;
+    this.#look(view);
+    const mostCost = isLeap ? 2 * largest : this.#quickest;
     const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
     const { refuse, count } = bestWindow(view, now, mostCost, safeDuration, this.#costPerMs(view, now));
     if (count > 0) return { action: 'dispatch', count, reason: 'deadline', refuse };
     // What is not known any more is found out rather than believed.
-    if (view.running.length === 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);
+    if (view.freeSlots > 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);
     return { action: 'wait', until: now + 1, refuse };
+  }
+
+  /** Whether those who stay behind when so much leaves can be served after it in time. */
+  #restCanWait(view: QueueView, now: number, cost: number): boolean {
+    if (this.#isOverloaded(view, now)) return true; // some will be late, whatever is done
+    const bothMs = predict(view, cost) + predict(view, Math.max(view.cost - cost, this.#meanCost));
+    return now + safeMs(view.curve, bothMs) <= view.nextDeadline;
   }
 
   #asLateAsIsSafe(view: QueueView, now: number): Decision {
@@ -131,7 +149,7 @@ class AdaptivePolicy implements Policy {
       costPerMs: this.#costPerMs(view, now),
       steps: this.#steps(view),
     };
-    const { at, count } = latestStart(view, now, traffic);
+    const { at, count } = latestStartOf(view, now, traffic);
     return count > 0 ? leave(view, count, 'deadline') : { action: 'wait', until: at };
   }
 
@@ -140,20 +158,21 @@ class AdaptivePolicy implements Policy {
    * are slower an item, a queue that leaves all at once would only grow.
    */
   #allThatPays(view: QueueView): number {
-    const { curve, cost, length, limits } = view;
-    const best = curve.best(limits.maxBatchSize);
-    if (best === undefined || cost < BACKLOG * best.cost) return length;
-    const fullMs = predict(view, Math.min(cost, limits.maxBatchSize));
-    const gain = (best.cost * fullMs) / (best.durationMs * Math.min(cost, limits.maxBatchSize)) - 1;
-    return gain > Math.max(LEAST_GAIN, curve.spread) ? countWithin(view, best.cost) : length;
+    this.#look(view);
+    return view.cost >= BACKLOG * this.#quickest ? countWithin(view, this.#quickest) : view.length;
   }
 
-  #steps({ curve, limits }: QueueView): readonly number[] {
-    if (curve.samples >= this.#stepsUntil) {
-      this.#knownSteps = curveSteps(curve, limits);
-      this.#stepsUntil = curve.samples + LOOK_EVERY;
-    }
+  #steps(view: QueueView): readonly number[] {
+    this.#look(view);
     return this.#knownSteps;
+  }
+
+  /** Looks at the curve every now and then: where its steps are, and which size gets most done. */
+  #look({ curve, limits }: QueueView): void {
+    if (curve.samples < this.#lookAt) return;
+    this.#lookAt = curve.samples + LOOK_EVERY;
+    this.#knownSteps = curveSteps(curve, limits);
+    this.#quickest = quickestSize(curve, limits.maxBatchSize);
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
@@ -164,8 +183,9 @@ class AdaptivePolicy implements Policy {
     const { timerResolutionMs } = view.limits;
     const leftMs = Math.min(latestStart - now, predict(view, this.#meanCost) - heldMs(view, now));
     const waitMs = Math.min(advice.waitMs, leftMs);
-    if (leftMs <= timerResolutionMs || waitMs < timerResolutionMs / 2) return leave(view, view.length);
-    return { action: 'wait', until: now + Math.max(waitMs, timerResolutionMs) };
+    const until = now + Math.max(waitMs, timerResolutionMs);
+    const isTooShort = leftMs <= timerResolutionMs || waitMs < timerResolutionMs / 2 || !(until > now);
+    return isTooShort ? leave(view, view.length) : { action: 'wait', until };
   }
 
   /** A short wait when those who are about to come save more than those who are here lose. */
@@ -189,17 +209,23 @@ class AdaptivePolicy implements Policy {
 
   /** In overload, when those who are missing come sooner than the backend can do without them. */
   #heldUntilFull(view: QueueView, now: number, latestStart: number): Decision | undefined {
-    const { cost, slots, limits } = view;
+    const { cost, limits } = view;
     const { maxBatchSize, timerResolutionMs } = limits;
     if (cost >= maxBatchSize) return undefined;
     const costPerMs = this.#costPerMs(view, now);
-    const isOverloaded = costPerMs * predict(view, maxBatchSize) > slots * maxBatchSize;
     const fixedMs = fixedPartMs(view, this.#meanCost);
     // A batch that is short by a share of its size wastes that share of its fixed time.
-    if (!isOverloaded || costPerMs * fixedMs < maxBatchSize) return undefined;
+    if (!this.#isOverloaded(view, now) || costPerMs * fixedMs < maxBatchSize) return undefined;
     const fullAfterMs = Math.max(timerResolutionMs, (maxBatchSize - cost) / costPerMs);
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
     return fullAfterMs < leftMs ? { action: 'wait', until: now + fullAfterMs } : undefined;
+  }
+
+  /** Whether more comes than full batches could serve. */
+  #isOverloaded(view: QueueView, now: number): boolean {
+    const { slots, limits } = view;
+    const fullMs = predict(view, limits.maxBatchSize);
+    return this.#costPerMs(view, now) * fullMs > slots * limits.maxBatchSize;
   }
 
   #costPerMs(view: QueueView, now: number): number {

@@ -10,7 +10,7 @@ import type { CurveEstimate, CurvePoint } from './service-curve.js';
 /** What a prediction looks at: a batcher. */
 export interface Backend {
   /** Those that have something waiting cannot share batches with each other. */
-  readonly line: { readonly groups: number };
+  readonly line: { readonly groups: number; readonly length: number; readonly cost: number };
   readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
@@ -99,8 +99,9 @@ function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: B
 }
 
 /** The cost that comes a millisecond, once that is known well enough. */
-function ratePerMs(cost: number, { arrivals }: Backend, now: number): number {
-  return arrivals.samples < LEAST_ARRIVALS ? 0 : arrivals.ratePerMs(now) * cost;
+function ratePerMs(cost: number, { arrivals, line }: Backend, now: number): number {
+  const meanCost = (line.cost + cost) / (line.length + 1);
+  return arrivals.samples < LEAST_ARRIVALS ? 0 : arrivals.ratePerMs(now) * meanCost;
 }
 
 const LEAST_ARRIVALS = 128;

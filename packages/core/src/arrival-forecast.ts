@@ -25,12 +25,17 @@ const RETURN = 2;
 
 /** How fast the mean of what comes together fades. */
 const FADE = 1 / 32;
+/** After how many batches it is known how long they take. */
+const FIRST_UNIT = 1;
 /** A gap shorter than this share of the mean is one within a burst. */
 const CLOSE = 0.5;
 
 export class ArrivalForecast {
   #afterArrival: Hazard | undefined;
   #afterBatch: Hazard | undefined;
+  #batches = 0;
+  #usualMs = 0;
+  #unitMs = 0;
   #lastArrivalAt = Number.NEGATIVE_INFINITY;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #countedUntil = 0;
@@ -62,10 +67,7 @@ export class ArrivalForecast {
   }
 
   batchEnded(callers: number, durationMs: number, now: number): void {
-    if (this.#afterArrival === undefined && durationMs > 0) {
-      this.#afterArrival = new Hazard(durationMs);
-      this.#afterBatch = new Hazard(durationMs);
-    }
+    this.#learnUnit(durationMs);
     this.#countAway(now);
     this.#afterBatch?.fade();
     this.#lastBatchAt = now;
@@ -87,6 +89,18 @@ export class ArrivalForecast {
     const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NOBODY;
     if (isBurst && burst.expected * returning.horizonMs > returning.expected * burst.horizonMs) return burst;
     return returning.expected > 0 ? returning : undefined;
+  }
+
+  /** Times are sorted by how they compare with that of a batch; when that changes much, anew. */
+  #learnUnit(durationMs: number): void {
+    this.#batches += 1;
+    this.#usualMs += (durationMs - this.#usualMs) / Math.min(this.#batches, 16);
+    const isKnown = this.#batches >= FIRST_UNIT && this.#usualMs > 0;
+    const isFar = this.#usualMs > 8 * this.#unitMs || this.#usualMs * 8 < this.#unitMs;
+    if (!isKnown || !isFar) return;
+    this.#unitMs = this.#usualMs;
+    this.#afterArrival = new Hazard(this.#unitMs);
+    this.#afterBatch = new Hazard(this.#unitMs);
   }
 
   /** How many have followed closely on each other, and how many usually do. */

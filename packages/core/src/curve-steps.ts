@@ -38,3 +38,28 @@ function isStep(points: readonly LearnedPoint[], index: number, spread: number):
   }
   return false;
 }
+
+/** How much more a smaller size must get done than the largest, at least, or as much as nobody is sure of. */
+const LEAST_GAIN = 0.05;
+/** From which share of the largest batch on it counts as seen. */
+const NEARLY_FULL = 0.9;
+
+/**
+ * The size that gets most done a millisecond: the largest, unless a smaller one is better for sure. As
+ * long as no full batch was seen, it is not: it would never be seen.
+ */
+export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number {
+  const points = curve.points();
+  const fullMs = curve.predict(maxBatchSize);
+  if (fullMs === undefined || (points.at(-1)?.cost ?? 0) < NEARLY_FULL * maxBatchSize) return maxBatchSize;
+  const leastWeight = (10 * curve.spread) ** 2;
+  let quickest = maxBatchSize;
+  let perMs = (maxBatchSize / fullMs) * (1 + Math.max(LEAST_GAIN, curve.spread));
+  for (const { cost, durationMs, weight } of points) {
+    if (cost >= maxBatchSize) break;
+    if (weight < leastWeight || cost <= perMs * durationMs) continue;
+    quickest = cost;
+    perMs = cost / durationMs;
+  }
+  return quickest;
+}

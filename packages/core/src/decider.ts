@@ -63,6 +63,7 @@ export class Decider {
     } catch (error) {
       // A broken policy must not stop the service.
       this.#batcher.ledger.policyFailed(error);
+      this.#view.hide(); // what it looked at is part of the group again
       return this.#isAsking ? this.#everything(group) : undefined;
     } finally {
       this.#isAsking = false;

@@ -40,8 +40,6 @@ const MOST_SWEEPS = 1000;
 const GOOD_IMPROVEMENTS = 8;
 /** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
 const IMPROVE_EVERY = 8;
-/** And so much dearer is a state in a sweep that looks. */
-const IMPROVING_UNITS = 10;
 /** Better decisions can only be found by values that belong to the present ones: the average must stand this still. */
 const STEADY = 0.003;
 /** When values change by less, relative to the average, no decision worth mentioning would change. */
@@ -64,6 +62,9 @@ export class DispatchPlan {
   readonly #allThatWaits = new Map<number, Candidate>();
   readonly #values: Float64Array;
   readonly #choices: Float64Array;
+
+  /** How much dearer a state is in a sweep that looks for better decisions. */
+  readonly #improvingUnits: number;
 
   /** What a millisecond costs on average: the mean of what waits or runs. */
   #average: number;
@@ -97,6 +98,7 @@ export class DispatchPlan {
       arrivalOutcomes(ratePerMs * row * this.#stepMs),
     );
     this.#candidates = problem.sizes.map((size) => this.#candidate(size));
+    this.#improvingUnits = 4 + this.#candidates.length / 2;
     this.#values = new Float64Array(this.#counts.length * this.#rows);
     this.#choices = new Float64Array(this.#values.length);
     this.#usualState = this.#counts.length * (this.#rows >> 1) + this.#indexBelow(usualSize);
@@ -117,7 +119,7 @@ export class DispatchPlan {
 
   /** Does so much of the work: a unit is a fraction of a microsecond. */
   work(units: number): void {
-    for (let left = units; left > 0 && !this.isSolved; left -= this.#improves ? IMPROVING_UNITS : 1)
+    for (let left = units; left > 0 && !this.isSolved; left -= this.#improves ? this.#improvingUnits : 1)
       this.#advance();
   }
 
@@ -322,7 +324,8 @@ export class DispatchPlan {
     let candidate = this.#allThatWaits.get(size);
     if (candidate === undefined) {
       candidate = this.#candidate(size);
-      this.#allThatWaits.set(size, candidate);
+      // Of costs that are fractions there is no end.
+      if (Number.isInteger(size)) this.#allThatWaits.set(size, candidate);
     }
     return candidate;
   }

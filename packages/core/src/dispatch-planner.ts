@@ -68,6 +68,7 @@ export class DispatchPlanner {
     if (!plan.isSolved) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
     this.#workedAt = now;
     if (plan.isUseful) this.#inUse = plan;
+    else if (plan.isSolved) this.#inUse = undefined;
     if (!this.#inUse?.isUseful) return undefined;
     return adviceOf(this.#inUse, view, now);
   }

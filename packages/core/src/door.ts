@@ -144,7 +144,7 @@ export class Door<I, R> {
     if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
     const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
     if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
-    const isIdle = line.length === 0 && running.length === 0;
+    const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'targetLatencyMs'} (${allowedMs} ms)`;

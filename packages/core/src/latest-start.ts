@@ -37,9 +37,8 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
   const startBy = deadline - surelyMs(curve, takesMs) - limits.timerResolutionMs;
   const nextCost = Math.min(limits.maxBatchSize, traffic.costPerMs * takesMs);
   const nextIsSafe = surelyMs(curve, takesMs + predict(view, nextCost)) <= deadline - view.oldestAt;
-  if (nextIsSafe && startBy - now >= limits.timerResolutionMs && startBy > now) {
-    return { at: startBy, count: 0 };
-  }
+  const at = wholeSteps(startBy, limits.timerResolutionMs);
+  if (nextIsSafe && at - now >= limits.timerResolutionMs && at > now) return { at, count: 0 };
   return { at: now, count: size < cost ? countWithin(view, size) : length };
 }
 
@@ -49,15 +48,32 @@ function efficientSize(view: QueueView, now: number, deadline: number, traffic: 
   let best = cost;
   for (const step of traffic.steps) {
     if (step >= cost) break;
+    if (view.costAt(0) > step) continue;
     const takesMs = predict(view, step);
     if (step * predict(view, best) <= best * takesMs) continue;
     const ends = Math.max(now, deadline - surelyMs(curve, takesMs)) + takesMs;
     const left = cost - step;
     const waiting = Math.min(limits.maxBatchSize, left + traffic.costPerMs * (ends - now));
     const next = Math.max(left, lastUpTo(traffic.steps, waiting) || waiting);
-    if (ends + surelyMs(curve, predict(view, next)) <= view.deadlineAt(countWithin(view, step))) best = step;
+    if (ends + surelyMs(curve, predict(view, next)) <= deadlineOfRest(view, countWithin(view, step)))
+      best = step;
   }
   return best;
+}
+
+/** Down to the step of a timer: with each that comes the start moves a little, and no timer need move with it. */
+function wholeSteps(at: number, stepMs: number): number {
+  return stepMs > 0 ? stepMs * Math.floor(at / stepMs) : at;
+}
+
+/** The earliest of those who would be left for the batch after; nobody may be left out of a batch that is one item. */
+function deadlineOfRest(view: QueueView, from: number): number {
+  if (from >= view.length) return Number.NEGATIVE_INFINITY;
+  let earliest = Number.POSITIVE_INFINITY;
+  for (let position = from; position < view.length; position++) {
+    earliest = Math.min(earliest, view.deadlineAt(position));
+  }
+  return earliest;
 }
 
 /** What to count on when nothing is left in reserve: who starts at the last moment must not be late for one slow batch in twenty. */

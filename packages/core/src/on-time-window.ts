@@ -12,6 +12,8 @@ export interface OnTimeWindow {
   readonly count: number;
 }
 
+/** How many are looked at: nobody else may have the thread meanwhile. */
+const MOST_LOOKS = 2048;
 /** What letting go of the head must gain. */
 const LEAST_GAIN = 1.01;
 
@@ -26,7 +28,7 @@ export function bestWindow(
   durationMs: SafeDuration,
   costPerMs: number,
 ): OnTimeWindow {
-  const { length } = view;
+  const length = Math.min(view.length, MOST_LOOKS);
   let best: OnTimeWindow = { refuse: 0, count: 0 };
   let bestPerMs = 0;
   let end = 0;
@@ -43,32 +45,34 @@ export function bestWindow(
         deadline,
         earliest.length > 0 ? view.deadlineAt(earliest[0] as number) : deadline,
       );
-      if (grown > maxCost || now + durationMs(grown) > runs) break;
+      const isTooMuch = grown > maxCost && end > start; // one item is never too much
+      if (isTooMuch || now + durationMs(grown) > runs) break;
       while (earliest.length > 0 && view.deadlineAt(earliest.at(-1) as number) >= deadline) earliest.pop();
       earliest.push(end);
       cost = grown;
       end += 1;
     }
-    if (end === start)
-      end = start + 1; // cannot be served in time even alone
-    else {
-      const takesMs = durationMs(cost);
-      const perMs = cost / takesMs;
-      // Who would have had time to be served with them is not let go for them.
-      const mayRefuse = latestRefused < now + takesMs;
-      if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
-        best = { refuse: start, count: end - start };
-        bestPerMs = perMs;
-        const rest = view.cost - cost + costPerMs * takesMs;
-        if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
-          break; // all can be served, one batch after the other: nobody need be let go
-        }
-      }
-      cost -= view.costAt(start);
-      if (earliest[0] === start) earliest.shift();
+    if (end === start) {
+      end = start + 1;
+      continue; // cannot be served in time even alone
     }
+    const takesMs = durationMs(cost);
+    const perMs = cost / takesMs;
+    // Who would have had time to be served with them is not let go for them.
+    const mayRefuse = latestRefused < now + takesMs;
+    if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
+      best = { refuse: start, count: end - start };
+      bestPerMs = perMs;
+      const rest = view.cost - cost + costPerMs * takesMs;
+      if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
+        break; // all can be served, one batch after the other: nobody need be let go
+      }
+    }
+    cost -= view.costAt(start);
+    if (earliest[0] === start) earliest.shift();
     if (end >= length) break;
     latestRefused = Math.max(latestRefused, view.deadlineAt(start));
   }
+  // No run at all: all that was looked at cannot be served in time, each of them not even alone.
   return best.count > 0 ? best : { refuse: length, count: 0 };
 }

@@ -15,13 +15,18 @@ const LEAST_RISE = 0.03;
 
 export class Probing {
   #from = FIRST_PROBE;
+  /** How often each size was aimed at: what leaves may fall short of it, and would be aimed at for ever. */
+  readonly #tries = new Map<number, number>();
 
   /** The size to try now; 0 when there is none. */
   next(view: QueueView): number {
     const { curve } = view;
     if (curve.samples < this.#from) return 0;
     const size = untriedSize(view);
-    if (size > 0) this.#from = curve.samples + PROBE_EVERY;
+    const tries = this.#tries.get(size) ?? 0;
+    if (size === 0 || tries === PROBES) return 0;
+    this.#tries.set(size, tries + 1);
+    this.#from = curve.samples + PROBE_EVERY;
     return size;
   }
 }

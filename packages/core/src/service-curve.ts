@@ -42,6 +42,8 @@ interface Bucket {
 const MEMORY = 64;
 /** From how many batches on what was learned is trusted enough to be surprised. */
 const TRUSTED_SAMPLES = 8;
+/** As how many batches what is told beforehand counts: it is believed, but not for long against what is seen. */
+const KNOWN_WEIGHT = 3;
 const OUTLIER_SPREADS = 4;
 /** Up to which cost every whole one is learned by itself. */
 const FINE = 256;
@@ -49,6 +51,9 @@ const FINE = 256;
 const LEAST_SPREAD = 0.02;
 /** What is off by less is learned soon enough as it comes. */
 const LEAST_SURPRISE = 0.25;
+/** How much quicker a larger batch must be, whatever the spread, to cast doubt on a smaller one not seen for so long. */
+const MOST_DOUBT = 0.4;
+const LATELY = 16;
 /** One that is far off is an outlier; so many in a row, all quicker or all slower, are a backend that has changed. */
 const MOST_SURPRISES = 3;
 
@@ -74,7 +79,7 @@ export class ServiceCurve implements CurveEstimate {
     for (const { cost, durationMs } of known) {
       const bucket = this.#bucketFor(this.padded(cost));
       bucket.durationMs = durationMs;
-      bucket.weight = TRUSTED_SAMPLES;
+      bucket.weight = KNOWN_WEIGHT;
     }
   }
 
@@ -100,6 +105,7 @@ export class ServiceCurve implements CurveEstimate {
 
   record(itemsCost: number, durationMs: number, now: number): void {
     const cost = this.padded(itemsCost);
+    this.#doubtSlower(cost, durationMs);
     const bucket = this.#bucketFor(cost);
     if (this.#isSurprising(bucket, cost, durationMs) && this.#surprises.length === MOST_SURPRISES)
       this.#startAnew();
@@ -115,6 +121,24 @@ export class ServiceCurve implements CurveEstimate {
   recordAtLeast(cost: number, elapsedMs: number, now: number): void {
     const expected = this.predict(cost);
     if (expected === undefined || elapsedMs > expected) this.record(cost, elapsedMs, now);
+  }
+
+  /**
+   * A larger batch that was far quicker casts doubt on what is known of smaller ones: on a first batch that
+   * was slow because it was the first, on what was told beforehand and is not true. Each takes one from
+   * what it rests on, until nothing is left of it.
+   */
+  #doubtSlower(cost: number, durationMs: number): void {
+    const far = 1 - Math.min(MOST_DOUBT, Math.max(LEAST_SURPRISE, 3 * this.spread));
+    let isGone = false;
+    for (const bucket of this.#buckets) {
+      if (bucket.cost >= cost) break;
+      const isSeenLately = this.samples - bucket.seenAt < LATELY && this.samples >= LATELY;
+      if (isSeenLately || durationMs >= far * bucket.durationMs) continue;
+      bucket.weight -= 1;
+      isGone ||= bucket.weight < 1;
+    }
+    if (isGone) this.#buckets = this.#buckets.filter(({ weight }) => weight >= 1);
   }
 
   /** Keeps count of batches in a row that are far off on the same side; a size never seen cannot surprise. */
@@ -309,8 +333,14 @@ export class ServiceCurve implements CurveEstimate {
 }
 
 export function paddedTo(batchSizes: readonly number[], cost: number): number {
-  for (const size of batchSizes) if (cost <= size) return size;
-  return cost;
+  let low = 0;
+  let high = batchSizes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((batchSizes[middle] as number) < cost) low = middle + 1;
+    else high = middle;
+  }
+  return batchSizes[low] ?? cost;
 }
 
 /** Whole costs each their own, because a backend that pads may jump from any of them to the next; larger ones 32 to a doubling. */

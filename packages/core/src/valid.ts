@@ -56,7 +56,7 @@ export function validPriority(name: string, value: unknown): number {
 
 /** Numbers above 0, each larger than the one before. */
 export function validSizes(name: string, value: unknown): readonly number[] {
-  if (!Array.isArray(value) || value.length === 0) throw expected(name, 'a list of rising numbers', value);
+  if (!Array.isArray(value)) throw expected(name, 'a list of rising numbers', value);
   for (let i = 0; i < value.length; i++) {
     validPositive(`${name}[${i}]`, value[i]);
     if (i > 0 && value[i] <= value[i - 1])

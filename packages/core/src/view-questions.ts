@@ -7,7 +7,8 @@ export function predict({ curve }: QueueView, cost: number): number {
 
 /** Of those who could be in the next batch. */
 export function earliestDeadline(view: QueueView): number {
-  return view.earliestDeadline(Math.min(view.length, view.limits.maxBatchSize));
+  const { cost, length, limits } = view;
+  return view.earliestDeadline(cost === length ? Math.min(length, limits.maxBatchSize) : length);
 }
 
 /** For how long those who wait could have left. */

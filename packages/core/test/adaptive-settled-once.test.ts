@@ -58,11 +58,7 @@ test('whatever happens, in whatever order, the adaptive policy settles everybody
       const scenario = new Scenario(given);
       for (const step of steps) await scenario.run(step);
       const { policyErrors, lastPolicyError } = scenario.batcher.stats();
-      // BUG (see adaptive-decisions): to save the backend, with one that waits alone, it may throw.
-      const isKnown = String(lastPolicyError).startsWith(
-        'RangeError: There is no position 1 in a queue of 1',
-      );
-      if (!isKnown) expect([policyErrors, lastPolicyError]).toEqual([0, undefined]);
+      expect([policyErrors, lastPolicyError]).toEqual([0, undefined]);
       await scenario.end();
     }),
     { numRuns: 100 },

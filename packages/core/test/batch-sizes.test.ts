@@ -15,7 +15,6 @@ describe('sizes that make no sense are refused, with where they are wrong', () =
     [64, `${list}64.`],
     ['1,2,4', `${list}the string "1,2,4".`],
     [null, `${list}null.`],
-    [[], `${list}an array of 0.`],
     [new Set([1, 2]), `${list}an object (Set).`],
     [[0], 'batchSizes[0]: expected a number above 0, got 0.'],
     [[1, -2], 'batchSizes[1]: expected a number above 0, got -2.'],
@@ -152,6 +151,14 @@ describe('configure({ batchSizes })', () => {
     expect(driven.batcher.stats().fullBatchMs).toBeUndefined();
     await driven.play([{ at: 0 }]);
     expect(driven.batcher.stats().fullBatchMs).toBe(durationMs(10));
+  });
+
+  test('to none: batches are no longer padded', async () => {
+    const driven = await known();
+    driven.batcher.configure({ batchSizes: [] });
+    for (let i = 0; i < 3; i++) driven.arrive();
+    await driven.clock.advance(100);
+    expect(driven.batches.map(({ context }) => context.paddedCost)).toEqual([3]);
   });
 
   test('with the sizes there are forgets nothing, nor does a change of something else', async () => {

@@ -29,12 +29,13 @@ interface Front {
   readonly freeAt: Float64Array;
 }
 
-/** `arrivedAt` in rising order. */
+/** `arrivedAt` in rising order; `freeFrom` is when the slot is free for the first time. */
 export function goodputOptimum(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
   targetMs: number,
   maxBatchSize = curve.maxBatchSize,
+  freeFrom = Number.NEGATIVE_INFINITY,
 ): GoodputOptimum {
   const items = arrivedAt.length;
   // Else overload would keep a plan for every number of drops.
@@ -42,7 +43,8 @@ export function goodputOptimum(
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
   const allowedMs = targetMs * (1 + TARGET_TOLERANCE);
   /** The fronts of the last `maxBatchSize` + 1 items, in a ring. */
-  const ring = Array.from({ length: maxBatchSize + 1 }, () => NOTHING_DONE);
+  const nothingDone: Front = { fewestDrops: 0, freeAt: Float64Array.of(freeFrom) };
+  const ring = Array.from({ length: maxBatchSize + 1 }, () => nothingDone);
   /** By drops: the earliest that the slot is free; Infinity between the items. */
   const earliest = new Float64Array(items + 2).fill(Number.POSITIVE_INFINITY);
 
@@ -50,8 +52,8 @@ export function goodputOptimum(
     const startable = arrivedAt[done - 1] as number;
     const before = ring[(done - 1) % ring.length] as Front;
     const lowest = before.fewestDrops;
-    // The last plan of every front frees the slot before the next item comes. With that item dropped it
-    // is dominated by no batch, and dominates all that have more drops.
+    // The last plan of every front frees the slot before the next item comes, or has dropped everybody.
+    // With that item dropped it is dominated by no batch, and dominates all that have more drops.
     const highest = lowest + before.freeAt.length;
     earliest.set(before.freeAt, lowest + 1);
 
@@ -74,8 +76,6 @@ export function goodputOptimum(
   const drops = (ring[items % ring.length] as Front).fewestDrops;
   return { onTime: items - drops, goodput: items === 0 ? 1 : (items - drops) / items };
 }
-
-const NOTHING_DONE: Front = { fewestDrops: 0, freeAt: Float64Array.of(Number.NEGATIVE_INFINITY) };
 
 /** The index of the first number that is at most `limit` in a row that never rises. */
 function firstAtMost(row: Float64Array, limit: number): number {

@@ -4,10 +4,10 @@ import type { Contender } from '../contender.js';
 import { type Cell, curveOf, type OpenKind, scenarioOf, targetMsOf } from '../grid-cell.js';
 import { GRID_CURVES } from '../grid-curves.js';
 import { itemsFor, usualBatch } from '../grid-size.js';
-import { itemAfterBatches, measure } from '../measures.js';
+import { measure } from '../measures.js';
 import { VARIANTS } from '../our-contenders.js';
 import { peer } from '../peers/peers.js';
-import { type Run, simulate } from '../simulate.js';
+import { type BatchRun, type Run, simulate } from '../simulate.js';
 import { LEARNED_BATCHES } from './contest.js';
 import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
 
@@ -118,8 +118,11 @@ async function coldShares(cell: Cell, seed: number): Promise<Record<string, numb
 async function learnedShares(cell: Cell, seed: number): Promise<Record<string, number>> {
   const scenario = scenarioOf(cell, seed);
   const ours = await simulate(scenario, VARIANTS.openDoor);
-  const from = Math.min(itemAfterBatches(ours, LEARNED_BATCHES), Math.floor(scenario.items / 2));
-  const best = bestOf(cell, ours.arrivedAt.subarray(from));
+  // From a batch of ours on: whoever waits then counts, and the slot is as little free before for the best.
+  const { first: from, startedAt } = ours.batches[
+    Math.min(LEARNED_BATCHES, Math.floor(ours.batches.length / 2))
+  ] as BatchRun;
+  const best = bestOf(cell, ours.arrivedAt.subarray(from), startedAt);
   const shareOf = (run: Run) => measure(run, from).goodput / best;
   const shares: Record<string, number> = {
     learned: shareOf(ours),
@@ -130,8 +133,8 @@ async function learnedShares(cell: Cell, seed: number): Promise<Record<string, n
 }
 
 /** The share of these that somebody could have answered in time who knew them beforehand. */
-function bestOf(cell: Cell, arrivedAt: Float64Array): number {
-  return goodputOptimum(arrivedAt, curveOf(cell), targetMsOf(cell)).goodput;
+function bestOf(cell: Cell, arrivedAt: Float64Array, freeFrom?: number): number {
+  return goodputOptimum(arrivedAt, curveOf(cell), targetMsOf(cell), undefined, freeFrom).goodput;
 }
 
 function measureOf(name: string): string {

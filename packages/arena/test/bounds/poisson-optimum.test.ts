@@ -36,7 +36,7 @@ describe('the optimum for one slot and Poisson arrivals', () => {
       const curve = gridCurve(name);
       const optimum = poissonOptimum(curve, perMsAt(curve, 1, rho));
       const contender = poissonOptimumContender(optimum);
-      const scenarioOf = (seed: number) => poissonCell(name, 1, rho, 20_000, seed);
+      const scenarioOf = (seed: number) => poissonCell(name, 1, rho, 12_000, seed);
       const { mean, standardError } = await ratioEstimate(scenarioOf, contender, optimum.meanMs, 8);
       expect(standardError).toBeLessThan(0.01);
       expect(Math.abs(mean - 1)).toBeLessThan(3.5 * standardError);
@@ -50,7 +50,7 @@ describe('the optimum for one slot and Poisson arrivals', () => {
     ['d', 0.7, 2, 3],
     ['eights', 0.7, 1.08, 1.13],
   ])('against it, greedy on curve %s at load %d is between %d and %d', async (name, rho, least, most) => {
-    const scenario = poissonCell(name, 1, rho, 60_000, 1);
+    const scenario = poissonCell(name, 1, rho, 40_000, 1);
     const best = poissonOptimumContender(poissonOptimum(scenario.curve, perMsAt(scenario.curve, 1, rho)));
     const ratio =
       measure(await simulate(scenario, GREEDY)).meanMs / measure(await simulate(scenario, best)).meanMs;

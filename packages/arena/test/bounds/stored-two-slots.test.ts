@@ -19,7 +19,7 @@ describe('the stored optima for two slots', () => {
   });
 
   test.each(CELLS)('beat greedy on the same arrivals: curve %s at load %d', async (name, rho) => {
-    const scenario = poissonCell(name, 2, rho, 10_000, 1);
+    const scenario = poissonCell(name, 2, rho, 6000, 1);
     const runs = [await simulate(scenario, GREEDY), await simulate(scenario, boundOf(name, rho).contender)];
     const [greedyMs, optimumMs] = runs.map((run) => measure(run).meanMs) as [number, number];
     expect(optimumMs).toBeLessThan(greedyMs);
@@ -33,7 +33,7 @@ describe('the stored optima for two slots', () => {
     ['resnet50', 0.7],
   ])('are what their contenders have, within the noise: curve %s at load %d', async (name, rho) => {
     const { contender, meanMs } = boundOf(name, rho);
-    const scenarioOf = (seed: number) => poissonCell(name, 2, rho, 20_000, seed);
+    const scenarioOf = (seed: number) => poissonCell(name, 2, rho, 12_000, seed);
     const { mean, standardError } = await ratioEstimate(scenarioOf, contender, meanMs, 6);
     expect(standardError).toBeLessThan(0.01);
     // And what tabling the remainder costs.

@@ -33,7 +33,7 @@ function cellOf(curve: Scenario['curve'], perMs: number, seed: number): Scenario
     curve,
     slots: 2,
     arrivals,
-    items: 12_000,
+    items: 8000,
     targetMs,
     noise: 0,
     timerMs: 0,
