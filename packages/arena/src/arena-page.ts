@@ -10,7 +10,7 @@ import { familiesTable, targetsTable } from './page-tables.js';
 import { PLOT_STYLE } from './plot/look.js';
 import type { Showcase } from './showcase.js';
 
-/** One of the numbered targets. */
+/** What is asked of one of the numbered targets; one that asks for several things has a figure for each. */
 export interface TargetFigure {
   readonly number: number;
   readonly what: string;
@@ -93,8 +93,10 @@ ${content}
 }
 
 function facts({ targets, facts: given = [] }: ArenaPageData): Markup | undefined {
-  const reached = targets.filter((target) => target.reached).length;
-  const count = html`<div class="${reached === targets.length ? 'all' : 'some'}"><dt>Targets reached</dt><dd>${reached} of ${targets.length}</dd></div>`;
+  const numbers = new Set(targets.map(({ number }) => number));
+  const missed = new Set(targets.filter(({ reached }) => !reached).map(({ number }) => number));
+  const reached = numbers.size - missed.size;
+  const count = html`<div class="${missed.size === 0 ? 'all' : 'some'}"><dt>Targets reached</dt><dd>${reached} of ${numbers.size}</dd></div>`;
   const items = [
     ...(targets.length === 0 ? [] : [count]),
     ...given.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`),

@@ -86,20 +86,18 @@ function familyFigures({ family }: Target, results: readonly CellResult[]): Fami
   });
 }
 
-/** The targets as the page shows them: a line each. */
+/** The targets as the page shows them: a line for each goal. */
 export function targetFigures({ targets }: ArenaReport): TargetFigure[] {
-  return targets.map(({ target, figures, reached }) => {
-    // What falls short is what a reader wants to know of; else the first is as good as any.
-    const telling = figures.find((figure) => !figure.reached) ?? figures[0];
-    return {
+  return targets.flatMap(({ target, figures }) =>
+    figures.map(({ goal, value, worst, worstCell, reached }) => ({
       number: target.number,
-      what: target.what,
-      goal: figures.map(({ goal }) => `${goal.what} ${goalText(goal)}`).join('; '),
-      measured: figures.map(({ value }) => writtenFigure(value)).join('; '),
-      worst: telling === undefined ? '' : `${writtenFigure(telling.worst)} ${telling.worstCell}`,
+      what: `${target.what}: ${goal.what}`,
+      goal: goalText(goal),
+      measured: writtenFigure(value),
+      worst: `${writtenFigure(worst)} ${worstCell}`,
       reached,
-    };
-  });
+    })),
+  );
 }
 
 /** What else the page says of the run. */
@@ -107,7 +105,7 @@ export function pageFacts({ extent, firstSeed, results }: ArenaReport): { name: 
   const last = Math.max(firstSeed, ...results.flatMap(({ cell }) => cell.seeds));
   return [
     { name: 'Cells', value: `${results.length}${extent === 'quick' ? ', a quick slice' : ''}` },
-    { name: 'Seeds', value: `${firstSeed}–${last}` },
+    { name: 'Seeds', value: last === firstSeed ? `${last}` : `${firstSeed}–${last}` },
     { name: `Target ${ELSEWHERE.number}: ${ELSEWHERE.what}`, value: ELSEWHERE.measuredBy },
   ];
 }

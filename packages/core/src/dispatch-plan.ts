@@ -13,6 +13,7 @@
  */
 import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
 import { type PlanProblem, quickestSize, usualDuration } from './plan-problem.js';
+import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
 /** A batch that may leave: how long it takes and how much may come meanwhile. */
 interface Candidate {
@@ -23,12 +24,6 @@ interface Candidate {
 
 /** Into how many steps the time that the other slot is busy is divided. */
 const RESIDUALS = 16;
-/** Up to this many, every number of waiting items is a state of its own; beyond, each that is this much larger. */
-const EXACT_COUNTS = 24;
-const COUNT_STEP = 1.12;
-/** How much may wait, in batches as large as are to be expected; beyond, it is only a question of getting through. */
-const LARGEST_BATCHES = 3;
-
 /** From so many batches on, whatever brought them together, only getting through counts. */
 const BACKLOG = 2;
 
@@ -52,15 +47,10 @@ export class DispatchPlan {
   readonly #largestSize: number;
   /** The size that gets most done a millisecond. */
   readonly #quickest: number;
-  /** The states: so much waits … */
-  readonly #counts: Float64Array;
-  /** … and the other slot is busy for so many steps more, 0 being: it is free. */
-  readonly #rows: number;
-  readonly #stepMs: number;
+  readonly #states: PlanStates;
   readonly #rowOutcomes: readonly ArrivalOutcomes[];
   readonly #candidates: readonly Candidate[];
   readonly #allThatWaits = new Map<number, Candidate>();
-  readonly #values: Float64Array;
   readonly #choices: Float64Array;
 
   /** How much dearer a state is in a sweep that looks for better decisions. */
@@ -91,17 +81,14 @@ export class DispatchPlan {
     const usualSize = (ratePerMs * usualMs) / slots;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
     this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
-    this.#counts = countGrid(this.#largestSize, problem.steps);
-    this.#rows = slots === 1 ? 1 : RESIDUALS;
-    this.#stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
-    this.#rowOutcomes = Array.from({ length: this.#rows }, (_, row) =>
-      arrivalOutcomes(ratePerMs * row * this.#stepMs),
-    );
+    const rows = slots === 1 ? 1 : RESIDUALS;
+    const stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
+    this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs);
+    this.#rowOutcomes = Array.from({ length: rows }, (_, row) => arrivalOutcomes(ratePerMs * row * stepMs));
     this.#candidates = problem.sizes.map((size) => this.#candidate(size));
     this.#improvingUnits = 4 + this.#candidates.length / 2;
-    this.#values = new Float64Array(this.#counts.length * this.#rows);
-    this.#choices = new Float64Array(this.#values.length);
-    this.#usualState = this.#counts.length * (this.#rows >> 1) + this.#indexBelow(usualSize);
+    this.#choices = new Float64Array(this.#states.size);
+    this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
     this.#average = 1.5 * ratePerMs * usualMs;
     if (similar?.isUseful) this.#startFrom(similar);
     else this.#startSimply();
@@ -130,13 +117,13 @@ export class DispatchPlan {
   sizeFor(count: number, residualMs: number): number {
     if (count >= BACKLOG * this.#quickest) return this.#quickest;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
-    this.#choose(count, Math.min(this.#rows - 1, Math.ceil(residualMs / this.#stepMs)));
+    this.#choose(count, Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs)));
     return chosen.size;
   }
 
   /** After how long, with nobody else coming, it would no longer wait; Infinity for not before the other slot is free. */
   waitMs(count: number, residualMs: number): number {
-    for (let waited = this.#stepMs; waited < residualMs; waited += this.#stepMs) {
+    for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       if (this.sizeFor(count, residualMs - waited) > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
@@ -147,9 +134,9 @@ export class DispatchPlan {
     const { slots, durationMs, ratePerMs } = this.#problem;
     const bestPerMs = (slots * this.#quickest) / durationMs(this.#quickest);
     const drainPerMs = Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
-    for (let state = 0; state < this.#values.length; state++) {
-      const count = this.#counts[state % this.#counts.length] as number;
-      this.#values[state] = (count * count) / (2 * drainPerMs);
+    for (let state = 0; state < this.#states.size; state++) {
+      const count = this.#states.countOf(state);
+      this.#states.values[state] = (count * count) / (2 * drainPerMs);
       this.#choices[state] = Math.min(count, this.#quickest);
     }
   }
@@ -159,36 +146,36 @@ export class DispatchPlan {
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
     this.#average = similar.#average * growth;
     this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
-    for (let state = 0; state < this.#values.length; state++) {
-      const count = this.#counts[state % this.#counts.length] as number;
-      const residualMs = Math.floor(state / this.#counts.length) * this.#stepMs;
-      this.#values[state] = similar.#valueAt(count, residualMs);
+    for (let state = 0; state < this.#states.size; state++) {
+      const count = this.#states.countOf(state);
+      const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
+      this.#states.values[state] = similar.#states.valueAt(count, residualMs);
       this.#choices[state] = Math.min(similar.#choiceAt(count, residualMs), count);
     }
   }
 
   /** The choice in the nearest state below. */
   #choiceAt(count: number, residualMs: number): number {
-    const row = Math.min(this.#rows - 1, Math.ceil(residualMs / this.#stepMs));
-    return this.#choices[row * this.#counts.length + this.#indexBelow(count)] as number;
+    const row = Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs));
+    return this.#choices[this.#states.stateOf(row, this.#states.indexBelow(count))] as number;
   }
 
   // Finding the values
 
   #advance(): void {
     const state = this.#nextState++;
-    const row = Math.floor(state / this.#counts.length);
-    const count = this.#counts[state % this.#counts.length] as number;
+    const row = this.#states.rowOf(state);
+    const count = this.#states.countOf(state);
     if (this.#improves) {
       this.#choose(count, row);
       this.#choices[state] = chosen.size;
     } else this.#evaluate(this.#candidateOf(this.#choices[state] as number), count, row);
-    const change = chosen.value - (this.#values[state] as number);
-    this.#values[state] = chosen.value;
+    const change = chosen.value - (this.#states.values[state] as number);
+    this.#states.values[state] = chosen.value;
     if (state === this.#usualState) this.#drift = change;
     this.#leastChange = Math.min(this.#leastChange, change);
     this.#largestChange = Math.max(this.#largestChange, change);
-    if (this.#nextState === this.#values.length) this.#endSweep();
+    if (this.#nextState === this.#states.size) this.#endSweep();
   }
 
   #endSweep(): void {
@@ -244,13 +231,13 @@ export class DispatchPlan {
       return;
     }
     const { size, durationMs, outcomes } = candidate;
-    const residualMs = row * this.#stepMs;
+    const residualMs = row * this.#states.stepMs;
     const left = count - size;
     chosen.size = size;
     chosen.value = size * durationMs;
-    if (this.#rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
+    if (this.#states.rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
     // Both slots were free: now one is, and the next decision is due at once.
-    else if (row === 0) chosen.value += this.#valueAt(left, durationMs);
+    else if (row === 0) chosen.value += this.#states.valueAt(left, durationMs);
     else if (durationMs < residualMs) {
       chosen.value += this.#until(durationMs, outcomes, left, residualMs - durationMs);
     } else {
@@ -263,7 +250,7 @@ export class DispatchPlan {
   #until(elapsedMs: number, { arrived, chance }: ArrivalOutcomes, count: number, residualMs: number): number {
     let value = (count - this.#average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
     for (let i = 0; i < arrived.length; i++) {
-      value += (chance[i] as number) * this.#valueAt(count + (arrived[i] as number), residualMs);
+      value += (chance[i] as number) * this.#states.valueAt(count + (arrived[i] as number), residualMs);
     }
     return value;
   }
@@ -273,50 +260,18 @@ export class DispatchPlan {
     const { ratePerMs } = this.#problem;
     chosen.size = 0;
     if (row === 0) {
-      chosen.value = (count - this.#average) / ratePerMs + this.#valueAt(count + 1, 0);
+      chosen.value = (count - this.#average) / ratePerMs + this.#states.valueAt(count + 1, 0);
       return;
     }
-    const stepMs = this.#stepMs;
+    const stepMs = this.#states.stepMs;
     const nobody = Math.exp(-ratePerMs * stepMs);
     const elapsedMs = (1 - nobody) / ratePerMs;
     // When somebody comes within the step, then so long after its begin.
     const comesAfterMs = 1 / ratePerMs - (stepMs * nobody) / (1 - nobody);
     chosen.value =
       (count - this.#average) * elapsedMs +
-      (1 - nobody) * this.#valueAt(count + 1, row * stepMs - comesAfterMs) +
-      nobody * this.#valueAt(count, (row - 1) * stepMs);
-  }
-
-  /** Between two states, in proportion; beyond the last, as the value grew before it. */
-  #valueAt(count: number, residualMs: number): number {
-    const index = Math.min(this.#indexBelow(count), this.#counts.length - 2);
-    const left = this.#counts[index] as number;
-    const share = (count - left) / ((this.#counts[index + 1] as number) - left);
-    const position = this.#rows === 1 ? 0 : Math.min(this.#rows - 1, residualMs / this.#stepMs);
-    const row = Math.floor(position);
-    const value = this.#valueInRow(row, index, share);
-    if (position === row) return value;
-    return value + (position - row) * (this.#valueInRow(row + 1, index, share) - value);
-  }
-
-  #valueInRow(row: number, index: number, share: number): number {
-    const state = row * this.#counts.length + index;
-    const value = this.#values[state] as number;
-    return value + share * ((this.#values[state + 1] as number) - value);
-  }
-
-  /** The last state with no more than `count` waiting. */
-  #indexBelow(count: number): number {
-    const counts = this.#counts;
-    if (count < EXACT_COUNTS && count < counts.length) return Math.floor(count);
-    let low = Math.min(EXACT_COUNTS, counts.length - 1);
-    let high = counts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if ((counts[middle] as number) <= count) low = middle;
-      else high = middle;
-    }
-    return low;
+      (1 - nobody) * this.#states.valueAt(count + 1, row * stepMs - comesAfterMs) +
+      nobody * this.#states.valueAt(count, (row - 1) * stepMs);
   }
 
   #candidateOf(size: number): Candidate | undefined {
@@ -338,12 +293,3 @@ export class DispatchPlan {
 
 /** The latest choice and what it comes to: one object, because there are millions of them. */
 const chosen = { size: 0, value: 0 };
-
-function countGrid(largestSize: number, steps: readonly number[]): Float64Array {
-  const counts = new Set<number>();
-  const largest = LARGEST_BATCHES * largestSize;
-  for (let count = 0; count <= Math.min(EXACT_COUNTS, largest); count++) counts.add(count);
-  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * COUNT_STEP)) counts.add(count);
-  for (const step of steps) if (step > EXACT_COUNTS && step < largest) counts.add(step).add(step + 1);
-  return Float64Array.from(counts.add(largest)).sort();
-}

@@ -6,8 +6,8 @@ import type { Deadlines, Expiring } from './deadlines.js';
 import type { Entry } from './entry.js';
 import { BatchwiseError } from './errors.js';
 import { type BatchContext, type Handler, isThenable } from './handler.js';
+import { paddedTo } from './padding.js';
 import type { Reason } from './policy.js';
-import { paddedTo } from './service-curve.js';
 
 /** The batch that a call belongs to. */
 export interface CalledBatch {

@@ -1,3 +1,6 @@
+import { monotone } from './monotone.js';
+import { paddedTo } from './padding.js';
+
 /**
  * The learned service curve: how long a batch of a given cost takes. A table of what was seen, not a
  * line through it, because real curves are flat and then linear, stepped, or worse past some size.
@@ -67,7 +70,7 @@ export class ServiceCurve implements CurveEstimate {
   #surprises: CurvePoint[] = [];
   #wereSlower = false;
   /** The buckets made monotone; undefined when something was learned since. */
-  #points: LearnedPoint[] | undefined;
+  #points: readonly LearnedPoint[] | undefined;
   /** The answer to the latest question for the best, until something was learned. */
   #best: CurvePoint | undefined;
   #bestUpTo = 0;
@@ -299,48 +302,10 @@ export class ServiceCurve implements CurveEstimate {
     return low;
   }
 
-  /** A larger batch never counts as quicker: neighbours out of order are pooled (isotonic regression). */
   #monotonePoints(): readonly LearnedPoint[] {
-    if (this.#points !== undefined) return this.#points;
-    const pools: { durationMs: number; weight: number; buckets: number }[] = [];
-    for (const { durationMs, weight } of this.#buckets) {
-      let pool = { durationMs, weight, buckets: 1 };
-      for (
-        let last = pools.at(-1);
-        last !== undefined && last.durationMs > pool.durationMs;
-        last = pools.at(-1)
-      ) {
-        const total = last.weight + pool.weight;
-        pool = {
-          durationMs: (last.durationMs * last.weight + pool.durationMs * pool.weight) / total,
-          weight: total,
-          buckets: last.buckets + pool.buckets,
-        };
-        pools.pop();
-      }
-      pools.push(pool);
-    }
-    const points: LearnedPoint[] = [];
-    for (const { durationMs, buckets } of pools) {
-      for (let i = 0; i < buckets; i++) {
-        const { cost, weight } = this.#buckets[points.length] as Bucket;
-        points.push({ cost, durationMs, weight });
-      }
-    }
-    this.#points = points;
-    return points;
+    this.#points ??= monotone(this.#buckets);
+    return this.#points;
   }
-}
-
-export function paddedTo(batchSizes: readonly number[], cost: number): number {
-  let low = 0;
-  let high = batchSizes.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((batchSizes[middle] as number) < cost) low = middle + 1;
-    else high = middle;
-  }
-  return batchSizes[low] ?? cost;
 }
 
 /** Whole costs each their own, because a backend that pads may jump from any of them to the next; larger ones 32 to a doubling. */

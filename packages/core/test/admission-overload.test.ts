@@ -2,8 +2,8 @@
 import { adaptive, greedy } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { CoarseClock } from './support/coarse-clock.js';
-import { Driven, type Fate } from './support/driven.js';
-import { exponential, seeded } from './support/random.js';
+import { at, Driven, type Fate, pointsOf } from './support/driven.js';
+import { exponential, poissonTimes, seeded } from './support/random.js';
 
 const MAX_BATCH = 32;
 const durationMs = (cost: number) => 5 + 0.3 * cost;
@@ -81,6 +81,19 @@ test('at half of what the backend can do nobody is refused, once it is known', a
   const { callers } = await overload(0.5, 3000, 0);
   expect(share(later(callers), ({ fate }) => fate.code === undefined)).toBe(1);
   expect(share(later(callers), ({ fate }) => isInTime(fate))).toBeGreaterThan(0.999);
+});
+
+// BUG: known to fail; who mends it makes it a plain `test`. Root cause: whether there is a crowd is judged by the batches
+// that come together within the target, not by those that grow while one is running; so half the load is taken for too
+// much, and whoever comes just after a batch has left is refused.
+test.fails('who would be answered in time by leaving as soon as the slot is free is not refused', async () => {
+  const alwaysTen = () => 10;
+  const known = { curve: pointsOf(alwaysTen, 16), maxBatchSize: 16 };
+  const arrivals = at(poissonTimes(seeded(1), 2.5, 800));
+  const theirs = await new Driven(alwaysTen, { ...known, policy: greedy() }).play(arrivals);
+  expect(Math.max(...theirs.latenciesMs)).toBeLessThanOrEqual(20);
+  const ours = await new Driven(alwaysTen, { ...known, targetLatencyMs: 22 }).play(arrivals);
+  expect(ours.codes).toEqual([]);
 });
 
 describe('admission: false', () => {

@@ -38,9 +38,9 @@ const EXTENTS = {
     length: { batches: 800, least: 12_000, most: 120_000 },
   },
   quick: {
-    curves: ['a', 'd', 'vit_l16'],
-    holdOut: ['knee', 'fives'],
-    slots: [1, 2],
+    curves: ['a', 'd', 'bert_base_seq128', 'vit_l16'],
+    holdOut: ['knee', 'fives', 'worse past 24'],
+    slots: [1, 2, 4],
     open: [
       ...open('poisson', [0.3, 0.85]),
       ...open('fan-out', [0.5]),

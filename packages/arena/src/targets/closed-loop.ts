@@ -8,7 +8,12 @@ import { type Extent, seedsFrom, type Target } from './target.js';
 
 const EXTENTS = {
   full: { curves: GRID_CURVES.map(({ name }) => name), users: [8, 32, 64], seeds: 2, rounds: 1000 },
-  quick: { curves: ['a', 'c', 'd', 'resnet50', 'digits_cpu'], users: [8, 32], seeds: 1, rounds: 500 },
+  quick: {
+    curves: ['a', 'b', 'c', 'd', 'resnet50', 'digits_cpu'],
+    users: [8, 32, 64],
+    seeds: 1,
+    rounds: 500,
+  },
 };
 
 /**

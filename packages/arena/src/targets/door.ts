@@ -15,7 +15,7 @@ const EXTENTS = {
   },
   quick: {
     curves: ['a', 'c', 'd', 'resnet50'],
-    slots: [1],
+    slots: [1, 2],
     seeds: 1,
     length: { batches: 500, least: 10_000, most: 50_000 },
   },

@@ -38,7 +38,7 @@ const EXTENTS = {
   },
   quick: {
     curves: ['a', 'c', 'd', 'digits_cpu', 'b'],
-    traffic: [...traffic('poisson', [0.7, 1.1, 1.3]), ...traffic('mmpp', [0.8])],
+    traffic: [...traffic('poisson', [0.7, 1.1, 1.3]), ...traffic('mmpp', [0.8]), ...traffic('on-off', [0.7])],
     largeTraffic: traffic('poisson', [0.85]),
     factors: [1.5, 3],
     length: { batches: 150, least: 5_000, most: 15_000 },

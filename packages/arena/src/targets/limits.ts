@@ -7,7 +7,17 @@ import type { Extent, Goal } from './target.js';
 
 type Limits = { readonly [E in Extent]?: number };
 
-const FALL_SHORT: Readonly<Record<string, Limits>> = {};
+const FALL_SHORT: Readonly<Record<string, Limits>> = {
+  two_slots_mean: { quick: 1.12 },
+  best_peer_mean: { quick: 1.06 },
+  best_peer_p99: { quick: 1.8 },
+  efficiency_true_busy: { quick: 1.08 },
+  efficiency_learned_busy: { quick: 1.08 },
+  efficiency_noisy_true_busy: { quick: 1.09 },
+  efficiency_noisy_learned_busy: { quick: 1.08 },
+  closed_loop_mean: { quick: 1.09 },
+  slowed_mean: { quick: 1.08 },
+};
 
 export function limitOf({ id, goal }: Pick<Goal, 'id' | 'goal'>, extent: Extent): number {
   return FALL_SHORT[id]?.[extent] ?? goal;

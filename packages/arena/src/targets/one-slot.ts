@@ -16,7 +16,7 @@ const EXTENTS = {
     length: { batches: 1000, least: 40_000, most: 200_000 },
   },
   quick: {
-    curves: ['a', 'c', 'd', 'resnet50', 'digits_cpu'],
+    curves: ['a', 'c', 'd', 'resnet50', 'vit_l16', 'digits_cpu'],
     loads: [0.1, 0.7, 0.95],
     seeds: 1,
     length: { batches: 600, least: 20_000, most: 80_000 },

@@ -74,11 +74,16 @@ describe('the quick grid', () => {
     expect(page).toContain('<h2>Against each other</h2>');
   });
 
-  test('is played with other seeds when asked to', async () => {
-    const { stdout } = await arena('--quick', '--target', '9', '--json', '--seed', '7000');
-    expect(JSON.parse(stdout)).toMatchObject({
-      first_seed: 7000,
-      results: expect.arrayContaining([expect.objectContaining({ seeds: [7000] })]),
-    });
+  test('is played with other seeds when asked to, and says what is worse than it may be', async () => {
+    const { exitCode, stdout, stderr } = await arena(
+      ...['--quick', '--target', '9', '--json', '--check', '--seed', '7000'],
+    );
+    const { first_seed, results, targets } = JSON.parse(stdout);
+    expect(first_seed).toBe(7000);
+    for (const { seeds } of results) expect(seeds).toEqual([7000]);
+    // Whether there are any is the policy's affair.
+    const missed = targets[0].goals.filter((goal: { within_limit: boolean }) => !goal.within_limit);
+    expect(exitCode).toBe(missed.length === 0 ? 0 : 1);
+    expect(stderr.match(/^error: target 9, /gm) ?? []).toHaveLength(missed.length);
   });
 });
