@@ -2,8 +2,8 @@
 import { adaptive, type Decision, greedy, ServiceCurve } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { paddedTo } from '../src/padding.js';
 import { validDecision } from '../src/policy.js';
-import { paddedTo } from '../src/service-curve.js';
 import { lived, type Past, type Shown, shownView, type Waiting } from './support/shown-view.js';
 
 const { POSITIVE_INFINITY } = Number;
