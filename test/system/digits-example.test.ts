@@ -48,7 +48,7 @@ test('what goes into a pipe has no escape codes and each row once', async () => 
 
 test('no batch is larger than --max-batch-size', async () => {
   const { code, stdout } = await outcomeOf(
-    start('--seconds', '0.2', '--callers', '9', '--max-batch-size', '3'),
+    start('--seconds', '1', '--callers', '9', '--max-batch-size', '3'),
   );
 
   expect(stdout).toMatch(/ 1 2 3$/m);
