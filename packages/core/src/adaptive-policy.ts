@@ -65,6 +65,8 @@ class AdaptivePolicy implements Policy {
   #meanCost = 1;
   #knownSteps: readonly number[] = [];
   #quickest = Number.POSITIVE_INFINITY;
+  #quickestAt = Number.NaN;
+  #quickestUpTo = Number.NaN;
   #lookAt = 0;
   /** How many batches the curve had seen when it was last looked at. */
   #samples = 0;
@@ -100,12 +102,13 @@ class AdaptivePolicy implements Policy {
     if (untried > 0 && this.#restCanWait(view, now, untried)) return leave(view, countWithin(view, untried));
     if (this.#savesBackend && mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
-    if (view.isGrouped) return leave(view, this.#allThatPays(view));
+    const paying = this.#allThatPays(view);
+    if (view.isGrouped || paying < length) return leave(view, paying);
     return (
       this.#heldForCompany(view, now, latestStart) ??
       this.#heldUntilFull(view, now, latestStart) ??
       this.#planned(view, now, latestStart) ??
-      leave(view, this.#allThatPays(view))
+      leave(view, length)
     );
   }
 
@@ -126,8 +129,7 @@ class AdaptivePolicy implements Policy {
     const guess = isLeap ? (predict(view, largest) * wanted) / largest : predict(view, wanted);
     const ends = now + safeMs(curve, guess);
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
-    this.#look(view);
-    const mostCost = isLeap ? 2 * largest : this.#quickest;
+    const mostCost = isLeap ? 2 * largest : this.#quickestSize(view);
     const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
     const { refuse, count } = bestWindow(view, now, mostCost, safeDuration, this.#costPerMs(view, now));
     if (count > 0) return { action: 'dispatch', count, reason: 'deadline', refuse };
@@ -138,7 +140,7 @@ class AdaptivePolicy implements Policy {
 
   /** Whether those who stay behind when so much leaves can be served after it in time. */
   #restCanWait(view: QueueView, now: number, cost: number): boolean {
-    if (this.#isOverloaded(view, now)) return true; // some will be late, whatever is done
+    if (isOverload(view, this.#costPerMs(view, now))) return true; // some will be late, whatever is done
     const bothMs = predict(view, cost) + predict(view, Math.max(view.cost - cost, this.#meanCost));
     return now + safeMs(view.curve, bothMs) <= view.nextDeadline;
   }
@@ -158,28 +160,33 @@ class AdaptivePolicy implements Policy {
    * are slower an item, a queue that leaves all at once would only grow.
    */
   #allThatPays(view: QueueView): number {
-    this.#look(view);
-    return view.cost >= BACKLOG * this.#quickest ? countWithin(view, this.#quickest) : view.length;
+    const quickest = this.#quickestSize(view);
+    return view.cost >= BACKLOG * quickest ? countWithin(view, quickest) : view.length;
   }
 
-  #steps(view: QueueView): readonly number[] {
-    this.#look(view);
-    return this.#knownSteps;
-  }
-
-  /** Looks at the curve every now and then: where its steps are, and which size gets most done. */
-  #look({ curve, limits }: QueueView): void {
-    if (curve.samples < this.#lookAt) return;
-    this.#lookAt = curve.samples + LOOK_EVERY;
-    this.#knownSteps = curveSteps(curve, limits);
+  /** Looked for after every batch: in an overload each that is too large costs everybody. */
+  #quickestSize({ curve, limits }: QueueView): number {
+    if (curve.samples === this.#quickestAt && limits.maxBatchSize === this.#quickestUpTo)
+      return this.#quickest;
+    this.#quickestAt = curve.samples;
+    this.#quickestUpTo = limits.maxBatchSize;
     this.#quickest = quickestSize(curve, limits.maxBatchSize);
+    return this.#quickest;
+  }
+
+  /** Looked for every now and then. */
+  #steps({ curve, limits }: QueueView): readonly number[] {
+    if (curve.samples >= this.#lookAt) {
+      this.#lookAt = curve.samples + LOOK_EVERY;
+      this.#knownSteps = curveSteps(curve, limits);
+    }
+    return this.#knownSteps;
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const advice = this.#planner.advice(view, this.#rate.ratePerMs(now) * this.#meanCost, now);
     if (advice === undefined) return undefined;
-    if (advice.cost > 0)
-      return advice.cost >= view.cost ? undefined : leave(view, countWithin(view, advice.cost));
+    if (advice.cost > 0) return leave(view, countWithin(view, advice.cost));
     const { timerResolutionMs } = view.limits;
     const leftMs = Math.min(latestStart - now, predict(view, this.#meanCost) - heldMs(view, now));
     const waitMs = Math.min(advice.waitMs, leftMs);
@@ -212,25 +219,25 @@ class AdaptivePolicy implements Policy {
     const { cost, limits } = view;
     const { maxBatchSize, timerResolutionMs } = limits;
     if (cost >= maxBatchSize) return undefined;
-    const costPerMs = this.#costPerMs(view, now);
+    // Callers who come back together are many for a moment only: what counts is what comes in the long run.
+    const costPerMs = Math.min(this.#costPerMs(view, now), this.#rate.ratePerMs(now) * this.#meanCost);
     const fixedMs = fixedPartMs(view, this.#meanCost);
     // A batch that is short by a share of its size wastes that share of its fixed time.
-    if (!this.#isOverloaded(view, now) || costPerMs * fixedMs < maxBatchSize) return undefined;
+    if (!isOverload(view, costPerMs) || costPerMs * fixedMs < maxBatchSize) return undefined;
     const fullAfterMs = Math.max(timerResolutionMs, (maxBatchSize - cost) / costPerMs);
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
     return fullAfterMs < leftMs ? { action: 'wait', until: now + fullAfterMs } : undefined;
   }
 
-  /** Whether more comes than full batches could serve. */
-  #isOverloaded(view: QueueView, now: number): boolean {
-    const { slots, limits } = view;
-    const fullMs = predict(view, limits.maxBatchSize);
-    return this.#costPerMs(view, now) * fullMs > slots * limits.maxBatchSize;
-  }
-
   #costPerMs(view: QueueView, now: number): number {
     return view.arrivals.ratePerMs(now) * this.#meanCost;
   }
+}
+
+/** Whether more comes than full batches could serve. */
+function isOverload(view: QueueView, costPerMs: number): boolean {
+  const { maxBatchSize } = view.limits;
+  return costPerMs * predict(view, maxBatchSize) > view.slots * maxBatchSize;
 }
 
 function leave(view: QueueView, count: number, reason?: Reason): Decision {

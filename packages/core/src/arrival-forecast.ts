@@ -43,6 +43,12 @@ export class ArrivalForecast {
   #away = 0;
   /** How fast they come back at first. */
   #returnsPerMs = 0;
+  /** Until when they are soon back. */
+  #soonMs = 0;
+  readonly #soon = new FadingRate();
+  readonly #always = new FadingRate();
+  #sinceBatch = 0;
+  #soonSinceBatch = 0;
   #meanTogether = 1;
   #meanGapMs = 0;
   /** Arrivals that have followed closely on each other, and how many do so on average. */
@@ -59,6 +65,8 @@ export class ArrivalForecast {
     }
     this.#lastArrivalAt = at;
     this.#meanTogether += (count - this.#meanTogether) * FADE;
+    this.#sinceBatch += count;
+    if (at - this.#lastBatchAt <= this.#soonMs) this.#soonSinceBatch += count;
     this.#countAway(at);
     if (this.#away > 0) {
       this.#afterBatch?.happened(at - this.#lastBatchAt, Math.min(count, this.#away));
@@ -69,12 +77,14 @@ export class ArrivalForecast {
   batchEnded(callers: number, durationMs: number, now: number): void {
     this.#learnUnit(durationMs);
     this.#countAway(now);
+    this.#countSoon(now);
     this.#afterBatch?.fade();
     this.#lastBatchAt = now;
     this.#countedUntil = now;
     this.#away += callers;
     const { expected, horizonMs } = this.#returning(0, 0, Number.POSITIVE_INFINITY);
     this.#returnsPerMs = expected / horizonMs;
+    this.#soonMs = expected > 0 ? horizonMs : 0;
   }
 
   /**
@@ -85,7 +95,7 @@ export class ArrivalForecast {
     const burst = this.#burst(now, leastMs, mostMs);
     const isBurst = burst.expected > BURST * usualPerMs * burst.horizonMs;
     // Whether those who were answered come back at once shows at the beginning; later there are only a few left.
-    const isReturn = this.#returnsPerMs > RETURN * usualPerMs;
+    const isReturn = this.#returnsPerMs > RETURN * usualPerMs && this.#cameBack;
     const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NOBODY;
     if (isBurst && burst.expected * returning.horizonMs > returning.expected * burst.horizonMs) return burst;
     return returning.expected > 0 ? returning : undefined;
@@ -149,11 +159,41 @@ export class ArrivalForecast {
     return best;
   }
 
+  /** Whether more came soon after batches than at other times. If not, they came by themselves. */
+  get #cameBack(): boolean {
+    return this.#soon.perMs > RETURN * this.#always.perMs;
+  }
+
+  #countSoon(now: number): void {
+    if (this.#lastBatchAt !== Number.NEGATIVE_INFINITY) {
+      const sinceMs = now - this.#lastBatchAt;
+      this.#always.add(this.#sinceBatch, sinceMs);
+      this.#soon.add(this.#soonSinceBatch, Math.min(this.#soonMs, sinceMs));
+    }
+    this.#sinceBatch = 0;
+    this.#soonSinceBatch = 0;
+  }
+
   /** Those who are away have let so much time pass without coming. */
   #countAway(until: number): void {
     if (this.#away > 0 && this.#lastBatchAt !== Number.NEGATIVE_INFINITY) {
       this.#afterBatch?.passed(this.#countedUntil - this.#lastBatchAt, until - this.#lastBatchAt, this.#away);
     }
     this.#countedUntil = until;
+  }
+}
+
+/** Events a millisecond over the last batches, the older ones fading. */
+class FadingRate {
+  #events = 0;
+  #ms = 0;
+
+  add(events: number, ms: number): void {
+    this.#events += events - this.#events * FADE;
+    this.#ms += ms - this.#ms * FADE;
+  }
+
+  get perMs(): number {
+    return this.#ms > 0 ? this.#events / this.#ms : 0;
   }
 }

@@ -44,22 +44,46 @@ const LEAST_GAIN = 0.05;
 /** From which share of the largest batch on it counts as seen. */
 const NEARLY_FULL = 0.9;
 
+/** Where durations vary, sizes that differ by no more than this are looked at together. */
+const MOST_REACH = 0.1;
+
 /**
  * The size that gets most done a millisecond: the largest, unless a smaller one is better for sure. As
  * long as no full batch was seen, it is not: it would never be seen.
  */
 export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number {
+  const { spread } = curve;
   const points = curve.points();
   const fullMs = curve.predict(maxBatchSize);
   if (fullMs === undefined || (points.at(-1)?.cost ?? 0) < NEARLY_FULL * maxBatchSize) return maxBatchSize;
-  const leastWeight = (10 * curve.spread) ** 2;
+  const leastWeight = (15 * spread) ** 2;
+  const reach = 1 + Math.min(MOST_REACH, spread / 2);
   let quickest = maxBatchSize;
-  let perMs = (maxBatchSize / fullMs) * (1 + Math.max(LEAST_GAIN, curve.spread));
-  for (const { cost, durationMs, weight } of points) {
+  let bestPerMs = (maxBatchSize / fullMs) * (1 + Math.max(LEAST_GAIN, spread));
+  // Those that are within reach of the one that is looked at: from the first to the one before the next.
+  let first = 0;
+  let next = 0;
+  let sumWeight = 0;
+  let sumPerMs = 0;
+  for (const { cost } of points) {
     if (cost >= maxBatchSize) break;
-    if (weight < leastWeight || cost <= perMs * durationMs) continue;
+    for (; next < points.length && (points[next] as LearnedPoint).cost <= cost * reach; next++) {
+      const { weight } = points[next] as LearnedPoint;
+      sumWeight += weight;
+      sumPerMs += weight * perMs(points[next] as LearnedPoint);
+    }
+    for (; (points[first] as LearnedPoint).cost * reach < cost; first++) {
+      const { weight } = points[first] as LearnedPoint;
+      sumWeight -= weight;
+      sumPerMs -= weight * perMs(points[first] as LearnedPoint);
+    }
+    if (sumWeight < leastWeight || sumPerMs <= bestPerMs * sumWeight) continue;
     quickest = cost;
-    perMs = cost / durationMs;
+    bestPerMs = sumPerMs / sumWeight;
   }
   return quickest;
+}
+
+function perMs({ cost, durationMs }: LearnedPoint): number {
+  return cost / durationMs;
 }

@@ -33,6 +33,8 @@ const MOST_GROWTH = 1.5;
 const MOST_SWEEPS = 1000;
 /** After so many looks for better decisions those that are left to be found hardly matter. */
 const GOOD_IMPROVEMENTS = 8;
+/** How many of them it takes to adapt a plan for a similar problem. */
+const ADAPTATIONS = 3;
 /** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
 const IMPROVE_EVERY = 8;
 /** Better decisions can only be found by values that belong to the present ones: the average must stand this still. */
@@ -90,8 +92,8 @@ export class DispatchPlan {
     this.#choices = new Float64Array(this.#states.size);
     this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
     this.#average = 1.5 * ratePerMs * usualMs;
-    if (similar?.isUseful) this.#startFrom(similar);
-    else this.#startSimply();
+    if (similar === undefined) this.#startSimply();
+    else this.#startFrom(similar);
   }
 
   get isSolved(): boolean {
@@ -144,6 +146,7 @@ export class DispatchPlan {
   #startFrom(similar: DispatchPlan): void {
     const growth =
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
+    this.#improvements = Math.max(0, Math.min(similar.#improvements, GOOD_IMPROVEMENTS) - ADAPTATIONS);
     this.#average = similar.#average * growth;
     this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
     for (let state = 0; state < this.#states.size; state++) {

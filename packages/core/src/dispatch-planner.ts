@@ -32,6 +32,9 @@ const LEAST_COMPANY = 0.2;
 const LEAST_CHANGE = 0.05;
 /** After how many batches it is looked whether they have. */
 const LOOK_EVERY = 16;
+/** How much of an even spread over the slots is kept to, and how much must come meanwhile for that to pay. */
+const PACE = 0.9;
+const LEAST_PACED = 2;
 /** Beyond this, everything waiting is served at once anyway. */
 const LARGEST_BATCH = 4096;
 
@@ -51,6 +54,8 @@ export class DispatchPlanner {
   #level = Number.NaN;
   /** What is gone by until there is something better. */
   #inUse: DispatchPlan | undefined;
+  /** The one begun last, finished or not: the next goes on from there. */
+  #latest: DispatchPlan | undefined;
   #workedAt = 0;
 
   /** What the plan says to do now; undefined when there is none, or nothing to plan. */
@@ -69,8 +74,8 @@ export class DispatchPlanner {
     this.#workedAt = now;
     if (plan.isUseful) this.#inUse = plan;
     else if (plan.isSolved) this.#inUse = undefined;
-    if (!this.#inUse?.isUseful) return undefined;
-    return adviceOf(this.#inUse, view, now);
+    if (this.#inUse?.isUseful) return adviceOf(this.#inUse, view, now);
+    return plan.isSolved ? undefined : evenlySpread(view, costPerMs, now);
   }
 
   #upToDate(view: QueueView): Sketch {
@@ -83,7 +88,10 @@ export class DispatchPlanner {
     const steps = curveSteps(curve, limits);
     const sizes = sizesToConsider(steps, limits.maxBatchSize, slots);
     if (isSameProblem && sameSizes(known.sizes, sizes) && !hasChanged(known, curve)) return known;
-    if (!isSameProblem) this.#inUse = undefined;
+    if (!isSameProblem) {
+      this.#inUse = undefined;
+      this.#latest = undefined;
+    }
     const durations = new Map<number, number>();
     for (const size of [...powersOfTwo(limits.maxBatchSize), ...sizes]) {
       durations.set(size, curve.predict(size) as number);
@@ -115,11 +123,21 @@ export class DispatchPlanner {
         ratePerMs: Math.min(RATE_STEP ** this.#level, MOST_LOAD * capacity),
         durationMs: (cost: number) => onTable(table, cost),
       };
-      plan = new DispatchPlan(problem, this.#inUse);
+      plan = new DispatchPlan(problem, this.#inUse ?? this.#latest);
+      this.#latest = plan;
       this.#plans.set(this.#level, plan);
     }
     return plan;
   }
+}
+
+/** As long as there is no plan for several slots: batches evenly spread over them. */
+function evenlySpread(view: QueueView, costPerMs: number, now: number): Advice | undefined {
+  const { cost, slots, curve, lastDispatchAt } = view;
+  const everyMs = (curve.predict(cost) as number) / slots;
+  if (slots <= 2 || costPerMs * everyMs < LEAST_PACED) return undefined;
+  const waitMs = lastDispatchAt + PACE * everyMs - now;
+  return waitMs > 0 ? { cost: 0, waitMs } : undefined;
 }
 
 function adviceOf(plan: DispatchPlan, view: QueueView, now: number): Advice {
