@@ -2,6 +2,7 @@
 import type { Dispatcher } from './dispatcher.js';
 import type { ErrorCode } from './errors.js';
 import type { Reason } from './policy.js';
+import type { CurvePoint } from './service-curve.js';
 
 export interface BatcherStats {
   readonly name: string;
@@ -26,6 +27,8 @@ export interface BatcherStats {
 
   /** The cost of what is waiting. */
   readonly queuedCost: number;
+  /** How long the one that came first of those has waited; 0 when nothing waits. */
+  readonly oldestWaitMs: number;
   readonly refusals: Readonly<Partial<Record<ErrorCode, number>>>;
 
   /** Batches that were started, and how many items they had. */
@@ -38,6 +41,8 @@ export interface BatcherStats {
   readonly arrivalsPerSecond: number;
   /** How long a full batch, or the largest seen so far, is expected to take; undefined before the first. */
   readonly fullBatchMs: number | undefined;
+  /** The learned service curve: how long batches of each cost take. */
+  readonly curve: readonly CurvePoint[];
   /** How often the policy threw or answered nonsense, and was gone without. */
   readonly policyErrors: number;
   readonly lastPolicyError: unknown;
@@ -45,6 +50,7 @@ export interface BatcherStats {
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
   const { ledger, settings, line, running, arrivals, curve } = dispatcher;
+  const now = settings.clock.now();
   return {
     name: settings.name,
     state: dispatcher.state,
@@ -57,13 +63,15 @@ export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
     queued: ledger.queued,
     running: ledger.running,
     queuedCost: line.cost,
+    oldestWaitMs: line.length === 0 ? 0 : now - line.oldestAt,
     refusals: { ...ledger.refusals },
     batches: ledger.batches,
     batchedItems: ledger.batchedItems,
     batchesRunning: running.length,
     reasons: { ...ledger.reasons },
-    arrivalsPerSecond: 1000 * arrivals.ratePerMs(settings.clock.now()),
+    arrivalsPerSecond: 1000 * arrivals.ratePerMs(now),
     fullBatchMs: curve.predict(Math.min(settings.maxBatchSize, curve.largestCost)),
+    curve: curve.points().map(({ cost, durationMs }) => ({ cost, durationMs })),
     policyErrors: ledger.policyErrors,
     lastPolicyError: ledger.lastPolicyError,
   };

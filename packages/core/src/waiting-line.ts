@@ -71,6 +71,13 @@ export class WaitingLine {
     if (this.#recentLane?.group === group) this.#recentLane = undefined;
   }
 
+  /** When the item that has waited longest came; Infinity when nothing waits. */
+  get oldestAt(): number {
+    let oldestAt = this.#ungrouped.oldestAt;
+    for (const group of this.#grouped.values()) oldestAt = Math.min(oldestAt, group.oldestAt);
+    return oldestAt;
+  }
+
   /** The group that is next in line, of those that are not asleep. */
   next(now: number): Group | undefined {
     for (let due = this.#asleep.first; due !== undefined && due.wakeAt <= now; due = this.#asleep.first) {

@@ -1,0 +1,61 @@
+/** What can be set for a runner. The words are those of the YAML file, in camel case. */
+
+export interface BatchingSettings {
+  /** When false every request is a batch of its own. */
+  readonly enabled: boolean;
+  /** In rows. */
+  readonly maxBatchSize: number;
+  /** What a request's whole stay is to be; what cannot be served within it is refused. The core's `targetLatencyMs`. */
+  readonly maxLatencyMs: number;
+  /** How long a request may wait for company while the backend is free; undefined leaves it to the policy. */
+  readonly maxWaitMs: number | undefined;
+  /** In requests. */
+  readonly maxQueueSize: number;
+  readonly policy: 'adaptive' | 'greedy' | 'window';
+  readonly prefer: 'latency' | 'efficiency';
+  /** The sizes that the backend pads to; empty when it does not. */
+  readonly batchSizes: readonly number[];
+}
+
+export interface ResourceSettings {
+  /** Threads that a model may use for one batch; undefined: the runtime's choice, shared fairly. */
+  readonly cpu: number | undefined;
+  /** Devices it may see, by number; empty for none. */
+  readonly gpu: readonly number[];
+}
+
+export interface RunnerSettings {
+  readonly batchable: boolean;
+  /** The dimension along which requests are concatenated, of inputs and of outputs. */
+  readonly batchDim: readonly [input: number, output: number];
+  readonly batching: BatchingSettings;
+  /** Batches that run at a time. */
+  readonly concurrency: number;
+  /** Runner processes, when there are any. */
+  readonly replicas: number;
+  readonly resources: ResourceSettings;
+  /** The longest a request may take. */
+  readonly timeoutMs: number;
+  /** Rounds of made-up requests before it counts as ready. */
+  readonly warmup: number;
+}
+
+export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
+  batchable: false,
+  batchDim: [0, 0],
+  batching: {
+    enabled: true,
+    maxBatchSize: 100,
+    maxLatencyMs: 1000,
+    maxWaitMs: undefined,
+    maxQueueSize: 10_000,
+    policy: 'adaptive',
+    prefer: 'latency',
+    batchSizes: [],
+  },
+  concurrency: 1,
+  replicas: 1,
+  resources: { cpu: undefined, gpu: [] },
+  timeoutMs: 30_000,
+  warmup: 3,
+};

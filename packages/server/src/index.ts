@@ -1,0 +1,6 @@
+export {
+  REQUEST_ERRORS,
+  RequestError,
+  type RequestErrorCode,
+  type RequestErrorOptions,
+} from './request-error.js';

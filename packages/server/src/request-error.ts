@@ -1,0 +1,55 @@
+/**
+ * What is wrong with a request, as far as the batcher does not know it. The table maps each code to the
+ * status that a client of either protocol sees; the batcher's own errors have theirs.
+ */
+export const REQUEST_ERRORS = {
+  BAD_REQUEST: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT' },
+  NOT_FOUND: { httpStatus: 404, grpcStatus: 'NOT_FOUND' },
+  METHOD_NOT_ALLOWED: { httpStatus: 405, grpcStatus: 'UNIMPLEMENTED' },
+  REQUEST_TIMEOUT: { httpStatus: 408, grpcStatus: 'DEADLINE_EXCEEDED' },
+  TOO_LARGE: { httpStatus: 413, grpcStatus: 'RESOURCE_EXHAUSTED' },
+  UNSUPPORTED_MEDIA_TYPE: { httpStatus: 415, grpcStatus: 'INVALID_ARGUMENT' },
+  HEADERS_TOO_LARGE: { httpStatus: 431, grpcStatus: 'RESOURCE_EXHAUSTED' },
+  INTERNAL: { httpStatus: 500, grpcStatus: 'INTERNAL' },
+  NOT_READY: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
+  DRAINING: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
+} as const;
+
+export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
+
+export interface RequestErrorOptions {
+  readonly cause?: unknown;
+  /** Where in the request: `inputs[0].shape`, `row 3`, a header. */
+  readonly where?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class RequestError extends Error {
+  readonly code: RequestErrorCode;
+  readonly where: string | undefined;
+  /** Headers that belong in the answer: `Allow`, `Retry-After`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** `message` says what was expected and what came; `where` is put in front of it. */
+  constructor(code: RequestErrorCode, message: string, options: RequestErrorOptions = {}) {
+    super(
+      options.where === undefined ? message : `${options.where}: ${message}`,
+      'cause' in options ? { cause: options.cause } : undefined,
+    );
+    this.code = code;
+    this.where = options.where;
+    this.headers = options.headers ?? {};
+  }
+
+  override get name(): string {
+    return 'RequestError';
+  }
+
+  get httpStatus(): number {
+    return REQUEST_ERRORS[this.code].httpStatus;
+  }
+}
+
+export function badRequest(where: string, message: string): RequestError {
+  return new RequestError('BAD_REQUEST', message, { where });
+}
