@@ -57,7 +57,7 @@ export function addArenaCommand(program: Command, terminal: Terminal, exit: (cod
     .command('arena')
     .summary('the policies side by side, against the bounds')
     .description(
-      'Runs the batching policies, ours and those of others, through the same simulated traffic, and compares\n' +
+      'Runs the batching policies, ours and those of others, through the same simulated traffic, and compares ' +
         'them with what is possible at best.',
     )
     .optionsGroup('What to run:')

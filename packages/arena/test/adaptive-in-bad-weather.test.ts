@@ -1,0 +1,54 @@
+/** Traffic that once misled the adaptive policy. Each opens with what it took for something else. */
+import { describe, expect, test } from 'vitest';
+import { type CellArrivals, scenarioOf } from '../src/grid-cell.js';
+import { measure } from '../src/measures.js';
+import { VARIANTS } from '../src/our-contenders.js';
+import { peer } from '../src/peers/peers.js';
+import { simulate } from '../src/simulate.js';
+
+describe('the adaptive policy', () => {
+  // A plan made for the curve as it was known before the overload said "full batches", and was gone by
+  // although those had turned out to be the slowest of all.
+  test('gets through an overload with the size that gets most done, whatever its plan said', async () => {
+    const cell = { curve: 'worse past 24', slots: 2, timerMs: 1, items: 8000 };
+    const [ours, greedy] = await meanMs(cell, { kind: 'trace', load: 0.5 });
+    expect(ours).toBeLessThan(0.2 * greedy);
+  });
+
+  // All callers coming back at once looked like a rate that would soon fill a batch of 200.
+  test('does not wait for more callers than there are', async () => {
+    const loop = { kind: 'closed', users: 64, think: 0.005, thinking: 'exponential' } as const;
+    const [ours, greedy] = await meanMs({ curve: 'b', slots: 1, items: 8000 }, loop);
+    expect(ours).toBeLessThan(0.6 * greedy);
+  });
+
+  // After large batches many had been answered, and whoever came was taken for one of them coming back.
+  test('does not take traffic for callers who come back', async () => {
+    const cell = { curve: 'vit_l16', slots: 1, noise: 0.15, timerMs: 1, items: 8000 };
+    const [ours, greedy] = await meanMs(cell, { kind: 'trace', load: 0.5 });
+    expect(ours).toBeLessThan(1.05 * greedy);
+  });
+
+  // Each change of the curve, while it was being learned, began the plan anew: it was never ready.
+  test('has a plan for many slots soon, and spreads batches until then', async () => {
+    const cell = { curve: 'vit_l16', slots: 4, noise: 0.05, timerMs: 1, items: 8000 };
+    const [ours, greedy] = await meanMs(cell, { kind: 'fan-out', load: 0.5 });
+    expect(ours).toBeLessThan(0.8 * greedy);
+  });
+});
+
+interface Backend {
+  readonly curve: string;
+  readonly slots: number;
+  readonly noise?: number;
+  readonly timerMs?: number;
+  readonly items: number;
+}
+
+/** Ours and greedy's, after a fifth of the items. */
+async function meanMs(backend: Backend, arrivals: CellArrivals): Promise<[ours: number, greedy: number]> {
+  const scenario = scenarioOf({ target: '', family: '', ...backend, arrivals, seeds: [11] }, 11);
+  const ours = measure(await simulate(scenario, VARIANTS.adaptive), 0.2 * backend.items);
+  const greedy = measure(await simulate(scenario, peer('greedy')), 0.2 * backend.items);
+  return [ours.meanMs, greedy.meanMs];
+}
