@@ -65,6 +65,9 @@ export class DispatchPlan {
   readonly #usualMs: number;
   readonly #usualState: number;
 
+  /** Whether it began with another plan's values. */
+  readonly isAdapted: boolean;
+
   #sweeps = 0;
   #nextState = 0;
   #improves = false;
@@ -92,6 +95,7 @@ export class DispatchPlan {
     this.#choices = new Float64Array(this.#states.size);
     this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
     this.#average = 1.5 * ratePerMs * usualMs;
+    this.isAdapted = similar !== undefined;
     if (similar === undefined) this.#startSimply();
     else this.#startFrom(similar);
   }

@@ -110,7 +110,9 @@ export class DispatchPlanner {
     // A rate between two levels does not go back and forth.
     if (!(Math.abs(position - this.#level) < 0.75)) this.#level = Math.round(position);
     let plan = this.#plans.get(this.#level);
-    if (plan === undefined) {
+    // One that came to nothing because of what it began with gets another chance.
+    const isInVain = plan?.isSolved && !plan.isUseful && plan.isAdapted;
+    if (plan === undefined || isInVain) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
       const table = tableOf(curve, maxBatchSize);
       const best = curve.best(maxBatchSize) as CurvePoint;
@@ -123,7 +125,7 @@ export class DispatchPlanner {
         ratePerMs: Math.min(RATE_STEP ** this.#level, MOST_LOAD * capacity),
         durationMs: (cost: number) => onTable(table, cost),
       };
-      plan = new DispatchPlan(problem, this.#inUse ?? this.#latest);
+      plan = new DispatchPlan(problem, isInVain ? undefined : (this.#inUse ?? this.#latest));
       this.#latest = plan;
       this.#plans.set(this.#level, plan);
     }
