@@ -56,7 +56,7 @@ export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number
   const points = curve.points();
   const fullMs = curve.predict(maxBatchSize);
   if (fullMs === undefined || (points.at(-1)?.cost ?? 0) < NEARLY_FULL * maxBatchSize) return maxBatchSize;
-  const leastWeight = (15 * spread) ** 2;
+  const leastWeight = weightToBeSure(spread);
   const reach = 1 + Math.min(MOST_REACH, spread / 2);
   let quickest = maxBatchSize;
   let bestPerMs = (maxBatchSize / fullMs) * (1 + Math.max(LEAST_GAIN, spread));
@@ -82,6 +82,11 @@ export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number
     bestPerMs = sumPerMs / sumWeight;
   }
   return quickest;
+}
+
+/** How many batches it takes to know how long they take, to some percent. */
+export function weightToBeSure(spread: number): number {
+  return (15 * spread) ** 2;
 }
 
 function perMs({ cost, durationMs }: LearnedPoint): number {

@@ -27,6 +27,11 @@ const RESIDUALS = 16;
 /** From so many batches on, whatever brought them together, only getting through counts. */
 const BACKLOG = 2;
 
+/** From so many batches of the usual size on, a queue is longer than it mostly is. */
+const LONG_QUEUE = 4;
+/** How much more than what comes must get done for a queue to become shorter soon. */
+const KEEPS_UP = 1.1;
+
 /** How much a plan may be worse than one for a similar problem. */
 const MOST_GROWTH = 1.5;
 
@@ -64,6 +69,7 @@ export class DispatchPlan {
   #simpleAverage = Number.POSITIVE_INFINITY;
   readonly #usualMs: number;
   readonly #usualState: number;
+  readonly #longQueue: number;
 
   /** Whether it began with another plan's values. */
   readonly isAdapted: boolean;
@@ -85,10 +91,11 @@ export class DispatchPlan {
     const usualMs = usualDuration(problem, this.#quickest);
     const usualSize = (ratePerMs * usualMs) / slots;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
+    this.#longQueue = LONG_QUEUE * Math.max(1, usualSize);
     this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
     const rows = slots === 1 ? 1 : RESIDUALS;
     const stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
-    this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs);
+    this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs, this.#drainPerMs);
     this.#rowOutcomes = Array.from({ length: rows }, (_, row) => arrivalOutcomes(ratePerMs * row * stepMs));
     this.#candidates = problem.sizes.map((size) => this.#candidate(size));
     this.#improvingUnits = 4 + this.#candidates.length / 2;
@@ -124,7 +131,20 @@ export class DispatchPlan {
     if (count >= BACKLOG * this.#quickest) return this.#quickest;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
     this.#choose(count, Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs)));
-    return chosen.size;
+    return count > this.#longQueue ? Math.max(chosen.size, this.#sizeToKeepUp(count)) : chosen.size;
+  }
+
+  /** Queues so long are rare, and what is best for them known the less: whatever it is, they must not grow. */
+  #sizeToKeepUp(count: number): number {
+    const { slots, sizes, durationMs, ratePerMs } = this.#problem;
+    const neededPerMs = Math.max(
+      KEEPS_UP * ratePerMs,
+      ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#quickest)),
+    );
+    for (const size of sizes) {
+      if (size < count && slots * size >= neededPerMs * durationMs(size)) return size;
+    }
+    return Math.min(count, this.#quickest);
   }
 
   /** After how long, with nobody else coming, it would no longer wait; Infinity for not before the other slot is free. */
@@ -137,12 +157,9 @@ export class DispatchPlan {
 
   /** Everything at once, as long as that gets more done. */
   #startSimply(): void {
-    const { slots, durationMs, ratePerMs } = this.#problem;
-    const bestPerMs = (slots * this.#quickest) / durationMs(this.#quickest);
-    const drainPerMs = Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
     for (let state = 0; state < this.#states.size; state++) {
       const count = this.#states.countOf(state);
-      this.#states.values[state] = (count * count) / (2 * drainPerMs);
+      this.#states.values[state] = (count * count) / (2 * this.#drainPerMs);
       this.#choices[state] = Math.min(count, this.#quickest);
     }
   }
@@ -150,7 +167,7 @@ export class DispatchPlan {
   #startFrom(similar: DispatchPlan): void {
     const growth =
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
-    this.#improvements = Math.max(0, Math.min(similar.#improvements, GOOD_IMPROVEMENTS) - ADAPTATIONS);
+    this.#improvements = similar.isUseful ? GOOD_IMPROVEMENTS - ADAPTATIONS : 0;
     this.#average = similar.#average * growth;
     this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
     for (let state = 0; state < this.#states.size; state++) {
@@ -165,6 +182,13 @@ export class DispatchPlan {
   #choiceAt(count: number, residualMs: number): number {
     const row = Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs));
     return this.#choices[this.#states.stateOf(row, this.#states.indexBelow(count))] as number;
+  }
+
+  /** How fast a long queue gets shorter. */
+  get #drainPerMs(): number {
+    const { slots, durationMs, ratePerMs } = this.#problem;
+    const bestPerMs = (slots * this.#quickest) / durationMs(this.#quickest);
+    return Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
   }
 
   // Finding the values

@@ -16,9 +16,18 @@ export class PlanStates {
   readonly stepMs: number;
   /** What each is worth, row by row. */
   readonly values: Float64Array;
+  /** A long queue is worth the square of its length, for it is worked off at a steady pace: how much that bends. */
+  readonly #bend: number;
 
-  constructor(largestSize: number, steps: readonly number[], rows: number, stepMs: number) {
+  constructor(
+    largestSize: number,
+    steps: readonly number[],
+    rows: number,
+    stepMs: number,
+    drainPerMs: number,
+  ) {
     this.counts = countGrid(largestSize, steps);
+    this.#bend = 1 / (2 * drainPerMs);
     this.rows = rows;
     this.stepMs = stepMs;
     this.values = new Float64Array(this.counts.length * rows);
@@ -40,11 +49,17 @@ export class PlanStates {
     return row * this.counts.length + index;
   }
 
-  /** Between two states, in proportion; beyond the last, as the value grew before it. */
+  /** Between two states, in proportion; beyond the last, as the value grew before it, and more and more. */
   valueAt(count: number, residualMs: number): number {
     const index = Math.min(this.indexBelow(count), this.counts.length - 2);
     const left = this.counts[index] as number;
-    const share = (count - left) / ((this.counts[index + 1] as number) - left);
+    const right = this.counts[index + 1] as number;
+    const share = (count - left) / (right - left);
+    const inProportion = this.#valueInProportion(index, share, residualMs);
+    return share <= 1 ? inProportion : inProportion + this.#bend * (count - right) * (count - left);
+  }
+
+  #valueInProportion(index: number, share: number, residualMs: number): number {
     const position = this.rows === 1 ? 0 : Math.min(this.rows - 1, residualMs / this.stepMs);
     const row = Math.floor(position);
     const value = this.#valueInRow(row, index, share);

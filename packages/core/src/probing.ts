@@ -2,12 +2,15 @@
  * Tries sizes that were hardly seen, a few times each. Traffic makes batches of all sizes, but a backend
  * that pads shows its steps only at the very size of a step.
  */
+import { weightToBeSure } from './curve-steps.js';
 import type { QueueView } from './policy.js';
 import type { CurveEstimate } from './service-curve.js';
 import { lastUpTo } from './view-questions.js';
 
-/** How often a size is tried before it counts as known; not before so many batches, and at most once in so many. */
-const PROBES = 3;
+/** How often a size is tried before it counts as known: the more often the more durations vary, within bounds. */
+const LEAST_PROBES = 3;
+const MOST_PROBES = 6;
+/** Not before so many batches, and at most once in so many. */
 const FIRST_PROBE = 16;
 const PROBE_EVERY = 4;
 /** A rise of less than this is none. */
@@ -24,7 +27,7 @@ export class Probing {
     if (curve.samples < this.#from) return 0;
     const size = untriedSize(view);
     const tries = this.#tries.get(size) ?? 0;
-    if (size === 0 || tries === PROBES) return 0;
+    if (size === 0 || tries >= probesFor(curve)) return 0;
     this.#tries.set(size, tries + 1);
     this.#from = curve.samples + PROBE_EVERY;
     return size;
@@ -43,7 +46,11 @@ function untriedSize({ cost, curve, limits }: QueueView): number {
 }
 
 function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
-  return size >= 1 && size < cost && curve.weightOf(size) < PROBES ? size : 0;
+  return size >= 1 && size < cost && curve.weightOf(size) < probesFor(curve) ? size : 0;
+}
+
+function probesFor({ spread }: CurveEstimate): number {
+  return Math.min(MOST_PROBES, Math.max(LEAST_PROBES, Math.ceil(weightToBeSure(spread))));
 }
 
 /** Between a smaller and a larger size that take as long, there is none. */
