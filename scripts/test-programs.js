@@ -1,6 +1,7 @@
 /** The programs that the system tests drive, and where they are on this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {object} TestProgram
@@ -8,7 +9,14 @@ import { delimiter, join } from 'node:path';
  * @property {string} variable The environment variable that says where it is.
  * @property {readonly string[]} commands The names it goes by, in the order of preference.
  * @property {string} debianPackage
+ * @property {string} [packagedFile] Where it is in the package, when it is taken out by itself: the rest would
+ *   bring a service that starts with the machine.
  */
+
+/** Where programs are that were taken out of their packages. */
+export const unpackedPrograms =
+  process.env.TEST_PROGRAMS_FOLDER ??
+  fileURLToPath(new URL('../node_modules/.cache/test-programs', import.meta.url));
 
 export const testPrograms = Object.freeze({
   chromium: {
@@ -17,22 +25,31 @@ export const testPrograms = Object.freeze({
     commands: ['chromium', 'chromium-browser', 'google-chrome'],
     debianPackage: 'chromium',
   },
+  promtool: {
+    title: 'promtool',
+    variable: 'PROMTOOL_PATH',
+    commands: ['promtool'],
+    debianPackage: 'prometheus',
+    packagedFile: 'usr/bin/promtool',
+  },
 });
 
 /**
- * The file that its variable names, else the first of its commands on PATH, else undefined.
+ * The file that its variable names, else the first of its commands on PATH, else what was taken out of its
+ * package, else undefined.
  *
  * @param {TestProgram} program
  * @returns {string | undefined}
  */
-export function findProgram({ variable, commands }) {
+export function findProgram({ variable, commands, packagedFile }) {
   const named = process.env[variable];
   if (named && isExecutable(named)) return named;
   for (const command of commands) {
     const path = findCommand(command);
     if (path !== undefined) return path;
   }
-  return undefined;
+  const unpacked = packagedFile && join(unpackedPrograms, basename(packagedFile));
+  return unpacked && isExecutable(unpacked) ? unpacked : undefined;
 }
 
 /**

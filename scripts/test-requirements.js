@@ -4,7 +4,9 @@
  * possible; elsewhere this ends with a word on what to do.
  */
 import { spawnSync } from 'node:child_process';
-import { findCommand, findProgram, testPrograms } from './test-programs.js';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { findCommand, findProgram, testPrograms, unpackedPrograms } from './test-programs.js';
 
 /** @typedef {import('./test-programs.js').TestProgram} TestProgram */
 
@@ -22,16 +24,41 @@ function provide(programs) {
   const asRoot = rootPrefix();
   if (aptGet === undefined || asRoot === undefined) return explain(programs);
 
-  const packages = programs.map(({ debianPackage }) => debianPackage);
+  const installed = programs.filter(({ packagedFile }) => packagedFile === undefined);
+  const unpacked = programs.filter(({ packagedFile }) => packagedFile !== undefined);
   console.log(
-    `The tests need ${titles(programs)}: installing ${packages.join(' ')} with apt-get, a minute or so.`,
+    `The tests need ${titles(programs)}: ${plan(installed, unpacked)} with apt-get, a minute or so.`,
   );
-  const apt = [...asRoot, aptGet, '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
+  const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
+  const apt = [...asRoot, aptGet, ...options];
   const done =
     succeeds([...apt, 'update']) &&
-    succeeds([...apt, 'install', '--yes', '--no-install-recommends', ...packages]);
+    (installed.length === 0 ||
+      succeeds([...apt, 'install', '--yes', '--no-install-recommends', ...packages(installed)])) &&
+    unpacked.every((program) => unpack(program, [aptGet, ...options]));
   const stillMissing = missingPrograms();
   return done && stillMissing.length === 0 ? true : explain(stillMissing);
+}
+
+/**
+ * Takes one file out of a package that is not installed.
+ *
+ * @param {TestProgram} program
+ * @param {string[]} apt
+ */
+function unpack({ debianPackage, packagedFile = '' }, apt) {
+  mkdirSync(unpackedPrograms, { recursive: true });
+  // Beside where it is going to be, so that it gets there by being renamed: all of it or nothing.
+  const folder = mkdtempSync(join(unpackedPrograms, 'unpacking-'));
+  try {
+    if (!succeeds([...apt, 'download', debianPackage], folder)) return false;
+    const archive = readdirSync(folder).find((name) => name.endsWith('.deb')) ?? '';
+    if (!succeeds(['dpkg-deb', '--extract', archive, '.'], folder)) return false;
+    renameSync(join(folder, packagedFile), join(unpackedPrograms, basename(packagedFile)));
+    return true;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** What goes before a command that only root may run; undefined when there is no way. */
@@ -46,9 +73,11 @@ function rootPrefix() {
  * Runs a command and shows what it printed only if it failed.
  *
  * @param {string[]} commandLine
+ * @param {string} [cwd]
  */
-function succeeds([command = '', ...args]) {
+function succeeds([command = '', ...args], cwd) {
   const { status, error, stdout, stderr } = spawnSync(command, args, {
+    ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
@@ -75,4 +104,20 @@ function explain(programs) {
 /** @param {TestProgram[]} programs */
 function titles(programs) {
   return programs.map(({ title }) => title).join(' and ');
+}
+
+/** @param {TestProgram[]} programs */
+function packages(programs) {
+  return programs.map(({ debianPackage }) => debianPackage);
+}
+
+/**
+ * @param {TestProgram[]} installed
+ * @param {TestProgram[]} unpacked
+ */
+function plan(installed, unpacked) {
+  const steps = [];
+  if (installed.length > 0) steps.push(`installing ${packages(installed).join(' ')}`);
+  if (unpacked.length > 0) steps.push(`unpacking ${packages(unpacked).join(' ')}`);
+  return steps.join(' and ');
 }

@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -57,6 +58,26 @@ test('with apt-get it installs the package, without questions, and says so in on
     expect.stringMatching(/^noninteractive .* update$/),
     expect.stringMatching(/^noninteractive .* install --yes --no-install-recommends chromium$/),
   ]);
+});
+
+test('a program whose package is too much to install is taken out of it', () => {
+  put('chromium');
+  rmSync(join(bin, 'promtool'));
+  putAptGet('case "$*" in *download*) echo > prometheus_2.deb;; esac');
+  put(
+    'dpkg-deb',
+    'PATH=/usr/bin:/bin; test -f "$2" && mkdir -p "$3/usr/bin" && echo "#!/bin/sh" > "$3/usr/bin/promtool" && chmod +x "$3/usr/bin/promtool"',
+  );
+  const folder = join(bin, 'unpacked');
+  const { status, stdout, stderr } = run({ TEST_PROGRAMS_FOLDER: folder });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^The tests need promtool: unpacking prometheus with apt-get.*\n$/);
+  expect(readdirSync(folder)).toEqual(['promtool']);
+  expect(readFileSync(join(bin, 'calls'), 'utf8')).not.toMatch('install');
+
+  rmSync(join(bin, 'apt-get'));
+  expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(run({ TEST_PROGRAMS_FOLDER: join(bin, 'empty') }).status).toBe(1);
 });
 
 test('when apt-get fails, what it said is shown, and what to do instead', () => {

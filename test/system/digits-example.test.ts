@@ -1,4 +1,4 @@
-/** `npm start` as a newcomer meets it: a real process, the real model. Needs the build. */
+/** `npm run digits` as a newcomer meets it: a real process, the real model. Needs the build. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -12,8 +12,8 @@ export interface Settings {
 
 export const HELP = `The digits model, called one by one and through a batcher.
 
-  npm start                        from the root of the repository
-  npm start -- --max-batch-size 8  with flags
+  npm run digits                        from the root of the repository
+  npm run digits -- --max-batch-size 8  with flags
 
   --seconds <number>         how long each way is measured (default 4)
   --callers <count>          how many callers ask at the same time (default 64)

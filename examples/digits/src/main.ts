@@ -1,4 +1,4 @@
-/** `npm start`: the digits model, called one by one and through a batcher. */
+/** `npm run digits`: the digits model, called one by one and through a batcher. */
 import { HELP, readCommandLine } from './command-line.js';
 import { readSamples } from './digit-samples.js';
 import { DigitsModel } from './digits-model.js';
@@ -12,7 +12,7 @@ const interruption = new AbortController();
 // Once: who presses Ctrl-C again wants it to end without ceremony.
 process.once('SIGINT', () => interruption.abort());
 process.once('SIGTERM', () => interruption.abort());
-// The reader of a pipe has seen enough: `npm start | head`.
+// The reader of a pipe has seen enough: `npm run digits | head`.
 process.stdout.on('error', () => interruption.abort());
 
 try {

@@ -2,13 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addArenaCommand } from './arena-command.js';
+import { addConfigCommand } from './config-command.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { messageOf, UsageFailure } from './failure.js';
 import { addPlanCommand } from './plan-command.js';
+import { addServeCommand } from './serve-command.js';
 import { hasColours, type Terminal } from './terminal.js';
 
 const EXAMPLES = `
 Examples:
+  $ batchwise serve models/digits.onnx
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50
   $ batchwise arena --quick
@@ -54,6 +57,8 @@ function makeProgram(terminal: Terminal, exit: (code: number) => void): Command 
       getOutHasColors: () => hasColours(stdout, env),
       getErrHasColors: () => hasColours(stderr, env),
     });
+  addServeCommand(program, terminal, exit);
+  addConfigCommand(program, terminal, exit);
   addPlanCommand(program, terminal, exit);
   addArenaCommand(program, terminal, exit);
   return program;

@@ -1,3 +1,36 @@
+/**
+ * Where a batch runs: a function, or a model on threads of its own, each with a batcher.
+ *
+ *     import { createModelRunner, DEFAULT_RUNNER_SETTINGS, OnnxModel, predictor } from '@batchwise/runners';
+ *
+ *     const settings = { ...DEFAULT_RUNNER_SETTINGS, batchable: true };
+ *     const runner = createModelRunner({ name: 'iris', model: new OnnxModel({ file: 'models/iris.onnx' }), settings });
+ *     await runner.ready;
+ *     console.log(await predictor(runner).predict([6.5, 3.2, 5.1, 2.0])); // three probabilities
+ *     await runner.close();
+ */
+export { rowDimOf, whyNotBatchable } from './batch-dim.js';
+export { checkRequest } from './check-request.js';
+export { concatTensors } from './concat-tensors.js';
+export {
+  byteLength,
+  bytesPerElement,
+  DATATYPES,
+  datatypeOfOnnx,
+  elementCount,
+  isDataOf,
+  isDatatype,
+  type NumericData,
+  newData,
+  onnxTypeOf,
+} from './datatype.js';
+export { elementAt, setElement } from './element.js';
+export { float16Bits, float16Value } from './float16.js';
+export { createFunctionRunner, type FunctionRunnerOptions } from './function-runner.js';
+export { createModelRunner, type ModelRunnerOptions } from './model-runner.js';
+export { rowsOfTensor, tensorOfRows } from './nested-rows.js';
+export { OnnxModel, type OnnxModelOptions } from './onnx-model.js';
+export { type InferOptions, type Predictor, predictor } from './predictor.js';
 export type {
   BatchTrace,
   FunctionRunner,
@@ -14,4 +47,6 @@ export {
   type ResourceSettings,
   type RunnerSettings,
 } from './runner-settings.js';
+export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
+export type { InferCall, TensorModel } from './tensor-model.js';

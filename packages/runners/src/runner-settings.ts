@@ -18,7 +18,7 @@ export interface BatchingSettings {
 }
 
 export interface ResourceSettings {
-  /** Threads that a model may use for one batch; undefined: the runtime's choice, shared fairly. */
+  /** Threads that a model may use for one batch; undefined: one. */
   readonly cpu: number | undefined;
   /** Devices it may see, by number; empty for none. */
   readonly gpu: readonly number[];

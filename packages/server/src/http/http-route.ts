@@ -20,7 +20,7 @@ export interface HttpCall {
   reply(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void;
   /** The answer that belongs to an error, as problem+json. */
   fail(error: unknown): void;
-  /** Called once when the client hangs up before it was answered; never after the answer. */
+  /** Called once when the client hangs up before the handler answered, or the server gives up on it; never after its answer. */
   onGone(listener: () => void): void;
 }
 

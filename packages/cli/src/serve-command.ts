@@ -1,0 +1,153 @@
+/** `batchwise serve`: models and services, until a signal ends it. */
+import { constants } from 'node:os';
+import type { Palette } from '@batchwise/arena';
+import { ConfigError, loadConfig, type RunningServer, serve } from '@batchwise/server';
+import type { Command } from 'commander';
+import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
+import { watchFile } from './config-watch.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { UsageFailure } from './failure.js';
+import { paletteFor } from './palette.js';
+import type { Terminal } from './terminal.js';
+
+const EXAMPLES = `
+Examples:
+  $ batchwise serve models/digits.onnx models/iris.onnx
+  $ batchwise serve service.ts --port 8080 --grpc-port 8081
+  $ batchwise serve service.ts --workers 4
+  $ batchwise serve -c production.yaml
+
+Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,
+a service at its own routes. /docs shows all of them, /metrics is for Prometheus.
+
+SIGTERM and Ctrl-C finish what was accepted; a second one ends at once. SIGHUP, or a change
+of the file of settings, takes over new batching settings without a restart.
+
+Exit codes: 0 stopped as told, 1 it could not start, or not all could be finished, 2 wrong flags.`;
+
+export function addServeCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
+  const command = program
+    .command('serve')
+    .summary('serve models or a service over HTTP and gRPC')
+    .description('Serves ONNX models (*.onnx) or a service module (*.ts, *.js), in batches.')
+    .argument('[files...]', 'models, and at most one service module')
+    .optionsGroup('Settings:');
+  addConfigFlags(command)
+    .helpOption('-h, --help', 'this text')
+    .addHelpText('after', EXAMPLES)
+    .action(async (files: string[], flags: ConfigCommandFlags) =>
+      exit(await runServer(files, flags, terminal)),
+    );
+}
+
+async function runServer(files: string[], flags: ConfigCommandFlags, terminal: Terminal): Promise<number> {
+  const named = sortedFiles(files);
+  const palette = paletteFor(terminal.stdout, terminal.env);
+  const log = (line: string) => terminal.stderr.write(`${line}\n`);
+  const load = (runnerNames?: readonly string[]) =>
+    loadConfig({ file: flags.config, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
+  const ending = endingSignals(log);
+  try {
+    terminal.stdout.write('Loading and warming up …\n');
+    const server = await Promise.race([serve({ load, log }), ending.first.then(() => undefined)]);
+    if (server === undefined) return EXIT_CODES.ok; // told to end before it had begun
+    terminal.stdout.write(greeting(server, palette));
+    const stopWatching = reloadOnChange(server, load().file, log);
+    await ending.first;
+    stopWatching();
+    log('Finishing what was accepted; a second signal ends it at once.');
+    const ended = await Promise.race([server.stop(), ending.second]);
+    if (typeof ended === 'boolean') return ended ? EXIT_CODES.ok : EXIT_CODES.failed;
+    server.kill();
+    return 128 + constants.signals[ended];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    terminal.stderr.write(configErrorText(error));
+    return EXIT_CODES.failed;
+  } finally {
+    ending.stop();
+  }
+}
+
+/** What is to be served, by the ends of the names. */
+function sortedFiles(files: readonly string[]): { models?: string[]; service?: string } {
+  const models = files.filter((file) => file.endsWith('.onnx'));
+  const services = files.filter((file) => /\.[cm]?[jt]s$/.test(file));
+  const other = files.find((file) => !models.includes(file) && !services.includes(file));
+  if (other !== undefined) {
+    throw new UsageFailure(`${other}: expected a model (*.onnx) or a service module (*.ts, *.js).`);
+  }
+  if (services.length > 1) {
+    throw new UsageFailure(`expected at most one service module, got ${services.join(' and ')}.`);
+  }
+  const [service] = services;
+  return { ...(models.length > 0 && { models }), ...(service !== undefined && { service }) };
+}
+
+function greeting({ address, runners }: RunningServer, { heading, faint }: Palette): string {
+  const { url, grpcPort } = address;
+  const lines = [
+    `${heading('Batchwise')} serves ${runners.join(', ') || 'the service'} at ${heading(url)}`,
+    '',
+    `  ${url}/docs      ${faint('what can be asked, and a form to try it')}`,
+    `  ${url}/metrics   ${faint('for Prometheus')}`,
+    `  ${url}/readyz    ${faint('whether it takes requests')}`,
+  ];
+  if (grpcPort !== undefined) lines.push(`  localhost:${grpcPort}                ${faint('gRPC')}`);
+  return `${lines.join('\n')}\n\nCtrl-C stops it.\n`;
+}
+
+function reloadOnChange(
+  server: RunningServer,
+  file: string | undefined,
+  log: (line: string) => void,
+): () => void {
+  const reload = () => {
+    try {
+      server.reload();
+    } catch (error) {
+      const text =
+        error instanceof ConfigError ? configErrorText(error) : `error: ${(error as Error).message}\n`;
+      log(`${text}The settings stay as they were.`);
+    }
+  };
+  process.on('SIGHUP', reload);
+  const stopWatching = file === undefined ? () => {} : watchFile(file, reload);
+  return () => {
+    process.off('SIGHUP', reload);
+    stopWatching();
+  };
+}
+
+interface EndingSignals {
+  readonly first: Promise<NodeJS.Signals>;
+  readonly second: Promise<NodeJS.Signals>;
+  stop(): void;
+}
+
+function endingSignals(log: (line: string) => void): EndingSignals {
+  let count = 0;
+  let tellFirst: (signal: NodeJS.Signals) => void = () => {};
+  let tellSecond: (signal: NodeJS.Signals) => void = () => {};
+  const first = new Promise<NodeJS.Signals>((resolve) => {
+    tellFirst = resolve;
+  });
+  const second = new Promise<NodeJS.Signals>((resolve) => {
+    tellSecond = resolve;
+  });
+  const onSignal = (signal: NodeJS.Signals) => {
+    count += 1;
+    if (count === 1) log(`${signal}.`);
+    (count === 1 ? tellFirst : tellSecond)(signal);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return {
+    first,
+    second,
+    stop() {
+      process.off('SIGTERM', onSignal);
+      process.off('SIGINT', onSignal);
+    },
+  };
+}

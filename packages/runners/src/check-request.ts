@@ -1,0 +1,119 @@
+/** Whether a request is one that the model can take: everything that can be known before it runs. */
+import { BatchwiseError } from 'batchwise';
+import { dataName, elementCount, isDataOf } from './datatype.js';
+import type { InferRequest } from './runner.js';
+import type { Signature, Tensor, TensorSpec } from './tensor.js';
+
+/**
+ * How many rows the request has; 1 when the model does not count rows (`rowDim` is undefined).
+ * Throws `INVALID_ITEM` that says what is wrong and where, what was expected and what came.
+ */
+export function checkRequest(
+  signature: Signature,
+  rowDim: number | undefined,
+  request: InferRequest,
+): number {
+  const inputs = request?.inputs;
+  if (typeof inputs?.get !== 'function') throw invalid('inputs: expected a Map of tensors by name.');
+  const specs = signature.inputs;
+  let rows = 1;
+  for (let i = 0; i < specs.length; i++) {
+    const spec = specs[i] as TensorSpec;
+    const tensor = inputs.get(spec.name);
+    if (tensor === undefined) throw missing(spec, inputs.keys());
+    checkTensor(spec, tensor);
+    if (rowDim === undefined) continue;
+    const own = tensor.shape[rowDim] as number;
+    if (own < 1) throw wrong(spec, `at least 1 row along dimension ${rowDim}`, shapeOf(tensor));
+    if (i > 0 && own !== rows) {
+      const first = quoted((specs[0] as TensorSpec).name);
+      throw wrong(spec, `as many rows as input ${first} (${rows})`, `${own}: ${shapeOf(tensor)}`);
+    }
+    rows = own;
+  }
+  if (inputs.size !== specs.length) throw unknownInput(signature, inputs.keys());
+  if (request.outputs !== undefined) checkOutputs(signature, request.outputs);
+  return rows;
+}
+
+function checkTensor(spec: TensorSpec, tensor: Tensor): void {
+  const { datatype, shape, data } = tensor;
+  if (datatype !== spec.datatype) throw wrong(spec, `datatype ${spec.datatype}`, quoted(datatype));
+  if (!Array.isArray(shape)) throw wrong(spec, 'a shape', typeof shape);
+  if (!fits(spec.shape, shape)) throw wrong(spec, `shape [${spec.shape}]${freeHint(spec)}`, shapeOf(tensor));
+  if (!isDataOf(datatype, data)) throw wrong(spec, `its data in ${dataName(datatype)}`, kindOf(data));
+  const elements = elementCount(shape);
+  if (data.length !== elements) {
+    throw wrong(spec, `${elements} elements for ${shapeOf(tensor)}`, `${data.length}`);
+  }
+}
+
+function fits(expected: readonly number[], shape: readonly number[]): boolean {
+  if (shape.length !== expected.length) return false;
+  for (let i = 0; i < shape.length; i++) {
+    const length = shape[i] as number;
+    const isRight = expected[i] === -1 ? Number.isSafeInteger(length) && length >= 0 : length === expected[i];
+    if (!isRight) return false;
+  }
+  return true;
+}
+
+function checkOutputs({ outputs }: Signature, wanted: readonly string[]): void {
+  if (!Array.isArray(wanted)) throw invalid(`outputs: expected a list of names, got ${kindOf(wanted)}.`);
+  for (const name of wanted) {
+    if (outputs.some((output) => output.name === name)) continue;
+    throw invalid(`output ${quoted(name)} is unknown; the model gives ${namesOf(outputs)}.`);
+  }
+}
+
+function missing(spec: TensorSpec, given: Iterable<string>): BatchwiseError {
+  const names = [...given].slice(0, MOST_NAMES).map(quoted).join(', ');
+  const expected = `${spec.datatype} of shape [${spec.shape}]`;
+  return invalid(
+    `input ${quoted(spec.name)} is missing: expected ${expected}, got ${names === '' ? 'no inputs' : `only ${names}`}.`,
+  );
+}
+
+function unknownInput({ inputs }: Signature, given: Iterable<string>): BatchwiseError {
+  for (const name of given) {
+    if (inputs.some((input) => input.name === name)) continue;
+    return invalid(`input ${quoted(name)} is unknown; the model takes ${namesOf(inputs)}.`);
+  }
+  return invalid(`expected ${inputs.length} inputs.`);
+}
+
+function wrong({ name }: TensorSpec, expected: string, came: string): BatchwiseError {
+  return invalid(`input ${quoted(name)}: expected ${expected}, got ${came}.`);
+}
+
+function invalid(message: string): BatchwiseError {
+  return new BatchwiseError('INVALID_ITEM', message);
+}
+
+function shapeOf({ shape }: Tensor): string {
+  const shown = shape.slice(0, MOST_NAMES).join(',');
+  return `shape [${shown}${shape.length > MOST_NAMES ? ',…' : ''}]`;
+}
+
+function freeHint({ shape }: TensorSpec): string {
+  return shape.includes(-1) ? ' (-1 is any length)' : '';
+}
+
+function namesOf(specs: readonly TensorSpec[]): string {
+  return specs.map(({ name }) => quoted(name)).join(', ') || 'none';
+}
+
+/** What came is somebody else's: a message shows no more of it than is needed to recognise it. */
+function quoted(name: unknown): string {
+  if (typeof name !== 'string') return typeof name;
+  return JSON.stringify(name.length > MOST_CHARACTERS ? `${name.slice(0, MOST_CHARACTERS)}…` : name);
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value === null ? null : typeof value);
+  if (Array.isArray(value)) return 'an array';
+  return ArrayBuffer.isView(value) ? `a ${value.constructor.name}` : 'an object';
+}
+
+const MOST_NAMES = 16;
+const MOST_CHARACTERS = 64;

@@ -1,0 +1,83 @@
+/** What is known of each datatype: its width, the array that holds it, and what ONNX calls it. */
+import type { Datatype, Tensor, TensorData } from './tensor.js';
+
+/** All data but those of BYTES. */
+export type NumericData = Exclude<TensorData, readonly Uint8Array[]>;
+
+interface DatatypeFacts {
+  /** Undefined where elements differ in length. */
+  readonly bytesPerElement: number | undefined;
+  readonly Data: (new (length: number) => NumericData) | ArrayConstructor;
+  readonly onnxType: string;
+}
+
+const FACTS: Readonly<Record<Datatype, DatatypeFacts>> = {
+  BOOL: { bytesPerElement: 1, Data: Uint8Array, onnxType: 'bool' },
+  UINT8: { bytesPerElement: 1, Data: Uint8Array, onnxType: 'uint8' },
+  UINT16: { bytesPerElement: 2, Data: Uint16Array, onnxType: 'uint16' },
+  UINT32: { bytesPerElement: 4, Data: Uint32Array, onnxType: 'uint32' },
+  UINT64: { bytesPerElement: 8, Data: BigUint64Array, onnxType: 'uint64' },
+  INT8: { bytesPerElement: 1, Data: Int8Array, onnxType: 'int8' },
+  INT16: { bytesPerElement: 2, Data: Int16Array, onnxType: 'int16' },
+  INT32: { bytesPerElement: 4, Data: Int32Array, onnxType: 'int32' },
+  INT64: { bytesPerElement: 8, Data: BigInt64Array, onnxType: 'int64' },
+  FP16: { bytesPerElement: 2, Data: Uint16Array, onnxType: 'float16' },
+  FP32: { bytesPerElement: 4, Data: Float32Array, onnxType: 'float32' },
+  FP64: { bytesPerElement: 8, Data: Float64Array, onnxType: 'float64' },
+  BYTES: { bytesPerElement: undefined, Data: Array, onnxType: 'string' },
+};
+
+export const DATATYPES = Object.keys(FACTS) as readonly Datatype[];
+
+const BY_ONNX_TYPE = new Map(DATATYPES.map((datatype) => [FACTS[datatype].onnxType, datatype]));
+
+export function isDatatype(value: unknown): value is Datatype {
+  return typeof value === 'string' && Object.hasOwn(FACTS, value);
+}
+
+/** Undefined for BYTES, whose elements differ in length. */
+export function bytesPerElement(datatype: Datatype): number | undefined {
+  return FACTS[datatype].bytesPerElement;
+}
+
+export function onnxTypeOf(datatype: Datatype): string {
+  return FACTS[datatype].onnxType;
+}
+
+/** Undefined for types that have no name in the protocol, such as `int4`. */
+export function datatypeOfOnnx(onnxType: string): Datatype | undefined {
+  return BY_ONNX_TYPE.get(onnxType);
+}
+
+/** Zeros; for BYTES empty strings. */
+export function newData(datatype: Datatype, length: number): TensorData {
+  const { Data } = FACTS[datatype];
+  if (Data !== Array) return new (Data as new (length: number) => NumericData)(length);
+  return new Array<Uint8Array>(length).fill(EMPTY);
+}
+
+const EMPTY = new Uint8Array(0);
+
+export function isDataOf(datatype: Datatype, data: unknown): data is TensorData {
+  return data instanceof FACTS[datatype].Data;
+}
+
+/** What an error message calls the array that it takes. */
+export function dataName(datatype: Datatype): string {
+  return datatype === 'BYTES' ? 'an array of Uint8Array' : `a ${FACTS[datatype].Data.name}`;
+}
+
+/** How many elements a tensor of this shape has. */
+export function elementCount(shape: readonly number[]): number {
+  let count = 1;
+  for (let i = 0; i < shape.length; i++) count *= shape[i] as number;
+  return count;
+}
+
+/** What its data take, without what the protocol adds to BYTES. */
+export function byteLength({ datatype, data }: Tensor): number {
+  if (datatype !== 'BYTES') return (data as NumericData).byteLength;
+  let bytes = 0;
+  for (const element of data as readonly Uint8Array[]) bytes += element.byteLength;
+  return bytes;
+}

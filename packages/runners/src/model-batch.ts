@@ -1,0 +1,140 @@
+/** What becomes of a batch of requests to a model: put together, computed once, taken apart again. */
+import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
+import { concatTensors } from './concat-tensors.js';
+import { splitTensor } from './split-tensor.js';
+import type { Signature, Tensor, Tensors } from './tensor.js';
+import type { TensorModel } from './tensor-model.js';
+
+/** A request, or a part of one, that goes into one batch as a whole. */
+export interface Piece {
+  readonly inputs: Tensors;
+  readonly outputs: readonly string[] | undefined;
+  readonly rows: number;
+}
+
+export interface BatchedModel {
+  readonly name: string;
+  readonly model: TensorModel;
+  readonly signature: Signature;
+  /** Along which inputs are put together and outputs taken apart; undefined when neither is done. */
+  readonly batchDim: readonly [input: number, output: number] | undefined;
+  readonly clock: Clock;
+  /** Told how long putting a batch together and taking its answer apart took. */
+  readonly onAssembly?: ((durationMs: number) => void) | undefined;
+}
+
+/** The handler of the batcher of a model. After `timeoutMs` it is given up. */
+export async function runModelBatch(
+  batched: BatchedModel,
+  pieces: readonly Piece[],
+  { signal }: Pick<BatchContext, 'signal'>,
+  timeoutMs: number,
+): Promise<Results<Tensors>> {
+  const { batchDim, model, signature } = batched;
+  try {
+    if (batchDim === undefined) return [await runWhole(batched, pieces[0] as Piece, signal, timeoutMs)];
+    const { clock, onAssembly } = batched;
+    const ownsInputs = pieces.length > 1;
+    const joinsAt = onAssembly === undefined ? 0 : clock.now();
+    const inputs = ownsInputs ? joined(signature, pieces, batchDim[0]) : (pieces[0] as Piece).inputs;
+    const joinedMs = onAssembly === undefined ? 0 : clock.now() - joinsAt;
+    const outputs = await model.infer(inputs, { outputs: wantedBy(pieces), signal, timeoutMs, ownsInputs });
+    const splitsAt = onAssembly === undefined ? 0 : clock.now();
+    const results = resultsOf(batched, pieces, outputs, batchDim[1]);
+    onAssembly?.(joinedMs + clock.now() - splitsAt);
+    return results;
+  } catch (error) {
+    if (isOfAll(error, pieces)) return pieces.map(() => error);
+    throw error;
+  }
+}
+
+async function runWhole(
+  batched: BatchedModel,
+  piece: Piece,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<Tensors> {
+  const { inputs, outputs } = piece;
+  const answer = await batched.model.infer(inputs, { outputs, signal, timeoutMs, ownsInputs: false });
+  for (const name of namesOf(batched, outputs)) outputOf(batched, answer, name);
+  return answer;
+}
+
+/**
+ * Whether an error is the answer to everybody in the batch. Any other may be the fault of one of them, who is
+ * found by running the batch in parts; but a dead thread, or outputs that cannot be taken apart, are nobody's.
+ */
+function isOfAll(error: unknown, pieces: readonly Piece[]): error is BatchwiseError {
+  if (!(error instanceof BatchwiseError)) return false;
+  return error.code !== 'INVALID_ITEM' || pieces.length === 1;
+}
+
+function joined({ inputs }: Signature, pieces: readonly Piece[], dim: number): Tensors {
+  const whole = new Map<string, Tensor>();
+  const parts = new Array<Tensor>(pieces.length);
+  for (const { name } of inputs) {
+    for (let i = 0; i < pieces.length; i++) parts[i] = (pieces[i] as Piece).inputs.get(name) as Tensor;
+    whole.set(name, concatTensors(parts, dim));
+  }
+  return whole;
+}
+
+/** All that somebody wants. Not a reason for batches of their own: most models compute everything anyway. */
+function wantedBy(pieces: readonly Piece[]): readonly string[] | undefined {
+  const first = (pieces[0] as Piece).outputs;
+  let others: Set<string> | undefined;
+  for (const { outputs } of pieces) {
+    if (outputs === undefined) return undefined;
+    if (outputs === first) continue;
+    others ??= new Set(first);
+    for (const name of outputs) others.add(name);
+  }
+  return others === undefined ? first : [...others];
+}
+
+function resultsOf(
+  batched: BatchedModel,
+  pieces: readonly Piece[],
+  outputs: Tensors,
+  dim: number,
+): Tensors[] {
+  const rowCounts = pieces.map(({ rows }) => rows);
+  let rows = 0;
+  for (const count of rowCounts) rows += count;
+  const results = pieces.map(() => new Map<string, Tensor>());
+  for (const name of namesOf(batched, wantedBy(pieces))) {
+    const output = outputOf(batched, outputs, name);
+    if (output.shape[dim] !== rows) throw wrongRows(batched.name, name, output, dim, rows);
+    const parts = pieces.length === 1 ? [output] : splitTensor(output, dim, rowCounts);
+    for (let i = 0; i < pieces.length; i++) {
+      const { outputs: wanted } = pieces[i] as Piece;
+      if (wanted === undefined || wanted.includes(name)) results[i]?.set(name, parts[i] as Tensor);
+    }
+  }
+  return results;
+}
+
+function namesOf({ signature }: BatchedModel, wanted: readonly string[] | undefined): readonly string[] {
+  return wanted ?? signature.outputs.map(({ name }) => name);
+}
+
+function outputOf({ name: runner }: BatchedModel, outputs: Tensors, name: string): Tensor {
+  const output = outputs.get(name);
+  if (output !== undefined) return output;
+  throw new BatchwiseError('BAD_RESULT', `${runner}: the model gave no output ${JSON.stringify(name)}.`);
+}
+
+function wrongRows(
+  runner: string,
+  name: string,
+  { shape }: Tensor,
+  dim: number,
+  rows: number,
+): BatchwiseError {
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${runner}: output ${JSON.stringify(name)}: expected ${rows} rows along dimension ${dim}, one for each row ` +
+      `of the inputs, got shape [${shape}].`,
+  );
+}

@@ -1,0 +1,88 @@
+/**
+ * The thread that an ONNX model lives on. The runtime's run() blocks the thread that calls it; on the main
+ * thread nobody could send anything while a batch is computed.
+ */
+import { parentPort, type Transferable, workerData } from 'node:worker_threads';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { datatypeOfOnnx, type NumericData, onnxTypeOf } from './datatype.js';
+import type { OnnxReply, OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
+import { signatureOf } from './onnx-signature.js';
+
+type Runtime = typeof import('onnxruntime-node');
+
+if (parentPort === null) throw new Error('onnx-thread.js is started by OnnxModel, not by hand.');
+const port = parentPort;
+// Not a plain import: a native library that is missing or does not fit must be told, not thrown.
+const runtime = await import('onnxruntime-node').catch((error: Error) => giveUp('runtime', error));
+const session = runtime && (await open(runtime, workerData as OnnxThreadData));
+if (runtime !== undefined && session !== undefined) serve(runtime, session);
+
+function open(
+  { InferenceSession }: Runtime,
+  { file, intraOpThreads, gpu }: OnnxThreadData,
+): Promise<InferenceSession | undefined> {
+  const executionProviders = gpu === undefined ? ['cpu'] : [{ name: 'cuda', deviceId: gpu }, 'cpu'];
+  const options = { executionProviders, intraOpNumThreads: intraOpThreads, interOpNumThreads: 1 };
+  return InferenceSession.create(file, options).catch((error: Error) =>
+    giveUp(gpu !== undefined && /ExecutionProvider|CUDA/i.test(error.message) ? 'gpu' : 'model', error),
+  );
+}
+
+function serve({ Tensor }: Runtime, session: InferenceSession): void {
+  let signature: ReturnType<typeof signatureOf>;
+  try {
+    signature = signatureOf(session);
+  } catch (error) {
+    giveUp('model', error as Error);
+    return;
+  }
+  port.on('message', async ({ inputs, outputs }: OnnxRequest) => {
+    try {
+      const feeds: Record<string, Tensor> = Object.create(null);
+      for (const { name, datatype, shape, data } of inputs) {
+        feeds[name] = new Tensor(onnxTypeOf(datatype) as 'float32', data as Float32Array, shape);
+      }
+      answer(await session.run(feeds, outputs), outputs);
+    } catch (error) {
+      reply({ kind: 'failure', message: (error as Error).message });
+    }
+  });
+  reply({ kind: 'ready', signature });
+}
+
+function answer(results: InferenceSession.ReturnType, names: readonly string[]): void {
+  // A buffer may be behind two outputs, but can be handed over once.
+  const transferred = new Set<ArrayBuffer>();
+  const outputs: SentTensor[] = [];
+  for (const name of names) {
+    const { type, dims, data } = results[name] as Tensor;
+    const datatype = datatypeOfOnnx(type);
+    if (datatype === undefined) throw new Error(`output ${JSON.stringify(name)} is of type ${type}`);
+    if (datatype === 'BYTES') {
+      outputs.push({ name, datatype, shape: dims, data: data as string[] });
+      continue;
+    }
+    const numbers = whole(datatype === 'FP16' ? bitsOf(data as Uint16Array) : (data as Float32Array));
+    transferred.add(numbers.buffer as ArrayBuffer);
+    outputs.push({ name, datatype, shape: dims, data: numbers });
+  }
+  reply({ kind: 'answer', outputs }, [...transferred]);
+}
+
+/** Newer versions of Node have an array of their own for 16-bit floats. */
+function bitsOf(data: NumericData): Uint16Array {
+  return data instanceof Uint16Array ? data : new Uint16Array(data.buffer, data.byteOffset, data.length);
+}
+
+/** With a part of a buffer all of it would go over. */
+function whole(data: NumericData): NumericData {
+  return data.byteLength === data.buffer.byteLength ? data : data.slice();
+}
+
+function giveUp(what: 'runtime' | 'gpu' | 'model', { message }: Error): undefined {
+  reply({ kind: 'unusable', what, message });
+}
+
+function reply(message: OnnxReply, transferred: Transferable[] = []): void {
+  port.postMessage(message, transferred);
+}

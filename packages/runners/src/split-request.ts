@@ -1,0 +1,105 @@
+/**
+ * A request with more rows than a batch may have: its parts go their own ways and come back as one. All are
+ * let in or none; when one fails, the request fails with its error and the others are cancelled.
+ */
+import { BatchwiseError } from 'batchwise';
+import { concatTensors } from './concat-tensors.js';
+import type { Piece } from './model-batch.js';
+import type { BatchTrace, RunnerSink, RunnerTicket } from './runner.js';
+import { sliceTensor } from './split-tensor.js';
+import type { Tensor, Tensors } from './tensor.js';
+
+/** Cuts it into parts of `maxRows`, the last one of what is left. */
+export function partsOf(piece: Piece, dim: number, maxRows: number): Piece[] {
+  const parts: Piece[] = [];
+  for (let start = 0; start < piece.rows; start += maxRows) {
+    const end = Math.min(piece.rows, start + maxRows);
+    const inputs = new Map<string, Tensor>();
+    for (const [name, tensor] of piece.inputs) inputs.set(name, sliceTensor(tensor, dim, start, end));
+    parts.push({ inputs, outputs: piece.outputs, rows: end - start });
+  }
+  return parts;
+}
+
+export class SplitRequest implements RunnerTicket {
+  readonly #sink: RunnerSink<Tensors>;
+  readonly #outputDim: number;
+  readonly #tickets: RunnerTicket[] = [];
+  #results: Tensors[] = [];
+  #missing = 0;
+  #isOver = false;
+  #batchSize = 0;
+  #queueMs = 0;
+  #computeMs = 0;
+
+  constructor(sink: RunnerSink<Tensors>, outputDim: number) {
+    this.#sink = sink;
+    this.#outputDim = outputDim;
+  }
+
+  enter(parts: readonly Piece[], enterPart: (part: Piece, sink: RunnerSink<Tensors>) => RunnerTicket): this {
+    this.#missing = parts.length;
+    this.#results = new Array(parts.length);
+    for (const [index, part] of parts.entries()) {
+      if (this.#isOver) break; // one was turned away at the door, and the request with it
+      const sink = {
+        resolve: (result: Tensors, trace: BatchTrace) => this.#answered(index, result, trace),
+        reject: (error: Error) => this.#fail(error),
+      };
+      this.#tickets.push(enterPart(part, sink));
+    }
+    if (this.#isOver) this.#cancelRest();
+    return this;
+  }
+
+  cancel(reason?: unknown): void {
+    // The first to hear of it ends the request.
+    for (const ticket of this.#tickets) ticket.cancel(reason);
+  }
+
+  #answered(index: number, result: Tensors, { batchSize, queueMs, computeMs }: BatchTrace): void {
+    if (this.#isOver) return;
+    this.#results[index] = result;
+    this.#batchSize = Math.max(this.#batchSize, batchSize);
+    if (queueMs >= this.#queueMs) {
+      this.#queueMs = queueMs;
+      this.#computeMs = computeMs;
+    }
+    this.#missing -= 1;
+    if (this.#missing === 0) this.#finish();
+  }
+
+  #finish(): void {
+    let merged: Tensors;
+    try {
+      merged = this.#merged();
+    } catch (error) {
+      const message = `the parts of the answer cannot be put together: ${(error as Error).message}.`;
+      this.#fail(new BatchwiseError('BAD_RESULT', message, { cause: error }));
+      return;
+    }
+    this.#isOver = true;
+    const trace = { batchSize: this.#batchSize, queueMs: this.#queueMs, computeMs: this.#computeMs };
+    this.#sink.resolve(merged, trace);
+  }
+
+  #merged(): Tensors {
+    const merged = new Map<string, Tensor>();
+    for (const name of (this.#results[0] as Tensors).keys()) {
+      const parts = this.#results.map((result) => result.get(name) as Tensor);
+      merged.set(name, concatTensors(parts, this.#outputDim));
+    }
+    return merged;
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sink.reject(error);
+    this.#cancelRest();
+  }
+
+  #cancelRest(): void {
+    this.cancel('another part of the same request failed');
+  }
+}

@@ -1,0 +1,65 @@
+import { accept, type Kind, refuse, withCommas } from '../setting-kind.js';
+
+/** Sizes that a backend pads to: whole numbers, rising. A single one may stand for a list of one. */
+export function risingSizes({ most }: { readonly most: number }): Kind<readonly number[]> {
+  const expected = `a list of rising whole numbers from 1 to ${withCommas(most)}`;
+  return {
+    expected,
+    isList: true,
+    parse(value) {
+      const sizes: unknown[] = Array.isArray(value) ? value : [value];
+      for (const [i, size] of sizes.entries()) {
+        const at = Array.isArray(value) ? [i] : [];
+        if (!isWholeNumber(size, 1, most)) return refuse(expected, size, at);
+        if (i > 0 && size <= (sizes[i - 1] as number))
+          return refuse(`a number above ${sizes[i - 1]}, the one before`, size, at);
+      }
+      return accept(Object.freeze(sizes as number[]));
+    },
+    write: (sizes) => sizes,
+  };
+}
+
+const MOST_DEVICES = 64;
+
+/** A count, the first so many, or a list of their numbers. */
+export const devices: Kind<readonly number[]> = {
+  expected: `how many devices, 0 to ${MOST_DEVICES}, or a list of their numbers`,
+  isList: true,
+  parse(value) {
+    if (isWholeNumber(value, 0, MOST_DEVICES))
+      return accept(Object.freeze(Array.from({ length: value }, (_, i) => i)));
+    if (!Array.isArray(value)) return refuse(this.expected, value);
+    for (const [i, device] of value.entries()) {
+      if (!isWholeNumber(device, 0, MOST_DEVICES - 1))
+        return refuse(`the number of a device, 0 to ${MOST_DEVICES - 1}`, device, [i]);
+      if (value.indexOf(device) < i) return refuse('each device once', device, [i]);
+    }
+    return accept(Object.freeze(value as number[]));
+  },
+  write: (numbers) => numbers,
+};
+
+const MOST_DIMENSION = 31;
+
+/** One for both, or one each: `0`, `[0, 1]`. */
+export const batchDimensions: Kind<readonly [input: number, output: number]> = {
+  expected: `a dimension from 0 to ${MOST_DIMENSION}, or two of them, [in, out]`,
+  isList: true,
+  parse(value) {
+    const pair: unknown[] = Array.isArray(value) ? value : [value, value];
+    const [input, output] = pair;
+    if (
+      pair.length === 2 &&
+      isWholeNumber(input, 0, MOST_DIMENSION) &&
+      isWholeNumber(output, 0, MOST_DIMENSION)
+    )
+      return accept(Object.freeze([input, output] as const));
+    return refuse(this.expected, value);
+  },
+  write: (pair) => pair,
+};
+
+function isWholeNumber(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+}

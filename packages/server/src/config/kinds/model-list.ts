@@ -1,0 +1,84 @@
+import { basename, extname } from 'node:path';
+import { didYouMean } from '../nearest-word.js';
+import type { ModelSettings } from '../server-settings.js';
+import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
+import type { SettingPath } from '../setting-path.js';
+import { isFitText, pathFrom } from './text-kinds.js';
+
+const KEYS = ['name', 'path'];
+const LONGEST_NAME = 200;
+
+type Complain = (at: SettingPath, message: string, isOfKey?: boolean) => void;
+
+/** Paths, or maps with a path and the name it is to be served by. */
+export const modelList: Kind<readonly ModelSettings[]> = {
+  expected: 'a list of paths of models, or of maps with name and path',
+  isList: true,
+  parse(value, context) {
+    const complaints: Complaint[] = [];
+    const complain: Complain = (at, message, isOfKey = false) => complaints.push({ at, message, isOfKey });
+    if (!Array.isArray(value)) {
+      complain([], `expected ${this.expected}, got ${describeValue(value)}.`);
+      return { complaints };
+    }
+    const models: ModelSettings[] = [];
+    const nameAt = new Map<string, number>();
+    for (const [i, entry] of value.entries()) {
+      const model = readModel(entry, context, (at, message, isOfKey) =>
+        complain([i, ...at], message, isOfKey),
+      );
+      if (model === undefined) continue;
+      const other = nameAt.get(model.name);
+      if (other !== undefined)
+        complain(
+          [i],
+          `models[${other}] is called ${model.name} too. Give one of them another name: {name: …, path: …}.`,
+        );
+      nameAt.set(model.name, i);
+      models.push(model);
+    }
+    return complaints.length > 0 ? { complaints } : accept(Object.freeze(models));
+  },
+  write: (models) => models.map(({ name, path }) => (name === nameOfFile(path) ? path : { name, path })),
+};
+
+/** `models/digits.onnx` is called digits. */
+export function nameOfFile(path: string): string {
+  return basename(path, extname(path));
+}
+
+function readModel(entry: unknown, { folder }: KindContext, complain: Complain): ModelSettings | undefined {
+  let path = entry;
+  let name: unknown;
+  let at: SettingPath = [];
+  if (entry instanceof Map) {
+    for (const key of entry.keys())
+      if (!KEYS.includes(key))
+        complain([key], `unknown key.${didYouMean(key, KEYS) || ' There are name, path.'}`, true);
+    path = entry.get('path');
+    name = entry.get('name');
+    if (entry.has('path')) at = ['path'];
+  }
+  if (!isFitText(path)) {
+    complain(
+      at,
+      `expected ${entry instanceof Map ? 'the path of a model' : 'the path of a model, or a map with name and path'}, got ${describeValue(path)}.`,
+    );
+    return undefined;
+  }
+  const isNamed = entry instanceof Map && entry.has('name');
+  if (!isNamed) name = nameOfFile(path);
+  if (isFitName(name)) return Object.freeze({ name, path: pathFrom(folder, path) });
+  complain(
+    isNamed ? ['name'] : at,
+    `expected a name of at most ${LONGEST_NAME} characters without a slash, got ${describeValue(name)}.`,
+  );
+  return undefined;
+}
+
+/** It becomes a part of URLs. */
+function isFitName(name: unknown): name is string {
+  return (
+    isFitText(name) && name.length <= LONGEST_NAME && !/[/\\]/.test(name) && name !== '.' && name !== '..'
+  );
+}

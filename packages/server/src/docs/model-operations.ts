@@ -1,0 +1,262 @@
+/** The endpoints of one model, with what it takes and gives as its signature says. */
+import type { ModelRunner, Signature, TensorSpec } from '@batchwise/runners';
+import type { JsonSchema, MediaType, Operation, PlacedOperation, Response } from './open-api.js';
+import { problems, REQUEST_HEADERS, TRACE_HEADERS } from './shared-parts.js';
+import {
+  exampleShape,
+  flatExample,
+  flatSchema,
+  nestedExample,
+  nestedSchema,
+  shapeSchema,
+} from './tensor-schema.js';
+
+/** Nothing is known of a model before it is loaded. */
+const UNKNOWN: Signature = { inputs: [], outputs: [] };
+
+export function modelOperations(name: string, { signature }: ModelRunner): PlacedOperation[] {
+  const id = name.replace(/\W/g, '_');
+  const path = encodeURIComponent(name);
+  const tags = [name];
+  const known = signature ?? UNKNOWN;
+  return [
+    {
+      method: 'post',
+      path: `/v1/models/${path}:predict`,
+      operation: work(
+        `predict_${id}`,
+        tags,
+        `Ask ${name} with rows`,
+        predictRequest(known),
+        predictResponse(known),
+      ),
+    },
+    {
+      method: 'post',
+      path: `/v2/models/${path}/infer`,
+      operation: work(
+        `infer_${id}`,
+        tags,
+        `Ask ${name} with tensors`,
+        inferRequest(known),
+        inferResponse(name, known),
+      ),
+    },
+    { method: 'get', path: `/v2/models/${path}`, operation: metadata(`metadata_${id}`, tags, name) },
+    { method: 'get', path: `/v2/models/${path}/ready`, operation: ready(`ready_${id}`, tags, name) },
+  ];
+}
+
+function work(
+  operationId: string,
+  tags: readonly string[],
+  summary: string,
+  body: Readonly<Record<string, MediaType>>,
+  answer: Readonly<Record<string, MediaType>>,
+): Operation {
+  const ok: Response = {
+    description: 'What the model makes of it.',
+    headers: TRACE_HEADERS,
+    content: answer,
+  };
+  return {
+    operationId,
+    tags,
+    summary,
+    parameters: REQUEST_HEADERS,
+    requestBody: { required: true, content: body },
+    responses: { 200: ok, ...problems(400, 404, 413, 415, 429, 500, 503, 504) },
+  };
+}
+
+function predictRequest({ inputs }: Signature): Record<string, MediaType> {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: {
+      instances: { type: 'array', minItems: 1, items: rowSchema(inputs, false), description: 'Row by row.' },
+      inputs: { ...columnsSchema(inputs, false), description: 'The same, input by input.' },
+    },
+    oneOf: [{ required: ['instances'] }, { required: ['inputs'] }],
+  };
+  const row = rowExample(inputs);
+  return json(schema, row === undefined ? undefined : { instances: [row] });
+}
+
+function predictResponse({ outputs }: Signature): Record<string, MediaType> {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: {
+      predictions: {
+        type: 'array',
+        items: rowSchema(outputs, true),
+        description: 'Row by row, to `instances`.',
+      },
+      outputs: { ...columnsSchema(outputs, true), description: 'Output by output, to `inputs`.' },
+    },
+  };
+  const row = rowExample(outputs);
+  return json(schema, row === undefined ? undefined : { predictions: [row] });
+}
+
+/** A row is the rest of the shape behind the first dimension; with several tensors, each by its name. */
+function rowSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
+  return one(specs, ({ datatype, shape }) => nestedSchema(datatype, shape.slice(1), isAnswer));
+}
+
+function columnsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
+  return one(specs, ({ datatype, shape }) => nestedSchema(datatype, shape, isAnswer));
+}
+
+function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonSchema): JsonSchema {
+  const [only] = specs;
+  if (only === undefined) return {};
+  if (specs.length === 1) return schemaOf(only);
+  return {
+    type: 'object',
+    required: specs.map(({ name }) => name),
+    properties: Object.fromEntries(specs.map((spec) => [spec.name, schemaOf(spec)])),
+  };
+}
+
+function rowExample(specs: readonly TensorSpec[]): unknown {
+  const rows = specs.map(
+    ({ name, datatype, shape }) => [name, nestedExample(datatype, shape.slice(1))] as const,
+  );
+  if (rows.length === 0 || rows.some(([, row]) => row === undefined)) return undefined;
+  return rows.length === 1 ? rows[0]?.[1] : Object.fromEntries(rows);
+}
+
+function inferRequest({ inputs, outputs }: Signature): Record<string, MediaType> {
+  const tensors = tensorsSchema(inputs, false);
+  const schema: JsonSchema = {
+    type: 'object',
+    required: ['inputs'],
+    properties: {
+      id: { type: 'string', description: 'Repeated in the answer.' },
+      inputs: { ...tensors, minItems: inputs.length },
+      outputs: {
+        type: 'array',
+        description: 'The outputs that are wanted; all of them unless given.',
+        items: {
+          type: 'object',
+          required: ['name'],
+          properties: {
+            name: outputs.length === 0 ? { type: 'string' } : { enum: outputs.map(({ name }) => name) },
+          },
+        },
+      },
+    },
+  };
+  const examples = inputs.map(tensorExample);
+  const isComplete = inputs.length > 0 && !examples.includes(undefined);
+  return {
+    ...json(schema, isComplete ? { inputs: examples } : undefined),
+    // The binary tensor extension: JSON of `inference-header-content-length` bytes, and the data behind it.
+    'application/octet-stream': {},
+  };
+}
+
+function inferResponse(model: string, { outputs }: Signature): Record<string, MediaType> {
+  const schema: JsonSchema = {
+    type: 'object',
+    required: ['model_name', 'outputs'],
+    properties: {
+      model_name: { const: model },
+      model_version: { type: 'string' },
+      id: { type: 'string' },
+      outputs: tensorsSchema(outputs, true),
+    },
+  };
+  const examples = outputs.map(tensorExample);
+  const isComplete = outputs.length > 0 && !examples.includes(undefined);
+  return {
+    ...json(schema, isComplete ? { model_name: model, model_version: '1', outputs: examples } : undefined),
+    'application/octet-stream': {},
+  };
+}
+
+function tensorsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
+  const items = specs.map((spec) => ({
+    type: 'object',
+    required: ['name', 'datatype', 'shape'],
+    properties: {
+      name: { const: spec.name },
+      datatype: { const: spec.datatype },
+      shape: shapeSchema(spec),
+      data: flatSchema(spec, isAnswer),
+    },
+  }));
+  return { type: 'array', items: items.length > 1 ? { anyOf: items } : (items[0] ?? { type: 'object' }) };
+}
+
+function tensorExample(spec: TensorSpec): unknown {
+  const data = flatExample(spec);
+  const { name, datatype, shape } = spec;
+  return data === undefined ? undefined : { name, datatype, shape: exampleShape(shape), data };
+}
+
+/** Without an example of ours a page would make one up from the schema, however large. */
+function json(schema: JsonSchema, example: unknown): Record<string, MediaType> {
+  return { 'application/json': { schema, example: example ?? {} } };
+}
+
+function metadata(operationId: string, tags: readonly string[], name: string): Operation {
+  return {
+    operationId,
+    tags,
+    summary: `What ${name} takes and gives`,
+    responses: {
+      200: {
+        description: 'Names, datatypes and shapes; -1 for a dimension of any length.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ModelMetadata' } } },
+      },
+      ...problems(404, 503),
+    },
+  };
+}
+
+function ready(operationId: string, tags: readonly string[], name: string): Operation {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/ModelReady' } } };
+  return {
+    operationId,
+    tags,
+    summary: `Whether ${name} is loaded and warm`,
+    responses: {
+      200: { description: 'It is.', content },
+      ...problems(404),
+      503: { description: 'It is not.', content },
+    },
+  };
+}
+
+const TENSOR_METADATA = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['name', 'datatype', 'shape'],
+    properties: {
+      name: { type: 'string' },
+      datatype: { type: 'string', examples: ['FP32'] },
+      shape: { type: 'array', items: { type: 'integer', minimum: -1 } },
+    },
+  },
+} as const;
+
+export const MODEL_SCHEMAS = {
+  ModelMetadata: {
+    type: 'object',
+    required: ['name', 'platform', 'inputs', 'outputs'],
+    properties: {
+      name: { type: 'string' },
+      versions: { type: 'array', items: { type: 'string' } },
+      platform: { type: 'string' },
+      inputs: TENSOR_METADATA,
+      outputs: TENSOR_METADATA,
+    },
+  },
+  ModelReady: {
+    type: 'object',
+    required: ['name', 'ready'],
+    properties: { name: { type: 'string' }, ready: { type: 'boolean' } },
+  },
+} as const;

@@ -1,0 +1,66 @@
+/** The whole interface of a running server as an OpenAPI 3.1 document. */
+import type { ModelRunner } from '@batchwise/runners';
+import type { Service } from '../service/service.js';
+import { MODEL_SCHEMAS, modelOperations } from './model-operations.js';
+import type { OpenApiDocument, Operation, PlacedOperation } from './open-api.js';
+import { SchemaParts } from './schema-parts.js';
+import { SERVER_TAG, serverOperations } from './server-operations.js';
+import { serviceOperations } from './service-operations.js';
+import { SHARED_COMPONENTS } from './shared-parts.js';
+import { unusedName } from './unused-name.js';
+
+export interface DocumentedServer {
+  readonly name: string;
+  readonly version: string;
+  readonly service?: Service | undefined;
+  /** Those that are served by the standard protocols. */
+  readonly models: ReadonlyMap<string, ModelRunner>;
+  /** Where the paths start; the server that the document comes from unless given. */
+  readonly serverUrl?: string | undefined;
+}
+
+/** Made anew each time: what a model takes is known only once it is loaded. */
+export function openApiDocument(server: DocumentedServer): OpenApiDocument {
+  const { name, version, service, models, serverUrl = '/' } = server;
+  const parts = new SchemaParts();
+  const serviceTag = service?.name ?? 'Service';
+  const operations = [
+    ...(service === undefined ? [] : serviceOperations(service, serviceTag, parts)),
+    ...[...models].flatMap(([model, runner]) => modelOperations(model, runner)),
+    ...serverOperations(),
+  ];
+  const tags = [
+    ...(service === undefined ? [] : [{ name: serviceTag }]),
+    ...[...models].map(([model, { platform }]) => ({
+      name: model,
+      description: `A model, run by ${platform}.`,
+    })),
+    { name: SERVER_TAG, description: 'Health and metrics.' },
+  ];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: service?.name ?? name,
+      version,
+      description: 'Requests that come at the same time are computed together; each gets its own answer.',
+    },
+    servers: [{ url: serverUrl }],
+    tags: tags.filter((tag, i) => tags.findIndex((other) => other.name === tag.name) === i),
+    paths: pathsOf(operations),
+    components: {
+      ...SHARED_COMPONENTS,
+      schemas: { ...SHARED_COMPONENTS.schemas, ...MODEL_SCHEMAS, ...parts.schemas },
+    },
+  };
+}
+
+function pathsOf(operations: readonly PlacedOperation[]): Record<string, Record<string, Operation>> {
+  const paths: Record<string, Record<string, Operation>> = {};
+  const ids = new Set<string>();
+  for (const { method, path, operation } of operations) {
+    const methods = paths[path] ?? {};
+    paths[path] = methods;
+    methods[method] = { ...operation, operationId: unusedName(operation.operationId, ids) };
+  }
+  return paths;
+}

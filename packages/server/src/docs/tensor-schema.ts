@@ -1,0 +1,90 @@
+/** Tensors as JSON schemas, and values that fit them. */
+import type { Datatype, TensorSpec } from '@batchwise/runners';
+import type { JsonSchema } from './open-api.js';
+
+/** An example of more would be longer than anybody reads, and than a page can show. */
+const MOST_EXAMPLE_ELEMENTS = 2048;
+
+/** Arrays in arrays. What JSON has no number for, NaN say, an answer has null for. */
+export function nestedSchema(datatype: Datatype, shape: readonly number[], isAnswer = false): JsonSchema {
+  return shape.reduceRight<JsonSchema>(
+    (items, length) =>
+      length === -1 ? { type: 'array', items } : { type: 'array', items, minItems: length, maxItems: length },
+    elementSchema(datatype, isAnswer),
+  );
+}
+
+/** One element after the other. */
+export function flatSchema({ datatype, shape }: TensorSpec, isAnswer = false): JsonSchema {
+  const items = elementSchema(datatype, isAnswer);
+  const order = `In the order of the shape [${shape}], the last dimension fastest.`;
+  return { type: 'array', items, description: order };
+}
+
+export function shapeSchema({ shape }: TensorSpec): JsonSchema {
+  const dimension = (length: number) => (length === -1 ? { type: 'integer', minimum: 0 } : { const: length });
+  return { type: 'array', prefixItems: shape.map(dimension), items: false, minItems: shape.length };
+}
+
+/** Values of this shape, open dimensions being of length 1; undefined when they are too many to show. */
+export function nestedExample(datatype: Datatype, shape: readonly number[]): unknown {
+  if (elementCount(shape) > MOST_EXAMPLE_ELEMENTS) return undefined;
+  const [length, ...rest] = shape;
+  if (length === undefined) return elementExample(datatype);
+  const row = nestedExample(datatype, rest);
+  return Array.from({ length: length === -1 ? 1 : length }, () => row);
+}
+
+export function flatExample({ datatype, shape }: TensorSpec): readonly unknown[] | undefined {
+  const count = elementCount(shape);
+  if (count > MOST_EXAMPLE_ELEMENTS) return undefined;
+  return new Array(count).fill(elementExample(datatype));
+}
+
+export function exampleShape(shape: readonly number[]): number[] {
+  return shape.map((length) => (length === -1 ? 1 : length));
+}
+
+function elementCount(shape: readonly number[]): number {
+  return exampleShape(shape).reduce((count, length) => count * length, 1);
+}
+
+function elementSchema(datatype: Datatype, isAnswer: boolean): JsonSchema {
+  switch (datatype) {
+    case 'BOOL':
+      return { type: 'boolean' };
+    case 'FP16':
+    case 'FP32':
+    case 'FP64':
+      return isAnswer ? { type: ['number', 'null'] } : { type: 'number' };
+    case 'BYTES':
+      return { anyOf: [{ type: 'string' }, BASE64] };
+    case 'INT64':
+    case 'UINT64':
+      // Strings carry what a JSON number would round.
+      return {
+        anyOf: [
+          { type: 'integer', format: datatype.toLowerCase() },
+          { type: 'string', pattern: '^-?\\d+$' },
+        ],
+      };
+    default: {
+      const bits = Number(datatype.replace(/\D/g, ''));
+      const isSigned = datatype.startsWith('INT');
+      const [minimum, maximum] = isSigned ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
+      return { type: 'integer', minimum, maximum };
+    }
+  }
+}
+
+const BASE64 = {
+  type: 'object',
+  required: ['b64'],
+  properties: { b64: { type: 'string', contentEncoding: 'base64' } },
+} as const;
+
+function elementExample(datatype: Datatype): unknown {
+  if (datatype === 'BOOL') return true;
+  if (datatype === 'BYTES') return 'text';
+  return datatype.startsWith('FP') ? 0.5 : 1;
+}

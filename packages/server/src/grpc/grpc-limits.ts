@@ -1,0 +1,49 @@
+/** How much a client of gRPC may ask of the transport, and the one place where these limits are checked. */
+export interface GrpcLimits {
+  /** The largest message, as it comes and again after decompression. */
+  readonly messageBytes: number;
+  /** Connections beyond it are closed at once. 0: no limit. */
+  readonly connections: number;
+  /** Calls at a time on one connection; a client keeps back what is more. */
+  readonly callsPerConnection: number;
+  /** A request must have come whole by then. 0: no limit. */
+  readonly receiveTimeoutMs: number;
+  /** How long a connection may stay without a call. 0: no limit. */
+  readonly idleTimeoutMs: number;
+}
+
+export const DEFAULT_GRPC_LIMITS: GrpcLimits = {
+  messageBytes: 64 * 1024 * 1024,
+  connections: 10_000,
+  callsPerConnection: 1000,
+  receiveTimeoutMs: 60_000,
+  idleTimeoutMs: 300_000,
+};
+
+/** The largest number of milliseconds that a timer takes. */
+const MAX_MS = 2 ** 31 - 1;
+
+const RANGES: Readonly<Record<keyof GrpcLimits, readonly [least: number, most: number]>> = {
+  messageBytes: [1, 2 ** 31 - 1],
+  connections: [0, 2 ** 24],
+  callsPerConnection: [1, 2 ** 31 - 1],
+  receiveTimeoutMs: [0, MAX_MS],
+  idleTimeoutMs: [0, MAX_MS],
+};
+
+/** The limits in force: those that are given, the defaults for the rest. */
+export function validGrpcLimits(given: Partial<GrpcLimits>): GrpcLimits {
+  const limits: Record<string, number> = { ...DEFAULT_GRPC_LIMITS };
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(RANGES, name)) {
+      throw new Error(`limits: unknown limit "${name}". Known are ${Object.keys(RANGES).join(', ')}.`);
+    }
+    if (value === undefined) continue;
+    const [least, most] = RANGES[name as keyof GrpcLimits];
+    if (!(Number.isInteger(value) && value >= least && value <= most)) {
+      throw new Error(`limits.${name}: expected a whole number from ${least} to ${most}, got ${value}.`);
+    }
+    limits[name] = value;
+  }
+  return Object.freeze(limits) as unknown as GrpcLimits;
+}

@@ -1,0 +1,107 @@
+/**
+ * Tensors as plain bytes: little-endian, the last dimension fastest, no gaps; an element of BYTES follows
+ * its length in four bytes. Every machine that runs this is little-endian itself, so elements are copied
+ * as they are.
+ */
+import type { Datatype, Tensor, TensorData } from '@batchwise/runners';
+import { badRequest } from '../request-error.js';
+import { ELEMENT_ARRAYS, elementCount, type FixedDatatype } from './element-arrays.js';
+
+const PREFIX_BYTES = 4;
+
+/** `where` is what an error calls the bytes. Fixed-size elements are copied: bytes off the wire are seldom aligned. */
+export function decodeRaw(
+  datatype: Datatype,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  where = 'bytes',
+): Tensor {
+  const count = elementCount(shape);
+  const data =
+    datatype === 'BYTES' ? decodeStrings(count, bytes, where) : decodeFixed(datatype, count, bytes, where);
+  return { datatype, shape, data };
+}
+
+/** Fixed-size elements are not copied: the result is a view of the tensor. */
+export function encodeRaw(tensor: Tensor): Uint8Array {
+  const { data } = tensor;
+  if (isStrings(data)) return encodeStrings(data);
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function decodeFixed(datatype: FixedDatatype, count: number, bytes: Uint8Array, where: string): TensorData {
+  const Elements = ELEMENT_ARRAYS[datatype];
+  const expected = count * Elements.BYTES_PER_ELEMENT;
+  if (bytes.length !== expected) {
+    throw badRequest(
+      where,
+      `expected ${expected} bytes, ${count} of ${datatype} with ${Elements.BYTES_PER_ELEMENT} each, got ${bytes.length}.`,
+    );
+  }
+  const data = new Elements(count);
+  const copy = new Uint8Array(data.buffer);
+  copy.set(bytes);
+  if (datatype === 'BOOL') checkBooleans(copy, where);
+  return data;
+}
+
+function checkBooleans(bytes: Uint8Array, where: string): void {
+  const at = bytes.findIndex((byte) => byte > 1);
+  if (at >= 0) throw badRequest(where, `element ${at} of BOOL: expected 0 or 1, got ${bytes[at]}.`);
+}
+
+function decodeStrings(count: number, bytes: Uint8Array, where: string): readonly Uint8Array[] {
+  // Before anything is allocated: a shape may promise more elements than there is memory for.
+  if (count * PREFIX_BYTES > bytes.length) {
+    throw badRequest(
+      where,
+      `expected ${count} elements of BYTES, each after its length in ${PREFIX_BYTES} bytes, got ${bytes.length} bytes in all.`,
+    );
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const elements: Uint8Array[] = [];
+  let at = 0;
+  for (let index = 0; index < count; index++) {
+    if (at + PREFIX_BYTES > bytes.length) {
+      throw badRequest(
+        where,
+        `element ${index} of ${count}: expected its length in ${PREFIX_BYTES} bytes at ${at}, got ${bytes.length - at}.`,
+      );
+    }
+    const length = view.getUint32(at, true);
+    const from = at + PREFIX_BYTES;
+    at = from + length;
+    if (at > bytes.length) {
+      throw badRequest(
+        where,
+        `element ${index} of ${count}: expected ${length} bytes at ${from}, got ${bytes.length - from}.`,
+      );
+    }
+    elements.push(bytes.subarray(from, at));
+  }
+  if (at !== bytes.length) {
+    throw badRequest(
+      where,
+      `expected to end after element ${count} at ${at}, got ${bytes.length - at} bytes more.`,
+    );
+  }
+  return elements;
+}
+
+function encodeStrings(elements: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const element of elements) length += PREFIX_BYTES + element.length;
+  const bytes = new Uint8Array(length);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (const element of elements) {
+    view.setUint32(at, element.length, true);
+    bytes.set(element, at + PREFIX_BYTES);
+    at += PREFIX_BYTES + element.length;
+  }
+  return bytes;
+}
+
+function isStrings(data: TensorData): data is readonly Uint8Array[] {
+  return Array.isArray(data);
+}

@@ -1,0 +1,330 @@
+/**
+ * HTTP/1.1 on plain node:http. Every request that has come in is answered exactly once, whatever its client,
+ * its handler or the server's end do in the meantime; what exceeds a limit is told so early and cheaply.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { BatchwiseError, type Clock, realClock } from 'batchwise';
+import { RequestError } from '../request-error.js';
+import { malformedAnswer, refusalOf } from './client-error.js';
+import { Connection, LINGER_MS } from './connection.js';
+import { Drain } from './drain.js';
+import { type ExchangeOwner, HttpExchange } from './http-exchange.js';
+import { type HttpLimits, validHttpLimits } from './http-limits.js';
+import type { HttpRoute } from './http-route.js';
+import { listenError } from './listen-error.js';
+import { inflateBody, inflaterOf, receiveBody, tooLarge } from './request-body.js';
+import { RequestTimeout } from './request-timeout.js';
+import { type RouteMatch, Router } from './router.js';
+
+/** What metrics want to know. Each call that has started ends once. */
+export interface HttpCallHooks {
+  started(routeLabel: string): void;
+  /** 499: its client hung up. */
+  ended(routeLabel: string, status: number, durationMs: number): void;
+}
+
+export interface HttpServerOptions {
+  readonly routes: readonly HttpRoute[];
+  readonly limits?: Partial<HttpLimits>;
+  readonly clock?: Clock;
+  readonly onCall?: HttpCallHooks;
+  /** Gets what is not told to clients. On stderr unless given. */
+  readonly log?: (message: string, error: unknown, requestId: string) => void;
+}
+
+export interface HttpAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+}
+
+/** The label of what no route was found for. */
+export const UNROUTED = 'unrouted';
+
+/** Connections that may wait at a time to be told that there are too many; those beyond are cut off. */
+const SPARE_CONNECTIONS = 64;
+
+export class HttpServer {
+  readonly #router: Router;
+  readonly #limits: HttpLimits;
+  readonly #clock: Clock;
+  readonly #hooks: HttpCallHooks | undefined;
+  readonly #log: NonNullable<HttpServerOptions['log']>;
+  readonly #server: Server;
+  readonly #owner: ExchangeOwner;
+  readonly #connections = new Map<Socket, Connection>();
+  /** Not answered yet, oldest first. */
+  readonly #unanswered = new Set<HttpExchange>();
+  readonly #timeout: RequestTimeout;
+  #refusedConnections = 0;
+  #drain: Drain | undefined;
+  #isClosed = false;
+
+  constructor(options: HttpServerOptions) {
+    this.#router = new Router(options.routes);
+    this.#limits = validHttpLimits(options.limits ?? {});
+    this.#clock = options.clock ?? realClock;
+    this.#hooks = options.onCall;
+    this.#log = options.log ?? ((message, error, id) => console.error(`${message} (request ${id}):`, error));
+    this.#timeout = new RequestTimeout(this.#unanswered, this.#limits.requestTimeoutMs, this.#clock);
+    this.#server = this.#createServer();
+    this.#owner = {
+      clock: this.#clock,
+      stallTimeoutMs: this.#limits.keepAliveTimeoutMs,
+      isDraining: () => this.isDraining,
+      ended: (exchange, status) => this.#ended(exchange, status),
+      fault: this.#log,
+    };
+  }
+
+  get isDraining(): boolean {
+    return this.#isClosed || this.#drain !== undefined;
+  }
+
+  /** Requests that have come in, wholly or in part, and are not answered yet. */
+  get inFlight(): number {
+    return this.#unanswered.size;
+  }
+
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  /** Port 0 takes any free one. */
+  async listen(host: string, port: number): Promise<HttpAddress> {
+    const server = this.#server;
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: NodeJS.ErrnoException) => reject(listenError(error, host, port));
+      server.once('error', failed);
+      server.listen({ host, port }, () => {
+        server.off('error', failed);
+        resolve();
+      });
+    });
+    // One that cannot be accepted, for want of a file descriptor say, is no reason to stop.
+    server.on('error', (error) => this.#log('The HTTP server failed to accept', error, '-'));
+    const { address, port: actualPort, family } = server.address() as AddressInfo;
+    const isAny = address === '::' || address === '0.0.0.0';
+    const shown = isAny ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
+    return { host: address, port: actualPort, url: `http://${shown}:${actualPort}` };
+  }
+
+  /**
+   * Stops accepting and resolves when all that was accepted is answered, with 0; or when the time is up, with
+   * the number of requests that had to be refused then. Until then new work on connections that are still
+   * open is told 503, and each answer closes its connection.
+   */
+  async drain(timeoutMs: number): Promise<number> {
+    if (this.#drain === undefined) {
+      // Not the close of http.Server, which cuts off connections that look idle while they are written to.
+      NetServer.prototype.close.call(this.#server);
+      this.#drain = new Drain(this.#connections, this.#unanswered, this.#clock, timeoutMs);
+    }
+    const refused = await this.#drain.done;
+    await this.close();
+    return refused;
+  }
+
+  /** Ends now: requests that are not answered see their connection closed, their handlers that the client is gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const { socket } of this.#connections.values()) socket.destroy();
+    await closed;
+    this.#timeout.stop();
+  }
+
+  #createServer(): Server {
+    const { maxHeaderBytes, headersTimeoutMs, receiveTimeoutMs, keepAliveTimeoutMs, maxConnections } =
+      this.#limits;
+    const timeouts = [headersTimeoutMs, receiveTimeoutMs].filter((ms) => ms > 0);
+    // Headers are part of what must have been received: Node insists on the order of the two.
+    const headersTimeout = headersTimeoutMs === 0 ? receiveTimeoutMs : Math.min(...timeouts);
+    const server = createServer({
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout,
+      requestTimeout: receiveTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.max(10, Math.min(1000, ...timeouts.map((ms) => ms >> 1))),
+      // Checked here instead, to be answered like everything else.
+      requireHostHeader: false,
+    });
+    // Their bytes are limited; beyond a number Node would drop some, the one with the body's length perhaps.
+    server.maxHeadersCount = 0;
+    if (maxConnections > 0) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
+    server.on('connection', (socket) => this.#connected(socket));
+    server.on('request', (request, response) => this.#asked(request, response, false));
+    server.on('checkContinue', (request, response) => this.#asked(request, response, true));
+    // Expectations that are not known may be ignored, and are.
+    server.on('checkExpectation', (request, response) => this.#asked(request, response, false));
+    server.on('connect', (_request, socket) => {
+      const refusal = new RequestError(
+        'METHOD_NOT_ALLOWED',
+        'This server is no proxy: CONNECT is not allowed.',
+      );
+      this.#connections.get(socket as Socket)?.closeWith(malformedAnswer(refusal), this.#clock);
+    });
+    server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
+    return server;
+  }
+
+  #connected(socket: Socket): void {
+    const { maxConnections } = this.#limits;
+    const isRefused =
+      maxConnections > 0 && this.#connections.size - this.#refusedConnections >= maxConnections;
+    const connection = new Connection(socket, isRefused);
+    this.#connections.set(socket, connection);
+    if (isRefused) {
+      this.#refusedConnections += 1;
+      socket.setTimeout(LINGER_MS);
+    }
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+      if (isRefused) this.#refusedConnections -= 1;
+      for (const exchange of connection.unanswered) exchange.gone();
+      this.#drain?.check();
+    });
+  }
+
+  #asked(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined || connection.isClosing) return;
+    const exchange = new HttpExchange(request, response, connection, this.#owner);
+    connection.asked(exchange, response);
+    this.#unanswered.add(exchange);
+
+    const found = this.#route(exchange);
+    if (found instanceof RequestError) {
+      exchange.label = UNROUTED;
+      this.#hooks?.started(UNROUTED);
+      exchange.fail(found);
+      return;
+    }
+    const { route, params } = found;
+    exchange.params = params;
+    exchange.label = route.label ?? route.path;
+    this.#hooks?.started(exchange.label);
+    this.#timeout.watch();
+    if (exchange.isWithoutHost) {
+      exchange.failAndClose(
+        new RequestError('BAD_REQUEST', 'expected one, as HTTP/1.1 demands; got none.', { where: 'host' }),
+      );
+      return;
+    }
+    try {
+      this.#admit(exchange, route);
+      if (!exchange.isReceiving) this.#handle(exchange, route);
+      else this.#receive(exchange, route, request, expectsContinue ? response : undefined);
+    } catch (error) {
+      this.#refuse(exchange, error);
+    }
+  }
+
+  #route(exchange: HttpExchange): RouteMatch | RequestError {
+    try {
+      return this.#router.find(exchange.method, exchange.path);
+    } catch (error) {
+      if (error instanceof RequestError) return error;
+      throw error;
+    }
+  }
+
+  /** Throws what refuses a request before its body is looked at. */
+  #admit(exchange: HttpExchange, route: HttpRoute): void {
+    const { maxConnections, maxInFlight, maxBodyBytes } = this.#limits;
+    if (exchange.connection.isRefused) {
+      throw new BatchwiseError('UNAVAILABLE', `All ${maxConnections} connections are in use.`);
+    }
+    if (route.isWork !== false) {
+      if (this.isDraining) {
+        throw new RequestError('DRAINING', 'The server is shutting down and takes no more work.');
+      }
+      if (maxInFlight > 0 && this.#unanswered.size > maxInFlight) {
+        throw new BatchwiseError(
+          'UNAVAILABLE',
+          `${maxInFlight} requests are being worked on, as many as may.`,
+        );
+      }
+    }
+    if (exchange.declaredBytes !== undefined && exchange.declaredBytes > maxBodyBytes) {
+      throw tooLarge(maxBodyBytes);
+    }
+  }
+
+  #receive(
+    exchange: HttpExchange,
+    route: HttpRoute,
+    request: IncomingMessage,
+    waiting: ServerResponse | undefined,
+  ): void {
+    const { maxBodyBytes } = this.#limits;
+    const inflater = inflaterOf(exchange.headers['content-encoding']);
+    waiting?.writeContinue();
+    receiveBody(request, exchange.declaredBytes, maxBodyBytes, (error, body) => {
+      if (error === undefined) exchange.isReceiving = false;
+      if (error !== undefined || inflater === undefined) {
+        this.#received(exchange, route, error, body);
+      } else {
+        inflateBody(inflater, body, maxBodyBytes, (unfit, inflated) =>
+          this.#received(exchange, route, unfit, inflated),
+        );
+      }
+    });
+  }
+
+  #received(exchange: HttpExchange, route: HttpRoute, error: RequestError | undefined, body: Buffer): void {
+    if (exchange.isSettled) return;
+    if (error !== undefined) {
+      this.#refuse(exchange, error);
+      return;
+    }
+    exchange.body = body;
+    this.#handle(exchange, route);
+  }
+
+  #handle(exchange: HttpExchange, route: HttpRoute): void {
+    try {
+      const answering: unknown = route.handle(exchange);
+      if (answering === undefined) return;
+      Promise.resolve(answering).catch((error: unknown) => this.#threw(exchange, error));
+    } catch (error) {
+      this.#threw(exchange, error);
+    }
+  }
+
+  #threw(exchange: HttpExchange, error: unknown): void {
+    if (!exchange.isSettled) exchange.fail(error);
+    else if (!exchange.isGone) this.#log(`${exchange.label} threw after its answer`, error, exchange.id);
+  }
+
+  #refuse(exchange: HttpExchange, error: unknown): void {
+    const isTooLarge = error instanceof RequestError && error.code === 'TOO_LARGE';
+    if (isTooLarge) exchange.failAndClose(error);
+    else exchange.fail(error);
+  }
+
+  #ended(exchange: HttpExchange, status: number): void {
+    this.#unanswered.delete(exchange);
+    exchange.connection.answered(exchange);
+    this.#hooks?.ended(exchange.label, status, this.#clock.now() - exchange.startedAt);
+    this.#drain?.check();
+  }
+
+  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    const refusal = refusalOf(error, this.#limits);
+    const isSilent = socket.bytesRead === 0;
+    if (connection === undefined || refusal === undefined || isSilent || !socket.writable) {
+      socket.destroy();
+    } else if (connection.newest?.isReceiving) {
+      connection.newest.failAndClose(refusal);
+    } else if (connection.isDiscarding) {
+      socket.destroySoon();
+    } else if (!connection.isClosing) {
+      this.#hooks?.started(UNROUTED);
+      this.#hooks?.ended(UNROUTED, refusal.httpStatus, 0);
+      connection.closeWith(malformedAnswer(refusal), this.#clock);
+    }
+  }
+}

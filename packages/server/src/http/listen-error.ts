@@ -1,0 +1,21 @@
+/** Why a port could not be opened, and what to do about it. */
+export function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const where = `${host}:${port}`;
+  return new Error(`Cannot listen on ${where}: ${reason(error, host, port)}`, { cause: error });
+}
+
+function reason(error: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return 'something else does already. Stop it, or choose another port; 0 takes any that is free.';
+    case 'EACCES':
+      return `the system does not permit it${port > 0 && port < 1024 ? ', as ports below 1024 are reserved' : ''}. Choose a port from 1024 up, or grant the permission.`;
+    case 'EADDRNOTAVAIL':
+      return `${host} is no address of this machine. Use one that is, 127.0.0.1 for this machine alone or 0.0.0.0 for all its networks.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${host} cannot be resolved. Use an address: 127.0.0.1 for this machine alone or 0.0.0.0 for all its networks.`;
+    default:
+      return `${error.message}.`;
+  }
+}

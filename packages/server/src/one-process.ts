@@ -1,0 +1,118 @@
+/** Everything in this process: the default. Models run on worker threads of their own. */
+import type { Runner, RunnerSettings } from '@batchwise/runners';
+import { changedRunners } from './changed-runners.js';
+import type { ServerSettings } from './config/server-settings.js';
+import { makeRunner } from './make-runner.js';
+import { ServerMetrics } from './metrics/server-metrics.js';
+import { planRunners } from './planned-runner.js';
+import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
+import type { Service } from './service/service.js';
+import { VERSION } from './version.js';
+import { type WebAddress, WebServer } from './web-server.js';
+
+/** Resolves when it listens and all runners are warm. */
+export async function startOneProcess(options: StartOptions): Promise<RunningServer> {
+  const server = new OneProcess(options);
+  try {
+    await server.start();
+  } catch (error) {
+    server.kill();
+    throw error;
+  }
+  return server;
+}
+
+class OneProcess implements RunningServer {
+  readonly #load: LoadSettings;
+  readonly #log: (line: string) => void;
+  readonly #service: Service | undefined;
+  readonly #metrics: ServerMetrics;
+  readonly #runners = new Map<string, Runner>();
+  readonly #runnerSettings = new Map<string, RunnerSettings>();
+  readonly #web: WebServer;
+  #settings: ServerSettings;
+  #address: WebAddress | undefined;
+  #stopping: Promise<boolean> | undefined;
+
+  constructor({ loaded, load, service, log }: StartOptions) {
+    const { settings } = loaded;
+    const planned = planRunners(loaded, service);
+    this.#load = load;
+    this.#log = log;
+    this.#service = service;
+    this.#settings = settings;
+    this.#metrics = new ServerMetrics({
+      version: VERSION,
+      kind: 'server',
+      bentomlNames: settings.metrics.bentomlNames,
+    });
+    const surroundings = {
+      service,
+      log,
+      assemblyOf: (runner: string) => this.#metrics.assemblyOf(runner),
+    };
+    for (const plan of planned) {
+      const runner = makeRunner(plan, surroundings);
+      this.#runners.set(plan.name, runner);
+      this.#runnerSettings.set(plan.name, plan.settings);
+      this.#metrics.watchRunner(runner, plan.settings.batching.maxBatchSize);
+    }
+    this.#web = new WebServer({
+      settings,
+      runners: this.#runners,
+      runnerSettings: this.#runnerSettings,
+      service,
+      metrics: this.#metrics,
+      collect: () => this.#metrics.snapshot(),
+      log,
+    });
+  }
+
+  get address(): WebAddress {
+    return this.#address as WebAddress;
+  }
+
+  get runners(): readonly string[] {
+    return [...this.#runners.keys()];
+  }
+
+  /** It listens before the models are loaded, so that those who watch it see it alive and not ready. */
+  async start(): Promise<void> {
+    this.#address = await this.#web.listen();
+    await Promise.all([...this.#runners.values()].map(({ ready }) => ready));
+    this.#web.refreshHealth();
+  }
+
+  reload(): void {
+    const loaded = this.#load(this.runners);
+    const changed = changedRunners(this.#settings, loaded, this.#service, this.runners, this.#log);
+    for (const [name, settings] of changed) {
+      const runner = this.#runners.get(name) as Runner;
+      runner.configure(settings);
+      this.#runnerSettings.set(name, settings);
+      this.#metrics.watchRunner(runner, settings.batching.maxBatchSize);
+    }
+    this.#settings = loaded.settings;
+  }
+
+  stop(): Promise<boolean> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  kill(): void {
+    this.#stopping ??= Promise.resolve(false);
+    void this.#web.close();
+    for (const runner of this.#runners.values()) runner.close({ timeoutMs: 0 }).catch(() => {});
+    this.#metrics.close();
+  }
+
+  async #stop(): Promise<boolean> {
+    const timeoutMs = this.#settings.server.shutdownTimeoutMs;
+    const cut = await this.#web.drain(timeoutMs);
+    // Nobody is left to wait for an answer.
+    await Promise.allSettled([...this.#runners.values()].map((runner) => runner.close({ timeoutMs: 0 })));
+    this.#metrics.close();
+    return cut === 0;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * A runner that lives in other processes, one or several replicas of it. Calls go to the replica that is
+ * expected to answer first. Each call is settled exactly once: answered, or rejected as soon as it is
+ * known that no answer will come.
+ */
+import type {
+  Runner,
+  RunnerSettings,
+  RunnerSink,
+  RunnerState,
+  RunnerTicket,
+  Signature,
+} from '@batchwise/runners';
+import { BatchwiseError, type Clock, type CloseOptions, type EnqueueOptions, realClock } from 'batchwise';
+import { LateCalls } from './late-calls.js';
+import { Replica } from './replica.js';
+import { throwLater } from './throw-later.js';
+import { fromWireError } from './wire-error.js';
+import type { RunnerDescription } from './wire-message.js';
+
+export interface RemoteRunnerOptions {
+  readonly name: string;
+  /** The unix socket of each replica. */
+  readonly sockets: readonly string[];
+  /** Its time-out ends calls to a process that hangs. */
+  readonly settings?: Pick<RunnerSettings, 'timeoutMs'> | undefined;
+  /** What is known of it before the first connection, from an earlier one. */
+  readonly known?: Pick<RunnerDescription, 'kind' | 'platform' | 'signature'> | undefined;
+  readonly clock?: Clock | undefined;
+  readonly maxFrameBytes?: number | undefined;
+  readonly maxBacklogBytes?: number | undefined;
+}
+
+/** The runner's process says itself that a call is late; it is given so long to do so. */
+const GRACE_MS = 500;
+const CONGESTED_RETRY_MS = 100;
+const SETTLED: RunnerTicket = { cancel: () => {} };
+
+export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
+  readonly name: string;
+  readonly ready: Promise<void>;
+  readonly #clock: Clock;
+  readonly #replicas: readonly Replica[];
+  readonly #lateCalls: LateCalls;
+  #description: Pick<RunnerDescription, 'kind' | 'platform' | 'signature'>;
+  #timeoutMs: number;
+  #turn = 0;
+  #closing: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
+  #becomeReady: () => void = () => {};
+  #becomeFailed: (error: Error) => void = () => {};
+
+  constructor(options: RemoteRunnerOptions) {
+    this.name = options.name;
+    this.#clock = options.clock ?? realClock;
+    this.#description = options.known ?? { kind: 'function', platform: 'unknown', signature: undefined };
+    this.#timeoutMs = options.settings?.timeoutMs ?? Number.POSITIVE_INFINITY;
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve;
+      this.#becomeFailed = reject;
+    });
+    // Who does not ask for it needs not hear of it.
+    this.ready.catch(() => {});
+    this.#lateCalls = new LateCalls(this.#clock, (now) =>
+      Math.min(...this.#replicas.map((replica) => replica.endLate(now))),
+    );
+    this.#replicas = options.sockets.map(
+      (socket) =>
+        new Replica({
+          name: this.name,
+          socket,
+          clock: this.#clock,
+          watchesLoad: options.sockets.length > 1,
+          maxFrameBytes: options.maxFrameBytes,
+          maxBacklogBytes: options.maxBacklogBytes,
+          onDescribed: (description) => this.#described(description),
+          onIdle: () => this.#onIdle?.(),
+        }),
+    );
+  }
+
+  get kind(): 'model' | 'function' {
+    return this.#description.kind;
+  }
+
+  get platform(): string {
+    return this.#description.platform;
+  }
+
+  get signature(): Signature | undefined {
+    return this.#description.signature;
+  }
+
+  /** Ready as long as one replica is. */
+  get state(): RunnerState {
+    if (this.#closing !== undefined) return 'closed';
+    if (this.readyReplicas > 0) return 'ready';
+    return this.#replicas.every(({ state }) => state === 'failed') ? 'failed' : 'loading';
+  }
+
+  get readyReplicas(): number {
+    return this.#replicas.filter(({ state }) => state === 'ready').length;
+  }
+
+  enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket {
+    const now = this.#clock.now();
+    const replica = this.#closing === undefined ? this.#quickest(now) : undefined;
+    if (replica === undefined) return this.#refuse(sink);
+    const timeoutMs = Math.min(options?.timeoutMs ?? Number.POSITIVE_INFINITY, this.#timeoutMs);
+    const lateAt = now + timeoutMs + GRACE_MS;
+    this.#lateCalls.expect(lateAt, now);
+    return replica.call(item, sink as RunnerSink<unknown>, options, lateAt);
+  }
+
+  configure(settings: RunnerSettings): void {
+    this.#timeoutMs = settings.timeoutMs;
+    for (const replica of this.#replicas) replica.configure(settings);
+  }
+
+  stats(): undefined {
+    return undefined;
+  }
+
+  /** Finishes the calls of this process; the runner itself, which others call too, stays as it is. */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options.timeoutMs);
+    return this.#closing;
+  }
+
+  async #close(timeoutMs = Number.POSITIVE_INFINITY): Promise<void> {
+    this.#becomeFailed(closedError(this.name));
+    await this.#idleWithin(timeoutMs);
+    for (const replica of this.#replicas) replica.close();
+    this.#lateCalls.close();
+  }
+
+  #idleWithin(timeoutMs: number): Promise<void> {
+    const isIdle = () => this.#replicas.every(({ outstanding }) => outstanding === 0);
+    if (isIdle() || timeoutMs <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer =
+        timeoutMs < Number.POSITIVE_INFINITY ? this.#clock.setTimer(resolve, timeoutMs) : undefined;
+      this.#onIdle = () => {
+        if (!isIdle()) return;
+        this.#clock.clearTimer(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** The ready replica that is expected to answer first; they take turns where it is the same. */
+  #quickest(now: number): Replica | undefined {
+    const { length } = this.#replicas;
+    let quickest: Replica | undefined;
+    let leastMs = Number.POSITIVE_INFINITY;
+    this.#turn = (this.#turn + 1) % length;
+    for (let step = 0; step < length; step += 1) {
+      const replica = this.#replicas[(this.#turn + step) % length] as Replica;
+      if (replica.state !== 'ready' || replica.isCongested) continue;
+      const waitMs = length === 1 ? 0 : replica.waitMs(now);
+      if (waitMs >= leastMs) continue;
+      quickest = replica;
+      leastMs = waitMs;
+    }
+    return quickest;
+  }
+
+  #refuse(sink: RunnerSink<R>): RunnerTicket {
+    try {
+      sink.reject(this.#refusal());
+    } catch (error) {
+      throwLater(error);
+    }
+    return SETTLED;
+  }
+
+  #refusal(): BatchwiseError {
+    if (this.#closing !== undefined) return closedError(this.name);
+    if (this.readyReplicas > 0) {
+      const text = `${this.name}: the runner process does not read its calls as fast as they come.`;
+      return new BatchwiseError('OVERLOADED', text, { retryAfterMs: CONGESTED_RETRY_MS });
+    }
+    return new BatchwiseError('UNAVAILABLE', `${this.name}: no runner process is ready. Try again.`);
+  }
+
+  #described(description: RunnerDescription): void {
+    if (this.#closing !== undefined) return;
+    const { kind, platform, signature, error } = description;
+    this.#description = { kind, platform, signature: signature ?? this.#description.signature };
+    const { state } = this;
+    if (state === 'ready') this.#becomeReady();
+    if (state === 'failed') {
+      this.#becomeFailed(
+        error === undefined
+          ? new BatchwiseError('UNAVAILABLE', `${this.name}: the runner has failed.`)
+          : fromWireError(error),
+      );
+    }
+  }
+}
+
+function closedError(name: string): BatchwiseError {
+  return new BatchwiseError('CLOSED', `${name}: the runner is closed.`);
+}

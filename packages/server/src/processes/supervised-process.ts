@@ -1,0 +1,163 @@
+/**
+ * A process that is kept running: started again when it crashes, after waits that double, as long as its
+ * very first start went well. One that never became ready has a reason that a restart does not cure.
+ */
+import { BatchwiseError, type Clock } from 'batchwise';
+import { BackOff } from './back-off.js';
+import type { ChildExit, ChildHandle } from './child-handle.js';
+import type { ChildMessage, ControlMessage, ProcessKind, RunnerStart, WebStart } from './control-message.js';
+
+export interface SupervisedProcessOptions {
+  readonly kind: ProcessKind;
+  readonly runner: string | undefined;
+  readonly index: number;
+  readonly clock: Clock;
+  readonly spawn: () => ChildHandle;
+  /** Asked at every start, so that a restarted process gets the settings of now. */
+  readonly start: () => RunnerStart | WebStart;
+  readonly onMessage: (message: ChildMessage, from: SupervisedProcess) => void;
+  readonly onEnd: (from: SupervisedProcess) => void;
+  readonly log: (line: string) => void;
+}
+
+const RESTART = { firstMs: 100, mostMs: 10_000 };
+/** Who was ready for so long has not crashed because of how it started. */
+const HEALTHY_MS = 30_000;
+
+export class SupervisedProcess {
+  readonly kind: ProcessKind;
+  readonly runner: string | undefined;
+  readonly index: number;
+  restarts = 0;
+  /** What it says of itself when it is ready: settles with the first start. */
+  readonly firstReady: Promise<unknown>;
+  readonly #options: SupervisedProcessOptions;
+  readonly #backOff = new BackOff(RESTART);
+  #becomeReady: (detail: unknown) => void = () => {};
+  #failFirst: (error: Error) => void = () => {};
+  #child: ChildHandle | undefined;
+  #hasBeenReady = false;
+  /** Undefined while it is not ready. */
+  #readyAt: number | undefined;
+  #failure: string | undefined;
+  #restartTimer: unknown;
+  #isStopping = false;
+  #onStopped: (() => void) | undefined;
+
+  constructor(options: SupervisedProcessOptions) {
+    this.#options = options;
+    this.kind = options.kind;
+    this.runner = options.runner;
+    this.index = options.index;
+    this.firstReady = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve;
+      this.#failFirst = reject;
+    });
+    this.firstReady.catch(() => {});
+  }
+
+  get label(): string {
+    return this.runner === undefined
+      ? `web process ${this.index}`
+      : `runner process ${this.runner}/${this.index}`;
+  }
+
+  get isReady(): boolean {
+    return this.#readyAt !== undefined;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  launch(): void {
+    if (this.#isStopping) {
+      this.#failFirst(new BatchwiseError('CLOSED', `${this.label} was not started: the server is ending.`));
+      return;
+    }
+    this.#failure = undefined;
+    const child = this.#options.spawn();
+    this.#child = child;
+    child.onMessage((message) => this.#take(message as ChildMessage));
+    child.onExit((exit) => this.#ended(exit));
+  }
+
+  send(message: ControlMessage): void {
+    this.#child?.send(message);
+  }
+
+  /** Lets it finish what it has; kills it when that takes too long. True when it ended by itself. */
+  async stop(timeoutMs: number): Promise<boolean> {
+    this.#isStopping = true;
+    this.#options.clock.clearTimer(this.#restartTimer);
+    const child = this.#child;
+    if (child === undefined) return true;
+    let wasKilled = false;
+    await new Promise<void>((resolve) => {
+      const timer = this.#options.clock.setTimer(() => {
+        wasKilled = true;
+        this.#options.log(`${this.label} did not end within ${timeoutMs} ms and was killed.`);
+        child.kill('SIGKILL');
+      }, timeoutMs);
+      this.#onStopped = () => {
+        this.#options.clock.clearTimer(timer);
+        resolve();
+      };
+      child.send({ type: 'drain', timeoutMs });
+    });
+    return !wasKilled;
+  }
+
+  kill(): void {
+    this.#isStopping = true;
+    this.#options.clock.clearTimer(this.#restartTimer);
+    this.#child?.kill('SIGKILL');
+  }
+
+  #take(message: ChildMessage): void {
+    if (message?.type === 'listening') this.#begin();
+    else if (message?.type === 'ready') {
+      this.#hasBeenReady = true;
+      this.#readyAt = this.#options.clock.now();
+      this.#becomeReady(message.detail);
+    } else if (message?.type === 'failed') this.#failure = message.message;
+    this.#options.onMessage(message, this);
+  }
+
+  #begin(): void {
+    // Nothing to finish, and a drain that it was told before is lost.
+    if (this.#isStopping) this.send({ type: 'drain', timeoutMs: 0 });
+    else this.send({ type: 'start', start: this.#options.start() });
+  }
+
+  #ended(exit: ChildExit): void {
+    const readyAt = this.#readyAt;
+    this.#child = undefined;
+    this.#readyAt = undefined;
+    this.#options.onEnd(this);
+    const text = `${this.label} ${endingOf(exit, this.#failure)}`;
+    if (!this.#hasBeenReady) {
+      this.#failFirst(new BatchwiseError('UNAVAILABLE', this.#failure ?? `${text} before it was ready.`));
+    }
+    if (this.#isStopping) {
+      this.#onStopped?.();
+      return;
+    }
+    if (this.#hasBeenReady) this.#restart(text, readyAt);
+  }
+
+  #restart(text: string, readyAt: number | undefined): void {
+    const { clock, log } = this.#options;
+    if (readyAt !== undefined && clock.now() - readyAt >= HEALTHY_MS) this.#backOff.reset();
+    const delayMs = this.#backOff.next();
+    this.restarts += 1;
+    log(`${text}; it is started again in ${delayMs} ms.`);
+    this.#restartTimer = clock.setTimer(() => this.launch(), delayMs);
+  }
+}
+
+function endingOf({ code, signal, error }: ChildExit, failure: string | undefined): string {
+  if (error !== undefined) return `could not be started (${error.message})`;
+  const ending = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  return failure === undefined ? ending : `${ending} (${failure})`;
+}

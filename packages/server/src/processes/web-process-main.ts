@@ -1,0 +1,74 @@
+/**
+ * All that a web process does but answering requests. Its module is a few lines:
+ *
+ *     webProcessMain(async (runners, { settings, collectMetrics }) => {
+ *       const server = await startServer(runners, settings, collectMetrics);
+ *       return { drain: () => server.drain() };
+ *     });
+ */
+import type { Runner } from '@batchwise/runners';
+import { realClock } from 'batchwise';
+import { ControlChannel } from './control-channel.js';
+import type { ProcessReport, WebStart } from './control-message.js';
+import { RemoteRunner } from './remote-runner.js';
+
+export interface WebProcess {
+  /** Stops accepting and finishes what was accepted. */
+  drain(): Promise<void>;
+  /** New settings of the web processes; those of the runners have been passed on. */
+  reload?(settings: unknown): void;
+  /** What the supervisor's `start` resolves with: a port, say. */
+  readonly detail?: unknown;
+}
+
+export interface WebContext {
+  readonly settings: unknown;
+  collectMetrics(deadlineMs: number): Promise<ProcessReport>;
+}
+
+export interface WebProcessOptions {
+  /** The metrics of this process; anything that can be cloned. */
+  readonly snapshot?: (() => unknown) | undefined;
+}
+
+/** A web process that comes back while a runner is down serves the others, and tells that this one is not ready. */
+const WAIT_FOR_RUNNERS_MS = 5000;
+
+export function webProcessMain(
+  startWeb: (runners: Map<string, Runner>, context: WebContext) => Promise<WebProcess>,
+  options: WebProcessOptions = {},
+): void {
+  const runners = new Map<string, Runner>();
+  let web: WebProcess | undefined;
+
+  const channel: ControlChannel<WebStart> = new ControlChannel<WebStart>({
+    async start(start) {
+      for (const runner of start.runners) runners.set(runner.name, new RemoteRunner(runner));
+      await readyWithin([...runners.values()], WAIT_FOR_RUNNERS_MS);
+      web = await startWeb(runners, {
+        settings: start.settings,
+        collectMetrics: (deadlineMs) => channel.collectMetrics(deadlineMs),
+      });
+      return web.detail;
+    },
+    async drain(timeoutMs) {
+      await web?.drain();
+      await Promise.all([...runners.values()].map((runner) => runner.close({ timeoutMs })));
+    },
+    reload(reload) {
+      for (const [name, settings] of reload.runners ?? []) runners.get(name)?.configure(settings);
+      if (reload.web !== undefined) web?.reload?.(reload.web);
+    },
+    snapshot: options.snapshot,
+  });
+}
+
+function readyWithin(runners: readonly Runner[], timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = realClock.setTimer(resolve, timeoutMs);
+    Promise.allSettled(runners.map(({ ready }) => ready)).then(() => {
+      realClock.clearTimer(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,213 @@
+/**
+ * The inference request of the Open Inference Protocol, version 2, as REST clients send it: a JSON object,
+ * and behind it the tensors that it says are binary, in its order.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
+import { badRequest } from '../request-error.js';
+import { describeJson, quoted, quotedList } from './describe-json.js';
+import { isLong } from './elements-from-json.js';
+import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
+import { booleanParameter, readParameters, sizeParameter } from './parameters.js';
+import { specNamed } from './spec-named.js';
+import { tensorFromBytes } from './tensor-bytes.js';
+import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
+import { countElements, readShape } from './tensor-shape.js';
+
+export const BINARY_HEADER = 'inference-header-content-length';
+
+export interface WantedOutput {
+  readonly name: string;
+  readonly binary: boolean;
+}
+
+export interface InferCall {
+  readonly request: InferRequest;
+  /** To be repeated in the answer. */
+  readonly id: string | undefined;
+  /** In the order in which they are to be answered. */
+  readonly outputs: readonly WantedOutput[];
+}
+
+/** Throws a `RequestError` that says what is wrong and where. Tensors may be views on `bytes`. */
+export function parseInferRequest(
+  bytes: Buffer,
+  headers: IncomingHttpHeaders,
+  signature: Signature,
+): InferCall {
+  const jsonBytes = jsonLength(bytes, headers);
+  const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
+  const { id, inputs, outputs, parameters } = body.value;
+  if (id !== undefined && typeof id !== 'string') {
+    throw badRequest('id', `expected a string, got ${describeJson(id)}.`);
+  }
+  const binaryOutput = booleanParameter(
+    readParameters(parameters, 'parameters'),
+    'binary_data_output',
+    'parameters',
+  );
+  const wanted = readOutputs(outputs, signature.outputs, binaryOutput ?? false);
+  const tail = jsonBytes === undefined ? undefined : new BinaryTail(bytes.subarray(jsonBytes));
+  const tensors = readInputs(body, inputs, signature.inputs, tail);
+  tail?.expectEnd();
+  return {
+    request: {
+      inputs: tensors,
+      outputs: isGiven(outputs) ? wanted.map(({ name }) => name) : undefined,
+    },
+    id,
+    outputs: wanted,
+  };
+}
+
+function jsonLength(bytes: Buffer, headers: IncomingHttpHeaders): number | undefined {
+  const header = headers[BINARY_HEADER];
+  if (header === undefined) return undefined;
+  const length = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : -1;
+  if (length < 0 || length > bytes.length) {
+    throw badRequest(
+      `header ${BINARY_HEADER}`,
+      `expected the length of the JSON, a whole number up to the ${bytes.length} bytes of the body, got ${quoted(String(header))}.`,
+    );
+  }
+  return length;
+}
+
+/** The bytes behind the JSON, taken off from the front. */
+class BinaryTail {
+  readonly #bytes: Buffer;
+  #taken = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  take(size: number, where: string): Buffer {
+    const left = this.#bytes.length - this.#taken;
+    if (size > left) throw badRequest(where, `expected ${size} bytes in the body, got ${left}.`);
+    const start = this.#taken;
+    this.#taken += size;
+    return this.#bytes.subarray(start, this.#taken);
+  }
+
+  expectEnd(): void {
+    const left = this.#bytes.length - this.#taken;
+    if (left > 0) {
+      throw badRequest(
+        'body',
+        `expected ${this.#taken} bytes of binary data, as the inputs say, got ${left} more.`,
+      );
+    }
+  }
+}
+
+function readInputs(
+  body: JsonBody,
+  inputs: unknown,
+  specs: readonly TensorSpec[],
+  tail: BinaryTail | undefined,
+): Map<string, Tensor> {
+  if (!Array.isArray(inputs)) {
+    throw badRequest('inputs', `expected an array of inputs, got ${describeJson(inputs)}.`);
+  }
+  const tensors = new Map<string, Tensor>();
+  for (let index = 0; index < inputs.length; index++) {
+    const where = `inputs[${index}]`;
+    const input: unknown = inputs[index];
+    if (!isJsonObject(input)) throw badRequest(where, `expected an object, got ${describeJson(input)}.`);
+    const spec = specNamed(readName(input, where), specs, 'input', `${where}.name`);
+    if (tensors.has(spec.name)) {
+      throw badRequest(`${where}.name`, `expected each input once, got ${quoted(spec.name)} again.`);
+    }
+    tensors.set(spec.name, readInput(body, input, index, spec, tail));
+  }
+  if (tensors.size < specs.length) {
+    const missing = specs.filter(({ name }) => !tensors.has(name)).map(({ name }) => name);
+    throw badRequest('inputs', `expected all inputs of the model, got none for ${quotedList(missing)}.`);
+  }
+  return tensors;
+}
+
+function readInput(
+  body: JsonBody,
+  input: JsonObject,
+  index: number,
+  spec: TensorSpec,
+  tail: BinaryTail | undefined,
+): Tensor {
+  const where = `inputs[${index}]`;
+  const { datatype } = spec;
+  if (input.datatype !== datatype) {
+    throw badRequest(
+      `${where}.datatype`,
+      `expected ${quoted(datatype)}, as the model takes, got ${describeJson(input.datatype)}.`,
+    );
+  }
+  const shape = readShape(input.shape, spec, `${where}.shape`);
+  const elements = countElements(shape, `${where}.shape`);
+  const sizeWhere = `${where}.parameters.binary_data_size`;
+  const parameters = readParameters(input.parameters, `${where}.parameters`);
+  const size = sizeParameter(parameters, 'binary_data_size', `${where}.parameters`);
+  if (size !== undefined) {
+    if (input.data !== undefined) {
+      throw badRequest(where, 'expected either data or parameters.binary_data_size, got both.');
+    }
+    if (tail === undefined) {
+      throw badRequest(
+        sizeWhere,
+        `expected the header ${BINARY_HEADER} with the length of the JSON, got none.`,
+      );
+    }
+    return tensorFromBytes({ datatype, shape, elements, where: sizeWhere }, tail.take(size, sizeWhere));
+  }
+  if (!Array.isArray(input.data)) {
+    throw badRequest(`${where}.data`, `expected an array, got ${describeJson(input.data)}.`);
+  }
+  const values = isLong(datatype) ? exactData(body, index) : input.data;
+  const tensor = { datatype, shape, elements, place: { root: `${where}.data` } };
+  return shape.length > 1 && Array.isArray(values[0])
+    ? tensorFromNestedJson(tensor, values, body.length)
+    : tensorFromFlatJson(tensor, values);
+}
+
+/** The same `data` as in `body.value`, so its place is known to exist. */
+function exactData(body: JsonBody, index: number): readonly unknown[] {
+  const inputs = body.exact.inputs as readonly { readonly data: readonly unknown[] }[];
+  return inputs[index]?.data ?? [];
+}
+
+function readOutputs(
+  outputs: unknown,
+  specs: readonly TensorSpec[],
+  binaryByDefault: boolean,
+): readonly WantedOutput[] {
+  if (outputs !== undefined && !Array.isArray(outputs)) {
+    throw badRequest('outputs', `expected an array of outputs, got ${describeJson(outputs)}.`);
+  }
+  if (!isGiven(outputs)) return specs.map(({ name }) => ({ name, binary: binaryByDefault }));
+  const wanted = new Map<string, WantedOutput>();
+  for (const [index, output] of outputs.entries()) {
+    const where = `outputs[${index}]`;
+    if (!isJsonObject(output)) throw badRequest(where, `expected an object, got ${describeJson(output)}.`);
+    const { name } = specNamed(readName(output, where), specs, 'output', `${where}.name`);
+    if (wanted.has(name)) {
+      throw badRequest(`${where}.name`, `expected each output once, got ${quoted(name)} again.`);
+    }
+    const parameters = readParameters(output.parameters, `${where}.parameters`);
+    const binary = booleanParameter(parameters, 'binary_data', `${where}.parameters`);
+    wanted.set(name, { name, binary: binary ?? binaryByDefault });
+  }
+  return [...wanted.values()];
+}
+
+/** An empty list asks for nothing in particular, as none does. */
+function isGiven(outputs: unknown): outputs is readonly unknown[] {
+  return Array.isArray(outputs) && outputs.length > 0;
+}
+
+function readName(tensor: JsonObject, where: string): string {
+  if (typeof tensor.name !== 'string') {
+    throw badRequest(`${where}.name`, `expected a string, got ${describeJson(tensor.name)}.`);
+  }
+  return tensor.name;
+}

@@ -1,0 +1,24 @@
+/**
+ * The standard ways to ask a model over HTTP: the Open Inference Protocol (`/v2`) and `:predict` (`/v1`).
+ * What is here reads requests and writes answers; batching, limits and time are the runner's.
+ */
+import type { HttpRoute } from '../http/http-route.js';
+import type { Models } from './model-lookup.js';
+import { v1Routes } from './v1-routes.js';
+import { v2Routes } from './v2-routes.js';
+
+export interface ProtocolOptions {
+  /** Looked up anew by each request: the map may change. */
+  readonly models: Models;
+  /** Whether all models are, and the server is not about to stop. */
+  isReady(): boolean;
+  /** What the server's metadata say. */
+  readonly name: string;
+  readonly version: string;
+  /** The most that a request may ask for by `batchwise-timeout-ms`; longer ones are cut to it. */
+  readonly maxTimeoutMs?: number | undefined;
+}
+
+export function protocolRoutes(options: ProtocolOptions): HttpRoute[] {
+  return [...v2Routes(options), ...v1Routes(options)];
+}

@@ -1,0 +1,61 @@
+/** A tensor out of nested JSON arrays that say its shape themselves, as `instances` and `inputs` do. */
+import type { Tensor, TensorSpec } from '@batchwise/runners';
+import { badRequest } from '../request-error.js';
+import { describeJson } from './describe-json.js';
+import { type JsonPlace, placeAt } from './json-place.js';
+import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
+import { countElements, shapeText } from './tensor-shape.js';
+
+/** `most` is more elements than the body can have. */
+export function tensorFromRows(
+  rows: readonly unknown[],
+  spec: TensorSpec,
+  place: JsonPlace,
+  most: number,
+): Tensor {
+  if (rows.length === 0) throw badRequest(place.root, 'expected at least one row, got an empty array.');
+  const { datatype } = spec;
+  const flatLength = flatRowLength(rows[0], spec);
+  if (flatLength !== undefined) {
+    const shape = [rows.length, flatLength];
+    const elements = countElements(shape, place.root);
+    const tensor = tensorFromNestedJson({ datatype, shape, elements, place }, rows, most);
+    return { ...tensor, shape: [rows.length, ...spec.shape.slice(1)] };
+  }
+  const shape = shapeOfFirst(rows, spec, place);
+  const tensor = { datatype, shape, elements: countElements(shape, place.root), place };
+  return shape.length === 1 ? tensorFromFlatJson(tensor, rows) : tensorFromNestedJson(tensor, rows, most);
+}
+
+/** An image of 8 × 8 may come as 64 numbers, where the model says that this is what it can only be. */
+function flatRowLength(row: unknown, spec: TensorSpec): number | undefined {
+  const [, ...dimensions] = spec.shape;
+  if (dimensions.length < 2 || dimensions.some((length) => length < 0)) return undefined;
+  if (!Array.isArray(row) || Array.isArray(row[0])) return undefined;
+  const length = dimensions.reduce((product, dimension) => product * dimension, 1);
+  return row.length === length ? length : undefined;
+}
+
+/** Goes down the first of each; whether the others are alike is seen when they are read. */
+function shapeOfFirst(rows: readonly unknown[], spec: TensorSpec, place: JsonPlace): readonly number[] {
+  const shape: number[] = [];
+  let values: unknown = rows;
+  for (const expected of spec.shape) {
+    // Of what is empty there is no first; what the model takes is as good a guess.
+    if (values === undefined) {
+      shape.push(Math.max(0, expected));
+      continue;
+    }
+    if (!Array.isArray(values) || (expected >= 0 && values.length !== expected)) {
+      const where = placeAt(place, new Array<number>(shape.length).fill(0));
+      const wanted = expected < 0 ? 'an array' : `an array of ${expected}`;
+      throw badRequest(
+        where,
+        `expected ${wanted}, as the model takes ${shapeText(spec.shape)}, got ${describeJson(values)}.`,
+      );
+    }
+    shape.push(values.length);
+    values = values[0];
+  }
+  return shape;
+}

@@ -1,0 +1,65 @@
+/** `:predict` and the model's status, as clients of TensorFlow Serving and of KServe's first protocol expect them. */
+import type { ModelRunner } from '@batchwise/runners';
+import type { HttpCall, HttpRoute } from '../http/http-route.js';
+import { checkContentType } from './content-type.js';
+import { modelNamed, readySignature } from './model-lookup.js';
+import { MODEL_VERSION } from './model-version.js';
+import { parsePredictRequest } from './predict-request.js';
+import { formatPredictResponse } from './predict-response.js';
+import type { ProtocolOptions } from './protocol-routes.js';
+import { replyJson } from './reply-json.js';
+import { requestOptions } from './request-options.js';
+import { runModel } from './run-model.js';
+
+const MODEL = '/v1/models/{model}';
+
+export function v1Routes(options: ProtocolOptions): HttpRoute[] {
+  const { models } = options;
+  return [
+    {
+      method: 'GET',
+      path: '/v1/models',
+      isWork: false,
+      handle: (call) => replyJson(call, 200, { models: [...models.keys()] }),
+    },
+    ...[MODEL, `${MODEL}/versions/{version}`].flatMap((path): HttpRoute[] => [
+      {
+        method: 'GET',
+        path,
+        isWork: false,
+        handle: (call) => replyJson(call, 200, modelStatus(modelNamed(models, call.params))),
+      },
+      {
+        method: 'POST',
+        path: `${path}:predict`,
+        label: `${MODEL}:predict`,
+        handle: (call) => predict(call, options),
+      },
+    ]),
+  ];
+}
+
+/** The words of TensorFlow Serving for the states of a model. */
+const STATES = { loading: 'LOADING', ready: 'AVAILABLE', failed: 'END', closed: 'END' } as const;
+
+/** What the two protocols want to know, in one. */
+function modelStatus({ name, state }: ModelRunner): unknown {
+  const status =
+    state === 'failed'
+      ? { error_code: 'UNKNOWN', error_message: 'The model could not be loaded.' }
+      : { error_code: 'OK', error_message: '' };
+  return {
+    name,
+    ready: state === 'ready',
+    model_version_status: [{ version: MODEL_VERSION, state: STATES[state], status }],
+  };
+}
+
+function predict(call: HttpCall, { models, maxTimeoutMs }: ProtocolOptions): void {
+  const runner = modelNamed(models, call.params);
+  const signature = readySignature(runner);
+  checkContentType(call.headers);
+  const options = requestOptions(call.headers, maxTimeoutMs);
+  const { request, rows } = parsePredictRequest(call.body, signature);
+  runModel(call, runner, request, options, (tensors) => formatPredictResponse(signature, tensors, rows));
+}

@@ -1,0 +1,26 @@
+/** A server from the outside: where it is, and what can be done with it. */
+import type { LoadedConfig } from './config/loaded-config.js';
+import type { Service } from './service/service.js';
+import type { WebAddress } from './web-server.js';
+
+export interface RunningServer {
+  readonly address: WebAddress;
+  /** All runners, by name. */
+  readonly runners: readonly string[];
+  /** Takes over what can change while it runs; the rest is logged as waiting for a restart. */
+  reload(): void;
+  /** Finishes what was accepted. False when something had to be cut off. */
+  stop(): Promise<boolean>;
+  /** Ends now. */
+  kill(): void;
+}
+
+/** Reads the configuration as it is now. With names, settings of other runners are refused. */
+export type LoadSettings = (runnerNames?: readonly string[]) => LoadedConfig;
+
+export interface StartOptions {
+  readonly loaded: LoadedConfig;
+  readonly load: LoadSettings;
+  readonly service: Service | undefined;
+  readonly log: (line: string) => void;
+}

@@ -1,0 +1,45 @@
+/**
+ * A server from a configuration, in as many processes as that says.
+ *
+ *     const flags = { models: ['models/digits.onnx'] };
+ *     const server = await serve({ load: (runnerNames) => loadConfig({ flags, runnerNames }) });
+ *     console.log(server.address.url);
+ *     await server.stop();
+ */
+import { BatchwiseError } from 'batchwise';
+import { startManyProcesses } from './many-processes.js';
+import { startOneProcess } from './one-process.js';
+import { runnerNames } from './planned-runner.js';
+import type { LoadSettings, RunningServer } from './running-server.js';
+import { loadService } from './service/load-service.js';
+
+export interface ServeOptions {
+  readonly load: LoadSettings;
+  /** What an operator should know. On stderr unless given. */
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+/** Resolves when it listens and its models are warm. */
+export async function serve({
+  load,
+  log = (line) => console.error(line),
+}: ServeOptions): Promise<RunningServer> {
+  const { settings } = load();
+  const service = settings.service === undefined ? undefined : await loadService(settings.service);
+  const names = runnerNames(settings, service);
+  if (names.length === 0 && service === undefined) {
+    throw new BatchwiseError(
+      'INVALID_OPTION',
+      'There is nothing to serve: name a model (models/digits.onnx) or a service (service.ts).',
+    );
+  }
+  // Again, now that the runners are known: some settings can only be understood with their names.
+  const loaded = load(names);
+  const options = { loaded, load, service, log };
+  return isOneProcess(loaded.settings) ? startOneProcess(options) : startManyProcesses(options);
+}
+
+function isOneProcess({ server, runners }: ReturnType<LoadSettings>['settings']): boolean {
+  const replicas = [runners.all, ...runners.byName.values()].map(({ replicas: count = 1 }) => count);
+  return server.workers === 1 && replicas.every((count) => count === 1);
+}

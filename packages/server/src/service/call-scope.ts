@@ -1,0 +1,111 @@
+/**
+ * What the runner calls of one request have in common: they end when its client hangs up, and the slowest
+ * of them is what its answer tells of. No AbortSignal is made for it: one costs more than a small request.
+ */
+import type { BatchTrace, Runner, RunnerTicket } from '@batchwise/runners';
+import { BatchwiseError, type EnqueueOptions } from 'batchwise';
+import type { HttpCall } from '../http/http-route.js';
+import { RunnerAnswer } from './runner-answer.js';
+
+export class CallScope {
+  readonly #call: HttpCall;
+  readonly #options: EnqueueOptions | undefined;
+  #open: RunnerTicket[] = [];
+  #openCount = 0;
+  #slowest: BatchTrace | undefined;
+  #isAnswered = false;
+  #isWatched = false;
+  #controller: AbortController | undefined;
+
+  constructor(call: HttpCall, options: EnqueueOptions | undefined) {
+    this.#call = call;
+    this.#options = options;
+  }
+
+  /** From now on the client is served, and what the handler still does is its own affair. */
+  answered(): void {
+    this.#isAnswered = true;
+  }
+
+  /** Nobody will read what its calls have to say: the client is gone, or was told of a failure. */
+  abandon(): void {
+    const error = gone();
+    this.#controller?.abort(error);
+    // A copy: cancelling settles, and the last to be settled empties the list.
+    for (const ticket of [...this.#open]) ticket.cancel(error);
+  }
+
+  /** Of the runner call that took longest, of those that have ended. */
+  get slowest(): BatchTrace | undefined {
+    return this.#slowest;
+  }
+
+  get callOptions(): EnqueueOptions {
+    return this.#options ?? {};
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isGone) this.#controller.abort(gone());
+      else this.#watch();
+    }
+    return this.#controller.signal;
+  }
+
+  /** What `request` throws is the caller's error like any other. */
+  ask<R>(
+    runner: Runner,
+    request: () => unknown,
+    resultOf: (answer: unknown) => R,
+    options: EnqueueOptions | undefined,
+  ): Promise<R> {
+    const answer = new RunnerAnswer<R>(this, resultOf);
+    this.#openCount++;
+    try {
+      if (this.#isGone) throw gone();
+      const ticket = runner.enqueue(request(), answer, this.#merged(options));
+      if (!answer.isSettled) this.#opened(ticket);
+    } catch (error) {
+      answer.reject(error);
+    }
+    return answer.promise;
+  }
+
+  /** One of its calls is settled. */
+  closed(trace: BatchTrace | undefined): void {
+    if (--this.#openCount === 0) this.#open.length = 0;
+    if (trace === undefined) return;
+    const before = this.#slowest;
+    if (before === undefined || stay(trace) > stay(before)) this.#slowest = trace;
+  }
+
+  #opened(ticket: RunnerTicket): void {
+    this.#open.push(ticket);
+    this.#watch();
+  }
+
+  #watch(): void {
+    if (this.#isWatched || this.#isAnswered) return;
+    this.#isWatched = true;
+    this.#call.onGone(() => this.abandon());
+  }
+
+  /** Answered by somebody else: the client is gone, or the server gave up waiting for the handler. */
+  get #isGone(): boolean {
+    return this.#call.isSettled && !this.#isAnswered;
+  }
+
+  #merged(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
+    if (options === undefined || this.#options === undefined) return options ?? this.#options;
+    return { ...this.#options, ...options };
+  }
+}
+
+function stay({ queueMs, computeMs }: BatchTrace): number {
+  return queueMs + computeMs;
+}
+
+function gone(): BatchwiseError {
+  return new BatchwiseError('CANCELLED', 'The client hung up, or has its answer.');
+}

@@ -1,0 +1,37 @@
+import { BatchwiseError, type Handler } from 'batchwise';
+import type { FunctionBatching, FunctionDeclaration } from './runner-declaration.js';
+import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
+import { shownValue } from './shown-value.js';
+
+export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<Item> {}
+
+const FUNCTIONS = ['costOf', 'groupOf', 'dedupeBy'] as const;
+
+/**
+ * A function over arrays as a runner: `(items, context) => results`, as many and in the same order.
+ * Unless it is `batchable` it gets one item at a time.
+ */
+export function fn<Item, Result>(
+  handler: Handler<Item, Result>,
+  { costOf, groupOf, dedupeBy, isolate, ...options }: FunctionOptions<Item> = {},
+): FunctionDeclaration<Item, Result> {
+  if (typeof handler !== 'function')
+    throw expected('handler', 'a function (items, context) => results', handler);
+  const batcher = { costOf, groupOf, dedupeBy, isolate };
+  for (const key of FUNCTIONS) {
+    if (batcher[key] !== undefined && typeof batcher[key] !== 'function') {
+      throw expected(key, 'a function of an item', batcher[key]);
+    }
+  }
+  if (isolate !== undefined && typeof isolate !== 'boolean')
+    throw expected('isolate', 'true or false', isolate);
+  const settings = validRunnerOptions('fn(handler, options)', options);
+  return Object.freeze({ kind: 'function' as const, handler, settings, batcher: Object.freeze(batcher) });
+}
+
+function expected(name: string, what: string, came: unknown): BatchwiseError {
+  return new BatchwiseError(
+    'INVALID_OPTION',
+    `fn(handler, options): ${name}: expected ${what}, got ${shownValue(came)}.`,
+  );
+}

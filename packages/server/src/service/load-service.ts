@@ -1,0 +1,91 @@
+/** The user's module: loads it, TypeScript too, and finds the service in it. */
+import { stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { BatchwiseError } from 'batchwise';
+import { createJiti } from 'jiti';
+import type { RunnerDeclaration } from './runner-declaration.js';
+import { isService, markedService, type Service } from './service.js';
+import { shownValue } from './shown-value.js';
+
+const EXAMPLE = 'export const service = defineService({ runners, routes });';
+
+/** The paths of its models are absolute from here on. */
+export async function loadService(path: string): Promise<Service> {
+  const file = resolve(path);
+  const isFile = await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  if (!isFile) throw new BatchwiseError('INVALID_OPTION', `There is no service module ${path}.`);
+  const exported = await imported(file).catch((error: unknown) => {
+    throw new BatchwiseError('INVALID_OPTION', `${path} cannot be loaded: ${thrownText(error, file)}`, {
+      cause: error,
+    });
+  });
+  const service = [exported.service, exported.default].find(isService);
+  if (service === undefined) {
+    throw new BatchwiseError(
+      'INVALID_OPTION',
+      `${path} exports no service: ${exportsText(exported)} Expected: ${EXAMPLE}`,
+    );
+  }
+  return located(service, dirname(file));
+}
+
+async function imported(file: string): Promise<Record<string, unknown>> {
+  if (!/\.[cm]?tsx?$/.test(file)) return import(pathToFileURL(file).href);
+  // Node 20 knows no TypeScript. The packages of this project come from here, whatever lies beside the module:
+  // a second copy of them would take time to load and have error classes of its own.
+  const jiti = createJiti(import.meta.url, {
+    fsCache: false,
+    interopDefault: false,
+    virtualModules: {
+      '@batchwise/server': await import('../index.js'),
+      '@batchwise/runners': await import('@batchwise/runners'),
+      batchwise: await import('batchwise'),
+      ...(canResolve(file, 'zod') ? {} : { zod: await import('zod') }),
+    },
+  });
+  return jiti.import(file);
+}
+
+function canResolve(file: string, name: string): boolean {
+  try {
+    createRequire(file).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What was thrown, and where in the user's own code. */
+function thrownText(thrown: unknown, file: string): string {
+  if (!(thrown instanceof Error)) return `it throws ${shownValue(thrown)}.`;
+  const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const own = frames.filter((line) => line.includes(dirname(file)) && !line.includes('/node_modules/'));
+  const text = `${thrown.name}: ${thrown.message}`;
+  return own.length === 0 ? text : `${text}\n${own.join('\n')}`;
+}
+
+function exportsText(exported: Record<string, unknown>): string {
+  const names = Object.keys(exported);
+  if (names.length === 0) return 'it exports nothing.';
+  for (const name of ['service', 'default']) {
+    const value = exported[name];
+    if (typeof value === 'object' && value !== null && 'routes' in value) {
+      return `its ${name} was not made by defineService().`;
+    }
+  }
+  return `it exports ${names.map((name) => `${name} (${shownValue(exported[name])})`).join(', ')}.`;
+}
+
+/** What is relative in a module is relative to it. */
+function located(service: Service, folder: string): Service {
+  const runners = new Map<string, RunnerDeclaration>();
+  for (const [name, runner] of service.runners) {
+    runners.set(name, runner.kind === 'onnx' ? { ...runner, path: resolve(folder, runner.path) } : runner);
+  }
+  return markedService({ ...service, runners });
+}

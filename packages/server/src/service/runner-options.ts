@@ -1,0 +1,96 @@
+/** What a service module can set for a runner: the words of the YAML file in camel case, as many as are needed. */
+import type { BatchingSettings, ResourceSettings, RunnerSettings } from '@batchwise/runners';
+import { BatchwiseError } from 'batchwise';
+import * as z from 'zod';
+import { issueText } from './schema-issues.js';
+
+/** All of it optional, as deep as it goes. */
+export interface RunnerOptions {
+  /**
+   * Whether requests may share a batch. Without it each is a batch of its own.
+   * @default false
+   */
+  readonly batchable?: boolean | undefined;
+  /**
+   * The dimension along which requests are concatenated; a pair when it is another for the outputs.
+   * @default 0
+   */
+  readonly batchDim?: number | readonly [input: number, output: number] | undefined;
+  readonly batching?: Optional<BatchingSettings> | undefined;
+  /** Batches that run at a time. */
+  readonly concurrency?: number | undefined;
+  /** Runner processes, when there are any. */
+  readonly replicas?: number | undefined;
+  readonly resources?: Optional<ResourceSettings> | undefined;
+  /** The longest a request may take. */
+  readonly timeoutMs?: number | undefined;
+  /** Rounds of made-up requests before it counts as ready. */
+  readonly warmup?: number | undefined;
+}
+
+type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
+
+/** The same, checked: what is not set is not there. */
+export type DeclaredSettings = {
+  readonly [Key in Exclude<keyof RunnerSettings, 'batching' | 'resources'>]?: RunnerSettings[Key];
+} & {
+  readonly batching?: Partial<BatchingSettings>;
+  readonly resources?: Partial<ResourceSettings>;
+};
+
+const count = z.int().min(1);
+const milliseconds = z.number().positive();
+const dimension = z.int();
+
+const batching = z.strictObject({
+  enabled: z.boolean().optional(),
+  maxBatchSize: count.optional(),
+  maxLatencyMs: milliseconds.optional(),
+  maxWaitMs: z.number().min(0).optional(),
+  maxQueueSize: count.optional(),
+  policy: z.enum(['adaptive', 'greedy', 'window']).optional(),
+  prefer: z.enum(['latency', 'efficiency']).optional(),
+  batchSizes: z
+    .array(count)
+    .refine((sizes) => sizes.every((size, i) => i === 0 || size > (sizes[i - 1] ?? 0)), {
+      error: 'expected rising numbers',
+    })
+    .optional(),
+});
+
+const resources = z.strictObject({
+  cpu: count.optional(),
+  gpu: z.array(z.int().min(0)).optional(),
+});
+
+const options = z.strictObject({
+  batchable: z.boolean().optional(),
+  batchDim: z
+    .union([dimension.transform((both) => [both, both] as const), z.tuple([dimension, dimension])])
+    .optional(),
+  batching: batching.optional(),
+  concurrency: count.optional(),
+  replicas: count.optional(),
+  resources: resources.optional(),
+  timeoutMs: milliseconds.optional(),
+  warmup: z.int().min(0).optional(),
+});
+
+export function validRunnerOptions(where: string, given: RunnerOptions): DeclaredSettings {
+  const checked = z.safeParse(options, given, { reportInput: true });
+  if (!checked.success) {
+    throw new BatchwiseError('INVALID_OPTION', issueText(where, checked.error.issues));
+  }
+  return withoutUndefined(checked.data) as DeclaredSettings;
+}
+
+function withoutUndefined(object: object): object {
+  const entries = Object.entries(object)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [key, isPlain(value) ? withoutUndefined(value) : value]);
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

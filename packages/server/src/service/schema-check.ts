@@ -1,0 +1,59 @@
+/** A schema at work: what does not fit it is an error of the caller's making, what does comes out as it says. */
+import * as z from 'zod';
+import type { Schema } from './schema.js';
+import type { FoundIssue } from './schema-issues.js';
+import { foundIssues, issueText } from './schema-issues.js';
+
+export interface Mismatch {
+  readonly first: FoundIssue;
+  readonly count: number;
+  /** All of them, or as many as anybody would read. */
+  readonly text: string;
+}
+
+type Refuse = (mismatch: Mismatch) => Error;
+
+/** Synchronous until the schema turns out not to be. */
+export class SchemaCheck {
+  readonly #schema: Schema;
+  readonly #root: string;
+  readonly #refuse: Refuse;
+  #isAsync = false;
+
+  /** `root` is how the whole value is called in messages. */
+  constructor(schema: Schema, root: string, refuse: Refuse) {
+    this.#schema = schema;
+    this.#root = root;
+    this.#refuse = refuse;
+  }
+
+  /** A promise only where the schema has something to wait for. */
+  check(value: unknown): unknown {
+    if (!this.#isAsync) {
+      try {
+        const parsed = z.core.safeParse(this.#schema, value);
+        return parsed.success ? parsed.data : this.#refused(z.core.safeParse(this.#schema, value, TELLING));
+      } catch (error) {
+        if (!(error instanceof z.core.$ZodAsyncError)) throw error;
+        this.#isAsync = true;
+      }
+    }
+    return this.#checkAsync(value);
+  }
+
+  async #checkAsync(value: unknown): Promise<unknown> {
+    const parsed = await z.core.safeParseAsync(this.#schema, value);
+    if (parsed.success) return parsed.data;
+    return this.#refused(await z.core.safeParseAsync(this.#schema, value, TELLING));
+  }
+
+  #refused(parsed: z.core.util.SafeParseResult<unknown>): unknown {
+    if (parsed.success) return parsed.data;
+    const { issues } = parsed.error;
+    const [first = { where: this.#root, message: 'does not fit' }] = foundIssues(this.#root, issues);
+    throw this.#refuse({ first, count: issues.length, text: issueText(this.#root, issues) });
+  }
+}
+
+/** Zod takes five times as long when it is to tell what came: it is asked to only for those who get to read it. */
+const TELLING = { reportInput: true } as const;

@@ -1,0 +1,158 @@
+/** The routes of a service as the HTTP server takes them. */
+import type { Runner, RunnerSettings } from '@batchwise/runners';
+import { BatchwiseError } from 'batchwise';
+import type { HttpCall, HttpRoute } from '../http/http-route.js';
+import { checkContentType } from '../protocols/content-type.js';
+import { requestOptions } from '../protocols/request-options.js';
+import { traceHeaders } from '../protocols/trace-headers.js';
+import { RequestError } from '../request-error.js';
+import { runnerBinder } from './bind-runners.js';
+import { CallScope } from './call-scope.js';
+import { jsonInput } from './json-input.js';
+import { functionPredictor, ModelPredictor, type Predictor } from './predictor.js';
+import { type Mismatch, SchemaCheck } from './schema-check.js';
+import { hasBody, type Service, type ServiceRoute } from './service.js';
+import { ServiceCall } from './service-call.js';
+
+export interface ServiceRoutesOptions {
+  /** The most that a request may ask for by `batchwise-timeout-ms`; longer ones are cut to it. */
+  readonly maxTimeoutMs?: number | undefined;
+  /** The runners' settings in force, where they may differ from what the service declares. */
+  readonly settings?: ReadonlyMap<string, RunnerSettings>;
+}
+
+type Bind = ReturnType<typeof runnerBinder>;
+
+export function serviceRoutes(
+  service: Service,
+  runners: ReadonlyMap<string, Runner>,
+  options: ServiceRoutesOptions = {},
+): HttpRoute[] {
+  const bind = runnerBinder(predictorsOf(service, runners, options));
+  return service.routes.map((route) => httpRoute(route, bind, options));
+}
+
+function predictorsOf(
+  service: Service,
+  runners: ReadonlyMap<string, Runner>,
+  { settings: inForce }: ServiceRoutesOptions,
+): Map<string, Predictor> {
+  const predictors = new Map<string, Predictor>();
+  for (const [name, { kind, settings }] of service.runners) {
+    const runner = runners.get(name);
+    if (runner === undefined) {
+      throw new BatchwiseError('INVALID_OPTION', `serviceRoutes: expected a runner named ${name}, got none.`);
+    }
+    const batchDim = inForce?.get(name)?.batchDim ?? settings.batchDim ?? [0, 0];
+    predictors.set(name, kind === 'onnx' ? new ModelPredictor(runner, batchDim) : functionPredictor(runner));
+  }
+  return predictors;
+}
+
+function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRoutesOptions): HttpRoute {
+  const { method, path, handler } = route;
+  const inputOf = inputReader(route);
+  const output = outputCheck(route);
+
+  const answer = (call: HttpCall, scope: CallScope, result: unknown): void => {
+    scope.answered();
+    const headers = scope.slowest === undefined ? {} : traceHeaders(scope.slowest);
+    if (result === undefined) call.reply(204, headers, '');
+    else call.reply(200, { 'content-type': 'application/json', ...headers }, jsonText(route, result));
+  };
+
+  const run = (call: HttpCall, input: unknown): void => {
+    const scope = new CallScope(call, requestOptions(call.headers, maxTimeoutMs));
+    const failed = (error: unknown): void => {
+      call.fail(error);
+      scope.abandon();
+    };
+    const checked = (result: unknown) => then(output(result), (fit) => answer(call, scope, fit));
+    try {
+      const ended = then(handler(input, new ServiceCall(call, scope, bind)), checked);
+      if (isPromise(ended)) ended.then(undefined, failed);
+    } catch (error) {
+      failed(error);
+    }
+  };
+
+  return {
+    method,
+    path,
+    handle(call) {
+      const ended = then(inputOf(call), (input) => run(call, input));
+      // Only a schema that waits for something gives a promise: the handler's is taken care of.
+      return isPromise(ended) ? (ended as Promise<void>) : undefined;
+    },
+  };
+}
+
+function inputReader({ method, input }: ServiceRoute): (call: HttpCall) => unknown {
+  const isBody = hasBody(method);
+  const read = isBody ? bodyOf : queryOf;
+  if (input === undefined)
+    return isBody ? (call) => (call.body.length === 0 ? undefined : bodyOf(call)) : () => undefined;
+  const schema = new SchemaCheck(input, isBody ? 'body' : 'query', badInput);
+  return (call) => schema.check(read(call));
+}
+
+function bodyOf(call: HttpCall): unknown {
+  checkContentType(call.headers);
+  return jsonInput(call.body);
+}
+
+/** A name that is there more than once is an array. */
+function queryOf({ query }: HttpCall): Record<string, unknown> {
+  const names = new Set(query.keys());
+  names.delete('__proto__');
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const values = query.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
+function badInput({ first, count, text }: Mismatch): RequestError {
+  if (count === 1) return new RequestError('BAD_REQUEST', `${first.message}.`, { where: first.where });
+  return new RequestError('BAD_REQUEST', `${count} values do not fit: ${text}.`);
+}
+
+function outputCheck(route: ServiceRoute): (result: unknown) => unknown {
+  const { method, path, output } = route;
+  if (output === undefined) return (result) => result;
+  const schema = new SchemaCheck(output, 'result', ({ text }) => {
+    // What the handler made of it is not the client's to read: that is in the cause, for the log.
+    const cause = new Error(
+      `${method} ${path}: the handler's result does not fit its output schema: ${text}.`,
+    );
+    return new RequestError(
+      'INTERNAL',
+      'The answer did not come out as it is declared; the log says where.',
+      { cause },
+    );
+  });
+  return (result) => schema.check(result);
+}
+
+function jsonText({ method, path }: ServiceRoute, result: unknown): string {
+  let cause: unknown;
+  try {
+    const text: string | undefined = JSON.stringify(result);
+    if (text !== undefined) return text;
+  } catch (error) {
+    cause = error;
+  }
+  throw new Error(`${method} ${path}: the handler's result cannot be written as JSON.`, { cause });
+}
+
+/** Goes on at once where there is nothing to wait for. */
+function then(value: unknown, next: (value: unknown) => unknown): unknown {
+  return isPromise(value) ? value.then(next) : next(value);
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}

@@ -1,0 +1,61 @@
+/** A process that answers requests; its runners are in other processes. Started by the supervisor. */
+import type { RunnerSettings } from '@batchwise/runners';
+import type { ServerSettings } from './config/server-settings.js';
+import { mergeSnapshots } from './metrics/merge-snapshots.js';
+import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
+import { ServerMetrics } from './metrics/server-metrics.js';
+import type { ProcessReport } from './processes/control-message.js';
+import { webProcessMain } from './processes/web-process-main.js';
+import { loadService } from './service/load-service.js';
+import { VERSION } from './version.js';
+import { WebServer } from './web-server.js';
+
+export interface WebProcessSettings {
+  readonly settings: ServerSettings;
+  readonly runners: ReadonlyMap<string, RunnerSettings>;
+}
+
+/** How long the other processes have to tell their metrics; who has not by then is shown as it was before. */
+const COLLECT_MS = 1000;
+
+const metrics = new ServerMetrics({ version: VERSION, kind: 'web' });
+
+webProcessMain(
+  async (runners, { settings: told, collectMetrics }) => {
+    const { settings, runners: runnerSettings } = told as WebProcessSettings;
+    const web = new WebServer({
+      settings,
+      runners,
+      runnerSettings,
+      service: settings.service === undefined ? undefined : await loadService(settings.service),
+      metrics,
+      collect: async () => asOne(await collectMetrics(COLLECT_MS)),
+      log: (line) => console.error(line),
+    });
+    const detail = await web.listen();
+    web.refreshHealth();
+    return { detail, drain: async () => void (await web.drain(settings.server.shutdownTimeoutMs)) };
+  },
+  { snapshot: () => metrics.snapshot() },
+);
+
+/** All processes as one, and how often they had to be started again. */
+function asOne({ snapshots, restarts }: ProcessReport): MetricsSnapshot {
+  const counted = mergeSnapshots(snapshots.map(({ snapshot }) => snapshot as MetricsSnapshot));
+  return mergeSnapshots([
+    counted,
+    [
+      {
+        type: 'counter',
+        name: 'batchwise_process_restarts_total',
+        help: 'Processes that ended on their own and were started again.',
+        labelNames: ['kind', 'runner'],
+        parts: 1,
+        series: restarts.map(({ kind, runner, restarts: value }) => ({
+          labels: [kind, runner ?? ''],
+          value,
+        })),
+      },
+    ],
+  ]);
+}

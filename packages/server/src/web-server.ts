@@ -1,0 +1,148 @@
+/**
+ * What listens: HTTP and gRPC around a set of runners, whether those live in this process or in others.
+ */
+import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
+import { httpLimitsOf } from './config/http-limits-of.js';
+import type { ServerSettings } from './config/server-settings.js';
+import { docsRoutes } from './docs/docs-routes.js';
+import { openApiDocument } from './docs/open-api-document.js';
+import { GrpcServer } from './grpc/grpc-server.js';
+import { healthRoutes, type Readiness } from './http/health-routes.js';
+import type { HttpRoute } from './http/http-route.js';
+import { HttpServer } from './http/http-server.js';
+import { metricsRoute } from './metrics/metrics-route.js';
+import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
+import type { ServerMetrics } from './metrics/server-metrics.js';
+import { protocolRoutes } from './protocols/protocol-routes.js';
+import type { Service } from './service/service.js';
+import { serviceRoutes } from './service/service-routes.js';
+import { VERSION } from './version.js';
+
+export interface WebServerOptions {
+  readonly settings: ServerSettings;
+  readonly runners: ReadonlyMap<string, Runner>;
+  /** In force, by name. */
+  readonly runnerSettings: ReadonlyMap<string, RunnerSettings>;
+  readonly service: Service | undefined;
+  readonly metrics: ServerMetrics;
+  /** The metrics of all processes. */
+  readonly collect: () => MetricsSnapshot | Promise<MetricsSnapshot>;
+  readonly log: (line: string) => void;
+}
+
+/** Where it listens. Plain data. */
+export interface WebAddress {
+  readonly url: string;
+  readonly port: number;
+  readonly grpcPort: number | undefined;
+}
+
+export class WebServer {
+  readonly #options: WebServerOptions;
+  readonly #http: HttpServer;
+  readonly #grpc: GrpcServer | undefined;
+  #isDraining = false;
+
+  constructor(options: WebServerOptions) {
+    this.#options = options;
+    const { settings, metrics, log } = options;
+    const { limits, grpcPort } = settings.server;
+    const fault = (message: string, error: unknown, id: string) =>
+      log(`${message} (request ${id}): ${stackOf(error)}`);
+    this.#http = new HttpServer({
+      routes: this.#routes(),
+      limits: httpLimitsOf(limits),
+      onCall: metrics.http,
+      log: fault,
+    });
+    if (grpcPort === undefined) return;
+    this.#grpc = new GrpcServer({
+      models: this.#models(),
+      isReady: () => this.#readiness().isReady,
+      name: this.#name,
+      version: VERSION,
+      limits: {
+        messageBytes: limits.bodyBytes,
+        connections: Number.isFinite(limits.connections) ? limits.connections : 0,
+      },
+      onCall: metrics.grpc,
+      onFault: (error) => log(`A gRPC call failed: ${stackOf(error)}`),
+    });
+  }
+
+  async listen(): Promise<WebAddress> {
+    const { host, port, grpcPort } = this.#options.settings.server;
+    const http = await this.#http.listen(host, port);
+    try {
+      const grpc = grpcPort === undefined ? undefined : await this.#grpc?.listen(host, grpcPort);
+      return { url: http.url, port: http.port, grpcPort: grpc?.port };
+    } catch (error) {
+      await this.#http.close();
+      throw error;
+    }
+  }
+
+  /** Tells those who watch its health that something about it has changed. */
+  refreshHealth(): void {
+    this.#grpc?.setServing(!this.#isDraining);
+  }
+
+  /** Stops accepting and finishes what was accepted. Resolves with how many did not end in time. */
+  async drain(timeoutMs: number): Promise<number> {
+    this.#isDraining = true;
+    const cut = await Promise.all([this.#http.drain(timeoutMs), this.#grpc?.drain(timeoutMs)]);
+    return cut.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#http.close(), this.#grpc?.close()]);
+  }
+
+  get #name(): string {
+    return this.#options.service?.name ?? 'batchwise';
+  }
+
+  #routes(): HttpRoute[] {
+    const { runners, runnerSettings, service, collect, settings } = this.#options;
+    const models = this.#models();
+    const maxTimeoutMs = settings.server.limits.requestTimeoutMs;
+    const isReady = () => this.#readiness().isReady;
+    const document = () => openApiDocument({ name: this.#name, version: VERSION, service, models });
+    const hasRoot = !service?.routes.some(({ method, path }) => method === 'GET' && path === '/');
+    return [
+      ...healthRoutes(() => this.#readiness()),
+      metricsRoute(collect),
+      ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, maxTimeoutMs }),
+      ...docsRoutes(document, { hasRoot }),
+      ...(service === undefined
+        ? []
+        : serviceRoutes(service, runners, { maxTimeoutMs, settings: runnerSettings })),
+    ];
+  }
+
+  /** All runners that are models, those of the service too: the protocols serve them. */
+  #models(): ReadonlyMap<string, ModelRunner> {
+    const { runners, service } = this.#options;
+    const models = new Map<string, ModelRunner>();
+    for (const [name, runner] of runners) {
+      if (service?.runners.get(name)?.kind !== 'function') models.set(name, runner as ModelRunner);
+    }
+    return models;
+  }
+
+  #readiness(): Readiness {
+    if (this.#isDraining) return { isReady: false, reasons: ['the server is stopping'] };
+    const reasons: string[] = [];
+    for (const { name, state } of this.#options.runners.values()) {
+      if (state !== 'ready') reasons.push(`${name} is ${state}`);
+    }
+    return { isReady: reasons.length === 0, reasons };
+  }
+}
+
+/** With its causes, for the log. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `\n  caused by ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}

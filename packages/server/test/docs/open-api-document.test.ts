@@ -1,0 +1,228 @@
+import type { ModelRunner, Signature } from '@batchwise/runners';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { OpenApiDocument, Operation } from '../../src/docs/open-api.js';
+import { openApiDocument } from '../../src/docs/open-api-document.js';
+import { parseInferRequest } from '../../src/protocols/infer-request.js';
+import { parsePredictRequest } from '../../src/protocols/predict-request.js';
+import { defineService } from '../../src/service/define-service.js';
+import { onnx } from '../../src/service/onnx.js';
+import { FakeRunner, IRIS } from '../service/support/fake-runner.js';
+import { openApiMistakes } from './support/open-api-mistakes.js';
+
+const SEVERAL: Signature = {
+  inputs: [
+    { name: 'text', datatype: 'BYTES', shape: [-1] },
+    { name: 'ids', datatype: 'INT64', shape: [-1, -1] },
+    { name: 'mask', datatype: 'BOOL', shape: [-1, 2] },
+    { name: 'bytes', datatype: 'UINT8', shape: [-1, 2, 2] },
+  ],
+  outputs: [
+    { name: 'score', datatype: 'FP64', shape: [-1] },
+    { name: '__proto__', datatype: 'INT8', shape: [-1, 2] },
+  ],
+};
+
+const IMAGE: Signature = {
+  inputs: [{ name: 'image', datatype: 'FP32', shape: [-1, 3, 224, 224] }],
+  outputs: [{ name: 'classes', datatype: 'FP32', shape: [-1, 1000] }],
+};
+
+function model(name: string, signature: Signature | undefined): ModelRunner {
+  return new FakeRunner(name, signature) as unknown as ModelRunner;
+}
+
+const Flower = z
+  .object({ sepal_length: z.number().positive() })
+  .meta({ id: 'Flower', description: 'A flower.' });
+const Tree = z.object({
+  value: z.number(),
+  get children() {
+    return z.array(Tree);
+  },
+});
+
+const service = defineService({
+  name: 'Flowers',
+  runners: { iris: onnx('iris.onnx') },
+  routes: (route) => [
+    route.post('/classify', {
+      summary: 'Tell the species',
+      input: Flower,
+      output: z.object({ label: z.string(), at: z.date() }),
+      handler: () => ({ label: 'x', at: new Date(0) }),
+    }),
+    route.post('/pair', { input: z.object({ default: Flower, b: Flower }), handler: () => 1 }),
+    route.put('/trees/{id}', { input: Tree, output: Tree, handler: (tree) => tree }),
+    route.get('/trees/{id}', {
+      input: z.object({
+        depth: z.coerce.number().optional(),
+        tag: z.string().meta({ description: 'A word.' }),
+      }),
+      handler: () => undefined,
+    }),
+    route.put('/trees-id', { input: z.object({ other: z.string() }), handler: () => 1 }),
+    route.post('/odd', { input: z.custom<string>((value) => value === 1), handler: () => 1 }),
+  ],
+});
+
+function documentOf(models: readonly ModelRunner[]): OpenApiDocument {
+  const byName = new Map(models.map((runner) => [runner.name, runner]));
+  return openApiDocument({ name: 'Batchwise', version: '1.2.3', service, models: byName });
+}
+
+const all = () =>
+  documentOf([
+    model('iris', IRIS),
+    model('several', SEVERAL),
+    model('image', IMAGE),
+    model('cold', undefined),
+  ]);
+
+function operation(document: OpenApiDocument, method: string, path: string): Operation {
+  const found = document.paths[path]?.[method];
+  if (found === undefined) throw new Error(`There is no ${method} ${path}.`);
+  return found;
+}
+
+function exampleOf(document: OpenApiDocument, path: string): unknown {
+  return operation(document, 'post', path).requestBody?.content['application/json']?.example;
+}
+
+test('the document is OpenAPI 3.1, and all its references lead somewhere', () => {
+  expect(openApiMistakes(all())).toEqual([]);
+  expect(openApiMistakes(JSON.parse(JSON.stringify(all())))).toEqual([]);
+});
+
+test('the inspection of this test finds what is wrong', () => {
+  const broken = JSON.parse(JSON.stringify(all()));
+  broken.paths['/classify'].post.operationId = 'live';
+  broken.paths['/pair'].post.responses[400].$ref = '#/components/responses/None';
+  broken.components.schemas.Flower.properties.sepal_length.type = 'float';
+  broken.paths['/trees/{id}'].put.parameters.shift();
+  expect(openApiMistakes(broken)).toEqual([
+    'post /pair: #/components/responses/None: expected something that is there',
+    'post /pair: 400: description: expected a text',
+    'put /trees/{id}: parameters: expected one for {id}',
+    'get /livez: operationId: expected one that no other has',
+    'components.schemas.Flower.properties.sepal_length.type: expected a type',
+  ]);
+});
+
+test('a server without a service and models has a document as well', () => {
+  const document = openApiDocument({
+    name: 'Batchwise',
+    version: '1',
+    models: new Map(),
+    serverUrl: 'https://a.example/x',
+  });
+  expect(openApiMistakes(document)).toEqual([]);
+  expect(document.info.title).toBe('Batchwise');
+  expect(document.servers).toEqual([{ url: 'https://a.example/x' }]);
+});
+
+test('a route shows its schemas, its own names for them, and how it fails', () => {
+  const document = all();
+  const classify = operation(document, 'post', '/classify');
+  expect(classify.summary).toBe('Tell the species');
+  expect(Object.keys(classify.responses)).toEqual(['200', '400', '413', '415', '429', '500', '503', '504']);
+  const { schemas } = document.components;
+  expect(schemas?.['post_classify.input']).toEqual({ $ref: '#/components/schemas/Flower' });
+  expect(schemas?.Flower).toMatchObject({ description: 'A flower.', required: ['sepal_length'] });
+  expect(schemas?.['post_classify.output']).toMatchObject({
+    properties: { at: { type: 'string', format: 'date-time' } },
+  });
+  expect(schemas?.['post_pair.input']).toMatchObject({
+    properties: {
+      default: { $ref: '#/components/schemas/Flower' },
+      b: { $ref: '#/components/schemas/Flower' },
+    },
+  });
+});
+
+test('routes whose ids would be the same keep their own schemas', () => {
+  const { schemas } = all().components;
+  expect(schemas?.['put_trees_id_2.input']).toMatchObject({ required: ['other'] });
+  expect(JSON.stringify(schemas?.['put_trees_id.input'])).not.toContain('other');
+});
+
+test('the input of a GET is shown as parameters', () => {
+  const { parameters, requestBody } = operation(all(), 'get', '/trees/{id}');
+  expect(parameters?.slice(0, 3)).toMatchObject([
+    { name: 'id', in: 'path', required: true },
+    { name: 'depth', in: 'query', required: false },
+    { name: 'tag', in: 'query', required: true, description: 'A word.' },
+  ]);
+  expect(requestBody).toBeUndefined();
+});
+
+test('two schemas of one name are kept apart where they differ', () => {
+  const twice = defineService({
+    runners: {},
+    routes: (route) => [
+      route.post('/a', { input: z.object({ x: z.string() }).meta({ id: 'Same' }), handler: () => 1 }),
+    ],
+  });
+  const other = z.object({ x: z.string().default('') }).meta({ id: 'Other' });
+  const both = defineService({
+    runners: {},
+    routes: (route) => [route.post('/a', { input: other, output: other, handler: () => ({ x: '' }) })],
+  });
+  const { schemas } = openApiDocument({
+    name: 'a',
+    version: '1',
+    service: both,
+    models: new Map(),
+  }).components;
+  expect(schemas?.['post_a.input']).toEqual({ $ref: '#/components/schemas/Other' });
+  expect(schemas?.['post_a.output']).toEqual({ $ref: '#/components/schemas/post_a.output.Other' });
+  expect(
+    openApiMistakes(openApiDocument({ name: 'a', version: '1', service: twice, models: new Map() })),
+  ).toEqual([]);
+});
+
+test('a refusal tells when to try again', () => {
+  expect(all().components.responses?.TooManyRequests).toMatchObject({
+    headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  });
+});
+
+test('a model shows what its signature says', () => {
+  const { requestBody } = operation(all(), 'post', '/v1/models/iris:predict');
+  expect(requestBody?.content['application/json']).toMatchObject({
+    schema: {
+      properties: {
+        instances: { items: { type: 'array', minItems: 4, maxItems: 4, items: { type: 'number' } } },
+      },
+    },
+    example: { instances: [[0.5, 0.5, 0.5, 0.5]] },
+  });
+  const infer = operation(all(), 'post', '/v2/models/iris/infer').requestBody?.content['application/json'];
+  expect(infer?.example).toEqual({
+    inputs: [{ name: 'input', datatype: 'FP32', shape: [1, 4], data: [0.5, 0.5, 0.5, 0.5] }],
+  });
+});
+
+test.each([
+  ['iris', IRIS],
+  ['several', SEVERAL],
+])('the examples of %s are requests that the server takes', (name, signature) => {
+  const document = all();
+  const body = (path: string) => Buffer.from(JSON.stringify(exampleOf(document, path)));
+  expect(() => parsePredictRequest(body(`/v1/models/${name}:predict`), signature)).not.toThrow();
+  expect(() => parseInferRequest(body(`/v2/models/${name}/infer`), {}, signature)).not.toThrow();
+});
+
+test('what is too large to show, or not known yet, has no example to make up', () => {
+  const document = all();
+  expect(exampleOf(document, '/v1/models/image:predict')).toEqual({});
+  expect(exampleOf(document, '/v2/models/cold/infer')).toEqual({});
+  expect(JSON.stringify(document).length).toBeLessThan(200_000);
+});
+
+test('a model of any name has a path that leads to it', () => {
+  const document = documentOf([model('a b/{c}', IRIS), model('a-b', IRIS), model('a.b', IRIS)]);
+  expect(openApiMistakes(document)).toEqual([]);
+  expect(document.paths).toHaveProperty(['/v2/models/a%20b%2F%7Bc%7D/infer']);
+});

@@ -1,0 +1,327 @@
+import type { Signature, Tensor } from '@batchwise/runners';
+import { describe, expect, test } from 'vitest';
+import { parsePredictRequest } from '../../src/protocols/predict-request.js';
+import { formatPredictResponse } from '../../src/protocols/predict-response.js';
+import { RequestError } from '../../src/request-error.js';
+import { echoSignature, ROWS_OF_4, spec } from './signatures.js';
+
+const TWO = echoSignature(spec('signal', 'FP32', [-1, 2]), spec('tag', 'BYTES', [-1]));
+const IMAGE = echoSignature(spec('image', 'FP32', [-1, 1, 2, 2]));
+
+function parse(body: unknown, signature: Signature = ROWS_OF_4) {
+  return parsePredictRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), signature);
+}
+
+function refusal(body: unknown, signature?: Signature): string {
+  try {
+    parse(body, signature);
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'BAD_REQUEST') return error.message;
+    throw error;
+  }
+  return 'taken';
+}
+
+describe('instances', () => {
+  test('are the rows of the only input, named or not', () => {
+    const rows = [
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+    ];
+    const expected = { datatype: 'FP32', shape: [2, 4], data: Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8) };
+    const call = parse({ instances: rows, signature_name: 'serving_default' });
+    expect(call.rows).toBe(2);
+    expect(call.request.inputs.get('input')).toEqual(expected);
+    expect(parse({ instances: rows.map((input) => ({ input })) })).toEqual(call);
+  });
+
+  test('of several inputs are objects by name', () => {
+    const { inputs } = parse(
+      {
+        instances: [
+          { tag: 'a', signal: [1, 2] },
+          { signal: [3, 4], tag: 'b' },
+        ],
+      },
+      TWO,
+    ).request;
+    expect(inputs.get('signal')?.data).toEqual(Float32Array.of(1, 2, 3, 4));
+    expect(inputs.get('tag')?.shape).toEqual([2]);
+  });
+
+  test('may be flat where the shape of a row is fixed', () => {
+    const nested = parse(
+      {
+        instances: [
+          [
+            [
+              [1, 2],
+              [3, 4],
+            ],
+          ],
+          [
+            [
+              [5, 6],
+              [7, 8],
+            ],
+          ],
+        ],
+      },
+      IMAGE,
+    );
+    expect(nested.request.inputs.get('image')?.shape).toEqual([2, 1, 2, 2]);
+    expect(
+      parse(
+        {
+          instances: [
+            [1, 2, 3, 4],
+            [5, 6, 7, 8],
+          ],
+        },
+        IMAGE,
+      ),
+    ).toEqual(nested);
+  });
+
+  test('of text may be Base64', () => {
+    const model = echoSignature(spec('text', 'BYTES', [-1]));
+    const text = (...instances: unknown[]) =>
+      [parse({ instances }, model).request.inputs.get('text')?.data].flat().map(String);
+    expect(text('a', { b64: 'Yg==' })).toEqual(['a', 'b']);
+    expect(text({ b64: 'Yg==' }, 'a')).toEqual(['b', 'a']);
+    expect(text({ text: 'c' })).toEqual(['c']);
+  });
+
+  test('keep all digits of 64-bit integers', () => {
+    const model = echoSignature(spec('id', 'UINT64', [-1]), spec('x', 'FP64', [-1]));
+    const { inputs } = parse(
+      '{"instances":[{"id":18446744073709551615,"x":9007199254740993}]}',
+      model,
+    ).request;
+    expect(inputs.get('id')?.data).toEqual(BigUint64Array.of(2n ** 64n - 1n));
+    expect(inputs.get('x')?.data).toEqual(Float64Array.of(2 ** 53));
+  });
+});
+
+test('inputs are columns: of the only input, or by name; and need not have equal lengths', () => {
+  expect(parse({ inputs: [[1, 2, 3, 4]] })).toEqual(parse({ inputs: { input: [[1, 2, 3, 4]] } }));
+  const model = echoSignature(spec('a', 'INT32', [-1]), spec('b', 'INT32', []));
+  const call = parse({ inputs: { a: [1, 2, 3], b: 4 } }, model);
+  expect(call.rows).toBeUndefined();
+  expect(call.request.inputs.get('a')?.data).toEqual(Int32Array.of(1, 2, 3));
+  expect(call.request.inputs.get('b')).toEqual({ datatype: 'INT32', shape: [], data: Int32Array.of(4) });
+});
+
+describe('mistakes are told with their place', () => {
+  const mistakes: [what: string, body: unknown, message: string, signature?: Signature][] = [
+    ['nothing', {}, 'instances: expected an array of rows, got nothing.'],
+    ['no rows', { instances: [] }, 'instances: expected at least one row, got an empty array.'],
+    ['no rows in a column', { inputs: [] }, 'inputs: expected at least one row, got an empty array.'],
+    ['an object', { instances: {} }, 'instances: expected an array of rows, got an object.'],
+    ['both', { instances: [], inputs: [] }, 'body: expected either instances or inputs, got both.'],
+    [
+      'another signature',
+      { instances: [], signature_name: 'x' },
+      'signature_name: expected "serving_default", the one signature of the model, got "x".',
+    ],
+    [
+      'a row that is too short',
+      { instances: [[1, 2, 3]] },
+      'instances[0]: expected an array of 4, as the model takes [-1, 4], got an array of 3.',
+    ],
+    [
+      'a later row that is too short',
+      {
+        instances: [
+          [1, 2, 3, 4],
+          [1, 2, 3, 4],
+          [1, 2, 3],
+        ],
+      },
+      'instances[2]: expected an array of 4, got an array of 3.',
+    ],
+    [
+      'a row that is no array',
+      { instances: [5] },
+      'instances[0]: expected an array of 4, as the model takes [-1, 4], got 5.',
+    ],
+    [
+      'a later row that is none',
+      { instances: [[1, 2, 3, 4], null] },
+      'instances[1]: expected an array of 4, got null.',
+    ],
+    [
+      'an element',
+      {
+        instances: [
+          [1, 2, 3, 4],
+          [1, 'x', 3, 4],
+        ],
+      },
+      'instances[1][1]: expected a number, got "x".',
+    ],
+    [
+      'rows of unequal length where any is right',
+      {
+        instances: [
+          [1, 2],
+          [1, 2, 3],
+        ],
+      },
+      'instances[1]: expected an array of 2, got an array of 3.',
+      echoSignature(spec('x', 'INT32', [-1, -1])),
+    ],
+    [
+      'rows of which the model takes one',
+      { instances: [[1], [2]] },
+      'instances: expected an array of 1, as the model takes [1, 1], got an array of 2.',
+      echoSignature(spec('x', 'INT32', [1, 1])),
+    ],
+    [
+      'a flat row among nested ones',
+      {
+        instances: [
+          [
+            [
+              [1, 2],
+              [3, 4],
+            ],
+          ],
+          [1, 2, 3, 4],
+        ],
+      },
+      'instances[1]: expected an array of 1, got an array of 4.',
+      IMAGE,
+    ],
+    [
+      'rows without names',
+      { instances: [[1, 2]] },
+      'instances[0]: expected an object with the inputs "signal", "tag", got an array of 2.',
+      TWO,
+    ],
+    [
+      'a later row without a name',
+      { instances: [{ signal: [1, 2], tag: 'a' }, { signal: [1, 2] }] },
+      'instances[1]: expected all inputs of the model, got none for "tag".',
+      TWO,
+    ],
+    [
+      'a misspelt name',
+      { instances: [{ signl: [1, 2], tag: 'a' }] },
+      'instances[0]: expected an input of the model ("signal", "tag"), got "signl". Did you mean "signal"?',
+      TWO,
+    ],
+    [
+      'an element of a named input',
+      {
+        instances: [
+          { signal: [1, 2], tag: 'a' },
+          { signal: [1, null], tag: 'b' },
+        ],
+      },
+      'instances[1].signal[1]: expected a number, got null. JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.',
+      TWO,
+    ],
+    [
+      'a scalar of a named input',
+      { instances: [{ signal: [1, 2], tag: 5 }] },
+      'instances[0].tag: expected a string, or {"b64": "…"} with bytes in Base64, got 5.',
+      TWO,
+    ],
+    [
+      'a name that only objects have',
+      { instances: [{}] },
+      'instances[0]: expected all inputs of the model, got none for "toString".',
+      echoSignature(spec('toString', 'INT32', [-1])),
+    ],
+    [
+      'a column that is none',
+      { inputs: { signal: 5, tag: ['a'] } },
+      'inputs.signal: expected an array, got 5.',
+      TWO,
+    ],
+    [
+      'columns without names',
+      { inputs: [[1, 2]] },
+      'inputs: expected an object with the inputs "signal", "tag", got an array of 1.',
+      TWO,
+    ],
+    [
+      'an element of a column',
+      {
+        inputs: {
+          signal: [
+            [1, 2],
+            [3, true],
+          ],
+          tag: ['a', 'b'],
+        },
+      },
+      'inputs.signal[1][1]: expected a number, got true.',
+      TWO,
+    ],
+    [
+      'rows of an input that has none',
+      { instances: [1] },
+      'instances: expected inputs, because the input "x" is a single value.',
+      echoSignature(spec('x', 'INT32', [])),
+    ],
+  ];
+  test.each(mistakes)('%s', (_, body, message, signature) => {
+    expect(refusal(body, signature)).toBe(message);
+  });
+
+  test('one long row and many short ones do not ask for their product in memory', () => {
+    const instances = [new Array(20_000).fill(0), ...new Array(20_000).fill([])];
+    expect(refusal({ instances }, echoSignature(spec('x', 'FP64', [-1, -1])))).toBe(
+      'instances: expected 400020000 elements for the shape [20001, 20000], got fewer.',
+    );
+  });
+});
+
+describe('predictions', () => {
+  const floats = (shape: number[], ...values: number[]): Tensor => ({
+    datatype: 'FP32',
+    shape,
+    data: Float32Array.from(values),
+  });
+  const one: Signature = { inputs: [], outputs: [spec('y', 'FP32', [-1, -1])] };
+  const two: Signature = {
+    inputs: [],
+    outputs: [spec('y', 'FP32', [-1, -1]), spec('__proto__', 'INT64', [-1])],
+  };
+
+  test('of one output are its rows', () => {
+    expect(formatPredictResponse(one, new Map([['y', floats([2, 2], 1, 2, 3, 4)]]), 2)).toEqual({
+      headers: { 'content-type': 'application/json' },
+      body: '{"predictions":[[1,2],[3,4]]}',
+    });
+    expect(formatPredictResponse(one, new Map([['y', floats([2], 1, Number.NaN)]]), 2).body).toBe(
+      '{"predictions":[1,null]}',
+    );
+    expect(formatPredictResponse(one, new Map([['y', floats([2, 0, 3])]]), 2).body).toBe(
+      '{"predictions":[[],[]]}',
+    );
+  });
+
+  test('of several are objects by name, whatever the name', () => {
+    const tensors = new Map<string, Tensor>([
+      ['y', floats([2, 1, 2], 1, 2, 3, 4)],
+      ['__proto__', { datatype: 'INT64', shape: [2], data: BigInt64Array.of(1n, 2n ** 60n) }],
+    ]);
+    expect(formatPredictResponse(two, tensors, 2).body).toBe(
+      '{"predictions":[{"y":[[1,2]],"__proto__":1},{"y":[[3,4]],"__proto__":1152921504606846976}]}',
+    );
+    expect(formatPredictResponse(two, tensors, undefined).body).toBe(
+      '{"outputs":{"y":[[[1,2]],[[3,4]]],"__proto__":[1,1152921504606846976]}}',
+    );
+  });
+
+  test('cannot be told row by row when the output has other rows', () => {
+    const tensors = new Map([['y', floats([1, 2], 1, 2)]]);
+    expect(() => formatPredictResponse(one, tensors, 2)).toThrow(
+      'instances: expected inputs, because the output "y" has the shape [1, 2] and not one row for each of 2.',
+    );
+    expect(formatPredictResponse(one, tensors, undefined).body).toBe('{"outputs":[[1,2]]}');
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { checkContentType } from '../../src/protocols/content-type.js';
+import { requestOptions } from '../../src/protocols/request-options.js';
+
+describe('options in headers', () => {
+  test('are what the batcher is told; without any it is told nothing', () => {
+    expect(requestOptions({ host: 'x' })).toBeUndefined();
+    expect(
+      requestOptions({
+        'batchwise-timeout-ms': '12.5',
+        'batchwise-priority': '-7',
+        'batchwise-tenant': 'acme/eu-1',
+      }),
+    ).toEqual({ timeoutMs: 12.5, priority: -7, tenant: 'acme/eu-1' });
+  });
+
+  test('a time-out longer than the longest is cut to it', () => {
+    expect(requestOptions({ 'batchwise-timeout-ms': '999999999999' }, 5000)?.timeoutMs).toBe(5000);
+    expect(requestOptions({ 'batchwise-timeout-ms': '4000' }, 5000)?.timeoutMs).toBe(4000);
+  });
+
+  test.each([
+    [
+      'batchwise-timeout-ms',
+      ['', '0', '-1', 'NaN', 'Infinity', '1e3', '5, 6', '1'.repeat(400)],
+      'a number of milliseconds above 0',
+    ],
+    ['batchwise-priority', ['', '101', '-101', '1.5', 'high', '1, 2'], 'a whole number from -100 to 100'],
+    ['batchwise-tenant', ['', 'a, b', 'é', 'x'.repeat(129)], '1 to 128 visible characters of ASCII'],
+  ])('%s is checked', (name, values, expected) => {
+    for (const value of values) {
+      const shown = JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+      expect(() => requestOptions({ [name]: value })).toThrow(
+        `header ${name}: expected ${expected}, got ${shown}.`,
+      );
+    }
+  });
+});
+
+describe('the content type', () => {
+  test.each([
+    undefined,
+    'application/json',
+    'Application/JSON; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/cloudevents+json',
+    'application/octet-stream',
+    'application/x-www-form-urlencoded',
+    'text/plain;charset=utf-8',
+  ])('%s is read', (type) => {
+    expect(() => checkContentType(type === undefined ? {} : { 'content-type': type })).not.toThrow();
+  });
+
+  test.each([
+    [
+      'multipart/form-data; boundary=x',
+      'expected application/json or application/octet-stream, got "multipart/form-data; boundary=x".',
+    ],
+    ['image/png', 'expected application/json or application/octet-stream, got "image/png".'],
+    ['', 'expected application/json or application/octet-stream, got "".'],
+    ['application/json; charset=utf-16', 'expected UTF-8, got the charset "utf-16".'],
+  ])('%s is refused with 415', (type, message) => {
+    expect(() => checkContentType({ 'content-type': type })).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED_MEDIA_TYPE', message: `header content-type: ${message}` }),
+    );
+  });
+});
