@@ -56,6 +56,30 @@ export function newData(datatype: Datatype, length: number): TensorData {
   return new Array<Uint8Array>(length).fill(EMPTY);
 }
 
+/** So much of memory is shared by small arrays, and the longest that share it. */
+const POOL_BYTES = 64 * 1024;
+const SMALL_BYTES = 4 * 1024;
+let pool = new ArrayBuffer(POOL_BYTES);
+let poolUsed = 0;
+
+/**
+ * The same, for what lives no longer than a request. Small arrays share their memory with others, because
+ * memory of their own costs the garbage collector more than all the rest of a request.
+ */
+export function newRequestData(datatype: Datatype, length: number): TensorData {
+  const { Data, bytesPerElement: width } = FACTS[datatype];
+  if (width === undefined || width * length > SMALL_BYTES) return newData(datatype, length);
+  const bytes = (width * length + 7) & ~7;
+  if (poolUsed + bytes > POOL_BYTES) {
+    pool = new ArrayBuffer(POOL_BYTES);
+    poolUsed = 0;
+  }
+  const View = Data as unknown as new (buffer: ArrayBuffer, from: number, length: number) => NumericData;
+  const data = new View(pool, poolUsed, length);
+  poolUsed += bytes;
+  return data;
+}
+
 const EMPTY = new Uint8Array(0);
 
 export function isDataOf(datatype: Datatype, data: unknown): data is TensorData {

@@ -22,6 +22,7 @@ export {
   isDatatype,
   type NumericData,
   newData,
+  newRequestData,
   onnxTypeOf,
 } from './datatype.js';
 export { elementAt, setElement } from './element.js';

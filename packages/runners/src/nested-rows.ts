@@ -1,7 +1,7 @@
 /** Rows as code writes them, arrays in arrays, to tensors and back. */
 import { BatchwiseError } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
-import { dataName, elementCount, isDataOf, newData } from './datatype.js';
+import { dataName, elementCount, isDataOf, newRequestData } from './datatype.js';
 import { elementAt, setElement, valueName } from './element.js';
 import { splitTensor } from './split-tensor.js';
 import type { Tensor, TensorData, TensorSpec } from './tensor.js';
@@ -43,7 +43,7 @@ interface Row {
 function rowOf(row: unknown, spec: TensorSpec, expected: readonly number[], where: string): Row {
   if (ArrayBuffer.isView(row)) return flatRow(row, spec, expected, where);
   const shape = shapeOf(row, expected, where);
-  const data = newData(spec.datatype, elementCount(shape));
+  const data = newRequestData(spec.datatype, elementCount(shape));
   const end = fill(row, shape, 0, 0, data, spec, where);
   if (end !== data.length) throw invalid(where, `${data.length} elements`, `${end}`);
   return { shape, data };

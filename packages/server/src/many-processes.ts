@@ -2,7 +2,7 @@
 import type { RunnerSettings } from '@batchwise/runners';
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
-import { mergeSnapshots } from './metrics/merge-snapshots.js';
+import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
 import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import { type PlannedRunner, planRunners } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
@@ -87,9 +87,4 @@ class ManyProcesses implements RunningServer {
   #webSettings(runners: ReadonlyMap<string, RunnerSettings>): WebProcessSettings {
     return { settings: this.#settings, runners };
   }
-}
-
-/** What a process that has ended leaves behind: what it counted, not where things stood. */
-function countersOf(snapshot: MetricsSnapshot): MetricsSnapshot {
-  return snapshot.filter(({ type }) => type !== 'gauge');
 }

@@ -1,8 +1,9 @@
 /** A process that answers requests; its runners are in other processes. Started by the supervisor. */
 import type { RunnerSettings } from '@batchwise/runners';
 import type { ServerSettings } from './config/server-settings.js';
-import { mergeSnapshots } from './metrics/merge-snapshots.js';
+import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
 import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
+import { processRestarts } from './metrics/process-restarts.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { ProcessReport } from './processes/control-message.js';
 import { webProcessMain } from './processes/web-process-main.js';
@@ -41,21 +42,10 @@ webProcessMain(
 
 /** All processes as one, and how often they had to be started again. */
 function asOne({ snapshots, restarts }: ProcessReport): MetricsSnapshot {
-  const counted = mergeSnapshots(snapshots.map(({ snapshot }) => snapshot as MetricsSnapshot));
-  return mergeSnapshots([
-    counted,
-    [
-      {
-        type: 'counter',
-        name: 'batchwise_process_restarts_total',
-        help: 'Processes that ended on their own and were started again.',
-        labelNames: ['kind', 'runner'],
-        parts: 1,
-        series: restarts.map(({ kind, runner, restarts: value }) => ({
-          labels: [kind, runner ?? ''],
-          value,
-        })),
-      },
-    ],
-  ]);
+  const counted = mergeSnapshots(
+    snapshots.map(({ snapshot, isAlive }) =>
+      isAlive ? (snapshot as MetricsSnapshot) : countersOf(snapshot as MetricsSnapshot),
+    ),
+  );
+  return mergeSnapshots([counted, [processRestarts(restarts)]]);
 }

@@ -12,7 +12,7 @@ export class Connection {
   /** Above the limit: its first request is refused. */
   readonly isRefused: boolean;
   /** Not answered yet, oldest first; several when requests are pipelined. */
-  readonly unanswered = new Set<HttpExchange>();
+  readonly unanswered: HttpExchange[] = [];
   /** The last one on this connection, while it is not answered. */
   newest: HttpExchange | undefined;
   /** Its last answer is on the way, or due: what else comes is not looked at. */
@@ -26,7 +26,7 @@ export class Connection {
 
   /** Owes nobody anything: neither an answer nor the rest of one. */
   get isIdle(): boolean {
-    return this.unanswered.size === 0 && this.#isFlushed;
+    return this.unanswered.length === 0 && this.#isFlushed;
   }
 
   /** In the middle of a body that nobody waits for any more. */
@@ -35,13 +35,13 @@ export class Connection {
   }
 
   asked(exchange: HttpExchange, response: ServerResponse): void {
-    this.unanswered.add(exchange);
+    this.unanswered.push(exchange);
     this.newest = exchange;
     this.#newestResponse = response;
   }
 
   answered(exchange: HttpExchange): void {
-    this.unanswered.delete(exchange);
+    this.unanswered.splice(this.unanswered.indexOf(exchange), 1);
     if (this.newest === exchange) this.newest = undefined;
   }
 

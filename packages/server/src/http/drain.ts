@@ -4,6 +4,7 @@ import type { Clock } from 'batchwise';
 import { RequestError } from '../request-error.js';
 import type { Connection } from './connection.js';
 import type { HttpExchange } from './http-exchange.js';
+import type { Unanswered } from './unanswered.js';
 
 /** Requests that were on their way when the drain began are answered rather than cut off. */
 const IDLE_GRACE_MS = 250;
@@ -12,7 +13,7 @@ export class Drain {
   /** Resolves when all connections are closed, with the number of requests that the time did not suffice for. */
   readonly done: Promise<number>;
   readonly #connections: ReadonlyMap<Socket, Connection>;
-  readonly #unanswered: ReadonlySet<HttpExchange>;
+  readonly #unanswered: Unanswered<HttpExchange>;
   readonly #clock: Clock;
   readonly #timers: readonly unknown[];
   #finish: (refused: number) => void = () => {};
@@ -21,7 +22,7 @@ export class Drain {
 
   constructor(
     connections: ReadonlyMap<Socket, Connection>,
-    unanswered: ReadonlySet<HttpExchange>,
+    unanswered: Unanswered<HttpExchange>,
     clock: Clock,
     timeoutMs: number,
   ) {

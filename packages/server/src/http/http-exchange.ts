@@ -9,6 +9,7 @@ import type { HttpCall } from './http-route.js';
 import { problemOf } from './problem.js';
 import { NO_BODY } from './request-body.js';
 import { requestId } from './request-id.js';
+import type { Waiting } from './unanswered.js';
 
 /** What a proxy's log would call a request whose client hung up; nobody gets to see it. */
 const CLIENT_GONE = 499;
@@ -27,7 +28,7 @@ export interface ExchangeOwner {
   fault(message: string, error: unknown, requestId: string): void;
 }
 
-export class HttpExchange implements HttpCall {
+export class HttpExchange implements HttpCall, Waiting {
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -39,6 +40,8 @@ export class HttpExchange implements HttpCall {
   params = NO_PARAMS;
   body: Buffer = NO_BODY;
   label = '';
+  olderOne: this | undefined = undefined;
+  newerOne: this | undefined = undefined;
   isSettled = false;
   /** Nobody wants the answer any more. */
   isGone = false;

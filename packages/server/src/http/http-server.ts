@@ -16,6 +16,7 @@ import { listenError } from './listen-error.js';
 import { inflateBody, inflaterOf, receiveBody, tooLarge } from './request-body.js';
 import { RequestTimeout } from './request-timeout.js';
 import { type RouteMatch, Router } from './router.js';
+import { Unanswered } from './unanswered.js';
 
 /** What metrics want to know. Each call that has started ends once. */
 export interface HttpCallHooks {
@@ -55,7 +56,7 @@ export class HttpServer {
   readonly #owner: ExchangeOwner;
   readonly #connections = new Map<Socket, Connection>();
   /** Not answered yet, oldest first. */
-  readonly #unanswered = new Set<HttpExchange>();
+  readonly #unanswered = new Unanswered<HttpExchange>();
   readonly #timeout: RequestTimeout;
   #refusedConnections = 0;
   #drain: Drain | undefined;
@@ -182,7 +183,7 @@ export class HttpServer {
     socket.once('close', () => {
       this.#connections.delete(socket);
       if (isRefused) this.#refusedConnections -= 1;
-      for (const exchange of connection.unanswered) exchange.gone();
+      for (const exchange of [...connection.unanswered]) exchange.gone();
       this.#drain?.check();
     });
   }

@@ -2,16 +2,16 @@
 import { BatchwiseError, type Clock } from 'batchwise';
 import { RequestError } from '../request-error.js';
 import type { HttpExchange } from './http-exchange.js';
+import type { Unanswered } from './unanswered.js';
 
 export class RequestTimeout {
-  /** Oldest first. */
-  readonly #unanswered: ReadonlySet<HttpExchange>;
+  readonly #unanswered: Unanswered<HttpExchange>;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   #timer: unknown;
 
   /** 0 ms: no limit. */
-  constructor(unanswered: ReadonlySet<HttpExchange>, timeoutMs: number, clock: Clock) {
+  constructor(unanswered: Unanswered<HttpExchange>, timeoutMs: number, clock: Clock) {
     this.#unanswered = unanswered;
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
@@ -20,7 +20,7 @@ export class RequestTimeout {
   /** To be called when a request has come. */
   watch(): void {
     if (this.#timeoutMs === 0 || this.#timer !== undefined) return;
-    const [oldest] = this.#unanswered;
+    const { oldest } = this.#unanswered;
     if (oldest === undefined) return;
     this.#timer = this.#clock.setTimer(
       () => this.#expire(),

@@ -23,6 +23,11 @@ export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): MetricsSn
   return [...merged.values()];
 }
 
+/** What a process that has ended leaves behind: what it counted, not where things stood. */
+export function countersOf(snapshot: MetricsSnapshot): MetricsSnapshot {
+  return snapshot.filter(({ type }) => type !== 'gauge');
+}
+
 function mergedMetric(one: MetricSnapshot, other: MetricSnapshot): MetricSnapshot {
   const kind = kindOf(one);
   if (kind !== kindOf(other)) {

@@ -4,7 +4,6 @@
  */
 import { type BatchRecord, onBatch } from 'batchwise';
 import { withBentomlNames } from './bentoml-names.js';
-import type { CounterChild } from './counter.js';
 import { LoopLag } from './loop-lag.js';
 import type { MetricsSnapshot } from './metrics-snapshot.js';
 import { ownProcessMetrics } from './own-process-metrics.js';
@@ -31,7 +30,6 @@ export class ServerMetrics {
   readonly grpc: RequestMetrics;
   readonly #registry: Registry;
   readonly #instruments: RunnerInstruments;
-  readonly #restarts;
   readonly #runners = new Map<string, RunnerMetrics>();
   /** One that is watched again must not have all it ever did counted twice. */
   readonly #everWatched = new WeakMap<WatchedRunner, RunnerMetrics>();
@@ -46,7 +44,6 @@ export class ServerMetrics {
     this.http = requests('http');
     this.grpc = requests('grpc');
     this.#instruments = runnerInstruments(this.#registry);
-    this.#restarts = restarts(this.#registry);
     addBuildInfo(this.#registry, version);
     addProcesses(this.#registry, kind);
     this.#loopLag = loopLag ?? new LoopLag();
@@ -77,11 +74,6 @@ export class ServerMetrics {
     return (durationMs) => assembly.observe(durationMs / 1000);
   }
 
-  /** Counts how often a process was started again; to be asked for at its first start, to show 0 until then. */
-  restartsOf(kind: 'web' | 'runner', runner = ''): CounterChild {
-    return this.#restarts.labels(kind, runner);
-  }
-
   snapshot(): MetricsSnapshot {
     const snapshot = this.#registry.snapshot();
     return this.#bentomlNames ? withBentomlNames(snapshot) : snapshot;
@@ -105,14 +97,6 @@ export class ServerMetrics {
     watched.end();
     this.#runners.delete(name);
   }
-}
-
-function restarts(registry: Registry) {
-  return registry.counter({
-    name: 'batchwise_process_restarts_total',
-    help: 'Processes that ended on their own and were started again.',
-    labels: ['kind', 'runner'],
-  });
 }
 
 function addBuildInfo(registry: Registry, version: string): void {

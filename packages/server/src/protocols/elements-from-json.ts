@@ -5,7 +5,13 @@
  * Each looks at the type of a value before it stores it: to store an object would call its `valueOf`, and
  * to store an array 100,000 deep would write it out.
  */
-import { type Datatype, float16Bits, type NumericData, newData, type TensorData } from '@batchwise/runners';
+import {
+  type Datatype,
+  float16Bits,
+  type NumericData,
+  newRequestData,
+  type TensorData,
+} from '@batchwise/runners';
 import { describeJson } from './describe-json.js';
 import { isJsonObject } from './json-body.js';
 
@@ -20,7 +26,7 @@ export function newElements(datatype: Datatype, length: number): Elements {
     const data = new Array<Uint8Array>(length);
     return { data, fill: (values, at) => fillBytes(data, values, at) };
   }
-  const data = newData(datatype, length) as NumericData;
+  const data = newRequestData(datatype, length) as NumericData;
   if (data instanceof Float32Array || data instanceof Float64Array) {
     return { data, fill: (values, at) => fillFloats(data, values, at) };
   }

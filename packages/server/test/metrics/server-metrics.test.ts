@@ -3,6 +3,7 @@ import { Batcher, type BatcherOptions, type BatcherStats, greedy, VirtualClock }
 import { afterEach, expect, test } from 'vitest';
 import { LoopLag } from '../../src/metrics/loop-lag.js';
 import { mergeSnapshots } from '../../src/metrics/merge-snapshots.js';
+import { processRestarts } from '../../src/metrics/process-restarts.js';
 import { prometheusText } from '../../src/metrics/prometheus-text.js';
 import { ServerMetrics, type ServerMetricsOptions } from '../../src/metrics/server-metrics.js';
 import { parseExposition, sampleValue } from './support/exposition.js';
@@ -237,15 +238,16 @@ test('who puts batches together can tell how long it took', () => {
   expect(value('batchwise_assembly_seconds_sum', { runner: 'iris' })).toBe(0.005);
 });
 
-test('restarts are 0 until there is one', () => {
-  const { metrics, value } = open({ kind: 'supervisor' });
-  const web = metrics.restartsOf('web');
-  const runner = metrics.restartsOf('runner', 'iris');
-  runner.inc();
-  metrics.restartsOf('runner', 'iris').inc();
-  expect(web.count).toBe(0);
-  expect(value('batchwise_process_restarts_total', { kind: 'web', runner: '' })).toBe(0);
-  expect(value('batchwise_process_restarts_total', { kind: 'runner', runner: 'iris' })).toBe(2);
+test('restarts of processes are told by kind and runner', () => {
+  const restarts = processRestarts([
+    { kind: 'web', runner: undefined, restarts: 0 },
+    { kind: 'runner', runner: 'iris', restarts: 2 },
+  ]);
+  const families = parseExposition(prometheusText([restarts]));
+  const value = (labels: Record<string, string>) =>
+    sampleValue(families, 'batchwise_process_restarts_total', labels);
+  expect(value({ kind: 'web', runner: '' })).toBe(0);
+  expect(value({ kind: 'runner', runner: 'iris' })).toBe(2);
 });
 
 test('processes count themselves, and when all of a kind are gone there is a 0', () => {

@@ -33,8 +33,6 @@ async function worked(options: Partial<ServerMetricsOptions>, runner: string): P
   metrics.watchRunner({ name: runner, stats: () => batcher.stats() }, 10);
   for (const size of [1, 2, 10, 25]) await batcher.submitMany(new Array(size).fill(1));
   metrics.assemblyOf(runner)(0.5);
-  metrics.restartsOf('web').inc();
-  metrics.restartsOf('runner', runner).inc();
   for (const status of [200, 404, 429, 499, 503, 504, 500]) {
     metrics.http.started('/v2/models/{model}/infer');
     metrics.http.ended('/v2/models/{model}/infer', status, status / 7);

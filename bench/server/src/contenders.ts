@@ -1,0 +1,48 @@
+/** The servers that are measured, each in a process of its own. */
+import { readFileSync } from 'node:fs';
+import { ServerProcess } from './server-process.js';
+
+const BIN = 'packages/cli/bin/batchwise.js';
+const PREDICT = '/v1/models/digits:predict';
+
+export interface Target {
+  readonly server: ServerProcess;
+  readonly url: string;
+  readonly body: string;
+}
+
+/** One digit, as a client would send it. */
+export function digitBody(): string {
+  const file = new URL('../../../models/digits.json', import.meta.url);
+  const { samples } = JSON.parse(readFileSync(file, 'utf8')) as { samples: { input: number[] }[] };
+  return JSON.stringify({ instances: [samples[0]?.input] });
+}
+
+export async function startEcho(): Promise<Target> {
+  const server = await ServerProcess.start(
+    (port) => ['bench/server/dist/echo-server.js', String(port)],
+    '/readyz',
+  );
+  return { server, url: server.url + PREDICT, body: digitBody() };
+}
+
+export async function startDigits(env: Readonly<Record<string, string>> = {}): Promise<Target> {
+  const args = (port: number) => [BIN, 'serve', 'models/digits.onnx', '--port', String(port)];
+  const server = await ServerProcess.start(args, '/readyz', env);
+  return { server, url: server.url + PREDICT, body: digitBody() };
+}
+
+export async function startStandIn(env: Readonly<Record<string, string>> = {}): Promise<Target> {
+  const args = (port: number) => [BIN, 'serve', 'bench/server/services/stand-in.ts', '--port', String(port)];
+  const server = await ServerProcess.start(args, '/readyz', env);
+  return { server, url: `${server.url}/predict`, body: '{"x":1}' };
+}
+
+export async function startFlowers(): Promise<Target> {
+  const args = (port: number) => [BIN, 'serve', 'examples/service/service.ts', '--port', String(port)];
+  const server = await ServerProcess.start(args, '/livez');
+  const body = '{"sepal_length":6.5,"sepal_width":3.2,"petal_length":5.1,"petal_width":2}';
+  return { server, url: `${server.url}/classify`, body };
+}
+
+export const UNBATCHED = { BATCHWISE__RUNNERS__BATCHING__ENABLED: 'false' };

@@ -1,0 +1,247 @@
+/** The figures, each measured side by side: contenders take turns, round after round. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { OnnxModel } from '@batchwise/runners';
+import { Client } from './client.js';
+import {
+  digitBody,
+  startDigits,
+  startEcho,
+  startFlowers,
+  startStandIn,
+  type Target,
+  UNBATCHED,
+} from './contenders.js';
+import { openLoop } from './open-loop.js';
+import { median, percentile, spreadText } from './statistics.js';
+import { simulateUsers } from './users.js';
+import { type WrkResult, wrk } from './wrk.js';
+
+export interface Effort {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly title: string;
+  measure(effort: Effort, say: (text: string) => void): Promise<readonly string[]>;
+}
+
+const CONNECTIONS = 64;
+
+type Starters = Readonly<Record<string, () => Promise<Target>>>;
+
+/** By contender: one result a round. Only one of them runs at a time. */
+async function takeTurns(
+  starters: Starters,
+  { rounds, seconds }: Effort,
+  connections: number,
+  say: (text: string) => void,
+): Promise<ReadonlyMap<string, WrkResult[]>> {
+  const names = Object.keys(starters);
+  const results = new Map<string, WrkResult[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(turn + round) % names.length] as string;
+      say(`round ${round + 1} of ${rounds}: ${name}`);
+      const { server, url, body } = await (starters[name] as () => Promise<Target>)();
+      await wrk({ url, body, connections, seconds: 1 }); // to be warm
+      results.get(name)?.push(await wrk({ url, body, connections, seconds }));
+      await server.stop();
+    }
+  }
+  return results;
+}
+
+function ratios(results: ReadonlyMap<string, WrkResult[]>, above: string, below: string): number[] {
+  const lower = results.get(below) ?? [];
+  return (results.get(above) ?? []).map(
+    ({ perSecond }, i) => perSecond / (lower[i]?.perSecond ?? Number.NaN),
+  );
+}
+
+function perSecondText(results: ReadonlyMap<string, WrkResult[]>): string[] {
+  return [...results].map(([name, rounds]) => {
+    const errors = rounds.reduce((sum, { errors: count }) => sum + count, 0);
+    const rate = Math.round(median(rounds.map(({ perSecond }) => perSecond)));
+    const [p50, p99] = [rounds.map(({ p50Ms }) => p50Ms), rounds.map(({ p99Ms }) => p99Ms)].map(median);
+    return `  ${name}: ${rate} requests/s, p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms, ${errors} errors`;
+  });
+}
+
+const throughput: Figure = {
+  name: 'throughput',
+  title: 'digits, 64 connections',
+  async measure(effort, say) {
+    const starters = {
+      echo: startEcho,
+      batched: () => startDigits(),
+      unbatched: () => startDigits(UNBATCHED),
+    };
+    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    return [
+      `batched ÷ Fastify echo: ${spreadText(ratios(results, 'batched', 'echo'))}, goal ≥ 0.6`,
+      `batched ÷ unbatched: ${spreadText(ratios(results, 'batched', 'unbatched'))}, goal ≥ 1.3`,
+      ...perSecondText(results),
+    ];
+  },
+};
+
+const standIn: Figure = {
+  name: 'stand-in',
+  title: 'a runner that takes the time of ViT-L/16 on an H200, 64 connections',
+  async measure(effort, say) {
+    const starters = { batched: () => startStandIn(), unbatched: () => startStandIn(UNBATCHED) };
+    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    return [
+      `batched ÷ unbatched: ${spreadText(ratios(results, 'batched', 'unbatched'), 1)}, goal ≥ 10`,
+      ...perSecondText(results),
+    ];
+  },
+};
+
+const latency: Figure = {
+  name: 'latency',
+  title: 'one connection, against the model called in process',
+  async measure({ rounds, seconds }, say) {
+    const added: number[] = [];
+    const inProcess: number[] = [];
+    const served: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      say(`round ${round + 1} of ${rounds}`);
+      const direct = await directP50Ms();
+      const { server, url, body } = await startDigits();
+      await wrk({ url, body, connections: 1, seconds: 1 });
+      const { p50Ms } = await wrk({ url, body, connections: 1, seconds });
+      await server.stop();
+      inProcess.push(direct);
+      served.push(p50Ms);
+      added.push(p50Ms - direct);
+    }
+    return [
+      `added p50: ${spreadText(added)} ms, goal ≤ 1`,
+      `  in process ${median(inProcess).toFixed(2)} ms, served ${median(served).toFixed(2)} ms`,
+    ];
+  },
+};
+
+/** The model on its thread, called directly, one digit after the other. */
+async function directP50Ms(): Promise<number> {
+  const model = new OnnxModel({
+    file: fileURLToPath(new URL('../../../models/digits.onnx', import.meta.url)),
+  });
+  await model.load();
+  const { instances } = JSON.parse(digitBody()) as { instances: number[][] };
+  const samples: number[] = [];
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3000; i++) {
+    const tensor = {
+      datatype: 'FP32',
+      shape: [1, 1, 8, 8],
+      data: Float32Array.from(instances[0] ?? []),
+    } as const;
+    const startedAt = performance.now();
+    await model.infer(new Map([['input', tensor]]), {
+      outputs: undefined,
+      signal,
+      timeoutMs: 10_000,
+      ownsInputs: true,
+    });
+    if (i >= 1000) samples.push(performance.now() - startedAt);
+  }
+  await model.close();
+  return median(samples);
+}
+
+const OVERLOAD_LATENCY_MS = 200;
+
+const overload: Figure = {
+  name: 'overload',
+  title: 'callers who come at 1.5 × capacity for a minute',
+  async measure(_effort, say) {
+    const { server, url, body } = await startStandIn({
+      STAND_IN_CURVE: 'vit_l16',
+      BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: String(OVERLOAD_LATENCY_MS),
+    });
+    say('capacity');
+    await wrk({ url, body, connections: 256, seconds: 2 });
+    const capacity = await wrk({ url, body, connections: 128, seconds: 5 });
+    const client = new Client(url, body, 2000);
+    const memoryBefore = rssOf(server.pid);
+    say('overload');
+    const answers = await openLoop(client, 1.5 * capacity.perSecond, 60);
+    const memoryAfter = rssOf(server.pid);
+    say('after it');
+    const after = await openLoop(client, 0.5 * capacity.perSecond, 4);
+    client.close();
+    await server.stop();
+    const ok = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 429);
+    const late = ok.filter(({ ms }) => ms > OVERLOAD_LATENCY_MS).length;
+    const others = answers.length - ok.length - refused.length;
+    const recovered = after.filter(({ sentAt }) => sentAt > 2000);
+    return [
+      `goodput ÷ capacity: ${((ok.length - late) / 60 / capacity.perSecond).toFixed(3)}, goal ≥ 0.95`,
+      `refusals, p99: ${percentile(
+        refused.map(({ ms }) => ms),
+        0.99,
+      ).toFixed(1)} ms, goal ≤ 5`,
+      `  capacity ${Math.round(capacity.perSecond)}/s; answered ${ok.length}, of them ${late} later than ${OVERLOAD_LATENCY_MS} ms; refused ${refused.length}; others ${others}`,
+      `  memory ${memoryBefore} → ${memoryAfter} MiB`,
+      `  from 2 s after it: ${recovered.filter(({ status }) => status === 200).length} of ${recovered.length} answered, p99 ${percentile(
+        recovered.map(({ ms }) => ms),
+        0.99,
+      ).toFixed(1)} ms`,
+    ];
+  },
+};
+
+const USER_LOADS = [
+  { users: 50, spawnPerSecond: 10, seconds: 20, toBeat: 'median 4 ms, p99 14 ms' },
+  { users: 200, spawnPerSecond: 50, seconds: 20, toBeat: 'p99 150 ms' },
+  { users: 300, spawnPerSecond: 50, seconds: 20, toBeat: 'median 5 ms, max about 1000 ms' },
+  {
+    users: 400,
+    spawnPerSecond: 50,
+    seconds: 25,
+    toBeat: 'median 32 ms, p99 34 ms, max 114 ms, a quarter failed at the start',
+  },
+  {
+    users: 1000,
+    spawnPerSecond: 100,
+    seconds: 30,
+    toBeat: '600 requests/s, median 220 ms, p90 770 ms, max about 10 s, 1 % failed',
+  },
+] as const;
+
+const users: Figure = {
+  name: 'users',
+  title: 'the load tests of the serving notes, from a cold start',
+  async measure(_effort, say) {
+    const lines: string[] = [];
+    for (const load of USER_LOADS) {
+      say(`${load.users} users`);
+      const { server, url, body } = await startFlowers();
+      const client = new Client(url, body, Number.POSITIVE_INFINITY);
+      const answers = await simulateUsers(client, load);
+      client.close();
+      await server.stop();
+      const ms = answers.map((answer) => answer.ms);
+      const failed = answers.filter(({ status }) => status !== 200).length;
+      const [p50, p90, p99, max] = [0.5, 0.9, 0.99, 1].map((share) => percentile(ms, share).toFixed(1));
+      lines.push(
+        `${load.users} users: ${Math.round(answers.length / load.seconds)} requests/s, median ${p50} ms, p90 ${p90}, p99 ${p99}, max ${max}; ${failed} of ${answers.length} failed. To beat: ${load.toBeat}`,
+      );
+    }
+    return lines;
+  },
+};
+
+export const figures: readonly Figure[] = [throughput, standIn, latency, overload, users];
+
+/** In MiB, as Linux tells it. */
+function rssOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024);
+}
