@@ -4,12 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defineService, fn } from '@batchwise/server';
 import { z } from 'zod';
 
-const CURVE = process.env.STAND_IN_CURVE ?? 'vit_l16';
+const CURVE = process.env.STAND_IN_CURVE ?? 'vit_l16_fp16_eager_h200';
 const file = new URL('../../../packages/arena/curves/h200.json', import.meta.url);
 const curves = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Record<string, { p50_ms: number }>>;
 const points = Object.entries(curves[CURVE] ?? {})
   .map(([size, { p50_ms }]) => ({ size: Number(size), ms: p50_ms }))
   .sort((a, b) => a.size - b.size);
+if (points.length === 0)
+  throw new Error(`There is no curve ${CURVE} among ${Object.keys(curves).join(', ')}.`);
 
 function durationMs(size: number): number {
   const above = points.findIndex((point) => point.size >= size);

@@ -1,5 +1,6 @@
 /** The servers that are measured, each in a process of its own. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { ServerProcess } from './server-process.js';
 
 const BIN = 'packages/cli/bin/batchwise.js';
@@ -43,6 +44,23 @@ export async function startFlowers(): Promise<Target> {
   const server = await ServerProcess.start(args, '/livez');
   const body = '{"sepal_length":6.5,"sepal_width":3.2,"petal_length":5.1,"petal_width":2}';
   return { server, url: `${server.url}/classify`, body };
+}
+
+/** Other servers with the same model; `bench/server/peers/<peer>/install` installs them. */
+export const PEERS = { bentoml: '/readyz', litserve: '/health', mosec: '/' } as const;
+
+export type Peer = keyof typeof PEERS;
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+export function isInstalled(peer: Peer): boolean {
+  return existsSync(`${ROOT}node_modules/.cache/bench-peers/${peer}`);
+}
+
+export async function startPeer(peer: Peer): Promise<Target> {
+  const start = `${ROOT}bench/server/peers/${peer}/start`;
+  const server = await ServerProcess.start((port) => [String(port)], PEERS[peer], {}, start);
+  return { server, url: `${server.url}/predict`, body: digitBody() };
 }
 
 export const UNBATCHED = { BATCHWISE__RUNNERS__BATCHING__ENABLED: 'false' };

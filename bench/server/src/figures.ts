@@ -5,9 +5,13 @@ import { OnnxModel } from '@batchwise/runners';
 import { Client } from './client.js';
 import {
   digitBody,
+  isInstalled,
+  PEERS,
+  type Peer,
   startDigits,
   startEcho,
   startFlowers,
+  startPeer,
   startStandIn,
   type Target,
   UNBATCHED,
@@ -161,13 +165,14 @@ const overload: Figure = {
   title: 'callers who come at 1.5 × capacity for a minute',
   async measure(_effort, say) {
     const { server, url, body } = await startStandIn({
-      STAND_IN_CURVE: 'vit_l16',
       BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: String(OVERLOAD_LATENCY_MS),
     });
     say('capacity');
     await wrk({ url, body, connections: 256, seconds: 2 });
     const capacity = await wrk({ url, body, connections: 128, seconds: 5 });
     const client = new Client(url, body, 2000);
+    // Until connections are open: a thousand at once would wait for the kernel, not for the server.
+    await openLoop(client, 1.5 * capacity.perSecond, 5);
     const memoryBefore = rssOf(server.pid);
     say('overload');
     const answers = await openLoop(client, 1.5 * capacity.perSecond, 60);
@@ -238,7 +243,23 @@ const users: Figure = {
   },
 };
 
-export const figures: readonly Figure[] = [throughput, standIn, latency, overload, users];
+const peers: Figure = {
+  name: 'peers',
+  title: 'other servers with the same model, 64 connections',
+  async measure(effort, say) {
+    const installed = (Object.keys(PEERS) as Peer[]).filter(isInstalled);
+    if (installed.length === 0) return ['none is installed: bench/server/peers/<peer>/install installs one'];
+    const starters: Record<string, () => Promise<Target>> = { batchwise: () => startDigits() };
+    for (const peer of installed) starters[peer] = () => startPeer(peer);
+    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    return [
+      ...installed.map((peer) => `batchwise ÷ ${peer}: ${spreadText(ratios(results, 'batchwise', peer))}`),
+      ...perSecondText(results),
+    ];
+  },
+};
+
+export const figures: readonly Figure[] = [throughput, standIn, latency, overload, users, peers];
 
 /** In MiB, as Linux tells it. */
 function rssOf(pid: number): number {

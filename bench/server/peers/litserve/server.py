@@ -1,5 +1,7 @@
 """LitServe: one API server process and one inference worker; requests are batched in the worker."""
 
+import os
+import signal
 import sys
 
 import litserve as ls
@@ -30,6 +32,9 @@ class DigitsAPI(ls.LitAPI):
 
 
 if __name__ == "__main__":
+    # LitServe stops its processes on SIGINT; SIGTERM alone would leave them behind. They need no such handler.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     api = DigitsAPI(max_batch_size=64, batch_timeout=0.005, api_path="/predict")
     server = ls.LitServer(api, accelerator="cpu", workers_per_device=1, fast_queue=True)
     server.run(
