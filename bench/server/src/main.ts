@@ -11,8 +11,8 @@ wrk is needed: apt-get install wrk
 const args = process.argv.slice(2);
 if (args.includes('--help')) process.stdout.write(HELP);
 else {
-  const only = valueOf('--only')?.split(',');
-  const effort = { rounds: Number(valueOf('--rounds') ?? 5), seconds: Number(valueOf('--seconds') ?? 5) };
+  const only = argument('--only')?.split(',');
+  const effort = { rounds: Number(argument('--rounds') ?? 5), seconds: Number(argument('--seconds') ?? 5) };
   const unknown = only?.find((name) => !figures.some((figure) => figure.name === name));
   if (unknown !== undefined || !(effort.rounds >= 1) || !(effort.seconds >= 1)) {
     process.stderr.write(
@@ -26,7 +26,7 @@ else {
   }
 }
 
-function valueOf(flag: string): string | undefined {
+function argument(flag: string): string | undefined {
   const at = args.indexOf(flag);
   return at === -1 ? undefined : args[at + 1];
 }

@@ -52,6 +52,8 @@ const OUTLIER_SPREADS = 4;
 const FINE = 256;
 /** So steady is no clock. */
 const LEAST_SPREAD = 0.02;
+/** What takes more than twice as long was held up by something else: how far says nothing of the backend. */
+const MOST_RESIDUAL = 1;
 /** What is off by less is learned soon enough as it comes. */
 const LEAST_SURPRISE = 0.25;
 /** How much quicker a larger batch must be, whatever the spread, to cast doubt on a smaller one not seen for so long. */
@@ -182,7 +184,7 @@ export class ServiceCurve implements CurveEstimate {
     bucket.cost += (cost - bucket.cost) * part;
     bucket.weight = Math.min(bucket.weight + 1, MEMORY);
     if (expected === 0) return;
-    const residual = (clipped - expected) / expected;
+    const residual = Math.min(MOST_RESIDUAL, (clipped - expected) / expected);
     // What is expected is itself a mean of few, and off by that much more.
     const square = residual * residual * (1 - part);
     this.#residuals = Math.min(this.#residuals + 1, MEMORY);
