@@ -48,6 +48,7 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
     loadConfig({ file: flags.config, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
   const ending = endingSignals(log);
   try {
+    load(); // what is wrong with the settings is told before anything else
     terminal.stdout.write('Loading and warming up …\n');
     const server = await Promise.race([serve({ load, log }), ending.first.then(() => undefined)]);
     if (server === undefined) return EXIT_CODES.ok; // told to end before it had begun
@@ -86,15 +87,16 @@ function sortedFiles(files: readonly string[]): { models?: string[]; service?: s
 
 function greeting({ address, runners }: RunningServer, { heading, faint }: Palette): string {
   const { url, grpcPort } = address;
-  const lines = [
-    `${heading('Batchwise')} serves ${runners.join(', ') || 'the service'} at ${heading(url)}`,
-    '',
-    `  ${url}/docs      ${faint('what can be asked, and a form to try it')}`,
-    `  ${url}/metrics   ${faint('for Prometheus')}`,
-    `  ${url}/readyz    ${faint('whether it takes requests')}`,
+  const places = [
+    [`${url}/docs`, 'what can be asked, and a form to try it'],
+    [`${url}/metrics`, 'for Prometheus'],
+    [`${url}/readyz`, 'whether it takes requests'],
   ];
-  if (grpcPort !== undefined) lines.push(`  localhost:${grpcPort}                ${faint('gRPC')}`);
-  return `${lines.join('\n')}\n\nCtrl-C stops it.\n`;
+  if (grpcPort !== undefined) places.push([`${new URL(url).hostname}:${grpcPort}`, 'gRPC']);
+  const width = Math.max(...places.map(([place = '']) => place.length));
+  const lines = places.map(([place = '', what = '']) => `  ${place.padEnd(width)}   ${faint(what)}`);
+  const served = runners.join(', ') || 'the service';
+  return `${heading('Batchwise')} serves ${served} at ${heading(url)}\n\n${lines.join('\n')}\n\nCtrl-C stops it.\n`;
 }
 
 function reloadOnChange(

@@ -4,7 +4,7 @@ import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
 import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
-import { type PlannedRunner, planRunners } from './planned-runner.js';
+import type { PlannedRunner } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
@@ -27,13 +27,12 @@ class ManyProcesses implements RunningServer {
   #settings: ServerSettings;
   #address: WebAddress | undefined;
 
-  constructor({ loaded, load, service, log }: StartOptions) {
-    const { settings } = loaded;
+  constructor({ settings, planned, load, service, log }: StartOptions) {
     this.#load = load;
     this.#log = log;
     this.#service = service;
     this.#settings = settings;
-    this.#planned = planRunners(loaded, service);
+    this.#planned = planned;
     this.#supervisor = new Supervisor({
       runnerModule: new URL('./runner-process.js', import.meta.url),
       webModule: new URL('./web-process.js', import.meta.url),

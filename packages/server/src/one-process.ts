@@ -4,7 +4,6 @@ import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
-import { planRunners } from './planned-runner.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
 import type { Service } from './service/service.js';
 import { VERSION } from './version.js';
@@ -30,17 +29,17 @@ class OneProcess implements RunningServer {
   readonly #runners = new Map<string, Runner>();
   readonly #runnerSettings = new Map<string, RunnerSettings>();
   readonly #web: WebServer;
+  readonly #shutdownTimeoutMs: number;
   #settings: ServerSettings;
   #address: WebAddress | undefined;
   #stopping: Promise<boolean> | undefined;
 
-  constructor({ loaded, load, service, log }: StartOptions) {
-    const { settings } = loaded;
-    const planned = planRunners(loaded, service);
+  constructor({ settings, planned, load, service, log }: StartOptions) {
     this.#load = load;
     this.#log = log;
     this.#service = service;
     this.#settings = settings;
+    this.#shutdownTimeoutMs = settings.server.shutdownTimeoutMs;
     this.#metrics = new ServerMetrics({
       version: VERSION,
       kind: 'server',
@@ -108,7 +107,7 @@ class OneProcess implements RunningServer {
   }
 
   async #stop(): Promise<boolean> {
-    const timeoutMs = this.#settings.server.shutdownTimeoutMs;
+    const timeoutMs = this.#shutdownTimeoutMs;
     const cut = await this.#web.drain(timeoutMs);
     // Nobody is left to wait for an answer.
     await Promise.allSettled([...this.#runners.values()].map((runner) => runner.close({ timeoutMs: 0 })));

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import type { RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import type { LoadedConfig } from './config/loaded-config.js';
 import { resolveRunner } from './config/resolve-runner.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Service } from './service/service.js';
@@ -23,8 +22,17 @@ export function runnerNames({ models }: ServerSettings, service: Service | undef
   return [...models.map(({ name }) => name), ...(service?.runners.keys() ?? [])];
 }
 
-export function planRunners(loaded: LoadedConfig, service: Service | undefined): PlannedRunner[] {
-  const { settings } = loaded;
+export function checkModelFiles({ models }: ServerSettings): void {
+  for (const { name, path } of models) {
+    if (existsSync(path)) continue;
+    throw new BatchwiseError(
+      'INVALID_OPTION',
+      `There is no file ${path}, which the model ${name} is to be loaded from.`,
+    );
+  }
+}
+
+export function planRunners(settings: ServerSettings, service: Service | undefined): PlannedRunner[] {
   const names = runnerNames(settings, service);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
@@ -32,14 +40,6 @@ export function planRunners(loaded: LoadedConfig, service: Service | undefined):
       'INVALID_OPTION',
       `There are two runners named ${twice}. Give the model another name: models: [{ name, path }].`,
     );
-  }
-  for (const { name, path } of settings.models) {
-    if (!existsSync(path)) {
-      throw new BatchwiseError(
-        'INVALID_OPTION',
-        `There is no file ${path}, which the model ${name} is to be loaded from.`,
-      );
-    }
   }
   const planned = settings.models.map(({ name, path }): PlannedRunner => {
     const source = { kind: 'onnx', path } as const;

@@ -1,5 +1,7 @@
 /** A server from the outside: where it is, and what can be done with it. */
 import type { LoadedConfig } from './config/loaded-config.js';
+import type { ServerSettings } from './config/server-settings.js';
+import type { PlannedRunner } from './planned-runner.js';
 import type { Service } from './service/service.js';
 import type { WebAddress } from './web-server.js';
 
@@ -19,7 +21,8 @@ export interface RunningServer {
 export type LoadSettings = (runnerNames?: readonly string[]) => LoadedConfig;
 
 export interface StartOptions {
-  readonly loaded: LoadedConfig;
+  readonly settings: ServerSettings;
+  readonly planned: readonly PlannedRunner[];
   readonly load: LoadSettings;
   readonly service: Service | undefined;
   readonly log: (line: string) => void;

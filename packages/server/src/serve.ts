@@ -9,7 +9,7 @@
 import { BatchwiseError } from 'batchwise';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import { runnerNames } from './planned-runner.js';
+import { checkModelFiles, planRunners, runnerNames } from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
@@ -33,13 +33,12 @@ export async function serve({
       'There is nothing to serve: name a model (models/digits.onnx) or a service (service.ts).',
     );
   }
+  checkModelFiles(settings);
   // Again, now that the runners are known: some settings can only be understood with their names.
   const loaded = load(names);
-  const options = { loaded, load, service, log };
-  return isOneProcess(loaded.settings) ? startOneProcess(options) : startManyProcesses(options);
-}
-
-function isOneProcess({ server, runners }: ReturnType<LoadSettings>['settings']): boolean {
-  const replicas = [runners.all, ...runners.byName.values()].map(({ replicas: count = 1 }) => count);
-  return server.workers === 1 && replicas.every((count) => count === 1);
+  const planned = planRunners(loaded.settings, service);
+  const isOneProcess =
+    loaded.settings.server.workers === 1 && planned.every((runner) => runner.settings.replicas === 1);
+  const options = { settings: loaded.settings, planned, load, service, log };
+  return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }

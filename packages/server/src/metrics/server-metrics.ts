@@ -13,7 +13,7 @@ import { type RunnerInstruments, runnerInstruments } from './runner-instruments.
 import { RunnerMetrics, type WatchedRunner } from './runner-metrics.js';
 
 /** `server`: one process that does it all. */
-export type ProcessKind = 'server' | 'supervisor' | 'web' | 'runner';
+export type ProcessKind = 'server' | 'web' | 'runner';
 
 export interface ServerMetricsOptions {
   readonly version: string;
@@ -109,7 +109,7 @@ function addBuildInfo(registry: Registry, version: string): void {
   info.labels(version).set(1);
 }
 
-/** Each counts itself; the supervisor counts those that may all be gone, so that there is a 0 to see then. */
+/** Each counts itself. */
 function addProcesses(registry: Registry, kind: ProcessKind): void {
   const processes = registry.gauge({
     name: 'batchwise_processes',
@@ -117,9 +117,5 @@ function addProcesses(registry: Registry, kind: ProcessKind): void {
     labels: ['kind'],
     rule: 'sum',
   });
-  if (kind === 'supervisor') {
-    processes.labels('web').set(0);
-    processes.labels('runner').set(0);
-  }
   processes.labels(kind).set(1);
 }

@@ -44,7 +44,7 @@ async function worked(options: Partial<ServerMetricsOptions>, runner: string): P
 
 test('promtool finds nothing wrong with the metrics of several processes', async () => {
   const processes = [
-    await worked({ kind: 'supervisor' }, 'iris'),
+    await worked({ kind: 'web' }, 'iris'),
     await worked({ kind: 'web', bentomlNames: true }, 'digits'),
     await worked({ kind: 'runner', bentomlNames: true }, 'iris'),
   ];

@@ -1,0 +1,192 @@
+/** A server in one process, started by code: what it needs to start, and how it changes and ends. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ConfigFlags } from '../src/config/config-flags.js';
+import { loadConfig } from '../src/config/load-config.js';
+import type { RunningServer } from '../src/running-server.js';
+import { serve } from '../src/serve.js';
+import { setGate } from './serve-support/gate.js';
+
+const service = fileURLToPath(new URL('./serve-support/gated-service.ts', import.meta.url));
+
+let folder: string;
+let logged: string[];
+const servers: RunningServer[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'batchwise-serve-'));
+  logged = [];
+});
+
+afterEach(() => {
+  setGate(undefined);
+  for (const server of servers.splice(0)) server.kill();
+  rmSync(folder, { recursive: true });
+});
+
+const configure = (yaml: string) => writeFileSync(join(folder, 'batchwise.yaml'), yaml);
+
+async function start(flags: ConfigFlags = { service }): Promise<RunningServer> {
+  const server = await serve({
+    load: (runnerNames) => loadConfig({ cwd: folder, flags: { port: 0, ...flags }, runnerNames }),
+    log: (line) => logged.push(line),
+  });
+  servers.push(server);
+  return server;
+}
+
+function double(server: RunningServer, number: number): Promise<Response> {
+  return fetch(`${server.address.url}/double`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ number }),
+  });
+}
+
+/** Closed until it is opened; tells when a batch has come to it. */
+function closedGate() {
+  let open = () => {};
+  let enter = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve;
+  });
+  setGate({ opened, entered: enter });
+  return { open, entered };
+}
+
+describe('a start', () => {
+  test('serves the service', async () => {
+    const server = await start();
+    expect(server.runners).toEqual(['doubler']);
+    expect(await (await double(server, 21)).json()).toEqual({ doubled: 42, company: 1 });
+    expect((await fetch(`${server.address.url}/readyz`)).status).toBe(200);
+  });
+
+  test('needs something to serve', async () => {
+    await expect(start({})).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('There is nothing to serve'),
+    });
+  });
+
+  test('needs models that are there', async () => {
+    await expect(start({ models: [join(folder, 'rose.onnx')] })).rejects.toThrow(
+      /There is no file .*rose\.onnx, which the model rose is to be loaded from\./,
+    );
+  });
+
+  test('needs another name for a model that is called like a runner of the service', async () => {
+    writeFileSync(join(folder, 'doubler.onnx'), '');
+    await expect(start({ service, models: [join(folder, 'doubler.onnx')] })).rejects.toThrow(
+      /two runners named doubler/,
+    );
+  });
+
+  test('refuses settings of a runner that the service does not have', async () => {
+    configure('runners:\n  trebler:\n    batching:\n      max_batch_size: 3\n');
+    await expect(start()).rejects.toThrow(/there is no runner trebler.*doubler/);
+  });
+
+  test('refuses a port that is taken, and can be tried again', async () => {
+    const first = await start();
+    await expect(start({ service, port: first.address.port })).rejects.toThrow(/Cannot listen on .*already/);
+    expect((await double(first, 1)).status).toBe(200);
+    await first.stop();
+    expect((await double(await start({ service, port: first.address.port }), 1)).status).toBe(200);
+  });
+});
+
+describe('new settings', () => {
+  const batches = (size: number) => `runners:\n  doubler:\n    batching:\n      max_batch_size: ${size}\n`;
+
+  /** While one is worked on others gather: as many of them as may go on together. */
+  async function companyOf(server: RunningServer, count: number): Promise<number> {
+    const { open, entered } = closedGate();
+    const first = double(server, 0);
+    await entered;
+    const others = Array.from({ length: count }, (_, i) => double(server, i + 1));
+    await gathered(server, count);
+    open();
+    await first;
+    const answers = await Promise.all(others.map(async (other) => (await other).json()));
+    return Math.max(...answers.map(({ company }) => company as number));
+  }
+
+  async function gathered(server: RunningServer, count: number): Promise<void> {
+    const depth = new RegExp(`^batchwise_queue_depth\\{runner="doubler"\\} ${count}$`, 'm');
+    const look = async () => depth.test(await (await fetch(`${server.address.url}/metrics`)).text());
+    while (!(await look())) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  test('count from when they are read', async () => {
+    configure(batches(2));
+    const server = await start();
+    expect(await companyOf(server, 6)).toBe(2);
+    configure(batches(6));
+    server.reload();
+    expect(logged).toEqual(['Changed: runners.doubler.batching.max_batch_size: 2 → 6']);
+    expect(await companyOf(server, 6)).toBe(6);
+  });
+
+  test('that are wrong are refused as a whole, and the old ones stay', async () => {
+    configure(batches(2));
+    const server = await start();
+    configure(`${batches(6)}      max_wait_ms: soon\n`);
+    expect(() => server.reload()).toThrow(/max_wait_ms/);
+    expect(await companyOf(server, 6)).toBe(2);
+  });
+
+  test('that are the old ones are told as such', async () => {
+    configure(batches(2));
+    const server = await start();
+    server.reload();
+    expect(logged).toEqual(['The settings were read again: nothing has changed.']);
+  });
+});
+
+describe('an end', () => {
+  test('waits for what was accepted', async () => {
+    const server = await start();
+    const { open, entered } = closedGate();
+    const asked = double(server, 4);
+    await entered;
+    const stopped = server.stop();
+    expect(server.stop()).toBe(stopped);
+    open();
+    expect(await (await asked).json()).toEqual({ doubled: 8, company: 1 });
+    expect(await stopped).toBe(true);
+    await expect(double(server, 1)).rejects.toThrow();
+  });
+
+  test('that has waited long enough says that something was cut off', async () => {
+    configure('server:\n  shutdown_timeout: 1ms\n');
+    const server = await start();
+    const { open, entered } = closedGate();
+    const asked = double(server, 4);
+    await entered;
+    expect(await server.stop()).toBe(false);
+    const answer = await asked;
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      expect.objectContaining({ code: 'DRAINING' }),
+    ]);
+    open();
+  });
+
+  test('can be at once', async () => {
+    const server = await start();
+    const { open, entered } = closedGate();
+    const asked = double(server, 4);
+    await entered;
+    server.kill();
+    await expect(asked).rejects.toThrow();
+    expect(await server.stop()).toBe(false);
+    open();
+  });
+});
