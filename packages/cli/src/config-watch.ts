@@ -1,13 +1,16 @@
 /** Tells when a file has changed, however editors go about it. */
-import { readFileSync, watch } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { realClock } from 'batchwise';
 
 /** Editors write in several steps: by then they are done. */
 const SETTLE_MS = 100;
 
-/** The folder is watched, because many editors put a new file in the place of the old one. */
-export function watchFile(file: string, onChange: () => void): () => void {
+/**
+ * The folder is watched, because many editors put a new file in the place of the old one; and whatever
+ * happens in it is a reason to look, because the file may be a link to where something happened.
+ */
+export function watchFile(file: string, onChange: () => void, log: (line: string) => void): () => void {
   const path = resolve(file);
   let known = contentOf(path);
   let timer: unknown;
@@ -18,12 +21,22 @@ export function watchFile(file: string, onChange: () => void): () => void {
     known = content;
     onChange();
   };
-  const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-    if (name !== null && name !== basename(path)) return;
-    realClock.clearTimer(timer);
-    timer = realClock.setTimer(look, SETTLE_MS);
+  const giveUp = (error: Error) =>
+    log(`Changes of ${file} are not noticed (${error.message}): SIGHUP makes it be read again.`);
+  let watcher: FSWatcher;
+  try {
+    watcher = watch(dirname(path), { persistent: false }, () => {
+      realClock.clearTimer(timer);
+      timer = realClock.setTimer(look, SETTLE_MS);
+    });
+  } catch (error) {
+    giveUp(error as Error);
+    return () => {};
+  }
+  watcher.on('error', (error) => {
+    giveUp(error);
+    watcher.close();
   });
-  watcher.on('error', () => watcher.close());
   return () => {
     realClock.clearTimer(timer);
     watcher.close();

@@ -47,15 +47,26 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
   const load = (runnerNames?: readonly string[]) =>
     loadConfig({ file: flags.config, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
   const ending = endingSignals(log);
+  const starting = new AbortController();
+  let reload = () => {}; // until it is ready, and again when it ends: a signal must not end it
+  const onReloadSignal = () => reload();
+  process.on('SIGHUP', onReloadSignal);
   try {
     load(); // what is wrong with the settings is told before anything else
     terminal.stdout.write('Loading and warming up …\n');
-    const server = await Promise.race([serve({ load, log }), ending.first.then(() => undefined)]);
-    if (server === undefined) return EXIT_CODES.ok; // told to end before it had begun
+    ending.first.then(() => starting.abort());
+    const server = await serve({ load, log, signal: starting.signal }).catch((error: unknown) => {
+      if (starting.signal.aborted) return undefined; // told to end before it had begun
+      throw error;
+    });
+    if (server === undefined) return EXIT_CODES.ok;
+    reload = () => reloadOrSay(server, log);
+    const { file } = load();
+    const stopWatching = file === undefined ? () => {} : watchFile(file, () => reload(), log);
     terminal.stdout.write(greeting(server, palette));
-    const stopWatching = reloadOnChange(server, load().file, log);
     await ending.first;
     stopWatching();
+    reload = () => {};
     log('Finishing what was accepted; a second signal ends it at once.');
     const ended = await Promise.race([server.stop(), ending.second]);
     if (typeof ended === 'boolean') return ended ? EXIT_CODES.ok : EXIT_CODES.failed;
@@ -67,6 +78,7 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
     return EXIT_CODES.failed;
   } finally {
     ending.stop();
+    process.off('SIGHUP', onReloadSignal);
   }
 }
 
@@ -99,26 +111,14 @@ function greeting({ address, runners }: RunningServer, { heading, faint }: Palet
   return `${heading('Batchwise')} serves ${served} at ${heading(url)}\n\n${lines.join('\n')}\n\nCtrl-C stops it.\n`;
 }
 
-function reloadOnChange(
-  server: RunningServer,
-  file: string | undefined,
-  log: (line: string) => void,
-): () => void {
-  const reload = () => {
-    try {
-      server.reload();
-    } catch (error) {
-      const text =
-        error instanceof ConfigError ? configErrorText(error) : `error: ${(error as Error).message}\n`;
-      log(`${text}The settings stay as they were.`);
-    }
-  };
-  process.on('SIGHUP', reload);
-  const stopWatching = file === undefined ? () => {} : watchFile(file, reload);
-  return () => {
-    process.off('SIGHUP', reload);
-    stopWatching();
-  };
+function reloadOrSay(server: RunningServer, log: (line: string) => void): void {
+  try {
+    server.reload();
+  } catch (error) {
+    const text =
+      error instanceof ConfigError ? configErrorText(error) : `error: ${(error as Error).message}\n`;
+    log(`${text}The settings stay as they were.`);
+  }
 }
 
 interface EndingSignals {

@@ -54,6 +54,11 @@ function copyOf({ datatype, data }: Tensor): NumericData {
 
 function stringsOf(name: string, elements: readonly Uint8Array[]): string[] {
   return elements.map((bytes, index) => {
+    // The runtime would end the text there without a word.
+    if (bytes.includes(0)) {
+      const message = `input ${JSON.stringify(name)}: expected text without a zero byte in element ${index}, got one.`;
+      throw new BatchwiseError('INVALID_ITEM', message);
+    }
     try {
       return utf8.decode(bytes);
     } catch (error) {

@@ -26,6 +26,9 @@ export class OnnxThreadLife {
 
   constructor(thread: URL, workerData: OnnxThreadData, events: ThreadEvents) {
     this.#events = events;
+    // The runtime would write down, and send to its makers, what it is used for. Its library reads the
+    // environment of the process, of which a thread's is only a copy.
+    process.env.ORT_DISABLE_TELEMETRY ??= '1';
     this.#worker = new Worker(thread, { workerData, name: 'batchwise model' });
     this.#worker.on('message', (reply: OnnxReply) => this.#heard(reply));
     this.#worker.on('messageerror', (error) => this.#end(error));

@@ -12,6 +12,8 @@ type Runtime = typeof import('onnxruntime-node');
 
 if (parentPort === null) throw new Error('onnx-thread.js is started by OnnxModel, not by hand.');
 const port = parentPort;
+// Where there is this array, the runtime takes only it for 16-bit floats, and then cannot read it.
+delete (globalThis as { Float16Array?: unknown }).Float16Array;
 // Not a plain import: a native library that is missing or does not fit must be told, not thrown.
 const runtime = await import('onnxruntime-node').catch((error: Error) => giveUp('runtime', error));
 const session = runtime && (await open(runtime, workerData as OnnxThreadData));

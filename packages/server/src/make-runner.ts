@@ -1,5 +1,12 @@
 /** Makes a runner where it is to live. */
-import { createFunctionRunner, createModelRunner, OnnxModel, type Runner } from '@batchwise/runners';
+import {
+  createFunctionRunner,
+  createModelRunner,
+  OnnxModel,
+  type Runner,
+  type Signature,
+  whyNotBatchable,
+} from '@batchwise/runners';
 import type { PlannedRunner } from './planned-runner.js';
 import type { FunctionDeclaration } from './service/runner-declaration.js';
 import type { Service } from './service/service.js';
@@ -20,7 +27,15 @@ export function makeRunner(
     const onThreadDeath = (error: Error) => log(`${name}: ${error.message}`);
     const model = new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath });
     const onAssembly = assemblyOf?.(name);
-    return createModelRunner({ name, model, settings, ...(onAssembly && { onAssembly }) }) as Runner;
+    const runner = createModelRunner({ name, model, settings, ...(onAssembly && { onAssembly }) });
+    runner.ready.then(
+      () => {
+        const why = settings.batchable ? whyNotBatchable(runner.signature as Signature, settings) : undefined;
+        if (why !== undefined) log(`${name}: its requests are not put into batches: ${why}.`);
+      },
+      () => {}, // told by whoever waits for it
+    );
+    return runner as Runner;
   }
   const declaration = service?.runners.get(name);
   if (declaration?.kind !== 'function')

@@ -1,7 +1,7 @@
 /** Web processes around one copy of each model, in a process of its own: `--workers`, `replicas`. */
-import type { RunnerSettings } from '@batchwise/runners';
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
+import { freePort } from './free-port.js';
 import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
 import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import type { PlannedRunner } from './planned-runner.js';
@@ -13,8 +13,15 @@ import type { WebProcessSettings } from './web-process.js';
 import type { WebAddress } from './web-server.js';
 
 export async function startManyProcesses(options: StartOptions): Promise<RunningServer> {
-  const server = new ManyProcesses(options);
-  await server.start();
+  const ports = await ownPorts(options.settings);
+  const server = new ManyProcesses(options, ports);
+  const kill = () => server.kill();
+  options.signal?.addEventListener('abort', kill);
+  try {
+    await server.start();
+  } finally {
+    options.signal?.removeEventListener('abort', kill);
+  }
   return server;
 }
 
@@ -27,7 +34,7 @@ class ManyProcesses implements RunningServer {
   #settings: ServerSettings;
   #address: WebAddress | undefined;
 
-  constructor({ settings, planned, load, service, log }: StartOptions) {
+  constructor({ settings, planned, load, service, log }: StartOptions, ports: Ports) {
     this.#load = load;
     this.#log = log;
     this.#service = service;
@@ -47,7 +54,10 @@ class ManyProcesses implements RunningServer {
         env: runner.resources.gpu.length > 0 ? { CUDA_VISIBLE_DEVICES: runner.resources.gpu.join() } : {},
       })),
       webProcesses: settings.server.workers,
-      webSettings: this.#webSettings(new Map(this.#planned.map(({ name, settings: own }) => [name, own]))),
+      webSettings: {
+        settings: { ...settings, server: { ...settings.server, ...ports } },
+        runners: new Map(planned.map((runner) => [runner.name, runner.settings])),
+      } satisfies WebProcessSettings,
       shutdownTimeoutMs: settings.server.shutdownTimeoutMs,
       foldSnapshots: (kept, ended) =>
         mergeSnapshots([(kept ?? []) as MetricsSnapshot, countersOf(ended as MetricsSnapshot)]),
@@ -82,8 +92,14 @@ class ManyProcesses implements RunningServer {
   kill(): void {
     this.#supervisor.kill();
   }
+}
 
-  #webSettings(runners: ReadonlyMap<string, RunnerSettings>): WebProcessSettings {
-    return { settings: this.#settings, runners };
-  }
+type Ports = Pick<ServerSettings['server'], 'port' | 'grpcPort'>;
+
+/** Where any free port will do it is chosen once: a process that takes the place of another must have the same. */
+async function ownPorts({ server: { host, port, grpcPort } }: ServerSettings): Promise<Ports> {
+  return {
+    port: port === 0 ? await freePort(host) : port,
+    grpcPort: grpcPort === 0 ? await freePort(host) : grpcPort,
+  };
 }

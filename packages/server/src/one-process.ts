@@ -12,11 +12,15 @@ import { type WebAddress, WebServer } from './web-server.js';
 /** Resolves when it listens and all runners are warm. */
 export async function startOneProcess(options: StartOptions): Promise<RunningServer> {
   const server = new OneProcess(options);
+  const kill = () => server.kill();
+  options.signal?.addEventListener('abort', kill);
   try {
     await server.start();
   } catch (error) {
-    server.kill();
+    kill();
     throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', kill);
   }
   return server;
 }

@@ -1,4 +1,5 @@
 /** A process that holds one copy of a runner. Started by the supervisor. */
+import type { ResourceSettings } from '@batchwise/runners';
 import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { RunnerSource } from './planned-runner.js';
@@ -16,8 +17,9 @@ export interface RunnerProcessSource {
 let metrics: ServerMetrics | undefined;
 
 runnerProcessMain(
-  async ({ name, settings, source }) => {
+  async ({ name, replica, settings: told, source }) => {
     const { source: kind, service: path, metrics: named } = source as RunnerProcessSource;
+    const settings = { ...told, resources: ownDevices(told.resources, replica) };
     metrics = new ServerMetrics({ version: VERSION, kind: 'runner', bentomlNames: named.bentomlNames });
     const service = path !== undefined && kind.kind === 'function' ? await loadService(path) : undefined;
     const log = (line: string) => console.error(line);
@@ -26,5 +28,16 @@ runnerProcessMain(
     metrics.watchRunner(runner, settings.batching.maxBatchSize);
     return runner;
   },
-  { snapshot: () => metrics?.snapshot() ?? [] },
+  {
+    snapshot: () => metrics?.snapshot() ?? [],
+    onConfigured: (runner, { batching }) => metrics?.watchRunner(runner, batching.maxBatchSize),
+  },
 );
+
+/**
+ * Of the devices that its runner may see there is nothing else to be seen here: they are counted from 0. Each
+ * replica begins with another one.
+ */
+function ownDevices({ cpu, gpu }: ResourceSettings, replica: number): ResourceSettings {
+  return { cpu, gpu: gpu.map((_, i) => (i + replica) % gpu.length) };
+}

@@ -26,4 +26,6 @@ export interface StartOptions {
   readonly load: LoadSettings;
   readonly service: Service | undefined;
   readonly log: (line: string) => void;
+  /** Ends a server that is still starting. */
+  readonly signal?: AbortSignal | undefined;
 }

@@ -17,12 +17,15 @@ export interface ServeOptions {
   readonly load: LoadSettings;
   /** What an operator should know. On stderr unless given. */
   readonly log?: ((line: string) => void) | undefined;
+  /** Ends it while it is still starting. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Resolves when it listens and its models are warm. */
 export async function serve({
   load,
   log = (line) => console.error(line),
+  signal,
 }: ServeOptions): Promise<RunningServer> {
   const { settings } = load();
   const service = settings.service === undefined ? undefined : await loadService(settings.service);
@@ -39,6 +42,6 @@ export async function serve({
   const planned = planRunners(loaded.settings, service);
   const isOneProcess =
     loaded.settings.server.workers === 1 && planned.every((runner) => runner.settings.replicas === 1);
-  const options = { settings: loaded.settings, planned, load, service, log };
+  const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }

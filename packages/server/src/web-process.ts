@@ -35,7 +35,7 @@ webProcessMain(
     });
     const detail = await web.listen();
     web.refreshHealth();
-    return { detail, drain: async () => void (await web.drain(settings.server.shutdownTimeoutMs)) };
+    return { detail, drain: async () => (await web.drain(settings.server.shutdownTimeoutMs)) === 0 };
   },
   { snapshot: () => metrics.snapshot() },
 );

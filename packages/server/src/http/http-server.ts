@@ -234,7 +234,8 @@ export class HttpServer {
   /** Throws what refuses a request before its body is looked at. */
   #admit(exchange: HttpExchange, route: HttpRoute): void {
     const { maxConnections, maxInFlight, maxBodyBytes } = this.#limits;
-    if (exchange.connection.isRefused) {
+    // Who watches the server's health is to hear that it is alive, not that it is busy.
+    if (exchange.connection.isRefused && route.isWork !== false) {
       throw new BatchwiseError('UNAVAILABLE', `All ${maxConnections} connections are in use.`);
     }
     if (route.isWork !== false) {

@@ -16,7 +16,8 @@ export class CallTable<T> {
   nextId(): number {
     this.#makesIds = true;
     const place = this.#free.pop() ?? this.#calls.length;
-    this.#round += 1;
+    // An id need only not come back while an answer to its last call may still be under way.
+    this.#round = (this.#round + 1) % ROUNDS;
     return this.#round * PLACES + place;
   }
 
@@ -54,3 +55,4 @@ export class CallTable<T> {
 
 /** More calls than this cannot be open at a time. */
 const PLACES = 2 ** 20;
+const ROUNDS = 2 ** 31;

@@ -6,7 +6,8 @@ import { setUnrefTimer } from './unref-timer.js';
 export interface ControlChannelOptions<S> {
   /** What it throws before the process is ready ends the process, and the server when it is its first start. */
   readonly start: (start: S) => Promise<unknown>;
-  readonly drain: (timeoutMs: number) => Promise<void>;
+  /** False when not all that was accepted could be finished: the exit code tells. */
+  readonly drain: (timeoutMs: number) => Promise<boolean>;
   readonly reload: (reload: Reload) => void;
   /** The metrics of this process; anything that can be cloned. */
   readonly snapshot: (() => unknown) | undefined;
@@ -93,15 +94,18 @@ export class ControlChannel<S> {
   async #drain(timeoutMs: number): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
+    let isClean: boolean;
     try {
-      await this.#options.drain(timeoutMs);
+      isClean = await this.#options.drain(timeoutMs);
     } catch (error) {
       this.#send({ type: 'failed', message: textOf(error) }, () => process.exit(1));
       return;
     }
     const { snapshot } = this.#options;
     // Its last words, once they have left.
-    this.#send({ type: 'snapshot', id: undefined, snapshot: snapshot?.() }, () => process.exit(0));
+    this.#send({ type: 'snapshot', id: undefined, snapshot: snapshot?.() }, () =>
+      process.exit(isClean ? 0 : 1),
+    );
   }
 
   #pushSnapshots(): void {

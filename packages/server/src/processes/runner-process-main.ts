@@ -5,7 +5,7 @@
  */
 import { rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Runner } from '@batchwise/runners';
+import type { Runner, RunnerSettings } from '@batchwise/runners';
 import { ControlChannel } from './control-channel.js';
 import type { KnownRunner, RunnerStart } from './control-message.js';
 import { RunnerHost } from './runner-host.js';
@@ -13,6 +13,8 @@ import { RunnerHost } from './runner-host.js';
 export interface RunnerProcessOptions {
   /** The metrics of this process; anything that can be cloned. */
   readonly snapshot?: (() => unknown) | undefined;
+  /** The runner goes by these settings from now on. */
+  readonly onConfigured?: ((runner: Runner, settings: RunnerSettings) => void) | undefined;
 }
 
 export function runnerProcessMain(
@@ -38,10 +40,13 @@ export function runnerProcessMain(
     async drain(timeoutMs) {
       await runner?.close({ timeoutMs });
       await host.close();
+      return true;
     },
     reload({ runners }) {
       const settings = runner === undefined ? undefined : runners?.get(runner.name);
-      if (runner !== undefined && settings !== undefined) host.configure(runner.name, settings);
+      if (runner === undefined || settings === undefined) return;
+      host.configure(runner.name, settings);
+      options.onConfigured?.(runner, settings);
     },
     snapshot: options.snapshot,
   });

@@ -21,6 +21,8 @@ export interface SupervisedProcessOptions {
 }
 
 const RESTART = { firstMs: 100, mostMs: 10_000 };
+/** When its time is up a process tells those who still wait: it gets so long for that. */
+const LAST_WORDS_MS = 500;
 /** Who was ready for so long has not crashed because of how it started. */
 const HEALTHY_MS = 30_000;
 
@@ -42,7 +44,7 @@ export class SupervisedProcess {
   #failure: string | undefined;
   #restartTimer: unknown;
   #isStopping = false;
-  #onStopped: (() => void) | undefined;
+  #onStopped: ((exit: ChildExit) => void) | undefined;
 
   constructor(options: SupervisedProcessOptions) {
     this.#options = options;
@@ -86,26 +88,23 @@ export class SupervisedProcess {
     this.#child?.send(message);
   }
 
-  /** Lets it finish what it has; kills it when that takes too long. True when it ended by itself. */
+  /** Lets it finish what it has; kills it when that takes too long. True when it finished all of it. */
   async stop(timeoutMs: number): Promise<boolean> {
     this.#isStopping = true;
     this.#options.clock.clearTimer(this.#restartTimer);
     const child = this.#child;
     if (child === undefined) return true;
-    let wasKilled = false;
-    await new Promise<void>((resolve) => {
+    return new Promise<boolean>((resolve) => {
       const timer = this.#options.clock.setTimer(() => {
-        wasKilled = true;
         this.#options.log(`${this.label} did not end within ${timeoutMs} ms and was killed.`);
         child.kill('SIGKILL');
-      }, timeoutMs);
-      this.#onStopped = () => {
+      }, timeoutMs + LAST_WORDS_MS);
+      this.#onStopped = ({ code }) => {
         this.#options.clock.clearTimer(timer);
-        resolve();
+        resolve(code === 0);
       };
       child.send({ type: 'drain', timeoutMs });
     });
-    return !wasKilled;
   }
 
   kill(): void {
@@ -140,7 +139,7 @@ export class SupervisedProcess {
       this.#failFirst(new BatchwiseError('UNAVAILABLE', this.#failure ?? `${text} before it was ready.`));
     }
     if (this.#isStopping) {
-      this.#onStopped?.();
+      this.#onStopped?.(exit);
       return;
     }
     if (this.#hasBeenReady) this.#restart(text, readyAt);

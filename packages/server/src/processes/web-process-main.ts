@@ -13,8 +13,8 @@ import type { ProcessReport, WebStart } from './control-message.js';
 import { RemoteRunner } from './remote-runner.js';
 
 export interface WebProcess {
-  /** Stops accepting and finishes what was accepted. */
-  drain(): Promise<void>;
+  /** Stops accepting and finishes what was accepted; false when not all of it could be. */
+  drain(): Promise<boolean>;
   /** New settings of the web processes; those of the runners have been passed on. */
   reload?(settings: unknown): void;
   /** What the supervisor's `start` resolves with: a port, say. */
@@ -52,8 +52,9 @@ export function webProcessMain(
       return web.detail;
     },
     async drain(timeoutMs) {
-      await web?.drain();
+      const isClean = (await web?.drain()) ?? true;
       await Promise.all([...runners.values()].map((runner) => runner.close({ timeoutMs })));
+      return isClean;
     },
     reload(reload) {
       for (const [name, settings] of reload.runners ?? []) runners.get(name)?.configure(settings);

@@ -1,5 +1,6 @@
 /** The JSON of a request body. What is wrong with it is told as a 400, however deep or broken it is. */
 import { isUtf8 } from 'node:buffer';
+import { checkJsonSize } from '../json-size.js';
 import { badRequest } from '../request-error.js';
 import { describeJson } from './describe-json.js';
 import { quoteLongIntegers } from './quote-long-integers.js';
@@ -14,6 +15,7 @@ export class JsonBody {
   constructor(bytes: Buffer) {
     if (bytes.length === 0) throw badRequest('body', 'expected a JSON object, got nothing.');
     if (!isUtf8(bytes)) throw badRequest('body', 'expected JSON in UTF-8, got bytes that are not UTF-8.');
+    checkJsonSize(bytes);
     this.#text = bytes.toString('utf8');
     const value = parse(this.#text);
     if (!isJsonObject(value)) {

@@ -1,5 +1,6 @@
 /** The JSON of a request to a route, before its schema sees it. */
 import { isUtf8 } from 'node:buffer';
+import { checkJsonSize } from '../json-size.js';
 import { badRequest } from '../request-error.js';
 
 /** What walks a value, a schema or `JSON.stringify`, does so by calling itself: deeper ones would end the stack. */
@@ -19,12 +20,16 @@ export function jsonInput(body: Buffer): unknown {
   if (body.length > DEEPEST && isTooDeep(body)) {
     throw badRequest('body', `expected JSON of at most ${DEEPEST} levels, got more.`);
   }
+  checkJsonSize(body);
   const text = body.toString('utf8');
+  let value: unknown;
   try {
-    return mayNamePrototype(text) ? JSON.parse(text, withoutPrototype) : JSON.parse(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw badRequest('body', `expected JSON, but ${error instanceof Error ? error.message : error}.`);
   }
+  if (mayNamePrototype(text)) dropPrototypes(value);
+  return value;
 }
 
 function isTooDeep(body: Buffer): boolean {
@@ -53,6 +58,8 @@ function mayNamePrototype(text: string): boolean {
 }
 
 /** As a key it is harmless here, but not where a handler copies the object: it goes. */
-function withoutPrototype(key: string, value: unknown): unknown {
-  return key === '__proto__' ? undefined : value;
+function dropPrototypes(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Reflect.deleteProperty(value, '__proto__');
+  for (const part of Object.values(value)) dropPrototypes(part);
 }

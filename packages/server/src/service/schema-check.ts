@@ -34,7 +34,8 @@ export class SchemaCheck {
         const parsed = z.core.safeParse(this.#schema, value);
         return parsed.success ? parsed.data : this.#refused(z.core.safeParse(this.#schema, value, TELLING));
       } catch (error) {
-        if (!(error instanceof z.core.$ZodAsyncError)) throw error;
+        // By its name: the schema may be of another copy of zod.
+        if ((error as Error | undefined)?.constructor.name !== '$ZodAsyncError') throw error;
         this.#isAsync = true;
       }
     }

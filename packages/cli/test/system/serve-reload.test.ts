@@ -1,0 +1,101 @@
+/** New settings while it works: they count from now on, and no request notices otherwise. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { Load } from './support/load.js';
+import { Metrics } from './support/metrics.js';
+import { batchSizeIn, expectInferred, inferBody, samplesOf } from './support/model-samples.js';
+import { model, Serving } from './support/serving.js';
+import { until } from './support/until.js';
+
+afterEach(() => Serving.endAll());
+
+const settings = (maxBatchSize: number | string) => `
+runners:
+  digits:
+    batching:
+      max_batch_size: ${maxBatchSize}
+      max_latency_ms: 60000
+`;
+
+const digits = samplesOf('digits');
+const ROWS = 32;
+
+/** More rows than the batches of the first settings hold. */
+async function largestBatch(server: Serving): Promise<number> {
+  const samples = digits.slice(0, ROWS);
+  const answer = await server.client.post('/v2/models/digits/infer', inferBody('digits', samples));
+  expectInferred(answer, samples);
+  return batchSizeIn(answer);
+}
+
+describe.each([
+  ['one process', []],
+  ['web processes', ['--workers', '2']],
+])('%s', (_, workers) => {
+  test('takes over what a changed file says, and keeps what it has when the file is broken', async () => {
+    const server = await Serving.start([model('digits'), ...workers], { yaml: settings(4) });
+    const load = new Load(server.port, {
+      ask: async (client, number) => {
+        const samples = digits.slice(number % 40, (number % 40) + 1 + (number % 9));
+        const answer = await client.post('/v2/models/digits/infer', inferBody('digits', samples));
+        expectInferred(answer, samples);
+        return answer;
+      },
+    });
+    await load.more(5);
+    expect(await largestBatch(server)).toBe(4);
+
+    server.configure(settings(16));
+    server.signal('SIGHUP');
+    await until(async () => (await largestBatch(server)) === 16, 'larger batches');
+    await server.said('Changed: runners.digits.batching.max_batch_size: 4 → 16');
+
+    // No signal: the file is watched.
+    server.configure(settings(6));
+    await server.said('Changed: runners.digits.batching.max_batch_size: 16 → 6');
+    await until(async () => (await largestBatch(server)) === 6, 'smaller batches');
+
+    server.configure(settings('many'));
+    server.signal('SIGHUP');
+    await server.said(/error: \S*batchwise\.yaml:5:23: .*many/);
+    await server.said('The settings stay as they were.');
+    expect(await largestBatch(server)).toBe(6);
+
+    server.configure(settings(8));
+    await until(async () => (await largestBatch(server)) === 8, 'a mended file counts again');
+    await load.more(5);
+    await load.end();
+
+    expect(Object.keys(load.statuses())).toEqual(['200']);
+    expect(load.outcomes).toHaveLength(load.sent);
+  });
+});
+
+test('a setting that waits for a restart is named as such, and the rest counts', async () => {
+  const server = await Serving.start([model('digits')], { yaml: settings(4) });
+  expect(await largestBatch(server)).toBe(4);
+  server.configure(`server:\n  limits:\n    body_bytes: 1kb\n${settings(16)}`);
+  server.signal('SIGHUP');
+  await until(async () => (await largestBatch(server)) === 16, 'larger batches');
+  await server.said(/restart only: server\.limits\.body_bytes: /);
+});
+
+/** The bounds of the histogram go up to the largest batch there may be. */
+async function boundAfterReload(workers: readonly string[]): Promise<number | undefined> {
+  const server = await Serving.start([model('digits'), ...workers], { yaml: settings(4) });
+  await Metrics.of(server);
+  server.configure(settings(16));
+  server.signal('SIGHUP');
+  await until(async () => (await largestBatch(server)) === 16, 'larger batches');
+  return (await Metrics.of(server)).value('batchwise_batch_size_bucket', { runner: 'digits', le: '16' });
+}
+
+test('larger batches get buckets of their own', async () => {
+  expect(await boundAfterReload([])).toBeGreaterThan(0);
+});
+
+// The process of a runner does not tell its metrics of new settings, as the one process does in its reload():
+// reload() in packages/server/src/processes/runner-process-main.ts only configures the runner, and
+// packages/server/src/runner-process.ts calls watchRunner() once. All batches beyond are in +Inf.
+test('larger batches get buckets of their own in the process of the runner', async () => {
+  expect(await boundAfterReload(['--workers', '2'])).toBeGreaterThan(0);
+});
