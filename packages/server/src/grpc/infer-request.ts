@@ -1,10 +1,17 @@
 /** A ModelInfer message as a runner takes it, checked against what the model says of itself. */
-import type { Datatype, InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
+import {
+  DATATYPES,
+  type Datatype,
+  type InferRequest,
+  isDatatype,
+  type Signature,
+  type Tensor,
+  type TensorSpec,
+} from '@batchwise/runners';
+import { decodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
-import { DATATYPE_NAMES, isDatatype } from './element-arrays.js';
 import type { InferRequestMessage, InputTensorMessage } from './infer-message.js';
 import { quoted, quotedList } from './quoted.js';
-import { decodeRaw } from './raw-tensor.js';
 import { decodeTyped } from './typed-contents.js';
 
 export function isRaw(message: InferRequestMessage): boolean {
@@ -56,7 +63,10 @@ function inputTensor(
 ): Tensor {
   const { datatype } = input;
   if (!isDatatype(datatype)) {
-    throw badRequest(`${where}.datatype`, `expected one of ${DATATYPE_NAMES}, got ${quoted(datatype)}.`);
+    throw badRequest(
+      `${where}.datatype`,
+      `expected one of ${DATATYPES.join(', ')}, got ${quoted(datatype)}.`,
+    );
   }
   const { shape } = input;
   checkShape(shape, `${where}.shape`);

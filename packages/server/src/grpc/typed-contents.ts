@@ -2,10 +2,16 @@
  * Tensors as protobuf's InferTensorContents: repeated fields, one for each family of datatypes; FP16 has
  * none. Elements go straight from the message into the tensor and back.
  */
-import type { Datatype, Tensor, TensorData } from '@batchwise/runners';
+import {
+  type Datatype,
+  elementCount,
+  type NumericData,
+  newData,
+  type Tensor,
+  type TensorData,
+} from '@batchwise/runners';
+import { encodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
-import { ELEMENT_ARRAYS, elementCount, type FixedDatatype } from './element-arrays.js';
-import { encodeRaw } from './raw-tensor.js';
 import { WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 
@@ -115,7 +121,7 @@ function readElements(
     }
     return elements;
   }
-  const data = new ELEMENT_ARRAYS[datatype](count);
+  const data = newData(datatype, count) as NumericData;
   let at = 0;
   while (reader.next()) {
     reader.skip();
@@ -135,8 +141,8 @@ function readElements(
 /** Returns how many elements the tensor has by then. */
 function readNumbers(
   reader: WireReader,
-  datatype: FixedDatatype,
-  data: InstanceType<(typeof ELEMENT_ARRAYS)[FixedDatatype]>,
+  datatype: Datatype,
+  data: NumericData,
   start: number,
   where: string,
 ): number {

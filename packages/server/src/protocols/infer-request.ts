@@ -4,13 +4,13 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
+import { decodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
 import { describeJson, quoted, quotedList } from './describe-json.js';
 import { isLong } from './elements-from-json.js';
 import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
 import { booleanParameter, readParameters, sizeParameter } from './parameters.js';
 import { specNamed } from './spec-named.js';
-import { tensorFromBytes } from './tensor-bytes.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
 import { countElements, readShape } from './tensor-shape.js';
 
@@ -158,7 +158,7 @@ function readInput(
         `expected the header ${BINARY_HEADER} with the length of the JSON, got none.`,
       );
     }
-    return tensorFromBytes({ datatype, shape, elements, where: sizeWhere }, tail.take(size, sizeWhere));
+    return decodeRaw(datatype, shape, tail.take(size, sizeWhere), sizeWhere);
   }
   if (!Array.isArray(input.data)) {
     throw badRequest(`${where}.data`, `expected an array, got ${describeJson(input.data)}.`);

@@ -1,12 +1,12 @@
 /** The inference response of the Open Inference Protocol, version 2: each output in JSON or as binary, as it was asked for. */
 import type { Tensor, Tensors } from '@batchwise/runners';
+import { encodeRaw } from '../raw-tensor.js';
 import { RequestError } from '../request-error.js';
 import { quoted } from './describe-json.js';
 import { countNonFinite, elementsToJson } from './elements-to-json.js';
 import type { HttpAnswer } from './http-answer.js';
 import { BINARY_HEADER, type WantedOutput } from './infer-request.js';
 import { MODEL_VERSION } from './model-version.js';
-import { tensorToBytes } from './tensor-bytes.js';
 
 export interface InferResponse {
   readonly model: string;
@@ -46,7 +46,7 @@ function outputText(name: string, tensor: Tensor, binary: Buffer[] | undefined):
   const { datatype, shape, data } = tensor;
   const head = `"name":${JSON.stringify(name)},"shape":[${shape.join(',')}],"datatype":"${datatype}"`;
   if (binary !== undefined) {
-    const bytes = tensorToBytes(tensor);
+    const bytes = encodeRaw(tensor);
     binary.push(bytes);
     return `{${head},"parameters":{"binary_data_size":${bytes.length}}}`;
   }

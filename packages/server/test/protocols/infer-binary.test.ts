@@ -53,19 +53,19 @@ describe('binary data', () => {
       'a size that is not that of the shape',
       request(12),
       12,
-      'inputs[0].parameters.binary_data_size: expected 16, for 4 elements of 4 bytes, got 12.',
+      'inputs[0].parameters.binary_data_size: expected 16 bytes, 4 of FP32 with 4 each, got 12.',
     ],
     [
       'a size that is no multiple of an element',
       request(15),
       15,
-      'inputs[0].parameters.binary_data_size: expected 16, for 4 elements of 4 bytes, got 15.',
+      'inputs[0].parameters.binary_data_size: expected 16 bytes, 4 of FP32 with 4 each, got 15.',
     ],
     [
       'a huge shape',
       request(16, [2 ** 49, 4]),
       16,
-      'inputs[0].parameters.binary_data_size: expected 9007199254740992, for 2251799813685248 elements of 4 bytes, got 16.',
+      'inputs[0].parameters.binary_data_size: expected 9007199254740992 bytes, 2251799813685248 of FP32 with 4 each, got 16.',
     ],
     [
       'a size that is text',
@@ -110,20 +110,25 @@ describe('binary data', () => {
     };
     const [bytes, , headers] = binary(json, Buffer.of(1, 0, 2));
     expect(refusalOfBody(bytes, model, headers)).toBe(
-      'inputs[0].parameters.binary_data_size: expected bytes 0 or 1 for BOOL, got 2 as element 2.',
+      'inputs[0].parameters.binary_data_size: element 2 of BOOL: expected 0 or 1, got 2.',
     );
   });
 
   test.each([
-    ['a length that is cut', 2, '01000000 61 020000', 'expected a length of 4 bytes for element 1, got 3.'],
-    ['a text that is cut', 1, '05000000 61', 'expected 5 bytes for element 0, got 1.'],
-    ['a length of 4 GiB', 1, 'ffffffff 61', 'expected 4294967295 bytes for element 0, got 1.'],
-    ['bytes behind the last', 1, '01000000 61 62', 'expected 5, which is what its 1 elements take, got 6.'],
+    [
+      'a length that is cut',
+      2,
+      '01000000 61 020000',
+      'element 1 of 2: expected its length in 4 bytes at 5, got 3.',
+    ],
+    ['a text that is cut', 1, '05000000 61', 'element 0 of 1: expected 5 bytes at 4, got 1.'],
+    ['a length of 4 GiB', 1, 'ffffffff 61', 'element 0 of 1: expected 4294967295 bytes at 4, got 1.'],
+    ['bytes behind the last', 1, '01000000 61 62', 'expected to end after element 1 at 5, got 1 bytes more.'],
     [
       'more elements than bytes',
       1e9,
       '00000000',
-      'expected at least 4000000000, for the lengths of 1000000000 elements, got 4.',
+      'expected 1000000000 elements of BYTES, each after its length in 4 bytes, got 4 bytes in all.',
     ],
   ])('texts: %s', (_, count, hex, message) => {
     const model = echoSignature(spec('text', 'BYTES', [-1]));

@@ -1,7 +1,7 @@
 import type { Datatype, TensorData } from '@batchwise/runners';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeRaw, encodeRaw } from '../../src/grpc/raw-tensor.js';
+import { decodeRaw, encodeRaw } from '../src/raw-tensor.js';
 
 const text = (value: string) => new TextEncoder().encode(value);
 

@@ -3,13 +3,20 @@
  * its length in four bytes. Every machine that runs this is little-endian itself, so elements are copied
  * as they are.
  */
-import type { Datatype, Tensor, TensorData } from '@batchwise/runners';
-import { badRequest } from '../request-error.js';
-import { ELEMENT_ARRAYS, elementCount, type FixedDatatype } from './element-arrays.js';
+import {
+  bytesPerElement,
+  type Datatype,
+  elementCount,
+  type NumericData,
+  newData,
+  type Tensor,
+  type TensorData,
+} from '@batchwise/runners';
+import { badRequest } from './request-error.js';
 
 const PREFIX_BYTES = 4;
 
-/** `where` is what an error calls the bytes. Fixed-size elements are copied: bytes off the wire are seldom aligned. */
+/** `where` is what an error calls the bytes. Copies only what is not aligned: otherwise the tensor is a view of them. */
 export function decodeRaw(
   datatype: Datatype,
   shape: readonly number[],
@@ -23,26 +30,25 @@ export function decodeRaw(
 }
 
 /** Fixed-size elements are not copied: the result is a view of the tensor. */
-export function encodeRaw(tensor: Tensor): Uint8Array {
+export function encodeRaw(tensor: Tensor): Buffer {
   const { data } = tensor;
   if (isStrings(data)) return encodeStrings(data);
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function decodeFixed(datatype: FixedDatatype, count: number, bytes: Uint8Array, where: string): TensorData {
-  const Elements = ELEMENT_ARRAYS[datatype];
-  const expected = count * Elements.BYTES_PER_ELEMENT;
-  if (bytes.length !== expected) {
+function decodeFixed(datatype: Datatype, count: number, bytes: Uint8Array, where: string): TensorData {
+  const width = bytesPerElement(datatype) as number;
+  if (bytes.length !== count * width) {
     throw badRequest(
       where,
-      `expected ${expected} bytes, ${count} of ${datatype} with ${Elements.BYTES_PER_ELEMENT} each, got ${bytes.length}.`,
+      `expected ${count * width} bytes, ${count} of ${datatype} with ${width} each, got ${bytes.length}.`,
     );
   }
-  const data = new Elements(count);
-  const copy = new Uint8Array(data.buffer);
-  copy.set(bytes);
-  if (datatype === 'BOOL') checkBooleans(copy, where);
-  return data;
+  if (datatype === 'BOOL') checkBooleans(bytes, where);
+  const none = newData(datatype, 0) as NumericData;
+  const View = none.constructor as new (memory: ArrayBufferLike, from: number, length: number) => NumericData;
+  if (bytes.byteOffset % width === 0) return new View(bytes.buffer, bytes.byteOffset, count);
+  return new View(new Uint8Array(bytes).buffer, 0, count);
 }
 
 function checkBooleans(bytes: Uint8Array, where: string): void {
@@ -88,16 +94,15 @@ function decodeStrings(count: number, bytes: Uint8Array, where: string): readonl
   return elements;
 }
 
-function encodeStrings(elements: readonly Uint8Array[]): Uint8Array {
+function encodeStrings(elements: readonly Uint8Array[]): Buffer {
   let length = 0;
   for (const element of elements) length += PREFIX_BYTES + element.length;
-  const bytes = new Uint8Array(length);
-  const view = new DataView(bytes.buffer);
+  const bytes = Buffer.allocUnsafe(length);
   let at = 0;
   for (const element of elements) {
-    view.setUint32(at, element.length, true);
-    bytes.set(element, at + PREFIX_BYTES);
-    at += PREFIX_BYTES + element.length;
+    at = bytes.writeUInt32LE(element.length, at);
+    bytes.set(element, at);
+    at += element.length;
   }
   return bytes;
 }
