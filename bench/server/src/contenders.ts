@@ -41,7 +41,7 @@ export async function startStandIn(env: Readonly<Record<string, string>> = {}): 
 
 export async function startFlowers(): Promise<Target> {
   const args = (port: number) => [BIN, 'serve', 'examples/service/service.ts', '--port', String(port)];
-  const server = await ServerProcess.start(args, '/livez');
+  const server = await ServerProcess.start(args, '/readyz');
   const body = '{"sepal_length":6.5,"sepal_width":3.2,"petal_length":5.1,"petal_width":2}';
   return { server, url: `${server.url}/classify`, body };
 }
