@@ -1,5 +1,7 @@
 /** A process that holds one copy of a runner. Started by the supervisor. */
 import type { ResourceSettings } from '@batchwise/runners';
+import { BatchwiseError, onBatch } from 'batchwise';
+import { errorText } from './error-text.js';
 import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { RunnerSource } from './planned-runner.js';
@@ -15,6 +17,12 @@ export interface RunnerProcessSource {
 }
 
 let metrics: ServerMetrics | undefined;
+
+// To the web processes only the message goes: what the code of a service threw, and where, is told here.
+onBatch(({ name, error }) => {
+  if (error !== undefined && !(error instanceof BatchwiseError))
+    console.error(`${name}: ${errorText(error)}`);
+});
 
 runnerProcessMain(
   async ({ name, replica, settings: told, source }) => {

@@ -7,6 +7,7 @@ import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { docsRoutes } from './docs/docs-routes.js';
 import { openApiDocument } from './docs/open-api-document.js';
+import { errorText } from './error-text.js';
 import { GrpcServer } from './grpc/grpc-server.js';
 import { healthRoutes, type Readiness } from './http/health-routes.js';
 import type { HttpRoute } from './http/http-route.js';
@@ -53,7 +54,7 @@ export class WebServer {
     const { settings, metrics, log } = options;
     const { limits, grpcPort } = settings.server;
     const fault = (message: string, error: unknown, id: string) =>
-      log(`${message} (request ${id}): ${stackOf(error)}`);
+      log(`${message} (request ${id}): ${errorText(error)}`);
     this.#http = new HttpServer({
       routes: this.#routes(),
       limits: httpLimitsOf(limits),
@@ -71,7 +72,7 @@ export class WebServer {
         connections: Number.isFinite(limits.connections) ? limits.connections : 0,
       },
       onCall: metrics.grpc,
-      onFault: (error) => log(`A gRPC call failed: ${stackOf(error)}`),
+      onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
     });
   }
 
@@ -158,11 +159,4 @@ export class WebServer {
     }
     return { isReady: reasons.length === 0, reasons };
   }
-}
-
-/** With its causes, for the log. */
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : `\n  caused by ${stackOf(error.cause)}`;
-  return `${error.stack ?? error.message}${cause}`;
 }
