@@ -2,7 +2,6 @@
 import type { Socket } from 'node:net';
 import type { BatchTrace, RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
-import { CallTable } from './call-table.js';
 import { type CallOutlet, HostedCall } from './hosted-call.js';
 import type { HostedRunner } from './hosted-runner.js';
 import { MessageLink, type MessageLinkOptions } from './message-link.js';
@@ -20,7 +19,7 @@ export interface HostConnectionOptions
 export class HostConnection implements CallOutlet {
   readonly #link: MessageLink;
   readonly #options: HostConnectionOptions;
-  #calls = new CallTable<HostedCall>();
+  readonly #calls = new Map<number, HostedCall>();
   /** How many calls it made to each runner; only of those whose load it watches. */
   readonly #watched = new Map<string, number>();
 
@@ -97,7 +96,7 @@ export class HostConnection implements CallOutlet {
   }
 
   #call(id: number, runner: string, item: unknown, options: EnqueueOptions | undefined): void {
-    if (this.#calls.get(id) !== undefined) throw unknownMessage([WIRE.call, id]);
+    if (this.#calls.has(id)) throw unknownMessage([WIRE.call, id]);
     const watched = this.#watched.get(runner);
     if (watched !== undefined) this.#watched.set(runner, watched + 1);
     const hosted = this.#options.runners.get(runner);
@@ -145,8 +144,8 @@ export class HostConnection implements CallOutlet {
   }
 
   #end(): void {
-    const calls = this.#calls.values();
-    this.#calls = new CallTable();
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
     this.#watched.clear();
     for (const call of calls) call.cancel('the process that made the call is gone');
     this.#options.onEnd();

@@ -7,7 +7,6 @@ import { connect } from 'node:net';
 import type { RunnerSettings, RunnerSink } from '@batchwise/runners';
 import { BatchwiseError, type Clock, type EnqueueOptions } from 'batchwise';
 import { BackOff } from './back-off.js';
-import { CallTable } from './call-table.js';
 import { MessageLink, type MessageLinkOptions } from './message-link.js';
 import { type CallKeeper, RemoteCall } from './remote-call.js';
 import type { RunnerLoad } from './runner-load.js';
@@ -36,7 +35,8 @@ export class Replica implements CallKeeper {
   #reconnectTimer: unknown;
   #isClosed = false;
   #state: RunnerDescription['state'] = 'loading';
-  #calls = new CallTable<RemoteCall>();
+  #calls = new Map<number, RemoteCall>();
+  #nextId = 0;
   #load = NO_LOAD;
   #loadAt = 0;
   /** Calls over this connection, and how many of them the load takes account of. */
@@ -78,7 +78,8 @@ export class Replica implements CallKeeper {
     options: EnqueueOptions | undefined,
     lateAt: number,
   ): RemoteCall {
-    const call = new RemoteCall(this.#calls.nextId(), lateAt, this, sink);
+    this.#nextId += 1;
+    const call = new RemoteCall(this.#nextId, lateAt, this, sink);
     this.#calls.set(call.id, call);
     this.#sent += 1;
     this.#send([WIRE.call, call.id, this.name, item, options]);
@@ -111,7 +112,7 @@ export class Replica implements CallKeeper {
   close(): void {
     this.#isClosed = true;
     this.#options.clock.clearTimer(this.#reconnectTimer);
-    for (const call of this.#calls.values()) {
+    for (const call of [...this.#calls.values()]) {
       call.giveUp('CLOSED', 'the runner was closed before the answer came.');
     }
     this.#link?.close();
@@ -193,7 +194,7 @@ export class Replica implements CallKeeper {
     this.#sent = 0;
     this.#counted = 0;
     const calls = this.#calls;
-    this.#calls = new CallTable();
+    this.#calls = new Map();
     // Before anybody is told: who is told may close the runner, and then there is nothing to come back to.
     this.#reconnectTimer = setUnrefTimer(this.#options.clock, () => this.#connect(), this.#backOff.next());
     if (calls.size === 0) return;
