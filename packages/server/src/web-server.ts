@@ -2,7 +2,6 @@
  * What listens: HTTP and gRPC around a set of runners, whether those live in this process or in others.
  */
 import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
-import { realClock } from 'batchwise';
 import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { docsRoutes } from './docs/docs-routes.js';
@@ -15,7 +14,6 @@ import { HttpServer } from './http/http-server.js';
 import { metricsRoute } from './metrics/metrics-route.js';
 import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import type { ServerMetrics } from './metrics/server-metrics.js';
-import { setUnrefTimer } from './processes/unref-timer.js';
 import { protocolRoutes } from './protocols/protocol-routes.js';
 import type { Service } from './service/service.js';
 import { serviceRoutes } from './service/service-routes.js';
@@ -40,14 +38,11 @@ export interface WebAddress {
   readonly grpcPort: number | undefined;
 }
 
-const HEALTH_EVERY_MS = 1000;
-
 export class WebServer {
   readonly #options: WebServerOptions;
   readonly #http: HttpServer;
   readonly #grpc: GrpcServer | undefined;
   #isDraining = false;
-  #healthTimer: unknown;
 
   constructor(options: WebServerOptions) {
     this.#options = options;
@@ -81,7 +76,6 @@ export class WebServer {
     const http = await this.#http.listen(host, port);
     try {
       const grpc = grpcPort === undefined ? undefined : await this.#grpc?.listen(host, grpcPort);
-      if (grpc !== undefined) this.#keepHealthFresh();
       return { url: http.url, port: http.port, grpcPort: grpc?.port };
     } catch (error) {
       await this.#http.close();
@@ -94,28 +88,14 @@ export class WebServer {
     this.#grpc?.setServing(!this.#isDraining);
   }
 
-  /** A runner that dies in another process does not say so: those who watch are told within a second. */
-  #keepHealthFresh(): void {
-    this.#healthTimer = setUnrefTimer(
-      realClock,
-      () => {
-        this.refreshHealth();
-        this.#keepHealthFresh();
-      },
-      HEALTH_EVERY_MS,
-    );
-  }
-
   /** Stops accepting and finishes what was accepted. Resolves with how many did not end in time. */
   async drain(timeoutMs: number): Promise<number> {
     this.#isDraining = true;
-    realClock.clearTimer(this.#healthTimer);
     const cut = await Promise.all([this.#http.drain(timeoutMs), this.#grpc?.drain(timeoutMs)]);
     return cut.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   }
 
   async close(): Promise<void> {
-    realClock.clearTimer(this.#healthTimer);
     await Promise.all([this.#http.close(), this.#grpc?.close()]);
   }
 
