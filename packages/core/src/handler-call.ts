@@ -3,9 +3,10 @@
  * exactly one outcome, and reports it to a batch that can go on as if handlers were well behaved.
  */
 import type { Deadlines, Expiring } from './deadlines.js';
+import { describe } from './describe.js';
 import type { Entry } from './entry.js';
 import { BatchwiseError } from './errors.js';
-import { type BatchContext, type Handler, isThenable } from './handler.js';
+import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
 import { paddedTo } from './padding.js';
 import type { Reason } from './policy.js';
 
@@ -20,6 +21,8 @@ export interface CalledBatch {
   readonly reason: Reason;
   readonly group: unknown;
   answered(call: HandlerCall, results: unknown): void;
+  /** One item of the call is answered before the others. */
+  answeredOne(entry: Entry, result: unknown): void;
   threw(call: HandlerCall, thrown: unknown): void;
   timedOut(call: HandlerCall, error: BatchwiseError): void;
   /** The outcome came after `start()` had returned. */
@@ -41,7 +44,15 @@ export class HandlerCall implements Expiring {
     this.entries = entries;
     this.cost = cost;
     this.startedAt = startedAt;
-    this.#context = new LazyContext(entries.length, cost, batch);
+    this.#context = new LazyContext(this, cost, batch);
+  }
+
+  /** The handler answers one item while it goes on with the others. */
+  answerOne(index: number, result: unknown): void {
+    if (this.settled) return; // too late
+    const entry = this.entries[index];
+    if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
+    this.#batch.answeredOne(entry, result);
   }
 
   /** Calls the handler. Its outcome may be known when this returns, or follow later. */
@@ -131,17 +142,24 @@ class LazyContext implements BatchContext {
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
+  readonly answered: Results<never> = ONE_BY_ONE;
+  readonly #call: HandlerCall;
   readonly #batchSizes: readonly number[];
   #controller: AbortController | undefined = undefined;
   #abortReason: BatchwiseError | undefined = undefined;
 
-  constructor(size: number, cost: number, { settings, reason, group }: CalledBatch) {
+  constructor(call: HandlerCall, cost: number, { settings, reason, group }: CalledBatch) {
+    this.#call = call;
     this.name = settings.name;
-    this.size = size;
+    this.size = call.entries.length;
     this.cost = cost;
     this.reason = reason;
     this.group = group;
     this.#batchSizes = settings.batchSizes;
+  }
+
+  answer(index: number, result: unknown): void {
+    this.#call.answerOne(index, result);
   }
 
   get paddedCost(): number {
@@ -164,6 +182,14 @@ class LazyContext implements BatchContext {
     this.#abortReason ??= reason;
     this.#controller?.abort(this.#abortReason);
   }
+}
+
+function wrongPosition(index: unknown, size: number, name: string): BatchwiseError {
+  const expected = `a position from 0 to ${size - 1}`;
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${name}: context.answer(index, result): expected ${expected} as index, got ${describe(index)}.`,
+  );
 }
 
 function itemsOf(entries: readonly Entry[]): never[] {

@@ -16,10 +16,20 @@ export interface BatchContext {
   readonly reason: Reason;
   /** What `groupOf` said of these items. */
   readonly group: unknown;
+  /**
+   * Answers one item now, before the rest of its batch: with its result, or with an `Error` that fails
+   * only this item. Does nothing for an item that has its answer already, or whose caller is gone.
+   */
+  answer(index: number, result: unknown): void;
+  /** What a handler returns that has answered its items one by one. */
+  readonly answered: Results<never>;
 }
 
 /** As many results as items, in the same order. A result that is an `Error` fails only its item. */
 export type Results<R> = readonly (R | Error)[];
+
+/** Stands for the answers that were given one by one. Known by its identity. */
+export const ONE_BY_ONE: Results<never> = Object.freeze([]);
 
 export type Handler<I, R> = (items: I[], context: BatchContext) => PromiseLike<Results<R>> | Results<R>;
 

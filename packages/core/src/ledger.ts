@@ -3,7 +3,7 @@
  * place, here. submitted = succeeded + failed + refused + cancelled + expired + queued + running.
  */
 import type { Entry } from './entry.js';
-import type { BatchwiseError, ErrorCode } from './errors.js';
+import { BatchwiseError, type ErrorCode } from './errors.js';
 import { REASONS, type Reason } from './policy.js';
 import type { RunningBatch } from './running-batch.js';
 
@@ -42,11 +42,17 @@ export class Ledger {
     entry.deliver(result, batch);
   }
 
-  /** Settles a caller whose batch has an error for it: its own or one for all. */
+  /**
+   * Settles a caller whose batch has an error for it: its own or one for all. Where the handler passes
+   * items on to another queue, a refusal there is a refusal here.
+   */
   fail(entry: Entry, error: Error): void {
     this.running -= 1;
-    this.failed += 1;
-    entry.fail(error);
+    if (error instanceof BatchwiseError) this.end(entry, endingOf(error.code), error);
+    else {
+      this.failed += 1;
+      entry.fail(error);
+    }
   }
 
   /** Settles a caller at the door, or one who has been taken out of the line or its batch. */
@@ -71,5 +77,19 @@ export class Ledger {
 
   #countRefusal({ code }: BatchwiseError, items = 1): void {
     this.refusals[code] = (this.refusals[code] ?? 0) + items;
+  }
+}
+
+function endingOf(code: ErrorCode): Ending {
+  switch (code) {
+    case 'QUEUE_FULL':
+    case 'OVERLOADED':
+      return 'refused';
+    case 'DEADLINE_EXCEEDED':
+      return 'expired';
+    case 'CANCELLED':
+      return 'cancelled';
+    default:
+      return 'failed';
   }
 }

@@ -35,3 +35,8 @@ export function unawaited(result: PromiseLike<unknown>, name: string): Batchwise
     `${name}: the handler returned a promise as the result of an item; return await Promise.all(results) instead.`,
   );
 }
+
+/** The handler says that it has answered all items one by one, and has not. */
+export function neverAnswered(name: string): BatchwiseError {
+  return new BatchwiseError('BAD_RESULT', `${name}: the handler ended without an answer for this item.`);
+}

@@ -7,11 +7,11 @@ import { messageOf } from './describe.js';
 import type { BatchRecord } from './diagnostics.js';
 import type { Entry, EntryExit } from './entry.js';
 import { BatchwiseError } from './errors.js';
-import { type Handler, isThenable } from './handler.js';
+import { type Handler, isThenable, ONE_BY_ONE } from './handler.js';
 import { type CalledBatch, HandlerCall } from './handler-call.js';
 import type { Ledger } from './ledger.js';
 import type { CompletedBatch, Reason, RunningWork } from './policy.js';
-import { unawaited, unreadable, wrongResults } from './results.js';
+import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
 import type { ServiceCurve } from './service-curve.js';
 import type { SharedWorks } from './shared-work.js';
 
@@ -62,6 +62,8 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #parts: (readonly Entry[])[] = NO_PARTS;
   #call: HandlerCall | undefined = undefined;
   #isOver = false;
+  #succeededBefore = 0;
+  #settledInCall = 0;
   /** When the latest call was answered, if it was. */
   #answeredAt: number | undefined = undefined;
 
@@ -120,6 +122,8 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #run(entries: readonly Entry[], cost: number, startedAt: number): void {
     this.calls += 1;
     this.#answeredAt = undefined;
+    this.#succeededBefore = this.succeeded;
+    this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
     this.#call.start(this.owner.deadlines);
   }
@@ -150,7 +154,8 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   answered(call: HandlerCall, results: unknown): void {
     const { entries, cost, startedAt } = call;
-    const wrong = wrongResults(results, entries.length, this.name);
+    const oneByOne = results === ONE_BY_ONE;
+    const wrong = oneByOne ? undefined : wrongResults(results, entries.length, this.name);
     if (wrong !== undefined) {
       this.error = wrong;
       this.#failAll(entries, wrong);
@@ -159,16 +164,20 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     const now = this.settings.clock.now();
     this.#answeredAt = now;
     this.durationMs = now - this.startedAt;
-    const { succeeded } = this;
-    const { callers } = this;
-    for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
+    if (oneByOne) this.#failAll(entries, neverAnswered(this.name));
+    else for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     if (call.isAborted) this.#learnAtLeast(call);
     // A backend that is down may fail every item quickly: that is no measure of how quick it is.
-    else if (this.succeeded > succeeded) {
+    else if (this.succeeded > this.#succeededBefore) {
       const durationMs = now - startedAt;
-      const answered = callers - this.callers;
-      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers: answered }, now);
+      const callers = this.#settledInCall;
+      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers }, now);
     }
+  }
+
+  answeredOne(entry: Entry, result: unknown): void {
+    this.durationMs = this.settings.clock.now() - this.startedAt;
+    this.#answer(entry, [result], 0);
   }
 
   threw(call: HandlerCall, thrown: unknown): void {
@@ -243,6 +252,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #settleCaller(caller: Entry, answer: unknown, isError: boolean): void {
     if (caller.sink === undefined) return; // has given up, maybe in reaction to what another was just told
     this.callers -= 1;
+    this.#settledInCall += 1;
     if (isError) {
       this.failed += 1;
       this.owner.ledger.fail(caller, answer as Error);
