@@ -8,6 +8,7 @@ import {
   validPriority,
   validSignal,
   validString,
+  validWaitedMs,
   validWeight,
 } from './valid.js';
 
@@ -18,6 +19,8 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** Tenants share the backend by weight. Items that name none count as one tenant together. */
   readonly tenant?: string | undefined;
+  /** How long it has waited already, before it came here: on another machine, say. Its age counts from there. */
+  readonly waitedMs?: number | undefined;
   /** The tenant's share relative to the others, from this call on; 0.001 to 1,000,000, 1 unless given. */
   readonly weight?: number | undefined;
 }
@@ -32,10 +35,11 @@ export interface CallSettings {
   priority: number;
   tenant: string | undefined;
   weight: number | undefined;
+  waitedMs: number;
   signal: AbortSignal | undefined;
 }
 
-const KNOWN = ['signal', 'timeoutMs', 'priority', 'tenant', 'weight'];
+const KNOWN = ['signal', 'timeoutMs', 'priority', 'tenant', 'weight', 'waitedMs'];
 
 /** One for all calls, to be read before anybody else's code runs: an object a call would cost more than the reading. */
 const settings: CallSettings = {
@@ -43,6 +47,7 @@ const settings: CallSettings = {
   priority: 0,
   tenant: undefined,
   weight: undefined,
+  waitedMs: 0,
   signal: undefined,
 };
 
@@ -51,6 +56,7 @@ export function callSettings(options: SubmitOptions | undefined): Readonly<CallS
   settings.priority = 0;
   settings.tenant = undefined;
   settings.weight = undefined;
+  settings.waitedMs = 0;
   settings.signal = undefined;
   if (options === undefined) return settings;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -73,6 +79,9 @@ export function callSettings(options: SubmitOptions | undefined): Readonly<CallS
         break;
       case 'weight':
         if (value !== undefined) settings.weight = validWeight(key, value);
+        break;
+      case 'waitedMs':
+        if (value !== undefined) settings.waitedMs = validWaitedMs(key, value);
         break;
       default:
         throw unknownKey('options of a call', key, KNOWN);

@@ -63,7 +63,7 @@ export class Door<I, R> {
     } catch (error) {
       return this.#turnAway(item, sink, 'refused', asRefusal(error));
     }
-    const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight } = call;
+    const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
@@ -73,11 +73,13 @@ export class Door<I, R> {
     }
     if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
-    const entry = new TiedEntry<I, R>(item, sink, dispatcher.turn.arrival(), cost);
+    const arrival = dispatcher.turn.arrival();
+    const entry = new TiedEntry<I, R>(item, sink, momentOf(arrival, waitedMs), cost);
     const tenant = dispatcher.line.tenants.find(tenantId, weight);
     const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
     // Sharing work that is under way adds none.
-    const noHope = work === undefined ? this.#noHopeFor(entry, timeoutMs, tenant, priority) : undefined;
+    const noHope =
+      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, tenant, priority) : undefined;
     if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
 
     if (signal !== undefined) {
@@ -92,8 +94,9 @@ export class Door<I, R> {
     else {
       if (shareKey !== undefined) dispatcher.sharedWorks.begin(shareKey, entry);
       dispatcher.append(entry, group, tenant, priority);
+      if (waitedMs > 0) entry.lane?.group.hasOlder(entry);
     }
-    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(entry.moment, timeoutMs).add(entry);
+    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(arrival, timeoutMs).add(entry);
     return entry;
   }
 
@@ -134,12 +137,18 @@ export class Door<I, R> {
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
-  #noHopeFor(entry: Entry, timeoutMs: number, tenant: Tenant, priority: number): BatchwiseError | undefined {
+  #noHopeFor(
+    entry: Entry,
+    timeoutMs: number,
+    waitedMs: number,
+    tenant: Tenant,
+    priority: number,
+  ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { settings, line, running, curve } = dispatcher;
-    const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs);
+    const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
-    const now = entry.moment.at;
+    const now = entry.moment.at + waitedMs;
     const costAhead = line.costAhead(tenant, priority);
     if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
     const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
@@ -176,6 +185,11 @@ export class Door<I, R> {
 function asRefusal(error: unknown): BatchwiseError {
   if (error instanceof BatchwiseError) return error;
   return new BatchwiseError('INVALID_OPTION', `options of a call: ${messageOf(error)}`, { cause: error });
+}
+
+/** Who has waited elsewhere came before the others of this turn. */
+function momentOf(moment: Moment, waitedMs: number): Moment {
+  return waitedMs === 0 ? moment : { at: moment.at - waitedMs, arrivals: 0 };
 }
 
 function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {

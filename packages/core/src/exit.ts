@@ -35,14 +35,17 @@ export class Exit<I, R> implements EntryExit {
 
   #leave(entry: Entry, ending: Ending, error: BatchwiseError): void {
     const { batch } = entry;
-    this.#takeOut(entry);
+    const unwanted = this.#takeOut(entry);
     this.#dispatcher.ledger.end(entry, ending, error);
-    batch?.abortIfUnwanted();
+    if (batch !== undefined) {
+      if (unwanted !== undefined) batch.gone(unwanted);
+      batch.abortIfUnwanted();
+    }
     this.#dispatcher.restIfIdle();
   }
 
-  /** Takes a caller out of the line or the batch it is in. */
-  #takeOut(entry: Entry): void {
+  /** Takes a caller out of the line or the batch it is in; returns the item that nobody waits for any more. */
+  #takeOut(entry: Entry): Entry | undefined {
     const { decider, ledger, line, sharedWorks } = this.#dispatcher;
     decider.interrupt();
     const { batch, shared } = entry;
@@ -54,9 +57,11 @@ export class Exit<I, R> implements EntryExit {
     if (shared !== undefined) {
       shared.callers.delete(entry);
       if (entry !== shared.carrier) entry.shared = undefined;
-      if (shared.callers.size > 0) return;
+      if (shared.callers.size > 0) return undefined;
       sharedWorks.end(shared);
     }
-    if (batch === undefined) line.remove(shared?.carrier ?? entry);
+    const carrier = shared?.carrier ?? entry;
+    if (batch === undefined) line.remove(carrier);
+    return carrier;
   }
 }

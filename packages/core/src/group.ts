@@ -50,6 +50,11 @@ export class Group implements HeapNode {
     return this.#oldest?.moment.at ?? Number.POSITIVE_INFINITY;
   }
 
+  /** One has come who may have waited longer, elsewhere, than those who were here before it. */
+  hasOlder(entry: Entry): void {
+    if (entry.moment.at < this.oldestAt) this.#oldest = entry;
+  }
+
   /** Lets what waits now leave without being held. */
   flush(now: number): void {
     if (this.length > 0) this.#flushedAt = now;

@@ -55,6 +55,14 @@ export class HandlerCall implements Expiring {
     this.#batch.answeredOne(entry, result);
   }
 
+  /** Nobody waits for this item any more. */
+  gone(entry: Entry): void {
+    const listener = this.#context.goneListener;
+    if (this.settled || listener === undefined) return;
+    const index = this.entries.indexOf(entry);
+    if (index >= 0) listener(index);
+  }
+
   /** Calls the handler. Its outcome may be known when this returns, or follow later. */
   start(deadlines: Deadlines): void {
     const { handler, handlerTimeoutMs } = this.#batch.settings;
@@ -143,6 +151,7 @@ class LazyContext implements BatchContext {
   readonly reason: Reason;
   readonly group: unknown;
   readonly answered: Results<never> = ONE_BY_ONE;
+  goneListener: ((index: number) => void) | undefined = undefined;
   readonly #call: HandlerCall;
   readonly #batchSizes: readonly number[];
   #controller: AbortController | undefined = undefined;
@@ -160,6 +169,10 @@ class LazyContext implements BatchContext {
 
   answer(index: number, result: unknown): void {
     this.#call.answerOne(index, result);
+  }
+
+  onGone(listener: (index: number) => void): void {
+    this.goneListener = listener;
   }
 
   get paddedCost(): number {

@@ -21,6 +21,8 @@ export interface BatchContext {
    * only this item. Does nothing for an item that has its answer already, or whose caller is gone.
    */
   answer(index: number, result: unknown): void;
+  /** Has this called when nobody waits for the item any more, while others still wait for theirs. One listener a batch. */
+  onGone(listener: (index: number) => void): void;
   /** What a handler returns that has answered its items one by one. */
   readonly answered: Results<never>;
 }

@@ -134,6 +134,11 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.callers += 1;
   }
 
+  /** Nobody waits for this item any more. */
+  gone(entry: Entry): void {
+    this.#call?.gone(entry);
+  }
+
   /** Fires the handler's signal once nobody waits any more. */
   abortIfUnwanted(): void {
     if (this.callers > 0) return;

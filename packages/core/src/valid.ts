@@ -23,6 +23,12 @@ export function validMsAboveZero(name: string, value: unknown): number {
   throw expected(name, 'milliseconds (a number above 0, or Infinity for no limit)', value);
 }
 
+/** Milliseconds that have passed. */
+export function validWaitedMs(name: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
+  throw expected(name, 'milliseconds (a finite number, 0 or more)', value);
+}
+
 /** A whole number from 1 up, or Infinity; −1 says "unlimited" too where `minusOne` allows it. */
 export function validCount(name: string, value: unknown, { minusOne = false } = {}): number {
   if (value === Number.POSITIVE_INFINITY) return value;

@@ -162,3 +162,40 @@ test('a refusal further down counts as a refusal, an expiry as an expiry', async
     refusals: { QUEUE_FULL: 1 },
   });
 });
+
+test('a handler that asks hears whose caller is gone while the others wait on', async () => {
+  const { batcher, gate, clock } = gated();
+  const controller = new AbortController();
+  const first = batcher.submit(1);
+  const second = batcher.submit(2, { signal: controller.signal });
+  const third = batcher.submit(3, { timeoutMs: 10 });
+  for (const promise of [second, third]) promise.catch(() => {});
+  await clock.advance(1);
+  const { context, answer } = gate.call(0);
+  const gone: number[] = [];
+  context.onGone((index) => gone.push(index));
+  controller.abort();
+  expect(gone).toEqual([1]);
+  await clock.advance(20);
+  expect(gone).toEqual([1, 2]);
+  answer([10, 20, 30]);
+  expect(await first).toBe(10);
+});
+
+test('an item that several share is gone with the last of them', async () => {
+  const { batcher, gate, clock } = gated({ dedupeBy: (item) => item });
+  const controllers = [new AbortController(), new AbortController()];
+  const promises = controllers.map(({ signal }) => batcher.submit(1, { signal }));
+  for (const promise of promises) promise.catch(() => {});
+  const other = batcher.submit(2);
+  await clock.advance(1);
+  const { context, answer } = gate.call(0);
+  const gone: number[] = [];
+  context.onGone((index) => gone.push(index));
+  controllers[0]?.abort();
+  expect(gone).toEqual([]);
+  controllers[1]?.abort();
+  expect(gone).toEqual([0]);
+  answer([10, 20]);
+  expect(await other).toBe(20);
+});
