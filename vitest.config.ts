@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: {
       '@batchwise/arena': source('./packages/arena/src/index.ts'),
+      '@batchwise/redis': source('./packages/redis/src/index.ts'),
       '@batchwise/runners': source('./packages/runners/src/index.ts'),
       '@batchwise/server': source('./packages/server/src/index.ts'),
       batchwise: source('./packages/core/src/index.ts'),

@@ -1,6 +1,6 @@
 /** The programs that the system tests drive, and where they are on this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { basename, delimiter, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -11,9 +11,11 @@ import { fileURLToPath } from 'node:url';
  * @property {string} debianPackage
  * @property {string} [packagedFile] Where it is in the package, when it is taken out by itself: the rest would
  *   bring a service that starts with the machine.
+ * @property {string} [linkedCommand] The command in its package that is this program if called by this
+ *   program's name, and is given a link of that name: the package that has one would bring such a service, too.
  */
 
-/** Where programs are that were taken out of their packages. */
+/** Where programs are that were taken out of their packages or linked to, by the first of their commands. */
 export const unpackedPrograms =
   process.env.TEST_PROGRAMS_FOLDER ??
   fileURLToPath(new URL('../node_modules/.cache/test-programs', import.meta.url));
@@ -32,24 +34,47 @@ export const testPrograms = Object.freeze({
     debianPackage: 'prometheus',
     packagedFile: 'usr/bin/promtool',
   },
+  redisServer: {
+    title: 'redis-server',
+    variable: 'REDIS_SERVER_PATH',
+    commands: ['redis-server'],
+    debianPackage: 'redis-tools',
+    linkedCommand: 'redis-check-rdb',
+  },
+  redisCli: {
+    title: 'redis-cli',
+    variable: 'REDIS_CLI_PATH',
+    commands: ['redis-cli'],
+    debianPackage: 'redis-tools',
+  },
 });
 
 /**
  * The file that its variable names, else the first of its commands on PATH, else what was taken out of its
- * package, else undefined.
+ * package or linked to, else undefined.
  *
  * @param {TestProgram} program
  * @returns {string | undefined}
  */
-export function findProgram({ variable, commands, packagedFile }) {
+export function findProgram(program) {
+  const { variable, commands } = program;
   const named = process.env[variable];
   if (named && isExecutable(named)) return named;
   for (const command of commands) {
     const path = findCommand(command);
     if (path !== undefined) return path;
   }
-  const unpacked = packagedFile && join(unpackedPrograms, basename(packagedFile));
-  return unpacked && isExecutable(unpacked) ? unpacked : undefined;
+  const unpacked = unpackedProgram(program);
+  return isExecutable(unpacked) ? unpacked : undefined;
+}
+
+/**
+ * Where it is when it was taken out of its package or linked to.
+ *
+ * @param {TestProgram} program
+ */
+export function unpackedProgram({ commands: [name = ''] }) {
+  return join(unpackedPrograms, name);
 }
 
 /**

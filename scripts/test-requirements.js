@@ -4,18 +4,42 @@
  * possible; elsewhere this ends with a word on what to do.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { findCommand, findProgram, testPrograms, unpackedPrograms } from './test-programs.js';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  findCommand,
+  findProgram,
+  testPrograms,
+  unpackedProgram,
+  unpackedPrograms,
+} from './test-programs.js';
 
 /** @typedef {import('./test-programs.js').TestProgram} TestProgram */
 
 const missing = missingPrograms();
 if (missing.length > 0) process.exitCode = provide(missing) ? 0 : 1;
 
-/** @returns {TestProgram[]} */
+/**
+ * Those that a link is all that lacks get it.
+ *
+ * @returns {TestProgram[]}
+ */
 function missingPrograms() {
-  return Object.values(testPrograms).filter((program) => findProgram(program) === undefined);
+  const isMissing = (/** @type {TestProgram} */ program) => findProgram(program) === undefined;
+  const programs = Object.values(testPrograms).filter(isMissing);
+  for (const program of programs) link(program);
+  return programs.filter(isMissing);
+}
+
+/** @param {TestProgram} program */
+function link(program) {
+  const target = program.linkedCommand && findCommand(program.linkedCommand);
+  if (!target) return;
+  mkdirSync(unpackedPrograms, { recursive: true });
+  const place = unpackedProgram(program);
+  // One that is there leads nowhere, or its program would not be missing.
+  rmSync(place, { force: true });
+  symlinkSync(target, place);
 }
 
 /** @param {TestProgram[]} programs */
@@ -46,7 +70,8 @@ function provide(programs) {
  * @param {TestProgram} program
  * @param {string[]} apt
  */
-function unpack({ debianPackage, packagedFile = '' }, apt) {
+function unpack(program, apt) {
+  const { debianPackage, packagedFile = '' } = program;
   mkdirSync(unpackedPrograms, { recursive: true });
   // Beside where it is going to be, so that it gets there by being renamed: all of it or nothing.
   const folder = mkdtempSync(join(unpackedPrograms, 'unpacking-'));
@@ -54,7 +79,7 @@ function unpack({ debianPackage, packagedFile = '' }, apt) {
     if (!succeeds([...apt, 'download', debianPackage], folder)) return false;
     const archive = readdirSync(folder).find((name) => name.endsWith('.deb')) ?? '';
     if (!succeeds(['dpkg-deb', '--extract', archive, '.'], folder)) return false;
-    renameSync(join(folder, packagedFile), join(unpackedPrograms, basename(packagedFile)));
+    renameSync(join(folder, packagedFile), unpackedProgram(program));
     return true;
   } finally {
     rmSync(folder, { recursive: true });
@@ -106,9 +131,13 @@ function titles(programs) {
   return programs.map(({ title }) => title).join(' and ');
 }
 
-/** @param {TestProgram[]} programs */
+/**
+ * Each once, for several programs may be in one.
+ *
+ * @param {TestProgram[]} programs
+ */
 function packages(programs) {
-  return programs.map(({ debianPackage }) => debianPackage);
+  return [...new Set(programs.map(({ debianPackage }) => debianPackage))];
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -78,6 +79,43 @@ test('a program whose package is too much to install is taken out of it', () => 
   rmSync(join(bin, 'apt-get'));
   expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
   expect(run({ TEST_PROGRAMS_FOLDER: join(bin, 'empty') }).status).toBe(1);
+});
+
+test('redis-server is linked from the tools, whose package brings no service', () => {
+  put('chromium');
+  rmSync(join(bin, 'redis-server'));
+  rmSync(join(bin, 'redis-cli'));
+  const folder = join(bin, 'linked');
+  const tools = ['redis-check-rdb', 'redis-cli'].map(
+    (name) => `cp ${join(bin, 'apt-get')} ${join(bin, name)}`,
+  );
+  putAptGet(`case "$*" in *install*) ${tools.join('; ')};; esac`);
+  const { status, stdout, stderr } = run({ TEST_PROGRAMS_FOLDER: folder });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(
+    /^The tests need redis-server and redis-cli: installing redis-tools with apt-get.*\n$/,
+  );
+  expect(readFileSync(join(bin, 'calls'), 'utf8')).toMatch(
+    / install --yes --no-install-recommends redis-tools\n$/,
+  );
+  // By its own name: that is how the program knows what it is.
+  expect(readlinkSync(join(folder, 'redis-server'))).toBe(join(bin, 'redis-check-rdb'));
+  expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
+test('with the tools of Redis already there, the link is all that is made', () => {
+  put('chromium');
+  rmSync(join(bin, 'redis-server'));
+  put('redis-check-rdb');
+  const folder = join(bin, 'linked');
+  expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(readdirSync(folder)).toEqual(['redis-server']);
+
+  // Left over from tools that were removed and came back elsewhere.
+  rmSync(join(folder, 'redis-server'));
+  symlinkSync(join(bin, 'not-there'), join(folder, 'redis-server'));
+  expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(readlinkSync(join(folder, 'redis-server'))).toBe(join(bin, 'redis-check-rdb'));
 });
 
 test('when apt-get fails, what it said is shown, and what to do instead', () => {

@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { transform } from 'esbuild';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RedisServer, startRedis } from '../../packages/redis/test/support/redis-server.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Under the root, so that the packages are found as from a file that a reader saves there.
@@ -43,15 +44,26 @@ function programsOf(page: string): Program[] {
 async function outputOf({ where, language, code }: Program): Promise<string> {
   mkdirSync(scratch, { recursive: true });
   const file = join(scratch, `${where.replace(/\W+/g, '-')}.mjs`);
-  const program = language === 'ts' ? (await transform(code, { loader: 'ts', target: 'es2022' })).code : code;
+  // A Redis of the test's own, wherever the page says that the reader's is.
+  const here = code.replaceAll(READERS_REDIS, redis?.url ?? '');
+  const program = language === 'ts' ? (await transform(here, { loader: 'ts', target: 'es2022' })).code : here;
   writeFileSync(file, program);
   const { stdout } = await run(process.execPath, [file], { timeout: 60_000 });
   return stdout;
 }
 
+const READERS_REDIS = 'redis://localhost:6379';
+let redis: RedisServer | undefined;
+
 const programs = pages().flatMap(programsOf);
 
 describe('programs', () => {
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+
+  afterAll(() => redis?.stop());
+
   test('are found', () => {
     expect(programs.length).toBeGreaterThan(25);
   });

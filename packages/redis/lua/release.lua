@@ -1,0 +1,28 @@
+-- Gives back what a processor holds and will not run, as if it had never been delivered to it: the next one to look
+-- takes it over at once.
+--
+-- KEYS  the three streams of requests (high, normal, low), the processors, where it hears who has gone
+-- ARGV  group, consumer, how many this consumer holds at most, a lease in ms,
+--       then for each stream: how many ids, and id and delivery of each
+local group, consumer, held, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local at = 5
+for level = 1, 3 do
+  local count = tonumber(ARGV[at])
+  at = at + 1
+  if count > 0 then
+    local mine = {}
+    for _, entry in ipairs(redis.call('XPENDING', KEYS[level], group, '-', '+', held, consumer)) do
+      mine[entry[1]] = entry[4]
+    end
+    for _ = 1, count do
+      local id, delivery = ARGV[at], tonumber(ARGV[at + 1])
+      if mine[id] == delivery then
+        redis.call('XCLAIM', KEYS[level], group, consumer, 0, id, 'IDLE', lease, 'RETRYCOUNT', delivery - 1, 'JUSTID')
+      end
+      at = at + 2
+    end
+  end
+end
+redis.call('HDEL', KEYS[4], consumer)
+redis.call('DEL', KEYS[5])
+return 1

@@ -1,0 +1,62 @@
+-- A processor's heartbeat: renews the leases of what it holds, and publishes how fast it is.
+--
+-- KEYS  the three streams of requests (high, normal, low), the processors, the rate
+-- ARGV  group, consumer, how many this consumer holds at most, after how many ms of silence a processor is forgotten,
+--       its own rate in items a second, what it says of itself (JSON),
+--       then for each stream: how many ids, and the ids, in order
+--
+-- Returns  time of Redis in ms, then the ids that are no longer held
+local group, consumer, held, silence = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local processors = KEYS[4]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local result = { now }
+
+local at = 7
+for level = 1, 3 do
+  local count = tonumber(ARGV[at])
+  at = at + 1
+  if count > 0 then
+    local first, last = ARGV[at], ARGV[at + count - 1]
+    local mine, renewed = {}, {}
+    for _, entry in ipairs(redis.call('XPENDING', KEYS[level], group, first, last, held, consumer)) do
+      mine[entry[1]] = true
+    end
+    for _ = 1, count do
+      local id = ARGV[at]
+      if mine[id] then renewed[#renewed + 1] = id else result[#result + 1] = id end
+      at = at + 1
+    end
+    for from = 1, #renewed, 1000 do
+      local to = math.min(from + 999, #renewed)
+      local command = { 'XCLAIM', KEYS[level], group, consumer, 0 }
+      for i = from, to do command[#command + 1] = renewed[i] end
+      command[#command + 1] = 'JUSTID'
+      redis.call(unpack(command))
+    end
+  end
+end
+
+redis.call('HSET', processors, consumer, now .. ' ' .. ARGV[5] .. ' ' .. ARGV[6])
+local rate = 0
+local all = redis.call('HGETALL', processors)
+for i = 1, #all, 2 do
+  local seen, items = string.match(all[i + 1], '^(%d+) (%S+)')
+  if tonumber(seen) + silence < now then
+    redis.call('HDEL', processors, all[i])
+    -- Its consumers may go once nothing is pending for them.
+    for level = 1, 3 do
+      if #redis.call('XPENDING', KEYS[level], group, '-', '+', 1, all[i]) == 0 then
+        redis.call('XGROUP', 'DELCONSUMER', KEYS[level], group, all[i])
+      end
+    end
+  else
+    rate = rate + tonumber(items)
+  end
+end
+if rate > 0 then
+  redis.call('SET', KEYS[5], tostring(rate), 'PX', silence)
+else
+  redis.call('DEL', KEYS[5])
+end
+return result

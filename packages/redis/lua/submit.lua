@@ -1,0 +1,63 @@
+-- Lets a client's items into the queue, as far as there is room, in one step.
+--
+-- A submission has a number. The result of a client's last one is kept: when the connection broke before
+-- the client heard it, the client sends the same submission again and is told, and nothing is done twice.
+--
+-- KEYS  the three streams of requests (high, normal, low), the client, its replies, the rate
+-- ARGV  number of the submission, TTL of the client in ms, most that may be outstanding,
+--       id up to which the client has read its replies ('' for none),
+--       how many items for each of the three streams, then header and payload of each, stream by stream
+-- A header is 'client number timeoutMs', the time-out 0 for none.
+--
+-- Returns  time of Redis in ms, outstanding before, rate in items a second (0 when unknown),
+--          the first id in each stream ('' for none), and for each item in order:
+--          0 accepted, 1 no room, 2 no hope to be answered within its time-out
+local client, replies, rate_key = KEYS[4], KEYS[5], KEYS[6]
+local number, ttl = ARGV[1], ARGV[2]
+
+if ARGV[4] ~= '' then redis.call('XTRIM', replies, 'MINID', ARGV[4]) end
+
+local known = redis.call('HMGET', client, 'number', 'result')
+if known[1] == number then
+  redis.call('PEXPIRE', client, ttl)
+  return cmsgpack.unpack(known[2])
+end
+
+local time = redis.call('TIME')
+local outstanding = 0
+for level = 1, 3 do outstanding = outstanding + redis.call('XLEN', KEYS[level]) end
+local rate = tonumber(redis.call('GET', rate_key) or '0')
+local room = tonumber(ARGV[3]) - outstanding
+local result = { time[1] * 1000 + math.floor(time[2] / 1000), outstanding, tostring(rate), '', '', '' }
+
+local at = 8
+local ahead = outstanding
+for level = 1, 3 do
+  -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
+  local id = '*'
+  for _ = 1, tonumber(ARGV[4 + level]) do
+    local header = ARGV[at]
+    local verdict = 0
+    if room <= 0 then
+      verdict = 1
+    elseif rate > 0 and string.sub(header, -2) ~= ' 0' then
+      if ahead / rate * 1000 > tonumber(string.match(header, '%d+$')) then verdict = 2 end
+    end
+    if verdict == 0 then
+      local added = redis.call('XADD', KEYS[level], id, header, ARGV[at + 1])
+      if id == '*' then
+        result[3 + level] = added
+        id = string.match(added, '^%d+') .. '-*'
+      end
+      room = room - 1
+      ahead = ahead + 1
+    end
+    result[#result + 1] = verdict
+    at = at + 2
+  end
+end
+
+redis.call('HSET', client, 'number', number, 'result', cmsgpack.pack(result))
+redis.call('PEXPIRE', client, ttl)
+redis.call('PEXPIRE', replies, ttl)
+return result

@@ -1,0 +1,94 @@
+/**
+ * Lets a policy decide about a queue of which only the head is in this process. It is shown the backlog behind it, it
+ * learns arrivals at the times when they reached Redis rather than when they were fetched, and when it wants more than
+ * are here, they are fetched first.
+ */
+import { ArrivalRate, type CompletedBatch, type Decision, type Policy, type QueueView } from 'batchwise';
+import { BacklogView } from './backlog-view.js';
+
+export interface Backlog {
+  /** How many wait in Redis, as far as is known. */
+  readonly waiting: number;
+  /** The policy would take so many of all that wait; Infinity for all. */
+  wants(count: number): void;
+  /** Fetches more; false when that is not possible now. The policy is asked again when they are here. */
+  fetch(): boolean;
+}
+
+/** How long to wait for a fetch before what is here leaves without. */
+const PATIENCE_MS = 20;
+
+export class BacklogPolicy implements Policy {
+  readonly #policy: Policy;
+  readonly #backlog: Backlog;
+  readonly #isGrouped: boolean;
+  readonly #arrivals = new ArrivalRate();
+  #view: BacklogView | undefined = undefined;
+  /** Batches that have ended since the policy was last told of arrivals, which may have come before. */
+  #ended: { readonly batch: CompletedBatch; readonly at: number }[] = [];
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #fetchingSince: number | undefined = undefined;
+
+  constructor(policy: Policy, backlog: Backlog, isGrouped: boolean) {
+    this.#policy = policy;
+    this.#backlog = backlog;
+    this.#isGrouped = isGrouped;
+  }
+
+  get name(): string {
+    return this.#policy.name;
+  }
+
+  /** Items have been fetched that came at these times, rising. */
+  arrived(times: readonly number[]): void {
+    for (let i = 0; i < times.length; ) {
+      const at = Math.max(times[i] as number, this.#toldAt);
+      let count = 1;
+      while (i + count < times.length && (times[i + count] as number) <= at) count += 1;
+      i += count;
+      this.#tellEnded(at);
+      this.#toldAt = at;
+      this.#arrivals.record(count, at);
+      this.#policy.observeArrivals?.(count, at);
+    }
+  }
+
+  observeBatch(batch: CompletedBatch, now: number): void {
+    this.#ended.push({ batch, at: now });
+  }
+
+  decide(view: QueueView, now: number): Decision {
+    this.#tellEnded(now);
+    const waiting = this.#isGrouped ? 0 : this.#backlog.waiting;
+    this.#view ??= new BacklogView(view, this.#arrivals, this.#isGrouped);
+    const shown = this.#view.show(view, waiting);
+    const decision = this.#policy.decide(shown, now);
+    const refuse = Math.min(decision.refuse ?? 0, view.length);
+    if (decision.action === 'wait') return { ...decision, refuse };
+    this.#backlog.wants(decision.count < shown.length ? decision.count : Number.POSITIVE_INFINITY);
+    const here = view.length - refuse;
+    if (waiting > 0 && decision.count > here && view.cost < view.limits.maxBatchSize && this.#mayFetch(now)) {
+      return { action: 'wait', until: now + PATIENCE_MS, refuse };
+    }
+    this.#fetchingSince = undefined;
+    // All that was here may have been refused.
+    if (here === 0) return { action: 'wait', until: now + PATIENCE_MS, refuse };
+    return { ...decision, count: Math.min(decision.count, here), refuse };
+  }
+
+  #mayFetch(now: number): boolean {
+    this.#fetchingSince ??= now;
+    return now < this.#fetchingSince + PATIENCE_MS && this.#backlog.fetch();
+  }
+
+  /** In the order in which things happened. */
+  #tellEnded(until: number): void {
+    while (this.#ended.length > 0) {
+      const { batch, at } = this.#ended[0] as { batch: CompletedBatch; at: number };
+      if (at > until) return;
+      this.#ended.shift();
+      this.#toldAt = Math.max(this.#toldAt, at);
+      this.#policy.observeBatch?.(batch, at);
+    }
+  }
+}

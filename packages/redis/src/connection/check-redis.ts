@@ -1,0 +1,48 @@
+/** Whether a Redis can keep what is promised here. Asked by INFO, which works where CONFIG is forbidden. */
+import { BatchwiseError } from 'batchwise';
+import { type RedisLink, ReplyError } from './link.js';
+
+const LEAST_VERSION = [7, 0] as const;
+
+/** Throws INVALID_OPTION, with the reason and the remedy, when the node that has the key will not do. */
+export async function checkRedis(link: RedisLink, key: string): Promise<void> {
+  checkVersion(await info(link, key, 'server', 'redis_version'));
+  checkEviction(await info(link, key, 'memory', 'maxmemory_policy'));
+}
+
+function checkVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor, leastMinor] = LEAST_VERSION;
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
+  throw unfit(`expected Redis ${LEAST_VERSION.join('.')} or later, got ${version}`);
+}
+
+function checkEviction(policy: string): void {
+  if (policy === 'noeviction') return;
+  throw unfit(
+    `expected maxmemory-policy noeviction, got ${policy}: when its memory is full it would silently throw away ` +
+      'requests that were accepted, and answers. Run CONFIG SET maxmemory-policy noeviction, and set it in ' +
+      'redis.conf too, or use another Redis',
+  );
+}
+
+async function info(link: RedisLink, key: string, section: string, field: string): Promise<string> {
+  let text: string;
+  try {
+    text = String(await link.send(key, ['INFO', section]));
+  } catch (error) {
+    if (!(error instanceof ReplyError) || error.code !== 'NOPERM') throw error;
+    throw unfit(
+      `expected to be allowed INFO, which tells version and maxmemory-policy, got "${error.message}". ` +
+        'Give the user the permission: ACL SETUSER <user> +info',
+      error,
+    );
+  }
+  const value = new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(text)?.[1];
+  if (value === undefined) throw unfit(`expected ${field} in INFO ${section}, got none: is it a Redis?`);
+  return value;
+}
+
+function unfit(message: string, cause?: unknown): BatchwiseError {
+  return new BatchwiseError('INVALID_OPTION', `Redis: ${message}.`, cause === undefined ? {} : { cause });
+}

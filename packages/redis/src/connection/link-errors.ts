@@ -1,0 +1,31 @@
+/** What a link says when a command has no reply, or one that is an error. */
+
+/** The connection broke after the command was handed to it: it may or may not have been carried out. */
+export class LinkLostError extends Error {
+  override get name(): string {
+    return 'LinkLostError';
+  }
+}
+
+/** The link was closed or destroyed: the command was not sent, or, after `destroy()`, is in doubt. */
+export class LinkClosedError extends Error {
+  constructor() {
+    super('The link to Redis is closed.');
+  }
+
+  override get name(): string {
+    return 'LinkClosedError';
+  }
+}
+
+/** Redis answered with an error; the message is its own. */
+export class ReplyError extends Error {
+  override get name(): string {
+    return 'ReplyError';
+  }
+
+  /** The first word, which says what kind of error it is: `WRONGTYPE`, `NOGROUP`, `OOM`, `ERR`. */
+  get code(): string {
+    return this.message.split(' ', 1)[0] ?? '';
+  }
+}

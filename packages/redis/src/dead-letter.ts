@@ -1,0 +1,62 @@
+/** An item that was delivered again and again and never answered: each time its processor ended or was cut off. */
+import { codecFor, type PayloadKind } from './codec.js';
+import type { Argument, Reply } from './connection/link.js';
+import { Delivery } from './delivery.js';
+import type { Level } from './queue-keys.js';
+import { LEVEL_NAMES, type LevelName } from './queue-status.js';
+import { timeOf } from './stream-id.js';
+
+export interface DeadLetter {
+  /** By which it is retried or dropped. */
+  readonly id: string;
+  readonly diedAt: Date;
+  readonly submittedAt: Date;
+  /** How often it had been delivered. */
+  readonly deliveries: number;
+  readonly priority: LevelName;
+  /** Who submitted it, and under which number of its own. */
+  readonly client: string;
+  readonly number: number;
+  /** The item's id while it was in the queue. */
+  readonly originalId: string;
+  /** The item, as it was submitted; its bytes where it was sent as bytes, or cannot be read. */
+  readonly payload: unknown;
+}
+
+/** From the reply to XRANGE, in bytes. */
+export function lettersFrom(reply: Reply): DeadLetter[] {
+  return (reply as readonly [Argument, readonly Argument[]][]).map(([id, fields]) =>
+    letterFrom(String(id), fields),
+  );
+}
+
+function letterFrom(id: string, [header, payload, ...rest]: readonly Argument[]): DeadLetter {
+  const said = new Map<string, string>();
+  for (let i = 0; i + 1 < rest.length; i += 2) said.set(String(rest[i]), String(rest[i + 1]));
+  const originalId = said.get('id') ?? id;
+  const level = Number(said.get('level')) as Level;
+  const deliveries = Number(said.get('deliveries'));
+  const { clientId, number } = new Delivery(level, originalId, String(header), deliveries);
+  return {
+    id,
+    diedAt: new Date(timeOf(id)),
+    submittedAt: new Date(timeOf(originalId)),
+    deliveries,
+    priority: LEVEL_NAMES[level - 1] ?? 'normal',
+    client: clientId,
+    number,
+    originalId,
+    payload: decoded(clientId, payload as Buffer),
+  };
+}
+
+/** A client's id begins with how it sends its items. */
+function decoded(clientId: string, payload: Buffer): unknown {
+  const kind = clientId.slice(0, clientId.indexOf('-')) as PayloadKind;
+  try {
+    const codec = codecFor(kind);
+    return codec.decode(codec.isText ? payload.toString() : payload);
+  } catch {
+    return payload;
+  }
+}

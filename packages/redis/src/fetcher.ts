@@ -1,0 +1,207 @@
+/**
+ * Fetches items for a processor: only when a slot is free, and as many as a batch wants, so that what waits is in Redis,
+ * where whoever is free next finds it. One read at a time, which blocks: when nothing waits, the next item is here the
+ * moment it comes.
+ */
+import type { Clock } from 'batchwise';
+import type { Backlog } from './backlog-policy.js';
+import { LinkClosedError, LinkLostError, type RedisLink, type Reply, ReplyError } from './connection/link.js';
+import { loadScript } from './connection/script.js';
+import { type FetchedItem, itemsInList, itemsInStreams } from './fetched-item.js';
+import { GROUP, LEVELS, type Level, type QueueKeys } from './queue-keys.js';
+import type { RedisTime } from './redis-time.js';
+import { BLOCK_MS } from './reply-reader.js';
+
+export interface FetchOwner {
+  readonly keys: QueueKeys;
+  readonly link: RedisLink;
+  readonly readLink: RedisLink;
+  readonly clock: Clock;
+  readonly consumer: string;
+  readonly time: RedisTime;
+  /** The most items that a batch can have, as far as is known what they cost. */
+  readonly maxBatchItems: number;
+  readonly freeSlots: number;
+  /** Fetched and not started. */
+  queued(level: Level): number;
+  /** The ids of what it holds, as scripts want them. */
+  readonly heldIds: readonly string[];
+  received(items: readonly FetchedItem[]): void;
+  /** The backlog is not what it was thought to be: to be decided again. */
+  reconsider(): void;
+  /** Makes the consumer group, which is missing. */
+  makeGroup(): Promise<void>;
+  fetchFailed(error: unknown): void;
+}
+
+const backlog = loadScript('backlog');
+const adopt = loadScript('adopt');
+
+/** How many unseen items are looked for after a lost connection. */
+const MOST_ADOPTED = 10_000;
+/** After an error of Redis' own it is tried again. */
+const AGAIN_AFTER_MS = 1000;
+/** The most to fetch at once, where batches have no limit. */
+const MOST_AT_ONCE = 4096;
+
+/** What to read: up to `count` from each of these streams. */
+interface Wish {
+  readonly count: number;
+  readonly streams: readonly string[];
+}
+
+export class Fetcher implements Backlog {
+  readonly #owner: FetchOwner;
+  #waiting = 0;
+  #wanted = Number.POSITIVE_INFINITY;
+  #isOpen = false;
+  #isReading = false;
+  #isDue = false;
+  #whenStill: (() => void)[] = [];
+
+  constructor(owner: FetchOwner) {
+    this.#owner = owner;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  wants(count: number): void {
+    // A single small batch, to try its size, say, is no reason to fetch little from now on.
+    this.#wanted = Math.max(count, this.#wanted === Number.POSITIVE_INFINITY ? 0 : this.#wanted >> 1);
+  }
+
+  /** The policy wants more than are here. A read that is under way has found nothing more. */
+  fetch(): boolean {
+    if (!this.#isOpen || this.#isReading || this.#wish === undefined) return false;
+    this.wake();
+    return true;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.wake();
+  }
+
+  /** Fetches nothing more; resolves when no item can come any more. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    if (!this.#isReading) return;
+    const still = new Promise<void>((resolve) => {
+      this.#whenStill.push(resolve);
+    });
+    this.#unblock();
+    await still;
+  }
+
+  /** To be called when a slot may be free, or taken. What all of a turn bring about is one look. */
+  wake(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#owner.clock.defer(() => {
+      this.#isDue = false;
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    if (!this.#isOpen) return;
+    if (this.#isReading) {
+      // What comes now belongs to somebody who is free.
+      if (this.#owner.freeSlots <= 0) this.#unblock();
+    } else if (this.#wish !== undefined) void this.#read();
+  }
+
+  /** Each level has room of its own: what is less urgent must not keep out what is more. */
+  get #wish(): Wish | undefined {
+    const { freeSlots, maxBatchItems, keys } = this.#owner;
+    if (freeSlots <= 0) return undefined;
+    const size = Math.min(this.#wanted, maxBatchItems, MOST_AT_ONCE);
+    const most = Math.min(size * freeSlots, MOST_AT_ONCE);
+    const open = LEVELS.filter((level) => this.#owner.queued(level) < most);
+    if (open.length === 0) return undefined;
+    const count = most - Math.min(...open.map((level) => this.#owner.queued(level)));
+    return { count, streams: open.map((level) => keys.requests[level - 1] as string) };
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    try {
+      for (let wish = this.#wish; wish !== undefined && this.#isOpen; wish = this.#wish) {
+        const items = await this.#readOnce(wish);
+        if (items.length > 0) {
+          this.#owner.received(items);
+          break; // they may leave at once, and take the slot
+        }
+      }
+    } catch (error) {
+      await this.#recover(error);
+    } finally {
+      this.#isReading = false;
+      for (const tell of this.#whenStill.splice(0)) tell();
+    }
+    this.wake();
+  }
+
+  async #readOnce({ count, streams }: Wish): Promise<FetchedItem[]> {
+    const { keys, readLink, consumer } = this.#owner;
+    const read = readLink.send(keys.processors, [
+      ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), 'BLOCK', String(BLOCK_MS)],
+      ...['STREAMS', ...streams, ...streams.map(() => '>')],
+    ]);
+    // After a read that brought all that was asked for, there is more: how much is asked along with the next one.
+    const behind = this.#waiting > 0 ? this.#countBehind() : undefined;
+    const items = itemsInStreams(await read, keys);
+    this.#waiting = items.length < count ? 0 : 1;
+    if (behind !== undefined) this.#waiting = await behind;
+    return items;
+  }
+
+  /** How many wait behind those that are being fetched: over the same link, so that it is counted after the fetch. */
+  async #countBehind(): Promise<number> {
+    const { keys, readLink, clock, time } = this.#owner;
+    const sentAt = clock.now();
+    try {
+      const reply = (await readLink.run(backlog, keys.requests, [GROUP])) as readonly number[];
+      time.record(Number(reply[0]), sentAt, clock.now());
+      return Number(reply[1]);
+    } catch {
+      return 0; // whoever reads hears why
+    }
+  }
+
+  #unblock(): void {
+    const { keys, readLink } = this.#owner;
+    readLink.unblock(keys.processors).catch(() => {});
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    if (error instanceof LinkClosedError) {
+      this.#isOpen = false;
+      return;
+    }
+    try {
+      if (error instanceof LinkLostError) await this.#adopt();
+      else if (error instanceof ReplyError && error.code === 'NOGROUP') await this.#owner.makeGroup();
+      else throw error;
+    } catch (failure) {
+      if (failure instanceof LinkClosedError) return;
+      this.#owner.fetchFailed(failure);
+      await new Promise<void>((resolve) => {
+        this.#owner.clock.setTimer(resolve, AGAIN_AFTER_MS);
+      });
+    }
+  }
+
+  /** The connection broke while something may have been on its way here. */
+  async #adopt(): Promise<void> {
+    const { keys, link, consumer, heldIds, time, clock } = this.#owner;
+    const sentAt = clock.now();
+    const args = [GROUP, consumer, String(MOST_ADOPTED), ...heldIds];
+    const reply = (await link.run(adopt, keys.requests, args)) as readonly Reply[];
+    time.record(Number(reply[0]), sentAt, clock.now());
+    const items = itemsInList(reply, 1);
+    if (items.length > 0) this.#owner.received(items);
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Brings a client's items into the queue. One submission is on its way at a time; what comes meanwhile goes with the next.
+ * That is what makes it certain: a submission whose reply was lost is sent again under its number, and is not carried out
+ * twice. It is also what makes it cheap: the busier Redis is, the more go together.
+ */
+import { BatchwiseError, type Clock } from 'batchwise';
+import type { Codec } from './codec.js';
+import { type Argument, LinkClosedError, type RedisLink, ReplyError } from './connection/link.js';
+import { loadScript } from './connection/script.js';
+import type { Outgoing } from './outgoing.js';
+import { LEVELS, type QueueKeys } from './queue-keys.js';
+import { idAfter } from './stream-id.js';
+
+export interface OutboxOwner<I> {
+  readonly keys: QueueKeys;
+  readonly link: RedisLink;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly clientId: string;
+  readonly settings: {
+    readonly name: string;
+    readonly maxBacklog: number;
+    readonly maxQueueSize: number;
+    readonly clientTtlMs: number;
+  };
+  /** The id up to which replies were read, and can be deleted, exclusive; '' when there are none. */
+  takeReadUpTo(): string;
+  /** About to be sent: its answer may come before the reply to the submission. */
+  expectAnswer(outgoing: Outgoing<I>): void;
+  /** It will have no answer. */
+  expectNoAnswer(outgoing: Outgoing<I>): void;
+  /** It is in the queue, and nobody waits for it. */
+  cancel(outgoing: Outgoing<I>): void;
+}
+
+/** How many go together, and how many characters or bytes. */
+const MOST_ITEMS = 1000;
+const MOST_SIZE = 4 * 1024 * 1024;
+/** What to tell a caller to wait while no processor has said how fast it is. */
+const UNKNOWN_RETRY_MS = 1000;
+
+const submit = loadScript('submit');
+
+export class Outbox<I> {
+  readonly #owner: OutboxOwner<I>;
+  #waiting: Outgoing<I>[] = [];
+  #isSending = false;
+  #number = 0;
+  #submissions = 0;
+
+  constructor(owner: OutboxOwner<I>) {
+    this.#owner = owner;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && !this.#isSending;
+  }
+
+  add(items: readonly Outgoing<I>[]): void {
+    for (const outgoing of items) {
+      if (this.#waiting.length >= this.#owner.settings.maxQueueSize) outgoing.answer(this.#noRoomHere());
+      else if (this.#encode(outgoing)) this.#waiting.push(outgoing);
+    }
+    if (!this.#isSending) void this.#send();
+  }
+
+  #encode(outgoing: Outgoing<I>): boolean {
+    const { codec, settings } = this.#owner;
+    try {
+      outgoing.payload = codec.encode(outgoing.item);
+      return true;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `${settings.name}: the item cannot travel as ${codec.kind}: ${reason}`;
+      outgoing.answer(new BatchwiseError('INVALID_ITEM', message, { cause }));
+      return false;
+    }
+  }
+
+  async #send(): Promise<void> {
+    this.#isSending = true;
+    try {
+      while (this.#waiting.length > 0) {
+        const items = this.#next();
+        if (items.length > 0) await this.#submit(items);
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  /** As many as go together, by level: that is the order in which they are let in. */
+  #next(): Outgoing<I>[] {
+    let count = 0;
+    for (let size = 0; count < this.#waiting.length && count < MOST_ITEMS && size < MOST_SIZE; count++) {
+      size += this.#waiting[count]?.payload.length ?? 0;
+    }
+    const taken = this.#waiting.slice(0, count);
+    this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
+    return taken.filter(({ isDone }) => !isDone).sort((a, b) => a.level - b.level);
+  }
+
+  async #submit(items: readonly Outgoing<I>[]): Promise<void> {
+    const { keys, link, clientId, settings, clock } = this.#owner;
+    const now = clock.now();
+    const perLevel = LEVELS.map((level) => items.filter((one) => one.level === level).length);
+    const args: Argument[] = [
+      String(++this.#submissions),
+      String(settings.clientTtlMs),
+      String(settings.maxBacklog),
+      this.#owner.takeReadUpTo(),
+      ...perLevel.map(String),
+    ];
+    for (const outgoing of items) {
+      outgoing.number = ++this.#number;
+      this.#owner.expectAnswer(outgoing);
+      args.push(`${clientId} ${outgoing.number} ${timeoutOf(outgoing, now)}`, outgoing.payload);
+      outgoing.payload = '';
+    }
+    const client = keys.clients + clientId;
+    // Longer than this the number of the submission may be forgotten: to send it again could do it twice.
+    const patience = new AbortController();
+    const timer = clock.setTimer(() => patience.abort(this.#inDoubt()), settings.clientTtlMs / 2);
+    try {
+      const reply = await link.run(
+        submit,
+        [...keys.requests, client, keys.replies + clientId, keys.rate],
+        args,
+        { signal: patience.signal },
+      );
+      this.#decided(items, reply as readonly (number | string)[]);
+    } catch (error) {
+      for (const outgoing of items) {
+        this.#owner.expectNoAnswer(outgoing);
+        outgoing.answer(this.#failure(error));
+      }
+    } finally {
+      clock.clearTimer(timer);
+    }
+  }
+
+  #decided(items: readonly Outgoing<I>[], reply: readonly (number | string | Buffer)[]): void {
+    const outstanding = Number(reply[1]);
+    const rate = Number(reply[2]);
+    const accepted = [0, 0, 0];
+    let refused = 0;
+    for (let i = 0; i < items.length; i++) {
+      const outgoing = items[i] as Outgoing<I>;
+      const level = outgoing.level - 1;
+      if (reply[6 + i] === 0) {
+        outgoing.id = idAfter(String(reply[3 + level]), accepted[level] as number);
+        accepted[level] = (accepted[level] as number) + 1;
+        if (outgoing.isDone) this.#owner.cancel(outgoing);
+        continue;
+      }
+      this.#owner.expectNoAnswer(outgoing);
+      refused += 1;
+      const hasRoom = reply[6 + i] === 2;
+      outgoing.answer(hasRoom ? this.#overloaded(outgoing, outstanding, rate) : this.#full(refused, rate));
+    }
+  }
+
+  #noRoomHere(): BatchwiseError {
+    const { settings, link } = this.#owner;
+    const why = link.isUp ? '' : '; Redis is away';
+    return new BatchwiseError(
+      'QUEUE_FULL',
+      `${settings.name}: ${settings.maxQueueSize} items wait in this process to be sent (maxQueueSize)${why}.`,
+      { retryAfterMs: UNKNOWN_RETRY_MS },
+    );
+  }
+
+  #full(position: number, rate: number): BatchwiseError {
+    const { name, maxBacklog } = this.#owner.settings;
+    const retryAfterMs = rate > 0 ? Math.max(1, Math.ceil((position * 1000) / rate)) : UNKNOWN_RETRY_MS;
+    return new BatchwiseError('QUEUE_FULL', `${name}: ${maxBacklog} items are outstanding (maxBacklog).`, {
+      retryAfterMs,
+    });
+  }
+
+  #overloaded(outgoing: Outgoing<I>, outstanding: number, rate: number): BatchwiseError {
+    const expectedMs = Math.ceil((outstanding * 1000) / rate);
+    const leftMs = Math.max(0, Math.round(outgoing.deadline - this.#owner.clock.now()));
+    return new BatchwiseError(
+      'OVERLOADED',
+      `${this.#owner.settings.name}: would be answered in ${expectedMs} ms, after its deadline (${leftMs} ms).`,
+      { retryAfterMs: Math.max(1, expectedMs - leftMs) },
+    );
+  }
+
+  #inDoubt(): BatchwiseError {
+    const { name } = this.#owner.settings;
+    return new BatchwiseError(
+      'UNAVAILABLE',
+      `${name}: Redis did not answer the submission; the item may or may not have been accepted.`,
+    );
+  }
+
+  #failure(error: unknown): BatchwiseError {
+    if (error instanceof BatchwiseError) return error;
+    const { name } = this.#owner.settings;
+    if (error instanceof LinkClosedError)
+      return new BatchwiseError('CLOSED', `${name}: the batcher is closed.`);
+    const said = error instanceof ReplyError ? `Redis said: ${error.message}` : String(error);
+    return new BatchwiseError('UNAVAILABLE', `${name}: the item was not accepted. ${said}`, { cause: error });
+  }
+}
+
+/** How long it may take from now on; 0 for as long as it likes. */
+function timeoutOf({ deadline }: Outgoing<unknown>, now: number): number {
+  return deadline === Number.POSITIVE_INFINITY ? 0 : Math.max(1, Math.ceil(deadline - now));
+}

@@ -1,0 +1,272 @@
+/**
+ * The same `submit()` as a batcher in the process; the batches are formed and run by processors elsewhere. The callers'
+ * side of it (deadlines, cancellation, accounting, shutdown) is a batcher of the core, whose handler brings items into the
+ * queue and answers them one by one as their answers come back.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  type BatchContext,
+  Batcher,
+  type BatcherStats,
+  BatchwiseError,
+  type Clock,
+  type CloseOptions,
+  type EnqueueOptions,
+  greedy,
+  type Results,
+  type Sink,
+  type SubmitOptions,
+  type Ticket,
+} from 'batchwise';
+import { Cancellations } from './cancellations.js';
+import { type Codec, codecFor } from './codec.js';
+import { checkRedis } from './connection/check-redis.js';
+import { openLink, type RedisLink } from './connection/link.js';
+import { loadScript } from './connection/script.js';
+import { Outbox } from './outbox.js';
+import { Outgoing, OutgoingGroup } from './outgoing.js';
+import { levelOf, type QueueKeys, queueKeys } from './queue-keys.js';
+import {
+  type ClientSettings,
+  clientSettings,
+  connectionOf,
+  type RedisBatcherOptions,
+} from './redis-options.js';
+import { ReplyReader } from './reply-reader.js';
+
+const keep = loadScript('keep');
+const missing = loadScript('missing');
+
+/** How often a client says that it is alive, while it waits for answers, in its time to live. */
+const BEATS = 3;
+
+export class RedisBatcher<I, R> {
+  readonly clientId: string;
+  readonly keys: QueueKeys;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly settings: ClientSettings;
+  /** Resolves when Redis was reached and found fit; rejects when it is not. */
+  readonly ready: Promise<void>;
+
+  readonly link: RedisLink;
+  readonly #readLink: RedisLink;
+  readonly #batcher: Batcher<Outgoing<I>, R>;
+  readonly #outbox: Outbox<I>;
+  readonly #reader: ReplyReader;
+  readonly #cancellations: Cancellations;
+  /** Sent, and not answered yet, by number. */
+  readonly #awaited = new Map<number, Outgoing<I>>();
+  #beat: unknown = undefined;
+  #unfit: BatchwiseError | undefined = undefined;
+  #whenClosed: Promise<void> | undefined = undefined;
+
+  constructor(options: RedisBatcherOptions<I>) {
+    const settings = clientSettings(options);
+    this.settings = settings;
+    this.clock = settings.clock;
+    this.codec = codecFor(settings.payload);
+    this.keys = queueKeys(settings.queue);
+    this.clientId = `${this.codec.kind}-${randomUUID()}`;
+    const { dedupeBy, timeoutMs, name, clock } = settings;
+    this.#batcher = new Batcher((items: Outgoing<I>[], context: BatchContext) => this.#send(items, context), {
+      name,
+      clock,
+      timeoutMs,
+      maxBatchSize: Number.POSITIVE_INFINITY,
+      concurrency: Number.POSITIVE_INFINITY,
+      policy: greedy(),
+      ...(dedupeBy === undefined ? {} : { dedupeBy: ({ item }: Outgoing<I>) => dedupeBy(item as never) }),
+    });
+    const connection = { ...connectionOf(options), key: this.keys.processors, clock };
+    this.link = openLink({ ...connection, replies: 'text', name: `${name} submits` });
+    this.#readLink = openLink({
+      ...connection,
+      replies: this.codec.isText ? 'text' : 'bytes',
+      name: `${name} reads replies`,
+    });
+    this.#outbox = new Outbox(this);
+    this.#reader = new ReplyReader(this.#readLink, this.keys.replies + this.clientId, this);
+    this.#cancellations = new Cancellations(this.link, this.keys, clock);
+    this.ready = checkRedis(this.link, this.keys.processors);
+    this.ready.catch((error: BatchwiseError) => this.#giveUp(error));
+  }
+
+  /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
+  submit(item: I, options?: SubmitOptions): Promise<R> {
+    return this.#batcher.submit(this.#outgoing(item, options), options);
+  }
+
+  /** Submits several items as one request: one array comes back, in the same order. */
+  submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
+    const outgoing = Array.isArray(items) ? items.map((item) => this.#outgoing(item, options)) : items;
+    return this.#batcher.submitMany(outgoing as readonly Outgoing<I>[], options);
+  }
+
+  /** The level below `submit`: no promise, no signal. */
+  enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {
+    return this.#batcher.enqueue(this.#outgoing(item, options), sink, options);
+  }
+
+  /** What is going on, at this instant, with this client's own items: `running` are those in Redis. */
+  stats(): BatcherStats {
+    return this.#batcher.stats();
+  }
+
+  /** Connected to Redis, as far as is known. */
+  get isUp(): boolean {
+    return this.link.isUp && this.#readLink.isUp;
+  }
+
+  /** Takes nothing more in, waits for the answers to what was accepted, and leaves nothing behind in Redis. */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#whenClosed ??= this.#close(options);
+    return this.#whenClosed;
+  }
+
+  /** Settles everybody now with `CLOSED`; what is queued is taken out of the queue, as far as Redis can be reached. */
+  destroy(): void {
+    const awaited = [...this.#awaited.values()];
+    this.#batcher.destroy();
+    for (const outgoing of awaited) this.#gone(outgoing);
+    this.#whenClosed ??= this.#leave();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // For the outbox and the reader
+
+  takeReadUpTo(): string {
+    return this.#reader.takeReadUpTo();
+  }
+
+  get isWaiting(): boolean {
+    return this.#awaited.size > 0;
+  }
+
+  expectAnswer(outgoing: Outgoing<I>): void {
+    this.#awaited.set(outgoing.number, outgoing);
+    this.#reader.wake();
+    this.#keepAlive();
+  }
+
+  expectNoAnswer(outgoing: Outgoing<I>): void {
+    this.#awaited.delete(outgoing.number);
+  }
+
+  cancel(outgoing: Outgoing<I>): void {
+    this.#awaited.delete(outgoing.number);
+    this.#cancellations.add(outgoing);
+  }
+
+  answered(number: number, result: unknown): void {
+    const outgoing = this.#awaited.get(number);
+    if (outgoing === undefined) return; // has given up
+    this.#awaited.delete(number);
+    outgoing.answer(result);
+  }
+
+  died(number: number, deliveries: number, letter: string): void {
+    const { name, queue } = this.settings;
+    const message =
+      `${name}: delivered ${deliveries} times and never answered: each time its processor ended or was cut off. ` +
+      `See: batchwise dead list --queue ${queue} (${letter}).`;
+    this.answered(number, new BatchwiseError('HANDLER_FAILED', message));
+  }
+
+  readFailed(error: unknown): void {
+    const { name } = this.settings;
+    const said = error instanceof Error ? error.message : String(error);
+    this.#failAwaited(
+      new BatchwiseError('UNAVAILABLE', `${name}: the replies cannot be read. ${said}`, { cause: error }),
+    );
+  }
+
+  #outgoing(item: I, options: EnqueueOptions | undefined): Outgoing<I> {
+    const timeoutMs = options?.timeoutMs ?? this.settings.timeoutMs;
+    const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.clock.now() + timeoutMs;
+    return new Outgoing(item, levelOf(options?.priority ?? 0), deadline);
+  }
+
+  #send(items: Outgoing<I>[], context: BatchContext): Promise<Results<never>> {
+    if (this.#unfit !== undefined) throw this.#unfit;
+    return new Promise((resolve) => {
+      const group = new OutgoingGroup(items.length, context, resolve);
+      items.forEach((outgoing, index) => {
+        outgoing.join(group, index);
+      });
+      context.onGone((index) => this.#gone(items[index] as Outgoing<I>));
+      this.#outbox.add(items);
+    });
+  }
+
+  /** Nobody waits for it any more. What is not known to be in the queue yet is cancelled when it is. */
+  #gone(outgoing: Outgoing<I>): void {
+    outgoing.leave();
+    if (outgoing.id !== undefined) this.cancel(outgoing);
+  }
+
+  #keepAlive(): void {
+    if (this.#beat !== undefined) return;
+    this.#beat = this.clock.setTimer(() => {
+      this.#beat = undefined;
+      if (!this.isWaiting) return;
+      this.#keepAlive();
+      void this.#sayAlive();
+    }, this.settings.clientTtlMs / BEATS);
+  }
+
+  async #sayAlive(): Promise<void> {
+    const { clients, replies } = this.keys;
+    const args = [String(this.settings.clientTtlMs), this.takeReadUpTo()];
+    try {
+      const wasAlive = await this.link.run(keep, [clients + this.clientId, replies + this.clientId], args);
+      if (wasAlive === 0) await this.#findLost();
+    } catch {
+      // The link is closed, or Redis has said what submissions will hear as well.
+    }
+  }
+
+  /** This process was silent for so long that it was given up: answers that were given meanwhile are lost. */
+  async #findLost(): Promise<void> {
+    const suspects = [...this.#awaited.values()].filter(({ id }) => id !== undefined);
+    if (suspects.length === 0) return;
+    const args = suspects.flatMap(({ level, id }) => [String(level), id as string]);
+    const isMissing = (await this.link.run(missing, this.keys.requests, args)) as readonly number[];
+    const { name } = this.settings;
+    const message = `${name}: this process was silent for longer than clientTtlMs, and the answer was given up.`;
+    suspects.forEach((outgoing, i) => {
+      if (isMissing[i] === 1) this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
+    });
+  }
+
+  #giveUp(error: BatchwiseError): void {
+    this.#unfit = error;
+    this.#failAwaited(error);
+  }
+
+  #failAwaited(error: BatchwiseError): void {
+    for (const outgoing of [...this.#awaited.values()]) this.answered(outgoing.number, error);
+  }
+
+  async #close(options: CloseOptions): Promise<void> {
+    await this.#batcher.close(options);
+    // Whose time to be waited for was up.
+    for (const outgoing of [...this.#awaited.values()]) this.#gone(outgoing);
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    this.clock.clearTimer(this.#beat);
+    this.#readLink.destroy();
+    if (this.link.isUp) {
+      await this.#cancellations.flush();
+      const own = [this.keys.clients + this.clientId, this.keys.replies + this.clientId];
+      await this.link.send(this.keys.processors, ['UNLINK', ...own]).catch(() => {});
+      await this.link.close();
+    }
+    this.link.destroy();
+  }
+}

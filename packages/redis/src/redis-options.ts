@@ -1,0 +1,145 @@
+/** The options of both ends, with their defaults, and where they are checked. */
+import { type BatcherOptions, type Clock, realClock } from 'batchwise';
+import type { PayloadKind } from './codec.js';
+import type { ConnectionOptions } from './connection/connection-options.js';
+import { validCount, validKeys, validSpanMs } from './valid-option.js';
+
+interface QueueOptions extends ConnectionOptions {
+  /** The queue's name: clients and processors that say the same name meet. */
+  readonly queue: string;
+  /**
+   * How items and results travel: as JSON, as MessagePack, or as bytes that are left as they are. Both ends say the same.
+   * @default 'json'
+   */
+  readonly payload?: PayloadKind | undefined;
+  /**
+   * Names it in errors, statistics and diagnostics.
+   * @default the queue's name
+   */
+  readonly name?: string | undefined;
+  /** @default the real one */
+  readonly clock?: Clock | undefined;
+}
+
+export interface RedisBatcherOptions<I> extends QueueOptions {
+  /**
+   * How many items of the queue, of all clients together, may be outstanding: waiting or running. One more is refused.
+   * @default 10,000
+   */
+  readonly maxBacklog?: number | undefined;
+  /**
+   * The deadline of calls that name none of their own. It travels: what has expired is not executed.
+   * @default Infinity
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How many items may wait in this process to be sent to Redis, which happens when it is away.
+   * @default 10,000
+   */
+  readonly maxQueueSize?: number | undefined;
+  /** Items of this process, in flight, for which it gives the same value are computed once. */
+  readonly dedupeBy?: ((item: I) => unknown) | undefined;
+  /**
+   * How long after its last sign of life what this process left in Redis is deleted. Longer than it may ever be
+   * paused: answers that come while it is given up are lost, and their callers get `UNAVAILABLE`.
+   * @default 60,000
+   */
+  readonly clientTtlMs?: number | undefined;
+}
+
+/** What is passed on to the processor's own batcher. */
+const BATCHER_OPTIONS = [
+  'maxBatchSize',
+  'batchSizes',
+  'maxWaitMs',
+  'targetLatencyMs',
+  'concurrency',
+  'handlerTimeoutMs',
+  'costOf',
+  'groupOf',
+  'isolate',
+  'policy',
+  'curve',
+  'priorityAgeMs',
+] as const satisfies readonly (keyof BatcherOptions<unknown>)[];
+
+export interface RedisProcessorOptions<I>
+  extends QueueOptions,
+    Pick<BatcherOptions<I>, (typeof BATCHER_OPTIONS)[number]> {
+  /**
+   * How long a processor may be silent before others take over what it holds. Longer than its event loop may ever be
+   * blocked or its process paused; a batch may take longer, its lease is renewed.
+   * @default 15,000
+   */
+  readonly leaseMs?: number | undefined;
+  /**
+   * How often an item is delivered that is never answered, before it is a dead letter.
+   * @default 3
+   */
+  readonly maxDeliveries?: number | undefined;
+}
+
+const CONNECTION = ['url', 'username', 'password', 'database', 'tls'] as const;
+const QUEUE = [...CONNECTION, 'queue', 'payload', 'name', 'clock'];
+const CLIENT = [...QUEUE, 'maxBacklog', 'timeoutMs', 'maxQueueSize', 'dedupeBy', 'clientTtlMs'];
+const PROCESSOR = [...QUEUE, ...BATCHER_OPTIONS, 'leaseMs', 'maxDeliveries'];
+
+export interface ClientSettings {
+  readonly queue: string;
+  readonly payload: PayloadKind | undefined;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly maxBacklog: number;
+  readonly timeoutMs: number;
+  readonly maxQueueSize: number;
+  readonly dedupeBy: ((item: never) => unknown) | undefined;
+  readonly clientTtlMs: number;
+}
+
+export function clientSettings<I>(options: RedisBatcherOptions<I>): ClientSettings {
+  validKeys('new RedisBatcher(options)', options, CLIENT);
+  const { queue, payload, name = queue, clock = realClock, dedupeBy } = options;
+  const { maxBacklog = 10_000, maxQueueSize = 10_000, clientTtlMs = 60_000 } = options;
+  return {
+    queue,
+    payload,
+    name,
+    clock,
+    dedupeBy,
+    // The core checks it.
+    timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY,
+    maxQueueSize: validCount('maxQueueSize', maxQueueSize),
+    maxBacklog: validCount('maxBacklog', maxBacklog),
+    clientTtlMs: validSpanMs('clientTtlMs', clientTtlMs, 100),
+  };
+}
+
+export interface ProcessorSettings<I> {
+  readonly queue: string;
+  readonly payload: PayloadKind | undefined;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly maxDeliveries: number;
+  readonly priorityAgeMs: number;
+  readonly batching: Pick<BatcherOptions<I>, (typeof BATCHER_OPTIONS)[number]>;
+}
+
+export function processorSettings<I>(options: RedisProcessorOptions<I>): ProcessorSettings<I> {
+  const all = validKeys('new RedisProcessor(handler, options)', options, PROCESSOR);
+  const { queue, payload, name = queue, clock = realClock, leaseMs = 15_000, maxDeliveries = 3 } = options;
+  return {
+    queue,
+    payload,
+    name,
+    clock,
+    leaseMs: validSpanMs('leaseMs', leaseMs, 100),
+    maxDeliveries: validCount('maxDeliveries', maxDeliveries),
+    priorityAgeMs: options.priorityAgeMs ?? 1000,
+    batching: Object.fromEntries(BATCHER_OPTIONS.filter((key) => key in all).map((key) => [key, all[key]])),
+  };
+}
+
+export function connectionOf(options: ConnectionOptions): ConnectionOptions {
+  return Object.fromEntries(CONNECTION.filter((key) => key in options).map((key) => [key, options[key]]));
+}

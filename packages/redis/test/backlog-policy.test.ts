@@ -1,0 +1,142 @@
+/** A policy that decides about a queue of which only the head is in this process. */
+import { type CompletedBatch, type Decision, type Policy, type QueueView, ServiceCurve } from 'batchwise';
+import { expect, test } from 'vitest';
+import { type Backlog, BacklogPolicy } from '../src/backlog-policy.js';
+
+interface Seen {
+  readonly length: number;
+  readonly cost: number;
+  readonly ratePerMs: number;
+}
+
+class Recorder implements Policy {
+  readonly name = 'recorder';
+  readonly told: string[] = [];
+  readonly seen: Seen[] = [];
+  decision: Decision = { action: 'dispatch', count: 1, reason: 'idle' };
+
+  observeArrivals(count: number, at: number): void {
+    this.told.push(`${count} at ${at}`);
+  }
+
+  observeBatch(batch: CompletedBatch, now: number): void {
+    this.told.push(`batch of ${batch.size} ended at ${now}`);
+  }
+
+  decide(view: QueueView, now: number): Decision {
+    this.seen.push({ length: view.length, cost: view.cost, ratePerMs: view.arrivals.ratePerMs(now) });
+    return this.decision;
+  }
+}
+
+function setUp({ waiting = 0, isGrouped = false, canFetch = true } = {}) {
+  const recorder = new Recorder();
+  const wanted: number[] = [];
+  let fetches = 0;
+  const backlog: Backlog & { waiting: number } = {
+    waiting,
+    wants: (count) => wanted.push(count),
+    fetch() {
+      fetches += 1;
+      return canFetch;
+    },
+  };
+  const policy = new BacklogPolicy(recorder, backlog, isGrouped);
+  return { recorder, backlog, policy, wanted, fetches: () => fetches };
+}
+
+function viewOf(length: number, { maxBatchSize = 64, cost = length } = {}): QueueView {
+  const here = { arrivedAt: (position: number) => 100 + position, costAt: () => cost / length };
+  return {
+    ...here,
+    ...{ length, cost, oldestAt: 100, waitingElsewhere: 0, isGrouped: true, slots: 1, freeSlots: 1 },
+    ...{ running: [], lastDispatchAt: 0, freeSince: 0, nextDeadline: Number.POSITIVE_INFINITY },
+    deadlineAt: (position) => 200 + position,
+    earliestDeadline: (count) => 200 + 0 * count,
+    limits: {
+      ...{ maxBatchSize, maxWaitMs: Number.POSITIVE_INFINITY, targetLatencyMs: Number.POSITIVE_INFINITY },
+      ...{ batchSizes: [], timerResolutionMs: 1 },
+    },
+    curve: new ServiceCurve(),
+    arrivals: { ratePerMs: () => -1, samples: 0, lastAt: 0 },
+  };
+}
+
+test('the policy sees those who wait in Redis behind those who are here', () => {
+  const { recorder, policy } = setUp({ waiting: 90 });
+  policy.decide(viewOf(10, { cost: 20 }), 150);
+  expect(recorder.seen[0]).toMatchObject({ length: 100, cost: 200 });
+});
+
+test('where there are groups nobody knows whose those are: the policy sees its own only', () => {
+  const { recorder, policy } = setUp({ waiting: 90, isGrouped: true });
+  policy.decide(viewOf(10), 150);
+  expect(recorder.seen[0]).toMatchObject({ length: 10, cost: 10 });
+});
+
+test('a batch that wants more than are here waits for a fetch, but not for long', () => {
+  const { recorder, policy, fetches } = setUp({ waiting: 90 });
+  recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', until: 170 });
+  expect(policy.decide(viewOf(30), 160)).toMatchObject({ action: 'wait' });
+  expect(fetches()).toBe(2);
+  expect(policy.decide(viewOf(30), 171)).toMatchObject({ action: 'dispatch', count: 30 });
+  expect(fetches()).toBe(2);
+  // The next one may wait again.
+  expect(policy.decide(viewOf(10), 180)).toMatchObject({ action: 'wait', until: 200 });
+});
+
+test('when nothing can be fetched, what is here leaves at once', () => {
+  const { recorder, policy } = setUp({ waiting: 90, canFetch: false });
+  recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'dispatch', count: 10, reason: 'full' });
+});
+
+test('a batch that is full by its cost leaves, however many items the policy named', () => {
+  const { recorder, policy, fetches } = setUp({ waiting: 90 });
+  recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
+  expect(policy.decide(viewOf(10, { cost: 64 }), 150)).toMatchObject({ action: 'dispatch', count: 10 });
+  expect(fetches()).toBe(0);
+});
+
+test('how many to fetch next time is what the policy cut a batch to, or all', () => {
+  const { recorder, policy, wanted } = setUp({ waiting: 90 });
+  recorder.decision = { action: 'dispatch', count: 8, reason: 'full' };
+  policy.decide(viewOf(10), 150);
+  recorder.decision = { action: 'dispatch', count: 100, reason: 'full' };
+  policy.decide(viewOf(10), 151);
+  expect(wanted).toEqual([8, Number.POSITIVE_INFINITY]);
+});
+
+test('arrivals are told at the time they reached Redis, in their order with the ends of batches', () => {
+  const { recorder, policy } = setUp();
+  const batch: CompletedBatch = { size: 3, cost: 3, startedAt: 100, durationMs: 20, callers: 3 };
+  policy.observeBatch(batch, 120);
+  policy.arrived([105, 105, 118, 121, 122]);
+  expect(recorder.told).toEqual(['2 at 105', '1 at 118', 'batch of 3 ended at 120', '1 at 121', '1 at 122']);
+});
+
+test('before the policy decides it knows of every batch that has ended', () => {
+  const { recorder, policy } = setUp();
+  policy.observeBatch({ size: 3, cost: 3, startedAt: 100, durationMs: 20, callers: 3 }, 120);
+  policy.decide(viewOf(1), 130);
+  expect(recorder.told).toEqual(['batch of 3 ended at 120']);
+  // What came before and is told after that counts as having come then: time never goes back.
+  policy.arrived([119]);
+  expect(recorder.told.at(-1)).toBe('1 at 120');
+});
+
+test('the arrival rate that the policy sees is that of Redis, not that of fetches', () => {
+  const { recorder, policy } = setUp();
+  policy.arrived(Array.from({ length: 200 }, (_, i) => i * 2));
+  policy.decide(viewOf(1), 400);
+  expect(recorder.seen[0]?.ratePerMs).toBeCloseTo(0.5, 1);
+});
+
+test('of those here, no more are refused than there are', () => {
+  const { recorder, policy } = setUp({ waiting: 90 });
+  recorder.decision = { action: 'wait', until: 200, refuse: 50 };
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', refuse: 10 });
+  recorder.decision = { action: 'dispatch', count: 5, reason: 'deadline', refuse: 10 };
+  expect(policy.decide(viewOf(10), 151)).toMatchObject({ action: 'wait', refuse: 10 });
+});
