@@ -71,6 +71,12 @@ export class Batcher<I, R> {
     return statsOf(this.#dispatcher);
   }
 
+  /** How many batches could start now; cheaper to ask than `stats()`. */
+  get freeSlots(): number {
+    const { settings, running } = this.#dispatcher;
+    return Math.max(0, settings.concurrency - running.length);
+  }
+
   /** Changes limits or the policy, all at once or, when one of them is wrong, not at all. */
   configure(options: LiveOptions<I>): void {
     const dispatcher = this.#dispatcher;

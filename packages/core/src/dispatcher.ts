@@ -14,6 +14,7 @@ import { Deadlines } from './deadlines.js';
 import { Decider } from './decider.js';
 import { batchChannel } from './diagnostics.js';
 import { Door } from './door.js';
+import { DoorMargin } from './door-margin.js';
 import type { Entry } from './entry.js';
 import type { BatchwiseError } from './errors.js';
 import { Exit } from './exit.js';
@@ -44,6 +45,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly turn: Turn;
   readonly door: Door<I, R> = new Door(this);
   readonly exit: Exit<I, R> = new Exit(this);
+  readonly doorMargin = new DoorMargin();
   readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
@@ -171,11 +173,13 @@ export class Dispatcher<I, R> implements BatchOwner {
       started = batch.length;
       this.line.left(group, refused.length + started);
       if (started > 0) this.#start(batch, cost, group, decision.reason, now);
+      this.doorMargin.served(started);
     } else {
       this.line.left(group, refused.length);
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
+    if (refused.length > 0) this.doorMargin.sentAway(refused.length);
     for (const entry of refused) this.exit.sendAway(entry, 'refused', this.#overtakenError(now));
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');

@@ -152,12 +152,15 @@ export class Door<I, R> {
     const costAhead = line.costAhead(tenant, priority);
     if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
     const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
-    if (expectedMs === undefined || expectedMs <= allowedMs) return undefined;
+    if (expectedMs === undefined) return undefined;
+    const batchMs = curve.best(settings.maxBatchSize)?.durationMs ?? 0;
+    const plannedMs = dispatcher.doorMargin.within(allowedMs, batchMs);
+    if (expectedMs <= plannedMs) return undefined;
     const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${allowedMs} ms)`;
-    const retryAfter = retryAfterMs(entry.cost, costAhead, allowedMs, dispatcher, now);
+    const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
     return tooLateError(settings.name, expectedMs, limit, retryAfter);
   }
 

@@ -1,0 +1,54 @@
+/**
+ * Traffic for the example: so many callers, each of whom posts an item, waits for the answer and posts the next.
+ *
+ *     node examples/items/load.js [callers] [seconds] [url]
+ */
+const [callers = '100', seconds = '10', url = 'http://localhost:8000/items/test/1'] = process.argv.slice(2);
+
+const body = JSON.stringify({ content: 'string', nested: { key: 'string', values: [1, 5, 2] } });
+/** @type {number[]} */
+const latencies = [];
+/** @type {Map<string, number>} */
+const failures = new Map();
+
+const startedAt = performance.now();
+const endsAt = startedAt + Number(seconds) * 1000;
+
+async function caller() {
+  while (performance.now() < endsAt) {
+    const postedAt = performance.now();
+    const failure = await post();
+    if (failure === undefined) latencies.push(performance.now() - postedAt);
+    else failures.set(failure, (failures.get(failure) ?? 0) + 1);
+  }
+}
+
+/** @returns {Promise<string | undefined>} what went wrong, if something did */
+async function post() {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    const answer = await response.json();
+    if (!response.ok) return `${response.status} ${answer.title}`;
+    return String(answer.data.nested.values_add1) === '2,6,3' ? undefined : 'a wrong answer';
+  } catch (error) {
+    return String(/** @type {Error} */ (error).cause ?? error);
+  }
+}
+
+await Promise.all(Array.from({ length: Number(callers) }, caller));
+
+const tookMs = performance.now() - startedAt;
+latencies.sort((a, b) => a - b);
+const at = (/** @type {number} */ share) =>
+  (latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))] ?? Number.NaN).toFixed(1);
+const failed = [...failures.values()].reduce((sum, count) => sum + count, 0);
+console.log(
+  `${callers} callers: ${latencies.length} answers, ${failed} failures, ${((1000 * latencies.length) / tookMs).toFixed(0)} requests/s`,
+);
+console.log(`latency ms: median ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, max ${at(1)}`);
+for (const [what, count] of failures) console.log(`${count} × ${what}`);
+if (failed > 0) process.exitCode = 1;

@@ -1,0 +1,51 @@
+/**
+ * Predictions that are right on average are wrong half of the time for those at the limit: a door that goes by them lets
+ * in many who are sent away after a wait.
+ */
+import { expect, test } from 'vitest';
+import { DoorMargin } from '../src/door-margin.js';
+import { at, Driven } from './support/driven.js';
+import { poissonTimes, seeded } from './support/random.js';
+
+/** 1.5 times what the backend can do, whose batches take now and then much longer than usual. */
+async function overload(targetLatencyMs: number) {
+  const draw = seeded(7);
+  const usualMs = (cost: number) => 5 + 0.05 * cost;
+  const driven = new Driven((cost) => usualMs(cost) * (draw() < 0.1 ? 1 + 3 * draw() : 1), {
+    maxBatchSize: 64,
+    targetLatencyMs,
+  });
+  const perMs = (1.5 * 64) / (usualMs(64) * 1.15);
+  await driven.play(at(poissonTimes(draw, 1 / perMs, 60_000)));
+  const settled = [...driven.fates.values()].slice(20_000);
+  const refused = settled.filter(({ code }) => code === 'OVERLOADED');
+  const afterWait = refused.filter(({ arrival, endedAt }) => endedAt > arrival.at + 1);
+  const inTime = settled.filter(
+    ({ code, arrival, endedAt }) => code === undefined && endedAt - arrival.at <= targetLatencyMs,
+  );
+  return { late: afterWait.length / refused.length, goodput: inTime.length / (settled.length / 1.5) };
+}
+
+test('in overload nearly all who are refused hear it at once, and no less is done', async () => {
+  const { late, goodput } = await overload(150);
+  expect(late).toBeLessThan(0.01);
+  expect(goodput).toBeGreaterThan(0.95);
+});
+
+test('the margin never leaves less than a few batches in the queue', () => {
+  const margin = new DoorMargin();
+  margin.sentAway(100_000);
+  expect(margin.within(1000, 10)).toBe(500);
+  expect(margin.within(1000, 200)).toBe(600);
+  expect(margin.within(100, 200)).toBe(100);
+});
+
+test('it is forgotten when few enough are sent away', () => {
+  const margin = new DoorMargin();
+  margin.sentAway(10);
+  const before = margin.within(1000, 10);
+  margin.served(1000);
+  expect(margin.within(1000, 10)).toBeGreaterThan(before);
+  margin.served(100_000);
+  expect(margin.within(1000, 10)).toBe(1000);
+});
