@@ -3,8 +3,11 @@
  *
  *     node examples/items/load.js [callers] [seconds] [url]
  */
+import { Agent, request } from 'node:http';
+
 const [callers = '100', seconds = '10', url = 'http://localhost:8000/items/test/1'] = process.argv.slice(2);
 
+const agent = new Agent({ keepAlive: true });
 const body = JSON.stringify({ content: 'string', nested: { key: 'string', values: [1, 5, 2] } });
 /** @type {number[]} */
 const latencies = [];
@@ -24,19 +27,23 @@ async function caller() {
 }
 
 /** @returns {Promise<string | undefined>} what went wrong, if something did */
-async function post() {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
+function post() {
+  return new Promise((resolve) => {
+    const call = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } });
+    call.on('error', ({ message }) => resolve(message));
+    call.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part;
+      });
+      response.on('end', () => {
+        const answer = JSON.parse(text);
+        if (response.statusCode !== 200) resolve(`${response.statusCode} ${answer.title}`);
+        else resolve(String(answer.data.nested.values_add1) === '2,6,3' ? undefined : 'a wrong answer');
+      });
     });
-    const answer = await response.json();
-    if (!response.ok) return `${response.status} ${answer.title}`;
-    return String(answer.data.nested.values_add1) === '2,6,3' ? undefined : 'a wrong answer';
-  } catch (error) {
-    return String(/** @type {Error} */ (error).cause ?? error);
-  }
+    call.end(body);
+  });
 }
 
 await Promise.all(Array.from({ length: Number(callers) }, caller));

@@ -32,10 +32,13 @@ const LAYERS = [
   ['batchwise'],
 ];
 
-/** Neighbours in a layer that may know each other all the same: these two serve the prebuilt pages. */
-const ALSO: Readonly<Record<string, string>> = {
-  '@batchwise/server': '@batchwise/dashboard',
-  '@batchwise/load': '@batchwise/dashboard',
+/**
+ * Neighbours in a layer that may know each other all the same: those who serve the prebuilt pages, and the
+ * server, whose runners may be placed in Redis.
+ */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  '@batchwise/server': ['@batchwise/dashboard', '@batchwise/redis'],
+  '@batchwise/load': ['@batchwise/dashboard'],
 };
 
 const CORE = 'batchwise';
@@ -88,7 +91,7 @@ function isRelative(specifier: string): boolean {
 }
 
 function mayKnow(importer: string, imported: string): boolean {
-  return layerOf(imported) > layerOf(importer) || ALSO[importer] === imported;
+  return layerOf(imported) > layerOf(importer) || (ALSO[importer]?.includes(imported) ?? false);
 }
 
 function layerOf(name: string): number {

@@ -3,15 +3,20 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addArenaCommand } from './arena-command.js';
 import { addConfigCommand } from './config-command.js';
+import { addDeadCommand } from './dead-command.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { messageOf, UsageFailure } from './failure.js';
 import { addPlanCommand } from './plan-command.js';
+import { addQueueCommand } from './queue-command.js';
+import { withLongFlags } from './seed-flags.js';
 import { addServeCommand } from './serve-command.js';
 import { hasColours, type Terminal } from './terminal.js';
+import { addWorkerCommand } from './worker-command.js';
 
 const EXAMPLES = `
 Examples:
   $ batchwise serve models/digits.onnx
+  $ batchwise worker handler.ts --queue digits
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50
   $ batchwise arena --quick
@@ -25,7 +30,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     exitCode = code;
   });
   try {
-    await program.parseAsync(args.length === 0 ? ['help'] : args, { from: 'user' });
+    await program.parseAsync(args.length === 0 ? ['help'] : withLongFlags(args), { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has written its own complaint, or the help.
@@ -59,6 +64,9 @@ function makeProgram(terminal: Terminal, exit: (code: number) => void): Command 
     });
   addServeCommand(program, terminal, exit);
   addConfigCommand(program, terminal, exit);
+  addWorkerCommand(program, terminal, exit);
+  addQueueCommand(program, terminal, exit);
+  addDeadCommand(program, terminal, exit);
   addPlanCommand(program, terminal, exit);
   addArenaCommand(program, terminal, exit);
   return program;

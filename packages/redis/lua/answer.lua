@@ -5,7 +5,7 @@
 -- ARGV  group, consumer, how many this consumer holds at most, one payload for each client,
 --       then for each stream: how many items, and id and delivery of each
 --
--- Returns  the ids that are no longer held; nothing was done if there are any
+-- Returns  level:id of those that are no longer held; nothing was done if there are any
 local group, consumer, held = ARGV[1], ARGV[2], ARGV[3]
 local clients = (#KEYS - 3) / 2
 local at = 4 + clients
@@ -26,7 +26,7 @@ for level = 1, 3 do
       if deliveries[id] == tonumber(ARGV[at + 1]) then
         ids[level][#ids[level] + 1] = id
       else
-        lost[#lost + 1] = id
+        lost[#lost + 1] = level .. ':' .. id
       end
       at = at + 2
     end

@@ -23,6 +23,19 @@ for level = 1, 3 do
     end
   end
 end
-redis.call('HDEL', KEYS[4], consumer)
+local has_none = true
+for level = 1, 3 do
+  if #redis.call('XPENDING', KEYS[level], group, '-', '+', 1, consumer) == 0 then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[level], group, consumer)
+  else
+    has_none = false
+  end
+end
+if has_none then
+  redis.call('HDEL', KEYS[4], consumer)
+else
+  -- To whoever beats next it has been silent since ever, and is forgotten when what it gave back was taken over.
+  redis.call('HSET', KEYS[4], consumer, '0 0 {}')
+end
 redis.call('DEL', KEYS[5])
 return 1

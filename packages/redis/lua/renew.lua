@@ -5,7 +5,7 @@
 --       its own rate in items a second, what it says of itself (JSON),
 --       then for each stream: how many ids, and the ids, in order
 --
--- Returns  time of Redis in ms, then the ids that are no longer held
+-- Returns  time of Redis in ms, then level:id of those that are no longer held
 local group, consumer, held, silence = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local processors = KEYS[4]
 local time = redis.call('TIME')
@@ -24,7 +24,7 @@ for level = 1, 3 do
     end
     for _ = 1, count do
       local id = ARGV[at]
-      if mine[id] then renewed[#renewed + 1] = id else result[#result + 1] = id end
+      if mine[id] then renewed[#renewed + 1] = id else result[#result + 1] = level .. ':' .. id end
       at = at + 1
     end
     for from = 1, #renewed, 1000 do
@@ -43,13 +43,16 @@ local all = redis.call('HGETALL', processors)
 for i = 1, #all, 2 do
   local seen, items = string.match(all[i + 1], '^(%d+) (%S+)')
   if tonumber(seen) + silence < now then
-    redis.call('HDEL', processors, all[i])
-    -- Its consumers may go once nothing is pending for them.
+    -- Forgotten once nothing is pending for it: its consumer goes with it, and would take that along.
+    local has_none = true
     for level = 1, 3 do
       if #redis.call('XPENDING', KEYS[level], group, '-', '+', 1, all[i]) == 0 then
         redis.call('XGROUP', 'DELCONSUMER', KEYS[level], group, all[i])
+      else
+        has_none = false
       end
     end
+    if has_none then redis.call('HDEL', processors, all[i]) end
   else
     rate = rate + tonumber(items)
   end

@@ -10,17 +10,20 @@
 -- A header is 'client number timeoutMs', the time-out 0 for none.
 --
 -- Returns  time of Redis in ms, outstanding before, rate in items a second (0 when unknown),
---          the first id in each stream ('' for none), and for each item in order:
+--          the first id in each stream ('' for none), 1 when the client was known (0: it is new, or had been given
+--          up, and what was answered meanwhile is lost), and for each item in order:
 --          0 accepted, 1 no room, 2 no hope to be answered within its time-out
 local client, replies, rate_key = KEYS[4], KEYS[5], KEYS[6]
 local number, ttl = ARGV[1], ARGV[2]
-
-if ARGV[4] ~= '' then redis.call('XTRIM', replies, 'MINID', ARGV[4]) end
 
 local known = redis.call('HMGET', client, 'number', 'result')
 if known[1] == number then
   redis.call('PEXPIRE', client, ttl)
   return cmsgpack.unpack(known[2])
+end
+-- On a connection that the client had given up, and overtaken by its next: carried out before, or never to be.
+if known[1] and tonumber(known[1]) > tonumber(number) then
+  return redis.error_reply('OVERTAKEN submission ' .. number .. ' comes after ' .. known[1])
 end
 
 local time = redis.call('TIME')
@@ -28,7 +31,7 @@ local outstanding = 0
 for level = 1, 3 do outstanding = outstanding + redis.call('XLEN', KEYS[level]) end
 local rate = tonumber(redis.call('GET', rate_key) or '0')
 local room = tonumber(ARGV[3]) - outstanding
-local result = { time[1] * 1000 + math.floor(time[2] / 1000), outstanding, tostring(rate), '', '', '' }
+local result = { time[1] * 1000 + math.floor(time[2] / 1000), outstanding, tostring(rate), '', '', '', redis.call('EXISTS', client) }
 
 local at = 8
 local ahead = outstanding
@@ -57,6 +60,8 @@ for level = 1, 3 do
   end
 end
 
+-- Not before: after the first write of a script Redis no longer refuses for want of memory.
+if ARGV[4] ~= '' then redis.call('XTRIM', replies, 'MINID', ARGV[4]) end
 redis.call('HSET', client, 'number', number, 'result', cmsgpack.pack(result))
 redis.call('PEXPIRE', client, ttl)
 redis.call('PEXPIRE', replies, ttl)

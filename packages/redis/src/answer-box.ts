@@ -5,12 +5,12 @@
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { Answer, Codec } from './codec.js';
 import { codecOf } from './codec.js';
-import { type Argument, LinkClosedError, type RedisLink } from './connection/link.js';
+import { type Argument, LinkClosedError, type RedisLink, ReplyError } from './connection/link.js';
 import type { Script } from './connection/script.js';
 import { loadScript } from './connection/script.js';
 import { byLevel, type Delivery } from './delivery.js';
 import { errorToData } from './error-data.js';
-import type { HeldItems } from './held-items.js';
+import { ALL_HELD, type HeldItems } from './held-items.js';
 import { GROUP, type QueueKeys } from './queue-keys.js';
 
 export interface AnswerOwner<I> {
@@ -101,7 +101,7 @@ export class AnswerBox<I> {
     const payloads = [...clients].map(([id, own]) => packed(id, own));
     const deliveries = answers.map(({ delivery }) => delivery);
     const args: Argument[] = [
-      ...[GROUP, consumer, String(held.size)],
+      ...[GROUP, consumer, ALL_HELD],
       ...payloads,
       ...byLevel(deliveries, ({ id, count }) => [id, String(count)]),
     ];
@@ -114,9 +114,11 @@ export class AnswerBox<I> {
         )) as readonly Argument[];
         const lost = new Set(reply.map(String));
         if (lost.size === 0) for (const delivery of deliveries) held.remove(delivery);
-        return new Set(deliveries.filter(({ id }) => lost.has(id)));
+        return new Set(deliveries.filter(({ key }) => lost.has(key)));
       } catch (error) {
         if (error instanceof LinkClosedError) return new Set();
+        // The queue was deleted, and these items with it.
+        if (error instanceof ReplyError && error.code === 'NOGROUP') return new Set(deliveries);
         this.#owner.notTaken(error);
         await new Promise<void>((resolve) => {
           this.#owner.clock.setTimer(resolve, AGAIN_AFTER_MS);

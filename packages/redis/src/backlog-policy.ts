@@ -9,6 +9,8 @@ import { BacklogView } from './backlog-view.js';
 export interface Backlog {
   /** How many wait in Redis, as far as is known. */
   readonly waiting: number;
+  /** More urgent items than any that are here wait in Redis, as far as is known. */
+  readonly isMoreUrgent?: boolean;
   /** The policy would take so many of all that wait; Infinity for all. */
   wants(count: number): void;
   /** Fetches more; false when that is not possible now. The policy is asked again when they are here. */
@@ -67,7 +69,8 @@ export class BacklogPolicy implements Policy {
     if (decision.action === 'wait') return { ...decision, refuse };
     this.#backlog.wants(decision.count < shown.length ? decision.count : Number.POSITIVE_INFINITY);
     const here = view.length - refuse;
-    if (waiting > 0 && decision.count > here && view.cost < view.limits.maxBatchSize && this.#mayFetch(now)) {
+    const hasRoom = waiting > 0 && decision.count > here && view.cost < view.limits.maxBatchSize;
+    if ((hasRoom || this.#backlog.isMoreUrgent) && this.#mayFetch(now)) {
       return { action: 'wait', until: now + PATIENCE_MS, refuse };
     }
     this.#fetchingSince = undefined;

@@ -53,9 +53,13 @@ interface Wish {
 export class Fetcher implements Backlog {
   readonly #owner: FetchOwner;
   #waiting = 0;
+  /** Levels of which the last read brought as many as were asked for. */
+  readonly #goesOn = new Set<Level>();
   #wanted = Number.POSITIVE_INFINITY;
   #isOpen = false;
   #isReading = false;
+  /** Those that are being read. */
+  #streams: readonly string[] = [];
   #isDue = false;
   #whenStill: (() => void)[] = [];
 
@@ -67,6 +71,11 @@ export class Fetcher implements Backlog {
     return this.#waiting;
   }
 
+  get isMoreUrgent(): boolean {
+    const best = LEVELS.find((level) => this.#owner.queued(level) > 0);
+    return LEVELS.some((level) => best !== undefined && level < best && this.#goesOn.has(level));
+  }
+
   wants(count: number): void {
     // A single small batch, to try its size, say, is no reason to fetch little from now on.
     this.#wanted = Math.max(count, this.#wanted === Number.POSITIVE_INFINITY ? 0 : this.#wanted >> 1);
@@ -74,7 +83,8 @@ export class Fetcher implements Backlog {
 
   /** The policy wants more than are here. A read that is under way has found nothing more. */
   fetch(): boolean {
-    if (!this.#isOpen || this.#isReading || this.#wish === undefined) return false;
+    const wish = this.#wish;
+    if (!this.#isOpen || wish === undefined || (this.#isReading && !this.#isTooNarrow(wish))) return false;
     this.wake();
     return true;
   }
@@ -107,10 +117,18 @@ export class Fetcher implements Backlog {
 
   #look(): void {
     if (!this.#isOpen) return;
-    if (this.#isReading) {
-      // What comes now belongs to somebody who is free.
-      if (this.#owner.freeSlots <= 0) this.#unblock();
-    } else if (this.#wish !== undefined) void this.#read();
+    const wish = this.#wish;
+    if (!this.#isReading) {
+      if (wish !== undefined) void this.#read();
+      return;
+    }
+    // What comes now belongs to somebody who is free; or more is wanted than is being read.
+    if (this.#owner.freeSlots <= 0 || this.#isTooNarrow(wish)) this.#unblock();
+  }
+
+  /** There is room for levels by now that are not being read. */
+  #isTooNarrow(wish: Wish | undefined): boolean {
+    return wish?.streams.some((stream) => !this.#streams.includes(stream)) ?? false;
   }
 
   /** Each level has room of its own: what is less urgent must not keep out what is more. */
@@ -146,6 +164,7 @@ export class Fetcher implements Backlog {
 
   async #readOnce({ count, streams }: Wish): Promise<FetchedItem[]> {
     const { keys, readLink, consumer } = this.#owner;
+    this.#streams = streams;
     const read = readLink.send(keys.processors, [
       ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), 'BLOCK', String(BLOCK_MS)],
       ...['STREAMS', ...streams, ...streams.map(() => '>')],
@@ -153,6 +172,11 @@ export class Fetcher implements Backlog {
     // After a read that brought all that was asked for, there is more: how much is asked along with the next one.
     const behind = this.#waiting > 0 ? this.#countBehind() : undefined;
     const items = itemsInStreams(await read, keys);
+    for (const level of LEVELS) {
+      if (!streams.includes(keys.requests[level - 1] as string)) continue;
+      if (items.filter((item) => item.level === level).length >= count) this.#goesOn.add(level);
+      else this.#goesOn.delete(level);
+    }
     this.#waiting = items.length < count ? 0 : 1;
     if (behind !== undefined) this.#waiting = await behind;
     return items;
@@ -182,7 +206,7 @@ export class Fetcher implements Backlog {
       return;
     }
     try {
-      if (error instanceof LinkLostError) await this.#adopt();
+      if (error instanceof LinkLostError) this.#owner.received(await this.unseen());
       else if (error instanceof ReplyError && error.code === 'NOGROUP') await this.#owner.makeGroup();
       else throw error;
     } catch (failure) {
@@ -194,14 +218,13 @@ export class Fetcher implements Backlog {
     }
   }
 
-  /** The connection broke while something may have been on its way here. */
-  async #adopt(): Promise<void> {
+  /** What is this processor's in Redis and never reached it, as the connection broke on the way. */
+  async unseen(): Promise<FetchedItem[]> {
     const { keys, link, consumer, heldIds, time, clock } = this.#owner;
     const sentAt = clock.now();
     const args = [GROUP, consumer, String(MOST_ADOPTED), ...heldIds];
     const reply = (await link.run(adopt, keys.requests, args)) as readonly Reply[];
     time.record(Number(reply[0]), sentAt, clock.now());
-    const items = itemsInList(reply, 1);
-    if (items.length > 0) this.#owner.received(items);
+    return itemsInList(reply, 1);
   }
 }

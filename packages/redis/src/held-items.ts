@@ -1,6 +1,9 @@
 /** Everything that a processor holds a lease on: fetched, and not answered or given back. */
 import { byLevel, type Delivery, heldKey } from './delivery.js';
 
+/** How many of a consumer's items scripts look at: all, as it may hold more in Redis than has reached it. */
+export const ALL_HELD = '1000000';
+
 export class HeldItems<I> {
   readonly #held = new Map<string, Delivery<I>>();
 
@@ -21,9 +24,9 @@ export class HeldItems<I> {
     return this.#held.get(heldKey(level, id));
   }
 
-  /** Those with this id, whatever their level: ids of a script's answer. */
-  withId(id: string): Delivery<I>[] {
-    return [1, 2, 3].flatMap((level) => this.find(level, id) ?? []);
+  /** By what scripts call it: level:id. */
+  withKey(key: string): Delivery<I> | undefined {
+    return this.#held.get(key);
   }
 
   all(): Delivery<I>[] {

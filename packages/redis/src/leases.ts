@@ -6,7 +6,7 @@ import type { Clock } from 'batchwise';
 import { LinkClosedError, type RedisLink, type Reply } from './connection/link.js';
 import { loadScript } from './connection/script.js';
 import { type FetchedItem, itemsInList } from './fetched-item.js';
-import type { HeldItems } from './held-items.js';
+import { ALL_HELD, type HeldItems } from './held-items.js';
 import { GROUP, type QueueKeys } from './queue-keys.js';
 import type { RedisTime } from './redis-time.js';
 
@@ -25,9 +25,13 @@ export interface LeaseOwner<I> {
   readonly portrait: Readonly<Record<string, unknown>>;
   /** Items taken over, to be run apart from all others. Resolves when they are settled. */
   tookOver(items: readonly FetchedItem[]): Promise<void>;
+  /** What is this processor's in Redis and never reached it. */
+  adopt(): Promise<FetchedItem[]>;
+  /** After each sign of life: a batch that was given up by its time-out, with no item left in it, has told nobody. */
+  beaten(): void;
   died(items: number): void;
-  /** They are held by somebody else by now. */
-  lost(ids: readonly string[]): void;
+  /** They (level:id) are held by somebody else by now. */
+  lost(keys: readonly string[]): void;
   leaseFailed(error: unknown): void;
 }
 
@@ -42,14 +46,32 @@ export class Leases<I> {
   #isStopped = false;
   #isRenewing = false;
   #isReclaiming = false;
+  #mayTakeOver = true;
+  #taking: Promise<FetchedItem[]> | undefined = undefined;
+  /** From when on others may be judged by their silence: Infinity while Redis is away. */
+  #judgesFrom = Number.NEGATIVE_INFINITY;
+  #beatAt = Number.POSITIVE_INFINITY;
+  /** Ends a take-over whose reply was lost. */
+  #onLost: (error: Error) => void = () => {};
 
   constructor(owner: LeaseOwner<I>) {
     this.#owner = owner;
+    owner.link.onDown((error) => {
+      this.#judgesFrom = Number.POSITIVE_INFINITY;
+      this.#onLost(error);
+    });
+    // If it was Redis that was away, nobody could renew anything: all get the time to do so.
+    owner.link.onUp(() => {
+      if (this.#judgesFrom === Number.POSITIVE_INFINITY) {
+        this.#judgesFrom = owner.clock.now() + owner.settings.leaseMs;
+      }
+    });
   }
 
   /** Resolves after the first sign of life: Redis' time is known then. */
   async start(): Promise<void> {
-    await this.#beat();
+    await this.#renew().catch((error) => this.#owner.leaseFailed(error));
+    if (!this.#isStopped) void this.#beat();
   }
 
   stop(): void {
@@ -57,16 +79,23 @@ export class Leases<I> {
     this.#owner.clock.clearTimer(this.#timer);
   }
 
-  /** Renews, but takes nothing over any more. */
-  stopTakingOver(): void {
-    this.#isReclaiming = true;
+  /** Renews, but takes nothing over any more. Resolves when what was being taken over is here. */
+  async stopTakingOver(): Promise<void> {
+    this.#mayTakeOver = false;
+    await this.#taking?.catch(() => {});
   }
 
   async #beat(): Promise<void> {
     const { clock, settings } = this.#owner;
+    const now = clock.now();
+    // This process stood still, and perhaps the others did with it: a machine that slept. All get the time to renew.
+    if (now > this.#beatAt + (settings.leaseMs * (BEATS - 1)) / BEATS)
+      this.#judgesFrom = now + settings.leaseMs;
+    this.#beatAt = now;
     this.#timer = clock.setTimer(() => void this.#beat(), settings.leaseMs / BEATS);
     try {
       await this.#renew();
+      this.#owner.beaten();
       await this.#takeOver();
     } catch (error) {
       if (!(error instanceof LinkClosedError)) this.#owner.leaseFailed(error);
@@ -83,7 +112,7 @@ export class Leases<I> {
         renew,
         [...keys.requests, keys.processors, keys.rate],
         [
-          ...[GROUP, consumer, String(Math.max(1, held.size)), String(2 * settings.leaseMs)],
+          ...[GROUP, consumer, ALL_HELD, String(2 * settings.leaseMs)],
           ...[ratePerSecond.toFixed(3), JSON.stringify(portrait)],
           ...held.ids(),
         ],
@@ -100,17 +129,32 @@ export class Leases<I> {
     if (this.#isReclaiming) return;
     this.#isReclaiming = true;
     try {
-      while (!this.#isStopped) {
-        const items = await this.#reclaim();
+      while (!this.#isStopped && this.#mayTakeOver && this.#owner.clock.now() >= this.#judgesFrom) {
+        this.#taking = this.#reclaim();
+        const items = await this.#taking;
         if (items.length === 0) return;
         await this.#owner.tookOver(items);
       }
     } finally {
-      if (!this.#isStopped) this.#isReclaiming = false;
+      this.#isReclaiming = false;
     }
   }
 
+  /** Not sent again when its reply is lost: it would take over others. What it took over is then known to Redis only. */
   async #reclaim(): Promise<FetchedItem[]> {
+    const lost = new AbortController();
+    this.#onLost = (error) => lost.abort(error);
+    try {
+      return await this.#reclaimOnce(lost.signal);
+    } catch (error) {
+      if (!lost.signal.aborted) throw error;
+    }
+    const unseen = await this.#owner.adopt();
+    // The others are new ones, on their way to whoever reads them.
+    return unseen.filter(({ count }) => count > 1);
+  }
+
+  async #reclaimOnce(signal: AbortSignal): Promise<FetchedItem[]> {
     const { keys, link, consumer, settings, maxBatchSize } = this.#owner;
     const few = Math.max(1, Math.floor(Math.sqrt(Math.min(maxBatchSize, 1024))));
     const reply = (await link.run(
@@ -120,6 +164,7 @@ export class Leases<I> {
         ...[GROUP, consumer, String(Math.ceil((settings.leaseMs * (BEATS - 1)) / BEATS))],
         ...[String(settings.maxDeliveries), String(few), keys.clients, keys.replies],
       ],
+      { signal },
     )) as readonly Reply[];
     if (Number(reply[1]) > 0) this.#owner.died(Number(reply[1]));
     return itemsInList(reply, 2);

@@ -29,6 +29,8 @@ export interface OutboxOwner<I> {
   expectAnswer(outgoing: Outgoing<I>): void;
   /** It will have no answer. */
   expectNoAnswer(outgoing: Outgoing<I>): void;
+  /** Redis had given this client up: what was answered meanwhile is lost. */
+  wasForgotten(): void;
   /** It is in the queue, and nobody waits for it. */
   cancel(outgoing: Outgoing<I>): void;
 }
@@ -45,6 +47,7 @@ export class Outbox<I> {
   readonly #owner: OutboxOwner<I>;
   #waiting: Outgoing<I>[] = [];
   #isSending = false;
+  #sending: Promise<void> = Promise.resolve();
   #number = 0;
   #submissions = 0;
 
@@ -52,8 +55,9 @@ export class Outbox<I> {
     this.#owner = owner;
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0 && !this.#isSending;
+  /** Resolves when nothing is on its way any more. */
+  whenStill(): Promise<void> {
+    return this.#sending;
   }
 
   add(items: readonly Outgoing<I>[]): void {
@@ -61,7 +65,7 @@ export class Outbox<I> {
       if (this.#waiting.length >= this.#owner.settings.maxQueueSize) outgoing.answer(this.#noRoomHere());
       else if (this.#encode(outgoing)) this.#waiting.push(outgoing);
     }
-    if (!this.#isSending) void this.#send();
+    if (!this.#isSending) this.#sending = this.#send();
   }
 
   #encode(outgoing: Outgoing<I>): boolean {
@@ -143,11 +147,13 @@ export class Outbox<I> {
     const outstanding = Number(reply[1]);
     const rate = Number(reply[2]);
     const accepted = [0, 0, 0];
+    // Before these items have ids: those that do were answered while nobody kept the answers, or are still queued.
+    if (reply[6] === 0) this.#owner.wasForgotten();
     let refused = 0;
     for (let i = 0; i < items.length; i++) {
       const outgoing = items[i] as Outgoing<I>;
       const level = outgoing.level - 1;
-      if (reply[6 + i] === 0) {
+      if (reply[7 + i] === 0) {
         outgoing.id = idAfter(String(reply[3 + level]), accepted[level] as number);
         accepted[level] = (accepted[level] as number) + 1;
         if (outgoing.isDone) this.#owner.cancel(outgoing);
@@ -155,7 +161,7 @@ export class Outbox<I> {
       }
       this.#owner.expectNoAnswer(outgoing);
       refused += 1;
-      const hasRoom = reply[6 + i] === 2;
+      const hasRoom = reply[7 + i] === 2;
       outgoing.answer(hasRoom ? this.#overloaded(outgoing, outstanding, rate) : this.#full(refused, rate));
     }
   }

@@ -92,6 +92,7 @@ function processorsFrom(list: readonly Reply[], now: number): ProcessorStatus[] 
   const processors: ProcessorStatus[] = [];
   for (let i = 0; i + 1 < list.length; i += 2) {
     const [, seen, rate, said] = /^(\d+) (\S+) (.*)$/s.exec(String(list[i + 1])) ?? [];
+    if (seen === '0') continue; // closed: only what it gave back is still its own
     const portrait = portraitIn(said);
     processors.push({
       id: String(list[i]),

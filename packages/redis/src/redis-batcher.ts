@@ -57,7 +57,10 @@ export class RedisBatcher<I, R> {
   readonly #cancellations: Cancellations;
   /** Sent, and not answered yet, by number. */
   readonly #awaited = new Map<number, Outgoing<I>>();
+  readonly #connectionListeners = new Set<(isUp: boolean, reason: Error | undefined) => void>();
+  #wasUp: boolean | undefined = undefined;
   #beat: unknown = undefined;
+  #beats = 0;
   #unfit: BatchwiseError | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
@@ -76,6 +79,7 @@ export class RedisBatcher<I, R> {
       maxBatchSize: Number.POSITIVE_INFINITY,
       concurrency: Number.POSITIVE_INFINITY,
       policy: greedy(),
+      admission: false, // decided in Redis, where it is known what waits
       ...(dedupeBy === undefined ? {} : { dedupeBy: ({ item }: Outgoing<I>) => dedupeBy(item as never) }),
     });
     const connection = { ...connectionOf(options), key: this.keys.processors, clock };
@@ -85,6 +89,10 @@ export class RedisBatcher<I, R> {
       replies: this.codec.isText ? 'text' : 'bytes',
       name: `${name} reads replies`,
     });
+    for (const link of [this.link, this.#readLink]) {
+      link.onUp(() => this.#tellConnection(undefined));
+      link.onDown((reason) => this.#tellConnection(reason));
+    }
     this.#outbox = new Outbox(this);
     this.#reader = new ReplyReader(this.#readLink, this.keys.replies + this.clientId, this);
     this.#cancellations = new Cancellations(this.link, this.keys, clock);
@@ -116,6 +124,14 @@ export class RedisBatcher<I, R> {
   /** Connected to Redis, as far as is known. */
   get isUp(): boolean {
     return this.link.isUp && this.#readLink.isUp;
+  }
+
+  /** Has this called when `isUp` changes, and when Redis cannot be reached at first; returns a function that ends it. */
+  onConnectionChange(listener: (isUp: boolean, reason: Error | undefined) => void): () => void {
+    this.#connectionListeners.add(listener);
+    return () => {
+      this.#connectionListeners.delete(listener);
+    };
   }
 
   /** Takes nothing more in, waits for the answers to what was accepted, and leaves nothing behind in Redis. */
@@ -156,6 +172,10 @@ export class RedisBatcher<I, R> {
     this.#awaited.delete(outgoing.number);
   }
 
+  wasForgotten(): void {
+    this.#findLost().catch(() => {}); // the link is closed
+  }
+
   cancel(outgoing: Outgoing<I>): void {
     this.#awaited.delete(outgoing.number);
     this.#cancellations.add(outgoing);
@@ -182,6 +202,14 @@ export class RedisBatcher<I, R> {
     this.#failAwaited(
       new BatchwiseError('UNAVAILABLE', `${name}: the replies cannot be read. ${said}`, { cause: error }),
     );
+  }
+
+  #tellConnection(reason: Error | undefined): void {
+    const { isUp } = this;
+    // With one of the two links it is not up yet.
+    if (isUp === this.#wasUp || (!isUp && reason === undefined)) return;
+    this.#wasUp = isUp;
+    for (const listener of [...this.#connectionListeners]) listener(isUp, reason);
   }
 
   #outgoing(item: I, options: EnqueueOptions | undefined): Outgoing<I> {
@@ -220,7 +248,7 @@ export class RedisBatcher<I, R> {
 
   async #sayAlive(): Promise<void> {
     const { clients, replies } = this.keys;
-    const args = [String(this.settings.clientTtlMs), this.takeReadUpTo()];
+    const args = [String(this.settings.clientTtlMs), this.takeReadUpTo(), String(++this.#beats)];
     try {
       const wasAlive = await this.link.run(keep, [clients + this.clientId, replies + this.clientId], args);
       if (wasAlive === 0) await this.#findLost();
@@ -261,7 +289,10 @@ export class RedisBatcher<I, R> {
   async #leave(): Promise<void> {
     this.clock.clearTimer(this.#beat);
     this.#readLink.destroy();
+    // While Redis is away nothing can be taken back, and whoever waits for it would wait on.
+    this.link.onDown(() => this.link.destroy());
     if (this.link.isUp) {
+      await this.#outbox.whenStill(); // then it is known what is in the queue
       await this.#cancellations.flush();
       const own = [this.keys.clients + this.clientId, this.keys.replies + this.clientId];
       await this.link.send(this.keys.processors, ['UNLINK', ...own]).catch(() => {});

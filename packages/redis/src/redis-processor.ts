@@ -25,7 +25,7 @@ import { loadScript } from './connection/script.js';
 import { byLevel, Delivery } from './delivery.js';
 import type { FetchedItem } from './fetched-item.js';
 import { Fetcher } from './fetcher.js';
-import { HeldItems } from './held-items.js';
+import { ALL_HELD, HeldItems } from './held-items.js';
 import { Leases } from './leases.js';
 import { GROUP, type Level, type QueueKeys, queueKeys } from './queue-keys.js';
 import {
@@ -91,6 +91,7 @@ export class RedisProcessor<I, R> {
   #costRun = 0;
   #isClosing = false;
   #isGivingBack = false;
+  #whenGivenBack: Promise<void> | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
   constructor(handler: Handler<I, R> | HandlerObject<I, R>, options: RedisProcessorOptions<I>) {
@@ -152,7 +153,8 @@ export class RedisProcessor<I, R> {
 
   /** Stops now: running handlers' signals fire, and all that it holds goes back to the queue. */
   destroy(): void {
-    this.#whenClosed ??= this.#giveBack();
+    const given = this.#giveBack();
+    this.#whenClosed ??= given;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -209,17 +211,25 @@ export class RedisProcessor<I, R> {
     this.#policy.arrived(
       fresh.map(({ id }) => now - this.time.sinceMs(timeOf(id), now)).sort((a, b) => a - b),
     );
-    for (const item of fresh) this.#run(item, undefined, now);
+    // One that was delivered before, and was lost on the way here the second time, is still under suspicion.
+    for (const item of fresh) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
     this.#cancelReader.wake();
   }
 
-  tookOver(items: readonly FetchedItem[]): Promise<void> {
+  async tookOver(taken: readonly FetchedItem[]): Promise<void> {
+    const items = taken.filter(({ level, id }) => this.held.find(level, id) === undefined);
+    if (items.length === 0) return;
+    if (this.#isClosing) {
+      // Runs nothing more; held, so that it is given back.
+      for (const { level, id, header, count } of items) this.held.add(new Delivery(level, id, header, count));
+      return;
+    }
     this.#takenOver += items.length;
     this.notify({ event: 'taken-over', items: items.length, delivery: items[0]?.count ?? 0 });
     const now = this.clock.now();
     // Together; but where there are groups, nobody knows who may share a batch.
     const together = this.settings.batching.groupOf === undefined ? Symbol('suspects') : undefined;
-    return new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
       let left = items.length;
       const settled = () => {
         left -= 1;
@@ -228,6 +238,10 @@ export class RedisProcessor<I, R> {
       for (const item of items) this.#run(item, together ?? Symbol('suspect'), now, settled);
       this.#cancelReader.wake();
     });
+  }
+
+  adopt(): Promise<FetchedItem[]> {
+    return this.#fetcher.unseen();
   }
 
   get isHolding(): boolean {
@@ -242,8 +256,11 @@ export class RedisProcessor<I, R> {
     this.notify({ event: 'failed', error });
   }
 
-  lost(ids: readonly string[]): void {
-    for (const id of ids) for (const delivery of this.held.withId(id)) this.#drop(delivery);
+  lost(keys: readonly string[]): void {
+    for (const key of keys) {
+      const delivery = this.held.withKey(key);
+      if (delivery !== undefined) this.#drop(delivery);
+    }
   }
 
   fenced(delivery: Delivery<I>): void {
@@ -254,6 +271,10 @@ export class RedisProcessor<I, R> {
 
   reconsider(): void {
     this.#batcher.configure({});
+  }
+
+  beaten(): void {
+    this.#fetcher.wake();
   }
 
   died(items: number): void {
@@ -314,10 +335,16 @@ export class RedisProcessor<I, R> {
       this.#costRun += context.cost;
       for (const delivery of deliveries) this.#leftQueue(delivery);
       this.#fetcher.wake(); // there may be another slot, or none any more
-      return run(
+      const returned = run(
         deliveries.map(({ item }) => item as I),
         context,
       );
+      if (Array.isArray(returned)) return returned;
+      const results = Promise.resolve(returned);
+      // Its slot is free then; no item tells so when all of them had ended before.
+      const wake = () => this.#fetcher.wake();
+      results.then(wake, wake);
+      return results;
     };
   }
 
@@ -386,36 +413,41 @@ export class RedisProcessor<I, R> {
 
   async #close(options: CloseOptions): Promise<void> {
     this.#isClosing = true;
-    this.#leases.stopTakingOver();
-    await this.#fetcher.close();
     const { timeoutMs = Number.POSITIVE_INFINITY } = options;
     const timer = this.clock.setTimer(() => void this.#giveBack(), timeoutMs);
     if (timeoutMs === Number.POSITIVE_INFINITY) this.clock.clearTimer(timer);
+    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
     await this.#batcher.close();
     await this.#answers.empty();
     this.clock.clearTimer(timer);
     await this.#giveBack();
   }
 
-  async #giveBack(): Promise<void> {
-    if (this.#isGivingBack) return;
+  #giveBack(): Promise<void> {
+    this.#whenGivenBack ??= this.#giveBackNow();
+    return this.#whenGivenBack;
+  }
+
+  async #giveBackNow(): Promise<void> {
     this.#isGivingBack = true;
     this.#isClosing = true;
     this.#leases.stop();
     this.#batcher.destroy();
-    await this.#fetcher.close();
+    // While Redis is away nothing can be given back, and whoever waits for it would wait on.
+    const leave = () => {
+      this.readLink.destroy();
+      this.#cancelLink.destroy();
+      this.link.destroy();
+    };
+    this.link.onDown(leave);
+    if (!this.link.isUp) leave();
+    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
     this.readLink.destroy();
     this.#cancelLink.destroy();
     if (this.link.isUp) {
       const { leaseMs } = this.settings;
       const deliveries = byLevel(this.held.all(), ({ id, count }) => [id, String(count)]);
-      const args = [
-        GROUP,
-        this.consumer,
-        String(Math.max(1, this.held.size)),
-        String(leaseMs),
-        ...deliveries,
-      ];
+      const args = [GROUP, this.consumer, ALL_HELD, String(leaseMs), ...deliveries];
       const own = [this.keys.processors, this.keys.gone + this.consumer];
       await this.link.run(release, [...this.keys.requests, ...own], args).catch(() => {});
       await this.link.close();

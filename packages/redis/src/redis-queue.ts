@@ -187,5 +187,8 @@ function checkId(where: string, id: unknown): void {
 }
 
 function goneError(cause: Error): BatchwiseError {
-  return new BatchwiseError('UNAVAILABLE', `Redis cannot be reached: ${cause.message}`, { cause });
+  if (cause instanceof BatchwiseError) return cause;
+  const { message } = cause;
+  const text = message.includes('Redis') ? message : `The connection to Redis was lost: ${message}`;
+  return new BatchwiseError('UNAVAILABLE', text, { cause });
 }

@@ -1,5 +1,6 @@
 /** A function over arrays with a batcher of its own. */
 import {
+  type BatchContext,
   Batcher,
   type BatcherOptions,
   type BatcherStats,
@@ -8,11 +9,15 @@ import {
   type CloseOptions,
   type EnqueueOptions,
   type Handler,
-  type Sink,
+  realClock,
 } from 'batchwise';
 import { batchingOptions, changedPolicy, policyOf } from './batching-options.js';
-import type { FunctionRunner, Runner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
+import { type ItemAnswers, ItemQuestions } from './item-questions.js';
+import { Readmission } from './readmission.js';
+import type { BatchTrace, FunctionRunner, Runner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
+import { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
+import { WatchedState } from './watched-state.js';
 
 export interface FunctionRunnerOptions<I, R> {
   readonly name: string;
@@ -29,9 +34,14 @@ export interface FunctionRunnerOptions<I, R> {
    * @default false
    */
   readonly isolate?: boolean | undefined;
+  /** Told when `costOf`, `groupOf` or `dedupeBy` fails: the caller learns only that something did. */
+  readonly onFault?: ((error: Error) => void) | undefined;
   /** @default the real one */
   readonly clock?: Clock | undefined;
 }
+
+/** For those who are turned away before they are in: there is nothing to cancel. */
+const SETTLED: RunnerTicket = { cancel() {} };
 
 export function createFunctionRunner<I, R>(options: FunctionRunnerOptions<I, R>): Runner<I, R> {
   return new BatchingFunctionRunner(options);
@@ -43,21 +53,35 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   readonly name: string;
   readonly signature = undefined;
   readonly ready = Promise.resolve();
-  state: RunnerState = 'ready';
-
-  readonly #batcher: Batcher<I, R>;
+  readonly #state = new WatchedState('ready');
+  readonly #batcher: Batcher<FunctionCall<I, R>, R>;
+  readonly #readmission = new Readmission<R>();
+  readonly #questions: ItemQuestions<I>;
+  readonly #clock: Clock;
   #settings: RunnerSettings;
+  /** Calls that failed before they were in: the batcher does not know of them. */
+  #failedOutside = 0;
 
   constructor(options: FunctionRunnerOptions<I, R>) {
-    const { name, handler, settings, costOf, groupOf, dedupeBy, isolate, clock } = options;
+    const { name, handler, settings, isolate, clock = realClock } = options;
+    const { costOf, groupOf, dedupeBy } = options;
     this.name = name;
     this.#settings = settings;
-    this.#batcher = new Batcher<I, R>(handler, {
+    this.#clock = clock;
+    this.#questions = new ItemQuestions(name, options);
+    const call = (calls: readonly FunctionCall<I, R>[], context: BatchContext) => {
+      for (const each of calls) this.#readmission.left(each);
+      return handler(
+        calls.map(({ item }) => item),
+        context,
+      );
+    };
+    this.#batcher = new Batcher<FunctionCall<I, R>, R>(call, {
       ...batchingOptions(settings, isBatching(settings)),
       name,
-      costOf: costOf && ((item) => (isBatching(this.#settings) ? costOf(item) : 1)),
-      groupOf,
-      dedupeBy,
+      costOf: costOf && (({ cost }) => cost),
+      groupOf: groupOf && (({ answers }) => answers.group),
+      dedupeBy: dedupeBy && (({ answers }) => answers.key),
       isolate,
       clock,
       policy: policyOf(settings.batching),
@@ -65,27 +89,73 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     });
   }
 
+  get state(): RunnerState {
+    return this.#state.current;
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.#state.onChange(listener);
+  }
+
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket {
-    const call = new FunctionCall(sink);
-    call.ticket = this.#batcher.enqueue(item, call, this.#inTime(options));
-    return call.ticket;
+    let answers: ItemAnswers;
+    try {
+      answers = this.#questions.ask(item);
+    } catch (error) {
+      this.#failedOutside += 1;
+      sink.reject(error as Error);
+      return SETTLED;
+    }
+    return this.#enter(item, answers, sink, this.#inTime(options));
   }
 
   configure({ batching, timeoutMs }: RunnerSettings): void {
     const before = this.#settings;
-    const after = { ...before, batching, timeoutMs };
-    const policy = changedPolicy(before.batching, batching);
-    this.#batcher.configure({ ...batchingOptions(after, isBatching(after)), policy });
-    this.#settings = after;
+    this.#settings = { ...before, batching, timeoutMs };
+    const options = batchingOptions(this.#settings, isBatching(this.#settings));
+    this.#readmission.change(this.#batcher, {
+      mostCost: options.maxBatchSize as number,
+      isOtherRule: isBatching(this.#settings) && !isBatching(before),
+      options: { ...options, policy: changedPolicy(before.batching, batching) },
+      undo: () => {
+        this.#settings = before;
+      },
+      maxQueueSize: () => this.#settings.batching.maxQueueSize,
+      enter: (call) => this.#enterAgain(call as FunctionCall<I, R>),
+    });
   }
 
   stats(): BatcherStats {
-    return this.#batcher.stats();
+    const stats = this.#readmission.corrected(this.#batcher.stats());
+    const { submitted, failed } = stats;
+    const outside = this.#failedOutside;
+    return outside === 0 ? stats : { ...stats, submitted: submitted + outside, failed: failed + outside };
   }
 
   close(options?: CloseOptions): Promise<void> {
-    this.state = 'closed';
+    this.#state.become('closed');
     return this.#batcher.close(options);
+  }
+
+  #enter(
+    item: I,
+    answers: ItemAnswers,
+    sink: RunnerSink<R>,
+    options: EnqueueOptions | undefined,
+  ): FunctionCall<I, R> {
+    const isAlone = !isBatching(this.#settings);
+    const cost = isAlone ? 1 : answers.cost;
+    const call = new FunctionCall(this.#readmission, item, answers, cost, sink, options);
+    const ticket = this.#batcher.enqueue(call, call, options);
+    // Those who wait keep their order, so all of them, and not only those who will count as more.
+    if (isAlone && this.#questions.asksCost && !ticket.settled) this.#readmission.waits(call);
+    return call.entered(ticket);
+  }
+
+  /** By the limits of now. */
+  #enterAgain(call: FunctionCall<I, R>): void {
+    const options = call.optionsAgain(this.#clock.now(), this.#settings.timeoutMs);
+    call.enteredAgain(this.#enter(call.item, call.answers, call.sink, options));
   }
 
   /** Nobody may take longer than the runner's time-out. */
@@ -100,20 +170,24 @@ function isBatching({ batchable, batching }: RunnerSettings): boolean {
   return batchable && batching.enabled;
 }
 
-class FunctionCall<R> implements Sink<R> {
-  ticket: (RunnerTicket & { readonly arrivedAt: number }) | undefined = undefined;
-  readonly #sink: RunnerSink<R>;
+class FunctionCall<I, R> extends RunnerCall<R> {
+  readonly item: I;
+  readonly answers: ItemAnswers;
 
-  constructor(sink: RunnerSink<R>) {
-    this.#sink = sink;
+  constructor(
+    readmission: Readmission<R>,
+    item: I,
+    answers: ItemAnswers,
+    cost: number,
+    sink: RunnerSink<R>,
+    options: EnqueueOptions | undefined,
+  ) {
+    super(readmission, sink, options, cost);
+    this.item = item;
+    this.answers = answers;
   }
 
-  resolve(result: R, { cost, startedAt, durationMs }: BatchRecord): void {
-    const queueMs = startedAt - (this.ticket?.arrivedAt ?? startedAt);
-    this.#sink.resolve(result, { batchSize: cost, queueMs, computeMs: durationMs });
-  }
-
-  reject(error: Error): void {
-    this.#sink.reject(error);
+  protected traceOf({ cost, startedAt, durationMs }: BatchRecord): BatchTrace {
+    return { batchSize: cost, queueMs: startedAt - this.arrivedAt, computeMs: durationMs };
   }
 }

@@ -28,10 +28,27 @@ export {
 export { elementAt, setElement } from './element.js';
 export { float16Bits, float16Value } from './float16.js';
 export { createFunctionRunner, type FunctionRunnerOptions } from './function-runner.js';
+export {
+  createModelHandler,
+  type ModelBatching,
+  type ModelHandler,
+  type ModelHandlerOptions,
+} from './model-handler.js';
+export { ModelRows } from './model-rows.js';
 export { createModelRunner, type ModelRunnerOptions } from './model-runner.js';
 export { rowsOfTensor, tensorOfRows } from './nested-rows.js';
 export { OnnxModel, type OnnxModelOptions } from './onnx-model.js';
 export { type InferOptions, type Predictor, predictor } from './predictor.js';
+export {
+  isRequestData,
+  type NamedTensorData,
+  type RequestData,
+  type ResultData,
+  requestFromData,
+  requestToData,
+  resultFromData,
+  resultToData,
+} from './request-data.js';
 export type {
   BatchTrace,
   FunctionRunner,
@@ -45,9 +62,12 @@ export type {
 export {
   type BatchingSettings,
   DEFAULT_RUNNER_SETTINGS,
+  type RedisSettings,
   type ResourceSettings,
   type RunnerSettings,
 } from './runner-settings.js';
+export { enterInParts, type PartsRule } from './split-request.js';
 export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';
+export { WatchedState } from './watched-state.js';

@@ -16,12 +16,15 @@ import { checkRequest } from './check-request.js';
 import { groupKeyOf } from './group-key.js';
 import { type Piece, runModelBatch } from './model-batch.js';
 import { ModelRequest } from './model-request.js';
+import { Readmission } from './readmission.js';
 import type { InferRequest, ModelRunner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
+import type { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
-import { partsOf, SplitRequest } from './split-request.js';
+import { enterInParts } from './split-request.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 import { warmUp } from './warm-up.js';
+import { WatchedState } from './watched-state.js';
 
 export interface ModelRunnerOptions {
   readonly name: string;
@@ -32,6 +35,11 @@ export interface ModelRunnerOptions {
   readonly clock?: Clock | undefined;
   /** Told of each batch how long putting it together and taking its answer apart took. */
   readonly onAssembly?: ((durationMs: number) => void) | undefined;
+  /**
+   * Told of each batch that is one request because requests are not put together, when it starts: how many
+   * rows it has. The batcher counts it as 1.
+   */
+  readonly onWhole?: ((rows: number) => void) | undefined;
 }
 
 export function createModelRunner(options: ModelRunnerOptions): ModelRunner {
@@ -47,11 +55,13 @@ class BatchingModelRunner implements ModelRunner {
   readonly platform: string;
   readonly ready: Promise<void>;
   signature: Signature | undefined = undefined;
-  state: RunnerState = 'loading';
 
+  readonly #state = new WatchedState('loading');
   readonly #model: TensorModel;
   readonly #clock: Clock;
   readonly #onAssembly: ModelRunnerOptions['onAssembly'];
+  readonly #onWhole: ModelRunnerOptions['onWhole'];
+  readonly #readmission = new Readmission<Tensors>();
   #settings: RunnerSettings;
   #batcher: Batcher<ModelRequest, Tensors> | undefined = undefined;
   #failure: Error | undefined = undefined;
@@ -60,15 +70,24 @@ class BatchingModelRunner implements ModelRunner {
   #rowDim: number | undefined = undefined;
   #groupKey: ((inputs: Tensors) => unknown) | undefined = undefined;
 
-  constructor({ name, model, settings, clock = realClock, onAssembly }: ModelRunnerOptions) {
+  constructor({ name, model, settings, clock = realClock, onAssembly, onWhole }: ModelRunnerOptions) {
     this.name = name;
     this.platform = model.platform;
     this.#model = model;
     this.#settings = settings;
     this.#clock = clock;
     this.#onAssembly = onAssembly;
+    this.#onWhole = onWhole;
     this.ready = this.#load();
     this.ready.catch(() => {}); // told by its state, and to whoever sends something
+  }
+
+  get state(): RunnerState {
+    return this.#state.current;
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.#state.onChange(listener);
   }
 
   enqueue(request: InferRequest, sink: RunnerSink<Tensors>, options?: EnqueueOptions): RunnerTicket {
@@ -85,22 +104,29 @@ class BatchingModelRunner implements ModelRunner {
     return this.#enter({ inputs, outputs: wanted, rows }, sink, this.#inTime(options));
   }
 
-  configure(settings: RunnerSettings): void {
+  configure({ batching, timeoutMs }: RunnerSettings): void {
     const before = this.#settings;
-    const { batching, timeoutMs } = settings;
-    const policy = changedPolicy(before.batching, batching);
-    // First, because those who no longer fit come back to ask at once.
+    const wasBatching = this.#isBatching;
+    // First, because those who no longer fit come in again by these.
     this.#settings = { ...before, batching, timeoutMs };
-    try {
-      this.#batcher?.configure({ ...batchingOptions(this.#settings, this.#isBatching), policy });
-    } catch (error) {
-      this.#settings = before;
-      throw error;
-    }
+    if (this.#batcher === undefined) return;
+    this.#readmission.change(this.#batcher, {
+      mostCost: this.#mostCost,
+      isOtherRule: this.#isBatching && !wasBatching,
+      options: {
+        ...batchingOptions(this.#settings, this.#isBatching),
+        policy: changedPolicy(before.batching, batching),
+      },
+      undo: () => {
+        this.#settings = before;
+      },
+      maxQueueSize: () => this.#settings.batching.maxQueueSize,
+      enter: (call) => this.#enterAgain(call),
+    });
   }
 
   stats(): BatcherStats | undefined {
-    return this.#batcher?.stats();
+    return this.#batcher && this.#readmission.corrected(this.#batcher.stats());
   }
 
   close(options?: CloseOptions): Promise<void> {
@@ -109,7 +135,7 @@ class BatchingModelRunner implements ModelRunner {
   }
 
   async #close(options: CloseOptions | undefined): Promise<void> {
-    this.state = 'closed';
+    this.#state.become('closed');
     try {
       await this.#batcher?.close(options);
     } finally {
@@ -130,11 +156,11 @@ class BatchingModelRunner implements ModelRunner {
       const curve = await warmUp(warming);
       if (this.state !== 'loading') throw this.#notReadyError();
       this.#batcher = this.#newBatcher(signature, curve);
-      this.state = 'ready';
+      this.#state.become('ready');
     } catch (error) {
       if (this.state === 'loading') {
-        this.state = 'failed';
         this.#failure = error as Error;
+        this.#state.become('failed');
         await this.#model.close();
       }
       throw error;
@@ -151,8 +177,10 @@ class BatchingModelRunner implements ModelRunner {
       clock: this.#clock,
       onAssembly: this.#onAssembly,
     };
-    const handler = (requests: ModelRequest[], context: BatchContext) =>
-      runModelBatch(batched, requests, context, this.#settings.timeoutMs);
+    const handler = (requests: ModelRequest[], context: BatchContext) => {
+      this.#starts(requests[0] as ModelRequest);
+      return runModelBatch(batched, requests, context, this.#settings.timeoutMs);
+    };
     return new Batcher<ModelRequest, Tensors>(handler, {
       ...batchingOptions(this.#settings, this.#isBatching),
       name: this.name,
@@ -170,6 +198,11 @@ class BatchingModelRunner implements ModelRunner {
     return this.#rowDim !== undefined && this.#settings.batching.enabled;
   }
 
+  /** Each request counts as 1, but would count as its rows with batching on. */
+  get #countsWholes(): boolean {
+    return this.#rowDim !== undefined && !this.#settings.batching.enabled;
+  }
+
   /** What one item of the batcher may cost. */
   get #mostCost(): number {
     return this.#isBatching ? mostRows(this.#settings.batching) : 1;
@@ -177,9 +210,11 @@ class BatchingModelRunner implements ModelRunner {
 
   #enter(piece: Piece, sink: RunnerSink<Tensors>, options: EnqueueOptions | undefined): RunnerTicket {
     const { rows, inputs } = piece;
-    if (!this.#isBatching) return this.#submit(piece, 1, undefined, sink, options);
+    // By its group also where that does not matter: it may still wait when it begins to.
+    const group = this.#groupKey?.(inputs);
+    if (!this.#isBatching) return this.#submit(piece, 1, group, sink, options);
     if (rows > this.#mostCost) return this.#split(piece, sink, options);
-    return this.#submit(piece, rows, this.#groupKey?.(inputs), sink, options);
+    return this.#submit(piece, rows, group, sink, options);
   }
 
   #submit(
@@ -189,35 +224,35 @@ class BatchingModelRunner implements ModelRunner {
     sink: RunnerSink<Tensors>,
     options: EnqueueOptions | undefined,
   ): RunnerTicket {
-    const request = new ModelRequest(piece, cost, group, sink, options, this.#secondChance);
+    const request = new ModelRequest(this.#readmission, piece, cost, group, sink, options);
     const batcher = this.#batcher as Batcher<ModelRequest, Tensors>;
-    return request.entered(batcher.enqueue(request, request, options));
+    const ticket = batcher.enqueue(request, request, options);
+    if (this.#countsWholes && !ticket.settled) this.#readmission.waits(request);
+    return request.entered(ticket);
+  }
+
+  /** Who counts as 1 has a batch of its own. */
+  #starts(request: ModelRequest): void {
+    this.#readmission.left(request);
+    if (request.cost !== request.rows) this.#onWhole?.(request.rows);
   }
 
   #split(piece: Piece, sink: RunnerSink<Tensors>, options: EnqueueOptions | undefined): RunnerTicket {
     const { batchDim, batching } = this.#settings;
-    const maxRows = this.#mostCost;
-    const count = Math.ceil(piece.rows / maxRows);
-    if (batching.maxQueueSize !== -1 && count > batching.maxQueueSize) {
-      const message =
-        `${this.name}: a request of ${piece.rows} rows makes ${count} batches of ${maxRows}, ` +
-        `which never fit in a queue of ${batching.maxQueueSize}.`;
-      sink.reject(new BatchwiseError('INVALID_ITEM', message));
-      return SETTLED;
-    }
-    const parts = partsOf(piece, batchDim[0], maxRows);
-    return new SplitRequest(sink, batchDim[1]).enter(parts, (part, partSink) =>
-      this.#enter(part, partSink, options),
-    );
+    const rule = {
+      name: this.name,
+      batchDim,
+      maxRows: this.#mostCost,
+      maxParts: batching.maxQueueSize,
+    };
+    return enterInParts(piece, rule, sink, (part, partSink) => this.#enter(part, partSink, options));
   }
 
-  /** Batches have become smaller than a request that was already in: it is cut to fit, in the time it has left. */
-  readonly #secondChance = (request: ModelRequest, error: Error): RunnerTicket | undefined => {
-    if (request.cost <= this.#mostCost || (error as BatchwiseError).code !== 'INVALID_ITEM') return undefined;
-    const { timeoutMs = this.#settings.timeoutMs } = request.options ?? {};
-    const leftMs = Math.max(0, timeoutMs - (this.#clock.now() - request.arrivedAt));
-    return this.#enter(request, request.sink, { ...request.options, timeoutMs: leftMs });
-  };
+  /** By the limits of now. */
+  #enterAgain(call: RunnerCall<Tensors>): void {
+    const options = call.optionsAgain(this.#clock.now(), this.#settings.timeoutMs);
+    call.enteredAgain(this.#enter(call as ModelRequest, call.sink, options));
+  }
 
   /** Nobody may take longer than the runner's time-out. */
   #inTime(options: EnqueueOptions | undefined): EnqueueOptions | undefined {

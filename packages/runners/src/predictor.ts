@@ -1,9 +1,9 @@
 /** A runner as the code of a service calls it: rows in, promises out. */
 import { BatchwiseError, type SubmitOptions } from 'batchwise';
-import { rowsOfTensor, tensorOfRows } from './nested-rows.js';
+import { ModelRows } from './model-rows.js';
 import { PromisedAnswer } from './promised-answer.js';
 import type { InferRequest, Runner } from './runner.js';
-import type { Signature, Tensor, TensorSpec, Tensors } from './tensor.js';
+import type { Tensors } from './tensor.js';
 
 export interface InferOptions extends SubmitOptions {
   /** The outputs that are wanted; all of them unless given. */
@@ -34,30 +34,25 @@ export function predictor<I, R>(
 
 class ModelPredictor implements Predictor {
   readonly #runner: Runner<InferRequest, Tensors>;
-  readonly #batchDim: readonly [input: number, output: number];
+  readonly #rows: ModelRows;
 
   constructor(runner: Runner<InferRequest, Tensors>, batchDim: readonly [number, number]) {
     this.#runner = runner;
-    this.#batchDim = batchDim;
+    this.#rows = new ModelRows(runner, batchDim);
   }
 
   async predict(row: unknown, options?: SubmitOptions): Promise<unknown> {
-    const [prediction] = await this.#predictTogether([row], this.#signature(), options);
+    const [prediction] = await this.#predictTogether([row], options);
     return prediction;
   }
 
   async predictMany(rows: readonly unknown[], options?: SubmitOptions): Promise<unknown[]> {
     checkRows(rows);
     if (rows.length === 0) return [];
-    const signature = this.#signature();
-    const [dim] = this.#batchDim;
-    // A model that takes one row at a time is asked for each.
-    if (rows.length === 1 || signature.inputs.every(({ shape }) => shape[dim] === -1)) {
-      return this.#predictTogether(rows, signature, options);
-    }
-    const requests = rows.map((row) => this.#requestOf([row], signature));
+    if (rows.length === 1 || this.#rows.takesMany) return this.#predictTogether(rows, options);
+    const requests = rows.map((row) => this.#rows.request([row]));
     const answers = await askAll(this.#runner, requests, options);
-    return answers.map((answer) => this.#predictionsOf(answer, signature)[0]);
+    return answers.map((answer) => this.#rows.results(answer)[0]);
   }
 
   infer(inputs: Tensors, options: InferOptions = {}): Promise<Tensors> {
@@ -65,47 +60,9 @@ class ModelPredictor implements Predictor {
     return ask(this.#runner, { inputs, outputs }, rest);
   }
 
-  async #predictTogether(
-    rows: readonly unknown[],
-    signature: Signature,
-    options: SubmitOptions | undefined,
-  ): Promise<unknown[]> {
-    const answer = await ask(this.#runner, this.#requestOf(rows, signature), options);
-    return this.#predictionsOf(answer, signature);
-  }
-
-  #signature(): Signature {
-    const { signature, name } = this.#runner;
-    if (signature !== undefined) return signature;
-    throw new BatchwiseError('UNAVAILABLE', `${name}: the model is not loaded.`);
-  }
-
-  #requestOf(rows: readonly unknown[], { inputs }: Signature): InferRequest {
-    const [dim] = this.#batchDim;
-    const tensors = new Map<string, Tensor>();
-    const [first] = inputs;
-    if (inputs.length === 1 && first !== undefined) {
-      tensors.set(first.name, tensorOfRows(first, dim, rows));
-      return { inputs: tensors };
-    }
-    for (const spec of inputs) {
-      const ofInput = rows.map((row, index) => partOf(row, index, spec, inputs));
-      tensors.set(spec.name, tensorOfRows(spec, dim, ofInput));
-    }
-    return { inputs: tensors };
-  }
-
-  #predictionsOf(answer: Tensors, { outputs }: Signature): unknown[] {
-    const [, dim] = this.#batchDim;
-    if (outputs.length === 1) return rowsOfTensor(answer.get(outputs[0]?.name as string) as Tensor, dim);
-    const predictions: Record<string, unknown>[] = [];
-    for (const { name } of outputs) {
-      for (const [index, row] of rowsOfTensor(answer.get(name) as Tensor, dim).entries()) {
-        predictions[index] ??= Object.create(null) as Record<string, unknown>;
-        predictions[index][name] = row;
-      }
-    }
-    return predictions;
+  async #predictTogether(rows: readonly unknown[], options: SubmitOptions | undefined): Promise<unknown[]> {
+    const answer = await ask(this.#runner, this.#rows.request(rows), options);
+    return this.#rows.results(answer);
   }
 }
 
@@ -167,15 +124,4 @@ function withoutSignal(options: SubmitOptions | undefined): SubmitOptions | unde
 function checkRows(rows: readonly unknown[]): void {
   if (Array.isArray(rows)) return;
   throw new BatchwiseError('INVALID_ITEM', `predictMany(rows): expected an array, got ${typeof rows}.`);
-}
-
-function partOf(row: unknown, index: number, { name }: TensorSpec, inputs: readonly TensorSpec[]): unknown {
-  if (typeof row === 'object' && row !== null && Object.hasOwn(row, name)) {
-    return (row as Record<string, unknown>)[name];
-  }
-  const names = inputs.map((input) => JSON.stringify(input.name)).join(', ');
-  throw new BatchwiseError(
-    'INVALID_ITEM',
-    `row ${index}: expected a record of ${names}, but ${JSON.stringify(name)} is missing.`,
-  );
 }

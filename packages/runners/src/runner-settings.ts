@@ -24,6 +24,18 @@ export interface ResourceSettings {
   readonly gpu: readonly number[];
 }
 
+/** A runner that is placed in Redis: processors elsewhere run its batches. */
+export interface RedisSettings {
+  /** The queue that its requests go to; undefined: it is not in Redis. */
+  readonly queue: string | undefined;
+  /** Undefined: as the environment says, else Redis on this machine. */
+  readonly url: string | undefined;
+  /** How many requests of the queue, of all servers together, may be outstanding. */
+  readonly maxBacklog: number;
+  /** How items travel; undefined: tensors as MessagePack, the items of functions as JSON. */
+  readonly payload: 'json' | 'msgpack' | undefined;
+}
+
 export interface RunnerSettings {
   readonly batchable: boolean;
   /** The dimension along which requests are concatenated, of inputs and of outputs. */
@@ -34,6 +46,7 @@ export interface RunnerSettings {
   /** Runner processes, when there are any. */
   readonly replicas: number;
   readonly resources: ResourceSettings;
+  readonly redis: RedisSettings;
   /** The longest a request may take. */
   readonly timeoutMs: number;
   /** Rounds of made-up requests before it counts as ready. */
@@ -56,6 +69,7 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
   concurrency: 1,
   replicas: 1,
   resources: { cpu: undefined, gpu: [] },
+  redis: { queue: undefined, url: undefined, maxBacklog: 10_000, payload: undefined },
   timeoutMs: 30_000,
   warmup: 3,
 };

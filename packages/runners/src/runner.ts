@@ -40,6 +40,8 @@ export interface Runner<I = unknown, R = unknown> {
   readonly name: string;
   readonly kind: 'model' | 'function';
   readonly state: RunnerState;
+  /** Calls the listener whenever the state has changed; returns a function that ends that. */
+  onStateChange(listener: () => void): () => void;
   /** Resolves when it is loaded and warm; rejects when it cannot be. */
   readonly ready: Promise<void>;
   /** What a model takes and gives; undefined until it is loaded, and for functions. */

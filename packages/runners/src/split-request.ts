@@ -21,6 +21,36 @@ export function partsOf(piece: Piece, dim: number, maxRows: number): Piece[] {
   return parts;
 }
 
+export interface PartsRule {
+  readonly name: string;
+  readonly batchDim: readonly [input: number, output: number];
+  /** Of one part. */
+  readonly maxRows: number;
+  /** How many may ever wait; −1 for any number. */
+  readonly maxParts: number;
+}
+
+/** Lets a request in by its parts; refuses it when they never fit. */
+export function enterInParts(
+  piece: Piece,
+  { name, batchDim, maxRows, maxParts }: PartsRule,
+  sink: RunnerSink<Tensors>,
+  enterPart: (part: Piece, sink: RunnerSink<Tensors>) => RunnerTicket,
+): RunnerTicket {
+  const count = Math.ceil(piece.rows / maxRows);
+  if (maxParts !== -1 && count > maxParts) {
+    const message =
+      `${name}: a request of ${piece.rows} rows makes ${count} batches of ${maxRows}, ` +
+      `which never fit in a queue of ${maxParts}.`;
+    sink.reject(new BatchwiseError('INVALID_ITEM', message));
+    return SETTLED;
+  }
+  return new SplitRequest(sink, batchDim[1]).enter(partsOf(piece, batchDim[0], maxRows), enterPart);
+}
+
+/** There is nothing to cancel. */
+const SETTLED: RunnerTicket = { cancel() {} };
+
 export class SplitRequest implements RunnerTicket {
   readonly #sink: RunnerSink<Tensors>;
   readonly #outputDim: number;

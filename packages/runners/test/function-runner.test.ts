@@ -49,6 +49,55 @@ test('cost and group keep items apart', async () => {
   expect(batches.map((batch) => [...batch].sort())).toEqual([[2, 4], [6], [1, 3]]);
 });
 
+describe('a question about an item', () => {
+  const broken = () => {
+    throw new TypeError('item.text is undefined');
+  };
+
+  test.each(['costOf', 'groupOf', 'dedupeBy'])(
+    '%s that throws is the fault of its author',
+    async (question) => {
+      const faults: Error[] = [];
+      const { clock, runner } = running({
+        [question]: (item: number) => (item === 2 ? broken() : 1),
+        onFault: (error) => faults.push(error),
+      });
+      const outcomes = [1, 2, 3].map((item) => enqueue(runner, item));
+      await clock.advance(100);
+      expect(outcomes.map(({ settled }) => settled)).toEqual([1, 1, 1]);
+      expect(outcomes[1]?.error).toMatchObject({
+        code: 'HANDLER_FAILED',
+        message: `tenfold: ${question}(item) threw: item.text is undefined`,
+        cause: expect.any(TypeError),
+      });
+      expect(faults).toEqual([outcomes[1]?.error]);
+      expect(outcomes[0]?.result).toBe(10);
+      expect(runner.stats()).toMatchObject({ submitted: 3, failed: 1, refused: 0, succeeded: 2 });
+    },
+  );
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '3', undefined])(
+    'a cost of %s is the fault of its author',
+    (cost) => {
+      const { runner } = running({ costOf: () => cost as number });
+      expect(enqueue(runner, 1).error).toMatchObject({
+        code: 'HANDLER_FAILED',
+        message: expect.stringContaining('costOf(item): expected a number above 0, got '),
+      });
+    },
+  );
+
+  test('may call an item invalid, if it says so', () => {
+    const refusal = new BatchwiseError('INVALID_ITEM', 'a text is needed');
+    const { runner } = running({
+      costOf: () => {
+        throw refusal;
+      },
+    });
+    expect(enqueue(runner, 1).error).toBe(refusal);
+  });
+});
+
 describe('a life', () => {
   test('it is ready when it is made, and closes when all is answered', async () => {
     const { clock, runner } = running();
@@ -60,7 +109,10 @@ describe('a life', () => {
       signature: undefined,
     });
     const outcome = enqueue(runner, 1);
+    const states: string[] = [];
+    runner.onStateChange(() => states.push(runner.state));
     const closed = runner.close();
+    expect(states).toEqual(['closed']);
     await clock.advance(4);
     await closed;
     expect(runner.state).toBe('closed');
@@ -75,6 +127,28 @@ describe('a life', () => {
     await clock.advance(8);
     expect(batches).toEqual([[1, 2], [3]]);
     expect(runner.stats()?.succeeded).toBe(3);
+  });
+
+  test('an answer that never comes gives its slot back when the time is up', async () => {
+    const silent = {
+      // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's that forgets to call back
+      then() {},
+    };
+    let isSilent = true;
+    const { clock, runner } = running({
+      settings: settingsWith({ timeoutMs: 10 }),
+      handler: (items) => (isSilent ? (silent as unknown as Promise<number[]>) : items),
+    });
+    const outcome = enqueue(runner, 1);
+    await clock.settle();
+    expect(runner.stats()).toMatchObject({ running: 1, batchesRunning: 1 });
+    await clock.advance(10);
+    expect(outcome).toMatchObject({ settled: 1, error: { httpStatus: 504 } });
+    isSilent = false;
+    const next = enqueue(runner, 2);
+    await clock.settle();
+    expect(next.result).toBe(2);
+    expect(runner.stats()).toMatchObject({ running: 0, batchesRunning: 0, queued: 0 });
   });
 
   test('the time-out of the runner is the longest anybody may take', async () => {

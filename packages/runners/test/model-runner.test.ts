@@ -415,10 +415,14 @@ describe('a life', () => {
     const model = new FakeModel({ signature: DOUBLING, compute: doubled });
     const runner = createModelRunner({ name: 'doubling', model, settings: settingsWith(), clock });
     expect(runner.state).toBe('loading');
+    const states: string[] = [];
+    runner.onStateChange(() => states.push(runner.state));
     expect(runner.stats()).toBeUndefined();
     expect(enqueue(runner, rowsFrom(1)).error).toMatchObject({ code: 'UNAVAILABLE', message: /loading/ });
     await runner.ready;
     expect(runner).toMatchObject({ state: 'ready', kind: 'model', platform: 'fake', signature: DOUBLING });
+    await runner.close();
+    expect(states).toEqual(['ready', 'closed']);
   });
 
   test('one that cannot be loaded says why to all who ask, and lets go of what it had', async () => {

@@ -1,12 +1,8 @@
-export { checkRunnerNames } from './config/check-runner-names.js';
 export { ConfigError, type ConfigProblem, problemText } from './config/config-error.js';
 export { CONFIG_FLAGS, type ConfigFlag, type ConfigFlags } from './config/config-flags.js';
 export { type ConfigJson, configJson, configText } from './config/config-report.js';
-export { httpLimitsOf } from './config/http-limits-of.js';
 export { type LoadConfigOptions, loadConfig } from './config/load-config.js';
 export type { LoadedConfig } from './config/loaded-config.js';
-export { changeText, diffReloadable, type ReloadableDiff, type SettingChange } from './config/reloadable.js';
-export { type ResolveRunnerOptions, resolveRunner } from './config/resolve-runner.js';
 export type {
   LimitSettings,
   ListenSettings,
@@ -16,10 +12,7 @@ export type {
   RunnersSettings,
   ServerSettings,
 } from './config/server-settings.js';
-export { type Origin, originText } from './config/setting-origin.js';
-export { type DocsRoutesOptions, docsRoutes } from './docs/docs-routes.js';
-export type { OpenApiDocument } from './docs/open-api.js';
-export { type DocumentedServer, openApiDocument } from './docs/open-api-document.js';
+export type { Origin } from './config/setting-origin.js';
 export {
   REQUEST_ERRORS,
   RequestError,
@@ -44,6 +37,4 @@ export type {
 } from './service/runner-declaration.js';
 export type { DeclaredSettings, RunnerOptions } from './service/runner-options.js';
 export type { Service, ServiceRoute } from './service/service.js';
-export { type ServiceRoutesOptions, serviceRoutes } from './service/service-routes.js';
-export { VERSION } from './version.js';
 export type { WebAddress } from './web-server.js';

@@ -7,27 +7,42 @@ import {
   type Signature,
   whyNotBatchable,
 } from '@batchwise/runners';
+import type { ServerMetrics } from './metrics/server-metrics.js';
 import type { PlannedRunner } from './planned-runner.js';
+import { functionForm } from './redis/function-form.js';
+import { ModelForm } from './redis/model-form.js';
+import { RedisRunner } from './redis/redis-runner.js';
 import type { FunctionDeclaration } from './service/runner-declaration.js';
 import type { Service } from './service/service.js';
 
 export interface RunnerSurroundings {
   readonly service: Service | undefined;
   log(line: string): void;
-  /** To be told how long putting batches together and taking their results apart takes. */
-  assemblyOf?(runner: string): (durationMs: number) => void;
+  readonly metrics: Pick<ServerMetrics, 'assemblyOf' | 'wholesOf'>;
+  /** Of the code of the service, where nobody else would tell whoever runs it. */
+  onFault?(error: Error): void;
 }
 
 export function makeRunner(
   { name, source, settings }: PlannedRunner,
-  { service, log, assemblyOf }: RunnerSurroundings,
+  { service, log, metrics, onFault }: RunnerSurroundings,
 ): Runner {
+  const isInRedis = settings.redis.queue !== undefined;
   if (source.kind === 'onnx') {
+    if (isInRedis) {
+      const form = new ModelForm(name, source.path);
+      return new RedisRunner({ name, settings, form, log, env: process.env }) as Runner;
+    }
     const { concurrency, resources } = settings;
     const onThreadDeath = (error: Error) => log(`${name}: ${error.message}`);
     const model = new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath });
-    const onAssembly = assemblyOf?.(name);
-    const runner = createModelRunner({ name, model, settings, ...(onAssembly && { onAssembly }) });
+    const runner = createModelRunner({
+      name,
+      model,
+      settings,
+      onAssembly: metrics.assemblyOf(name),
+      onWhole: metrics.wholesOf(name),
+    });
     runner.ready.then(
       () => {
         const why = settings.batchable ? whyNotBatchable(runner.signature as Signature, settings) : undefined;
@@ -42,5 +57,10 @@ export function makeRunner(
     throw new Error(`The service has no function named ${name} any more.`);
   // Its types are its author's business.
   const { handler, batcher } = declaration as unknown as FunctionDeclaration<unknown, unknown>;
-  return createFunctionRunner<unknown, unknown>({ name, handler, settings, ...batcher });
+  if (isInRedis) {
+    const form = functionForm(settings.redis.payload);
+    const { dedupeBy } = batcher;
+    return new RedisRunner({ name, settings, form, dedupeBy, log, env: process.env });
+  }
+  return createFunctionRunner<unknown, unknown>({ name, handler, settings, onFault, ...batcher });
 }

@@ -6,6 +6,7 @@ import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
 import type { Service } from './service/service.js';
+import { surviveRejections } from './survive-rejections.js';
 import { VERSION } from './version.js';
 import { type WebAddress, WebServer } from './web-server.js';
 
@@ -34,6 +35,7 @@ class OneProcess implements RunningServer {
   readonly #runnerSettings = new Map<string, RunnerSettings>();
   readonly #web: WebServer;
   readonly #shutdownTimeoutMs: number;
+  #stopSurviving: () => void = () => {};
   #settings: ServerSettings;
   #address: WebAddress | undefined;
   #stopping: Promise<boolean> | undefined;
@@ -49,11 +51,7 @@ class OneProcess implements RunningServer {
       kind: 'server',
       bentomlNames: settings.metrics.bentomlNames,
     });
-    const surroundings = {
-      service,
-      log,
-      assemblyOf: (runner: string) => this.#metrics.assemblyOf(runner),
-    };
+    const surroundings = { service, log, metrics: this.#metrics };
     for (const plan of planned) {
       const runner = makeRunner(plan, surroundings);
       this.#runners.set(plan.name, runner);
@@ -81,9 +79,9 @@ class OneProcess implements RunningServer {
 
   /** It listens before the models are loaded, so that those who watch it see it alive and not ready. */
   async start(): Promise<void> {
+    this.#stopSurviving = surviveRejections(this.#metrics, this.#log);
     this.#address = await this.#web.listen();
     await Promise.all([...this.#runners.values()].map(({ ready }) => ready));
-    this.#web.refreshHealth();
   }
 
   reload(): void {
@@ -107,7 +105,7 @@ class OneProcess implements RunningServer {
     this.#stopping ??= Promise.resolve(false);
     void this.#web.close();
     for (const runner of this.#runners.values()) runner.close({ timeoutMs: 0 }).catch(() => {});
-    this.#metrics.close();
+    this.#end();
   }
 
   async #stop(): Promise<boolean> {
@@ -115,7 +113,12 @@ class OneProcess implements RunningServer {
     const cut = await this.#web.drain(timeoutMs);
     // Nobody is left to wait for an answer.
     await Promise.allSettled([...this.#runners.values()].map((runner) => runner.close({ timeoutMs: 0 })));
-    this.#metrics.close();
+    this.#end();
     return cut === 0;
+  }
+
+  #end(): void {
+    this.#metrics.close();
+    this.#stopSurviving();
   }
 }

@@ -50,6 +50,7 @@ export function planRunners(settings: ServerSettings, service: Service | undefin
       declaration.kind === 'onnx' ? { kind: 'onnx', path: declaration.path } : { kind: 'function' };
     planned.push({ name, source, settings: runnerSettings(settings, service, name) });
   }
+  checkQueues(planned);
   return planned;
 }
 
@@ -61,4 +62,28 @@ export function runnerSettings(
 ): RunnerSettings {
   const code = service?.runners.get(name)?.settings;
   return resolveRunner(settings, name, { isModel: code === undefined, code });
+}
+
+/** What is in a queue is one runner's: its workers know no other. */
+function checkQueues(planned: readonly PlannedRunner[]): void {
+  const owners = new Map<string, string>();
+  for (const { name, source, settings } of planned) {
+    const { queue, url, payload } = settings.redis;
+    if (queue === undefined) continue;
+    const place = JSON.stringify([url, queue]);
+    const owner = owners.get(place);
+    if (owner !== undefined) {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        `The runners ${owner} and ${name} have the same queue in Redis, ${queue}. Give each one its own: runners.${name}.redis.queue.`,
+      );
+    }
+    owners.set(place, name);
+    if (source.kind === 'onnx' && payload === 'json') {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        `runners.${name}.redis.payload: expected msgpack, or none, because ${name} is a model: JSON has no place for tensors.`,
+      );
+    }
+  }
 }

@@ -1,12 +1,13 @@
 /** A process that holds one copy of a runner. Started by the supervisor. */
-import type { ResourceSettings } from '@batchwise/runners';
 import { BatchwiseError, onBatch } from 'batchwise';
 import { errorText } from './error-text.js';
 import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
+import { ownDevices } from './own-devices.js';
 import type { RunnerSource } from './planned-runner.js';
 import { runnerProcessMain } from './processes/runner-process-main.js';
 import { loadService } from './service/load-service.js';
+import { surviveRejections } from './survive-rejections.js';
 import { VERSION } from './version.js';
 
 export interface RunnerProcessSource {
@@ -17,11 +18,13 @@ export interface RunnerProcessSource {
 }
 
 let metrics: ServerMetrics | undefined;
+const log = (line: string) => console.error(line);
+
+surviveRejections({ rejectionUnhandled: () => metrics?.rejectionUnhandled() }, log);
 
 // To the web processes only the message goes: what the code of a service threw, and where, is told here.
 onBatch(({ name, error }) => {
-  if (error !== undefined && !(error instanceof BatchwiseError))
-    console.error(`${name}: ${errorText(error)}`);
+  if (error !== undefined && !(error instanceof BatchwiseError)) log(`${name}: ${errorText(error)}`);
 });
 
 runnerProcessMain(
@@ -30,9 +33,8 @@ runnerProcessMain(
     const settings = { ...told, resources: ownDevices(told.resources, replica) };
     metrics = new ServerMetrics({ version: VERSION, kind: 'runner', bentomlNames: named.bentomlNames });
     const service = path !== undefined && kind.kind === 'function' ? await loadService(path) : undefined;
-    const log = (line: string) => console.error(line);
-    const assemblyOf = (runner: string) => (metrics as ServerMetrics).assemblyOf(runner);
-    const runner = makeRunner({ name, source: kind, settings }, { service, log, assemblyOf });
+    const onFault = (error: Error) => log(errorText(error));
+    const runner = makeRunner({ name, source: kind, settings }, { service, log, metrics, onFault });
     metrics.watchRunner(runner, settings.batching.maxBatchSize);
     return runner;
   },
@@ -41,11 +43,3 @@ runnerProcessMain(
     onConfigured: (runner, { batching }) => metrics?.watchRunner(runner, batching.maxBatchSize),
   },
 );
-
-/**
- * Of the devices that its runner may see there is nothing else to be seen here: they are counted from 0. Each
- * replica begins with another one.
- */
-function ownDevices({ cpu, gpu }: ResourceSettings, replica: number): ResourceSettings {
-  return { cpu, gpu: gpu.map((_, i) => (i + replica) % gpu.length) };
-}

@@ -8,6 +8,7 @@ import { ServerMetrics } from './metrics/server-metrics.js';
 import type { ProcessReport } from './processes/control-message.js';
 import { webProcessMain } from './processes/web-process-main.js';
 import { loadService } from './service/load-service.js';
+import { surviveRejections } from './survive-rejections.js';
 import { VERSION } from './version.js';
 import { WebServer } from './web-server.js';
 
@@ -20,6 +21,9 @@ export interface WebProcessSettings {
 const COLLECT_MS = 1000;
 
 const metrics = new ServerMetrics({ version: VERSION, kind: 'web' });
+const log = (line: string) => console.error(line);
+
+surviveRejections(metrics, log);
 
 webProcessMain(
   async (runners, { settings: told, collectMetrics }) => {
@@ -31,10 +35,9 @@ webProcessMain(
       service: settings.service === undefined ? undefined : await loadService(settings.service),
       metrics,
       collect: async () => asOne(await collectMetrics(COLLECT_MS)),
-      log: (line) => console.error(line),
+      log,
     });
     const detail = await web.listen();
-    web.refreshHealth();
     return { detail, drain: async () => (await web.drain(settings.server.shutdownTimeoutMs)) === 0 };
   },
   { snapshot: () => metrics.snapshot() },

@@ -2,6 +2,7 @@
  * What listens: HTTP and gRPC around a set of runners, whether those live in this process or in others.
  */
 import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
+import { grpcLimitsOf } from './config/grpc-limits-of.js';
 import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { docsRoutes } from './docs/docs-routes.js';
@@ -62,13 +63,14 @@ export class WebServer {
       isReady: () => this.#readiness().isReady,
       name: this.#name,
       version: VERSION,
-      limits: {
-        messageBytes: limits.bodyBytes,
-        connections: Number.isFinite(limits.connections) ? limits.connections : 0,
-      },
+      limits: grpcLimitsOf(limits),
       onCall: metrics.grpc,
       onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
     });
+    // Those that are no models count for the server as a whole.
+    for (const runner of options.runners.values()) {
+      runner.onStateChange(() => this.#grpc?.setServing(!this.#isDraining));
+    }
   }
 
   async listen(): Promise<WebAddress> {
@@ -81,11 +83,6 @@ export class WebServer {
       await this.#http.close();
       throw error;
     }
-  }
-
-  /** Tells those who watch its health that something about it has changed. */
-  refreshHealth(): void {
-    this.#grpc?.setServing(!this.#isDraining);
   }
 
   /** Stops accepting and finishes what was accepted. Resolves with how many did not end in time. */

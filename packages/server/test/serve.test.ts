@@ -12,6 +12,8 @@ import { setGate } from './serve-support/gate.js';
 
 const service = fileURLToPath(new URL('./serve-support/gated-service.ts', import.meta.url));
 
+const faulty = fileURLToPath(new URL('./serve-support/faulty-service.ts', import.meta.url));
+
 let folder: string;
 let logged: string[];
 const servers: RunningServer[] = [];
@@ -81,6 +83,12 @@ describe('a start', () => {
     );
   });
 
+  test('needs models whose names a file can have', async () => {
+    await expect(start({ models: [join(folder, 'ro\0se.onnx')] })).rejects.toMatchObject({
+      problems: [{ path: 'models[0]', message: expect.stringMatching(/expected .*, got the string/) }],
+    });
+  });
+
   test('needs another name for a model that is called like a runner of the service', async () => {
     writeFileSync(join(folder, 'doubler.onnx'), '');
     await expect(start({ service, models: [join(folder, 'doubler.onnx')] })).rejects.toThrow(
@@ -147,6 +155,30 @@ describe('new settings', () => {
     const server = await start();
     server.reload();
     expect(logged).toEqual(['The settings were read again: nothing has changed.']);
+  });
+});
+
+describe('a fault of the service', () => {
+  const weigh = (server: RunningServer, body: object) =>
+    fetch(`${server.address.url}/weigh`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
+  test('in what it says of an item is told in the log, and not to the client', async () => {
+    const server = await start({ service: faulty });
+    const answer = await weigh(server, {});
+    expect(answer.status).toBe(500);
+    const text = await answer.text();
+    expect(JSON.parse(text)).toMatchObject({ code: 'HANDLER_FAILED' });
+    expect(text).not.toMatch(/costOf|undefined|length/);
+    expect(logged).toEqual([
+      expect.stringMatching(
+        /POST \/weigh failed \(request .*weighed: costOf\(item\) threw: Cannot read.*caused by TypeError: Cannot read.*faulty-service/s,
+      ),
+    ]);
+    expect((await weigh(server, { text: 'a' })).status).toBe(200);
   });
 });
 

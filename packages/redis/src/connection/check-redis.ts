@@ -1,6 +1,6 @@
 /** Whether a Redis can keep what is promised here. Asked by INFO, which works where CONFIG is forbidden. */
 import { BatchwiseError } from 'batchwise';
-import { type RedisLink, ReplyError } from './link.js';
+import { LinkLostError, type RedisLink, type Reply, ReplyError } from './link.js';
 
 const LEAST_VERSION = [7, 0] as const;
 
@@ -29,7 +29,7 @@ function checkEviction(policy: string): void {
 async function info(link: RedisLink, key: string, section: string, field: string): Promise<string> {
   let text: string;
   try {
-    text = String(await link.send(key, ['INFO', section]));
+    text = String(await asked(link, key, section));
   } catch (error) {
     if (!(error instanceof ReplyError) || error.code !== 'NOPERM') throw error;
     throw unfit(
@@ -41,6 +41,17 @@ async function info(link: RedisLink, key: string, section: string, field: string
   const value = new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(text)?.[1];
   if (value === undefined) throw unfit(`expected ${field} in INFO ${section}, got none: is it a Redis?`);
   return value;
+}
+
+/** A connection that breaks on the way says nothing about Redis: asked again over the next one. */
+async function asked(link: RedisLink, key: string, section: string): Promise<Reply> {
+  for (;;) {
+    try {
+      return await link.send(key, ['INFO', section]);
+    } catch (error) {
+      if (!(error instanceof LinkLostError)) throw error;
+    }
+  }
 }
 
 function unfit(message: string, cause?: unknown): BatchwiseError {

@@ -8,13 +8,17 @@ export async function bury(
   redis: RedisServer,
   queue: string,
   items: readonly unknown[],
-  { priority = 0, payload }: { priority?: number; payload?: 'json' | 'msgpack' | 'bytes' } = {},
+  {
+    priority = 0,
+    timeoutMs,
+    payload,
+  }: { priority?: number; timeoutMs?: number; payload?: 'json' | 'msgpack' | 'bytes' } = {},
 ): Promise<Error[]> {
   const { url } = redis;
   const batcher = new RedisBatcher({ url, queue, payload });
   const told = Promise.all(
     items.map((item) =>
-      batcher.submit(item, { priority }).then(
+      batcher.submit(item, { priority, timeoutMs }).then(
         () => {
           throw new Error('expected a dead letter, got an answer');
         },

@@ -128,3 +128,18 @@ test('rows of several lengths are served side by side', async () => {
     await runner.close();
   }
 });
+
+test('16-bit floats come back as they went on a Node that has an array for them', async () => {
+  const file = join(folder, 'half.onnx');
+  await writeFile(file, identityModel([{ name: 'x', datatype: 'FP16', shape: [-1, 3] }]));
+  const thread = new URL('./threads/float16-thread.mjs', import.meta.url);
+  const model = new OnnxModel({ file, thread });
+  const runner = createModelRunner({ name: 'half', model, settings: settingsWith({ warmup: 1 }) });
+  try {
+    await runner.ready;
+    const values = [0.5, -65504, 2 ** -24];
+    expect(await predictor(runner).predict(values)).toEqual(values);
+  } finally {
+    await runner.close();
+  }
+});

@@ -20,7 +20,7 @@ export function runnerNameProblems(loaded: LoadedConfig, names: readonly string[
     const meant = nearestWord(name, names) ?? nearestWord(name, RUNNER_KEYS.keys.keys());
     const known = names.length === 0 ? 'There are none.' : `There are ${names.join(', ')}.`;
     problems.push({
-      origin: firstOrigin(loaded, name),
+      origin: loaded.runnerNames.get(name) ?? firstOrigin(loaded, name),
       path: pathText(['runners', name]),
       message: `there is no runner ${name}. ${meant === undefined ? known : `Did you mean ${meant}?`}`,
     });
@@ -28,7 +28,7 @@ export function runnerNameProblems(loaded: LoadedConfig, names: readonly string[
   return problems;
 }
 
-/** Of the first of its settings. */
+/** Of the first of its settings: a name that is not in the file is a part of a variable. */
 function firstOrigin({ origins }: LoadedConfig, name: string): Origin | undefined {
   for (const { path } of runnerSettingKeys()) {
     const origin = origins.get(pathText(['runners', name, ...path]));

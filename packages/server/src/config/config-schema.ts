@@ -11,6 +11,7 @@ import { batchDimensions, devices, risingSizes } from './kinds/list-kinds.js';
 import { modelList } from './kinds/model-list.js';
 import { milliseconds, wholeNumber } from './kinds/number-kinds.js';
 import { optional } from './kinds/optional.js';
+import { queueName, redisUrl } from './kinds/redis-kinds.js';
 import { choice, filePath, text, trueOrFalse } from './kinds/text-kinds.js';
 import type { ServerSettings } from './server-settings.js';
 import type { Kind } from './setting-kind.js';
@@ -61,7 +62,7 @@ const DAY_MS = 24 * 3_600_000;
 const LARGEST_BATCH = 1_000_000;
 const GIB = 2 ** 30;
 
-const { batching, resources, ...runner } = DEFAULT_RUNNER_SETTINGS;
+const { batching, resources, redis, ...runner } = DEFAULT_RUNNER_SETTINGS;
 
 /** Under `runners`, for all; under `runners.<name>`, for one. */
 export const RUNNER_SCHEMA: Section<RunnerSettings> = {
@@ -151,6 +152,35 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         },
       },
       aliases: { 'nvidia.com/gpu': { to: ['resources', 'gpu'] } },
+    },
+    redis: {
+      description: 'A queue in Redis, whose processors run the batches.',
+      fields: {
+        queue: {
+          kind: optional(queueName),
+          default: redis.queue,
+          description:
+            'The queue that requests go to. With none, the runner runs here. `batchwise worker` takes them from there.',
+        },
+        url: {
+          kind: optional(redisUrl),
+          default: redis.url,
+          description:
+            'Where Redis is. With none, as `REDIS__URL` or `REDIS__HOST` say, else `redis://localhost:6379`. Its password is shown as `***`.',
+        },
+        maxBacklog: {
+          kind: wholeNumber({ least: 1, most: 100_000_000, orUnlimited: true }),
+          default: redis.maxBacklog,
+          description:
+            'How many requests of the queue, of all servers together, may wait or run. One more is refused with 429.',
+        },
+        payload: {
+          kind: optional(choice('json', 'msgpack')),
+          default: redis.payload,
+          description:
+            'How items travel. With none, `msgpack` for models and `json` for functions. The workers say the same.',
+        },
+      },
     },
     timeoutMs: {
       key: 'timeout',

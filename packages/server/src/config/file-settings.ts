@@ -14,6 +14,8 @@ import { type Position, type YamlEntry, YamlTree } from './yaml-tree.js';
 export interface SourceSettings {
   readonly assignments: Assignments;
   readonly problems: readonly ConfigProblem[];
+  /** Where the names of runners stand that it has settings for. */
+  readonly runnerNames?: ReadonlyMap<string, Origin>;
 }
 
 export function fileSettings(file: ConfigFile): SourceSettings {
@@ -25,6 +27,7 @@ class FileReader {
   readonly #tree: YamlTree;
   readonly #assignments: Assignments = new Map();
   readonly #problems: ConfigProblem[] = [];
+  readonly #runnerNames = new Map<string, Origin>();
 
   constructor(file: ConfigFile) {
     this.#file = file;
@@ -36,7 +39,11 @@ class FileReader {
     if (this.#tree.complaints.length > 0)
       for (const { at, message } of this.#tree.complaints) this.#complain(at, [], message);
     else this.#readSection(this.#tree.root, ROOT_KEYS, [], []);
-    return { assignments: this.#assignments, problems: inOrder(this.#problems) };
+    return {
+      assignments: this.#assignments,
+      problems: inOrder(this.#problems),
+      runnerNames: this.#runnerNames,
+    };
   }
 
   #readSection(node: Node | null, section: SectionKey, owner: readonly string[], path: SettingPath): void {
@@ -115,7 +122,10 @@ class FileReader {
       const suggestion = meant === undefined ? '' : ` Did you mean ${meant}?`;
       const expected = 'a map with the settings of a runner of that name';
       this.#complainOf(value, path, `expected ${expected}, got ${describeValue(came)}.${suggestion}`);
-    } else this.#readSection(value, named, ['runners', key], path);
+    } else {
+      this.#runnerNames.set(key, this.#origin(this.#tree.positionOf(keyNode)));
+      this.#readSection(value, named, ['runners', key], path);
+    }
   }
 
   /** At the top: the version of BentoML's files, and places for anchors, as Compose files have them. */

@@ -53,6 +53,7 @@ export function loadConfig({
   const loaded: LoadedConfig = {
     settings: settingsFrom(assignments),
     origins: originsOf(assignments),
+    runnerNames: fromFile.runnerNames ?? new Map(),
     file: configFile?.name,
   };
   if (runnerNames !== undefined) problems.push(...runnerNameProblems(loaded, runnerNames));

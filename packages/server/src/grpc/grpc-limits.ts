@@ -6,6 +6,10 @@ export interface GrpcLimits {
   readonly connections: number;
   /** Calls at a time on one connection; a client keeps back what is more. */
   readonly callsPerConnection: number;
+  /** Calls of models that are worked on at a time; one more is told UNAVAILABLE. 0: no limit. */
+  readonly inFlight: number;
+  /** The longest that a call of a model may take, whatever its own deadline. 0: no limit. */
+  readonly requestTimeoutMs: number;
   /** A request must have come whole by then. 0: no limit. */
   readonly receiveTimeoutMs: number;
   /** How long a connection may stay without a call. 0: no limit. */
@@ -16,6 +20,8 @@ export const DEFAULT_GRPC_LIMITS: GrpcLimits = {
   messageBytes: 64 * 1024 * 1024,
   connections: 10_000,
   callsPerConnection: 1000,
+  inFlight: 0,
+  requestTimeoutMs: 300_000,
   receiveTimeoutMs: 60_000,
   idleTimeoutMs: 300_000,
 };
@@ -27,6 +33,8 @@ const RANGES: Readonly<Record<keyof GrpcLimits, readonly [least: number, most: n
   messageBytes: [1, 2 ** 31 - 1],
   connections: [0, 2 ** 24],
   callsPerConnection: [1, 2 ** 31 - 1],
+  inFlight: [0, 2 ** 31 - 1],
+  requestTimeoutMs: [0, MAX_MS],
   receiveTimeoutMs: [0, MAX_MS],
   idleTimeoutMs: [0, MAX_MS],
 };

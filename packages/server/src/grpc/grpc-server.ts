@@ -68,6 +68,8 @@ export class GrpcServer {
       isReady,
       isDraining,
       onFault,
+      maxInFlight: limits.inFlight,
+      maxTimeoutMs: limits.requestTimeoutMs || Number.POSITIVE_INFINITY,
     });
 
     this.#server = new Server({

@@ -7,8 +7,8 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { RequestError } from '../request-error.js';
+import { quoted } from '../shown-value.js';
 import { grpcStatus } from './grpc-status.js';
-import { quoted } from './quoted.js';
 import { INFERENCE_SERVICE } from './service-definitions.js';
 
 export interface HealthServiceOptions {
@@ -37,12 +37,13 @@ interface Watcher {
 export class HealthService {
   readonly #options: HealthServiceOptions;
   readonly #watchers = new Set<Watcher>();
+  readonly #stopWatching: readonly (() => void)[];
   #isServing = true;
 
   constructor(options: HealthServiceOptions) {
     this.#options = options;
     const refresh = () => this.refresh();
-    for (const model of options.models.values()) model.ready.then(refresh, refresh);
+    this.#stopWatching = [...options.models.values()].map((model) => model.onStateChange(refresh));
   }
 
   /** False takes the server and all of its models out of service, ready or not. */
@@ -58,6 +59,7 @@ export class HealthService {
 
   /** Lets the watchers go, after what they are yet to be told. */
   end(error: RequestError): void {
+    for (const stop of this.#stopWatching) stop();
     for (const { call } of this.#watchers) call.emit('error', grpcStatus(error));
     this.#watchers.clear();
   }

@@ -1,7 +1,7 @@
 /** Decodes a ModelInferRequest, and takes no more of anything than a model could want. */
 import { badRequest } from '../request-error.js';
+import { quoted } from '../shown-value.js';
 import type { InferRequestMessage, InputTensorMessage } from './infer-message.js';
-import { quoted } from './quoted.js';
 import { WIRE_TYPES, WireReader } from './wire-reader.js';
 
 /** Two bytes on the wire can become an object of a hundred in memory: so many may. */

@@ -10,8 +10,16 @@ import {
 } from '@batchwise/runners';
 import { decodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
+import { quoted } from '../shown-value.js';
+import {
+  checkAllThere,
+  checkDatatype,
+  checkLength,
+  checkOnce,
+  readShape,
+  specNamed,
+} from '../signature-check.js';
 import type { InferRequestMessage, InputTensorMessage } from './infer-message.js';
-import { quoted, quotedList } from './quoted.js';
 import { decodeTyped } from './typed-contents.js';
 
 export function isRaw(message: InferRequestMessage): boolean {
@@ -21,21 +29,15 @@ export function isRaw(message: InferRequestMessage): boolean {
 /** Without a signature, only what the message says of itself is checked. */
 export function inferRequest(message: InferRequestMessage, signature: Signature | undefined): InferRequest {
   checkRaw(message);
-  const specs = signature && byName(signature.inputs);
-  if (message.inputs.length === 0 && specs?.size !== 0) {
-    throw badRequest('inputs', `expected ${specs ? quotedList(specs.keys()) : 'at least one'}, got none.`);
-  }
   const inputs = new Map<string, Tensor>();
   message.inputs.forEach((input, index) => {
     const where = `inputs[${index}]`;
-    if (inputs.has(input.name)) throw badRequest(`${where}.name`, `${quoted(input.name)} is there twice.`);
-    inputs.set(input.name, inputTensor(message, index, input, specs, where));
+    const spec = signature && specNamed(input.name, signature.inputs, 'input', `${where}.name`);
+    checkOnce(inputs, input.name, 'input', `${where}.name`);
+    inputs.set(input.name, inputTensor(message, index, input, spec, where));
   });
-  if (specs) {
-    const missing = [...specs.keys()].filter((name) => !inputs.has(name));
-    if (missing.length > 0)
-      throw badRequest('inputs', `expected ${quotedList(specs.keys())}, got no ${quotedList(missing)}.`);
-  }
+  if (signature !== undefined) checkAllThere(inputs, signature.inputs, 'inputs');
+  else if (inputs.size === 0) throw badRequest('inputs', 'expected at least one, got none.');
   return { inputs, outputs: requestedOutputs(message, signature) };
 }
 
@@ -58,61 +60,23 @@ function inputTensor(
   message: InferRequestMessage,
   index: number,
   input: InputTensorMessage,
-  specs: ReadonlyMap<string, TensorSpec> | undefined,
+  spec: TensorSpec | undefined,
   where: string,
 ): Tensor {
-  const { datatype } = input;
-  if (!isDatatype(datatype)) {
-    throw badRequest(
-      `${where}.datatype`,
-      `expected one of ${DATATYPES.join(', ')}, got ${quoted(datatype)}.`,
-    );
-  }
+  const datatype = datatypeOf(input, spec, `${where}.datatype`);
   const { shape } = input;
-  checkShape(shape, `${where}.shape`);
-  if (specs) checkSpec(specs, input.name, datatype, shape, where);
+  if (spec !== undefined) readShape(shape, spec, `${where}.shape`);
+  else for (const [dim, length] of shape.entries()) checkLength(length, `${where}.shape[${dim}]`);
   const raw = message.rawInputContents[index];
   return raw === undefined
     ? decodeTyped(datatype, shape, input.contents, `${where}.contents`)
     : decodeRaw(datatype, shape, raw, `raw_input_contents[${index}]`);
 }
 
-function checkShape(shape: readonly number[], where: string): void {
-  const wrong = shape.findIndex((length) => length < 0 || !Number.isSafeInteger(length));
-  if (wrong >= 0) throw badRequest(`${where}[${wrong}]`, `expected a length from 0, got ${shape[wrong]}.`);
-}
-
-function checkSpec(
-  specs: ReadonlyMap<string, TensorSpec>,
-  name: string,
-  datatype: Datatype,
-  shape: readonly number[],
-  where: string,
-): void {
-  const spec = specs.get(name);
-  if (!spec) {
-    throw badRequest(
-      `${where}.name`,
-      `the model has no input ${quoted(name)}; expected ${quotedList(specs.keys())}.`,
-    );
-  }
-  if (datatype !== spec.datatype) {
-    throw badRequest(`${where}.datatype`, `expected ${spec.datatype} for ${quoted(name)}, got ${datatype}.`);
-  }
-  if (!fits(shape, spec.shape)) {
-    throw badRequest(
-      `${where}.shape`,
-      `expected [${spec.shape}] for ${quoted(name)}, where -1 is any length, got ${shapeText(shape)}.`,
-    );
-  }
-}
-
-function fits(shape: readonly number[], spec: readonly number[]): boolean {
-  return shape.length === spec.length && spec.every((length, index) => length < 0 || length === shape[index]);
-}
-
-function shapeText(shape: readonly number[]): string {
-  return shape.length > 16 ? `${shape.length} dimensions` : `[${shape}]`;
+function datatypeOf({ datatype }: InputTensorMessage, spec: TensorSpec | undefined, where: string): Datatype {
+  if (spec !== undefined) checkDatatype(datatype, spec, where);
+  if (isDatatype(datatype)) return datatype;
+  throw badRequest(where, `expected one of ${DATATYPES.join(', ')}, got ${quoted(datatype)}.`);
 }
 
 function requestedOutputs(
@@ -120,22 +84,12 @@ function requestedOutputs(
   signature: Signature | undefined,
 ): readonly string[] | undefined {
   if (message.outputs.length === 0) return undefined;
-  const known = signature && byName(signature.outputs);
   const names = new Set<string>();
   message.outputs.forEach((name, index) => {
-    const where = `outputs[${index}]`;
-    if (known && !known.has(name)) {
-      throw badRequest(
-        `${where}.name`,
-        `the model has no output ${quoted(name)}; expected some of ${quotedList(known.keys())}.`,
-      );
-    }
-    if (names.has(name)) throw badRequest(`${where}.name`, `${quoted(name)} is there twice.`);
+    const where = `outputs[${index}].name`;
+    if (signature !== undefined) specNamed(name, signature.outputs, 'output', where);
+    checkOnce(names, name, 'output', where);
     names.add(name);
   });
   return [...names];
-}
-
-function byName(specs: readonly TensorSpec[]): ReadonlyMap<string, TensorSpec> {
-  return new Map(specs.map((spec) => [spec.name, spec]));
 }

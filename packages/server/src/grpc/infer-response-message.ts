@@ -1,11 +1,11 @@
 /** What a model gave, as the ModelInferResponse that answers a request. */
 import type { Tensor, Tensors } from '@batchwise/runners';
+import { MODEL_VERSION } from '../model-lookup.js';
 import { encodeRaw } from '../raw-tensor.js';
 import { RequestError } from '../request-error.js';
+import { quoted } from '../shown-value.js';
 import type { InferRequestMessage } from './infer-message.js';
 import { isRaw } from './infer-request.js';
-import { MODEL_VERSION } from './model-directory.js';
-import { quoted } from './quoted.js';
 import { encodeTyped } from './typed-contents.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 

@@ -8,13 +8,14 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { BatchwiseError } from 'batchwise';
+import { checkReady, findModel, knownSignature, MODEL_VERSION, type ModelPlaces } from '../model-lookup.js';
 import { RequestError } from '../request-error.js';
 import { callOptions } from './call-options.js';
 import { grpcStatus } from './grpc-status.js';
 import type { InferRequestMessage } from './infer-message.js';
 import { inferRequest } from './infer-request.js';
 import { inferResponseMessage } from './infer-response-message.js';
-import { MODEL_VERSION, ModelDirectory } from './model-directory.js';
 
 export interface InferenceServiceOptions {
   readonly models: ReadonlyMap<string, ModelRunner>;
@@ -24,9 +25,16 @@ export interface InferenceServiceOptions {
   isReady(): boolean;
   /** Not ready any more; what comes all the same has begun before and is answered. */
   isDraining(): boolean;
+  /** Calls of models at a time; 0: no limit. */
+  readonly maxInFlight: number;
+  readonly maxTimeoutMs: number;
   /** Of errors that are the server's fault, and whose text no client sees. */
   onFault(error: unknown): void;
 }
+
+/** The fields that name the model: of questions about it, and of the request to it. */
+const QUESTION: ModelPlaces = { name: 'name', version: 'version' };
+const INFER: ModelPlaces = { name: 'model_name', version: 'model_version' };
 
 interface ModelQuestion {
   readonly name: string;
@@ -35,11 +43,10 @@ interface ModelQuestion {
 
 export class InferenceService {
   readonly #options: InferenceServiceOptions;
-  readonly #models: ModelDirectory;
+  #inFlight = 0;
 
   constructor(options: InferenceServiceOptions) {
     this.#options = options;
-    this.#models = new ModelDirectory(options.models);
   }
 
   /** As grpc-js takes it. */
@@ -69,7 +76,8 @@ export class InferenceService {
   }
 
   #isModelReady({ name, version }: ModelQuestion): boolean {
-    return this.#models.find(name, version, '').state === 'ready' && !this.#options.isDraining();
+    const { state } = findModel(this.#options.models, name, version, QUESTION);
+    return state === 'ready' && !this.#options.isDraining();
   }
 
   #serverMetadata() {
@@ -78,16 +86,12 @@ export class InferenceService {
   }
 
   #modelMetadata({ name, version }: ModelQuestion) {
-    const { signature, platform, state } = this.#models.find(name, version, '');
-    if (!signature) {
-      throw new RequestError('NOT_READY', `what the model takes is not known: it is ${state}.`, {
-        where: 'name',
-      });
-    }
+    const model = findModel(this.#options.models, name, version, QUESTION);
+    const signature = knownSignature(model, QUESTION);
     return {
       name,
       versions: [MODEL_VERSION],
-      platform,
+      platform: model.platform,
       inputs: signature.inputs.map(tensorMetadata),
       outputs: signature.outputs.map(tensorMetadata),
     };
@@ -95,15 +99,22 @@ export class InferenceService {
 
   readonly #infer: handleUnaryCall<InferRequestMessage, Buffer> = (call, callback) => {
     let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+      this.#inFlight -= 1;
+    };
+    this.#inFlight += 1;
     try {
+      this.#admit();
       const request = readable(call.request);
-      const model = this.#models.findReady(request.modelName, request.modelVersion, 'model_');
+      const model = findModel(this.#options.models, request.modelName, request.modelVersion, INFER);
+      checkReady(model, INFER);
       const item = inferRequest(request, model.signature);
       const ticket = model.enqueue(
         item,
         {
           resolve: (results, trace) => {
-            isSettled = true;
+            settle();
             try {
               const response = inferResponseMessage(request, results);
               call.sendMetadata(traceMetadata(trace));
@@ -113,18 +124,25 @@ export class InferenceService {
             }
           },
           reject: (error) => {
-            isSettled = true;
+            settle();
             this.#fail(callback, error);
           },
         },
-        callOptions(call),
+        callOptions(call, this.#options.maxTimeoutMs),
       );
       // The event comes at the end of every call; the ticket of one that is answered ignores it.
       if (!isSettled) call.once('cancelled', () => ticket.cancel());
     } catch (error) {
+      if (!isSettled) settle();
       this.#fail(callback, error);
     }
   };
+
+  #admit(): void {
+    const { maxInFlight } = this.#options;
+    if (maxInFlight === 0 || this.#inFlight <= maxInFlight) return;
+    throw new BatchwiseError('UNAVAILABLE', `${maxInFlight} calls are being worked on, as many as may.`);
+  }
 
   #fail(callback: sendUnaryData<never>, error: unknown): void {
     const answer = grpcStatus(error);

@@ -21,6 +21,8 @@ export class RunnerMetrics {
   readonly #queueWait: HistogramChild;
   readonly #compute: HistogramChild;
   readonly #totals = new RunningTotals();
+  /** The rows of batches that run, of those that count as 1. */
+  readonly #wholes: number[] = [];
   #sizes: readonly number[] = [];
 
   constructor(instruments: RunnerInstruments, runner: WatchedRunner) {
@@ -41,9 +43,16 @@ export class RunnerMetrics {
     this.#batchSize.cover(this.#sizes);
   }
 
+  /** A batch has started that is one request, which its batcher counts as 1 whatever its rows. */
+  wholeStarted(rows: number): void {
+    this.#wholes.push(rows);
+  }
+
   /** In the middle of the batcher's work: nothing is looked up or allocated. */
-  batchEnded({ cost, durationMs, waitsMs }: BatchRecord): void {
-    this.#batchSize.observe(cost);
+  batchEnded({ size, cost, durationMs, waitsMs }: BatchRecord): void {
+    // Not always its own rows when several run at a time; but each is counted once, and that is all that shows.
+    const rows = size === 1 && this.#wholes.length > 0 ? (this.#wholes.pop() as number) : cost;
+    this.#batchSize.observe(rows);
     this.#compute.observe(durationMs / 1000);
     for (let i = 0; i < waitsMs.length; i++) this.#queueWait.observe((waitsMs[i] as number) / 1000);
   }

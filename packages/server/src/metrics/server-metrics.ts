@@ -4,6 +4,7 @@
  */
 import { type BatchRecord, onBatch } from 'batchwise';
 import { withBentomlNames } from './bentoml-names.js';
+import type { CounterChild } from './counter.js';
 import { LoopLag } from './loop-lag.js';
 import type { MetricsSnapshot } from './metrics-snapshot.js';
 import { ownProcessMetrics } from './own-process-metrics.js';
@@ -35,6 +36,7 @@ export class ServerMetrics {
   readonly #everWatched = new WeakMap<WatchedRunner, RunnerMetrics>();
   readonly #bentomlNames: boolean;
   readonly #loopLag: LoopLag;
+  readonly #unhandled: CounterChild;
   readonly #stopListening: () => void;
 
   constructor({ version, kind, bentomlNames = false, maxLabelSets, loopLag }: ServerMetricsOptions) {
@@ -48,6 +50,13 @@ export class ServerMetrics {
     addProcesses(this.#registry, kind);
     this.#loopLag = loopLag ?? new LoopLag();
     ownProcessMetrics(this.#registry, this.#loopLag);
+    this.#unhandled = this.#registry
+      .counter({
+        name: 'batchwise_unhandled_rejections_total',
+        help: 'Promises that were rejected with nobody waiting for them: mistakes in the code of a service.',
+        labels: [],
+      })
+      .labels();
     this.#registry.onCollect(() => {
       for (const runner of this.#runners.values()) runner.collect();
     });
@@ -72,6 +81,16 @@ export class ServerMetrics {
   assemblyOf(runner: string): (durationMs: number) => void {
     const assembly = this.#instruments.assembly.labels(runner);
     return (durationMs) => assembly.observe(durationMs / 1000);
+  }
+
+  /** To be told, when it starts, of a batch that its batcher counts as 1: how many rows it has. */
+  wholesOf(runner: string): (rows: number) => void {
+    return (rows) => this.#runners.get(runner)?.wholeStarted(rows);
+  }
+
+  /** A promise was rejected that nobody waited for. */
+  rejectionUnhandled(): void {
+    this.#unhandled.inc();
   }
 
   snapshot(): MetricsSnapshot {

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { ControlMessage } from './control-message.js';
+import { closeWhatIsNotTaken } from './handed-connections.js';
 
 export interface ChildHandle {
   readonly pid: number | undefined;
@@ -30,7 +31,9 @@ export function forkChild(module: string | URL, env: Environment = {}): ChildHan
 /** A process that shares its listening sockets with all others that are started so. */
 export function forkClusterChild(module: string | URL, env: Environment = {}): ChildHandle {
   cluster.setupPrimary({ exec: pathOf(module), args: [], serialization: 'advanced' });
-  return handleOf(cluster.fork(env).process);
+  const child = cluster.fork(env).process;
+  closeWhatIsNotTaken(child);
+  return handleOf(child);
 }
 
 function handleOf(child: ChildProcess): ChildHandle {

@@ -1,6 +1,12 @@
 /** The supervisor, as its processes see it. When it is gone, they end. */
 import { type Clock, realClock } from 'batchwise';
-import type { ChildMessage, ControlMessage, ProcessReport, Reload } from './control-message.js';
+import {
+  ALIVE_EVERY_MS,
+  type ChildMessage,
+  type ControlMessage,
+  type ProcessReport,
+  type Reload,
+} from './control-message.js';
 import { setUnrefTimer } from './unref-timer.js';
 
 export interface ControlChannelOptions<S> {
@@ -32,11 +38,12 @@ export class ControlChannel<S> {
     }
     // A terminal sends its signals to all processes, and the supervisor will tell when to end.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
-    process.on('disconnect', () => process.exit(1));
+    process.on('disconnect', endAlone);
     process.on('message', (message) => this.#take(message as ControlMessage));
     // For what is thrown where nobody catches it; the process ends all the same.
     process.on('uncaughtExceptionMonitor', (error) => this.#send({ type: 'failed', message: textOf(error) }));
     this.#send({ type: 'listening' });
+    this.#showLife();
   }
 
   /** The metrics of all processes, as far as they answer in time. */
@@ -119,6 +126,18 @@ export class ControlChannel<S> {
     );
   }
 
+  /** Not part of the snapshots, which take work: whoever is busy with them is alive all the same. */
+  #showLife(): void {
+    setUnrefTimer(
+      this.#clock,
+      () => {
+        this.#send({ type: 'alive' });
+        this.#showLife();
+      },
+      ALIVE_EVERY_MS,
+    );
+  }
+
   #tellSnapshot(id: number | undefined): void {
     this.#send({ type: 'snapshot', id, snapshot: this.#options.snapshot?.() });
   }
@@ -127,6 +146,15 @@ export class ControlChannel<S> {
   #send(message: ChildMessage, onSent: () => void = () => {}): void {
     process.send?.(message, undefined, undefined, onSent);
   }
+}
+
+/**
+ * The supervisor is gone. A thread that hangs in code of its model would hold up an orderly exit for ever, so
+ * once everybody who wants to has tidied up, there is none.
+ */
+function endAlone(): void {
+  process.on('exit', () => process.kill(process.pid, 'SIGKILL'));
+  process.exit(1);
 }
 
 function textOf(error: unknown): string {

@@ -28,12 +28,13 @@ export type KnownRunner = Pick<RunnerDescription, 'kind' | 'platform' | 'signatu
 export interface WebStart {
   readonly runners: readonly RemoteRunnerStart[];
   readonly settings: unknown;
+  /** The server has been ready before: the runners should be there. */
+  readonly isRestart: boolean;
 }
 
-/** New settings; what is not named stays as it is. */
+/** New settings; runners that are not named keep theirs. */
 export interface Reload {
-  readonly runners?: ReadonlyMap<string, RunnerSettings> | undefined;
-  readonly web?: unknown;
+  readonly runners: ReadonlyMap<string, RunnerSettings>;
 }
 
 /** From the supervisor. */
@@ -44,10 +45,15 @@ export type ControlMessage =
   | { readonly type: 'snapshot'; readonly id: number }
   | { readonly type: 'collected'; readonly id: number; readonly report: ProcessReport };
 
+/** How often a process shows that it is alive. */
+export const ALIVE_EVERY_MS = 1000;
+
 /** To the supervisor. */
 export type ChildMessage =
   /** It listens now: a process of a cluster loses what it is told before. */
   | { readonly type: 'listening' }
+  /** Nothing but a sign of life: its event loop turns. */
+  | { readonly type: 'alive' }
   | { readonly type: 'ready'; readonly detail: unknown }
   /** Sent before it ends, so that there is more to say than an exit code. */
   | { readonly type: 'failed'; readonly message: string }

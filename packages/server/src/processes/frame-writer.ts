@@ -5,7 +5,7 @@
  */
 import type { Writable } from 'node:stream';
 import { DefaultSerializer } from 'node:v8';
-import { type Clock, realClock } from 'batchwise';
+import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { MAX_BACKLOG_BYTES, MAX_FRAME_BYTES, PREFIX_BYTES } from './frame-limits.js';
 
 export interface FrameWriterOptions {
@@ -82,7 +82,8 @@ export class FrameWriter {
     const frame = serializer.releaseBuffer();
     const length = frame.length - PREFIX_BYTES;
     if (length > this.#maxFrameBytes) {
-      throw new Error(`it takes ${length} bytes, and a frame may have ${this.#maxFrameBytes}`);
+      const message = `it takes ${length} bytes, and a frame may have ${this.#maxFrameBytes}.`;
+      throw new BatchwiseError('INVALID_ITEM', message);
     }
     frame.writeUInt32LE(length, 0);
     return frame;

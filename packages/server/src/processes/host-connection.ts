@@ -126,8 +126,11 @@ export class HostConnection implements CallOutlet {
 
   #unsendable(message: CallerMessage, error: Error): void {
     if (message[0] !== WIRE.result) return;
-    const text = `A result cannot be sent to another process: ${error.message}.`;
-    this.#send([WIRE.error, message[1], toWireError(new BatchwiseError('BAD_RESULT', text))]);
+    const names = [...this.#options.runners.keys()].join();
+    // What it is that cannot be sent is for the log, not for a client.
+    const text = `${names}: a result cannot be sent from the process of this runner.`;
+    const fault = new BatchwiseError('BAD_RESULT', text, { cause: error });
+    this.#send([WIRE.error, message[1], toWireError(fault)]);
   }
 
   *#loads(): Generator<CallerMessage> {

@@ -3,13 +3,14 @@
  * expected to answer first. Each call is settled exactly once: answered, or rejected as soon as it is
  * known that no answer will come.
  */
-import type {
-  Runner,
-  RunnerSettings,
-  RunnerSink,
-  RunnerState,
-  RunnerTicket,
-  Signature,
+import {
+  type Runner,
+  type RunnerSettings,
+  type RunnerSink,
+  type RunnerState,
+  type RunnerTicket,
+  type Signature,
+  WatchedState,
 } from '@batchwise/runners';
 import { BatchwiseError, type Clock, type CloseOptions, type EnqueueOptions, realClock } from 'batchwise';
 import { LateCalls } from './late-calls.js';
@@ -42,9 +43,11 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
   readonly #clock: Clock;
   readonly #replicas: readonly Replica[];
   readonly #lateCalls: LateCalls;
+  readonly #state = new WatchedState('loading');
   #description: Pick<RunnerDescription, 'kind' | 'platform' | 'signature'>;
   #timeoutMs: number;
   #turn = 0;
+  #onAllReady: (() => void)[] = [];
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
   #becomeReady: () => void = () => {};
@@ -74,6 +77,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
           maxFrameBytes: options.maxFrameBytes,
           maxBacklogBytes: options.maxBacklogBytes,
           onDescribed: (description) => this.#described(description),
+          onLost: () => this.#lookAtReplicas(),
           onIdle: () => this.#onIdle?.(),
         }),
     );
@@ -91,11 +95,28 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     return this.#description.signature;
   }
 
-  /** Ready as long as one replica is. */
   get state(): RunnerState {
-    if (this.#closing !== undefined) return 'closed';
-    if (this.readyReplicas > 0) return 'ready';
-    return this.#replicas.every(({ state }) => state === 'failed') ? 'failed' : 'loading';
+    return this.#state.current;
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.#state.onChange(listener);
+  }
+
+  /** Ready as long as one replica is. */
+  #lookAtReplicas(): void {
+    if (this.state === 'closed') return;
+    const isFailed = this.#replicas.every(({ state }) => state === 'failed');
+    this.#state.become(this.readyReplicas > 0 ? 'ready' : isFailed ? 'failed' : 'loading');
+    if (this.readyReplicas === this.#replicas.length) this.#tellAllReady();
+  }
+
+  /** Resolves when all replicas are ready at once, where `ready` is content with one; or when it is closed. */
+  allReady(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.readyReplicas === this.#replicas.length) resolve();
+      else this.#onAllReady.push(resolve);
+    });
   }
 
   get readyReplicas(): number {
@@ -128,10 +149,16 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
   }
 
   async #close(timeoutMs = Number.POSITIVE_INFINITY): Promise<void> {
+    this.#state.become('closed');
+    this.#tellAllReady();
     this.#becomeFailed(closedError(this.name));
     await this.#idleWithin(timeoutMs);
     for (const replica of this.#replicas) replica.close();
     this.#lateCalls.close();
+  }
+
+  #tellAllReady(): void {
+    for (const tell of this.#onAllReady.splice(0)) tell();
   }
 
   #idleWithin(timeoutMs: number): Promise<void> {
@@ -187,6 +214,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     if (this.#closing !== undefined) return;
     const { kind, platform, signature, error } = description;
     this.#description = { kind, platform, signature: signature ?? this.#description.signature };
+    this.#lookAtReplicas();
     const { state } = this;
     if (state === 'ready') this.#becomeReady();
     if (state === 'failed') {

@@ -20,6 +20,7 @@ export interface ReplicaOptions extends Pick<MessageLinkOptions, 'maxFrameBytes'
   readonly clock: Clock;
   readonly watchesLoad: boolean;
   readonly onDescribed: (description: RunnerDescription) => void;
+  readonly onLost: () => void;
   /** Called whenever the last call is settled. */
   readonly onIdle: () => void;
 }
@@ -181,9 +182,15 @@ export class Replica implements CallKeeper {
 
   #unsendable(message: HostMessage, error: Error): void {
     if (message[0] !== WIRE.call) return;
-    const text = `${this.name}: the item cannot be sent to another process: ${error.message}.`;
-    this.#settled(message[1])?.reject(new BatchwiseError('INVALID_ITEM', text, { cause: error }));
+    this.#settled(message[1])?.reject(this.#unsendableError(error));
     if (this.#calls.size === 0) this.#options.onIdle();
+  }
+
+  /** A request that is too large is its client's; a function in an item is a fault of the service that put it there. */
+  #unsendableError(error: Error): BatchwiseError {
+    const code = error instanceof BatchwiseError ? error.code : 'HANDLER_FAILED';
+    const text = `${this.name}: an item cannot be sent to the process of this runner: ${error.message}`;
+    return new BatchwiseError(code, text, { cause: error });
   }
 
   #lost(cause: Error): void {
@@ -197,6 +204,7 @@ export class Replica implements CallKeeper {
     this.#calls = new Map();
     // Before anybody is told: who is told may close the runner, and then there is nothing to come back to.
     this.#reconnectTimer = setUnrefTimer(this.#options.clock, () => this.#connect(), this.#backOff.next());
+    this.#options.onLost();
     if (calls.size === 0) return;
     const text = `${this.name}: the process that worked on the call was lost. Try again.`;
     const error = new BatchwiseError('UNAVAILABLE', text, { cause });

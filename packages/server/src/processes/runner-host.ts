@@ -49,6 +49,8 @@ export class RunnerHost {
     const hosted = new HostedRunner(runner, settings);
     this.#runners.set(runner.name, hosted);
     this.#tell(hosted);
+    // One that was ready may not be for a while: its queue is elsewhere.
+    runner.onStateChange(() => this.#tell(hosted));
     runner.ready.then(
       () => this.#tell(hosted),
       (error: unknown) => {

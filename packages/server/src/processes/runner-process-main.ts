@@ -43,7 +43,7 @@ export function runnerProcessMain(
       return true;
     },
     reload({ runners }) {
-      const settings = runner === undefined ? undefined : runners?.get(runner.name);
+      const settings = runner === undefined ? undefined : runners.get(runner.name);
       if (runner === undefined || settings === undefined) return;
       host.configure(runner.name, settings);
       options.onConfigured?.(runner, settings);

@@ -5,7 +5,15 @@
 import { BatchwiseError, type Clock } from 'batchwise';
 import { BackOff } from './back-off.js';
 import type { ChildExit, ChildHandle } from './child-handle.js';
-import type { ChildMessage, ControlMessage, ProcessKind, RunnerStart, WebStart } from './control-message.js';
+import {
+  ALIVE_EVERY_MS,
+  type ChildMessage,
+  type ControlMessage,
+  type ProcessKind,
+  type RunnerStart,
+  type WebStart,
+} from './control-message.js';
+import { setUnrefTimer } from './unref-timer.js';
 
 export interface SupervisedProcessOptions {
   readonly kind: ProcessKind;
@@ -15,6 +23,8 @@ export interface SupervisedProcessOptions {
   readonly spawn: () => ChildHandle;
   /** Asked at every start, so that a restarted process gets the settings of now. */
   readonly start: () => RunnerStart | WebStart;
+  /** How long it may show no sign of life, once it is ready, before it counts as hung and is killed. */
+  readonly mostSilentMs: () => number;
   readonly onMessage: (message: ChildMessage, from: SupervisedProcess) => void;
   readonly onEnd: (from: SupervisedProcess) => void;
   readonly log: (line: string) => void;
@@ -43,6 +53,8 @@ export class SupervisedProcess {
   #readyAt: number | undefined;
   #failure: string | undefined;
   #restartTimer: unknown;
+  #silentMs = 0;
+  #silenceTimer: unknown;
   #isStopping = false;
   #onStopped: ((exit: ChildExit) => void) | undefined;
 
@@ -80,7 +92,10 @@ export class SupervisedProcess {
     this.#failure = undefined;
     const child = this.#options.spawn();
     this.#child = child;
-    child.onMessage((message) => this.#take(message as ChildMessage));
+    child.onMessage((message) => {
+      // What was under way when it ended is too late: the books of that process are closed.
+      if (this.#child === child) this.#take(message as ChildMessage);
+    });
     child.onExit((exit) => this.#ended(exit));
   }
 
@@ -114,11 +129,14 @@ export class SupervisedProcess {
   }
 
   #take(message: ChildMessage): void {
+    this.#silentMs = 0;
+    if (message?.type === 'alive') return;
     if (message?.type === 'listening') this.#begin();
     else if (message?.type === 'ready') {
       this.#hasBeenReady = true;
       this.#readyAt = this.#options.clock.now();
       this.#becomeReady(message.detail);
+      this.#listenForLife();
     } else if (message?.type === 'failed') this.#failure = message.message;
     this.#options.onMessage(message, this);
   }
@@ -129,8 +147,25 @@ export class SupervisedProcess {
     else this.send({ type: 'start', start: this.#options.start() });
   }
 
+  /** Adds up steps of its own instead of reading the clock: when this process itself stood still, nobody was silent. */
+  #listenForLife(): void {
+    const { clock, mostSilentMs } = this.#options;
+    clock.clearTimer(this.#silenceTimer);
+    this.#silenceTimer = setUnrefTimer(
+      clock,
+      () => {
+        this.#silentMs += ALIVE_EVERY_MS;
+        if (this.#silentMs < mostSilentMs()) return this.#listenForLife();
+        this.#failure = `it showed no sign of life for ${this.#silentMs} ms`;
+        this.#child?.kill('SIGKILL');
+      },
+      ALIVE_EVERY_MS,
+    );
+  }
+
   #ended(exit: ChildExit): void {
     const readyAt = this.#readyAt;
+    this.#options.clock.clearTimer(this.#silenceTimer);
     this.#child = undefined;
     this.#readyAt = undefined;
     this.#options.onEnd(this);

@@ -1,9 +1,10 @@
 /**
  * The parent of all processes of a server: runner processes that hold the models and web processes that
- * share the port. Starts them in that order, restarts what crashes, and drains them the other way round.
+ * share the port. Starts them all at once, restarts what crashes, and drains the web processes first.
  *
  *     const supervisor = new Supervisor({ runnerModule, webModule, runners: [{ name: 'digits', settings, source }], webProcesses: 2, webSettings });
- *     process.exit(await supervise(supervisor, { reload: () => supervisor.reload(readSettings()) }));
+ *     await supervisor.start();
+ *     process.on('SIGTERM', () => supervisor.stop());
  */
 import type { RunnerSettings } from '@batchwise/runners';
 import { type Clock, realClock } from 'batchwise';
@@ -42,6 +43,12 @@ export interface SupervisorOptions {
   readonly webSettings?: unknown;
   /** @default 30000 */
   readonly shutdownTimeoutMs?: number | undefined;
+  /**
+   * How long a process may show no sign of life before it counts as hung and is killed; a runner process at
+   * least as long as its time-out, because its function may keep its event loop busy that long.
+   * @default 30000
+   */
+  readonly mostSilentMs?: number | undefined;
   /** How the last snapshot of an ended process joins what is kept; the newer replaces the older unless given. */
   readonly foldSnapshots?: FoldSnapshots | undefined;
   readonly log?: ((line: string) => void) | undefined;
@@ -51,6 +58,8 @@ export interface SupervisorOptions {
 
 /** Runners have nothing left to do once the web processes are gone: however late it is, they get so long. */
 const LEAST_TIMEOUT_MS = 1000;
+
+const MOST_SILENT_MS = 30_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -62,13 +71,12 @@ export class Supervisor {
   readonly #known = new Map<string, KnownRunner>();
   readonly #runnerProcesses: SupervisedProcess[] = [];
   readonly #webProcesses: SupervisedProcess[] = [];
-  #webSettings: unknown;
+  #hasStarted = false;
   #stopping: Promise<boolean> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? realClock;
-    this.#webSettings = options.webSettings;
     this.#snapshots = new SnapshotKeeper(this.#clock, options.foldSnapshots ?? ((_, ended) => ended));
     for (const runner of options.runners) this.#plan(runner);
     for (let index = 0; index < options.webProcesses; index += 1) {
@@ -76,11 +84,17 @@ export class Supervisor {
     }
   }
 
-  /** Resolves with what each web process says when it is ready; rejects when one cannot start, and ends the others. */
+  /**
+   * Resolves with what each web process says when it is ready, which is when all runners are; rejects when one
+   * cannot start, and ends the others. The web processes listen from the first, so that those who watch the
+   * server see it alive while its models warm up.
+   */
   async start(): Promise<readonly unknown[]> {
     try {
-      await launched(this.#runnerProcesses);
-      return await launched(this.#webProcesses);
+      const runners = launched(this.#runnerProcesses);
+      const [details] = await Promise.all([launched(this.#webProcesses), runners]);
+      this.#hasStarted = true;
+      return details;
     } catch (error) {
       if (this.#stopping === undefined) this.kill();
       throw error;
@@ -116,10 +130,9 @@ export class Supervisor {
 
   /** Takes effect in all processes, and in those that are started from now on. */
   reload(reload: Reload): void {
-    for (const [name, settings] of reload.runners ?? []) {
+    for (const [name, settings] of reload.runners) {
       if (this.#settings.has(name)) this.#settings.set(name, settings);
     }
-    if (reload.web !== undefined) this.#webSettings = reload.web;
     for (const process of this.#processes) process.send({ type: 'reload', reload });
   }
 
@@ -183,10 +196,17 @@ export class Supervisor {
       clock: this.#clock,
       spawn: () => spawn(kind, kind === 'web' ? webModule : runnerModule, env),
       start,
+      mostSilentMs: () => this.#mostSilentMs(runner),
       onMessage: (message, from) => this.#take(message, from),
       onEnd: (from) => this.#snapshots.ended(from),
       log,
     });
+  }
+
+  #mostSilentMs(runner: string | undefined): number {
+    const { mostSilentMs = MOST_SILENT_MS } = this.#options;
+    const timeoutMs = runner === undefined ? 0 : (this.#settings.get(runner)?.timeoutMs ?? 0);
+    return Number.isFinite(timeoutMs) ? Math.max(mostSilentMs, timeoutMs) : mostSilentMs;
   }
 
   #webStart(): WebStart {
@@ -196,7 +216,7 @@ export class Supervisor {
       settings: this.#settings.get(name) ?? settings,
       known: this.#known.get(name),
     }));
-    return { runners, settings: this.#webSettings };
+    return { runners, settings: this.#options.webSettings, isRestart: this.#hasStarted };
   }
 
   #take(message: ChildMessage, from: SupervisedProcess): void {

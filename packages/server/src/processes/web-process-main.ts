@@ -15,8 +15,6 @@ import { RemoteRunner } from './remote-runner.js';
 export interface WebProcess {
   /** Stops accepting and finishes what was accepted; false when not all of it could be. */
   drain(): Promise<boolean>;
-  /** New settings of the web processes; those of the runners have been passed on. */
-  reload?(settings: unknown): void;
   /** What the supervisor's `start` resolves with: a port, say. */
   readonly detail?: unknown;
 }
@@ -31,24 +29,29 @@ export interface WebProcessOptions {
   readonly snapshot?: (() => unknown) | undefined;
 }
 
-/** A web process that comes back while a runner is down serves the others, and tells that this one is not ready. */
+/** A web process that comes back looks for its runners first. While one is down it serves the others, and says so. */
 const WAIT_FOR_RUNNERS_MS = 5000;
 
 export function webProcessMain(
   startWeb: (runners: Map<string, Runner>, context: WebContext) => Promise<WebProcess>,
   options: WebProcessOptions = {},
 ): void {
-  const runners = new Map<string, Runner>();
+  const runners = new Map<string, RemoteRunner>();
   let web: WebProcess | undefined;
 
   const channel: ControlChannel<WebStart> = new ControlChannel<WebStart>({
     async start(start) {
       for (const runner of start.runners) runners.set(runner.name, new RemoteRunner(runner));
-      await readyWithin([...runners.values()], WAIT_FOR_RUNNERS_MS);
+      const remotes = [...runners.values()];
+      if (start.isRestart) {
+        await within(Promise.allSettled(remotes.map(({ ready }) => ready)), WAIT_FOR_RUNNERS_MS);
+      }
       web = await startWeb(runners, {
         settings: start.settings,
         collectMetrics: (deadlineMs) => channel.collectMetrics(deadlineMs),
       });
+      // It listens; that it can serve is another matter. A runner that cannot start ends the server.
+      if (!start.isRestart) await Promise.all(remotes.map((remote) => remote.allReady()));
       return web.detail;
     },
     async drain(timeoutMs) {
@@ -56,18 +59,17 @@ export function webProcessMain(
       await Promise.all([...runners.values()].map((runner) => runner.close({ timeoutMs })));
       return isClean;
     },
-    reload(reload) {
-      for (const [name, settings] of reload.runners ?? []) runners.get(name)?.configure(settings);
-      if (reload.web !== undefined) web?.reload?.(reload.web);
+    reload({ runners: changed }) {
+      for (const [name, settings] of changed) runners.get(name)?.configure(settings);
     },
     snapshot: options.snapshot,
   });
 }
 
-function readyWithin(runners: readonly Runner[], timeoutMs: number): Promise<void> {
+function within(settled: Promise<unknown>, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = realClock.setTimer(resolve, timeoutMs);
-    Promise.allSettled(runners.map(({ ready }) => ready)).then(() => {
+    settled.then(() => {
       realClock.clearTimer(timer);
       resolve();
     });

@@ -12,7 +12,7 @@ import {
   newRequestData,
   type TensorData,
 } from '@batchwise/runners';
-import { describeJson } from './describe-json.js';
+import { shownValue } from '../shown-value.js';
 import { isJsonObject } from './json-body.js';
 
 export interface Elements {
@@ -152,7 +152,7 @@ export function refusalOf(datatype: Datatype, value: unknown): string {
     const hint = isMeantAsNumber
       ? ' JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.'
       : '';
-    return `expected a number, got ${describeJson(value)}.${hint}`;
+    return `expected a number, got ${shownValue(value)}.${hint}`;
   }
   if (
     isLong(datatype) &&
@@ -165,5 +165,5 @@ export function refusalOf(datatype: Datatype, value: unknown): string {
   if (datatype === 'BYTES' && typeof value === 'string') {
     return 'expected text that UTF-8 can carry, got a string with half of a surrogate pair.';
   }
-  return `expected ${EXPECTED[datatype]}, got ${describeJson(value)}.`;
+  return `expected ${EXPECTED[datatype]}, got ${shownValue(value)}.`;
 }

@@ -6,13 +6,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
 import { decodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
-import { describeJson, quoted, quotedList } from './describe-json.js';
+import { quoted, shownValue } from '../shown-value.js';
+import { checkAllThere, checkDatatype, checkOnce, readShape, specNamed } from '../signature-check.js';
+import { countElements } from './count-elements.js';
 import { isLong } from './elements-from-json.js';
 import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
 import { booleanParameter, readParameters, sizeParameter } from './parameters.js';
-import { specNamed } from './spec-named.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
-import { countElements, readShape } from './tensor-shape.js';
 
 export const BINARY_HEADER = 'inference-header-content-length';
 
@@ -39,7 +39,7 @@ export function parseInferRequest(
   const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
   const { id, inputs, outputs, parameters } = body.value;
   if (id !== undefined && typeof id !== 'string') {
-    throw badRequest('id', `expected a string, got ${describeJson(id)}.`);
+    throw badRequest('id', `expected a string, got ${shownValue(id)}.`);
   }
   const binaryOutput = booleanParameter(
     readParameters(parameters, 'parameters'),
@@ -108,23 +108,18 @@ function readInputs(
   tail: BinaryTail | undefined,
 ): Map<string, Tensor> {
   if (!Array.isArray(inputs)) {
-    throw badRequest('inputs', `expected an array of inputs, got ${describeJson(inputs)}.`);
+    throw badRequest('inputs', `expected an array of inputs, got ${shownValue(inputs)}.`);
   }
   const tensors = new Map<string, Tensor>();
   for (let index = 0; index < inputs.length; index++) {
     const where = `inputs[${index}]`;
     const input: unknown = inputs[index];
-    if (!isJsonObject(input)) throw badRequest(where, `expected an object, got ${describeJson(input)}.`);
+    if (!isJsonObject(input)) throw badRequest(where, `expected an object, got ${shownValue(input)}.`);
     const spec = specNamed(readName(input, where), specs, 'input', `${where}.name`);
-    if (tensors.has(spec.name)) {
-      throw badRequest(`${where}.name`, `expected each input once, got ${quoted(spec.name)} again.`);
-    }
+    checkOnce(tensors, spec.name, 'input', `${where}.name`);
     tensors.set(spec.name, readInput(body, input, index, spec, tail));
   }
-  if (tensors.size < specs.length) {
-    const missing = specs.filter(({ name }) => !tensors.has(name)).map(({ name }) => name);
-    throw badRequest('inputs', `expected all inputs of the model, got none for ${quotedList(missing)}.`);
-  }
+  checkAllThere(tensors, specs, 'inputs');
   return tensors;
 }
 
@@ -137,12 +132,7 @@ function readInput(
 ): Tensor {
   const where = `inputs[${index}]`;
   const { datatype } = spec;
-  if (input.datatype !== datatype) {
-    throw badRequest(
-      `${where}.datatype`,
-      `expected ${quoted(datatype)}, as the model takes, got ${describeJson(input.datatype)}.`,
-    );
-  }
+  checkDatatype(input.datatype, spec, `${where}.datatype`);
   const shape = readShape(input.shape, spec, `${where}.shape`);
   const elements = countElements(shape, `${where}.shape`);
   const sizeWhere = `${where}.parameters.binary_data_size`;
@@ -161,7 +151,7 @@ function readInput(
     return decodeRaw(datatype, shape, tail.take(size, sizeWhere), sizeWhere);
   }
   if (!Array.isArray(input.data)) {
-    throw badRequest(`${where}.data`, `expected an array, got ${describeJson(input.data)}.`);
+    throw badRequest(`${where}.data`, `expected an array, got ${shownValue(input.data)}.`);
   }
   const values = isLong(datatype) ? exactData(body, index) : input.data;
   const tensor = { datatype, shape, elements, place: { root: `${where}.data` } };
@@ -182,17 +172,15 @@ function readOutputs(
   binaryByDefault: boolean,
 ): readonly WantedOutput[] {
   if (outputs !== undefined && !Array.isArray(outputs)) {
-    throw badRequest('outputs', `expected an array of outputs, got ${describeJson(outputs)}.`);
+    throw badRequest('outputs', `expected an array of outputs, got ${shownValue(outputs)}.`);
   }
   if (!isGiven(outputs)) return specs.map(({ name }) => ({ name, binary: binaryByDefault }));
   const wanted = new Map<string, WantedOutput>();
   for (const [index, output] of outputs.entries()) {
     const where = `outputs[${index}]`;
-    if (!isJsonObject(output)) throw badRequest(where, `expected an object, got ${describeJson(output)}.`);
+    if (!isJsonObject(output)) throw badRequest(where, `expected an object, got ${shownValue(output)}.`);
     const { name } = specNamed(readName(output, where), specs, 'output', `${where}.name`);
-    if (wanted.has(name)) {
-      throw badRequest(`${where}.name`, `expected each output once, got ${quoted(name)} again.`);
-    }
+    checkOnce(wanted, name, 'output', `${where}.name`);
     const parameters = readParameters(output.parameters, `${where}.parameters`);
     const binary = booleanParameter(parameters, 'binary_data', `${where}.parameters`);
     wanted.set(name, { name, binary: binary ?? binaryByDefault });
@@ -207,7 +195,7 @@ function isGiven(outputs: unknown): outputs is readonly unknown[] {
 
 function readName(tensor: JsonObject, where: string): string {
   if (typeof tensor.name !== 'string') {
-    throw badRequest(`${where}.name`, `expected a string, got ${describeJson(tensor.name)}.`);
+    throw badRequest(`${where}.name`, `expected a string, got ${shownValue(tensor.name)}.`);
   }
   return tensor.name;
 }

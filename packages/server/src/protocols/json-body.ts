@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { checkJsonSize } from '../json-size.js';
 import { badRequest } from '../request-error.js';
-import { describeJson } from './describe-json.js';
+import { shownValue } from '../shown-value.js';
 import { quoteLongIntegers } from './quote-long-integers.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export class JsonBody {
     this.#text = bytes.toString('utf8');
     const value = parse(this.#text);
     if (!isJsonObject(value)) {
-      throw badRequest('body', `expected a JSON object, got ${describeJson(value)}.`);
+      throw badRequest('body', `expected a JSON object, got ${shownValue(value)}.`);
     }
     this.value = value;
   }

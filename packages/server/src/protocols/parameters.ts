@@ -1,6 +1,6 @@
 /** The `parameters` of a request, an input or an output: strings, numbers and booleans by name. */
 import { badRequest } from '../request-error.js';
-import { describeJson } from './describe-json.js';
+import { shownValue } from '../shown-value.js';
 import { isJsonObject, type JsonObject } from './json-body.js';
 
 /** Of extensions that are not here. To ignore them would be to answer something else than was asked. */
@@ -15,7 +15,7 @@ const NONE: JsonObject = {};
 
 export function readParameters(value: unknown, where: string): JsonObject {
   if (value === undefined) return NONE;
-  if (!isJsonObject(value)) throw badRequest(where, `expected an object, got ${describeJson(value)}.`);
+  if (!isJsonObject(value)) throw badRequest(where, `expected an object, got ${shownValue(value)}.`);
   for (const [name, parameter] of Object.entries(value)) {
     if (NOT_SUPPORTED.has(name)) {
       throw badRequest(`${where}.${name}`, 'belongs to an extension that this server does not have.');
@@ -23,7 +23,7 @@ export function readParameters(value: unknown, where: string): JsonObject {
     if (typeof parameter !== 'string' && typeof parameter !== 'number' && typeof parameter !== 'boolean') {
       throw badRequest(
         `${where}.${name.slice(0, 60)}`,
-        `expected a string, a number or a boolean, got ${describeJson(parameter)}.`,
+        `expected a string, a number or a boolean, got ${shownValue(parameter)}.`,
       );
     }
   }
@@ -33,7 +33,7 @@ export function readParameters(value: unknown, where: string): JsonObject {
 export function booleanParameter(parameters: JsonObject, name: string, where: string): boolean | undefined {
   const value = parameters[name];
   if (value !== undefined && typeof value !== 'boolean') {
-    throw badRequest(`${where}.${name}`, `expected true or false, got ${describeJson(value)}.`);
+    throw badRequest(`${where}.${name}`, `expected true or false, got ${shownValue(value)}.`);
   }
   return value;
 }
@@ -42,7 +42,7 @@ export function sizeParameter(parameters: JsonObject, name: string, where: strin
   const value = parameters[name];
   if (value === undefined) return undefined;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw badRequest(`${where}.${name}`, `expected a whole number from 0 up, got ${describeJson(value)}.`);
+    throw badRequest(`${where}.${name}`, `expected a whole number from 0 up, got ${shownValue(value)}.`);
   }
   return value;
 }

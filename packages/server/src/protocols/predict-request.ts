@@ -4,10 +4,10 @@
  */
 import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { describeJson, quoted, quotedList } from './describe-json.js';
+import { quoted, quotedList, shownValue } from '../shown-value.js';
+import { specNamed } from '../signature-check.js';
 import { isLong } from './elements-from-json.js';
 import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
-import { specNamed } from './spec-named.js';
 import { tensorFromFlatJson } from './tensor-from-json.js';
 import { tensorFromRows } from './tensor-from-rows.js';
 
@@ -24,7 +24,7 @@ export function parsePredictRequest(bytes: Buffer, signature: Signature): Predic
   if (name !== undefined && name !== 'serving_default') {
     throw badRequest(
       'signature_name',
-      `expected "serving_default", the one signature of the model, got ${describeJson(name)}.`,
+      `expected "serving_default", the one signature of the model, got ${shownValue(name)}.`,
     );
   }
   if (instances !== undefined && inputs !== undefined) {
@@ -34,7 +34,7 @@ export function parsePredictRequest(bytes: Buffer, signature: Signature): Predic
     return { request: { inputs: readColumns(body, inputs, signature.inputs) }, rows: undefined };
   }
   if (!Array.isArray(instances)) {
-    throw badRequest('instances', `expected an array of rows, got ${describeJson(instances)}.`);
+    throw badRequest('instances', `expected an array of rows, got ${shownValue(instances)}.`);
   }
   if (instances.length === 0) {
     throw badRequest('instances', 'expected at least one row, got an empty array.');
@@ -77,7 +77,7 @@ function isByName(row: unknown, only: TensorSpec): boolean {
 function checkNames(row: unknown, specs: readonly TensorSpec[], where: string): asserts row is JsonObject {
   if (!isJsonObject(row)) {
     const names = quotedList(specs.map(({ name }) => name));
-    throw badRequest(where, `expected an object with the inputs ${names}, got ${describeJson(row)}.`);
+    throw badRequest(where, `expected an object with the inputs ${names}, got ${shownValue(row)}.`);
   }
   for (const name of Object.keys(row)) specNamed(name, specs, 'input', where);
   const missing = specs.filter(({ name }) => !Object.hasOwn(row, name)).map(({ name }) => name);
@@ -107,7 +107,7 @@ function readColumn(value: unknown, spec: TensorSpec, where: string, most: numbe
     return tensorFromFlatJson({ datatype, shape, elements: 1, place: { root: where } }, [value]);
   }
   if (!Array.isArray(value)) {
-    throw badRequest(where, `expected an array, got ${describeJson(value)}.`);
+    throw badRequest(where, `expected an array, got ${shownValue(value)}.`);
   }
   return tensorFromRows(value, spec, { root: where }, most);
 }

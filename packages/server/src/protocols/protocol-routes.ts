@@ -3,7 +3,7 @@
  * What is here reads requests and writes answers; batching, limits and time are the runner's.
  */
 import type { HttpRoute } from '../http/http-route.js';
-import type { Models } from './model-lookup.js';
+import type { Models } from '../model-lookup.js';
 import { v1Routes } from './v1-routes.js';
 import { v2Routes } from './v2-routes.js';
 

@@ -1,12 +1,11 @@
 /** What a single request may ask of the queue, from its headers. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { EnqueueOptions } from 'batchwise';
+import { PRIORITY_KEY, priorityOf, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
-import { quoted } from './describe-json.js';
+import { quoted } from '../shown-value.js';
 
 const TIMEOUT = 'batchwise-timeout-ms';
-const PRIORITY = 'batchwise-priority';
-const TENANT = 'batchwise-tenant';
 
 /** Longer time-outs than `maxTimeoutMs` are cut to it. Undefined when nothing is asked for. */
 export function requestOptions(
@@ -14,36 +13,26 @@ export function requestOptions(
   maxTimeoutMs = Number.POSITIVE_INFINITY,
 ): EnqueueOptions | undefined {
   const timeoutMs = readTimeout(headers[TIMEOUT], maxTimeoutMs);
-  const priority = readPriority(headers[PRIORITY]);
-  const tenant = readTenant(headers[TENANT]);
+  const priority = said(headers, PRIORITY_KEY, priorityOf);
+  const tenant = said(headers, TENANT_KEY, tenantOf);
   if (timeoutMs === undefined && priority === undefined && tenant === undefined) return undefined;
   return { timeoutMs, priority, tenant };
 }
 
-type Header = string | string[] | undefined;
-
-function readTimeout(header: Header, maxTimeoutMs: number): number | undefined {
+function readTimeout(header: string | string[] | undefined, maxTimeoutMs: number): number | undefined {
   if (header === undefined) return undefined;
   const timeoutMs = typeof header === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(header) ? Number(header) : 0;
-  if (timeoutMs === 0) throw wrong(TIMEOUT, 'a number of milliseconds above 0', header);
-  return Math.min(timeoutMs, maxTimeoutMs);
+  if (timeoutMs > 0) return Math.min(timeoutMs, maxTimeoutMs);
+  const came = quoted(String(header));
+  throw badRequest(`header ${TIMEOUT}`, `expected a number of milliseconds above 0, got ${came}.`);
 }
 
-function readPriority(header: Header): number | undefined {
-  if (header === undefined) return undefined;
-  const priority = typeof header === 'string' && /^[+-]?\d{1,3}$/.test(header) ? Number(header) : Number.NaN;
-  if (!(Math.abs(priority) <= 100)) throw wrong(PRIORITY, 'a whole number from -100 to 100', header);
-  return priority;
-}
-
-function readTenant(header: Header): string | undefined {
-  if (header === undefined) return undefined;
-  if (typeof header !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(header)) {
-    throw wrong(TENANT, '1 to 128 visible characters of ASCII', header);
-  }
-  return header;
-}
-
-function wrong(name: string, expected: string, header: string | string[]): Error {
-  return badRequest(`header ${name}`, `expected ${expected}, got ${quoted(String(header))}.`);
+/** A header that is there twice comes as one text. */
+function said<T>(
+  headers: IncomingHttpHeaders,
+  key: string,
+  read: (where: string, text: string) => T,
+): T | undefined {
+  const header = headers[key];
+  return header === undefined ? undefined : read(`header ${key}`, String(header));
 }

@@ -1,7 +1,7 @@
 /** A tensor out of JSON arrays, flat or nested as its shape says. */
 import type { Datatype, Tensor } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { describeJson } from './describe-json.js';
+import { shownValue } from '../shown-value.js';
 import { type Elements, newElements, refusalOf } from './elements-from-json.js';
 import { type JsonPlace, placeAt } from './json-place.js';
 
@@ -62,7 +62,7 @@ function fillLevel(
   const length = shape[level];
   if (!Array.isArray(values) || values.length !== length) {
     const where = placeAt(place, path.slice(0, level));
-    throw badRequest(where, `expected an array of ${length}, got ${describeJson(values)}.`);
+    throw badRequest(where, `expected an array of ${length}, got ${shownValue(values)}.`);
   }
   if (level === shape.length - 1) {
     const refused = filled.fill(values, at);

@@ -1,10 +1,11 @@
 /** A tensor out of nested JSON arrays that say its shape themselves, as `instances` and `inputs` do. */
 import type { Tensor, TensorSpec } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { describeJson } from './describe-json.js';
+import { shownValue } from '../shown-value.js';
+import { shapeText } from '../signature-check.js';
+import { countElements } from './count-elements.js';
 import { type JsonPlace, placeAt } from './json-place.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
-import { countElements, shapeText } from './tensor-shape.js';
 
 /** `most` is more elements than the body can have. */
 export function tensorFromRows(
@@ -51,7 +52,7 @@ function shapeOfFirst(rows: readonly unknown[], spec: TensorSpec, place: JsonPla
       const wanted = expected < 0 ? 'an array' : `an array of ${expected}`;
       throw badRequest(
         where,
-        `expected ${wanted}, as the model takes ${shapeText(spec.shape)}, got ${describeJson(values)}.`,
+        `expected ${wanted}, as the model takes ${shapeText(spec.shape)}, got ${shownValue(values)}.`,
       );
     }
     shape.push(values.length);

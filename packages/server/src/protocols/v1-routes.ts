@@ -1,9 +1,9 @@
 /** `:predict` and the model's status, as clients of TensorFlow Serving and of KServe's first protocol expect them. */
 import type { ModelRunner } from '@batchwise/runners';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
+import { MODEL_VERSION } from '../model-lookup.js';
 import { checkContentType } from './content-type.js';
-import { modelNamed, readySignature } from './model-lookup.js';
-import { MODEL_VERSION } from './model-version.js';
+import { modelNamed, readySignature } from './path-model.js';
 import { parsePredictRequest } from './predict-request.js';
 import { formatPredictResponse } from './predict-response.js';
 import type { ProtocolOptions } from './protocol-routes.js';

@@ -1,11 +1,11 @@
 /** The REST endpoints of the Open Inference Protocol, version 2. */
 import type { ModelRunner, TensorSpec } from '@batchwise/runners';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
+import { MODEL_VERSION } from '../model-lookup.js';
 import { checkContentType } from './content-type.js';
 import { parseInferRequest } from './infer-request.js';
 import { formatInferResponse } from './infer-response.js';
-import { modelNamed, readySignature } from './model-lookup.js';
-import { MODEL_VERSION } from './model-version.js';
+import { modelNamed, readySignature } from './path-model.js';
 import type { ProtocolOptions } from './protocol-routes.js';
 import { replyJson } from './reply-json.js';
 import { requestOptions } from './request-options.js';

@@ -1,9 +1,9 @@
 import type { InferRequest, Tensors } from '@batchwise/runners';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
+import { shownValue } from '../shown-value.js';
 import type { BoundModel } from './bound-runners.js';
 import type { CallScope } from './call-scope.js';
 import type { Predictor } from './predictor.js';
-import { shownValue } from './shown-value.js';
 
 /** A runner, seen from one request. */
 export class BoundRunner implements BoundModel<unknown, unknown> {

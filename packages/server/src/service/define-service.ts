@@ -1,10 +1,10 @@
 import { BatchwiseError } from 'batchwise';
 import { RUNNER_KEYS } from '../config/key-tree.js';
+import { shownValue } from '../shown-value.js';
 import { type RouteBuilder, routeBuilder } from './route-builder.js';
 import type { RunnerDeclaration, RunnerDeclarations } from './runner-declaration.js';
 import { isSchema } from './schema.js';
 import { markedService, type Service, type ServiceRoute } from './service.js';
-import { shownValue } from './shown-value.js';
 
 export interface ServiceDefinition<Declared extends RunnerDeclarations> {
   /** What the documentation is headed with. */

@@ -1,7 +1,7 @@
 import { BatchwiseError, type Handler } from 'batchwise';
+import { shownValue } from '../shown-value.js';
 import type { FunctionBatching, FunctionDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
-import { shownValue } from './shown-value.js';
 
 export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<Item> {}
 

@@ -5,9 +5,9 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BatchwiseError } from 'batchwise';
 import { createJiti } from 'jiti';
+import { shownValue } from '../shown-value.js';
 import type { RunnerDeclaration } from './runner-declaration.js';
 import { isService, markedService, type Service } from './service.js';
-import { shownValue } from './shown-value.js';
 
 const EXAMPLE = 'export const service = defineService({ runners, routes });';
 

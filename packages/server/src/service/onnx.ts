@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { BatchwiseError } from 'batchwise';
+import { shownValue } from '../shown-value.js';
 import type { ModelDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
-import { shownValue } from './shown-value.js';
 
 /**
  * An ONNX model as a runner. A relative path starts at the file of the service module. The type

@@ -1,5 +1,5 @@
 /** What a service module can set for a runner: the words of the YAML file in camel case, as many as are needed. */
-import type { BatchingSettings, ResourceSettings, RunnerSettings } from '@batchwise/runners';
+import type { BatchingSettings, RedisSettings, ResourceSettings, RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import * as z from 'zod';
 import { issueText } from './schema-issues.js';
@@ -22,6 +22,8 @@ export interface RunnerOptions {
   /** Runner processes, when there are any. */
   readonly replicas?: number | undefined;
   readonly resources?: Optional<ResourceSettings> | undefined;
+  /** With a `queue` its requests go to Redis, and `batchwise worker` processes run the batches. */
+  readonly redis?: Optional<RedisSettings> | undefined;
   /** The longest a request may take. */
   readonly timeoutMs?: number | undefined;
   /** Rounds of made-up requests before it counts as ready. */
@@ -32,15 +34,16 @@ type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 /** The same, checked: what is not set is not there. */
 export type DeclaredSettings = {
-  readonly [Key in Exclude<keyof RunnerSettings, 'batching' | 'resources'>]?: RunnerSettings[Key];
+  readonly [Key in Exclude<keyof RunnerSettings, 'batching' | 'resources' | 'redis'>]?: RunnerSettings[Key];
 } & {
   readonly batching?: Partial<BatchingSettings>;
   readonly resources?: Partial<ResourceSettings>;
+  readonly redis?: Partial<RedisSettings>;
 };
 
 const count = z.int().min(1);
 const milliseconds = z.number().positive();
-const dimension = z.int();
+const dimension = z.int().min(0);
 
 const batching = z.strictObject({
   enabled: z.boolean().optional(),
@@ -63,6 +66,13 @@ const resources = z.strictObject({
   gpu: z.array(z.int().min(0)).optional(),
 });
 
+const redis = z.strictObject({
+  queue: z.string().optional(),
+  url: z.string().optional(),
+  maxBacklog: count.optional(),
+  payload: z.enum(['json', 'msgpack']).optional(),
+});
+
 const options = z.strictObject({
   batchable: z.boolean().optional(),
   batchDim: z
@@ -72,6 +82,7 @@ const options = z.strictObject({
   concurrency: count.optional(),
   replicas: count.optional(),
   resources: resources.optional(),
+  redis: redis.optional(),
   timeoutMs: milliseconds.optional(),
   warmup: z.int().min(0).optional(),
 });

@@ -1,6 +1,6 @@
 /** What zod finds wrong with a value, in the words of this server: where, what was expected, what came. */
 import type * as z from 'zod';
-import { shownValue } from './shown-value.js';
+import { shownValue } from '../shown-value.js';
 
 type Issue = z.core.$ZodIssue;
 

@@ -9,7 +9,7 @@ import { RequestError } from '../request-error.js';
 import { runnerBinder } from './bind-runners.js';
 import { CallScope } from './call-scope.js';
 import { jsonInput } from './json-input.js';
-import { functionPredictor, ModelPredictor, type Predictor } from './predictor.js';
+import { functionPredictor, modelPredictor, type Predictor } from './predictor.js';
 import { type Mismatch, SchemaCheck } from './schema-check.js';
 import { hasBody, type Service, type ServiceRoute } from './service.js';
 import { ServiceCall } from './service-call.js';
@@ -44,7 +44,7 @@ function predictorsOf(
       throw new BatchwiseError('INVALID_OPTION', `serviceRoutes: expected a runner named ${name}, got none.`);
     }
     const batchDim = inForce?.get(name)?.batchDim ?? settings.batchDim ?? [0, 0];
-    predictors.set(name, kind === 'onnx' ? new ModelPredictor(runner, batchDim) : functionPredictor(runner));
+    predictors.set(name, kind === 'onnx' ? modelPredictor(runner, batchDim) : functionPredictor(runner));
   }
   return predictors;
 }

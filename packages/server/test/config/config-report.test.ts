@@ -53,6 +53,11 @@ runners:
   resources:
     cpu: null                 # default
     gpu: []                   # default
+  redis:
+    queue: null               # default
+    url: null                 # default
+    max_backlog: 10000        # default
+    payload: null             # default
   timeout: 10s                # batchwise.yaml:3:3
   warmup: 3                   # default
   iris:
@@ -72,6 +77,11 @@ runners:
     resources:
       cpu: null               # default
       gpu: []                 # default
+    redis:
+      queue: null             # default
+      url: null               # default
+      max_backlog: 10000      # default
+      payload: null           # default
     timeout: 10s              # batchwise.yaml:3:3
     warmup: 3                 # default
 `);

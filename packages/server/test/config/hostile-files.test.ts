@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConfigError } from '../../src/config/config-error.js';
 import { configJson, configText } from '../../src/config/config-report.js';
+import { loadConfig } from '../../src/config/load-config.js';
 import { resolveRunner } from '../../src/config/resolve-runner.js';
 import { ConfigFolder } from './support/config-folder.js';
 
@@ -8,6 +10,10 @@ beforeAll(() => {
   folder = new ConfigFolder();
 });
 afterAll(() => folder.remove());
+
+test('a name that no file can have is refused like any other', () => {
+  expect(() => loadConfig({ file: 'a\0b.yaml' })).toThrow(ConfigError);
+});
 
 describe('files that say nothing', () => {
   test.each([

@@ -173,6 +173,7 @@ describe('texts', () => {
     expect(parsed(kind, '../b.ts', 'conf')).toBe('b.ts');
     expect(parsed(kind, '/b.ts', 'conf')).toBe('/b.ts');
     expect(parsed(kind, './b.ts')).toBe('./b.ts');
+    expect(parsed(kind, 'b\0.ts')).toBe(REFUSED);
   });
 });
 

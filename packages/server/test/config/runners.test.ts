@@ -62,23 +62,23 @@ describe('settings of runners that do not exist', () => {
   const text = 'runners:\n  batching: {enabled: true}\n  irsi:\n    batching: {max_batch_size: 4}\n';
 
   test('are refused with what may have been meant', () => {
-    const complaint = 'batchwise.yaml:4:16: runners.irsi: there is no runner irsi. Did you mean iris?';
+    const complaint = 'batchwise.yaml:3:3: runners.irsi: there is no runner irsi. Did you mean iris?';
     expect(folder.complaints(text, { runnerNames: ['iris', 'digits'] })).toEqual([complaint]);
     expect(complaintsOf(() => checkRunnerNames(folder.load(text), ['iris', 'digits']))).toEqual([complaint]);
   });
 
   test('or with what there is', () => {
     expect(folder.complaints(text, { runnerNames: ['digits', 'mnist'] })).toEqual([
-      'batchwise.yaml:4:16: runners.irsi: there is no runner irsi. There are digits, mnist.',
+      'batchwise.yaml:3:3: runners.irsi: there is no runner irsi. There are digits, mnist.',
     ]);
     expect(folder.complaints(text, { runnerNames: [] })).toEqual([
-      'batchwise.yaml:4:16: runners.irsi: there is no runner irsi. There are none.',
+      'batchwise.yaml:3:3: runners.irsi: there is no runner irsi. There are none.',
     ]);
   });
 
   test('a setting of all that is mistyped is one of those', () => {
     expect(folder.complaints('runners: {resourses: {batchable: true}}', { runnerNames: ['iris'] })).toEqual([
-      'batchwise.yaml:1:23: runners.resourses: there is no runner resourses. Did you mean resources?',
+      'batchwise.yaml:1:11: runners.resourses: there is no runner resourses. Did you mean resources?',
     ]);
   });
 

@@ -65,11 +65,11 @@ describe('what the server says of itself', () => {
     for (const method of ['ModelReady', 'ModelMetadata']) {
       expect(await failureOf(client.ask(method, { name: 'toString' }))).toMatchObject({
         status: 'NOT_FOUND',
-        details: 'name: no model "toString"; expected one of "m".',
+        details: 'name: There is no model "toString"; this server has "m".',
       });
       expect(await failureOf(client.ask(method, { name: 'm', version: '2' }))).toMatchObject({
         status: 'NOT_FOUND',
-        details: 'version: no version "2" of model "m"; expected "1" or none.',
+        details: 'version: There is no version "2" of the model "m"; it has "1".',
       });
     }
     expect(await failureOf(client.ask('ModelMetadata', { name: 'm' }))).toMatchObject({
@@ -96,6 +96,37 @@ describe('health', () => {
       status: 'NOT_FOUND',
       details: expect.stringContaining('got "__proto__"'),
     });
+  });
+
+  test('is told to those who watch when a model goes away and comes back', async () => {
+    const [steady, dying] = [echo('steady'), echo('dying')];
+    const { client } = await served([steady, dying]);
+    const told: Record<string, string[]> = { '': [], steady: [], dying: [] };
+    const changed: Record<string, (() => void) | undefined> = {};
+    const words = async (service: string, count: number) => {
+      while ((told[service]?.length ?? 0) < count) {
+        await new Promise<void>((resolve) => {
+          changed[service] = resolve;
+        });
+      }
+    };
+    for (const service of Object.keys(told)) {
+      const watch = client.watch(service);
+      onTestFinished(() => watch.cancel());
+      watch.on('error', () => {});
+      watch.on('data', ({ status: current }: Message) => {
+        told[service]?.push(current);
+        changed[service]?.();
+      });
+      await words(service, 1);
+    }
+    dying.state = 'loading';
+    await words('dying', 2);
+    dying.state = 'ready';
+    await words('dying', 3);
+    await words('', 3);
+    const changes = ['SERVING', 'NOT_SERVING', 'SERVING'];
+    expect(told).toEqual({ '': changes, steady: ['SERVING'], dying: changes });
   });
 
   test('is told to those who watch, once for each change, and they are let go when the server drains', async () => {
@@ -177,6 +208,14 @@ describe('a description', () => {
   });
 });
 
+test('a model is not found by a name with a NUL in it, nor by the part before that', async () => {
+  const { client } = await served([echo('m')]);
+  expect(await failureOf(client.infer({ ...ONE, model_name: 'm\0' }))).toMatchObject({
+    status: 'NOT_FOUND',
+    details: 'model_name: There is no model "m\\u0000"; this server has "m".',
+  });
+});
+
 describe('limits', () => {
   test('a message that is too large is turned away, and so is one that decompresses to it', async () => {
     const ended: string[] = [];
@@ -214,6 +253,38 @@ describe('limits', () => {
     // Who counts calls is told of those that grpc-js turned away by itself, too.
     const method = 'inference.GRPCInferenceService/ModelInfer';
     expect(ended).toEqual([`${method} OK`, `${method} RESOURCE_EXHAUSTED`, `${method} RESOURCE_EXHAUSTED`]);
+  });
+
+  test('calls beyond those that may be worked on at a time are told so, and others again when there is room', async () => {
+    const runner = gated('m');
+    const { client } = await served([runner], { limits: { inFlight: 2 } });
+    const held = [client.infer(ONE), client.infer(ONE)];
+    await runner.until(() => runner.calls.length === 2);
+    expect(await failureOf(client.infer(ONE))).toMatchObject({
+      status: 'UNAVAILABLE',
+      details: '2 calls are being worked on, as many as may.',
+    });
+    // Who is turned away for another reason takes no place either.
+    expect((await failureOf(client.infer({ ...ONE, model_name: 'n' }))).status).toBe('UNAVAILABLE');
+    runner.calls[0]?.answer();
+    await held[0];
+    expect((await failureOf(client.infer({ ...ONE, model_name: 'n' }))).status).toBe('NOT_FOUND');
+    const next = client.infer(ONE);
+    await runner.until(() => runner.calls.length === 3);
+    for (const call of runner.calls) call.answer();
+    await Promise.all([...held, next]);
+    await client.health('');
+  });
+
+  test('no call may take longer than the server allows, whatever its deadline', async () => {
+    const runner = echo('m');
+    const { client } = await served([runner], { limits: { requestTimeoutMs: 700 } });
+    await client.infer(ONE);
+    await client.infer(ONE, { deadline: Date.now() + 3_600_000 });
+    await client.infer(ONE, { deadline: Date.now() + 600 });
+    const timeouts = runner.calls.map(({ options }) => options.timeoutMs ?? Infinity);
+    expect(timeouts.slice(0, 2)).toEqual([700, 700]);
+    expect(timeouts[2]).toBeLessThanOrEqual(600);
   });
 
   test('a request that does not come whole in time is turned away', async () => {

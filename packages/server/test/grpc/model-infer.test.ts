@@ -149,43 +149,55 @@ describe('a request is refused, and told what was expected where, when', () => {
   afterAll(() => serving.close());
 
   test.each<[string, Message, RegExp]>([
-    ['there is no input', { inputs: [] }, /^inputs: expected "x", "flag", got none\.$/],
-    ['an input is missing', { inputs: [X] }, /^inputs: expected "x", "flag", got no "flag"\.$/],
+    [
+      'there is no input',
+      { inputs: [] },
+      /^inputs: expected all inputs of the model, got none for "x", "flag"\.$/,
+    ],
+    [
+      'an input is missing',
+      { inputs: [X] },
+      /^inputs: expected all inputs of the model, got none for "flag"\.$/,
+    ],
     [
       'an input is unknown',
       { inputs: [X, { ...FLAG, name: '__proto__' }] },
-      /^inputs\[1\]\.name: the model has no input "__proto__"; expected "x", "flag"/,
+      /^inputs\[1\]\.name: expected an input of the model \("x", "flag"\), got "__proto__"/,
     ],
-    ['an input is there twice', { inputs: [X, X] }, /^inputs\[1\]\.name: "x" is there twice/],
+    [
+      'an input is there twice',
+      { inputs: [X, X] },
+      /^inputs\[1\]\.name: expected each input once, got "x" again/,
+    ],
     [
       'a datatype is unknown',
       { inputs: [{ ...X, datatype: 'constructor' }] },
-      /^inputs\[0\]\.datatype: expected one of BOOL, .*, BYTES, got "constructor"/,
+      /^inputs\[0\]\.datatype: expected "FP32", as the model takes, got "constructor"/,
     ],
     [
       'a datatype is another',
       { inputs: [{ ...X, datatype: 'FP64' }] },
-      /^inputs\[0\]\.datatype: expected FP32 for "x", got FP64/,
+      /^inputs\[0\]\.datatype: expected "FP32", as the model takes, got "FP64"/,
     ],
     [
       'a shape is another',
       { inputs: [{ ...X, shape: [1, 3] }] },
-      /^inputs\[0\]\.shape: expected \[-1,2\] for "x", where -1 is any length, got \[1,3\]/,
+      /^inputs\[0\]\.shape\[1\]: expected 2, as the model takes \[-1, 2\], got 3/,
     ],
     [
       'a shape has too many dimensions',
       { inputs: [{ ...X, shape: new Array(20).fill(1) }] },
-      /got 20 dimensions/,
+      /^inputs\[0\]\.shape: expected 2 dimensions, as the model takes \[-1, 2\], got 20/,
     ],
     [
       'a length is negative',
       { inputs: [{ ...X, shape: [-1, 2] }] },
-      /^inputs\[0\]\.shape\[0\]: expected a length from 0, got -1/,
+      /^inputs\[0\]\.shape\[0\]: expected a whole number from 0 up, got -1/,
     ],
     [
       'a length is beyond counting',
       { inputs: [{ ...X, shape: ['9223372036854775807', 2] }] },
-      /^inputs\[0\]\.shape\[0\]: expected a length/,
+      /^inputs\[0\]\.shape\[0\]: expected a whole number from 0 up, got 9223372036854776000/,
     ],
     [
       'a shape promises too much',
@@ -236,12 +248,12 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'an output is unknown',
       { inputs: [X, FLAG], outputs: [{ name: 'z' }] },
-      /^outputs\[0\]\.name: the model has no output "z"; expected some of "y"/,
+      /^outputs\[0\]\.name: expected an output of the model \("y"\), got "z"/,
     ],
     [
       'an output is there twice',
       { inputs: [X, FLAG], outputs: [{ name: 'y' }, { name: 'y' }] },
-      /^outputs\[1\]\.name: "y" is there twice/,
+      /^outputs\[1\]\.name: expected each output once, got "y" again/,
     ],
     [
       'an input is in shared memory',
@@ -290,23 +302,25 @@ describe('a request is refused, and told what was expected where, when', () => {
     const failure = await failureOf(client.infer({ ...one(), model_name: 'iriss' }));
     expect(failure).toMatchObject({
       status: 'NOT_FOUND',
-      details: 'model_name: no model "iriss"; expected one of "digits", "iris".',
+      details: 'model_name: There is no model "iriss"; this server has "digits", "iris".',
     });
     const version = await failureOf(client.infer({ ...one(), model_name: 'iris', model_version: '2' }));
     expect(version).toMatchObject({
       status: 'NOT_FOUND',
-      details: 'model_version: no version "2" of model "iris"; expected "1" or none.',
+      details: 'model_version: There is no version "2" of the model "iris"; it has "1".',
     });
   });
 
   test('the model is not ready', async () => {
     const runner = echo('m');
     const { client } = await served([runner]);
+    const reasons = { loading: 'it is loading', failed: 'it could not be loaded' } as const;
     for (const state of ['loading', 'failed'] as const) {
       runner.state = state;
-      const failure = await failureOf(client.infer(one()));
-      expect(failure.status).toBe('UNAVAILABLE');
-      expect(failure.details).toMatch(new RegExp(`it is ${state}`));
+      expect(await failureOf(client.infer(one()))).toMatchObject({
+        status: 'UNAVAILABLE',
+        details: `model_name: The model "m" is not ready: ${reasons[state]}.`,
+      });
     }
   });
 });
@@ -378,9 +392,9 @@ describe('what a call says beside its message', () => {
     const { client } = await served([runner]);
     await client.infer(one(), { metadata: { 'batchwise-priority': '-5', 'batchwise-tenant': 'acme' } });
     await client.infer(one());
-    expect(runner.calls[0]?.options).toEqual({ timeoutMs: undefined, priority: -5, tenant: 'acme' });
+    expect(runner.calls[0]?.options).toEqual({ timeoutMs: 300_000, priority: -5, tenant: 'acme' });
     expect(runner.calls[1]?.options).toEqual({
-      timeoutMs: undefined,
+      timeoutMs: 300_000,
       priority: undefined,
       tenant: undefined,
     });
@@ -397,8 +411,12 @@ describe('what a call says beside its message', () => {
     ['batchwise-priority', '', /got ""/],
     ['batchwise-priority', '1e1', /got "1e1"/],
     ['batchwise-priority', ['1', '2'], /batchwise-priority: expected/],
-    ['batchwise-tenant', '', /^batchwise-tenant: expected 1 to 128 characters, got 0/],
-    ['batchwise-tenant', 'a'.repeat(129), /^batchwise-tenant: expected 1 to 128 characters, got 129/],
+    ['batchwise-tenant', '', /^batchwise-tenant: expected 1 to 128 visible characters of ASCII, got ""/],
+    [
+      'batchwise-tenant',
+      'a'.repeat(129),
+      /^batchwise-tenant: expected 1 to 128 visible characters of ASCII, got "a{60}…"/,
+    ],
   ])('is checked: %s %s', async (key, value, details) => {
     const failure = await failureOf(serving.client.infer(one(), { metadata: { [key]: value } }));
     expect(failure.status).toBe('INVALID_ARGUMENT');

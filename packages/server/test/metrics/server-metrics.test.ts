@@ -1,4 +1,5 @@
 /** All that one process shows, fed by real batchers on virtual time. */
+import { createModelRunner, DEFAULT_RUNNER_SETTINGS, type Tensor } from '@batchwise/runners';
 import { Batcher, type BatcherOptions, type BatcherStats, greedy, VirtualClock } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
 import { LoopLag } from '../../src/metrics/loop-lag.js';
@@ -228,6 +229,43 @@ test('replicas of a runner add up; of their curves the slower counts', async () 
   const families = parseExposition(prometheusText(mergeSnapshots(snapshots)));
   expect(sampleValue(families, 'batchwise_batch_size_sum', { runner: 'iris' })).toBe(3);
   expect(sampleValue(families, 'batchwise_service_curve_seconds', { runner: 'iris', size: '1' })).toBe(0.02);
+});
+
+test('a request that makes a batch of its own is counted with its rows', async () => {
+  const { metrics, read } = open();
+  const clock = new VirtualClock();
+  const input = { name: 'x', datatype: 'FP32', shape: [-1, 1] } as const;
+  const runner = createModelRunner({
+    name: 'iris',
+    model: {
+      platform: 'fake',
+      load: async () => ({ inputs: [input], outputs: [input] }),
+      infer: async (inputs) => {
+        if ((inputs.get('x') as Tensor).shape[0] === 4) throw new Error('it does not like four');
+        return inputs;
+      },
+      close: async () => {},
+    },
+    settings: {
+      ...DEFAULT_RUNNER_SETTINGS,
+      batchable: true,
+      warmup: 0,
+      concurrency: 2,
+      batching: { ...DEFAULT_RUNNER_SETTINGS.batching, enabled: false },
+    },
+    clock,
+    onWhole: metrics.wholesOf('iris'),
+  });
+  await runner.ready;
+  metrics.watchRunner(runner, 8);
+  for (const rows of [3, 1, 4, 5]) {
+    const x: Tensor = { datatype: 'FP32', shape: [rows, 1], data: new Float32Array(rows) };
+    runner.enqueue({ inputs: new Map([['x', x]]) }, { resolve() {}, reject() {} });
+  }
+  await clock.advance(100);
+  const of = (name: string, labels = {}) => sampleValue(read(), name, { runner: 'iris', ...labels });
+  expect(of('batchwise_batch_size_sum')).toBe(13);
+  expect(['1', '2', '4', '8'].map((le) => of('batchwise_batch_size_bucket', { le }))).toEqual([1, 1, 3, 4]);
 });
 
 test('who puts batches together can tell how long it took', () => {

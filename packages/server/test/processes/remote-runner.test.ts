@@ -38,28 +38,45 @@ describe('a call', () => {
     expect(sinks.map(({ results }) => results)).toEqual(sinks.map((_, index) => [index]));
   });
 
-  test('that cannot be sent is refused alone', async () => {
+  test('that cannot be sent fails alone, by the fault of the service', async () => {
     const { runner, remote } = await stage();
     runner.onCall = (call) => call.answer(call.item);
     const [before, odd, after] = [new RecordingSink(), new RecordingSink(), new RecordingSink()];
     remote.enqueue(1, before);
-    remote.enqueue(() => {}, odd);
+    remote.enqueue({ done: () => {} }, odd);
     remote.enqueue(2, after);
     await until(() => before.settled + odd.settled + after.settled === 3);
-    expect([before.fate, odd.fate, after.fate]).toEqual(['ok', 'INVALID_ITEM', 'ok']);
-    expect(odd.errors[0]?.message).toMatch(
-      /^digits: the item cannot be sent to another process: .*could not be cloned/,
-    );
+    expect([before.fate, odd.fate, after.fate]).toEqual(['ok', 'HANDLER_FAILED', 'ok']);
+    expect(odd.errors[0]).toMatchObject({
+      httpStatus: 500,
+      message: 'digits: an item cannot be sent to the process of this runner: () => {} could not be cloned.',
+    });
+  });
+
+  test('that is larger than a frame may be is refused alone', async () => {
+    const { runner, remote } = await stage({ remote: { maxFrameBytes: 1000 } });
+    runner.onCall = (call) => call.answer(1);
+    const [large, small] = [new RecordingSink(), new RecordingSink()];
+    remote.enqueue(Buffer.alloc(2000), large);
+    remote.enqueue(1, small);
+    await until(() => large.settled + small.settled === 2);
+    expect([large.fate, small.fate]).toEqual(['INVALID_ITEM', 'ok']);
+    expect(large.errors[0]?.message).toMatch(/it takes 20\d\d bytes, and a frame may have 1000\.$/);
   });
 
   test('whose result cannot be sent fails alone', async () => {
     const { runner, remote } = await stage();
-    runner.onCall = (call) => call.answer(call.item === 1 ? Symbol('no') : call.item);
+    runner.onCall = (call) => call.answer(call.item === 1 ? { secret: () => {} } : call.item);
     const [odd, other] = [new RecordingSink(), new RecordingSink()];
     remote.enqueue(1, odd);
     remote.enqueue(2, other);
     await until(() => odd.settled + other.settled === 2);
     expect([odd.fate, other.fate]).toEqual(['BAD_RESULT', 'ok']);
+    // A client reads the message, the log has the cause.
+    expect(odd.errors[0]).toMatchObject({
+      message: 'digits: a result cannot be sent from the process of this runner.',
+      cause: { message: '() => {} could not be cloned.' },
+    });
   });
 
   test('that is cancelled is over at once, and cancelled in the other process', async () => {
@@ -198,6 +215,61 @@ describe('a runner', () => {
     await turns();
     await hostAt(socket);
     await remote.ready;
+  });
+
+  test('tells of each change of its state: ready, lost, back, closed', async () => {
+    const socket = join(socketFolder(), '0.sock');
+    const remote = remoteTo([socket]);
+    const states: string[] = [];
+    remote.onStateChange(() => states.push(remote.state));
+    const stopped = remote.onStateChange(() => states.push('told after all'));
+    stopped();
+    const { host } = await hostAt(socket);
+    await until(() => remote.state === 'ready');
+    await host.close();
+    await until(() => remote.state === 'loading');
+    await hostAt(socket);
+    await until(() => remote.state === 'ready');
+    await remote.close();
+    expect(states).toEqual(['ready', 'loading', 'ready', 'closed']);
+  });
+
+  test('says when all of its replicas are ready, not only the first', async () => {
+    const folder = socketFolder();
+    const sockets = [0, 1].map((replica) => join(folder, `${replica}.sock`));
+    const remote = remoteTo(sockets);
+    let areReady = false;
+    const all = remote.allReady().then(() => {
+      areReady = true;
+    });
+    await hostAt(sockets[0] as string);
+    await remote.ready;
+    await turns();
+    expect(areReady).toBe(false);
+    await hostAt(sockets[1] as string);
+    await all;
+    expect(remote.readyReplicas).toBe(2);
+    await remote.allReady();
+  });
+
+  test('that is closed keeps nobody waiting for its replicas', async () => {
+    const remote = remoteTo([join(socketFolder(), '0.sock')]);
+    const all = remote.allReady();
+    await remote.close();
+    await all;
+  });
+
+  test('of which one of two replicas is lost is as ready as before', async () => {
+    const folder = socketFolder();
+    const sockets = [0, 1].map((replica) => join(folder, `${replica}.sock`));
+    const [first] = await Promise.all(sockets.map((socket) => hostAt(socket)));
+    const remote = remoteTo(sockets);
+    await until(() => remote.readyReplicas === 2);
+    const states: string[] = [];
+    remote.onStateChange(() => states.push(remote.state));
+    await first?.host.close();
+    await until(() => remote.readyReplicas === 1);
+    expect([remote.state, states]).toEqual(['ready', []]);
   });
 
   test('tells what is known of it before it can be reached', () => {

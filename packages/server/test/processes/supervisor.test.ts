@@ -1,9 +1,7 @@
-import { EventEmitter } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunnerStart, WebStart } from '../../src/processes/control-message.js';
-import { supervise } from '../../src/processes/supervise.js';
 import { type FakeChild, supervised } from './support/fake-processes.js';
 import { SETTINGS } from './support/gated-runner.js';
 
@@ -15,40 +13,45 @@ function startOf<S>(child: FakeChild): S {
 }
 
 describe('starting', () => {
-  test('goes runners first, then the web processes, which know where the runners are', async () => {
+  test('has all processes start at once; the web processes know where the runners will be', async () => {
     const { supervisor, children, child, clock } = supervised({
       runners: [{ name: 'digits', settings: { ...SETTINGS, replicas: 2 }, source: 'digits.onnx' }],
       webProcesses: 2,
     });
-    const starting = supervisor.start();
-    expect(children.map(({ kind }) => kind)).toEqual(['runner', 'runner']);
-    const runners = children.map((each) => startOf<RunnerStart>(each));
+    let isStarted = false;
+    const starting = supervisor.start().finally(() => {
+      isStarted = true;
+    });
+    expect(children.map(({ kind }) => kind)).toEqual(['runner', 'runner', 'web', 'web']);
+    const runners = children.slice(0, 2).map((each) => startOf<RunnerStart>(each));
     expect(runners).toMatchObject([
       { name: 'digits', replica: 0, source: 'digits.onnx' },
       { name: 'digits', replica: 1, source: 'digits.onnx' },
     ]);
-    const known = { kind: 'model', platform: 'fake', signature: undefined };
-    child(0).ready(known);
-    await clock.settle();
-    expect(children.length).toBe(2);
-    child(1).ready(known);
-    await clock.settle();
-    expect(children.map(({ kind }) => kind)).toEqual(['runner', 'runner', 'web', 'web']);
+    const settings = { ...SETTINGS, replicas: 2 };
+    const sockets = runners.map(({ socket }) => socket);
     expect(startOf<WebStart>(child(3))).toEqual({
       settings: 'first',
-      runners: [
-        {
-          name: 'digits',
-          settings: { ...SETTINGS, replicas: 2 },
-          sockets: runners.map(({ socket }) => socket),
-          known,
-        },
-      ],
+      isRestart: false,
+      runners: [{ name: 'digits', settings, sockets, known: undefined }],
     });
+    const known = { kind: 'model', platform: 'fake', signature: undefined };
+    child(0).ready(known);
     child(2).ready({ port: 1 });
     child(3).ready({ port: 2 });
+    await clock.settle();
+    expect(isStarted).toBe(false);
+    child(1).ready(known);
     expect(await starting).toEqual([{ port: 1 }, { port: 2 }]);
     expect(supervisor.pids.toSorted()).toEqual([1, 2, 3, 4]);
+
+    child(3).end({ code: 1 });
+    await clock.advance(100);
+    expect(startOf<WebStart>(child(4))).toEqual({
+      settings: 'first',
+      isRestart: true,
+      runners: [{ name: 'digits', settings, sockets, known }],
+    });
   });
 
   test('puts the sockets where nobody else can enter', async () => {
@@ -137,6 +140,69 @@ describe('a crash', () => {
   });
 });
 
+describe('a process that hangs', () => {
+  const settings = { ...SETTINGS, timeoutMs: 5000 };
+  const runners = [{ name: 'digits', settings }];
+
+  test('is killed after a long silence, and started again', async () => {
+    const { child, children, clock, lines, started } = supervised({ mostSilentMs: 10_000, runners });
+    await started();
+    for (let second = 1; second < 10; second += 1) {
+      await clock.advance(1000);
+      child(1).tell({ type: 'alive' });
+    }
+    expect(child(0).signals).toEqual([]);
+    await clock.advance(1000);
+    expect(child(0).signals).toEqual(['SIGKILL']);
+    expect(child(1).signals).toEqual([]);
+    expect(lines).toEqual([
+      'runner process digits/0 was ended by SIGKILL (it showed no sign of life for 10000 ms); it is started again in 100 ms.',
+    ]);
+    await clock.advance(100);
+    expect(children.length).toBe(3);
+  });
+
+  test.each(['web', 'runner'])('is noticed whichever it is: %s', async (kind) => {
+    const { children, clock, started } = supervised({ mostSilentMs: 3000, runners });
+    await started();
+    for (let second = 0; second < 6; second += 1) {
+      for (const each of children) if (each.kind !== kind) each.tell({ type: 'alive' });
+      await clock.advance(1000);
+    }
+    expect(children.slice(0, 2).map(({ hasEnded }) => hasEnded)).toEqual([kind === 'runner', kind === 'web']);
+  });
+
+  test('is given the time-out of its runner, as long as that is by now', async () => {
+    const { supervisor, child, clock } = supervised({ mostSilentMs: 1000, runners, webProcesses: 0 });
+    const starting = supervisor.start();
+    child(0).ready();
+    await starting;
+    supervisor.reload({ runners: new Map([['digits', { ...settings, timeoutMs: 20_000 }]]) });
+    await clock.advance(19_999);
+    expect(child(0).signals).toEqual([]);
+    await clock.advance(1);
+    expect(child(0).signals).toEqual(['SIGKILL']);
+  });
+
+  test('is not what a process is that has yet to become ready', async () => {
+    const { supervisor, child, clock } = supervised({ mostSilentMs: 1000, runners });
+    supervisor.start().catch(() => {});
+    child(0).listen();
+    await clock.advance(600_000);
+    expect(child(0).signals).toEqual([]);
+  });
+
+  test('is not what all are because the supervisor itself stood still', async () => {
+    const { child, clock, started } = supervised({ mostSilentMs: 10_000, runners });
+    await started();
+    // As after a SIGSTOP of the whole server: one timer is late, and nobody was silent in between.
+    const now = clock.now.bind(clock);
+    clock.now = () => now() + 3_600_000;
+    await clock.advance(5000);
+    expect(child(0).signals).toEqual([]);
+  });
+});
+
 describe('new settings', () => {
   test('go to all processes, and to those that are started later', async () => {
     const { supervisor, child, clock, started } = supervised();
@@ -147,7 +213,6 @@ describe('new settings', () => {
         ['digits', settings],
         ['unknown', settings],
       ]),
-      web: 'second',
     };
     supervisor.reload(reload);
     expect([child(0), child(1)].map(({ received }) => received.at(-1))).toEqual([
@@ -158,7 +223,7 @@ describe('new settings', () => {
     child(1).end({ code: 1 });
     await clock.advance(100);
     expect(startOf<RunnerStart>(child(2)).settings).toEqual(settings);
-    expect(startOf<WebStart>(child(3))).toMatchObject({ settings: 'second', runners: [{ settings }] });
+    expect(startOf<WebStart>(child(3))).toMatchObject({ settings: 'first', runners: [{ settings }] });
   });
 });
 
@@ -190,6 +255,28 @@ describe('stopping', () => {
     child(0).end();
     expect(await stopping).toBe(false);
     expect(lines).toEqual(['web process 0 did not end within 5000 ms and was killed.']);
+  });
+
+  test('while it starts ends cleanly, and the start is over', async () => {
+    const { supervisor, child, clock } = supervised();
+    const starting = expect(supervisor.start()).rejects.toThrow(
+      'web process 0 ended with exit code 0 before it was ready.',
+    );
+    child(0).ready();
+    const stopping = supervisor.stop();
+    child(1).end();
+    await clock.settle();
+    child(0).end();
+    expect(await stopping).toBe(true);
+    await starting;
+  });
+
+  test('before a process listens ends it as soon as it does', () => {
+    const { supervisor, child } = supervised();
+    supervisor.start().catch(() => {});
+    void supervisor.stop();
+    child(1).listen();
+    expect(child(1).told).toEqual(['drain', 'drain']);
   });
 
   test('restarts nothing any more', async () => {
@@ -262,6 +349,19 @@ describe('metrics', () => {
     });
   });
 
+  test('that a process told before it ended, and that come after it has, are not counted twice', async () => {
+    const { supervisor, child, clock, started } = supervised({
+      foldSnapshots: (kept, ended) => Number(kept) + Number(ended),
+    });
+    await started();
+    child(0).tell({ type: 'snapshot', id: undefined, snapshot: 5 });
+    child(0).end({ code: 1 });
+    child(0).tell({ type: 'snapshot', id: undefined, snapshot: 6 });
+    const collecting = supervisor.collectMetrics(100);
+    await clock.advance(100);
+    expect((await collecting).snapshots).toMatchObject([{ kind: 'runner', isAlive: false, snapshot: 5 }]);
+  });
+
   test('are told to a process that asks for those of all', async () => {
     const { child, clock, started } = supervised();
     await started();
@@ -273,79 +373,5 @@ describe('metrics', () => {
       id: 77,
       report: { snapshots: [{ runner: 'digits', snapshot: 'r' }] },
     });
-  });
-});
-
-describe('signals', () => {
-  async function supervisedWithSignals() {
-    const stage = supervised();
-    const signals = new EventEmitter();
-    const reloads: string[] = [];
-    const logged: string[] = [];
-    const ending = supervise(stage.supervisor, {
-      signals,
-      log: (line) => logged.push(line),
-      reload: () => {
-        reloads.push('reload');
-        if (reloads.length > 1) throw new Error('line 3: unknown key');
-      },
-    });
-    stage.child(0).ready();
-    await stage.clock.settle();
-    return { ...stage, signals, ending, reloads, logged };
-  }
-
-  test.each(['SIGTERM', 'SIGINT'])('%s drains and ends with 0', async (signal) => {
-    const { signals, ending, child, clock } = await supervisedWithSignals();
-    child(1).ready();
-    signals.emit(signal, signal);
-    child(1).end();
-    await clock.settle();
-    child(0).end();
-    expect(await ending).toBe(0);
-    expect(signals.eventNames()).toEqual([]);
-  });
-
-  test('a second one ends everything at once', async () => {
-    const { signals, ending, child } = await supervisedWithSignals();
-    child(1).ready();
-    signals.emit('SIGTERM', 'SIGTERM');
-    signals.emit('SIGINT', 'SIGINT');
-    expect(await ending).toBe(130);
-    expect([child(0).signals, child(1).signals]).toEqual([['SIGKILL'], ['SIGKILL']]);
-  });
-
-  test('SIGTERM while starting ends with 0 too', async () => {
-    const { signals, ending, child, clock, logged } = await supervisedWithSignals();
-    signals.emit('SIGTERM', 'SIGTERM');
-    child(1).end();
-    await clock.settle();
-    child(0).end();
-    expect(await ending).toBe(0);
-    expect(logged.length).toBe(1);
-  });
-
-  test('SIGTERM before a process listens ends it as soon as it does', async () => {
-    const { signals, child } = await supervisedWithSignals();
-    signals.emit('SIGTERM', 'SIGTERM');
-    child(1).listen();
-    expect(child(1).told).toEqual(['drain', 'drain']);
-  });
-
-  test('SIGHUP reloads, and a reload that fails changes nothing', async () => {
-    const { signals, reloads, logged, clock } = await supervisedWithSignals();
-    signals.emit('SIGHUP', 'SIGHUP');
-    signals.emit('SIGHUP', 'SIGHUP');
-    await clock.settle();
-    expect(reloads.length).toBe(2);
-    expect(logged).toEqual(['The settings were not reloaded: line 3: unknown key']);
-  });
-
-  test('a start that fails ends with 1 and its reason', async () => {
-    const { ending, child, logged } = await supervisedWithSignals();
-    child(1).tell({ type: 'failed', message: 'Port 3000 is in use.' });
-    child(1).end({ code: 1 });
-    expect(await ending).toBe(1);
-    expect(logged).toEqual(['Port 3000 is in use.']);
   });
 });

@@ -34,6 +34,10 @@ export class EchoRunner implements ModelRunner {
     this.signature = signature;
   }
 
+  onStateChange(): () => void {
+    return () => {};
+  }
+
   enqueue(request: InferRequest, sink: RunnerSink<Tensors>, options?: EnqueueOptions): RunnerTicket {
     this.last = request;
     this.lastOptions = options;

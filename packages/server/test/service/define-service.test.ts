@@ -236,6 +236,16 @@ describe('what is wrong with a runner is said:', () => {
       'options).batching.maxBatchSize: expected number to be >=1, got 0',
     ],
     [
+      'a dimension counted from the end',
+      () => onnx('a.onnx', { batchDim: -1 }),
+      'options).batchDim: fits none of its forms (expected number to be >=0, got -1;',
+    ],
+    [
+      'a dimension of the outputs counted from the end',
+      () => onnx('a.onnx', { batchDim: [0, -1] }),
+      '[1]: expected number to be >=0, got -1',
+    ],
+    [
       'a policy that is none',
       () => onnx('a.onnx', { batching: { policy: 'eager' as never } }),
       'batching.policy: expected one of "adaptive"|"greedy"|"window", got "eager"',

@@ -67,6 +67,13 @@ test.runIf(isExported)('the example is a service, and its document is in order',
   expect(JSON.stringify(document)).toContain('sepal_length');
 });
 
+test('a name that no file can have', async () => {
+  await expect(loadService('serv\0ice.ts')).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringContaining('There is no service module'),
+  });
+});
+
 test('a file that is not there', async () => {
   expect(await messageOf(join(folder, 'none.ts'))).toBe(
     `There is no service module ${join(folder, 'none.ts')}.`,

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { BatchwiseError } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -291,6 +292,20 @@ describe('an input', () => {
     });
     const reply = await handled(route, new FakeCall({ query: 'n=x&tag=a&tag=b' }));
     expect(json(reply).where).toBe('query.n');
+  });
+
+  test('is checked by schemas of another copy of zod, those that wait for something too', async () => {
+    // The one of a service module that has zod in a folder of its own; here, the one for require().
+    const other: typeof z = createRequire(import.meta.url)('zod');
+    expect(other.ZodString).not.toBe(z.ZodString);
+    const isFree = async (name: string) => name !== 'taken';
+    const input = other.object({ name: other.string().refine(isFree, { error: 'is taken' }) });
+    const { route } = served({ input, handler: (given) => given });
+    expect(json(await handled(route, new FakeCall({ body: { name: 'free' } })))).toEqual({ name: 'free' });
+    const refused = await handled(route, new FakeCall({ body: { name: 'taken' } }));
+    expect([refused.status, json(refused)]).toEqual([400, expect.objectContaining({ where: 'body.name' })]);
+    const wrong = await handled(route, new FakeCall({ body: { name: 5 } }));
+    expect(json(wrong)).toMatchObject({ detail: 'body.name: expected string, got 5.' });
   });
 
   test('without a schema is whatever JSON came, or undefined', async () => {

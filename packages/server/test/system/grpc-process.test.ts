@@ -11,6 +11,7 @@ const PROGRAM = `
   const trace = { batchSize: 1, queueMs: 0, computeMs: 0 };
   const model = {
     name: 'm', kind: 'model', state: 'ready', ready: Promise.resolve(), platform: 'fake',
+    onStateChange: () => () => {},
     enqueue(item, sink) {
       process.once('SIGTERM', () => setImmediate(() => sink.resolve(item.inputs, trace)));
       console.log('asked');

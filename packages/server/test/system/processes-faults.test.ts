@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isRunning, Load, Server, until } from './processes-support.js';
+import { isRunning, Load, type Reply, Server, until } from './processes-support.js';
 
 interface Report {
   readonly snapshots: readonly {
@@ -50,6 +50,54 @@ describe('a runner process that is killed under load', () => {
       await until(async () => (await server.get(21, true)).body === 42, 'it answers again');
       expect(await server.body<number>('pid')).not.toBe(pid);
     }
+  });
+});
+
+describe('a process that hangs', () => {
+  // The callers would wait for ever: only the silence of the process ends it.
+  const options = { mostSilentMs: 3000, hasTimeout: false, webProcesses: 1 };
+
+  const isTold = ({ status, body }: Reply) =>
+    status === 503 && /was lost/.test((body as { message: string }).message);
+
+  test.each([
+    ['in an endless loop', async () => {}, 'hang'],
+    ['because it is stopped', (pid: number) => process.kill(pid, 'SIGSTOP'), '1'],
+  ] as const)('%s: a runner is killed, its callers are told, and it comes back', async (_, stop, item) => {
+    const server = await new Server(options).started();
+    const pid = await server.body<number>('pid');
+    await stop(pid);
+    const callers = [item, 2, 3].map((each) => server.get(each, true));
+    expect((await Promise.all(callers)).map(isTold)).toEqual([true, true, true]);
+    await until(async () => (await server.get(21, true)).body === 42, 'it answers again');
+    expect(await server.body<number>('pid')).not.toBe(pid);
+    expect(server.logs).toEqual([
+      expect.stringMatching(
+        /^runner process doubler\/0 was ended by SIGKILL \(it showed no sign of life for \d+ ms\); it is started again/,
+      ),
+    ]);
+  });
+
+  test('as a web process is replaced', async () => {
+    const server = await new Server({ ...options, webProcesses: 2 }).started();
+    const { webPid } = await server.get(1);
+    process.kill(webPid, 'SIGSTOP');
+    // Over the connection that it has, and over some of which the cluster hands it every other one.
+    const callers = [server.get(2), ...[3, 4, 5, 6].map((item) => server.get(item, true))];
+    const [first, ...others] = (await Promise.all(callers)).map(({ status }) => status);
+    expect(first).toBeUndefined();
+    expect(new Set(others)).toEqual(new Set([200, undefined]));
+    await until(async () => restartsOf(await server.body<Report>('metrics'), 'web') === 1, 'a restart');
+    expect(server.logs.join()).toMatch(/^web process \d was ended by SIGKILL \(it showed no sign of life/);
+  });
+
+  test('does not outlive its supervisor, once it runs again', async () => {
+    const server = await new Server({ webProcesses: 2, replicas: 2 }).started();
+    for (const pid of server.pids) process.kill(pid, 'SIGSTOP');
+    process.kill(server.process.pid ?? 0, 'SIGKILL');
+    await server.exit;
+    for (const pid of server.pids.filter(isRunning)) process.kill(pid, 'SIGCONT');
+    await until(() => !server.pids.some(isRunning), 'all are gone');
   });
 });
 
@@ -145,7 +193,7 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGHUP', () => {
-  test('brings new settings to all processes without a failed request', async () => {
+  test('brings new settings to the runners without a failed request', async () => {
     const server = await new Server().started();
     const load = new Load(server);
     await load.more(100);
@@ -154,10 +202,6 @@ describe('SIGHUP', () => {
       const settings = await server.body<{ batching: { maxBatchSize: number } }>('settings');
       return settings.batching.maxBatchSize === 7;
     }, 'the runner has them');
-    await until(async () => {
-      const greetings = await Promise.all([1, 2, 3, 4].map(() => server.body<string>('greeting')));
-      return greetings.every((greeting) => greeting === 'new');
-    }, 'the web processes have them');
     await load.more(100);
     await load.end();
     expect(Object.keys(load.statuses())).toEqual(['200']);

@@ -1,12 +1,13 @@
 /** A model without a model: it answers what the test says, when the test says. */
-import type {
-  InferRequest,
-  ModelRunner,
-  RunnerSink,
-  RunnerState,
-  RunnerTicket,
-  Signature,
-  Tensors,
+import {
+  type InferRequest,
+  type ModelRunner,
+  type RunnerSink,
+  type RunnerState,
+  type RunnerTicket,
+  type Signature,
+  type Tensors,
+  WatchedState,
 } from '@batchwise/runners';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
 
@@ -25,7 +26,7 @@ export class FakeRunner implements ModelRunner {
   readonly ready = Promise.resolve();
   readonly name: string;
   readonly calls: HeldCall[] = [];
-  state: RunnerState = 'ready';
+  readonly #state = new WatchedState('ready');
   signature: Signature | undefined;
   readonly #onCall: (call: HeldCall) => void;
   readonly #waiting: (() => void)[] = [];
@@ -34,6 +35,18 @@ export class FakeRunner implements ModelRunner {
     this.name = name;
     this.signature = signature;
     this.#onCall = onCall;
+  }
+
+  get state(): RunnerState {
+    return this.#state.current;
+  }
+
+  set state(state: RunnerState) {
+    this.#state.become(state);
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.#state.onChange(listener);
   }
 
   enqueue(item: InferRequest, sink: RunnerSink<Tensors>, options: EnqueueOptions = {}): RunnerTicket {

@@ -56,6 +56,10 @@ export class GatedRunner implements Runner {
     this.#fail(error);
   }
 
+  onStateChange(): () => void {
+    return () => {};
+  }
+
   enqueue(item: unknown, sink: RunnerSink<unknown>, options?: EnqueueOptions): RunnerTicket {
     const call: GatedCall = {
       item,

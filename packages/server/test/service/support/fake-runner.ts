@@ -59,6 +59,10 @@ export class FakeRunner implements Runner {
     return last;
   }
 
+  onStateChange(): () => void {
+    return () => {};
+  }
+
   enqueue(item: unknown, sink: RunnerSink<unknown>, options?: EnqueueOptions): RunnerTicket {
     const asked = new Asked(item, options, sink);
     this.asked.push(asked);

@@ -1,11 +1,11 @@
-/** Names a value in an error message: as JSON where that is short, never the whole content. */
+/** How error messages speak of what came: as JSON where that is short, never the whole content. */
 
-const LONGEST_STRING = 40;
+const LONGEST_TEXT = 60;
 
 export function shownValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return JSON.stringify(value.length > LONGEST_STRING ? `${value.slice(0, LONGEST_STRING)}…` : value);
+      return quoted(value);
     case 'number':
     case 'boolean':
       return String(value);
@@ -20,6 +20,17 @@ export function shownValue(value: unknown): string {
     default:
       return value === null ? 'null' : shownObject(value as object);
   }
+}
+
+export function quoted(text: string): string {
+  return JSON.stringify(text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`);
+}
+
+/** `"a", "b" and 3 more`. */
+export function quotedList(names: Iterable<string>, most = 10): string {
+  const all = [...names];
+  const shown = all.slice(0, most).map(quoted).join(', ');
+  return all.length <= most ? shown : `${shown} and ${all.length - most} more`;
 }
 
 function shownObject(value: object): string {

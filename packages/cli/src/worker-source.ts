@@ -1,0 +1,33 @@
+/** What a worker runs: found by the name that it was called with. */
+import type { Handler, HandlerObject } from 'batchwise';
+import { UsageFailure } from './failure.js';
+import { handlerSource } from './handler-source.js';
+import { modelSource } from './model-source.js';
+import { serviceSource } from './service-source.js';
+import type { BatchRule, WorkerOptions } from './worker-settings.js';
+
+export interface WorkerSource {
+  readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
+  /** What it says of itself: what flags and environment say goes before it. */
+  readonly options: WorkerOptions;
+  readonly rule: BatchRule | undefined;
+  /** Gives back what it holds. */
+  close(): Promise<void>;
+}
+
+/** `asked` is what flags and environment say. Throws what is told to the user when there is nothing to run. */
+export function loadWorkerSource(
+  argument: string,
+  asked: WorkerOptions,
+  note: (line: string) => void,
+): Promise<WorkerSource> {
+  if (argument.endsWith('.onnx')) return modelSource({ name: argument, file: argument }, asked, note);
+  const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
+  if (path === undefined) {
+    throw new UsageFailure(
+      `${argument}: expected a module with a handler (handler.ts), a model (model.onnx) or a service's runner ` +
+        '(service.ts#runner).',
+    );
+  }
+  return runner === undefined ? handlerSource(path) : serviceSource(path, runner, asked, note);
+}

@@ -1,0 +1,100 @@
+import type { ProcessorNotice } from '@batchwise/redis';
+import { Batcher, type BatchRecord, greedy, VirtualClock, window } from 'batchwise';
+import { expect, test } from 'vitest';
+import { WatchedPolicy } from '../src/watched-policy.js';
+import { WorkerLog, type WorkerLogOptions } from '../src/worker-log.js';
+import { fakeTerminal } from './support/fake-terminal.js';
+
+function log(options: Partial<WorkerLogOptions> = {}) {
+  const terminal = fakeTerminal();
+  const defaults: WorkerLogOptions = {
+    queue: 'q',
+    maxBatchSize: 64,
+    maxDeliveries: 3,
+    rule: { kind: 'window', seconds: 2 },
+    verbose: false,
+    quiet: false,
+  };
+  return { log: new WorkerLog(terminal, { ...defaults, ...options }), written: terminal.written };
+}
+
+const batch = { size: 64, reason: 'full' } as const;
+const record = { size: 3, succeeded: 2, failed: 1, durationMs: 12.34, error: undefined } as BatchRecord;
+
+test('with a window the lines are those of dynamic_batcher', () => {
+  const { log: lines, written } = log();
+  lines.started();
+  lines.batchStarts(batch, 64.2);
+  lines.batchEnded(record);
+  expect(written.stdout).toBe(
+    'BatchProcessor start: delay=0.001, batch_size=64 batch_time=2\nbatch start: 0.064/2, 64/64\n',
+  );
+});
+
+test('a window is written as short as it can be', () => {
+  const { log: lines, written } = log({ rule: { kind: 'window', seconds: 0.1 + 0.2 } });
+  lines.batchStarts(batch, 0);
+  expect(written.stdout).toBe('batch start: 0.000/0.3, 64/64\n');
+});
+
+test('without one they say by what rule, and why a batch leaves', () => {
+  const { log: lines, written } = log({
+    rule: { kind: 'own', policy: greedy() },
+    maxBatchSize: -1,
+    verbose: true,
+  });
+  lines.started();
+  lines.batchStarts({ size: 17, reason: 'idle' }, 4);
+  lines.batchEnded(record);
+  expect(written.stdout).toBe(
+    'BatchProcessor start: delay=0.001, batch_size=inf batch_time=greedy\n' +
+      'batch start: 0.004, 17/inf (idle)\nbatch end: 0.012, 2 answered, 1 failed\n',
+  );
+});
+
+test('what goes wrong is told on stderr, also when it is to be quiet', () => {
+  const { log: lines, written } = log({ quiet: true });
+  const notices: ProcessorNotice[] = [
+    { event: 'disconnected', error: new Error('Socket closed') },
+    { event: 'connected' },
+    { event: 'taken-over', items: 2, delivery: 2 },
+    { event: 'taken-over', items: 1, delivery: 1 },
+    { event: 'died', items: 1 },
+    { event: 'fenced', id: '5-0' },
+    { event: 'failed', error: new Error('OOM\nno memory.') },
+  ];
+  lines.batchStarts(batch, 1);
+  for (const notice of notices) lines.notice(notice);
+  lines.batchEnded({ ...record, error: new Error('boom') });
+  expect(written.stdout).toBe('');
+  expect(written.stderr.trimEnd().split('\n')).toEqual([
+    'Redis is away: Socket closed. What is in the queue waits there.',
+    'Redis is back.',
+    'Took over 2 items of a processor that fell silent, delivery 2.',
+    'Took over 1 item that another processor gave back.',
+    '1 item delivered 3 times and never answered: see batchwise dead list --queue q.',
+    'The answer to 5-0 is not taken: another processor has taken the item over.',
+    'error: OOM no memory. It is tried again.',
+    'error: a batch of 3 failed: boom',
+  ]);
+});
+
+test('a watched policy knows for how long the oldest of a batch that starts has waited', async () => {
+  const clock = new VirtualClock();
+  const policy = new WatchedPolicy(window({ maxWaitMs: 100 }));
+  const waits: number[] = [];
+  const handler = (items: number[]) => {
+    waits.push(policy.oldestWaitMs(clock.now()));
+    return items;
+  };
+  const batcher = new Batcher(handler, { policy, clock, maxBatchSize: 3 });
+  const asked = [batcher.submit(1)];
+  await clock.advance(40);
+  asked.push(batcher.submit(2));
+  await clock.advance(60);
+  asked.push(batcher.submit(3), batcher.submit(4), batcher.submit(5));
+  await clock.advance(0);
+  expect(await Promise.all(asked)).toEqual([1, 2, 3, 4, 5]);
+  expect(waits).toEqual([100, 0]);
+  expect(policy.name).toBe('window');
+});

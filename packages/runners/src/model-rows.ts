@@ -1,0 +1,75 @@
+/**
+ * Rows, as the code of a service speaks of them, in the tensors of a model's requests and answers: arrays in
+ * arrays without the batch dimension; where there are several inputs or outputs, records of rows by name.
+ */
+import { BatchwiseError } from 'batchwise';
+import { rowsOfTensor, tensorOfRows } from './nested-rows.js';
+import type { InferRequest, Runner } from './runner.js';
+import type { Signature, Tensor, TensorSpec, Tensors } from './tensor.js';
+
+export class ModelRows {
+  readonly #runner: Pick<Runner, 'name' | 'signature'>;
+  readonly #inputDim: number;
+  readonly #outputDim: number;
+
+  /** `batchDim` as in the runner's settings. */
+  constructor(
+    runner: Pick<Runner, 'name' | 'signature'>,
+    [inputDim, outputDim]: readonly [input: number, output: number],
+  ) {
+    this.#runner = runner;
+    this.#inputDim = inputDim;
+    this.#outputDim = outputDim;
+  }
+
+  /** Whether a request may carry several rows: a model whose batch dimension is fixed takes one at a time. */
+  get takesMany(): boolean {
+    return this.#runner.signature?.inputs.every(({ shape }) => shape[this.#inputDim] === -1) === true;
+  }
+
+  request(rows: readonly unknown[]): InferRequest {
+    const { inputs } = this.#signature();
+    const tensors = new Map<string, Tensor>();
+    for (const spec of inputs) {
+      const ofInput = inputs.length === 1 ? rows : rows.map((row, index) => partOf(row, index, spec, inputs));
+      tensors.set(spec.name, tensorOfRows(spec, this.#inputDim, ofInput));
+    }
+    return { inputs: tensors };
+  }
+
+  /** One for each row. */
+  results(answer: Tensors): unknown[] {
+    const { outputs } = this.#signature();
+    const [first] = outputs;
+    if (first !== undefined && outputs.length === 1) return this.#rowsOf(answer, first.name);
+    const results: Record<string, unknown>[] = [];
+    for (const { name } of outputs) {
+      for (const [index, row] of this.#rowsOf(answer, name).entries()) {
+        results[index] ??= Object.create(null) as Record<string, unknown>;
+        results[index][name] = row;
+      }
+    }
+    return results;
+  }
+
+  #rowsOf(answer: Tensors, output: string): unknown[] {
+    return rowsOfTensor(answer.get(output) as Tensor, this.#outputDim);
+  }
+
+  #signature(): Signature {
+    const { signature, name } = this.#runner;
+    if (signature !== undefined) return signature;
+    throw new BatchwiseError('UNAVAILABLE', `${name}: the model is not loaded.`);
+  }
+}
+
+function partOf(row: unknown, index: number, { name }: TensorSpec, inputs: readonly TensorSpec[]): unknown {
+  if (typeof row === 'object' && row !== null && Object.hasOwn(row, name)) {
+    return (row as Record<string, unknown>)[name];
+  }
+  const names = inputs.map((input) => JSON.stringify(input.name)).join(', ');
+  throw new BatchwiseError(
+    'INVALID_ITEM',
+    `row ${index}: expected a record of ${names}, but ${JSON.stringify(name)} is missing.`,
+  );
+}

@@ -1,0 +1,65 @@
+/** Finds the model that a request names, by whichever protocol, or says why there is none to be had. */
+import type { ModelRunner, Signature } from '@batchwise/runners';
+import { RequestError } from './request-error.js';
+import { quoted, quotedList } from './shown-value.js';
+
+export type Models = ReadonlyMap<string, ModelRunner>;
+
+/** Models have one version: a change of the model is a change of the deployment. Both protocols want a number. */
+export const MODEL_VERSION = '1';
+
+/** What errors call the places where a request names the model. Those of a path need no name. */
+export interface ModelPlaces {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A version that is empty, or not there, leaves the choice to the server. */
+export function findModel(
+  models: Models,
+  name: string,
+  version: string | undefined,
+  places?: ModelPlaces,
+): ModelRunner {
+  const runner = models.get(name);
+  if (runner === undefined) {
+    const others = models.size === 0 ? 'has none' : `has ${quotedList(models.keys())}`;
+    const message = `There is no model ${quoted(name)}; this server ${others}.`;
+    throw new RequestError('NOT_FOUND', message, at(places?.name));
+  }
+  if (version !== undefined && version !== '' && version !== MODEL_VERSION) {
+    const message = `There is no version ${quoted(version)} of the model ${quoted(name)}; it has "${MODEL_VERSION}".`;
+    throw new RequestError('NOT_FOUND', message, at(places?.version));
+  }
+  return runner;
+}
+
+/** Throws unless it can be asked now. */
+export function checkReady({ name, state }: ModelRunner, places?: ModelPlaces): void {
+  if (state !== 'ready') throw notReady(name, REASONS[state], places);
+}
+
+/** What the model takes and gives, if that is known. */
+export function knownSignature({ name, state, signature }: ModelRunner, places?: ModelPlaces): Signature {
+  if (signature !== undefined) return signature;
+  throw notReady(name, REASONS[state], places);
+}
+
+const REASONS = {
+  loading: 'it is loading',
+  ready: 'what it takes is not known yet',
+  failed: 'it could not be loaded',
+  closed: 'it is shut down',
+} as const;
+
+function notReady(name: string, reason: string, places: ModelPlaces | undefined): RequestError {
+  return new RequestError(
+    'NOT_READY',
+    `The model ${quoted(name)} is not ready: ${reason}.`,
+    at(places?.name),
+  );
+}
+
+function at(where: string | undefined): { where?: string } {
+  return where === undefined ? {} : { where };
+}

@@ -1,0 +1,20 @@
+/** What a request of either protocol may ask of the queue. `where` is what an error calls the place it is said at. */
+import { badRequest } from './request-error.js';
+import { quoted } from './shown-value.js';
+
+export const PRIORITY_KEY = 'batchwise-priority';
+export const TENANT_KEY = 'batchwise-tenant';
+
+const HIGHEST_PRIORITY = 100;
+
+export function priorityOf(where: string, text: string): number {
+  const priority = /^[+-]?\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (Math.abs(priority) <= HIGHEST_PRIORITY) return priority;
+  const expected = `a whole number from -${HIGHEST_PRIORITY} to ${HIGHEST_PRIORITY}`;
+  throw badRequest(where, `expected ${expected}, got ${quoted(text)}.`);
+}
+
+export function tenantOf(where: string, text: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
+  throw badRequest(where, `expected 1 to 128 visible characters of ASCII, got ${quoted(text)}.`);
+}

@@ -1,0 +1,93 @@
+/** The story of examples/items, as its README tells it: real web processes, real workers, a real Redis. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Child, startChild } from '../../packages/redis/test/support/child.js';
+import { eventually } from '../../packages/redis/test/support/eventually.js';
+import { forThisTest } from '../../packages/redis/test/support/for-this-test.js';
+import { freePort } from '../../packages/redis/test/support/free-port.js';
+import { type RedisServer, startRedis } from '../../packages/redis/test/support/redis-server.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const batchwise = `${root}packages/cli/bin/batchwise.js`;
+const item = { content: 'string', nested: { key: 'string', values: [1, 5, 2] } };
+
+let redis: RedisServer;
+let web: Child;
+let url: string;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  web = startChild(batchwise, {
+    args: ['serve', '-c', 'examples/items/batchwise.yaml', '--port', String(port)],
+    cwd: root,
+    env: { BATCHWISE__RUNNERS__ITEMS__REDIS__URL: redis.url },
+  });
+  await eventually('the web processes to be ready', async () => {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    return response?.ok;
+  });
+});
+
+afterAll(async () => {
+  await web?.kill('SIGTERM');
+  await redis?.stop();
+});
+
+async function startWorker(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Child> {
+  const worker = await forThisTest(
+    startChild(batchwise, {
+      args: ['worker', 'examples/items/service.ts#items', '--queue', 'items', '--url', redis.url, ...args],
+      cwd: root,
+      env,
+    }),
+  );
+  await eventually('the worker to be ready', () => worker.output.includes('Processes the queue items'));
+  return worker;
+}
+
+async function post(): Promise<unknown> {
+  const response = await fetch(`${url}/items/test/1`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(item),
+  });
+  const answer = await response.json();
+  return response.ok ? answer : { status: response.status, answer };
+}
+
+const answered = {
+  data: { ...item, nested: { ...item.nested, values_add1: [2, 6, 3] }, name: expect.any(String) },
+  elapsed_time: expect.any(Number),
+};
+
+test('an item is answered, and the docs page says how to ask', async () => {
+  await startWorker();
+  expect(await post()).toEqual(answered);
+  const docs = (await (await fetch(`${url}/docs.json`)).json()) as { paths: Record<string, unknown> };
+  expect(Object.keys(docs.paths)).toContain('/items/test/{item_id}');
+});
+
+test('with a window a lone item waits for all of it, and many fill their batches', async () => {
+  const worker = await startWorker([], {
+    DYNAMIC_BATCHER__BATCH_SIZE: '64',
+    DYNAMIC_BATCHER__BATCH_TIME: '0.5',
+  });
+  expect(worker.output).toContain('BatchProcessor start: delay=0.001, batch_size=64 batch_time=0.5');
+  expect(await post()).toEqual(answered);
+  expect(worker.output).toMatch(/batch start: 0\.5\d*\/0\.5, 1\/64/);
+  await Promise.all(Array.from({ length: 100 }, post));
+  expect(worker.output).toMatch(/batch start: [\d.]+\/0\.5, 64\/64/);
+});
+
+test('when one of two workers is killed, what it held is answered by the other', async () => {
+  const [one] = await Promise.all([startWorker(['--lease-ms', '1000']), startWorker(['--lease-ms', '1000'])]);
+  const answers: Promise<unknown>[] = [];
+  for (let round = 0; round < 10; round++) {
+    answers.push(...Array.from({ length: 50 }, post));
+    if (round === 5) await one?.kill('SIGKILL');
+    await answers.at(-1);
+  }
+  for (const answer of await Promise.all(answers)) expect(answer).toEqual(answered);
+});
