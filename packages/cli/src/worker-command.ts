@@ -9,7 +9,6 @@ import { Failure, messageOf } from './failure.js';
 import { positiveNumber, wholeNumber } from './flag-values.js';
 import { addQueueFlags, queueAddress } from './queue-flags.js';
 import type { Terminal } from './terminal.js';
-import { WatchedPolicy } from './watched-policy.js';
 import { WorkerLog } from './worker-log.js';
 import {
   type BatchRule,
@@ -137,16 +136,15 @@ async function runProcessor(
   ending: EndingSignals,
 ): Promise<number> {
   const { queue, name = queue, maxBatchSize = 64, maxDeliveries = 3 } = options;
-  const policy = new WatchedPolicy(policyOf(rule));
   const log = new WorkerLog(terminal, { queue, maxBatchSize, maxDeliveries, rule, verbose, quiet });
   const { handler } = source;
   const run = typeof handler === 'function' ? handler : handler.processBatch.bind(handler);
   const processor = new RedisProcessor(
     (items: unknown[], context: BatchContext) => {
-      log.batchStarts(context, policy.oldestWaitMs(realClock.now()));
+      log.batchStarts(context);
       return run(items, context);
     },
-    { ...options, policy },
+    { ...options, policy: policyOf(rule) },
   );
   const stopListening = onBatch((batch) => {
     if (batch.name === name) log.batchEnded(batch);

@@ -39,14 +39,14 @@ export class WorkerLog {
   }
 
   /** With a window, how long the oldest has waited of it; else why the batch leaves now. */
-  batchStarts({ size, reason }: Pick<BatchContext, 'size' | 'reason'>, oldestWaitMs: number): void {
+  batchStarts({ cost, reason, oldestWaitMs }: Pick<BatchContext, 'cost' | 'reason' | 'oldestWaitMs'>): void {
     const { rule, quiet } = this.#options;
     if (quiet) return;
     const waited = (oldestWaitMs / 1000).toFixed(3);
     const line =
       rule.kind === 'window'
-        ? `${waited}/${seconds(rule.seconds)}, ${size}/${this.#size}`
-        : `${waited}, ${size}/${this.#size} (${reason})`;
+        ? `${waited}/${seconds(rule.seconds)}, ${cost}/${this.#size}`
+        : `${waited}, ${cost}/${this.#size} (${reason})`;
     this.#terminal.stdout.write(`batch start: ${line}\n`);
   }
 

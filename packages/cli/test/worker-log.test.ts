@@ -1,7 +1,6 @@
 import type { ProcessorNotice } from '@batchwise/redis';
-import { Batcher, type BatchRecord, greedy, VirtualClock, window } from 'batchwise';
+import { type BatchRecord, greedy } from 'batchwise';
 import { expect, test } from 'vitest';
-import { WatchedPolicy } from '../src/watched-policy.js';
 import { WorkerLog, type WorkerLogOptions } from '../src/worker-log.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
@@ -18,13 +17,13 @@ function log(options: Partial<WorkerLogOptions> = {}) {
   return { log: new WorkerLog(terminal, { ...defaults, ...options }), written: terminal.written };
 }
 
-const batch = { size: 64, reason: 'full' } as const;
+const batch = { cost: 64, reason: 'full' } as const;
 const record = { size: 3, succeeded: 2, failed: 1, durationMs: 12.34, error: undefined } as BatchRecord;
 
 test('with a window the lines are those of dynamic_batcher', () => {
   const { log: lines, written } = log();
   lines.started();
-  lines.batchStarts(batch, 64.2);
+  lines.batchStarts({ ...batch, oldestWaitMs: 64.2 });
   lines.batchEnded(record);
   expect(written.stdout).toBe(
     'BatchProcessor start: delay=0.001, batch_size=64 batch_time=2\nbatch start: 0.064/2, 64/64\n',
@@ -33,7 +32,7 @@ test('with a window the lines are those of dynamic_batcher', () => {
 
 test('a window is written as short as it can be', () => {
   const { log: lines, written } = log({ rule: { kind: 'window', seconds: 0.1 + 0.2 } });
-  lines.batchStarts(batch, 0);
+  lines.batchStarts({ ...batch, oldestWaitMs: 0 });
   expect(written.stdout).toBe('batch start: 0.000/0.3, 64/64\n');
 });
 
@@ -44,7 +43,7 @@ test('without one they say by what rule, and why a batch leaves', () => {
     verbose: true,
   });
   lines.started();
-  lines.batchStarts({ size: 17, reason: 'idle' }, 4);
+  lines.batchStarts({ cost: 17, reason: 'idle', oldestWaitMs: 4 });
   lines.batchEnded(record);
   expect(written.stdout).toBe(
     'BatchProcessor start: delay=0.001, batch_size=inf batch_time=greedy\n' +
@@ -63,7 +62,7 @@ test('what goes wrong is told on stderr, also when it is to be quiet', () => {
     { event: 'fenced', id: '5-0' },
     { event: 'failed', error: new Error('OOM\nno memory.') },
   ];
-  lines.batchStarts(batch, 1);
+  lines.batchStarts({ ...batch, oldestWaitMs: 1 });
   for (const notice of notices) lines.notice(notice);
   lines.batchEnded({ ...record, error: new Error('boom') });
   expect(written.stdout).toBe('');
@@ -77,24 +76,4 @@ test('what goes wrong is told on stderr, also when it is to be quiet', () => {
     'error: OOM no memory. It is tried again.',
     'error: a batch of 3 failed: boom',
   ]);
-});
-
-test('a watched policy knows for how long the oldest of a batch that starts has waited', async () => {
-  const clock = new VirtualClock();
-  const policy = new WatchedPolicy(window({ maxWaitMs: 100 }));
-  const waits: number[] = [];
-  const handler = (items: number[]) => {
-    waits.push(policy.oldestWaitMs(clock.now()));
-    return items;
-  };
-  const batcher = new Batcher(handler, { policy, clock, maxBatchSize: 3 });
-  const asked = [batcher.submit(1)];
-  await clock.advance(40);
-  asked.push(batcher.submit(2));
-  await clock.advance(60);
-  asked.push(batcher.submit(3), batcher.submit(4), batcher.submit(5));
-  await clock.advance(0);
-  expect(await Promise.all(asked)).toEqual([1, 2, 3, 4, 5]);
-  expect(waits).toEqual([100, 0]);
-  expect(policy.name).toBe('window');
 });

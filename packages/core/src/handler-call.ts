@@ -175,6 +175,13 @@ class LazyContext implements BatchContext {
     this.goneListener = listener;
   }
 
+  get oldestWaitMs(): number {
+    const { entries, startedAt } = this.#call;
+    let oldest = startedAt;
+    for (const { arrivedAt } of entries) oldest = Math.min(oldest, arrivedAt);
+    return startedAt - oldest;
+  }
+
   get paddedCost(): number {
     return paddedTo(this.#batchSizes, this.cost);
   }

@@ -14,6 +14,8 @@ export interface BatchContext {
   /** The cost that the backend pads this batch to: the next of `batchSizes`, or its own. */
   readonly paddedCost: number;
   readonly reason: Reason;
+  /** For how long the one of these items has waited that came first. */
+  readonly oldestWaitMs: number;
   /** What `groupOf` said of these items. */
   readonly group: unknown;
   /**

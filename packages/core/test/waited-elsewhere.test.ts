@@ -35,6 +35,15 @@ test('a policy sees when it came, and the time-out still counts from now', async
   batcher.destroy();
 });
 
+test('a handler is told for how long the first of its items has waited', async () => {
+  const { batcher, clock, gate } = gated();
+  batcher.submit(1).catch(() => {});
+  batcher.submit(2, { waitedMs: 300 }).catch(() => {});
+  await clock.advance(1);
+  expect(gate.call(0).context.oldestWaitMs).toBe(300);
+  batcher.destroy();
+});
+
 test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('waitedMs: %s is refused', async (waitedMs) => {
   await using batcher = new Batcher((items: number[]) => items);
   await expect(batcher.submit(1, { waitedMs: waitedMs as number })).rejects.toMatchObject({

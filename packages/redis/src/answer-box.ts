@@ -8,7 +8,7 @@ import { codecOf } from './codec.js';
 import { type Argument, LinkClosedError, type RedisLink, ReplyError } from './connection/link.js';
 import type { Script } from './connection/script.js';
 import { loadScript } from './connection/script.js';
-import { byLevel, type Delivery } from './delivery.js';
+import { byLevel, type Delivery, tellDelivery } from './delivery.js';
 import { errorToData } from './error-data.js';
 import { ALL_HELD, type HeldItems } from './held-items.js';
 import { GROUP, type QueueKeys } from './queue-keys.js';
@@ -103,7 +103,7 @@ export class AnswerBox<I> {
     const args: Argument[] = [
       ...[GROUP, consumer, ALL_HELD],
       ...payloads,
-      ...byLevel(deliveries, ({ id, count }) => [id, String(count)]),
+      ...byLevel(deliveries, tellDelivery),
     ];
     for (;;) {
       try {

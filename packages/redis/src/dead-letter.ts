@@ -36,7 +36,7 @@ function letterFrom(id: string, [header, payload, ...rest]: readonly Argument[])
   const originalId = said.get('id') ?? id;
   const level = Number(said.get('level')) as Level;
   const deliveries = Number(said.get('deliveries'));
-  const { clientId, number } = new Delivery(level, originalId, String(header), deliveries);
+  const { clientId, number } = new Delivery(level, originalId, String(header), undefined, deliveries);
   return {
     id,
     diedAt: new Date(timeOf(id)),

@@ -1,9 +1,16 @@
 /** One item in a processor's hands: what to do, whose it is, and the delivery under which it is held. */
-import type { Ticket } from 'batchwise';
+import type { Sink, Ticket } from 'batchwise';
+import type { Argument } from './connection/link.js';
 import { LEVELS, type Level } from './queue-keys.js';
 import { compareIds } from './stream-id.js';
 
-export class Delivery<I> {
+/** Who is told how it ended. */
+export interface DeliveryOwner<I> {
+  ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void;
+}
+
+/** Its own sink, too: there are many of these a second, and each object less is worth it. */
+export class Delivery<I> implements Sink<unknown> {
   readonly level: Level;
   readonly id: string;
   /** How often it has been delivered, this time included. */
@@ -12,42 +19,64 @@ export class Delivery<I> {
   readonly number: number;
   /** From its id on, in ms; 0 for none. */
   readonly timeoutMs: number;
+  payload: Argument | undefined;
   item: I | undefined = undefined;
+  owner: DeliveryOwner<I> | undefined = undefined;
   /** What was delivered before and never answered runs apart: with those of the same suspicion, or alone. */
   suspicion: unknown = undefined;
+  /** Under a lease of this processor's. */
+  isHeld = false;
   /** Fetched and not started. */
   isQueued = false;
   ticket: Ticket | undefined = undefined;
+  /** Called when it is settled. */
+  onSettled: (() => void) | undefined = undefined;
 
-  constructor(level: Level, id: string, header: string, count: number) {
-    const [clientId = '', number, timeoutMs] = header.split(' ');
+  constructor(level: Level, id: string, header: string, payload: Argument | undefined, count: number) {
+    const first = header.indexOf(' ');
+    const second = header.indexOf(' ', first + 1);
     this.level = level;
     this.id = id;
+    this.payload = payload;
     this.count = count;
-    this.clientId = clientId;
-    this.number = Number(number);
-    this.timeoutMs = Number(timeoutMs);
+    this.clientId = header.slice(0, Math.max(0, first));
+    this.number = Number(header.slice(first + 1, second));
+    this.timeoutMs = Number(header.slice(second + 1)) || 0;
   }
 
+  /** What scripts call it. */
   get key(): string {
-    return heldKey(this.level, this.id);
+    return `${this.level}:${this.id}`;
+  }
+
+  resolve(result: unknown): void {
+    this.owner?.ended(this, result, undefined);
+  }
+
+  reject(error: Error): void {
+    this.owner?.ended(this, undefined, error);
   }
 }
 
-export function heldKey(level: number, id: string): string {
-  return `${level}:${id}`;
+export function tellId<I>({ id }: Delivery<I>, args: string[]): void {
+  args.push(id);
+}
+
+export function tellDelivery<I>({ id, count }: Delivery<I>, args: string[]): void {
+  args.push(id, String(count));
 }
 
 /** As scripts want them: for each level how many, then what is said of each, in the order of their ids. */
 export function byLevel<I>(
   deliveries: readonly Delivery<I>[],
-  tell: (delivery: Delivery<I>) => readonly string[],
+  tell: (delivery: Delivery<I>, args: string[]) => void,
 ): string[] {
   const args: string[] = [];
   for (const level of LEVELS) {
-    const ofLevel = deliveries.filter((one) => one.level === level).sort((a, b) => compareIds(a.id, b.id));
+    const ofLevel = deliveries.filter((one) => one.level === level);
+    if (ofLevel.length > 1) ofLevel.sort((a, b) => compareIds(a.id, b.id));
     args.push(String(ofLevel.length));
-    for (const delivery of ofLevel) args.push(...tell(delivery));
+    for (const delivery of ofLevel) tell(delivery, args);
   }
   return args;
 }

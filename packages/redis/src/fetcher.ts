@@ -7,12 +7,13 @@ import type { Clock } from 'batchwise';
 import type { Backlog } from './backlog-policy.js';
 import { LinkClosedError, LinkLostError, type RedisLink, type Reply, ReplyError } from './connection/link.js';
 import { loadScript } from './connection/script.js';
-import { type FetchedItem, itemsInList, itemsInStreams } from './fetched-item.js';
+import type { Delivery } from './delivery.js';
+import { itemsInList, itemsInStreams } from './fetched-items.js';
 import { GROUP, LEVELS, type Level, type QueueKeys } from './queue-keys.js';
 import type { RedisTime } from './redis-time.js';
 import { BLOCK_MS } from './reply-reader.js';
 
-export interface FetchOwner {
+export interface FetchOwner<I> {
   readonly keys: QueueKeys;
   readonly link: RedisLink;
   readonly readLink: RedisLink;
@@ -26,7 +27,7 @@ export interface FetchOwner {
   queued(level: Level): number;
   /** The ids of what it holds, as scripts want them. */
   readonly heldIds: readonly string[];
-  received(items: readonly FetchedItem[]): void;
+  received(items: readonly Delivery<I>[]): void;
   /** The backlog is not what it was thought to be: to be decided again. */
   reconsider(): void;
   /** Makes the consumer group, which is missing. */
@@ -50,8 +51,8 @@ interface Wish {
   readonly streams: readonly string[];
 }
 
-export class Fetcher implements Backlog {
-  readonly #owner: FetchOwner;
+export class Fetcher<I> implements Backlog {
+  readonly #owner: FetchOwner<I>;
   #waiting = 0;
   /** Levels of which the last read brought as many as were asked for. */
   readonly #goesOn = new Set<Level>();
@@ -61,9 +62,11 @@ export class Fetcher implements Backlog {
   /** Those that are being read. */
   #streams: readonly string[] = [];
   #isDue = false;
+  /** Fires when the link is lost: what was fetched must not wait for what was asked along with it. */
+  #readLost = new AbortController();
   #whenStill: (() => void)[] = [];
 
-  constructor(owner: FetchOwner) {
+  constructor(owner: FetchOwner<I>) {
     this.#owner = owner;
   }
 
@@ -91,6 +94,10 @@ export class Fetcher implements Backlog {
 
   open(): void {
     this.#isOpen = true;
+    this.#owner.readLink.onDown((error) => {
+      this.#readLost.abort(error);
+      this.#readLost = new AbortController();
+    });
     this.wake();
   }
 
@@ -162,7 +169,7 @@ export class Fetcher implements Backlog {
     this.wake();
   }
 
-  async #readOnce({ count, streams }: Wish): Promise<FetchedItem[]> {
+  async #readOnce({ count, streams }: Wish): Promise<Delivery<I>[]> {
     const { keys, readLink, consumer } = this.#owner;
     this.#streams = streams;
     const read = readLink.send(keys.processors, [
@@ -171,7 +178,7 @@ export class Fetcher implements Backlog {
     ]);
     // After a read that brought all that was asked for, there is more: how much is asked along with the next one.
     const behind = this.#waiting > 0 ? this.#countBehind() : undefined;
-    const items = itemsInStreams(await read, keys);
+    const items = itemsInStreams<I>(await read, keys);
     for (const level of LEVELS) {
       if (!streams.includes(keys.requests[level - 1] as string)) continue;
       if (items.filter((item) => item.level === level).length >= count) this.#goesOn.add(level);
@@ -187,7 +194,8 @@ export class Fetcher implements Backlog {
     const { keys, readLink, clock, time } = this.#owner;
     const sentAt = clock.now();
     try {
-      const reply = (await readLink.run(backlog, keys.requests, [GROUP])) as readonly number[];
+      const { signal } = this.#readLost;
+      const reply = (await readLink.run(backlog, keys.requests, [GROUP], { signal })) as readonly number[];
       time.record(Number(reply[0]), sentAt, clock.now());
       return Number(reply[1]);
     } catch {
@@ -219,7 +227,7 @@ export class Fetcher implements Backlog {
   }
 
   /** What is this processor's in Redis and never reached it, as the connection broke on the way. */
-  async unseen(): Promise<FetchedItem[]> {
+  async unseen(): Promise<Delivery<I>[]> {
     const { keys, link, consumer, heldIds, time, clock } = this.#owner;
     const sentAt = clock.now();
     const args = [GROUP, consumer, String(MOST_ADOPTED), ...heldIds];

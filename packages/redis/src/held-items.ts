@@ -1,40 +1,44 @@
 /** Everything that a processor holds a lease on: fetched, and not answered or given back. */
-import { byLevel, type Delivery, heldKey } from './delivery.js';
+import { byLevel, type Delivery, tellId } from './delivery.js';
 
 /** How many of a consumer's items scripts look at: all, as it may hold more in Redis than has reached it. */
 export const ALL_HELD = '1000000';
 
 export class HeldItems<I> {
-  readonly #held = new Map<string, Delivery<I>>();
+  readonly #held = new Set<Delivery<I>>();
 
   get size(): number {
     return this.#held.size;
   }
 
   add(delivery: Delivery<I>): void {
-    this.#held.set(delivery.key, delivery);
+    delivery.isHeld = true;
+    this.#held.add(delivery);
   }
 
-  /** Only under the same delivery: it may be held anew, under another. */
   remove(delivery: Delivery<I>): void {
-    if (this.#held.get(delivery.key) === delivery) this.#held.delete(delivery.key);
+    delivery.isHeld = false;
+    this.#held.delete(delivery);
   }
 
-  find(level: number, id: string): Delivery<I> | undefined {
-    return this.#held.get(heldKey(level, id));
+  /** Those with these names (level:id). Asked when something has gone wrong, or away: not for each item. */
+  withKeys(keys: readonly string[]): Delivery<I>[] {
+    const wanted = new Set(keys);
+    return this.all().filter(({ key }) => wanted.has(key));
   }
 
-  /** By what scripts call it: level:id. */
-  withKey(key: string): Delivery<I> | undefined {
-    return this.#held.get(key);
+  /** Those of them that it does not hold yet. */
+  unknownOf(deliveries: readonly Delivery<I>[]): Delivery<I>[] {
+    const held = new Set(this.all().map(({ key }) => key));
+    return deliveries.filter(({ key }) => !held.has(key));
   }
 
   all(): Delivery<I>[] {
-    return [...this.#held.values()];
+    return [...this.#held];
   }
 
   /** As scripts want them. */
   ids(): string[] {
-    return byLevel(this.all(), ({ id }) => [id]);
+    return byLevel(this.all(), tellId);
   }
 }

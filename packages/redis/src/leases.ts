@@ -5,7 +5,8 @@
 import type { Clock } from 'batchwise';
 import { LinkClosedError, type RedisLink, type Reply } from './connection/link.js';
 import { loadScript } from './connection/script.js';
-import { type FetchedItem, itemsInList } from './fetched-item.js';
+import type { Delivery } from './delivery.js';
+import { itemsInList } from './fetched-items.js';
 import { ALL_HELD, type HeldItems } from './held-items.js';
 import { GROUP, type QueueKeys } from './queue-keys.js';
 import type { RedisTime } from './redis-time.js';
@@ -24,9 +25,9 @@ export interface LeaseOwner<I> {
   /** What `queue status` shows of it. */
   readonly portrait: Readonly<Record<string, unknown>>;
   /** Items taken over, to be run apart from all others. Resolves when they are settled. */
-  tookOver(items: readonly FetchedItem[]): Promise<void>;
+  tookOver(items: readonly Delivery<I>[]): Promise<void>;
   /** What is this processor's in Redis and never reached it. */
-  adopt(): Promise<FetchedItem[]>;
+  adopt(): Promise<Delivery<I>[]>;
   /** After each sign of life: a batch that was given up by its time-out, with no item left in it, has told nobody. */
   beaten(): void;
   died(items: number): void;
@@ -47,7 +48,7 @@ export class Leases<I> {
   #isRenewing = false;
   #isReclaiming = false;
   #mayTakeOver = true;
-  #taking: Promise<FetchedItem[]> | undefined = undefined;
+  #taking: Promise<Delivery<I>[]> | undefined = undefined;
   /** From when on others may be judged by their silence: Infinity while Redis is away. */
   #judgesFrom = Number.NEGATIVE_INFINITY;
   #beatAt = Number.POSITIVE_INFINITY;
@@ -141,7 +142,7 @@ export class Leases<I> {
   }
 
   /** Not sent again when its reply is lost: it would take over others. What it took over is then known to Redis only. */
-  async #reclaim(): Promise<FetchedItem[]> {
+  async #reclaim(): Promise<Delivery<I>[]> {
     const lost = new AbortController();
     this.#onLost = (error) => lost.abort(error);
     try {
@@ -154,7 +155,7 @@ export class Leases<I> {
     return unseen.filter(({ count }) => count > 1);
   }
 
-  async #reclaimOnce(signal: AbortSignal): Promise<FetchedItem[]> {
+  async #reclaimOnce(signal: AbortSignal): Promise<Delivery<I>[]> {
     const { keys, link, consumer, settings, maxBatchSize } = this.#owner;
     const few = Math.max(1, Math.floor(Math.sqrt(Math.min(maxBatchSize, 1024))));
     const reply = (await link.run(

@@ -20,10 +20,9 @@ import { BacklogPolicy } from './backlog-policy.js';
 import { CancelReader } from './cancel-reader.js';
 import { type Codec, codecFor } from './codec.js';
 import { checkRedis } from './connection/check-redis.js';
-import { LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
+import { type Argument, LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
 import { loadScript } from './connection/script.js';
-import { byLevel, Delivery } from './delivery.js';
-import type { FetchedItem } from './fetched-item.js';
+import { byLevel, type Delivery, tellDelivery } from './delivery.js';
 import { Fetcher } from './fetcher.js';
 import { ALL_HELD, HeldItems } from './held-items.js';
 import { Leases } from './leases.js';
@@ -80,13 +79,14 @@ export class RedisProcessor<I, R> {
   readonly #cancelLink: RedisLink;
   readonly #cancelReader: CancelReader;
   readonly #answers: AnswerBox<I>;
-  readonly #fetcher: Fetcher;
+  readonly #fetcher: Fetcher<I>;
   readonly #leases: Leases<I>;
   readonly #concurrency: number;
   readonly #listeners: ((notice: ProcessorNotice) => void)[] = [];
   #takenOver = 0;
   #fenced = 0;
   readonly #queued: Record<Level, number> = { 1: 0, 2: 0, 3: 0 };
+  readonly #call = { waitedMs: 0, priority: 0, timeoutMs: 0 };
   #itemsRun = 0;
   #costRun = 0;
   #isClosing = false;
@@ -164,7 +164,7 @@ export class RedisProcessor<I, R> {
   // For those who fetch, renew and answer
 
   get freeSlots(): number {
-    return this.#concurrency - this.#batcher.stats().batchesRunning;
+    return this.#batcher.freeSlots;
   }
 
   get maxBatchItems(): number {
@@ -205,23 +205,21 @@ export class RedisProcessor<I, R> {
     };
   }
 
-  received(items: readonly FetchedItem[]): void {
-    const fresh = items.filter(({ level, id }) => this.held.find(level, id) === undefined);
+  received(items: readonly Delivery<I>[]): void {
     const now = this.clock.now();
-    this.#policy.arrived(
-      fresh.map(({ id }) => now - this.time.sinceMs(timeOf(id), now)).sort((a, b) => a - b),
-    );
+    const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
+    this.#policy.arrived(times.sort((a, b) => a - b));
     // One that was delivered before, and was lost on the way here the second time, is still under suspicion.
-    for (const item of fresh) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
+    for (const item of items) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
     this.#cancelReader.wake();
   }
 
-  async tookOver(taken: readonly FetchedItem[]): Promise<void> {
-    const items = taken.filter(({ level, id }) => this.held.find(level, id) === undefined);
+  async tookOver(taken: readonly Delivery<I>[]): Promise<void> {
+    const items = this.held.unknownOf(taken);
     if (items.length === 0) return;
     if (this.#isClosing) {
       // Runs nothing more; held, so that it is given back.
-      for (const { level, id, header, count } of items) this.held.add(new Delivery(level, id, header, count));
+      for (const item of items) this.held.add(item);
       return;
     }
     this.#takenOver += items.length;
@@ -235,12 +233,15 @@ export class RedisProcessor<I, R> {
         left -= 1;
         if (left === 0) resolve();
       };
-      for (const item of items) this.#run(item, together ?? Symbol('suspect'), now, settled);
+      for (const item of items) {
+        item.onSettled = settled;
+        this.#run(item, together ?? Symbol('suspect'), now);
+      }
       this.#cancelReader.wake();
     });
   }
 
-  adopt(): Promise<FetchedItem[]> {
+  adopt(): Promise<Delivery<I>[]> {
     return this.#fetcher.unseen();
   }
 
@@ -249,7 +250,7 @@ export class RedisProcessor<I, R> {
   }
 
   cancelled(level: number, id: string): void {
-    this.held.find(level, id)?.ticket?.cancel('its caller has gone');
+    for (const { ticket } of this.held.withKeys([`${level}:${id}`])) ticket?.cancel('its caller has gone');
   }
 
   cancelFailed(error: unknown): void {
@@ -257,10 +258,7 @@ export class RedisProcessor<I, R> {
   }
 
   lost(keys: readonly string[]): void {
-    for (const key of keys) {
-      const delivery = this.held.withKey(key);
-      if (delivery !== undefined) this.#drop(delivery);
-    }
+    for (const delivery of this.held.withKeys(keys)) this.#drop(delivery);
   }
 
   fenced(delivery: Delivery<I>): void {
@@ -349,34 +347,32 @@ export class RedisProcessor<I, R> {
   }
 
   /** Has it batched and answered. */
-  #run(fetched: FetchedItem, suspicion: unknown, now: number, settled?: () => void): void {
-    const delivery = new Delivery<I>(fetched.level, fetched.id, fetched.header, fetched.count);
+  #run(delivery: Delivery<I>, suspicion: unknown, now: number): void {
+    delivery.owner = this;
     delivery.suspicion = suspicion;
     this.held.add(delivery);
-    const end = (result: unknown, error?: Error): void => {
-      this.#leftQueue(delivery);
-      if (!this.#isGivingBack && this.held.find(delivery.level, delivery.id) === delivery) {
-        this.#answers.add(delivery, result, error);
-      }
-      this.#fetcher.wake();
-      settled?.();
-    };
     try {
-      delivery.item = this.#decoded(delivery, fetched);
+      delivery.item = this.#decoded(delivery);
     } catch (error) {
-      end(undefined, error as Error);
+      delivery.reject(error as Error);
       return;
     }
     const waitedMs = this.time.sinceMs(timeOf(delivery.id), now);
     const timeoutMs = delivery.timeoutMs === 0 ? Number.POSITIVE_INFINITY : delivery.timeoutMs - waitedMs;
-    const priority = 2 - delivery.level;
     delivery.isQueued = true;
     this.#queued[delivery.level] += 1;
-    delivery.ticket = this.#batcher.enqueue(
-      delivery,
-      { resolve: (result) => end(result), reject: (error) => end(undefined, error) },
-      { waitedMs, priority, timeoutMs: Math.max(0, timeoutMs) },
-    );
+    // Read before anything else happens, so one object does for all.
+    this.#call.waitedMs = waitedMs;
+    this.#call.priority = 2 - delivery.level;
+    this.#call.timeoutMs = Math.max(0, timeoutMs);
+    delivery.ticket = this.#batcher.enqueue(delivery, delivery, this.#call);
+  }
+
+  ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void {
+    this.#leftQueue(delivery);
+    if (!this.#isGivingBack && delivery.isHeld) this.#answers.add(delivery, result, error);
+    this.#fetcher.wake();
+    delivery.onSettled?.();
   }
 
   #leftQueue(delivery: Delivery<I>): void {
@@ -385,7 +381,9 @@ export class RedisProcessor<I, R> {
     this.#queued[delivery.level] -= 1;
   }
 
-  #decoded({ clientId }: Delivery<I>, { payload }: FetchedItem): I {
+  #decoded(delivery: Delivery<I>): I {
+    const { clientId, payload } = delivery;
+    delivery.payload = undefined;
     const { kind } = this.codec;
     if (!clientId.startsWith(`${kind}-`)) {
       const sent = clientId.slice(0, clientId.indexOf('-'));
@@ -395,7 +393,7 @@ export class RedisProcessor<I, R> {
       );
     }
     try {
-      return this.codec.decode(payload) as I;
+      return this.codec.decode(payload as Argument) as I;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       const message = `${this.settings.name}: the item cannot be read as ${kind}: ${reason}`;
@@ -446,7 +444,7 @@ export class RedisProcessor<I, R> {
     this.#cancelLink.destroy();
     if (this.link.isUp) {
       const { leaseMs } = this.settings;
-      const deliveries = byLevel(this.held.all(), ({ id, count }) => [id, String(count)]);
+      const deliveries = byLevel(this.held.all(), tellDelivery);
       const args = [GROUP, this.consumer, ALL_HELD, String(leaseMs), ...deliveries];
       const own = [this.keys.processors, this.keys.gone + this.consumer];
       await this.link.run(release, [...this.keys.requests, ...own], args).catch(() => {});

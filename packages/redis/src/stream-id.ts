@@ -9,12 +9,14 @@ export function idAfter(id: string, offset: number): string {
 
 /** When the entry was made, in Redis' time. */
 export function timeOf(id: string): number {
-  return Number(id.slice(0, id.indexOf('-')));
+  return Number.parseInt(id, 10);
 }
 
 export function compareIds(a: string, b: string): number {
   const difference = timeOf(a) - timeOf(b);
-  return difference !== 0
-    ? difference
-    : Number(a.slice(a.indexOf('-') + 1)) - Number(b.slice(b.indexOf('-') + 1));
+  return difference !== 0 ? difference : numberOf(a) - numberOf(b);
+}
+
+function numberOf(id: string): number {
+  return Number(id.slice(id.indexOf('-') + 1));
 }

@@ -118,7 +118,8 @@ test('a submission that was overtaken by a later one is not carried out', async 
   expect(await queue.inspector.outstanding()).toBe(2);
 });
 
-test('items of two levels with the same id are told apart when one of them was taken over', async () => {
+/** An item of each level, running, and all three with the same id: of one submission, if it took less than what was left of a millisecond. */
+async function threeWithOneId() {
   const queue = await forThisTest(new TestQueue(redis.url));
   const gate = new Gate();
   const processor = queue.processor({ leaseMs: 1_000_000, concurrency: 3 }, async (items) => {
@@ -134,8 +135,19 @@ test('items of two levels with the same id are told apart when one of them was t
   const ids = await Promise.all(
     [high, normal, low].map((stream) => queue.inspector.send('XRANGE', stream, '-', '+')),
   );
-  expect(new Set(ids.map((entries) => String((entries as [string][])[0]?.[0]))).size).toBe(1);
-  const [[id]] = ids[1] as [[string]];
+  if (new Set(ids.map((entries) => String((entries as [string][])[0]?.[0]))).size === 1) {
+    const [[id]] = ids[1] as [[string]];
+    return { queue, gate, processor, requests, normal, id };
+  }
+  gate.open();
+  await Promise.all(requests);
+  return undefined;
+}
+
+test('items of two levels with the same id are told apart when one of them was taken over', async () => {
+  let three: Awaited<ReturnType<typeof threeWithOneId>>;
+  while (three === undefined) three = await threeWithOneId();
+  const { queue, gate, processor, requests, normal, id } = three;
   await queue.inspector.send('XCLAIM', normal, 'processors', 'other', '0', id);
   gate.open();
   await Promise.all([requests[0], requests[2]]);
