@@ -150,7 +150,7 @@ async function runProcessor(
     if (batch.name === name) log.batchEnded(batch);
   });
   try {
-    const signal = await started(processor, ending);
+    const signal = await started(processor, ending, log);
     if (signal !== undefined) {
       processor.destroy();
       return EXIT_CODES.ok;
@@ -165,15 +165,20 @@ async function runProcessor(
   }
 }
 
-/** The signal, when it is told to end before. Who cannot reach Redis at all has a mistake in the address, most likely. */
+/**
+ * The signal, when it is told to end before. Who cannot reach Redis at all has a mistake in the address, most likely; but
+ * one that says "not yet" is at the right one.
+ */
 async function started(
   processor: RedisProcessor<unknown, unknown>,
   ending: EndingSignals,
+  log: WorkerLog,
 ): Promise<NodeJS.Signals | undefined> {
   const unreachable = new Promise<never>((_, reject) => {
     processor.onNotice((notice) => {
       if (notice.event !== 'disconnected') return;
-      reject(new Failure(messageOf(notice.error), { cause: notice.error }));
+      if (isNotYet(notice.error)) log.note(`${messageOf(notice.error)}. Waits for it.`);
+      else reject(new Failure(messageOf(notice.error), { cause: notice.error }));
     });
   });
   unreachable.catch(() => {}); // nobody asks once it has started
@@ -183,6 +188,12 @@ async function started(
     processor.destroy();
     throw error;
   }
+}
+
+/** Redis is there, and says itself that it will take commands before long. */
+function isNotYet(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|TRYAGAIN)\b/.test(error.message) || isNotYet(error.cause);
 }
 
 async function finish(processor: RedisProcessor<unknown, unknown>, ending: EndingSignals): Promise<number> {

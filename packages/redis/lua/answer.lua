@@ -45,7 +45,8 @@ for i = 1, clients do
   -- Replies live as long as their client: nobody reads those of one that is gone, and they would never be deleted.
   local ttl = redis.call('PTTL', KEYS[2 + 2 * i])
   if ttl > 0 then
-    redis.call('XADD', KEYS[3 + 2 * i], '*', 'a', ARGV[3 + i])
+    -- Whatever is wrong with one client's key, the others have their answers, and the items have ended.
+    redis.pcall('XADD', KEYS[3 + 2 * i], '*', 'a', ARGV[3 + i])
     redis.call('PEXPIRE', KEYS[3 + 2 * i], ttl)
   end
 end

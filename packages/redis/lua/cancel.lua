@@ -18,8 +18,10 @@ for level = 1, 3 do
   end
   at = at + 1 + tonumber(ARGV[at])
 end
+-- While one cancellation follows the other the key does not expire: what is too old to be heard is dropped here.
+local oldest = string.format('%.0f', redis.call('TIME')[1] * 1000 - ttl)
 for consumer, items in pairs(told) do
-  redis.call('XADD', prefix .. consumer, '*', 'gone', items)
+  redis.call('XADD', prefix .. consumer, 'MINID', '~', oldest, '*', 'gone', items)
   redis.call('PEXPIRE', prefix .. consumer, ttl)
 end
 return 1

@@ -37,12 +37,20 @@ for level = 1, 3 do
   end
 end
 
+-- Deleted first: after a write Redis no longer refuses for want of memory, and the sign of life takes no more than before.
+redis.call('HDEL', processors, consumer)
 redis.call('HSET', processors, consumer, now .. ' ' .. ARGV[5] .. ' ' .. ARGV[6])
+
+-- All are looked at by one of them, and not again for a while: each looking at all, at each of its beats, would be work
+-- that grows with the square of their number.
+if redis.call('PTTL', KEYS[5]) > silence * 15 / 16 then return result end
 local rate = 0
 local all = redis.call('HGETALL', processors)
 for i = 1, #all, 2 do
-  local seen, items = string.match(all[i + 1], '^(%d+) (%S+)')
-  if tonumber(seen) + silence < now then
+  local seen = tonumber(string.match(all[i + 1], '^(%d+) '))
+  if not seen then
+    redis.call('HDEL', processors, all[i]) -- no processor has said that
+  elseif seen + silence < now then
     -- Forgotten once nothing is pending for it: its consumer goes with it, and would take that along.
     local has_none = true
     for level = 1, 3 do
@@ -54,12 +62,9 @@ for i = 1, #all, 2 do
     end
     if has_none then redis.call('HDEL', processors, all[i]) end
   else
-    rate = rate + tonumber(items)
+    rate = rate + (tonumber(string.match(all[i + 1], '^%d+ (%d+%.?%d*) ')) or 0)
   end
 end
-if rate > 0 then
-  redis.call('SET', KEYS[5], tostring(rate), 'PX', silence)
-else
-  redis.call('DEL', KEYS[5])
-end
+-- Also when it is 0, which means that it is not known: it tells when this was last looked at.
+redis.call('SET', KEYS[5], tostring(rate), 'PX', silence)
 return result

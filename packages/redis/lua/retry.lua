@@ -5,6 +5,7 @@
 -- ARGV  the ids of the letters
 --
 -- Returns  for each 1 when it was put back, else 0
+local LEVELS = { ['1'] = 1, ['2'] = 2, ['3'] = 3 }
 local dead = KEYS[4]
 local result = {}
 for i = 1, #ARGV do
@@ -12,9 +13,9 @@ for i = 1, #ARGV do
   result[i] = letter and 1 or 0
   if letter then
     local fields = letter[2]
-    local level
+    local level = 2 -- also of a letter that does not say, or nonsense
     for at = 3, #fields, 2 do
-      if fields[at] == 'level' then level = tonumber(fields[at + 1]) end
+      if fields[at] == 'level' then level = LEVELS[fields[at + 1]] or level end
     end
     local header = string.gsub(fields[1], '%S+$', '0')
     redis.call('XADD', KEYS[level], '*', header, fields[2])

@@ -12,7 +12,7 @@
 -- Returns  time of Redis in ms, outstanding before, rate in items a second (0 when unknown),
 --          the first id in each stream ('' for none), 1 when the client was known (0: it is new, or had been given
 --          up, and what was answered meanwhile is lost), and for each item in order:
---          0 accepted, 1 no room, 2 no hope to be answered within its time-out
+--          0 accepted, 1 no room, 1 + n no hope to be answered within its time-out: n are ahead of it
 local client, replies, rate_key = KEYS[4], KEYS[5], KEYS[6]
 local number, ttl = ARGV[1], ARGV[2]
 
@@ -27,15 +27,20 @@ if known[1] and tonumber(known[1]) > tonumber(number) then
 end
 
 local time = redis.call('TIME')
-local outstanding = 0
-for level = 1, 3 do outstanding = outstanding + redis.call('XLEN', KEYS[level]) end
+local outstanding, lengths = 0, {}
+for level = 1, 3 do
+  lengths[level] = redis.call('XLEN', KEYS[level])
+  outstanding = outstanding + lengths[level]
+end
 local rate = tonumber(redis.call('GET', rate_key) or '0')
 local room = tonumber(ARGV[3]) - outstanding
 local result = { time[1] * 1000 + math.floor(time[2] / 1000), outstanding, tostring(rate), '', '', '', redis.call('EXISTS', client) }
 
 local at = 8
-local ahead = outstanding
+-- Of the levels above and its own: those below have to wait for it.
+local ahead = 0
 for level = 1, 3 do
+  ahead = ahead + lengths[level]
   -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
   local id = '*'
   for _ = 1, tonumber(ARGV[4 + level]) do
@@ -44,7 +49,7 @@ for level = 1, 3 do
     if room <= 0 then
       verdict = 1
     elseif rate > 0 and string.sub(header, -2) ~= ' 0' then
-      if ahead / rate * 1000 > tonumber(string.match(header, '%d+$')) then verdict = 2 end
+      if ahead / rate * 1000 > tonumber(string.match(header, '%d+$')) then verdict = 1 + ahead end
     end
     if verdict == 0 then
       local added = redis.call('XADD', KEYS[level], id, header, ARGV[at + 1])

@@ -30,6 +30,13 @@ const AGAIN_AFTER_MS = 1000;
 
 const answer: Script = loadScript('answer');
 
+/** What is written at once, about: more would keep Redis from everybody else. */
+const PIECE = 4 * 1024 * 1024;
+/** From this size on it may be the size that Redis does not take. */
+const LARGE = 512 * 1024;
+const MOST_LOST_ATTEMPTS = 4;
+const TOO_LARGE = Symbol('too large');
+
 interface Answered<I> {
   readonly delivery: Delivery<I>;
   readonly answer: Answer;
@@ -41,9 +48,13 @@ export class AnswerBox<I> {
   #isDue = false;
   #writing = 0;
   #whenEmpty: (() => void)[] = [];
+  readonly #attempts = new Set<LostAttempts>();
 
   constructor(owner: AnswerOwner<I>) {
     this.#owner = owner;
+    owner.link.onDown(() => {
+      for (const attempts of this.#attempts) attempts.failed();
+    });
   }
 
   add(delivery: Delivery<I>, result: unknown, error?: Error): void {
@@ -77,15 +88,14 @@ export class AnswerBox<I> {
   }
 
   async #flush(): Promise<void> {
-    let answers = this.#waiting;
+    const answers = this.#waiting;
     this.#waiting = [];
     this.#writing += 1;
     try {
-      while (answers.length > 0) {
-        const lost = await this.#write(answers);
-        for (const { delivery } of answers) if (lost.has(delivery)) this.#owner.fenced(delivery);
-        if (lost.size === 0) break;
-        answers = answers.filter(({ delivery }) => !lost.has(delivery));
+      for (let from = 0; from < answers.length; ) {
+        const to = endOfPiece(answers, from);
+        await this.#writeAll(answers.slice(from, to));
+        from = to;
       }
     } finally {
       this.#writing -= 1;
@@ -93,37 +103,67 @@ export class AnswerBox<I> {
     }
   }
 
+  /** Until all of them are written that are still held. */
+  async #writeAll(answers: readonly Answered<I>[]): Promise<void> {
+    let left = answers;
+    while (left.length > 0) {
+      const lost = await this.#write(left);
+      if (lost === TOO_LARGE) {
+        await this.#writeApart(left);
+        return;
+      }
+      for (const { delivery } of left) if (lost.has(delivery)) this.#owner.fenced(delivery);
+      if (lost.size === 0) return;
+      left = left.filter(({ delivery }) => !lost.has(delivery));
+    }
+  }
+
+  /** Redis ends the connection each time that it gets these: in halves, until only the one that is too large is left. */
+  async #writeApart(answers: readonly Answered<I>[]): Promise<void> {
+    const [first] = answers;
+    if (answers.length === 1 && first !== undefined) {
+      const { number, payload } = first.answer;
+      const message = `Redis does not take the result, of ${payload?.length} bytes (proto-max-bulk-len?).`;
+      const error = errorToData(new BatchwiseError('BAD_RESULT', message));
+      await this.#writeAll([{ delivery: first.delivery, answer: { number, payload: undefined, error } }]);
+      return;
+    }
+    const middle = answers.length >> 1;
+    await this.#writeAll(answers.slice(0, middle));
+    await this.#writeAll(answers.slice(middle));
+  }
+
   /** Returns those that are no longer held; nothing was written if there are any. */
-  async #write(answers: readonly Answered<I>[]): Promise<ReadonlySet<Delivery<I>>> {
-    const { keys, link, consumer, held } = this.#owner;
+  async #write(answers: readonly Answered<I>[]): Promise<ReadonlySet<Delivery<I>> | typeof TOO_LARGE> {
+    const { keys, link, consumer, held, clock } = this.#owner;
     const clients = byClient(answers);
     const clientKeys = [...clients.keys()].flatMap((id) => [keys.clients + id, keys.replies + id]);
     const payloads = [...clients].map(([id, own]) => packed(id, own));
     const deliveries = answers.map(({ delivery }) => delivery);
-    const args: Argument[] = [
-      ...[GROUP, consumer, ALL_HELD],
-      ...payloads,
-      ...byLevel(deliveries, tellDelivery),
-    ];
-    for (;;) {
-      try {
-        const reply = (await link.run(
-          answer,
-          [...keys.requests, ...clientKeys],
-          args,
-        )) as readonly Argument[];
-        const lost = new Set(reply.map(String));
-        if (lost.size === 0) for (const delivery of deliveries) held.remove(delivery);
-        return new Set(deliveries.filter(({ key }) => lost.has(key)));
-      } catch (error) {
-        if (error instanceof LinkClosedError) return new Set();
-        // The queue was deleted, and these items with it.
-        if (error instanceof ReplyError && error.code === 'NOGROUP') return new Set(deliveries);
-        this.#owner.notTaken(error);
-        await new Promise<void>((resolve) => {
-          this.#owner.clock.setTimer(resolve, AGAIN_AFTER_MS);
-        });
+    const args: Argument[] = [GROUP, consumer, ALL_HELD, ...payloads, ...byLevel(deliveries, tellDelivery)];
+    const attempts = new LostAttempts(payloads);
+    this.#attempts.add(attempts);
+    const { signal } = attempts;
+    try {
+      for (;;) {
+        try {
+          const reply = await link.run(answer, [...keys.requests, ...clientKeys], args, { signal });
+          const lost = new Set((reply as readonly Argument[]).map(String));
+          if (lost.size === 0) for (const delivery of deliveries) held.remove(delivery);
+          return new Set(deliveries.filter(({ key }) => lost.has(key)));
+        } catch (error) {
+          if (signal.aborted) return TOO_LARGE;
+          if (error instanceof LinkClosedError) return new Set();
+          // The queue was deleted, and these items with it.
+          if (error instanceof ReplyError && error.code === 'NOGROUP') return new Set(deliveries);
+          this.#owner.notTaken(error);
+          await new Promise<void>((resolve) => {
+            clock.setTimer(resolve, AGAIN_AFTER_MS);
+          });
+        }
       }
+    } finally {
+      this.#attempts.delete(attempts);
     }
   }
 
@@ -133,6 +173,36 @@ export class AnswerBox<I> {
     this.#whenEmpty = [];
     for (const tell of told) tell();
   }
+}
+
+/** How often the connection was lost while the same answers were being written. */
+class LostAttempts {
+  readonly #giveUp = new AbortController();
+  readonly #isLarge: boolean;
+  #count = 0;
+
+  constructor(payloads: readonly Argument[]) {
+    this.#isLarge = payloads.some(({ length }) => length >= LARGE);
+  }
+
+  get signal(): AbortSignal {
+    return this.#giveUp.signal;
+  }
+
+  failed(): void {
+    this.#count += 1;
+    if (this.#isLarge && this.#count >= MOST_LOST_ATTEMPTS) this.#giveUp.abort();
+  }
+}
+
+/** As many as make a piece; one at least. */
+function endOfPiece<I>(answers: readonly Answered<I>[], from: number): number {
+  let size = 0;
+  let to = from;
+  for (; to < answers.length && (to === from || size < PIECE); to++) {
+    size += answers[to]?.answer.payload?.length ?? 0;
+  }
+  return to;
 }
 
 function byClient<I>(answers: readonly Answered<I>[]): ReadonlyMap<string, Answered<I>[]> {

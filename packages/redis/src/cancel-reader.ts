@@ -4,7 +4,8 @@ import { BLOCK_MS } from './reply-reader.js';
 
 export interface CancelOwner {
   readonly isHolding: boolean;
-  cancelled(level: number, id: string): void;
+  /** These (level:id). */
+  cancelled(keys: readonly string[]): void;
   /** Cancelling spares work, nothing hangs on it: this is for the log. */
   cancelFailed(error: unknown): void;
 }
@@ -51,10 +52,7 @@ export class CancelReader {
     const [[, entries]] = reply as [[string, [string, string[]][]]];
     for (const [id, [, items = '']] of entries) {
       this.#lastId = id;
-      for (const item of items.trim().split(' ')) {
-        const [level, itemId = ''] = item.split(':');
-        this.#owner.cancelled(Number(level), itemId);
-      }
+      this.#owner.cancelled(items.trim().split(' '));
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Takes items out of the queue that nobody waits for: all that are given up in one turn of the event loop in one step. */
+/** Takes items out of the queue that nobody waits for: those that are given up in one turn of the event loop together. */
 import type { Clock } from 'batchwise';
 import type { RedisLink } from './connection/link.js';
 import { loadScript } from './connection/script.js';
@@ -9,6 +9,8 @@ const cancel = loadScript('cancel');
 
 /** For how long a processor can hear that the caller of what it runs has gone. */
 const TOLD_FOR_MS = 60_000;
+/** How many go together: others wait for Redis meanwhile. */
+const MOST_IDS = 1000;
 
 export class Cancellations {
   readonly #link: RedisLink;
@@ -16,6 +18,7 @@ export class Cancellations {
   readonly #clock: Clock;
   #waiting: Outgoing<unknown>[] = [];
   #isDue = false;
+  #flushing: Promise<void> = Promise.resolve();
 
   constructor(link: RedisLink, keys: QueueKeys, clock: Clock) {
     this.#link = link;
@@ -33,14 +36,24 @@ export class Cancellations {
     });
   }
 
-  async flush(): Promise<void> {
+  /** Resolves when all that were added so far are out of the queue, or nobody can be told. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#flush());
+    return this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
     const gone = this.#waiting;
-    if (gone.length === 0) return;
     this.#waiting = [];
+    for (let at = 0; at < gone.length; at += MOST_IDS) await this.#cancel(gone.slice(at, at + MOST_IDS));
+  }
+
+  async #cancel(gone: readonly Outgoing<unknown>[]): Promise<void> {
     const args = [GROUP, this.#keys.gone, String(TOLD_FOR_MS)];
     for (const level of LEVELS) {
       const ids = gone.filter((one) => one.level === level).map(({ id }) => id as string);
-      args.push(String(ids.length), ...ids);
+      args.push(String(ids.length));
+      for (const id of ids) args.push(id);
     }
     // Cancelling spares work; nobody waits for it. A link that is closed, or a Redis that refuses, changes nothing for anyone.
     await this.#link.run(cancel, this.#keys.requests, args).catch(() => {});

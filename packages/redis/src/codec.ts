@@ -21,9 +21,12 @@ export interface Codec {
   readonly isText: boolean;
   encode(value: unknown): Argument;
   decode(payload: Argument): unknown;
-  /** All answers for one client, in one payload. */
+  /** All answers for one client, in one payload; without those that have no number, which no client of ours has asked for. */
   packAnswers(answers: readonly Answer[]): Argument;
-  /** Calls back for each. A result that cannot be read is an error of its item. */
+  /**
+   * Calls back for each. A result that cannot be read is an error of its item. What was written by nobody of ours is
+   * passed over: it answers nothing, and must not end the wait for what does.
+   */
   unpackAnswers(packed: Argument, each: (number: number, result: unknown) => void): void;
 }
 
@@ -40,17 +43,19 @@ const json: Codec = {
   },
   decode: (payload) => JSON.parse(payload as string),
   packAnswers(answers) {
-    const parts = answers.map(({ number, payload, error }) =>
-      error !== undefined
-        ? `[${number},0,${JSON.stringify(error)}]`
-        : payload === undefined
-          ? `[${number}]`
-          : `[${number},${payload}]`,
-    );
+    const parts = answers
+      .filter(hasNumber)
+      .map(({ number, payload, error }) =>
+        error !== undefined
+          ? `[${number},0,${JSON.stringify(error)}]`
+          : payload === undefined
+            ? `[${number}]`
+            : `[${number},${payload}]`,
+      );
     return `[${parts.join(',')}]`;
   },
   unpackAnswers(packed, each) {
-    for (const [number, result, error] of JSON.parse(packed as string) as [number, unknown, ErrorData?][]) {
+    for (const [number, result, error] of answersIn(() => JSON.parse(packed as string))) {
       each(number, error === undefined ? result : errorFromData(error));
     }
   },
@@ -68,17 +73,47 @@ function binary(
     decode: (payload) => decode(payload as Buffer),
     packAnswers: (answers) =>
       packr.pack(
-        answers.map(({ number, payload, error }) =>
-          error !== undefined ? [number, null, error] : payload === undefined ? [number] : [number, payload],
-        ),
+        answers
+          .filter(hasNumber)
+          .map(({ number, payload, error }) =>
+            error !== undefined
+              ? [number, null, error]
+              : payload === undefined
+                ? [number]
+                : [number, payload],
+          ),
       ),
     unpackAnswers(packed, each) {
-      const answers = packr.unpack(packed as Buffer) as [number, Buffer?, ErrorData?][];
-      for (const [number, payload, error] of answers) {
-        each(number, error === undefined ? read(payload, decode) : errorFromData(error));
+      for (const [number, payload, error] of answersIn(() => packr.unpack(packed as Buffer))) {
+        each(
+          number,
+          error === undefined ? read(payload as Buffer | undefined, decode) : errorFromData(error),
+        );
       }
     },
   };
+}
+
+/** An entry of the queue that is not of our making has any number, or none. */
+function hasNumber({ number }: { readonly number: unknown }): boolean {
+  return Number.isSafeInteger(number);
+}
+
+type PackedAnswer = readonly [number: number, result?: unknown, error?: ErrorData];
+
+function answersIn(parse: () => unknown): PackedAnswer[] {
+  let parsed: unknown;
+  try {
+    parsed = parse();
+  } catch {
+    return [];
+  }
+  return Array.isArray(parsed) ? parsed.filter(isAnswer) : [];
+}
+
+function isAnswer(value: unknown): value is PackedAnswer {
+  if (!Array.isArray(value) || !hasNumber({ number: value[0] })) return false;
+  return value[2] === undefined || (typeof value[2] === 'object' && value[2] !== null);
 }
 
 function read(payload: Buffer | undefined, decode: (bytes: Buffer) => unknown): unknown {

@@ -28,8 +28,10 @@ export interface FetchOwner<I> {
   /** The ids of what it holds, as scripts want them. */
   readonly heldIds: readonly string[];
   received(items: readonly Delivery<I>[]): void;
-  /** The backlog is not what it was thought to be: to be decided again. */
-  reconsider(): void;
+  /** Groups among those that were fetched last: each makes batches of its own. */
+  readonly groups: number;
+  /** Those of them that it does not hold yet. */
+  unknownOf(items: readonly Delivery<I>[]): Delivery<I>[];
   /** Makes the consumer group, which is missing. */
   makeGroup(): Promise<void>;
   fetchFailed(error: unknown): void;
@@ -42,6 +44,8 @@ const adopt = loadScript('adopt');
 const MOST_ADOPTED = 10_000;
 /** After an error of Redis' own it is tried again. */
 const AGAIN_AFTER_MS = 1000;
+/** For how many groups at most a batch's worth is fetched: what one processor holds, no other can have. */
+const MOST_GROUPS = 16;
 /** The most to fetch at once, where batches have no limit. */
 const MOST_AT_ONCE = 4096;
 
@@ -54,6 +58,8 @@ interface Wish {
 export class Fetcher<I> implements Backlog {
   readonly #owner: FetchOwner<I>;
   #waiting = 0;
+  /** The last read brought all that was asked for. */
+  #wasFull = false;
   /** Levels of which the last read brought as many as were asked for. */
   readonly #goesOn = new Set<Level>();
   #wanted = Number.POSITIVE_INFINITY;
@@ -81,7 +87,13 @@ export class Fetcher<I> implements Backlog {
 
   wants(count: number): void {
     // A single small batch, to try its size, say, is no reason to fetch little from now on.
-    this.#wanted = Math.max(count, this.#wanted === Number.POSITIVE_INFINITY ? 0 : this.#wanted >> 1);
+    const before = Math.min(this.#wanted, this.#owner.maxBatchItems);
+    this.#wanted = before === Number.POSITIVE_INFINITY ? count : Math.max(count, before / 2);
+  }
+
+  /** How many items a batch has, as the policy wants it. */
+  get wantedSize(): number {
+    return this.#wanted;
   }
 
   /** The policy wants more than are here. A read that is under way has found nothing more. */
@@ -140,10 +152,10 @@ export class Fetcher<I> implements Backlog {
 
   /** Each level has room of its own: what is less urgent must not keep out what is more. */
   get #wish(): Wish | undefined {
-    const { freeSlots, maxBatchItems, keys } = this.#owner;
+    const { freeSlots, maxBatchItems, groups, keys } = this.#owner;
     if (freeSlots <= 0) return undefined;
     const size = Math.min(this.#wanted, maxBatchItems, MOST_AT_ONCE);
-    const most = Math.min(size * freeSlots, MOST_AT_ONCE);
+    const most = Math.min(Math.ceil(size) * Math.max(freeSlots, Math.min(groups, MOST_GROUPS)), MOST_AT_ONCE);
     const open = LEVELS.filter((level) => this.#owner.queued(level) < most);
     if (open.length === 0) return undefined;
     const count = most - Math.min(...open.map((level) => this.#owner.queued(level)));
@@ -177,15 +189,15 @@ export class Fetcher<I> implements Backlog {
       ...['STREAMS', ...streams, ...streams.map(() => '>')],
     ]);
     // After a read that brought all that was asked for, there is more: how much is asked along with the next one.
-    const behind = this.#waiting > 0 ? this.#countBehind() : undefined;
+    const behind = this.#wasFull ? this.#countBehind() : undefined;
     const items = itemsInStreams<I>(await read, keys);
     for (const level of LEVELS) {
       if (!streams.includes(keys.requests[level - 1] as string)) continue;
       if (items.filter((item) => item.level === level).length >= count) this.#goesOn.add(level);
       else this.#goesOn.delete(level);
     }
-    this.#waiting = items.length < count ? 0 : 1;
-    if (behind !== undefined) this.#waiting = await behind;
+    this.#wasFull = items.length >= count;
+    this.#waiting = this.#wasFull && behind !== undefined ? await behind : 0;
     return items;
   }
 
@@ -233,6 +245,6 @@ export class Fetcher<I> implements Backlog {
     const args = [GROUP, consumer, String(MOST_ADOPTED), ...heldIds];
     const reply = (await link.run(adopt, keys.requests, args)) as readonly Reply[];
     time.record(Number(reply[0]), sentAt, clock.now());
-    return itemsInList(reply, 1);
+    return this.#owner.unknownOf(itemsInList(reply, 1));
   }
 }

@@ -14,10 +14,11 @@ export type { PayloadKind } from './codec.js';
 export type { ConnectionOptions } from './connection/connection-options.js';
 export { connectionFrom } from './connection/environment.js';
 export type { DeadLetter } from './dead-letter.js';
+export type { ProcessorNotice, ProcessorStats } from './processor-report.js';
 export type { LevelName, LevelStatus, ProcessorStatus, QueueStatus } from './queue-status.js';
 export { RedisBatcher } from './redis-batcher.js';
 export type { RedisBatcherOptions, RedisProcessorOptions } from './redis-options.js';
-export { type ProcessorNotice, type ProcessorStats, RedisProcessor } from './redis-processor.js';
+export { RedisProcessor } from './redis-processor.js';
 export {
   type DeadLettersOptions,
   type LettersOutcome,

@@ -18,7 +18,11 @@ export interface LeaseOwner<I> {
   readonly consumer: string;
   readonly time: RedisTime;
   readonly held: HeldItems<I>;
-  readonly settings: { readonly leaseMs: number; readonly maxDeliveries: number };
+  readonly settings: {
+    readonly leaseMs: number;
+    readonly maxDeliveries: number;
+    readonly batching: { readonly concurrency?: number | undefined };
+  };
   readonly maxBatchSize: number;
   /** Items a second, when it has as much to do as it can. */
   readonly ratePerSecond: number;
@@ -47,6 +51,8 @@ export class Leases<I> {
   #isStopped = false;
   #isRenewing = false;
   #isReclaiming = false;
+  /** How many times something was taken over that has not settled yet. */
+  #unsettled = 0;
   #mayTakeOver = true;
   #taking: Promise<Delivery<I>[]> | undefined = undefined;
   /** From when on others may be judged by their silence: Infinity while Redis is away. */
@@ -94,10 +100,15 @@ export class Leases<I> {
       this.#judgesFrom = now + settings.leaseMs;
     this.#beatAt = now;
     this.#timer = clock.setTimer(() => void this.#beat(), settings.leaseMs / BEATS);
+    // What others have let go waits for nobody else: it is taken over also when Redis did not take the sign of life.
+    await this.#attempt(() => this.#renew());
+    this.#owner.beaten();
+    await this.#attempt(() => this.#takeOver());
+  }
+
+  async #attempt(step: () => Promise<void>): Promise<void> {
     try {
-      await this.#renew();
-      this.#owner.beaten();
-      await this.#takeOver();
+      await step();
     } catch (error) {
       if (!(error instanceof LinkClosedError)) this.#owner.leaseFailed(error);
     }
@@ -130,14 +141,39 @@ export class Leases<I> {
     if (this.#isReclaiming) return;
     this.#isReclaiming = true;
     try {
-      while (!this.#isStopped && this.#mayTakeOver && this.#owner.clock.now() >= this.#judgesFrom) {
+      while (this.#takesOver) {
         this.#taking = this.#reclaim();
         const items = await this.#taking;
         if (items.length === 0) return;
-        await this.#owner.tookOver(items);
+        await this.#settled(items);
       }
     } finally {
       this.#isReclaiming = false;
+    }
+  }
+
+  /** Not when each slot may be taken by something that hangs: what it took over could not be run. */
+  get #takesOver(): boolean {
+    if (this.#isStopped || !this.#mayTakeOver) return false;
+    const { clock, settings } = this.#owner;
+    return clock.now() >= this.#judgesFrom && this.#unsettled < (settings.batching.concurrency ?? 1);
+  }
+
+  /** Waits for them, but not for ever: an item that hangs must not keep all others from being taken over. */
+  async #settled(items: readonly Delivery<I>[]): Promise<void> {
+    const { clock, settings } = this.#owner;
+    this.#unsettled += 1;
+    const settled = this.#owner.tookOver(items).finally(() => {
+      this.#unsettled -= 1;
+    });
+    let timer: unknown;
+    const longEnough = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, settings.leaseMs);
+    });
+    try {
+      await Promise.race([settled, longEnough]);
+    } finally {
+      clock.clearTimer(timer);
     }
   }
 
@@ -151,7 +187,9 @@ export class Leases<I> {
       if (!lost.signal.aborted) throw error;
     }
     const unseen = await this.#owner.adopt();
-    // The others are new ones, on their way to whoever reads them.
+    // The others are new ones, on their way to whoever reads them. Among them may be one that had been given back, and
+    // is delivered for the first time: nothing tells it from those. It is this processor's own and not held, so the
+    // script tells it again when its lease has run out: it comes late, and not twice.
     return unseen.filter(({ count }) => count > 1);
   }
 

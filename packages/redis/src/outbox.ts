@@ -17,6 +17,8 @@ export interface OutboxOwner<I> {
   readonly codec: Codec;
   readonly clock: Clock;
   readonly clientId: string;
+  /** Rejects when this Redis is not to be used. */
+  readonly ready: Promise<void>;
   readonly settings: {
     readonly name: string;
     readonly maxBacklog: number;
@@ -50,9 +52,11 @@ export class Outbox<I> {
   #sending: Promise<void> = Promise.resolve();
   #number = 0;
   #submissions = 0;
+  #goOn = () => {};
 
   constructor(owner: OutboxOwner<I>) {
     this.#owner = owner;
+    owner.link.onUp(() => this.#goOn());
   }
 
   /** Resolves when nothing is on its way any more. */
@@ -60,9 +64,22 @@ export class Outbox<I> {
     return this.#sending;
   }
 
+  /** Nobody waits any more for what is not on its way yet. */
+  abandon(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const outgoing of waiting) outgoing.leave();
+    this.#goOn();
+  }
+
   add(items: readonly Outgoing<I>[]): void {
+    const { maxQueueSize } = this.#owner.settings;
+    // Those who have given up meanwhile take nobody's place.
+    if (this.#waiting.length + items.length > maxQueueSize) {
+      this.#waiting = this.#waiting.filter(({ isDone }) => !isDone);
+    }
     for (const outgoing of items) {
-      if (this.#waiting.length >= this.#owner.settings.maxQueueSize) outgoing.answer(this.#noRoomHere());
+      if (this.#waiting.length >= maxQueueSize) outgoing.answer(this.#noRoomHere());
       else if (this.#encode(outgoing)) this.#waiting.push(outgoing);
     }
     if (!this.#isSending) this.#sending = this.#send();
@@ -84,13 +101,25 @@ export class Outbox<I> {
   async #send(): Promise<void> {
     this.#isSending = true;
     try {
+      await this.#owner.ready;
       while (this.#waiting.length > 0) {
+        await this.#whenUp();
         const items = this.#next();
         if (items.length > 0) await this.#submit(items);
       }
+    } catch (error) {
+      for (const outgoing of this.#waiting.splice(0)) outgoing.answer(this.#failure(error));
     } finally {
       this.#isSending = false;
     }
+  }
+
+  /** What is handed over while Redis is away would be in doubt, though it was never sent. */
+  #whenUp(): Promise<void> {
+    if (this.#owner.link.isUp) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#goOn = resolve;
+    });
   }
 
   /** As many as go together, by level: that is the order in which they are let in. */
@@ -144,7 +173,6 @@ export class Outbox<I> {
   }
 
   #decided(items: readonly Outgoing<I>[], reply: readonly (number | string | Buffer)[]): void {
-    const outstanding = Number(reply[1]);
     const rate = Number(reply[2]);
     const accepted = [0, 0, 0];
     // Before these items have ids: those that do were answered while nobody kept the answers, or are still queued.
@@ -161,8 +189,8 @@ export class Outbox<I> {
       }
       this.#owner.expectNoAnswer(outgoing);
       refused += 1;
-      const hasRoom = reply[7 + i] === 2;
-      outgoing.answer(hasRoom ? this.#overloaded(outgoing, outstanding, rate) : this.#full(refused, rate));
+      const ahead = Number(reply[7 + i]) - 1;
+      outgoing.answer(ahead > 0 ? this.#overloaded(outgoing, ahead, rate) : this.#full(refused, rate));
     }
   }
 
@@ -184,8 +212,8 @@ export class Outbox<I> {
     });
   }
 
-  #overloaded(outgoing: Outgoing<I>, outstanding: number, rate: number): BatchwiseError {
-    const expectedMs = Math.ceil((outstanding * 1000) / rate);
+  #overloaded(outgoing: Outgoing<I>, ahead: number, rate: number): BatchwiseError {
+    const expectedMs = Math.ceil((ahead * 1000) / rate);
     const leftMs = Math.max(0, Math.round(outgoing.deadline - this.#owner.clock.now()));
     return new BatchwiseError(
       'OVERLOADED',
@@ -212,7 +240,8 @@ export class Outbox<I> {
   }
 }
 
-/** How long it may take from now on; 0 for as long as it likes. */
+/** How long it may take from now on; 0 for as long as it likes, or longer than a script can count. */
 function timeoutOf({ deadline }: Outgoing<unknown>, now: number): number {
-  return deadline === Number.POSITIVE_INFINITY ? 0 : Math.max(1, Math.ceil(deadline - now));
+  const leftMs = Math.max(1, Math.ceil(deadline - now));
+  return leftMs > Number.MAX_SAFE_INTEGER ? 0 : leftMs;
 }

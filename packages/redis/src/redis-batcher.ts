@@ -39,6 +39,8 @@ const missing = loadScript('missing');
 
 /** How often a client says that it is alive, while it waits for answers, in its time to live. */
 const BEATS = 3;
+/** How many items one script is asked about: others wait for Redis meanwhile. */
+const MOST_ASKED = 1000;
 
 export class RedisBatcher<I, R> {
   readonly clientId: string;
@@ -61,7 +63,6 @@ export class RedisBatcher<I, R> {
   #wasUp: boolean | undefined = undefined;
   #beat: unknown = undefined;
   #beats = 0;
-  #unfit: BatchwiseError | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
   constructor(options: RedisBatcherOptions<I>) {
@@ -93,11 +94,11 @@ export class RedisBatcher<I, R> {
       link.onUp(() => this.#tellConnection(undefined));
       link.onDown((reason) => this.#tellConnection(reason));
     }
-    this.#outbox = new Outbox(this);
     this.#reader = new ReplyReader(this.#readLink, this.keys.replies + this.clientId, this);
     this.#cancellations = new Cancellations(this.link, this.keys, clock);
     this.ready = checkRedis(this.link, this.keys.processors);
-    this.ready.catch((error: BatchwiseError) => this.#giveUp(error));
+    this.ready.catch(() => {}); // submissions hear of it
+    this.#outbox = new Outbox(this);
   }
 
   /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
@@ -144,6 +145,7 @@ export class RedisBatcher<I, R> {
   destroy(): void {
     const awaited = [...this.#awaited.values()];
     this.#batcher.destroy();
+    this.#outbox.abandon();
     for (const outgoing of awaited) this.#gone(outgoing);
     this.#whenClosed ??= this.#leave();
   }
@@ -173,6 +175,7 @@ export class RedisBatcher<I, R> {
   }
 
   wasForgotten(): void {
+    this.#reader.startOver();
     this.#findLost().catch(() => {}); // the link is closed
   }
 
@@ -214,12 +217,13 @@ export class RedisBatcher<I, R> {
 
   #outgoing(item: I, options: EnqueueOptions | undefined): Outgoing<I> {
     const timeoutMs = options?.timeoutMs ?? this.settings.timeoutMs;
-    const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.clock.now() + timeoutMs;
+    // One that may be shared has several callers: the deadline of the first is not the others'. It is cancelled with the last.
+    const isForever = timeoutMs === Number.POSITIVE_INFINITY || this.settings.dedupeBy !== undefined;
+    const deadline = isForever ? Number.POSITIVE_INFINITY : this.clock.now() + timeoutMs;
     return new Outgoing(item, levelOf(options?.priority ?? 0), deadline);
   }
 
   #send(items: Outgoing<I>[], context: BatchContext): Promise<Results<never>> {
-    if (this.#unfit !== undefined) throw this.#unfit;
     return new Promise((resolve) => {
       const group = new OutgoingGroup(items.length, context, resolve);
       items.forEach((outgoing, index) => {
@@ -251,7 +255,7 @@ export class RedisBatcher<I, R> {
     const args = [String(this.settings.clientTtlMs), this.takeReadUpTo(), String(++this.#beats)];
     try {
       const wasAlive = await this.link.run(keep, [clients + this.clientId, replies + this.clientId], args);
-      if (wasAlive === 0) await this.#findLost();
+      if (wasAlive === 0) this.wasForgotten();
     } catch {
       // The link is closed, or Redis has said what submissions will hear as well.
     }
@@ -260,19 +264,16 @@ export class RedisBatcher<I, R> {
   /** This process was silent for so long that it was given up: answers that were given meanwhile are lost. */
   async #findLost(): Promise<void> {
     const suspects = [...this.#awaited.values()].filter(({ id }) => id !== undefined);
-    if (suspects.length === 0) return;
-    const args = suspects.flatMap(({ level, id }) => [String(level), id as string]);
-    const isMissing = (await this.link.run(missing, this.keys.requests, args)) as readonly number[];
     const { name } = this.settings;
     const message = `${name}: this process was silent for longer than clientTtlMs, and the answer was given up.`;
-    suspects.forEach((outgoing, i) => {
-      if (isMissing[i] === 1) this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
-    });
-  }
-
-  #giveUp(error: BatchwiseError): void {
-    this.#unfit = error;
-    this.#failAwaited(error);
+    for (let at = 0; at < suspects.length; at += MOST_ASKED) {
+      const some = suspects.slice(at, at + MOST_ASKED);
+      const args = some.flatMap(({ level, id }) => [String(level), id as string]);
+      const isMissing = (await this.link.run(missing, this.keys.requests, args)) as readonly number[];
+      some.forEach((outgoing, i) => {
+        if (isMissing[i] === 1) this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
+      });
+    }
   }
 
   #failAwaited(error: BatchwiseError): void {
@@ -282,6 +283,7 @@ export class RedisBatcher<I, R> {
   async #close(options: CloseOptions): Promise<void> {
     await this.#batcher.close(options);
     // Whose time to be waited for was up.
+    this.#outbox.abandon();
     for (const outgoing of [...this.#awaited.values()]) this.#gone(outgoing);
     await this.#leave();
   }

@@ -1,455 +1,50 @@
 /**
- * Runs the batches of a queue: fetches items when a slot is free, has them batched by a batcher of the core, with the
- * policy that knows the backlog, and writes their answers. Holds a lease on what it has fetched.
+ * Runs the batches of a queue: fetches items when a slot is free, has them batched by the same policies as in the process,
+ * and answers them. Holds a lease on what it has fetched.
  */
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-import {
-  adaptive,
-  type BatchContext,
-  Batcher,
-  type BatcherStats,
-  BatchwiseError,
-  type Clock,
-  type CloseOptions,
-  type Handler,
-  type HandlerObject,
-} from 'batchwise';
-import { AnswerBox } from './answer-box.js';
-import { BacklogPolicy } from './backlog-policy.js';
-import { CancelReader } from './cancel-reader.js';
-import { type Codec, codecFor } from './codec.js';
-import { checkRedis } from './connection/check-redis.js';
-import { type Argument, LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
-import { loadScript } from './connection/script.js';
-import { byLevel, type Delivery, tellDelivery } from './delivery.js';
-import { Fetcher } from './fetcher.js';
-import { ALL_HELD, HeldItems } from './held-items.js';
-import { Leases } from './leases.js';
-import { GROUP, type Level, type QueueKeys, queueKeys } from './queue-keys.js';
-import {
-  connectionOf,
-  type ProcessorSettings,
-  processorSettings,
-  type RedisProcessorOptions,
-} from './redis-options.js';
-import { RedisTime } from './redis-time.js';
-import { timeOf } from './stream-id.js';
-
-const release = loadScript('release');
-
-/** Batches that take no time at all say nothing about how many there could be a second. */
-const LEAST_MS = 0.1;
-
-/** What a processor has to tell besides its answers. */
-export type ProcessorNotice =
-  | { readonly event: 'disconnected'; readonly error: Error }
-  | { readonly event: 'connected' }
-  | { readonly event: 'taken-over'; readonly items: number; readonly delivery: number }
-  | { readonly event: 'died'; readonly items: number }
-  | { readonly event: 'fenced'; readonly id: string }
-  | { readonly event: 'failed'; readonly error: unknown };
-
-export interface ProcessorStats extends BatcherStats {
-  readonly consumer: string;
-  /** How many wait in Redis, as of the last fetch. */
-  readonly backlog: number;
-  /** Items that it took over from processors that had fallen silent. */
-  readonly takenOver: number;
-  /** Answers that came too late: the item had been taken over. */
-  readonly fenced: number;
-}
+import type { CloseOptions, Handler, HandlerObject } from 'batchwise';
+import { Processing } from './processing.js';
+import type { ProcessorNotice, ProcessorStats } from './processor-report.js';
+import type { RedisProcessorOptions } from './redis-options.js';
 
 export class RedisProcessor<I, R> {
-  readonly consumer = `${process.pid}-${randomUUID()}`;
-  readonly keys: QueueKeys;
-  readonly codec: Codec;
-  readonly clock: Clock;
-  readonly settings: ProcessorSettings<I>;
-  readonly held = new HeldItems<I>();
-  readonly time = new RedisTime();
-  readonly maxBatchSize: number;
-  /** Resolves when Redis was reached, found fit, and items are being fetched; rejects when it is not fit. */
-  readonly ready: Promise<void>;
-
-  readonly link: RedisLink;
-  readonly readLink: RedisLink;
-  readonly #batcher: Batcher<Delivery<I>, R>;
-  readonly #policy: BacklogPolicy;
-  readonly #cancelLink: RedisLink;
-  readonly #cancelReader: CancelReader;
-  readonly #answers: AnswerBox<I>;
-  readonly #fetcher: Fetcher<I>;
-  readonly #leases: Leases<I>;
-  readonly #concurrency: number;
-  readonly #listeners: ((notice: ProcessorNotice) => void)[] = [];
-  #takenOver = 0;
-  #fenced = 0;
-  readonly #queued: Record<Level, number> = { 1: 0, 2: 0, 3: 0 };
-  readonly #call = { waitedMs: 0, priority: 0, timeoutMs: 0 };
-  #itemsRun = 0;
-  #costRun = 0;
-  #isClosing = false;
-  #isGivingBack = false;
-  #whenGivenBack: Promise<void> | undefined = undefined;
-  #whenClosed: Promise<void> | undefined = undefined;
+  readonly #processing: Processing<I, R>;
 
   constructor(handler: Handler<I, R> | HandlerObject<I, R>, options: RedisProcessorOptions<I>) {
-    const settings = processorSettings(options);
-    const { name, clock, batching } = settings;
-    this.settings = settings;
-    this.clock = clock;
-    this.codec = codecFor(settings.payload);
-    this.keys = queueKeys(settings.queue);
-    this.#fetcher = new Fetcher(this);
-    const { costOf, groupOf, maxBatchSize = 64, concurrency = 1 } = batching;
-    this.maxBatchSize = maxBatchSize === -1 ? Number.POSITIVE_INFINITY : maxBatchSize;
-    this.#concurrency = concurrency;
-    this.#policy = new BacklogPolicy(batching.policy ?? adaptive(), this.#fetcher, groupOf !== undefined);
-    this.#batcher = new Batcher(this.#handlerOf(handler), {
-      ...batching,
-      name,
-      clock,
-      policy: this.#policy,
-      admission: false, // that was decided when they were submitted
-      costOf: costOf && (({ item }: Delivery<I>) => costOf(item as I)),
-      groupOf: (delivery: Delivery<I>) => delivery.suspicion ?? groupOf?.(delivery.item as I),
-    });
-    const connection = { ...connectionOf(options), key: this.keys.processors, clock };
-    const replies = this.codec.isText ? 'text' : 'bytes';
-    this.link = openLink({ ...connection, replies, name: `${name} processes` });
-    this.readLink = openLink({ ...connection, replies, name: `${name} reads requests` });
-    this.#cancelLink = openLink({ ...connection, replies: 'text', name: `${name} hears who has gone` });
-    this.#cancelReader = new CancelReader(this.#cancelLink, this.keys.gone + this.consumer, this);
-    this.#answers = new AnswerBox(this);
-    this.#leases = new Leases(this);
-    this.link.onDown((error) => this.notify({ event: 'disconnected', error }));
-    this.link.onUp(() => this.notify({ event: 'connected' }));
-    this.ready = this.#start();
-    this.ready.catch(() => {});
+    this.#processing = new Processing(handler, options);
+  }
+
+  /** Resolves when Redis was reached, found fit, and items are being fetched; rejects when it is not fit. */
+  get ready(): Promise<void> {
+    return this.#processing.ready;
+  }
+
+  /** What `queue status` calls it. */
+  get consumer(): string {
+    return this.#processing.consumer;
   }
 
   /** What is going on, at this instant. */
   stats(): ProcessorStats {
-    return {
-      ...this.#batcher.stats(),
-      consumer: this.consumer,
-      backlog: this.#fetcher.waiting,
-      takenOver: this.#takenOver,
-      fenced: this.#fenced,
-    };
+    return this.#processing.stats();
   }
 
   /** Has this called for what happens besides answers. */
   onNotice(listener: (notice: ProcessorNotice) => void): void {
-    this.#listeners.push(listener);
+    this.#processing.onNotice(listener);
   }
 
   /** Fetches nothing more, finishes and answers what it holds; what is not done in time goes back to the queue. */
   close(options: CloseOptions = {}): Promise<void> {
-    this.#whenClosed ??= this.#close(options);
-    return this.#whenClosed;
+    return this.#processing.close(options);
   }
 
   /** Stops now: running handlers' signals fire, and all that it holds goes back to the queue. */
   destroy(): void {
-    const given = this.#giveBack();
-    this.#whenClosed ??= given;
+    this.#processing.destroy();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  // For those who fetch, renew and answer
-
-  get freeSlots(): number {
-    return this.#batcher.freeSlots;
-  }
-
-  get maxBatchItems(): number {
-    if (this.#itemsRun === 0) return this.maxBatchSize;
-    return Math.max(1, Math.ceil((this.maxBatchSize * this.#itemsRun) / this.#costRun));
-  }
-
-  queued(level: Level): number {
-    return this.#queued[level];
-  }
-
-  get heldIds(): readonly string[] {
-    return this.held.ids();
-  }
-
-  get ratePerSecond(): number {
-    if (this.#itemsRun === 0) return 0;
-    const { curve, batches } = this.#batcher.stats();
-    const costPerMs = Math.max(
-      0,
-      ...curve.map(({ cost, durationMs }) => cost / Math.max(durationMs, LEAST_MS)),
-    );
-    const meanCost = this.#costRun / this.#itemsRun;
-    return (1000 * costPerMs * Math.min(this.#concurrency, batches)) / meanCost;
-  }
-
-  get portrait(): Readonly<Record<string, unknown>> {
-    const { running, queued, batches, batchedItems } = this.#batcher.stats();
-    const { maxBatchSize } = this;
-    return {
-      pid: process.pid,
-      host: hostname(),
-      running,
-      queued,
-      batches,
-      items: batchedItems,
-      maxBatchSize,
-    };
-  }
-
-  received(items: readonly Delivery<I>[]): void {
-    const now = this.clock.now();
-    const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
-    this.#policy.arrived(times.sort((a, b) => a - b));
-    // One that was delivered before, and was lost on the way here the second time, is still under suspicion.
-    for (const item of items) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
-    this.#cancelReader.wake();
-  }
-
-  async tookOver(taken: readonly Delivery<I>[]): Promise<void> {
-    const items = this.held.unknownOf(taken);
-    if (items.length === 0) return;
-    if (this.#isClosing) {
-      // Runs nothing more; held, so that it is given back.
-      for (const item of items) this.held.add(item);
-      return;
-    }
-    this.#takenOver += items.length;
-    this.notify({ event: 'taken-over', items: items.length, delivery: items[0]?.count ?? 0 });
-    const now = this.clock.now();
-    // Together; but where there are groups, nobody knows who may share a batch.
-    const together = this.settings.batching.groupOf === undefined ? Symbol('suspects') : undefined;
-    await new Promise<void>((resolve) => {
-      let left = items.length;
-      const settled = () => {
-        left -= 1;
-        if (left === 0) resolve();
-      };
-      for (const item of items) {
-        item.onSettled = settled;
-        this.#run(item, together ?? Symbol('suspect'), now);
-      }
-      this.#cancelReader.wake();
-    });
-  }
-
-  adopt(): Promise<Delivery<I>[]> {
-    return this.#fetcher.unseen();
-  }
-
-  get isHolding(): boolean {
-    return this.held.size > 0;
-  }
-
-  cancelled(level: number, id: string): void {
-    for (const { ticket } of this.held.withKeys([`${level}:${id}`])) ticket?.cancel('its caller has gone');
-  }
-
-  cancelFailed(error: unknown): void {
-    this.notify({ event: 'failed', error });
-  }
-
-  lost(keys: readonly string[]): void {
-    for (const delivery of this.held.withKeys(keys)) this.#drop(delivery);
-  }
-
-  fenced(delivery: Delivery<I>): void {
-    this.#fenced += 1;
-    this.held.remove(delivery);
-    this.notify({ event: 'fenced', id: delivery.id });
-  }
-
-  reconsider(): void {
-    this.#batcher.configure({});
-  }
-
-  beaten(): void {
-    this.#fetcher.wake();
-  }
-
-  died(items: number): void {
-    this.notify({ event: 'died', items });
-  }
-
-  notTaken(error: unknown): void {
-    this.notify({ event: 'failed', error });
-  }
-
-  leaseFailed(error: unknown): void {
-    this.notify({ event: 'failed', error });
-  }
-
-  fetchFailed(error: unknown): void {
-    this.notify({ event: 'failed', error });
-  }
-
-  notify(notice: ProcessorNotice): void {
-    for (const listener of this.#listeners) listener(notice);
-  }
-
-  async makeGroup(): Promise<void> {
-    for (const stream of this.keys.requests) {
-      try {
-        await this.link.send(stream, ['XGROUP', 'CREATE', stream, GROUP, '0', 'MKSTREAM']);
-      } catch (error) {
-        if (!(error instanceof ReplyError && error.code === 'BUSYGROUP')) throw error;
-      }
-    }
-  }
-
-  async #start(): Promise<void> {
-    await checkRedis(this.link, this.keys.processors);
-    for (;;) {
-      try {
-        await this.makeGroup();
-        break;
-      } catch (error) {
-        if (!(error instanceof LinkLostError)) throw error;
-      }
-    }
-    if (this.#isClosing) return;
-    await this.#leases.start();
-    this.#fetcher.open();
-  }
-
-  #handlerOf(handler: Handler<I, R> | HandlerObject<I, R>): Handler<Delivery<I>, R> {
-    const run = typeof handler === 'function' ? handler : handler?.processBatch?.bind(handler);
-    if (typeof run !== 'function') {
-      throw new BatchwiseError(
-        'INVALID_OPTION',
-        'handler: expected a function (items, context) => results, or an object with processBatch().',
-      );
-    }
-    return (deliveries: Delivery<I>[], context: BatchContext) => {
-      this.#itemsRun += context.size;
-      this.#costRun += context.cost;
-      for (const delivery of deliveries) this.#leftQueue(delivery);
-      this.#fetcher.wake(); // there may be another slot, or none any more
-      const returned = run(
-        deliveries.map(({ item }) => item as I),
-        context,
-      );
-      if (Array.isArray(returned)) return returned;
-      const results = Promise.resolve(returned);
-      // Its slot is free then; no item tells so when all of them had ended before.
-      const wake = () => this.#fetcher.wake();
-      results.then(wake, wake);
-      return results;
-    };
-  }
-
-  /** Has it batched and answered. */
-  #run(delivery: Delivery<I>, suspicion: unknown, now: number): void {
-    delivery.owner = this;
-    delivery.suspicion = suspicion;
-    this.held.add(delivery);
-    try {
-      delivery.item = this.#decoded(delivery);
-    } catch (error) {
-      delivery.reject(error as Error);
-      return;
-    }
-    const waitedMs = this.time.sinceMs(timeOf(delivery.id), now);
-    const timeoutMs = delivery.timeoutMs === 0 ? Number.POSITIVE_INFINITY : delivery.timeoutMs - waitedMs;
-    delivery.isQueued = true;
-    this.#queued[delivery.level] += 1;
-    // Read before anything else happens, so one object does for all.
-    this.#call.waitedMs = waitedMs;
-    this.#call.priority = 2 - delivery.level;
-    this.#call.timeoutMs = Math.max(0, timeoutMs);
-    delivery.ticket = this.#batcher.enqueue(delivery, delivery, this.#call);
-  }
-
-  ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void {
-    this.#leftQueue(delivery);
-    if (!this.#isGivingBack && delivery.isHeld) this.#answers.add(delivery, result, error);
-    this.#fetcher.wake();
-    delivery.onSettled?.();
-  }
-
-  #leftQueue(delivery: Delivery<I>): void {
-    if (!delivery.isQueued) return;
-    delivery.isQueued = false;
-    this.#queued[delivery.level] -= 1;
-  }
-
-  #decoded(delivery: Delivery<I>): I {
-    const { clientId, payload } = delivery;
-    delivery.payload = undefined;
-    const { kind } = this.codec;
-    if (!clientId.startsWith(`${kind}-`)) {
-      const sent = clientId.slice(0, clientId.indexOf('-'));
-      throw new BatchwiseError(
-        'INVALID_ITEM',
-        `${this.settings.name}: the item was sent as ${sent}, but this processor takes ${kind}; set payload alike on both ends.`,
-      );
-    }
-    try {
-      return this.codec.decode(payload as Argument) as I;
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `${this.settings.name}: the item cannot be read as ${kind}: ${reason}`;
-      throw new BatchwiseError('INVALID_ITEM', message, { cause });
-    }
-  }
-
-  /** Somebody else has it by now: its answer would not be taken. */
-  #drop(delivery: Delivery<I>): void {
-    this.#fenced += 1;
-    this.held.remove(delivery);
-    delivery.ticket?.cancel('taken over');
-    this.notify({ event: 'fenced', id: delivery.id });
-  }
-
-  async #close(options: CloseOptions): Promise<void> {
-    this.#isClosing = true;
-    const { timeoutMs = Number.POSITIVE_INFINITY } = options;
-    const timer = this.clock.setTimer(() => void this.#giveBack(), timeoutMs);
-    if (timeoutMs === Number.POSITIVE_INFINITY) this.clock.clearTimer(timer);
-    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
-    await this.#batcher.close();
-    await this.#answers.empty();
-    this.clock.clearTimer(timer);
-    await this.#giveBack();
-  }
-
-  #giveBack(): Promise<void> {
-    this.#whenGivenBack ??= this.#giveBackNow();
-    return this.#whenGivenBack;
-  }
-
-  async #giveBackNow(): Promise<void> {
-    this.#isGivingBack = true;
-    this.#isClosing = true;
-    this.#leases.stop();
-    this.#batcher.destroy();
-    // While Redis is away nothing can be given back, and whoever waits for it would wait on.
-    const leave = () => {
-      this.readLink.destroy();
-      this.#cancelLink.destroy();
-      this.link.destroy();
-    };
-    this.link.onDown(leave);
-    if (!this.link.isUp) leave();
-    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
-    this.readLink.destroy();
-    this.#cancelLink.destroy();
-    if (this.link.isUp) {
-      const { leaseMs } = this.settings;
-      const deliveries = byLevel(this.held.all(), tellDelivery);
-      const args = [GROUP, this.consumer, ALL_HELD, String(leaseMs), ...deliveries];
-      const own = [this.keys.processors, this.keys.gone + this.consumer];
-      await this.link.run(release, [...this.keys.requests, ...own], args).catch(() => {});
-      await this.link.close();
-    }
-    this.link.destroy();
   }
 }

@@ -41,6 +41,14 @@ export class ReplyReader {
     return idAfter(this.#lastId, 1);
   }
 
+  /** The stream is another one now, and its ids need not come after those of the old: what is read again is not awaited. */
+  startOver(): void {
+    if (this.#lastId === '0-0') return;
+    this.#lastId = '0-0';
+    this.#deletedUpTo = '0-0';
+    this.#link.unblock(this.#key).catch(() => {}); // then it is noticed when the read has waited long enough
+  }
+
   /** To be called when an answer is expected. */
   wake(): void {
     if (!this.#isReading) void this.#read();
@@ -58,9 +66,10 @@ export class ReplyReader {
   }
 
   async #readOnce(): Promise<void> {
+    const from = this.#lastId;
     const command = [
       ...['XREAD', 'COUNT', String(MOST_REPLIES), 'BLOCK', String(BLOCK_MS)],
-      ...['STREAMS', this.#key, this.#lastId],
+      ...['STREAMS', this.#key, from],
     ];
     let reply: Reply;
     try {
@@ -69,7 +78,7 @@ export class ReplyReader {
       if (error instanceof Error && error.name === 'LinkLostError') return; // reads on where it was
       throw error;
     }
-    if (reply === null) return;
+    if (reply === null || this.#lastId !== from) return;
     const [[, entries]] = reply as [[unknown, [Argument, Argument[]][]]];
     for (const [id, fields] of entries) {
       this.#lastId = String(id);

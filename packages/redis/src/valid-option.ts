@@ -27,9 +27,9 @@ export function validCount(name: string, value: unknown, least = 1): number {
   throw invalidOption(`${name}: expected a whole number from ${least} up, got ${shown(value)}.`);
 }
 
-/** A time span that a timer can measure. */
+/** A time span that a timer can measure; in whole milliseconds, as Redis takes no others. */
 export function validSpanMs(name: string, value: unknown, least: number): number {
-  if (typeof value === 'number' && value >= least && value <= MOST_MS) return value;
+  if (typeof value === 'number' && value >= least && value <= MOST_MS) return Math.ceil(value);
   throw invalidOption(
     `${name}: expected milliseconds, a number from ${least} to ${MOST_MS}, got ${shown(value)}.`,
   );

@@ -93,7 +93,7 @@ test('answers are written once, though their reply was cut off', async () => {
     const requests = Array.from({ length: 5 }, () => load.request());
     await cut;
     await Promise.all(requests);
-    await eventually('the processor to know', () => processor.held.size === 0);
+    await eventually('the processor to know', () => processor.stats().held === 0);
   }
   expect(queue.ledger.outcomes).toEqual({ answered: 51 });
   expect(await watch.audit(51)).toEqual([]);

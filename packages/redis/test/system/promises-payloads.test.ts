@@ -48,7 +48,7 @@ test('with MessagePack also numbers, dates, bytes and undefined do', async () =>
   const batcher = pair(echo, 'msgpack');
   const plain = fc.oneof(
     json,
-    fc.double(),
+    fc.double().map((number) => (number === 0 ? 0 : number)), // −0 comes back as 0
     fc.constant(undefined),
     fc
       .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })

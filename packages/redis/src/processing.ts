@@ -1,0 +1,446 @@
+/**
+ * The inside of a processor: has what was fetched batched by a batcher of the core, with the policy that knows the backlog,
+ * and its answers written. It is what those who fetch, renew and answer have in common.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import {
+  adaptive,
+  type BatchContext,
+  Batcher,
+  BatchwiseError,
+  type Clock,
+  type CloseOptions,
+  type Handler,
+  type HandlerObject,
+} from 'batchwise';
+import { AnswerBox } from './answer-box.js';
+import { BacklogPolicy } from './backlog-policy.js';
+import { CancelReader } from './cancel-reader.js';
+import { type Codec, codecFor } from './codec.js';
+import { checkRedis } from './connection/check-redis.js';
+import { LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
+import { loadScript } from './connection/script.js';
+import { decodedItem } from './decoded-item.js';
+import { byLevel, type Delivery, tellDelivery } from './delivery.js';
+import { Fetcher } from './fetcher.js';
+import { ALL_HELD, HeldItems } from './held-items.js';
+import { Leases } from './leases.js';
+import type { ProcessorNotice, ProcessorStats } from './processor-report.js';
+import { GROUP, type Level, type QueueKeys, queueKeys } from './queue-keys.js';
+import {
+  connectionOf,
+  type ProcessorSettings,
+  processorSettings,
+  type RedisProcessorOptions,
+} from './redis-options.js';
+import { RedisTime } from './redis-time.js';
+import { timeOf } from './stream-id.js';
+
+const release = loadScript('release');
+
+/** After an error that may pass it is tried again. */
+const AGAIN_AFTER_MS = 1000;
+
+/** Batches that take no time at all say nothing about how many there could be a second. */
+const LEAST_MS = 0.1;
+
+export class Processing<I, R> {
+  readonly consumer = `${process.pid}-${randomUUID()}`;
+  readonly keys: QueueKeys;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly settings: ProcessorSettings<I>;
+  readonly held = new HeldItems<I>();
+  readonly time = new RedisTime();
+  readonly maxBatchSize: number;
+  readonly ready: Promise<void>;
+
+  readonly link: RedisLink;
+  readonly readLink: RedisLink;
+  readonly #batcher: Batcher<Delivery<I>, R>;
+  readonly #policy: BacklogPolicy;
+  readonly #cancelLink: RedisLink;
+  readonly #cancelReader: CancelReader;
+  readonly #answers: AnswerBox<I>;
+  readonly #fetcher: Fetcher<I>;
+  readonly #leases: Leases<I>;
+  readonly #concurrency: number;
+  readonly #listeners: ((notice: ProcessorNotice) => void)[] = [];
+  #takenOver = 0;
+  #fenced = 0;
+  readonly #queued: Record<Level, number> = { 1: 0, 2: 0, 3: 0 };
+  readonly #call = { waitedMs: 0, priority: 0, timeoutMs: 0 };
+  /** What `groupOf` said of the items that were fetched last. */
+  readonly #groupsFetched = new Set<unknown>();
+  #itemsRun = 0;
+  #costRun = 0;
+  #isClosing = false;
+  #isGivingBack = false;
+  #whenGivenBack: Promise<void> | undefined = undefined;
+  #whenClosed: Promise<void> | undefined = undefined;
+
+  constructor(handler: Handler<I, R> | HandlerObject<I, R>, options: RedisProcessorOptions<I>) {
+    const settings = processorSettings(options);
+    const { name, clock, batching } = settings;
+    this.settings = settings;
+    this.clock = clock;
+    this.codec = codecFor(settings.payload);
+    this.keys = queueKeys(settings.queue);
+    this.#fetcher = new Fetcher(this);
+    const { costOf, groupOf, maxBatchSize = 64, concurrency = 1 } = batching;
+    this.maxBatchSize = maxBatchSize === -1 ? Number.POSITIVE_INFINITY : maxBatchSize;
+    this.#concurrency = concurrency;
+    this.#policy = new BacklogPolicy(batching.policy ?? adaptive(), this.#fetcher, groupOf !== undefined);
+    this.#batcher = new Batcher(this.#handlerOf(handler), {
+      ...batching,
+      name,
+      clock,
+      policy: this.#policy,
+      admission: false, // that was decided when they were submitted
+      costOf: costOf && (({ item }: Delivery<I>) => costOf(item as I)),
+      groupOf: (delivery: Delivery<I>) => {
+        if (groupOf === undefined || delivery.suspicion !== undefined) return delivery.suspicion;
+        const group = groupOf(delivery.item as I);
+        this.#groupsFetched.add(group);
+        return group;
+      },
+    });
+    const connection = { ...connectionOf(options), key: this.keys.processors, clock };
+    const replies = this.codec.isText ? 'text' : 'bytes';
+    this.link = openLink({ ...connection, replies, name: `${name} processes` });
+    this.readLink = openLink({ ...connection, replies, name: `${name} reads requests` });
+    this.#cancelLink = openLink({ ...connection, replies: 'text', name: `${name} hears who has gone` });
+    this.#cancelReader = new CancelReader(this.#cancelLink, this.keys.gone + this.consumer, this);
+    this.#answers = new AnswerBox(this);
+    this.#leases = new Leases(this);
+    this.link.onDown((error) => this.notify({ event: 'disconnected', error }));
+    this.link.onUp(() => this.notify({ event: 'connected' }));
+    this.ready = this.#start();
+    this.ready.catch(() => {});
+  }
+
+  stats(): ProcessorStats {
+    return {
+      ...this.#batcher.stats(),
+      consumer: this.consumer,
+      backlog: this.#fetcher.waiting,
+      takenOver: this.#takenOver,
+      fenced: this.#fenced,
+      held: this.held.size,
+    };
+  }
+
+  onNotice(listener: (notice: ProcessorNotice) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#whenClosed ??= this.#close(options);
+    return this.#whenClosed;
+  }
+
+  destroy(): void {
+    const given = this.#giveBack();
+    this.#whenClosed ??= given;
+  }
+
+  // For those who fetch, renew and answer
+
+  get freeSlots(): number {
+    return this.#batcher.freeSlots;
+  }
+
+  get maxBatchItems(): number {
+    if (this.#itemsRun === 0) return this.maxBatchSize;
+    return Math.max(1, Math.ceil((this.maxBatchSize * this.#itemsRun) / this.#costRun));
+  }
+
+  get groups(): number {
+    return Math.max(1, this.#groupsFetched.size);
+  }
+
+  queued(level: Level): number {
+    return this.#queued[level];
+  }
+
+  get heldIds(): readonly string[] {
+    return this.held.ids();
+  }
+
+  get ratePerSecond(): number {
+    const { curve, batches } = this.#batcher.stats();
+    const meanCost = this.#costRun / this.#itemsRun;
+    // Small batches say nothing about what large ones get done: a rate that is too low would refuse callers for nothing.
+    const large = (Math.min(this.maxBatchItems, this.#fetcher.wantedSize) * meanCost) / 2;
+    let costPerMs = 0;
+    for (const { cost, durationMs } of curve) {
+      if (cost >= large) costPerMs = Math.max(costPerMs, cost / Math.max(durationMs, LEAST_MS));
+    }
+    return costPerMs === 0 ? 0 : (1000 * costPerMs * Math.min(this.#concurrency, batches)) / meanCost;
+  }
+
+  get portrait(): Readonly<Record<string, unknown>> {
+    const { running, queued, batches, batchedItems } = this.#batcher.stats();
+    const { maxBatchSize } = this;
+    return {
+      pid: process.pid,
+      host: hostname(),
+      running,
+      queued,
+      batches,
+      items: batchedItems,
+      maxBatchSize,
+    };
+  }
+
+  received(items: readonly Delivery<I>[]): void {
+    this.#groupsFetched.clear();
+    const now = this.clock.now();
+    const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
+    this.#policy.arrived(times.sort((a, b) => a - b));
+    // One that was delivered before, and was lost on the way here the second time, is still under suspicion.
+    for (const item of items) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
+    this.#cancelReader.wake();
+  }
+
+  async tookOver(taken: readonly Delivery<I>[]): Promise<void> {
+    const items = this.held.unknownOf(taken);
+    if (items.length === 0) return;
+    if (this.#isClosing) {
+      // Runs nothing more; held, so that it is given back.
+      for (const item of items) this.held.add(item);
+      return;
+    }
+    this.#takenOver += items.length;
+    this.notify({ event: 'taken-over', items: items.length, delivery: items[0]?.count ?? 0 });
+    const now = this.clock.now();
+    // Together; but where there are groups, nobody knows who may share a batch.
+    const together = this.settings.batching.groupOf === undefined ? Symbol('suspects') : undefined;
+    await new Promise<void>((resolve) => {
+      let left = items.length;
+      const settled = () => {
+        left -= 1;
+        if (left === 0) resolve();
+      };
+      for (const item of items) {
+        item.onSettled = settled;
+        this.#run(item, together ?? Symbol('suspect'), now);
+      }
+      this.#cancelReader.wake();
+    });
+  }
+
+  adopt(): Promise<Delivery<I>[]> {
+    return this.#fetcher.unseen();
+  }
+
+  get isHolding(): boolean {
+    return this.held.size > 0;
+  }
+
+  cancelled(keys: readonly string[]): void {
+    for (const { ticket } of this.held.withKeys(keys)) ticket?.cancel('its caller has gone');
+  }
+
+  unknownOf(items: readonly Delivery<I>[]): Delivery<I>[] {
+    return this.held.unknownOf(items);
+  }
+
+  cancelFailed(error: unknown): void {
+    this.notify({ event: 'failed', error });
+  }
+
+  lost(keys: readonly string[]): void {
+    for (const delivery of this.held.withKeys(keys)) this.#drop(delivery);
+  }
+
+  fenced(delivery: Delivery<I>): void {
+    this.#fenced += 1;
+    this.held.remove(delivery);
+    this.notify({ event: 'fenced', id: delivery.id });
+  }
+
+  beaten(): void {
+    this.#fetcher.wake();
+  }
+
+  died(items: number): void {
+    this.notify({ event: 'died', items });
+  }
+
+  notTaken(error: unknown): void {
+    this.notify({ event: 'failed', error });
+  }
+
+  leaseFailed(error: unknown): void {
+    this.notify({ event: 'failed', error });
+  }
+
+  fetchFailed(error: unknown): void {
+    this.notify({ event: 'failed', error });
+  }
+
+  notify(notice: ProcessorNotice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+
+  async makeGroup(): Promise<void> {
+    for (const stream of this.keys.requests) {
+      try {
+        await this.link.send(stream, ['XGROUP', 'CREATE', stream, GROUP, '0', 'MKSTREAM']);
+      } catch (error) {
+        if (!(error instanceof ReplyError && error.code === 'BUSYGROUP')) throw error;
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
+    await checkRedis(this.link, this.keys.processors);
+    for (;;) {
+      try {
+        await this.makeGroup();
+        break;
+      } catch (error) {
+        if (error instanceof LinkLostError) continue;
+        // It has no memory now; what is in the queue it has all the same.
+        if (!(error instanceof ReplyError && error.code === 'OOM')) throw error;
+        this.notify({ event: 'failed', error });
+        await new Promise<void>((resolve) => {
+          this.clock.setTimer(resolve, AGAIN_AFTER_MS);
+        });
+      }
+    }
+    if (this.#isClosing) return;
+    await this.#leases.start();
+    this.#fetcher.open();
+  }
+
+  #handlerOf(handler: Handler<I, R> | HandlerObject<I, R>): Handler<Delivery<I>, R> {
+    const run = typeof handler === 'function' ? handler : handler?.processBatch?.bind(handler);
+    if (typeof run !== 'function') {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        'handler: expected a function (items, context) => results, or an object with processBatch().',
+      );
+    }
+    return (deliveries: Delivery<I>[], context: BatchContext) => {
+      this.#itemsRun += context.size;
+      this.#costRun += context.cost;
+      for (const delivery of deliveries) this.#leftQueue(delivery);
+      this.#fetcher.wake(); // there may be another slot, or none any more
+      const items = deliveries.map(({ item }) => item as I);
+      const isSuspect = deliveries[0]?.suspicion !== undefined;
+      const returned = run(items, isSuspect ? withGroup(context, this.#groupOf(items[0] as I)) : context);
+      if (Array.isArray(returned)) return returned;
+      const results = Promise.resolve(returned);
+      // Its slot is free then; no item tells so when all of them had ended before.
+      const wake = () => this.#fetcher.wake();
+      results.then(wake, wake);
+      return results;
+    };
+  }
+
+  #groupOf(item: I): unknown {
+    return this.settings.batching.groupOf?.(item);
+  }
+
+  /** Has it batched and answered. */
+  #run(delivery: Delivery<I>, suspicion: unknown, now: number): void {
+    delivery.owner = this;
+    delivery.suspicion = suspicion;
+    this.held.add(delivery);
+    try {
+      delivery.item = decodedItem(delivery, this.codec, this.settings.name);
+    } catch (error) {
+      delivery.reject(error as Error);
+      return;
+    }
+    const waitedMs = this.time.sinceMs(timeOf(delivery.id), now);
+    const timeoutMs = delivery.timeoutMs === 0 ? Number.POSITIVE_INFINITY : delivery.timeoutMs - waitedMs;
+    delivery.isQueued = true;
+    this.#queued[delivery.level] += 1;
+    // Read before anything else happens, so one object does for all.
+    this.#call.waitedMs = waitedMs;
+    this.#call.priority = 2 - delivery.level;
+    this.#call.timeoutMs = Math.max(0, timeoutMs);
+    delivery.ticket = this.#batcher.enqueue(delivery, delivery, this.#call);
+  }
+
+  ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void {
+    this.#leftQueue(delivery);
+    if (!this.#isGivingBack && delivery.isHeld) this.#answers.add(delivery, result, error);
+    this.#fetcher.wake();
+    delivery.onSettled?.();
+  }
+
+  #leftQueue(delivery: Delivery<I>): void {
+    if (!delivery.isQueued) return;
+    delivery.isQueued = false;
+    this.#queued[delivery.level] -= 1;
+  }
+
+  /** Somebody else has it by now: its answer would not be taken. */
+  #drop(delivery: Delivery<I>): void {
+    this.#fenced += 1;
+    this.held.remove(delivery);
+    delivery.ticket?.cancel('taken over');
+    this.notify({ event: 'fenced', id: delivery.id });
+  }
+
+  async #close(options: CloseOptions): Promise<void> {
+    this.#isClosing = true;
+    // There is nothing to finish, and nobody to give it back to.
+    if (!this.isHolding && !this.link.isUp) return this.#giveBack();
+    const { timeoutMs = Number.POSITIVE_INFINITY } = options;
+    const timer = this.clock.setTimer(() => void this.#giveBack(), timeoutMs);
+    if (timeoutMs === Number.POSITIVE_INFINITY) this.clock.clearTimer(timer);
+    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
+    await this.#batcher.close();
+    await this.#answers.empty();
+    this.clock.clearTimer(timer);
+    await this.#giveBack();
+  }
+
+  #giveBack(): Promise<void> {
+    this.#whenGivenBack ??= this.#giveBackNow();
+    return this.#whenGivenBack;
+  }
+
+  async #giveBackNow(): Promise<void> {
+    this.#isGivingBack = true;
+    this.#isClosing = true;
+    this.#leases.stop();
+    this.#batcher.destroy();
+    // While Redis is away nothing can be given back, and whoever waits for it would wait on.
+    const leave = () => {
+      this.readLink.destroy();
+      this.#cancelLink.destroy();
+      this.link.destroy();
+    };
+    this.link.onDown(leave);
+    if (!this.link.isUp) leave();
+    await Promise.all([this.#fetcher.close(), this.#leases.stopTakingOver()]);
+    this.readLink.destroy();
+    this.#cancelLink.destroy();
+    if (this.link.isUp) {
+      const { leaseMs } = this.settings;
+      const deliveries = byLevel(this.held.all(), tellDelivery);
+      const args = [GROUP, this.consumer, ALL_HELD, String(leaseMs), ...deliveries];
+      const own = [this.keys.processors, this.keys.gone + this.consumer];
+      await this.link.run(release, [...this.keys.requests, ...own], args).catch(() => {});
+      await this.link.close();
+    }
+    this.link.destroy();
+  }
+}
+
+/** What is kept apart for reasons of our own is of the user's group all the same. */
+function withGroup(context: BatchContext, group: unknown): BatchContext {
+  const { signal, name, size, cost, paddedCost, reason, oldestWaitMs, answered } = context;
+  return {
+    ...{ signal, name, size, cost, paddedCost, reason, oldestWaitMs, answered, group },
+    answer: (index, result) => context.answer(index, result),
+    onGone: (listener) => context.onGone(listener),
+  };
+}
