@@ -5,6 +5,7 @@ import { ConfigError, loadConfig, type RunningServer, serve } from '@batchwise/s
 import type { Command } from 'commander';
 import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
 import { watchFile } from './config-watch.js';
+import { endingSignals } from './ending-signals.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { UsageFailure } from './failure.js';
 import { paletteFor } from './palette.js';
@@ -46,7 +47,8 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
   const log = (line: string) => terminal.stderr.write(`${line}\n`);
   const load = (runnerNames?: readonly string[]) =>
     loadConfig({ file: flags.config, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
-  const ending = endingSignals(log);
+  const ending = endingSignals();
+  ending.first.then((signal) => log(`${signal}.`));
   const starting = new AbortController();
   let reload = () => {}; // until it is ready, and again when it ends: a signal must not end it
   const onReloadSignal = () => reload();
@@ -119,37 +121,4 @@ function reloadOrSay(server: RunningServer, log: (line: string) => void): void {
       error instanceof ConfigError ? configErrorText(error) : `error: ${(error as Error).message}\n`;
     log(`${text}The settings stay as they were.`);
   }
-}
-
-interface EndingSignals {
-  readonly first: Promise<NodeJS.Signals>;
-  readonly second: Promise<NodeJS.Signals>;
-  stop(): void;
-}
-
-function endingSignals(log: (line: string) => void): EndingSignals {
-  let count = 0;
-  let tellFirst: (signal: NodeJS.Signals) => void = () => {};
-  let tellSecond: (signal: NodeJS.Signals) => void = () => {};
-  const first = new Promise<NodeJS.Signals>((resolve) => {
-    tellFirst = resolve;
-  });
-  const second = new Promise<NodeJS.Signals>((resolve) => {
-    tellSecond = resolve;
-  });
-  const onSignal = (signal: NodeJS.Signals) => {
-    count += 1;
-    if (count === 1) log(`${signal}.`);
-    (count === 1 ? tellFirst : tellSecond)(signal);
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-  return {
-    first,
-    second,
-    stop() {
-      process.off('SIGTERM', onSignal);
-      process.off('SIGINT', onSignal);
-    },
-  };
 }

@@ -1,5 +1,13 @@
 /** A policy that decides about a queue of which only the head is in this process. */
-import { type CompletedBatch, type Decision, type Policy, type QueueView, ServiceCurve } from 'batchwise';
+import {
+  Batcher,
+  type CompletedBatch,
+  type Decision,
+  type Policy,
+  type QueueView,
+  ServiceCurve,
+  VirtualClock,
+} from 'batchwise';
 import { expect, test } from 'vitest';
 import { type Backlog, BacklogPolicy } from '../src/backlog-policy.js';
 
@@ -139,4 +147,20 @@ test('of those here, no more are refused than there are', () => {
   expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', refuse: 10 });
   recorder.decision = { action: 'dispatch', count: 5, reason: 'deadline', refuse: 10 };
   expect(policy.decide(viewOf(10), 151)).toMatchObject({ action: 'wait', refuse: 10 });
+});
+
+test('whatever the policy says, nothing is held beyond maxWaitMs, counted from when it reached Redis', async () => {
+  const { recorder, policy } = setUp();
+  recorder.decision = { action: 'wait', until: Number.POSITIVE_INFINITY };
+  const clock = new VirtualClock();
+  const starts: number[] = [];
+  const handler = (items: number[]) => {
+    starts.push(clock.now());
+    return items;
+  };
+  await using batcher = new Batcher(handler, { clock, policy, maxWaitMs: 100 });
+  const fetched = batcher.submit(1, { waitedMs: 60 });
+  await clock.advance(200);
+  expect(await fetched).toBe(1);
+  expect(starts).toEqual([40]);
 });
