@@ -8,6 +8,9 @@ export default defineConfig({
   resolve: {
     alias: {
       '@batchwise/arena': source('./packages/arena/src/index.ts'),
+      '@batchwise/grpc': source('./packages/grpc/src/index.ts'),
+      '@batchwise/metrics': source('./packages/metrics/src/index.ts'),
+      '@batchwise/proxy': source('./packages/proxy/src/index.ts'),
       '@batchwise/redis': source('./packages/redis/src/index.ts'),
       '@batchwise/runners': source('./packages/runners/src/index.ts'),
       '@batchwise/server': source('./packages/server/src/index.ts'),

@@ -1,4 +1,5 @@
 /** The programs that the system tests drive, and where they are on this machine. */
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,9 @@ import { fileURLToPath } from 'node:url';
  * @property {string} variable The environment variable that says where it is.
  * @property {readonly string[]} commands The names it goes by, in the order of preference.
  * @property {string} debianPackage
+ * @property {readonly string[]} [alsoPackages] What else it takes from Debian.
+ * @property {readonly string[]} [pythonModules] What it must be able to import, being a Python: there may be several
+ *   on a machine, and the first on PATH need not be Debian's.
  * @property {string} [packagedFile] Where it is in the package, when it is taken out by itself: the rest would
  *   bring a service that starts with the machine.
  * @property {string} [linkedCommand] The command in its package that is this program if called by this
@@ -47,6 +51,14 @@ export const testPrograms = Object.freeze({
     commands: ['redis-cli'],
     debianPackage: 'redis-tools',
   },
+  python: {
+    title: 'Python with gRPC and numpy',
+    variable: 'PYTHON_PATH',
+    commands: ['python3'],
+    debianPackage: 'python3-grpcio',
+    alsoPackages: ['python3-numpy', 'python3-protobuf'],
+    pythonModules: ['grpc', 'numpy', 'google.protobuf'],
+  },
 });
 
 /**
@@ -57,15 +69,10 @@ export const testPrograms = Object.freeze({
  * @returns {string | undefined}
  */
 export function findProgram(program) {
-  const { variable, commands } = program;
+  const { variable, commands, pythonModules = [] } = program;
   const named = process.env[variable];
-  if (named && isExecutable(named)) return named;
-  for (const command of commands) {
-    const path = findCommand(command);
-    if (path !== undefined) return path;
-  }
-  const unpacked = unpackedProgram(program);
-  return isExecutable(unpacked) ? unpacked : undefined;
+  const places = [...(named ? [named] : []), ...commands.flatMap(placesOnPath), unpackedProgram(program)];
+  return places.find((place) => isExecutable(place) && canImport(place, pythonModules));
 }
 
 /**
@@ -82,8 +89,22 @@ export function unpackedProgram({ commands: [name = ''] }) {
  * @returns {string | undefined}
  */
 export function findCommand(command) {
+  return placesOnPath(command).find(isExecutable);
+}
+
+/** @param {string} command */
+function placesOnPath(command) {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return folders.map((folder) => join(folder, command)).find(isExecutable);
+  return folders.map((folder) => join(folder, command));
+}
+
+/**
+ * @param {string} python
+ * @param {readonly string[]} modules
+ */
+function canImport(python, modules) {
+  if (modules.length === 0) return true;
+  return spawnSync(python, ['-c', `import ${modules.join(', ')}`], { stdio: 'ignore' }).status === 0;
 }
 
 /** @param {string} path */

@@ -117,10 +117,14 @@ function succeeds([command = '', ...args], cwd) {
 
 /** @param {TestProgram[]} programs */
 function explain(programs) {
-  for (const { title, variable, commands, debianPackage } of programs) {
+  for (const program of programs) {
+    const { title, variable, commands, pythonModules } = program;
+    const lack = pythonModules
+      ? `no ${commands.join(' or ')} on PATH can import ${pythonModules.join(', ')}`
+      : `none of ${commands.join(', ')} is on PATH`;
     console.error(
-      `The tests need ${title}, and none of ${commands.join(', ')} is on PATH. Install it ` +
-        `(on Debian: apt-get install ${debianPackage}) or set ${variable} to its executable.`,
+      `The tests need ${title}, and ${lack}. Install it ` +
+        `(on Debian: apt-get install ${packages([program]).join(' ')}) or set ${variable} to its executable.`,
     );
   }
   return false;
@@ -137,7 +141,9 @@ function titles(programs) {
  * @param {TestProgram[]} programs
  */
 function packages(programs) {
-  return [...new Set(programs.map(({ debianPackage }) => debianPackage))];
+  return [
+    ...new Set(programs.flatMap(({ debianPackage, alsoPackages = [] }) => [debianPackage, ...alsoPackages])),
+  ];
 }
 
 /**

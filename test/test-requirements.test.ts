@@ -118,6 +118,37 @@ test('with the tools of Redis already there, the link is all that is made', () =
   expect(readlinkSync(join(folder, 'redis-server'))).toBe(join(bin, 'redis-check-rdb'));
 });
 
+test('a Python that lacks a module is no Python for the tests: the packages are installed', () => {
+  put('chromium');
+  put('python3', 'exit 1');
+  putAptGet(`case "$*" in *install*) printf '#!/bin/sh\n' > ${join(bin, 'python3')};; esac`);
+  const { status, stdout, stderr } = run();
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(
+    /^The tests need Python with gRPC and numpy: installing python3-grpcio python3-numpy python3-protobuf with apt-get.*\n$/,
+  );
+});
+
+test('without apt-get it says which modules no Python on PATH has', () => {
+  put('chromium');
+  put('python3', 'exit 1');
+  const { status, stderr } = run();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /no python3 on PATH can import grpc, numpy, google.protobuf\. .*install python3-grpcio .*set PYTHON_PATH/,
+  );
+});
+
+test('of several on PATH the first Python that has the modules will do', () => {
+  put('chromium');
+  put('python3', 'exit 1');
+  const other = mkdtempSync(join(bin, 'other-'));
+  writeFileSync(join(other, 'python3'), '#!/bin/sh\ntest "$*" = "-c import grpc, numpy, google.protobuf"\n', {
+    mode: 0o755,
+  });
+  expect(run({ PATH: `${bin}:${other}` })).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
 test('when apt-get fails, what it said is shown, and what to do instead', () => {
   putAptGet('echo no network >&2; exit 100');
   const { status, stderr } = run();

@@ -29,6 +29,7 @@ const LAYERS = [
     '@batchwise/dashboard',
   ],
   ['@batchwise/runners'],
+  ['@batchwise/grpc', '@batchwise/metrics'],
   ['batchwise'],
 ];
 

@@ -7,6 +7,8 @@ import { addDeadCommand } from './dead-command.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { messageOf, UsageFailure } from './failure.js';
 import { addPlanCommand } from './plan-command.js';
+import { addProxyCommand } from './proxy-command.js';
+import { withDashes } from './proxy-flags.js';
 import { addQueueCommand } from './queue-command.js';
 import { withLongFlags } from './seed-flags.js';
 import { addServeCommand } from './serve-command.js';
@@ -16,6 +18,7 @@ import { addWorkerCommand } from './worker-command.js';
 const EXAMPLES = `
 Examples:
   $ batchwise serve models/digits.onnx
+  $ batchwise proxy --forwarding-target localhost:50051
   $ batchwise worker handler.ts --queue digits
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50
@@ -30,7 +33,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     exitCode = code;
   });
   try {
-    await program.parseAsync(args.length === 0 ? ['help'] : withLongFlags(args), { from: 'user' });
+    await program.parseAsync(args.length === 0 ? ['help'] : withDashes(withLongFlags(args)), {
+      from: 'user',
+    });
     return exitCode;
   } catch (error) {
     // Commander has written its own complaint, or the help.
@@ -64,6 +69,7 @@ function makeProgram(terminal: Terminal, exit: (code: number) => void): Command 
     });
   addServeCommand(program, terminal, exit);
   addConfigCommand(program, terminal, exit);
+  addProxyCommand(program, terminal, exit);
   addWorkerCommand(program, terminal, exit);
   addQueueCommand(program, terminal, exit);
   addDeadCommand(program, terminal, exit);

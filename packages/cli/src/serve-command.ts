@@ -1,6 +1,7 @@
 /** `batchwise serve`: models and services, until a signal ends it. */
 import { constants } from 'node:os';
 import type { Palette } from '@batchwise/arena';
+import { isUrl } from '@batchwise/runners';
 import { ConfigError, loadConfig, type RunningServer, serve } from '@batchwise/server';
 import type { Command } from 'commander';
 import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
@@ -16,6 +17,7 @@ Examples:
   $ batchwise serve models/digits.onnx models/iris.onnx
   $ batchwise serve service.ts --port 8080 --grpc-port 8081
   $ batchwise serve service.ts --workers 4
+  $ batchwise serve grpc://gpu:8001/minilm
   $ batchwise serve -c production.yaml
 
 Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,
@@ -30,7 +32,9 @@ export function addServeCommand(program: Command, terminal: Terminal, exit: (cod
   const command = program
     .command('serve')
     .summary('serve models or a service over HTTP and gRPC')
-    .description('Serves ONNX models (*.onnx) or a service module (*.ts, *.js), in batches.')
+    .description(
+      'Serves ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
+    )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
   addConfigFlags(command)
@@ -86,11 +90,13 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
 
 /** What is to be served, by the ends of the names. */
 function sortedFiles(files: readonly string[]): { models?: string[]; service?: string } {
-  const models = files.filter((file) => file.endsWith('.onnx'));
-  const services = files.filter((file) => /\.[cm]?[jt]s$/.test(file));
+  const models = files.filter((file) => file.endsWith('.onnx') || isUrl(file));
+  const services = files.filter((file) => !isUrl(file) && /\.[cm]?[jt]s$/.test(file));
   const other = files.find((file) => !models.includes(file) && !services.includes(file));
   if (other !== undefined) {
-    throw new UsageFailure(`${other}: expected a model (*.onnx) or a service module (*.ts, *.js).`);
+    throw new UsageFailure(
+      `${other}: expected a model (*.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
+    );
   }
   if (services.length > 1) {
     throw new UsageFailure(`expected at most one service module, got ${services.join(' and ')}.`);

@@ -7,6 +7,7 @@ import {
 } from '@batchwise/server';
 import { Failure } from './failure.js';
 import { modelSource } from './model-source.js';
+import { upstreamSource } from './upstream-source.js';
 import type { BatchRule, WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
@@ -27,7 +28,16 @@ export async function serviceSource(
   const options = optionsOf(settings);
   const rule = ruleOf(settings);
   if (declaration.kind === 'function') return { ...functionOf(declaration, options), rule };
-  const { batchDim, resources, timeoutMs, warmup } = settings;
+  const { batchDim, resources, timeoutMs, warmup, upstream } = settings;
+  if (declaration.kind === 'upstream') {
+    const { maxBatchSize, concurrency } = options;
+    const said = Object.fromEntries(
+      Object.entries({ batchDim, timeoutMs, warmup }).filter(([, value]) => value !== undefined),
+    );
+    const elsewhere = { name, upstream: upstream ?? {}, settings: said, maxBatchSize, concurrency };
+    const source = await upstreamSource(elsewhere, asked, note);
+    return { ...source, options: { ...options, ...source.options }, rule };
+  }
   const model = {
     name,
     file: declaration.path,

@@ -24,6 +24,7 @@ const EXAMPLES = `
 Examples:
   $ batchwise worker handler.ts --queue digits
   $ batchwise worker models/digits.onnx --queue digits --max-batch-size 32
+  $ batchwise worker grpc://gpu:8001/minilm --queue minilm
   $ batchwise worker service.ts#iris --queue iris --url redis://cache:6379/1
   $ REDIS__HOST=cache DYNAMIC_BATCHER__BATCH_TIME=2 batchwise worker handler.ts -bs 64
 

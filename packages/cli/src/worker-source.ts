@@ -1,9 +1,12 @@
 /** What a worker runs: found by the name that it was called with. */
+
+import { isUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
 import { UsageFailure } from './failure.js';
 import { handlerSource } from './handler-source.js';
 import { modelSource } from './model-source.js';
 import { serviceSource } from './service-source.js';
+import { upstreamSource } from './upstream-source.js';
 import type { BatchRule, WorkerOptions } from './worker-settings.js';
 
 export interface WorkerSource {
@@ -21,12 +24,13 @@ export function loadWorkerSource(
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
+  if (isUrl(argument)) return upstreamSource({ name: argument, upstream: { url: [argument] } }, asked, note);
   if (argument.endsWith('.onnx')) return modelSource({ name: argument, file: argument }, asked, note);
   const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
   if (path === undefined) {
     throw new UsageFailure(
-      `${argument}: expected a module with a handler (handler.ts), a model (model.onnx) or a service's runner ` +
-        '(service.ts#runner).',
+      `${argument}: expected a module with a handler (handler.ts), a model (model.onnx), an upstream ` +
+        "(grpc://host:port/model) or a service's runner (service.ts#runner).",
     );
   }
   return runner === undefined ? handlerSource(path) : serviceSource(path, runner, asked, note);

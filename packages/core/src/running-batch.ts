@@ -169,8 +169,9 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     const now = this.settings.clock.now();
     this.#answeredAt = now;
     this.durationMs = now - this.startedAt;
-    if (oneByOne) this.#failAll(entries, neverAnswered(this.name));
-    else for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
+    if (!oneByOne) {
+      for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
+    } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
     if (call.isAborted) this.#learnAtLeast(call);
     // A backend that is down may fail every item quickly: that is no measure of how quick it is.
     else if (this.succeeded > this.#succeededBefore) {

@@ -5,12 +5,14 @@ import {
   type BatcherOptions,
   type BatcherStats,
   type BatchRecord,
+  BatchwiseError,
   type Clock,
   type CloseOptions,
   type EnqueueOptions,
   type Handler,
   realClock,
 } from 'batchwise';
+import type { Availability } from './availability.js';
 import { batchingOptions, changedPolicy, policyOf } from './batching-options.js';
 import { type ItemAnswers, ItemQuestions } from './item-questions.js';
 import { Readmission } from './readmission.js';
@@ -18,6 +20,16 @@ import type { BatchTrace, FunctionRunner, Runner, RunnerSink, RunnerState, Runne
 import { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
 import { WatchedState } from './watched-state.js';
+
+/** Where a function runs that is elsewhere: it has to be found first, and may be away for a while. */
+export interface FunctionBackend {
+  /** As metadata call it. */
+  readonly platform: string;
+  readonly availability: Availability;
+  /** Called once, before the first batch. Rejects when it cannot be found. */
+  load(): Promise<void>;
+  close(): Promise<void>;
+}
 
 export interface FunctionRunnerOptions<I, R> {
   readonly name: string;
@@ -34,6 +46,8 @@ export interface FunctionRunnerOptions<I, R> {
    * @default false
    */
   readonly isolate?: boolean | undefined;
+  /** The runner's own from now on; its state follows. Without one, the function is here. */
+  readonly backend?: FunctionBackend | undefined;
   /** Told when `costOf`, `groupOf` or `dedupeBy` fails: the caller learns only that something did. */
   readonly onFault?: ((error: Error) => void) | undefined;
   /** @default the real one */
@@ -49,11 +63,12 @@ export function createFunctionRunner<I, R>(options: FunctionRunnerOptions<I, R>)
 
 class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   readonly kind: FunctionRunner['kind'] = 'function';
-  readonly platform = 'function';
+  readonly platform: string;
   readonly name: string;
   readonly signature = undefined;
-  readonly ready = Promise.resolve();
-  readonly #state = new WatchedState('ready');
+  readonly ready: Promise<void>;
+  readonly #state: WatchedState;
+  readonly #backend: FunctionBackend | undefined;
   readonly #batcher: Batcher<FunctionCall<I, R>, R>;
   readonly #readmission = new Readmission<R>();
   readonly #questions: ItemQuestions<I>;
@@ -61,11 +76,16 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   #settings: RunnerSettings;
   /** Calls that failed before they were in: the batcher does not know of them. */
   #failedOutside = 0;
+  #failure: Error | undefined = undefined;
+  #closing: Promise<void> | undefined = undefined;
 
   constructor(options: FunctionRunnerOptions<I, R>) {
-    const { name, handler, settings, isolate, clock = realClock } = options;
+    const { name, handler, settings, isolate, backend, clock = realClock } = options;
     const { costOf, groupOf, dedupeBy } = options;
     this.name = name;
+    this.platform = backend?.platform ?? 'function';
+    this.#backend = backend;
+    this.#state = new WatchedState(backend === undefined ? 'ready' : 'loading');
     this.#settings = settings;
     this.#clock = clock;
     this.#questions = new ItemQuestions(name, options);
@@ -87,6 +107,8 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       policy: policyOf(settings.batching),
       concurrency: settings.concurrency,
     });
+    this.ready = backend === undefined ? Promise.resolve() : this.#load(backend);
+    this.ready.catch(() => {}); // told by its state, and to whoever sends something
   }
 
   get state(): RunnerState {
@@ -100,6 +122,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket {
     let answers: ItemAnswers;
     try {
+      this.#checkLoaded();
       answers = this.#questions.ask(item);
     } catch (error) {
       this.#failedOutside += 1;
@@ -133,8 +156,45 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   }
 
   close(options?: CloseOptions): Promise<void> {
+    this.#closing ??= this.#close(options);
+    return this.#closing;
+  }
+
+  async #close(options: CloseOptions | undefined): Promise<void> {
     this.#state.become('closed');
-    return this.#batcher.close(options);
+    try {
+      await this.#batcher.close(options);
+    } finally {
+      await this.#backend?.close();
+    }
+  }
+
+  async #load(backend: FunctionBackend): Promise<void> {
+    try {
+      await backend.load();
+    } catch (error) {
+      this.#failure = error as Error;
+      if (this.state === 'loading') {
+        this.#state.become('failed');
+        await backend.close();
+      }
+      throw error;
+    }
+    if (this.state !== 'loading') return;
+    const look = () => {
+      if (this.state === 'closed') return;
+      this.#state.become(backend.availability.outage === undefined ? 'ready' : 'failed');
+    };
+    backend.availability.onChange(look);
+    look();
+  }
+
+  #checkLoaded(): void {
+    if (this.state === 'loading')
+      throw new BatchwiseError('UNAVAILABLE', `${this.name}: the upstream is not reached yet.`);
+    if (this.#failure === undefined) return;
+    const message = `${this.name}: the upstream could not be reached: ${this.#failure.message}`;
+    throw new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }
 
   #enter(

@@ -1,5 +1,5 @@
 /**
- * Where a batch runs: a function, or a model on threads of its own, each with a batcher.
+ * Where a batch runs: a function, a model on threads of its own, or an upstream elsewhere, each with a batcher.
  *
  *     import { createModelRunner, DEFAULT_RUNNER_SETTINGS, OnnxModel, predictor } from '@batchwise/runners';
  *
@@ -9,6 +9,7 @@
  *     console.log(await predictor(runner).predict([6.5, 3.2, 5.1, 2.0])); // three probabilities
  *     await runner.close();
  */
+export type { Availability } from './availability.js';
 export { rowDimOf, whyNotBatchable } from './batch-dim.js';
 export { checkRequest } from './check-request.js';
 export { concatTensors } from './concat-tensors.js';
@@ -27,7 +28,7 @@ export {
 } from './datatype.js';
 export { elementAt, setElement } from './element.js';
 export { float16Bits, float16Value } from './float16.js';
-export { createFunctionRunner, type FunctionRunnerOptions } from './function-runner.js';
+export { createFunctionRunner, type FunctionBackend, type FunctionRunnerOptions } from './function-runner.js';
 export {
   createModelHandler,
   type ModelBatching,
@@ -38,6 +39,37 @@ export { ModelRows } from './model-rows.js';
 export { createModelRunner, type ModelRunnerOptions } from './model-runner.js';
 export { rowsOfTensor, tensorOfRows } from './nested-rows.js';
 export { OnnxModel, type OnnxModelOptions } from './onnx-model.js';
+export { BINARY_HEADER, BinaryTail, jsonLength } from './open-inference/binary-tail.js';
+export { isLong } from './open-inference/elements-from-json.js';
+export { countNonFinite, elementsToJson } from './open-inference/elements-to-json.js';
+export type {
+  InferRequestMessage,
+  InferResponseMessage,
+  TensorMessage,
+} from './open-inference/infer-message.js';
+export {
+  type InferQuestion,
+  readInferRequest,
+  writeInferRequest,
+} from './open-inference/infer-request-message.js';
+export {
+  type InferAnswer,
+  readInferResponse,
+  tensorsOfResponse,
+  writeInferResponse,
+} from './open-inference/infer-response-message.js';
+export { isJsonObject, JsonBody, type JsonObject } from './open-inference/json-body.js';
+export { type JsonPlace, placeAt } from './open-inference/json-place.js';
+export { checkJsonSize } from './open-inference/json-size.js';
+export { MessageError } from './open-inference/message-error.js';
+export { decodeRaw, encodeRaw } from './open-inference/raw-tensor.js';
+export { quoted, quotedList, shownValue } from './open-inference/shown-value.js';
+export {
+  type JsonTensor,
+  tensorFromFlatJson,
+  tensorFromNestedJson,
+} from './open-inference/tensor-from-json.js';
+export { decodeTyped } from './open-inference/typed-contents.js';
 export { type InferOptions, type Predictor, predictor } from './predictor.js';
 export {
   isRequestData,
@@ -65,9 +97,19 @@ export {
   type RedisSettings,
   type ResourceSettings,
   type RunnerSettings,
+  type UpstreamSettings,
 } from './runner-settings.js';
 export { enterInParts, type PartsRule } from './split-request.js';
 export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';
+export { createUpstream, type Upstream, type UpstreamOptions } from './upstream/create-upstream.js';
+export { createUpstreamRunner, type UpstreamRunnerOptions } from './upstream/create-upstream-runner.js';
+export {
+  isUrl,
+  nameOfUpstream,
+  parseUpstream,
+  UPSTREAM_FORMS,
+  type UpstreamAddress,
+} from './upstream/upstream-address.js';
 export { WatchedState } from './watched-state.js';

@@ -157,6 +157,8 @@ class BatchingModelRunner implements ModelRunner {
       if (this.state !== 'loading') throw this.#notReadyError();
       this.#batcher = this.#newBatcher(signature, curve);
       this.#state.become('ready');
+      this.#model.availability?.onChange(() => this.#lookAtModel());
+      this.#lookAtModel();
     } catch (error) {
       if (this.state === 'loading') {
         this.#failure = error as Error;
@@ -165,6 +167,12 @@ class BatchingModelRunner implements ModelRunner {
       }
       throw error;
     }
+  }
+
+  /** What is sent while it is away is refused by the model itself: it knows when to come again. */
+  #lookAtModel(): void {
+    if (this.state === 'closed') return;
+    this.#state.become(this.#model.availability?.outage === undefined ? 'ready' : 'failed');
   }
 
   #newBatcher(signature: Signature, curve: readonly CurvePoint[]): Batcher<ModelRequest, Tensors> {

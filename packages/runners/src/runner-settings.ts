@@ -36,6 +36,34 @@ export interface RedisSettings {
   readonly payload: 'json' | 'msgpack' | undefined;
 }
 
+/** A runner whose batches run elsewhere: behind gRPC or HTTP, in whatever language. */
+export interface UpstreamSettings {
+  /** Where; none: it runs here. Several are copies of one backend. */
+  readonly url: readonly string[];
+  /** What the model is called there; undefined: as the URL says, else as the runner. */
+  readonly model: string | undefined;
+  /** Undefined: as the URL says, else the one that the upstream chooses. */
+  readonly version: string | undefined;
+  /** How tensors travel over HTTP. */
+  readonly format: 'binary' | 'json';
+  /** To each URL: of HTTP as many as calls at a time, of gRPC for more than one can carry. */
+  readonly connections: number;
+  /** How long it is waited for at the start. */
+  readonly startTimeoutMs: number;
+  /** How often a batch that was certainly not begun is sent again. */
+  readonly retries: number;
+  /** So many calls in a row without a sign of it, and nothing is sent for a while. */
+  readonly maxFailures: number;
+  /** For how long, at first. */
+  readonly cooldownMs: number;
+  /** How often it is asked whether it is ready while nothing else is; Infinity: never. */
+  readonly healthIntervalMs: number;
+  /** In PEM: whom to trust, and who this is. */
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
 export interface RunnerSettings {
   readonly batchable: boolean;
   /** The dimension along which requests are concatenated, of inputs and of outputs. */
@@ -47,6 +75,7 @@ export interface RunnerSettings {
   readonly replicas: number;
   readonly resources: ResourceSettings;
   readonly redis: RedisSettings;
+  readonly upstream: UpstreamSettings;
   /** The longest a request may take. */
   readonly timeoutMs: number;
   /** Rounds of made-up requests before it counts as ready. */
@@ -70,6 +99,21 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
   replicas: 1,
   resources: { cpu: undefined, gpu: [] },
   redis: { queue: undefined, url: undefined, maxBacklog: 10_000, payload: undefined },
+  upstream: {
+    url: [],
+    model: undefined,
+    version: undefined,
+    format: 'binary',
+    connections: 16,
+    startTimeoutMs: 60_000,
+    retries: 1,
+    maxFailures: 5,
+    cooldownMs: 1000,
+    healthIntervalMs: 5000,
+    caFile: undefined,
+    certFile: undefined,
+    keyFile: undefined,
+  },
   timeoutMs: 30_000,
   warmup: 3,
 };

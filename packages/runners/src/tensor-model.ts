@@ -1,4 +1,5 @@
 /** A model as a runner needs it: whatever computes it, it takes tensors and gives tensors. */
+import type { Availability } from './availability.js';
 import type { Signature, Tensors } from './tensor.js';
 
 export interface InferCall {
@@ -18,6 +19,8 @@ export interface InferCall {
 export interface TensorModel {
   /** What runs it, in the words of the protocol's metadata: `onnxruntime_onnx`. */
   readonly platform: string;
+  /** Of one that is elsewhere, and may be away for a while: its runner's state follows. */
+  readonly availability?: Availability | undefined;
   /** Makes it ready to infer. Called once, before anything else. */
   load(): Promise<Signature>;
   /** Called for up to `concurrency` batches at a time. Rejects with `UNAVAILABLE` when what computes it is gone. */

@@ -94,9 +94,9 @@ function leavesContentOpen({ inputs }: Signature, rowDim: number | undefined): b
   return inputs.some(isOpen);
 }
 
-/** Closed, dead: not an answer of the model. */
+/** Closed, dead, away: not an answer of the model, as it is when it does not like what it is given. */
 function isOfItself(error: unknown): error is BatchwiseError {
-  return error instanceof BatchwiseError;
+  return error instanceof BatchwiseError && error.code !== 'INVALID_ITEM';
 }
 
 function sizeError(name: string, rows: number, works: number, error: Error): BatchwiseError {

@@ -2,9 +2,10 @@
 import {
   createFunctionRunner,
   createModelRunner,
+  createUpstreamRunner,
   OnnxModel,
   type Runner,
-  type Signature,
+  type RunnerSettings,
   whyNotBatchable,
 } from '@batchwise/runners';
 import type { ServerMetrics } from './metrics/server-metrics.js';
@@ -43,14 +44,19 @@ export function makeRunner(
       onAssembly: metrics.assemblyOf(name),
       onWhole: metrics.wholesOf(name),
     });
-    runner.ready.then(
-      () => {
-        const why = settings.batchable ? whyNotBatchable(runner.signature as Signature, settings) : undefined;
-        if (why !== undefined) log(`${name}: its requests are not put into batches: ${why}.`);
-      },
-      () => {}, // told by whoever waits for it
-    );
+    tellIfNotBatched(runner as Runner, settings, log);
     return runner as Runner;
+  }
+  if (source.kind === 'upstream') {
+    const runner = createUpstreamRunner({
+      name,
+      settings,
+      log,
+      onAssembly: metrics.assemblyOf(name),
+      onWhole: metrics.wholesOf(name),
+    });
+    tellIfNotBatched(runner, settings, log);
+    return runner;
   }
   const declaration = service?.runners.get(name);
   if (declaration?.kind !== 'function')
@@ -63,4 +69,16 @@ export function makeRunner(
     return new RedisRunner({ name, settings, form, dedupeBy, log, env: process.env });
   }
   return createFunctionRunner<unknown, unknown>({ name, handler, settings, onFault, ...batcher });
+}
+
+function tellIfNotBatched(runner: Runner, settings: RunnerSettings, log: (line: string) => void): void {
+  runner.ready.then(
+    () => {
+      const { name, signature } = runner;
+      if (signature === undefined || !settings.batchable) return;
+      const why = whyNotBatchable(signature, settings);
+      if (why !== undefined) log(`${name}: its requests are not put into batches: ${why}.`);
+    },
+    () => {}, // told by whoever waits for it
+  );
 }

@@ -1,9 +1,9 @@
 /** Web processes around one copy of each model, in a process of its own: `--workers`, `replicas`. */
+
+import { countersOf, type MetricsSnapshot, mergeSnapshots } from '@batchwise/metrics';
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { freePort } from './free-port.js';
-import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
-import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import type { PlannedRunner } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';

@@ -34,9 +34,10 @@ export function findModel(
   return runner;
 }
 
-/** Throws unless it can be asked now. */
-export function checkReady({ name, state }: ModelRunner, places?: ModelPlaces): void {
-  if (state !== 'ready') throw notReady(name, REASONS[state], places);
+/** Throws unless it can be asked now. One that was loaded and is away says itself why, and when to come again. */
+export function checkReady({ name, state, signature }: ModelRunner, places?: ModelPlaces): void {
+  if (state === 'ready' || (state === 'failed' && signature !== undefined)) return;
+  throw notReady(name, REASONS[state], places);
 }
 
 /** What the model takes and gives, if that is known. */

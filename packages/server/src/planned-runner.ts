@@ -1,14 +1,17 @@
 /** Which runners there are to be: the models that are served without code, and those of the service. */
 import { existsSync } from 'node:fs';
-import type { RunnerSettings } from '@batchwise/runners';
+import { isUrl, type RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { resolveRunner } from './config/resolve-runner.js';
 import type { ServerSettings } from './config/server-settings.js';
+import { servesModel } from './serves-model.js';
 import type { Service } from './service/service.js';
 
 /** Plain data, so that it can be sent to the process that the runner is to live in. */
 export type RunnerSource =
   | { readonly kind: 'onnx'; readonly path: string }
+  /** Elsewhere, as `settings.upstream` says. */
+  | { readonly kind: 'upstream' }
   /** A function of the service: to be found by loading its module. */
   | { readonly kind: 'function' };
 
@@ -18,13 +21,25 @@ export interface PlannedRunner {
   readonly settings: RunnerSettings;
 }
 
-export function runnerNames({ models }: ServerSettings, service: Service | undefined): string[] {
-  return [...models.map(({ name }) => name), ...(service?.runners.keys() ?? [])];
+export function runnerNames(settings: ServerSettings, service: Service | undefined): string[] {
+  const named = settings.models.map(({ name }) => name);
+  return [...named, ...(service?.runners.keys() ?? []), ...upstreamNames(settings, service)];
+}
+
+/** Runners that are nothing but an upstream: to be called so in the settings is all it takes. */
+function upstreamNames({ models, runners }: ServerSettings, service: Service | undefined): string[] {
+  const names: string[] = [];
+  for (const [name, { upstream }] of runners.byName) {
+    const isElsewhere = (upstream?.url ?? []).length > 0;
+    const isKnown = models.some((model) => model.name === name) || service?.runners.has(name) === true;
+    if (isElsewhere && !isKnown) names.push(name);
+  }
+  return names;
 }
 
 export function checkModelFiles({ models }: ServerSettings): void {
   for (const { name, path } of models) {
-    if (existsSync(path)) continue;
+    if (isUrl(path) || existsSync(path)) continue;
     throw new BatchwiseError(
       'INVALID_OPTION',
       `There is no file ${path}, which the model ${name} is to be loaded from.`,
@@ -41,17 +56,27 @@ export function planRunners(settings: ServerSettings, service: Service | undefin
       `There are two runners named ${twice}. Give the model another name: models: [{ name, path }].`,
     );
   }
-  const planned = settings.models.map(({ name, path }): PlannedRunner => {
-    const source = { kind: 'onnx', path } as const;
-    return { name, source, settings: runnerSettings(settings, service, name) };
+  const planned = names.map((name): PlannedRunner => {
+    const own = runnerSettings(settings, service, name);
+    return { name, source: sourceOf(settings, service, name, own), settings: own };
   });
-  for (const [name, declaration] of service?.runners ?? []) {
-    const source: RunnerSource =
-      declaration.kind === 'onnx' ? { kind: 'onnx', path: declaration.path } : { kind: 'function' };
-    planned.push({ name, source, settings: runnerSettings(settings, service, name) });
-  }
+  checkPlaces(planned, service);
   checkQueues(planned);
   return planned;
+}
+
+/** What is set as its upstream goes before what it would be here. */
+function sourceOf(
+  { models }: ServerSettings,
+  service: Service | undefined,
+  name: string,
+  { upstream }: RunnerSettings,
+): RunnerSource {
+  if (upstream.url.length > 0) return { kind: 'upstream' };
+  const model = models.find((candidate) => candidate.name === name);
+  const declaration = service?.runners.get(name);
+  if (model !== undefined) return { kind: 'onnx', path: model.path };
+  return declaration?.kind === 'onnx' ? { kind: 'onnx', path: declaration.path } : { kind: 'function' };
 }
 
 /** The settings of a runner as they are now: once more after the configuration has changed. */
@@ -61,7 +86,30 @@ export function runnerSettings(
   name: string,
 ): RunnerSettings {
   const code = service?.runners.get(name)?.settings;
-  return resolveRunner(settings, name, { isModel: code === undefined, code });
+  const resolved = resolveRunner(settings, name, { isModel: code === undefined, code });
+  const path = settings.models.find((model) => model.name === name)?.path;
+  if (path === undefined || !isUrl(path) || resolved.upstream.url.length > 0) return resolved;
+  return Object.freeze({ ...resolved, upstream: Object.freeze({ ...resolved.upstream, url: [path] }) });
+}
+
+/** A runner is in one place. */
+function checkPlaces(planned: readonly PlannedRunner[], service: Service | undefined): void {
+  for (const { name, settings } of planned) {
+    if (!servesModel(service?.runners.get(name), settings) && !service?.runners.has(name)) {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        `runners.${name}.upstream: ${settings.upstream.url[0]} is a function, and only a service can call it: ` +
+          `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model or ` +
+          'http://host:port/v2/models/model, which the protocols serve.',
+      );
+    }
+    if (settings.redis.queue === undefined || settings.upstream.url.length === 0) continue;
+    throw new BatchwiseError(
+      'INVALID_OPTION',
+      `runners.${name}: expected either redis.queue or upstream, got both. To have workers call the upstream: ` +
+        `batchwise worker ${settings.upstream.url[0]} --queue ${settings.redis.queue}`,
+    );
+  }
 }
 
 /** What is in a queue is one runner's: its workers know no other. */

@@ -1,8 +1,8 @@
 /** A process that answers requests; its runners are in other processes. Started by the supervisor. */
+
+import { countersOf, type MetricsSnapshot, mergeSnapshots } from '@batchwise/metrics';
 import type { RunnerSettings } from '@batchwise/runners';
 import type { ServerSettings } from './config/server-settings.js';
-import { countersOf, mergeSnapshots } from './metrics/merge-snapshots.js';
-import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import { processRestarts } from './metrics/process-restarts.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { ProcessReport } from './processes/control-message.js';

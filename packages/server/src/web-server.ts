@@ -1,6 +1,8 @@
 /**
  * What listens: HTTP and gRPC around a set of runners, whether those live in this process or in others.
  */
+
+import type { MetricsSnapshot } from '@batchwise/metrics';
 import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
 import { grpcLimitsOf } from './config/grpc-limits-of.js';
 import { httpLimitsOf } from './config/http-limits-of.js';
@@ -13,9 +15,9 @@ import { healthRoutes, type Readiness } from './http/health-routes.js';
 import type { HttpRoute } from './http/http-route.js';
 import { HttpServer } from './http/http-server.js';
 import { metricsRoute } from './metrics/metrics-route.js';
-import type { MetricsSnapshot } from './metrics/metrics-snapshot.js';
 import type { ServerMetrics } from './metrics/server-metrics.js';
 import { protocolRoutes } from './protocols/protocol-routes.js';
+import { servesModel } from './serves-model.js';
 import type { Service } from './service/service.js';
 import { serviceRoutes } from './service/service-routes.js';
 import { VERSION } from './version.js';
@@ -120,10 +122,11 @@ export class WebServer {
 
   /** All runners that are models, those of the service too: the protocols serve them. */
   #models(): ReadonlyMap<string, ModelRunner> {
-    const { runners, service } = this.#options;
+    const { runners, runnerSettings, service } = this.#options;
     const models = new Map<string, ModelRunner>();
     for (const [name, runner] of runners) {
-      if (service?.runners.get(name)?.kind !== 'function') models.set(name, runner as ModelRunner);
+      const isModel = servesModel(service?.runners.get(name), runnerSettings.get(name));
+      if (isModel) models.set(name, runner as ModelRunner);
     }
     return models;
   }

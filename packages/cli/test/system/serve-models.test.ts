@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
+import { parseExposition, sampleValue } from '../../../metrics/test/support/exposition.js';
 import { InferenceClient } from '../../../server/test/grpc/support/inference-client.js';
-import { parseExposition, sampleValue } from '../../../server/test/metrics/support/exposition.js';
 import { jsonOf, problemIn } from './support/http-client.js';
 import {
   batchSizeIn,

@@ -15,6 +15,7 @@ import { queueName, redisUrl } from './kinds/redis-kinds.js';
 import { choice, filePath, text, trueOrFalse } from './kinds/text-kinds.js';
 import type { ServerSettings } from './server-settings.js';
 import type { Kind } from './setting-kind.js';
+import { UPSTREAM_SCHEMA } from './upstream-schema.js';
 
 export interface Setting<T> {
   readonly kind: Kind<T>;
@@ -41,6 +42,8 @@ export interface Section<T> {
   readonly description: string;
   readonly isLive?: boolean;
   readonly fields: { readonly [K in keyof T]-?: FieldOf<T[K]> };
+  /** The field that a single value in the place of the section stands for. */
+  readonly shorthand?: keyof T & string;
   /** Other words for settings: the path from the section's owner, the root or a runner. */
   readonly aliases?: Readonly<Record<string, Alias>>;
   /** Keys of BentoML that are refused with advice rather than as unknown. */
@@ -62,7 +65,7 @@ const DAY_MS = 24 * 3_600_000;
 const LARGEST_BATCH = 1_000_000;
 const GIB = 2 ** 30;
 
-const { batching, resources, redis, ...runner } = DEFAULT_RUNNER_SETTINGS;
+const { batching, resources, redis, upstream: _, ...runner } = DEFAULT_RUNNER_SETTINGS;
 
 /** Under `runners`, for all; under `runners.<name>`, for one. */
 export const RUNNER_SCHEMA: Section<RunnerSettings> = {
@@ -182,6 +185,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         },
       },
     },
+    upstream: UPSTREAM_SCHEMA,
     timeoutMs: {
       key: 'timeout',
       kind: duration({ leastMs: 1, mostMs: DAY_MS, orUnlimited: true }),
@@ -308,7 +312,7 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
       kind: modelList,
       default: [],
       description:
-        'Models to serve without code. A model is called by its `name`, else as its file without the ending.',
+        'Models to serve without code: files, or URLs of upstreams that have them. A model is called by its `name`, else as its file without the ending, or as its URL says.',
       flag: { name: 'models' },
     },
     service: {

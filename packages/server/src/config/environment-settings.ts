@@ -13,6 +13,8 @@ import { nearestKey, ownKeys } from './unknown-key.js';
 
 const PREFIX = 'BATCHWISE__';
 const STEP = '__';
+/** Settings of `batchwise proxy`, which may run in the same environment. */
+const PROXY_PREFIX = 'BATCHWISE__PROXY__';
 
 /** `runners.iris-clf.timeout` is BATCHWISE__RUNNERS__IRIS_CLF__TIMEOUT. */
 export function variableOf(path: SettingPath): string {
@@ -28,7 +30,7 @@ export function environmentSettings(
   for (const variable of Object.keys(env).sort()) {
     const text = env[variable];
     // An empty variable is how a script or a compose file says that it has nothing to say.
-    if (text === undefined || text === '') continue;
+    if (text === undefined || text === '' || variable.toUpperCase().startsWith(PROXY_PREFIX)) continue;
     const origin: Origin = { kind: 'environment', variable };
     const complain = (path: SettingPath, message: string) =>
       problems.push({ origin, path: pathText(path), message });
@@ -68,7 +70,11 @@ function findTarget(variable: string, runnerNames: readonly string[]): Target {
   let owner: readonly string[] = [];
   let reached = PREFIX;
   while (node.type === 'section') {
-    if (rest === '') return { message: sectionMessage(reached, node) };
+    if (rest === '') {
+      if (node.shorthand === undefined) return { message: sectionMessage(reached, node) };
+      node = node.shorthand;
+      break;
+    }
     const word = firstWord(rest);
     const next: KeyNode | undefined = keyByWord(node, word);
     let length = word.length;

@@ -62,7 +62,10 @@ class FileReader {
   #readEntry(entry: YamlEntry, section: SectionKey, owner: readonly string[], path: SettingPath): void {
     const { key, keyNode, value } = entry;
     const node = section.keys.get(key);
+    const shorthand = node?.type === 'section' ? node.shorthand : undefined;
     if (node?.type === 'setting') this.#readSetting(entry, node, owner, path);
+    else if (shorthand !== undefined && this.#tree.mapping(value) === undefined)
+      this.#readSetting(entry, shorthand, owner, path);
     else if (node !== undefined)
       this.#readSection(value, node, node.named === undefined ? owner : ['runners'], path);
     else if (section.named !== undefined) this.#readNamed(entry, section, section.named, path);

@@ -21,6 +21,8 @@ export interface SectionKey {
   /** Keys of BentoML that are not ours, with advice. */
   readonly elsewhere: ReadonlyMap<string, string>;
   readonly description: string;
+  /** The setting that a single value in its place stands for. */
+  readonly shorthand?: SettingKey;
   /** When all other keys are names, of things that have these keys. */
   readonly named?: SectionKey;
 }
@@ -30,6 +32,7 @@ interface AnySection {
   readonly description: string;
   readonly isLive?: boolean;
   readonly fields: Readonly<Record<string, Setting<unknown> | AnySection>>;
+  readonly shorthand?: string;
   readonly aliases?: Readonly<Record<string, Alias>>;
   readonly elsewhere?: Readonly<Record<string, string>>;
 }
@@ -90,6 +93,9 @@ function sectionKey(
     aliases: new Set(),
     elsewhere: new Map(Object.entries(section.elsewhere ?? {})),
     description: section.description,
+    ...(section.shorthand === undefined
+      ? {}
+      : { shorthand: keys.get(snakeCase(section.shorthand)) as SettingKey }),
   };
 }
 

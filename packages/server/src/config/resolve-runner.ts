@@ -20,12 +20,13 @@ export function resolveRunner(
 ): RunnerSettings {
   const defaults = { ...DEFAULT_RUNNER_SETTINGS, batchable: isModel || DEFAULT_RUNNER_SETTINGS.batchable };
   const layers = [defaults, code, runners.all, runners.byName.get(name) ?? {}];
-  const { batching, resources, redis } = DEFAULT_RUNNER_SETTINGS;
+  const { batching, resources, redis, upstream } = DEFAULT_RUNNER_SETTINGS;
   return Object.freeze({
     ...merged<RunnerSettings>(layers),
     batching: Object.freeze(merged<typeof batching>(layers.map((layer) => layer.batching ?? {}))),
     resources: Object.freeze(merged<typeof resources>(layers.map((layer) => layer.resources ?? {}))),
     redis: Object.freeze(merged<typeof redis>(layers.map((layer) => layer.redis ?? {}))),
+    upstream: Object.freeze(merged<typeof upstream>(layers.map((layer) => layer.upstream ?? {}))),
   });
 }
 

@@ -36,7 +36,7 @@ export interface ListenSettings {
 
 export interface ModelSettings {
   readonly name: string;
-  /** As it can be opened from the working directory. */
+  /** As it can be opened from the working directory; or the URL of an upstream that serves it. */
   readonly path: string;
 }
 

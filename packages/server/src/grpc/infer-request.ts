@@ -2,14 +2,18 @@
 import {
   DATATYPES,
   type Datatype,
+  decodeRaw,
+  decodeTyped,
   type InferRequest,
+  type InferRequestMessage,
   isDatatype,
   type Signature,
   type Tensor,
+  type TensorMessage,
   type TensorSpec,
 } from '@batchwise/runners';
-import { decodeRaw } from '../raw-tensor.js';
 import { badRequest } from '../request-error.js';
+import { readingRequest } from '../request-reading.js';
 import { quoted } from '../shown-value.js';
 import {
   checkAllThere,
@@ -19,8 +23,6 @@ import {
   readShape,
   specNamed,
 } from '../signature-check.js';
-import type { InferRequestMessage, InputTensorMessage } from './infer-message.js';
-import { decodeTyped } from './typed-contents.js';
 
 export function isRaw(message: InferRequestMessage): boolean {
   return message.rawInputContents.length > 0;
@@ -59,7 +61,7 @@ function checkRaw(message: InferRequestMessage): void {
 function inputTensor(
   message: InferRequestMessage,
   index: number,
-  input: InputTensorMessage,
+  input: TensorMessage,
   spec: TensorSpec | undefined,
   where: string,
 ): Tensor {
@@ -68,12 +70,14 @@ function inputTensor(
   if (spec !== undefined) readShape(shape, spec, `${where}.shape`);
   else for (const [dim, length] of shape.entries()) checkLength(length, `${where}.shape[${dim}]`);
   const raw = message.rawInputContents[index];
-  return raw === undefined
-    ? decodeTyped(datatype, shape, input.contents, `${where}.contents`)
-    : decodeRaw(datatype, shape, raw, `raw_input_contents[${index}]`);
+  return readingRequest(() =>
+    raw === undefined
+      ? decodeTyped(datatype, shape, input.contents, `${where}.contents`)
+      : decodeRaw(datatype, shape, raw, `raw_input_contents[${index}]`),
+  );
 }
 
-function datatypeOf({ datatype }: InputTensorMessage, spec: TensorSpec | undefined, where: string): Datatype {
+function datatypeOf({ datatype }: TensorMessage, spec: TensorSpec | undefined, where: string): Datatype {
   if (spec !== undefined) checkDatatype(datatype, spec, where);
   if (isDatatype(datatype)) return datatype;
   throw badRequest(where, `expected one of ${DATATYPES.join(', ')}, got ${quoted(datatype)}.`);

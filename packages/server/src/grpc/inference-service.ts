@@ -1,6 +1,6 @@
 /** `inference.GRPCInferenceService`: what the models are and how they are, and the way to ask them. */
 
-import type { BatchTrace, ModelRunner, TensorSpec } from '@batchwise/runners';
+import type { BatchTrace, InferRequestMessage, ModelRunner, TensorSpec } from '@batchwise/runners';
 import {
   type handleUnaryCall,
   Metadata,
@@ -13,9 +13,8 @@ import { checkReady, findModel, knownSignature, MODEL_VERSION, type ModelPlaces 
 import { RequestError } from '../request-error.js';
 import { callOptions } from './call-options.js';
 import { grpcStatus } from './grpc-status.js';
-import type { InferRequestMessage } from './infer-message.js';
 import { inferRequest } from './infer-request.js';
-import { inferResponseMessage } from './infer-response-message.js';
+import { inferResponse } from './infer-response.js';
 
 export interface InferenceServiceOptions {
   readonly models: ReadonlyMap<string, ModelRunner>;
@@ -116,7 +115,7 @@ export class InferenceService {
           resolve: (results, trace) => {
             settle();
             try {
-              const response = inferResponseMessage(request, results);
+              const response = inferResponse(request, results);
               call.sendMetadata(traceMetadata(trace));
               callback(null, response);
             } catch (error) {

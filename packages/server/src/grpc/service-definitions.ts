@@ -1,9 +1,10 @@
 /** The services of `proto/`, as grpc-js takes them. */
 import { fileURLToPath } from 'node:url';
+import { readInferRequest } from '@batchwise/runners';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
 import { badRequest, RequestError } from '../request-error.js';
-import { inferRequestMessage } from './infer-request-message.js';
+import { readingRequest } from '../request-reading.js';
 import { reflectedPackage } from './reflected-package.js';
 
 export interface ServiceDefinitions {
@@ -43,7 +44,7 @@ function withTensors(service: ServiceDefinition): ServiceDefinition {
     ...service,
     ModelInfer: {
       ...infer,
-      requestDeserialize: inferRequestMessage,
+      requestDeserialize: (bytes: Buffer) => readingRequest(() => readInferRequest(bytes)),
       responseSerialize: (encoded: unknown) => encoded as Buffer,
     },
   };

@@ -1,7 +1,5 @@
 /** The batch-size histogram once more, under the names that dashboards made for BentoML look for. */
-import { asPartOfName } from './metric-name.js';
-import type { HistogramSnapshot, MetricsSnapshot } from './metrics-snapshot.js';
-import { BATCH_SIZE } from './runner-instruments.js';
+import { asPartOfName, BATCH_SIZE, type HistogramSnapshot, type MetricsSnapshot } from '@batchwise/metrics';
 
 export function withBentomlNames(snapshot: MetricsSnapshot): MetricsSnapshot {
   const aliases = new Map<string, HistogramSnapshot>();

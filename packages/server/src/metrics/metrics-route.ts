@@ -1,8 +1,7 @@
+import { type MetricsSnapshot, PROMETHEUS_CONTENT_TYPE, prometheusText } from '@batchwise/metrics';
 import { type Clock, realClock } from 'batchwise';
 import type { HttpRoute } from '../http/http-route.js';
 import { RequestError } from '../request-error.js';
-import type { MetricsSnapshot } from './metrics-snapshot.js';
-import { PROMETHEUS_CONTENT_TYPE, prometheusText } from './prometheus-text.js';
 
 export interface MetricsRouteOptions {
   /** After how long without metrics to say so; less than the ten seconds that Prometheus waits. @default 5000 */

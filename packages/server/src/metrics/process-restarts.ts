@@ -1,5 +1,5 @@
 /** How often processes had to be started again. The supervisor counts that: those who know it best are gone. */
-import type { CounterSnapshot } from './metrics-snapshot.js';
+import type { CounterSnapshot } from '@batchwise/metrics';
 
 export interface RestartCount {
   readonly kind: string;

@@ -3,18 +3,28 @@
  * and behind it the tensors that it says are binary, in its order.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
-import { decodeRaw } from '../raw-tensor.js';
+import {
+  BINARY_HEADER,
+  BinaryTail,
+  decodeRaw,
+  type InferRequest,
+  isJsonObject,
+  isLong,
+  JsonBody,
+  type JsonObject,
+  jsonLength,
+  type Signature,
+  type Tensor,
+  type TensorSpec,
+  tensorFromFlatJson,
+  tensorFromNestedJson,
+} from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { quoted, shownValue } from '../shown-value.js';
+import { readingRequest } from '../request-reading.js';
+import { shownValue } from '../shown-value.js';
 import { checkAllThere, checkDatatype, checkOnce, readShape, specNamed } from '../signature-check.js';
 import { countElements } from './count-elements.js';
-import { isLong } from './elements-from-json.js';
-import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
 import { booleanParameter, readParameters, sizeParameter } from './parameters.js';
-import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
-
-export const BINARY_HEADER = 'inference-header-content-length';
 
 export interface WantedOutput {
   readonly name: string;
@@ -35,7 +45,11 @@ export function parseInferRequest(
   headers: IncomingHttpHeaders,
   signature: Signature,
 ): InferCall {
-  const jsonBytes = jsonLength(bytes, headers);
+  return readingRequest(() => parsed(bytes, headers, signature));
+}
+
+function parsed(bytes: Buffer, headers: IncomingHttpHeaders, signature: Signature): InferCall {
+  const jsonBytes = jsonLength(bytes, headers[BINARY_HEADER]);
   const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
   const { id, inputs, outputs, parameters } = body.value;
   if (id !== undefined && typeof id !== 'string') {
@@ -58,47 +72,6 @@ export function parseInferRequest(
     id,
     outputs: wanted,
   };
-}
-
-function jsonLength(bytes: Buffer, headers: IncomingHttpHeaders): number | undefined {
-  const header = headers[BINARY_HEADER];
-  if (header === undefined) return undefined;
-  const length = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : -1;
-  if (length < 0 || length > bytes.length) {
-    throw badRequest(
-      `header ${BINARY_HEADER}`,
-      `expected the length of the JSON, a whole number up to the ${bytes.length} bytes of the body, got ${quoted(String(header))}.`,
-    );
-  }
-  return length;
-}
-
-/** The bytes behind the JSON, taken off from the front. */
-class BinaryTail {
-  readonly #bytes: Buffer;
-  #taken = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  take(size: number, where: string): Buffer {
-    const left = this.#bytes.length - this.#taken;
-    if (size > left) throw badRequest(where, `expected ${size} bytes in the body, got ${left}.`);
-    const start = this.#taken;
-    this.#taken += size;
-    return this.#bytes.subarray(start, this.#taken);
-  }
-
-  expectEnd(): void {
-    const left = this.#bytes.length - this.#taken;
-    if (left > 0) {
-      throw badRequest(
-        'body',
-        `expected ${this.#taken} bytes of binary data, as the inputs say, got ${left} more.`,
-      );
-    }
-  }
 }
 
 function readInputs(

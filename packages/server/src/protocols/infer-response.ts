@@ -1,12 +1,17 @@
 /** The inference response of the Open Inference Protocol, version 2: each output in JSON or as binary, as it was asked for. */
-import type { Tensor, Tensors } from '@batchwise/runners';
+import {
+  BINARY_HEADER,
+  countNonFinite,
+  elementsToJson,
+  encodeRaw,
+  type Tensor,
+  type Tensors,
+} from '@batchwise/runners';
 import { MODEL_VERSION } from '../model-lookup.js';
-import { encodeRaw } from '../raw-tensor.js';
 import { RequestError } from '../request-error.js';
 import { quoted } from '../shown-value.js';
-import { countNonFinite, elementsToJson } from './elements-to-json.js';
 import type { HttpAnswer } from './http-answer.js';
-import { BINARY_HEADER, type WantedOutput } from './infer-request.js';
+import type { WantedOutput } from './infer-request.js';
 
 export interface InferResponse {
   readonly model: string;

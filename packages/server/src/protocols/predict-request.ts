@@ -2,13 +2,21 @@
  * The body of `:predict`, as TensorFlow Serving and KServe's first protocol have it: `instances`, row by
  * row, or `inputs`, input by input.
  */
-import type { InferRequest, Signature, Tensor, TensorSpec } from '@batchwise/runners';
+import {
+  type InferRequest,
+  isJsonObject,
+  isLong,
+  JsonBody,
+  type JsonObject,
+  type Signature,
+  type Tensor,
+  type TensorSpec,
+  tensorFromFlatJson,
+} from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
+import { readingRequest } from '../request-reading.js';
 import { quoted, quotedList, shownValue } from '../shown-value.js';
 import { specNamed } from '../signature-check.js';
-import { isLong } from './elements-from-json.js';
-import { isJsonObject, JsonBody, type JsonObject } from './json-body.js';
-import { tensorFromFlatJson } from './tensor-from-json.js';
 import { tensorFromRows } from './tensor-from-rows.js';
 
 export interface PredictCall {
@@ -19,6 +27,10 @@ export interface PredictCall {
 
 /** Throws a `RequestError` that says what is wrong and where. */
 export function parsePredictRequest(bytes: Buffer, signature: Signature): PredictCall {
+  return readingRequest(() => parsed(bytes, signature));
+}
+
+function parsed(bytes: Buffer, signature: Signature): PredictCall {
   const body = new JsonBody(bytes);
   const { instances, inputs, signature_name: name } = body.value;
   if (name !== undefined && name !== 'serving_default') {

@@ -1,9 +1,8 @@
 /** The answer to `:predict`: `predictions`, row by row, to `instances`; `outputs`, output by output, to `inputs`. */
-import type { Signature, Tensor, Tensors } from '@batchwise/runners';
+import { elementsToJson, type Signature, type Tensor, type Tensors } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
 import { quoted } from '../shown-value.js';
 import { shapeText } from '../signature-check.js';
-import { elementsToJson } from './elements-to-json.js';
 import type { HttpAnswer } from './http-answer.js';
 import { outputNamed } from './infer-response.js';
 

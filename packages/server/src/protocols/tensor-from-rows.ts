@@ -1,11 +1,16 @@
 /** A tensor out of nested JSON arrays that say its shape themselves, as `instances` and `inputs` do. */
-import type { Tensor, TensorSpec } from '@batchwise/runners';
+import {
+  type JsonPlace,
+  placeAt,
+  type Tensor,
+  type TensorSpec,
+  tensorFromFlatJson,
+  tensorFromNestedJson,
+} from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
 import { shownValue } from '../shown-value.js';
 import { shapeText } from '../signature-check.js';
 import { countElements } from './count-elements.js';
-import { type JsonPlace, placeAt } from './json-place.js';
-import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
 
 /** `most` is more elements than the body can have. */
 export function tensorFromRows(

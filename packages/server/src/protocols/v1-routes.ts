@@ -43,10 +43,11 @@ export function v1Routes(options: ProtocolOptions): HttpRoute[] {
 const STATES = { loading: 'LOADING', ready: 'AVAILABLE', failed: 'END', closed: 'END' } as const;
 
 /** What the two protocols want to know, in one. */
-function modelStatus({ name, state }: ModelRunner): unknown {
+function modelStatus({ name, state, signature }: ModelRunner): unknown {
+  const why = signature === undefined ? 'The model could not be loaded.' : 'The model cannot be reached.';
   const status =
     state === 'failed'
-      ? { error_code: 'UNKNOWN', error_message: 'The model could not be loaded.' }
+      ? { error_code: 'UNKNOWN', error_message: why }
       : { error_code: 'OK', error_message: '' };
   return {
     name,

@@ -1,7 +1,12 @@
 /** The runners as a route's handler sees them: bound to its request, so that they are cancelled with it. */
 import type { Tensors } from '@batchwise/runners';
 import type { EnqueueOptions } from 'batchwise';
-import type { FunctionDeclaration, ModelDeclaration, RunnerDeclarations } from './runner-declaration.js';
+import type {
+  FunctionDeclaration,
+  ModelDeclaration,
+  RunnerDeclarations,
+  UpstreamDeclaration,
+} from './runner-declaration.js';
 
 export interface BoundRunner<Item, Result> {
   /** One row of a model, or one item of a function. */
@@ -18,7 +23,9 @@ export interface BoundModel<Row, Prediction> extends BoundRunner<Row, Prediction
 export type BoundRunners<Declared extends RunnerDeclarations> = {
   readonly [Name in keyof Declared]: Declared[Name] extends ModelDeclaration<infer Row, infer Prediction>
     ? BoundModel<Row, Prediction>
-    : Declared[Name] extends FunctionDeclaration<infer Item, infer Result>
-      ? BoundRunner<Item, Result>
-      : never;
+    : Declared[Name] extends UpstreamDeclaration<infer Item, infer Result>
+      ? BoundModel<Item, Result>
+      : Declared[Name] extends FunctionDeclaration<infer Item, infer Result>
+        ? BoundRunner<Item, Result>
+        : never;
 };

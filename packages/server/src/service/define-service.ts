@@ -63,7 +63,8 @@ function validRunners(runners: unknown): ReadonlyMap<string, RunnerDeclaration> 
     if (RUNNER_KEYS.keys.has(name) || RUNNER_KEYS.elsewhere.has(name)) {
       throw mistake(where, 'this name is a setting of all runners in the configuration; choose another.');
     }
-    if (!isDeclaration(runner)) throw expected(where, 'onnx(path, options) or fn(handler, options)', runner);
+    if (!isDeclaration(runner))
+      throw expected(where, 'onnx(path, options), fn(handler, options) or upstream(url, options)', runner);
     declared.set(name, runner);
   }
   return declared;
@@ -72,7 +73,7 @@ function validRunners(runners: unknown): ReadonlyMap<string, RunnerDeclaration> 
 function isDeclaration(value: unknown): value is RunnerDeclaration {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, settings } = value as Partial<RunnerDeclaration>;
-  return (kind === 'onnx' || kind === 'function') && typeof settings === 'object';
+  return (kind === 'onnx' || kind === 'function' || kind === 'upstream') && typeof settings === 'object';
 }
 
 function validRoutes(listed: readonly unknown[]): readonly ServiceRoute[] {

@@ -1,7 +1,8 @@
 /** The JSON of a request to a route, before its schema sees it. */
 import { isUtf8 } from 'node:buffer';
-import { checkJsonSize } from '../json-size.js';
+import { checkJsonSize } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
+import { readingRequest } from '../request-reading.js';
 
 /** What walks a value, a schema or `JSON.stringify`, does so by calling itself: deeper ones would end the stack. */
 const DEEPEST = 200;
@@ -20,7 +21,7 @@ export function jsonInput(body: Buffer): unknown {
   if (body.length > DEEPEST && isTooDeep(body)) {
     throw badRequest('body', `expected JSON of at most ${DEEPEST} levels, got more.`);
   }
-  checkJsonSize(body);
+  readingRequest(() => checkJsonSize(body));
   const text = body.toString('utf8');
   let value: unknown;
   try {

@@ -12,6 +12,14 @@ export interface ModelDeclaration<Row, Prediction> {
   readonly predicts?: (row: Row) => Prediction;
 }
 
+/** A backend elsewhere: where, its settings say. */
+export interface UpstreamDeclaration<Item, Result> {
+  readonly kind: 'upstream';
+  readonly settings: DeclaredSettings;
+  /** For the compiler only: what `predict` takes and gives. */
+  readonly predicts?: (item: Item) => Result;
+}
+
 /** A function over arrays. */
 export interface FunctionDeclaration<Item, Result> {
   readonly kind: 'function';
@@ -23,7 +31,10 @@ export interface FunctionDeclaration<Item, Result> {
 /** What only a function can be asked: its items are known to it alone. The words are those of the core. */
 export type FunctionBatching<Item> = Pick<LiveOptions<Item>, 'costOf' | 'groupOf' | 'dedupeBy' | 'isolate'>;
 
-export type RunnerDeclaration = ModelDeclaration<never, unknown> | FunctionDeclaration<never, unknown>;
+export type RunnerDeclaration =
+  | ModelDeclaration<never, unknown>
+  | FunctionDeclaration<never, unknown>
+  | UpstreamDeclaration<never, unknown>;
 
 /** By the name that the configuration, the metrics and the handlers use. */
 export type RunnerDeclarations = Readonly<Record<string, RunnerDeclaration>>;

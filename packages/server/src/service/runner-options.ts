@@ -1,5 +1,11 @@
 /** What a service module can set for a runner: the words of the YAML file in camel case, as many as are needed. */
-import type { BatchingSettings, RedisSettings, ResourceSettings, RunnerSettings } from '@batchwise/runners';
+import type {
+  BatchingSettings,
+  RedisSettings,
+  ResourceSettings,
+  RunnerSettings,
+  UpstreamSettings,
+} from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import * as z from 'zod';
 import { issueText } from './schema-issues.js';
@@ -24,6 +30,8 @@ export interface RunnerOptions {
   readonly resources?: Optional<ResourceSettings> | undefined;
   /** With a `queue` its requests go to Redis, and `batchwise worker` processes run the batches. */
   readonly redis?: Optional<RedisSettings> | undefined;
+  /** With a `url` its batches run elsewhere; `upstream()` says it for itself. */
+  readonly upstream?: Optional<UpstreamSettings> | undefined;
   /** The longest a request may take. */
   readonly timeoutMs?: number | undefined;
   /** Rounds of made-up requests before it counts as ready. */
@@ -34,11 +42,15 @@ type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 /** The same, checked: what is not set is not there. */
 export type DeclaredSettings = {
-  readonly [Key in Exclude<keyof RunnerSettings, 'batching' | 'resources' | 'redis'>]?: RunnerSettings[Key];
+  readonly [Key in Exclude<
+    keyof RunnerSettings,
+    'batching' | 'resources' | 'redis' | 'upstream'
+  >]?: RunnerSettings[Key];
 } & {
   readonly batching?: Partial<BatchingSettings>;
   readonly resources?: Partial<ResourceSettings>;
   readonly redis?: Partial<RedisSettings>;
+  readonly upstream?: Partial<UpstreamSettings>;
 };
 
 const count = z.int().min(1);
@@ -73,6 +85,22 @@ const redis = z.strictObject({
   payload: z.enum(['json', 'msgpack']).optional(),
 });
 
+const upstream = z.strictObject({
+  url: z.array(z.string()).min(1).optional(),
+  model: z.string().optional(),
+  version: z.string().optional(),
+  format: z.enum(['binary', 'json']).optional(),
+  connections: count.optional(),
+  startTimeoutMs: milliseconds.optional(),
+  retries: z.int().min(0).max(10).optional(),
+  maxFailures: count.optional(),
+  cooldownMs: milliseconds.optional(),
+  healthIntervalMs: milliseconds.optional(),
+  caFile: z.string().optional(),
+  certFile: z.string().optional(),
+  keyFile: z.string().optional(),
+});
+
 const options = z.strictObject({
   batchable: z.boolean().optional(),
   batchDim: z
@@ -83,6 +111,7 @@ const options = z.strictObject({
   replicas: count.optional(),
   resources: resources.optional(),
   redis: redis.optional(),
+  upstream: upstream.optional(),
   timeoutMs: milliseconds.optional(),
   warmup: z.int().min(0).optional(),
 });

@@ -6,6 +6,7 @@ import { checkContentType } from '../protocols/content-type.js';
 import { requestOptions } from '../protocols/request-options.js';
 import { traceHeaders } from '../protocols/trace-headers.js';
 import { RequestError } from '../request-error.js';
+import { servesModel } from '../serves-model.js';
 import { runnerBinder } from './bind-runners.js';
 import { CallScope } from './call-scope.js';
 import { jsonInput } from './json-input.js';
@@ -38,13 +39,15 @@ function predictorsOf(
   { settings: inForce }: ServiceRoutesOptions,
 ): Map<string, Predictor> {
   const predictors = new Map<string, Predictor>();
-  for (const [name, { kind, settings }] of service.runners) {
+  for (const [name, declared] of service.runners) {
     const runner = runners.get(name);
     if (runner === undefined) {
       throw new BatchwiseError('INVALID_OPTION', `serviceRoutes: expected a runner named ${name}, got none.`);
     }
-    const batchDim = inForce?.get(name)?.batchDim ?? settings.batchDim ?? [0, 0];
-    predictors.set(name, kind === 'onnx' ? modelPredictor(runner, batchDim) : functionPredictor(runner));
+    const settings = inForce?.get(name);
+    const batchDim = settings?.batchDim ?? declared.settings.batchDim ?? [0, 0];
+    const isModel = servesModel(declared, settings);
+    predictors.set(name, isModel ? modelPredictor(runner, batchDim) : functionPredictor(runner));
   }
   return predictors;
 }

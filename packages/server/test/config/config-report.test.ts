@@ -58,6 +58,20 @@ runners:
     url: null                 # default
     max_backlog: 10000        # default
     payload: null             # default
+  upstream:
+    url: []                   # default
+    model: null               # default
+    version: null             # default
+    format: binary            # default
+    connections: 16           # default
+    start_timeout: 1m         # default
+    retries: 1                # default
+    max_failures: 5           # default
+    cooldown: 1s              # default
+    health_interval: 5s       # default
+    ca_file: null             # default
+    cert_file: null           # default
+    key_file: null            # default
   timeout: 10s                # batchwise.yaml:3:3
   warmup: 3                   # default
   iris:
@@ -82,6 +96,20 @@ runners:
       url: null               # default
       max_backlog: 10000      # default
       payload: null           # default
+    upstream:
+      url: []                 # default
+      model: null             # default
+      version: null           # default
+      format: binary          # default
+      connections: 16         # default
+      start_timeout: 1m       # default
+      retries: 1              # default
+      max_failures: 5         # default
+      cooldown: 1s            # default
+      health_interval: 5s     # default
+      ca_file: null           # default
+      cert_file: null         # default
+      key_file: null          # default
     timeout: 10s              # batchwise.yaml:3:3
     warmup: 3                 # default
 `);

@@ -80,6 +80,11 @@ describe('values', () => {
     expect(origins.get('server.port')?.kind).toBe('file');
   });
 
+  test('those of the proxy are not the server’s business', () => {
+    const env = { BATCHWISE__PROXY__PORT: '50049', BATCHWISE__SERVER__PORT: '1' };
+    expect(folder.load('', { env }).settings.server.port).toBe(1);
+  });
+
   test('paths are from the working directory, wherever the file is', () => {
     const { settings } = folder.load('', { env: { BATCHWISE__MODELS: 'm/a.onnx' } });
     expect(settings.models[0]?.path).toBe('m/a.onnx');

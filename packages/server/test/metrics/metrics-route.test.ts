@@ -1,8 +1,8 @@
+import type { MetricsSnapshot } from '@batchwise/metrics';
 import { VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import type { HttpCall } from '../../src/http/http-route.js';
 import { metricsRoute } from '../../src/metrics/metrics-route.js';
-import type { MetricsSnapshot } from '../../src/metrics/metrics-snapshot.js';
 import { RequestError } from '../../src/request-error.js';
 
 /** A call that remembers its first answer. */

@@ -17,7 +17,7 @@ export class EchoRunner implements ModelRunner {
   readonly kind = 'model';
   readonly ready = Promise.resolve();
   readonly platform = 'onnxruntime_onnx';
-  readonly signature: Signature | undefined;
+  signature: Signature | undefined;
   state: RunnerState = 'ready';
   trace: BatchTrace = { batchSize: 1, queueMs: 0, computeMs: 0 };
   /** When set, requests wait for `release`. */

@@ -147,6 +147,7 @@ describe('a model', () => {
     ['closed', 'it is shut down'],
   ] as const)('that is %s is not asked', (state, reason) => {
     runner.state = state;
+    if (state === 'failed') runner.signature = undefined;
     for (const call of [
       post('/v2/models/rows/infer', INFER),
       post('/v1/models/rows:predict', PREDICT),
@@ -163,6 +164,13 @@ describe('a model', () => {
     });
     expect(get('/v1/models/rows').json).toMatchObject({ ready: false });
     expect(runner.last).toBeUndefined();
+  });
+
+  test('that was loaded and is away is asked all the same: it says itself why not, and for how long', () => {
+    runner.state = 'failed';
+    expect(get('/v2/models/rows/ready').answer).toMatchObject({ status: 503 });
+    post('/v2/models/rows/infer', INFER);
+    expect(runner.last).toBeDefined();
   });
 
   test('tells what it takes and gives', () => {

@@ -1,12 +1,11 @@
 /** What Prometheus' own tool says of the metrics: nothing. */
 import { spawnSync } from 'node:child_process';
+import { mergeSnapshots, prometheusText } from '@batchwise/metrics';
 import { Batcher } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
-import { mergeSnapshots } from '../../src/metrics/merge-snapshots.js';
-import { prometheusText } from '../../src/metrics/prometheus-text.js';
+import { parseExposition } from '../../../metrics/test/support/exposition.js';
 import { ServerMetrics, type ServerMetricsOptions } from '../../src/metrics/server-metrics.js';
-import { parseExposition } from '../metrics/support/exposition.js';
 
 const opened: ServerMetrics[] = [];
 

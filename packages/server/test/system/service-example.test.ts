@@ -45,12 +45,13 @@ describe.runIf('defineService' in server)('the example service', () => {
     const service = await loadService(fileURLToPath(new URL('examples/service/service.ts', root)));
     for (const [name, declared] of service.runners) {
       if (declared.kind !== 'onnx') throw new Error(`${name} is no model`);
-      const { batching, resources, redis, ...declaredSettings } = declared.settings;
+      const { batching, resources, redis, upstream, ...declaredSettings } = declared.settings;
       const settings = {
         ...DEFAULT_RUNNER_SETTINGS,
         ...declaredSettings,
         batching: { ...DEFAULT_RUNNER_SETTINGS.batching, ...batching },
         redis: { ...DEFAULT_RUNNER_SETTINGS.redis, ...redis },
+        upstream: { ...DEFAULT_RUNNER_SETTINGS.upstream, ...upstream },
       };
       const model = new OnnxModel({ file: declared.path, resources });
       runners.set(name, createModelRunner({ name, model, settings }));

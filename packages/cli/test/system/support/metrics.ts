@@ -1,10 +1,6 @@
 /** What a server says of itself at /metrics, read strictly. */
 import { expect } from 'vitest';
-import {
-  type Family,
-  parseExposition,
-  sampleValue,
-} from '../../../../server/test/metrics/support/exposition.js';
+import { type Family, parseExposition, sampleValue } from '../../../../metrics/test/support/exposition.js';
 import type { Serving } from './serving.js';
 
 export class Metrics {

@@ -1,4 +1,5 @@
 import { basename, extname } from 'node:path';
+import { isUrl, nameOfUpstream, parseUpstream, type UpstreamAddress } from '@batchwise/runners';
 import { didYouMean } from '../nearest-word.js';
 import type { ModelSettings } from '../server-settings.js';
 import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
@@ -10,9 +11,10 @@ const LONGEST_NAME = 200;
 
 type Complain = (at: SettingPath, message: string, isOfKey?: boolean) => void;
 
-/** Paths, or maps with a path and the name it is to be served by. */
+/** Paths or URLs of models, or maps with one and the name it is to be served by. */
 export const modelList: Kind<readonly ModelSettings[]> = {
   expected: 'a list of paths of models, or of maps with name and path',
+  label: 'a list of paths, or URLs, of models, or of maps with name and path',
   isList: true,
   parse(value, context) {
     const complaints: Complaint[] = [];
@@ -39,12 +41,27 @@ export const modelList: Kind<readonly ModelSettings[]> = {
     }
     return complaints.length > 0 ? { complaints } : accept(Object.freeze(models));
   },
-  write: (models) => models.map(({ name, path }) => (name === nameOfFile(path) ? path : { name, path })),
+  write: (models) => models.map(({ name, path }) => (name === nameOfModel(path) ? path : { name, path })),
 };
 
-/** `models/digits.onnx` is called digits. */
-export function nameOfFile(path: string): string {
-  return basename(path, extname(path));
+/** `models/digits.onnx` is called digits, and so is `grpc://host:8001/digits`. */
+export function nameOfModel(path: string): string {
+  return isUrl(path) ? nameOfUpstream(parseUpstream(path)) : basename(path, extname(path));
+}
+
+/** Why a URL cannot be that of a model; undefined when it can. */
+function whyNoModel(url: string): string | undefined {
+  let address: UpstreamAddress;
+  try {
+    address = parseUpstream(url);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  if (address.kind === 'grpc-model' || address.kind === 'http-model') return undefined;
+  return (
+    `expected an upstream that speaks the Open Inference Protocol, grpc://host:port/model or ` +
+    `http://host:port/v2/models/model, got ${url}: a function. Services (upstream('…')) and workers can call it.`
+  );
 }
 
 function readModel(entry: unknown, { folder }: KindContext, complain: Complain): ModelSettings | undefined {
@@ -66,9 +83,14 @@ function readModel(entry: unknown, { folder }: KindContext, complain: Complain):
     );
     return undefined;
   }
+  const wrong = isUrl(path) ? whyNoModel(path) : undefined;
+  if (wrong !== undefined) {
+    complain(at, wrong);
+    return undefined;
+  }
   const isNamed = entry instanceof Map && entry.has('name');
-  if (!isNamed) name = nameOfFile(path);
-  if (isFitName(name)) return Object.freeze({ name, path: pathFrom(folder, path) });
+  if (!isNamed) name = nameOfModel(path);
+  if (isFitName(name)) return Object.freeze({ name, path: isUrl(path) ? path : pathFrom(folder, path) });
   complain(
     isNamed ? ['name'] : at,
     `expected a name of at most ${LONGEST_NAME} characters without a slash, got ${describeValue(name)}.`,

@@ -1,0 +1,25 @@
+/** What is sent and echoed: one gRPC frame whose message begins with the caller's number. */
+export const COMPUTE = '/bench.Echo/Compute';
+export const BATCHED_COMPUTE = '/bench.Echo/BatchedCompute';
+
+export const PREFIX_BYTES = 5;
+export const MESSAGE_BYTES = 64;
+export const FRAME_BYTES = PREFIX_BYTES + MESSAGE_BYTES;
+
+export function messageFor(number: number): Buffer {
+  const message = Buffer.alloc(MESSAGE_BYTES);
+  message.writeUInt32LE(number);
+  return message;
+}
+
+export function frameFor(number: number): Buffer {
+  const frame = Buffer.alloc(FRAME_BYTES);
+  frame.writeUInt32BE(MESSAGE_BYTES, 1);
+  frame.writeUInt32LE(number, PREFIX_BYTES);
+  return frame;
+}
+
+/** Undefined for what is not an answer to one of these. */
+export function numberOfMessage(message: Buffer): number | undefined {
+  return message.length === MESSAGE_BYTES ? message.readUInt32LE() : undefined;
+}

@@ -1,0 +1,82 @@
+/** One measurement: a fresh backend, what is in front of it and a fresh client, gone when it is over. */
+import type { DeviceName, DeviceReport } from './backends/device.js';
+import type { Load, LoadReport } from './load.js';
+import { SideProcess } from './side-process.js';
+
+/** What is between the client and the backend, and in what they are written. */
+export type Route = 'proxy' | 'bare' | 'bare-hop' | 'grpc-js';
+
+/** The options of the proxy's one method. */
+export interface Batching {
+  readonly maxBatchSize: number;
+  /** Given: the window policy. Not given: the adaptive one. */
+  readonly maxWaitMs?: number;
+}
+
+export interface Trial {
+  readonly route: Route;
+  readonly load: Load;
+  readonly device: DeviceName;
+  readonly batching?: Batching;
+  /** For loads that would take minutes to warm up the code they run through. */
+  readonly isHeated?: boolean;
+}
+
+export interface TrialResult extends LoadReport {
+  readonly device: DeviceReport;
+  /** CPU of each process in the timed part, in microseconds a request. */
+  readonly cpuUs: Readonly<Record<string, number>>;
+}
+
+const READY_WITHIN_MS = 30_000;
+/** For what is still under way when the load is over. */
+const BEYOND_LOAD_MS = 30_000;
+
+export async function runTrial({ route, load, device, batching, isHeated }: Trial): Promise<TrialResult> {
+  const language = route === 'grpc-js' ? 'grpc-js' : 'http2';
+  const sides: Record<string, SideProcess> = {};
+  async function start(name: string, module: string, args: readonly string[]): Promise<number> {
+    const side = new SideProcess(module, args);
+    sides[name] = side;
+    return (await side.hear('ready', READY_WITHIN_MS)).port;
+  }
+  try {
+    // A proxy learns from the first batch on how long they take. Without one the device would only hold it up.
+    const power = route === 'proxy' ? 'on' : 'off';
+    let port = await start('backend', './backend.js', [language, device, power]);
+    if (route === 'bare-hop') port = await start('hop', './bare-hop.js', [String(port)]);
+    if (route === 'proxy') {
+      port = await start('proxy', './proxy.js', [String(port), JSON.stringify(batching ?? {})]);
+    }
+    await start('client', './client.js', [language, String(port), JSON.stringify(load)]);
+    const { client, backend } = sides as { client: SideProcess; backend: SideProcess };
+    if (isHeated) {
+      client.tell('heat');
+      await client.hear('heated', READY_WITHIN_MS);
+    }
+    backend.tell('begin');
+    client.tell('begin');
+    await client.hear('timed', load.warmupMs + READY_WITHIN_MS);
+    const before = await cpuOf(sides);
+    const { report } = await client.hear('load', load.timedMs + BEYOND_LOAD_MS);
+    const after = await cpuOf(sides);
+    backend.tell('report');
+    return {
+      ...report,
+      device: (await backend.hear('device', READY_WITHIN_MS)).report,
+      cpuUs: Object.fromEntries(
+        Object.entries(after).map(([name, ms]) => [
+          name,
+          (1000 * (ms - (before[name] ?? 0))) / report.answered,
+        ]),
+      ),
+    };
+  } finally {
+    await Promise.all(Object.values(sides).map((side) => side.stop()));
+  }
+}
+
+async function cpuOf(sides: Readonly<Record<string, SideProcess>>): Promise<Record<string, number>> {
+  const all = Object.entries(sides).map(async ([name, side]) => [name, await side.cpuMs(READY_WITHIN_MS)]);
+  return Object.fromEntries(await Promise.all(all));
+}

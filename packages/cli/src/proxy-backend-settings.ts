@@ -1,0 +1,84 @@
+/** Where batches go, and which backends are fit to get them. */
+import {
+  filePathKind,
+  millisecondsKind,
+  textKind,
+  trueOrFalseKind,
+  wholeNumberKind,
+} from '@batchwise/server';
+import { targetList } from './proxy-kinds.js';
+import { type ProxySetting, proxySetting } from './proxy-setting.js';
+
+const DAY_MS = 24 * 3_600_000;
+
+export const BACKEND_SETTINGS: readonly ProxySetting[] = [
+  proxySetting('targets', targetList, {
+    flag: '--target, --forwarding-target <host:port>',
+    isRepeated: true,
+    default: '[localhost:50051]',
+    meaning: 'Where the backends are; `dns:///name:port` is every address of the name.',
+  }),
+  proxySetting('targets', targetList, {
+    key: 'forwarding_target',
+    default: 'none',
+    meaning: 'Another word for `targets`.',
+  }),
+  proxySetting('maxBatchesInFlight', wholeNumberKind({ least: 1, most: 10_000 }), {
+    flag: '--max-batches-in-flight <count>',
+    default: '1',
+    meaning: 'How many batches one backend has at a time, of all methods together.',
+  }),
+  proxySetting('backendTls', trueOrFalseKind, {
+    flag: '--backend-tls',
+    default: '`true` with one of the four below, else `false`',
+    meaning: 'TLS to the backends.',
+  }),
+  proxySetting('backendCa', filePathKind('the path of a PEM file with certificates'), {
+    flag: '--backend-ca <file>',
+    default: 'those that Node trusts',
+    meaning: 'Whose certificates of backends are trusted.',
+  }),
+  proxySetting('backendCert', filePathKind('the path of a PEM file with a certificate'), {
+    flag: '--backend-cert <file>',
+    default: 'none',
+    meaning: 'The certificate that backends are shown, for mutual TLS.',
+  }),
+  proxySetting('backendKey', filePathKind('the path of a PEM file with a private key'), {
+    flag: '--backend-key <file>',
+    default: 'none',
+    meaning: 'The key of that certificate.',
+  }),
+  proxySetting('backendServerName', textKind('the name of a server'), {
+    flag: '--backend-server-name <name>',
+    default: 'the host of the target',
+    meaning: 'The name that certificates of backends must have.',
+  }),
+  proxySetting('healthCheck', trueOrFalseKind, {
+    default: 'true',
+    meaning: "Whether backends are asked how they are, by gRPC's health protocol.",
+  }),
+  proxySetting('healthCheckIntervalMs', millisecondsKind({ least: 10, most: DAY_MS }), {
+    default: '5000',
+    meaning: 'How often.',
+  }),
+  proxySetting('healthCheckTimeoutMs', millisecondsKind({ least: 1, most: DAY_MS }), {
+    default: '2000',
+    meaning: 'How long the answer may take.',
+  }),
+  proxySetting('healthCheckService', textKind('the name of a service'), {
+    default: 'none: the whole backend',
+    meaning: 'The service that is asked about.',
+  }),
+  proxySetting('ejection', trueOrFalseKind, {
+    default: 'true',
+    meaning: 'Whether a backend that fails time after time is left out for a while; never all of them.',
+  }),
+  proxySetting('ejectionFailures', wholeNumberKind({ least: 1, most: 1000 }), {
+    default: '5',
+    meaning: 'After how many failures in a row.',
+  }),
+  proxySetting('ejectionDurationMs', millisecondsKind({ least: 1, most: DAY_MS }), {
+    default: '10000',
+    meaning: 'For how long, the first time; each time more.',
+  }),
+];

@@ -1,0 +1,262 @@
+import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import type { Connection } from './connection.js';
+import type { Due } from './deadline-heap.js';
+import { FrameReader } from './frame-reader.js';
+import { GrpcError } from './grpc-error.js';
+import type { CallEnd, CallHandlers, OutgoingCall } from './outgoing-call.js';
+import { STATUS, statusOfHttp, statusOfReset } from './status.js';
+import { decodeStatusMessage } from './status-message.js';
+import type { Waiting } from './waiting.js';
+
+/** One call of a channel: waits for a connection, then lives on its stream. Ends exactly once. */
+export class ClientCall implements OutgoingCall, Waiting, Due {
+  dueAt = Number.POSITIVE_INFINITY;
+  readonly #handlers: CallHandlers;
+  readonly #reader: FrameReader;
+  #headers: OutgoingHttpHeaders | undefined;
+  #stream: ClientHttp2Stream | undefined;
+  #connection: Connection | undefined;
+  #isOver = false;
+  #hasEnded = false;
+  #isPaused = false;
+  /** Written before there was a stream. */
+  #early: Buffer[] = [];
+  #earlyBytes = 0;
+  #onDrain: (() => void) | undefined;
+  #responseHeaders: IncomingHttpHeaders | undefined;
+  #trailers: IncomingHttpHeaders | undefined;
+  #hasReadAll = false;
+
+  constructor(headers: OutgoingHttpHeaders, handlers: CallHandlers, maxMessageBytes: number) {
+    this.#headers = headers;
+    this.#handlers = handlers;
+    this.#reader = new FrameReader(maxMessageBytes, (frame) => {
+      if (!this.#isOver) this.#handlers.onFrame(frame);
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  write(frame: Buffer): boolean {
+    const stream = this.#stream;
+    if (this.#isOver || this.#hasEnded) return true;
+    if (stream === undefined) {
+      this.#early.push(frame);
+      this.#earlyBytes += frame.length;
+      return this.#earlyBytes < EARLY_BYTES;
+    }
+    return stream.destroyed || stream.closed ? true : stream.write(frame);
+  }
+
+  end(): void {
+    if (this.#isOver || this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#stream?.end();
+  }
+
+  cancel(): void {
+    this.#abort(STATUS.CANCELLED, 'the call was cancelled');
+  }
+
+  due(): void {
+    this.#abort(STATUS.DEADLINE_EXCEEDED, 'the deadline has passed');
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.#onDrain === undefined) this.#stream?.on('drain', () => this.#drained());
+    this.#onDrain = callback;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#stream?.resume();
+  }
+
+  begin(connection: Connection): void {
+    let stream: ClientHttp2Stream;
+    try {
+      stream = connection.request(this.#headers as OutgoingHttpHeaders);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#over({
+        status: STATUS.INTERNAL,
+        message: `the call cannot be sent: ${text}`,
+        isUnseen: true,
+        ...causeOf(error),
+      });
+      return;
+    }
+    this.#connection = connection;
+    this.#stream = stream;
+    this.#headers = undefined;
+    stream.on('response', (headers, flags) => this.#responded(headers, flags));
+    stream.on('trailers', (trailers) => this.#gotTrailers(trailers));
+    stream.on('data', (chunk: Buffer) => this.#received(chunk));
+    stream.on('end', () => this.#readAll());
+    stream.on('close', () => this.#closed());
+    if (this.#isPaused) stream.pause();
+    if (this.#onDrain !== undefined) stream.on('drain', () => this.#drained());
+    this.#sendEarly(stream);
+  }
+
+  refuse(error: GrpcError): void {
+    this.#over({ status: error.status, message: error.message, isUnseen: true, ...causeOf(error.cause) });
+  }
+
+  #sendEarly(stream: ClientHttp2Stream): void {
+    const early = this.#early;
+    const wasFull = this.#earlyBytes >= EARLY_BYTES;
+    this.#early = [];
+    this.#earlyBytes = 0;
+    const last = this.#hasEnded ? early.pop() : undefined;
+    stream.cork();
+    for (const frame of early) stream.write(frame);
+    stream.uncork();
+    if (!this.#hasEnded) {
+      if (wasFull && !stream.writableNeedDrain) this.#drained();
+    } else if (last === undefined) stream.end();
+    else stream.end(last);
+  }
+
+  #drained(): void {
+    if (!this.#isOver) this.#onDrain?.();
+  }
+
+  #responded(headers: IncomingHttpHeaders, flags: number): void {
+    this.#connection?.heard();
+    if (this.#isOver || this.#responseHeaders !== undefined) return;
+    this.#responseHeaders = headers;
+    // Trailers-only: the one block of headers is the end of the call as well.
+    if (headers['grpc-status'] !== undefined) {
+      this.#trailers = headers;
+      this.#finish((flags & END_STREAM) === 0 ? CANCEL : NO_ERROR);
+      return;
+    }
+    const httpStatus = Number(headers[':status'] ?? 0);
+    const contentType = headers['content-type'];
+    if (httpStatus !== 200 || contentType === undefined || !contentType.startsWith('application/grpc')) {
+      this.#abort(
+        statusOfHttp(httpStatus),
+        `expected a gRPC answer, but HTTP status ${httpStatus} with content-type ${contentType ?? 'unset'} came`,
+      );
+      return;
+    }
+    this.#handlers.onHeaders?.(headers);
+  }
+
+  #received(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#connection?.heard();
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof GrpcError)) throw error;
+      this.#abort(error.status, error.message);
+    }
+  }
+
+  #gotTrailers(trailers: IncomingHttpHeaders): void {
+    this.#trailers = trailers;
+    if (this.#hasReadAll) this.#finish();
+  }
+
+  #readAll(): void {
+    this.#hasReadAll = true;
+    if (this.#trailers !== undefined) this.#finish();
+  }
+
+  /** The peer's status is there, and every message before it has been read. */
+  #finish(resetCode = NO_ERROR): void {
+    const trailers = this.#trailers ?? {};
+    const code = Number(trailers['grpc-status']);
+    const text = trailers['grpc-message'];
+    if (trailers['grpc-status'] === undefined || !Number.isInteger(code)) {
+      this.#over({
+        status: STATUS.UNKNOWN,
+        message: `expected a number as grpc-status, but '${trailers['grpc-status'] ?? ''}' came`,
+        trailers,
+      });
+    } else if (code === STATUS.OK && !this.#reader.isBetweenFrames) {
+      this.#over({ status: STATUS.INTERNAL, message: 'the answer ended within a message', trailers });
+    } else {
+      this.#over({
+        status: code,
+        message: typeof text === 'string' ? decodeStatusMessage(text) : '',
+        trailers,
+      });
+    }
+    this.#letGo(resetCode);
+  }
+
+  #closed(): void {
+    if (this.#isOver) return;
+    if (this.#trailers !== undefined) {
+      this.#finish();
+      return;
+    }
+    const connection = this.#connection as Connection;
+    const stream = this.#stream as ClientHttp2Stream;
+    const code = stream.rstCode ?? 0;
+    const isUnseen =
+      this.#responseHeaders === undefined && (code === REFUSED_STREAM || connection.isBelow(stream.id));
+    if (connection.isLost || isUnseen) {
+      const error = connection.error;
+      this.#over({
+        status: STATUS.UNAVAILABLE,
+        message: isUnseen
+          ? 'the peer did not take the call'
+          : `the connection was lost${error === undefined ? '' : `: ${error.message}`}`,
+        isUnseen,
+        ...causeOf(error),
+      });
+    } else if (code === 0) {
+      this.#over({ status: STATUS.UNKNOWN, message: 'the peer ended the call without grpc-status' });
+    } else {
+      this.#over({
+        status: statusOfReset(code),
+        message: `the peer reset the stream with HTTP/2 error code ${code}`,
+      });
+    }
+  }
+
+  /** Ended from this side. */
+  #abort(status: number, message: string): void {
+    if (this.#isOver) return;
+    this.#over({ status, message, isUnseen: this.#stream === undefined });
+    this.#letGo(CANCEL);
+  }
+
+  /** Frees the stream: the peer's slot and ours are not held by a call that is over. */
+  #letGo(code: number): void {
+    const stream = this.#stream;
+    if (stream === undefined || stream.destroyed) return;
+    if (code !== NO_ERROR || !stream.writableEnded) stream.close(code === NO_ERROR ? CANCEL : code);
+    stream.resume();
+  }
+
+  #over(end: { status: number; message: string } & Partial<CallEnd>): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#early = [];
+    const full: CallEnd = { trailers: {}, isUnseen: false, ...end };
+    // Not from within call(), cancel() or write(): whoever called is not entered again.
+    queueMicrotask(() => this.#handlers.onEnd(full));
+  }
+}
+
+const EARLY_BYTES = 64 * 1024;
+const END_STREAM = 0x1;
+const NO_ERROR = 0x0;
+const REFUSED_STREAM = 0x7;
+const CANCEL = 0x8;
+
+function causeOf(error: unknown): { cause?: Error } {
+  return error instanceof Error ? { cause: error } : {};
+}

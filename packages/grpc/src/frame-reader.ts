@@ -1,0 +1,131 @@
+import { PREFIX_BYTES } from './frame.js';
+import { GrpcError } from './grpc-error.js';
+import { STATUS } from './status.js';
+
+const EMPTY: Buffer = Buffer.alloc(0);
+const LEAST_ROOM_BYTES = 1024;
+const GROWTH = 4;
+
+/**
+ * Cuts a stream of chunks into frames. A frame that lies within one chunk is a view of that chunk; one
+ * that is spread over several is gathered in a buffer that grows with what has come, not with what the
+ * prefix announces: a peer gets no memory for a promise, and a message in a million pieces holds no million
+ * pieces.
+ */
+export class FrameReader {
+  readonly #maxMessageBytes: number;
+  readonly #onFrame: (frame: Buffer) => void;
+  #prefix: Buffer | undefined;
+  #prefixBytes = 0;
+  #buffer: Buffer = EMPTY;
+  #gathered = 0;
+  /** Of the frame that is being gathered, with its prefix; 0 between frames and while the prefix is incomplete. */
+  #frameBytes = 0;
+
+  constructor(maxMessageBytes: number, onFrame: (frame: Buffer) => void) {
+    this.#maxMessageBytes = maxMessageBytes;
+    this.#onFrame = onFrame;
+  }
+
+  /** False while a frame has begun and is not complete: an end of the stream would cut it off. */
+  get isBetweenFrames(): boolean {
+    return this.#prefixBytes === 0 && this.#frameBytes === 0;
+  }
+
+  /** How much is held of a frame that is not complete. */
+  get heldBytes(): number {
+    return this.#prefixBytes + this.#buffer.length;
+  }
+
+  /** Throws RESOURCE_EXHAUSTED for a message that is too large, INTERNAL for a flag that gRPC does not know. */
+  push(chunk: Buffer): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#frameBytes > 0) rest = this.#gather(rest);
+      else if (this.#prefixBytes > 0 || rest.length < PREFIX_BYTES) rest = this.#gatherPrefix(rest);
+      else rest = this.#cut(rest);
+    }
+  }
+
+  /** At the start of a frame, its whole prefix in view. */
+  #cut(chunk: Buffer): Buffer {
+    const frameBytes = this.#checkedSize(chunk);
+    if (chunk.length === frameBytes) {
+      this.#onFrame(chunk);
+      return EMPTY;
+    }
+    if (chunk.length > frameBytes) {
+      this.#onFrame(chunk.subarray(0, frameBytes));
+      return chunk.subarray(frameBytes);
+    }
+    this.#frameBytes = frameBytes;
+    this.#keep(chunk);
+    return EMPTY;
+  }
+
+  /** The prefix itself is cut: rare, and never more than five bytes. */
+  #gatherPrefix(chunk: Buffer): Buffer {
+    this.#prefix ??= Buffer.allocUnsafe(PREFIX_BYTES);
+    const taken = chunk.copy(this.#prefix, this.#prefixBytes, 0, PREFIX_BYTES - this.#prefixBytes);
+    this.#prefixBytes += taken;
+    if (this.#prefixBytes < PREFIX_BYTES) return EMPTY;
+    const prefix = this.#prefix;
+    this.#prefix = undefined;
+    this.#prefixBytes = 0;
+    const frameBytes = this.#checkedSize(prefix);
+    if (frameBytes === PREFIX_BYTES) {
+      this.#onFrame(prefix);
+    } else {
+      this.#frameBytes = frameBytes;
+      this.#keep(prefix);
+    }
+    return chunk.subarray(taken);
+  }
+
+  #gather(chunk: Buffer): Buffer {
+    const missing = this.#frameBytes - this.#gathered;
+    if (chunk.length < missing) {
+      this.#keep(chunk);
+      return EMPTY;
+    }
+    this.#keep(chunk.length === missing ? chunk : chunk.subarray(0, missing));
+    const frame = this.#buffer;
+    this.#buffer = EMPTY;
+    this.#gathered = 0;
+    this.#frameBytes = 0;
+    this.#onFrame(frame);
+    return chunk.subarray(missing);
+  }
+
+  #keep(chunk: Buffer): void {
+    const gathered = this.#gathered + chunk.length;
+    if (gathered > this.#buffer.length) this.#grow(gathered);
+    this.#buffer.set(chunk, this.#gathered);
+    this.#gathered = gathered;
+  }
+
+  #grow(gathered: number): void {
+    const room = Math.min(this.#frameBytes, Math.max(LEAST_ROOM_BYTES, gathered * GROWTH));
+    const buffer = Buffer.allocUnsafeSlow(room);
+    buffer.set(this.#buffer.subarray(0, this.#gathered));
+    this.#buffer = buffer;
+  }
+
+  #checkedSize(prefix: Buffer): number {
+    const flag = prefix[0];
+    if (flag !== 0 && flag !== 1) {
+      throw new GrpcError(
+        STATUS.INTERNAL,
+        `a message begins with the flag byte 0 (plain) or 1 (compressed), but ${flag} came`,
+      );
+    }
+    const messageBytes = prefix.readUInt32BE(1);
+    if (messageBytes > this.#maxMessageBytes) {
+      throw new GrpcError(
+        STATUS.RESOURCE_EXHAUSTED,
+        `a message may have up to ${this.#maxMessageBytes} bytes, but one of ${messageBytes} came`,
+      );
+    }
+    return PREFIX_BYTES + messageBytes;
+  }
+}

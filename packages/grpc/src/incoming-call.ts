@@ -1,0 +1,24 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { GrpcError } from './grpc-error.js';
+
+/** A call as a server gets it. Ended by exactly one of `answer`, `fail`, or the caller's going. */
+export interface IncomingCall {
+  /** `/pkg.Service/Method` */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of `grpc-timeout`. The layer keeps no time itself: whoever works on the call does. */
+  readonly timeoutMs: number | undefined;
+  /** For whoever passes the call on as it is. It has an error listener already. */
+  readonly stream: ServerHttp2Stream;
+  /**
+   * Reads the one message of a unary call up to the half-close. None, two or a broken one: the call is
+   * failed by this layer, and `onGone` is told.
+   */
+  readUnary(onFrame: (frame: Buffer) => void): void;
+  /** One message and status OK. Does nothing when the caller is gone or has been told something already. */
+  answer(frame: Buffer, headers?: OutgoingHttpHeaders, trailers?: OutgoingHttpHeaders): void;
+  /** A status other than OK, with no message before it. */
+  fail(error: GrpcError): void;
+  /** Told once when the caller has gone (reset, connection lost) or the layer failed the call, before an answer was given. */
+  onGone(listener: () => void): void;
+}

@@ -1,0 +1,17 @@
+export type { BackoffOptions } from './backoff.js';
+export type { ChannelOptions, ChannelState, ClientTls } from './channel-options.js';
+export { checkHealth, type HealthCheckOptions, type HealthState } from './check-health.js';
+export { frameOf, isCompressed, messageOf, PREFIX_BYTES } from './frame.js';
+export { FrameReader } from './frame-reader.js';
+export { GrpcChannel } from './grpc-channel.js';
+export { GrpcError, type GrpcErrorOptions } from './grpc-error.js';
+export { GrpcServer, type GrpcServerOptions, type ServerTls } from './grpc-server.js';
+export type { IncomingCall } from './incoming-call.js';
+export { ITEM_ERROR_HEADER, parseItemErrors } from './item-errors.js';
+export { isMetadata, metadataOf } from './metadata.js';
+export type { CallEnd, CallHandlers, CallOptions, OutgoingCall } from './outgoing-call.js';
+export { DEFAULT_SERVER_LIMITS, type GrpcServerLimits } from './server-limits.js';
+export { STATUS, type StatusCode, statusName, statusOfHttp, statusOfReset } from './status.js';
+export { decodeStatusMessage, encodeStatusMessage } from './status-message.js';
+export { parseTarget, type TargetAddress } from './target.js';
+export { formatTimeout, parseTimeout } from './timeout.js';

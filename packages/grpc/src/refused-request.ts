@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { STATUS } from './status.js';
+import { encodeStatusMessage } from './status-message.js';
+
+/** The answer to a request that is no gRPC call, or a broken one; undefined for a good one. */
+export function refusalOf(
+  headers: IncomingHttpHeaders,
+  timeoutMs: number | undefined,
+  maxHeaderBytes: number,
+): OutgoingHttpHeaders | undefined {
+  if (headerBytes(headers) > maxHeaderBytes) {
+    return {
+      ':status': 431,
+      ...status(
+        STATUS.RESOURCE_EXHAUSTED,
+        `the headers of a call are expected to have up to ${maxHeaderBytes} bytes, but more came`,
+      ),
+    };
+  }
+  const contentType = headers['content-type'];
+  if (contentType === undefined || !GRPC_CONTENT.test(contentType)) {
+    return {
+      ':status': 415,
+      ...status(
+        STATUS.INTERNAL,
+        `expected the content-type application/grpc, but ${contentType === undefined ? 'none' : `'${contentType}'`} came`,
+      ),
+    };
+  }
+  if (headers[':method'] !== 'POST') {
+    return {
+      ':status': 405,
+      allow: 'POST',
+      ...status(STATUS.INTERNAL, `expected the method POST, but ${headers[':method']} came`),
+    };
+  }
+  const path = headers[':path'];
+  if (path === undefined || !GRPC_PATH.test(path)) {
+    return {
+      ':status': 200,
+      'content-type': contentType,
+      ...status(STATUS.UNIMPLEMENTED, `expected a path like /package.Service/Method, but '${path}' came`),
+    };
+  }
+  if (timeoutMs === undefined && headers['grpc-timeout'] !== undefined) {
+    return {
+      ':status': 200,
+      'content-type': contentType,
+      ...status(
+        STATUS.INTERNAL,
+        `expected up to eight digits and one of H, M, S, m, u, n as grpc-timeout, but '${headers['grpc-timeout']}' came`,
+      ),
+    };
+  }
+  return undefined;
+}
+
+/** `application/grpc`, with a kind of message (`+proto`) or parameters, but not `application/grpc-web`. */
+const GRPC_CONTENT = /^application\/grpc(?:$|[+;])/i;
+const ENTRY_BYTES = 32;
+const GRPC_PATH = /^\/[^/]+(?:\/[^/]+)+$/;
+
+/** As HTTP/2 counts them, with 32 bytes for each entry. Node enforces a fixed 64 KiB only. */
+function headerBytes(headers: IncomingHttpHeaders): number {
+  let bytes = 0;
+  for (const name in headers) bytes += name.length + lengthOf(headers[name]) + ENTRY_BYTES;
+  return bytes;
+}
+
+function lengthOf(value: string | string[] | number | undefined): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.reduce((sum, one) => sum + one.length + ENTRY_BYTES, 0) : 0;
+}
+
+function status(code: number, message: string): OutgoingHttpHeaders {
+  return { 'grpc-status': String(code), 'grpc-message': encodeStatusMessage(message) };
+}

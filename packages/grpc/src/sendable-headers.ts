@@ -1,0 +1,30 @@
+import type { OutgoingHttpHeaders } from 'node:http2';
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Throws for a header that HTTP/2 cannot carry. Node's own checks come too late: a name that is no token
+ * makes it destroy the whole connection, and a value with a NUL is sent as a header more.
+ */
+export function checkSendable(headers: OutgoingHttpHeaders): void {
+  for (const name in headers) {
+    if (!NAME.test(name)) {
+      if (name.startsWith(':')) continue;
+      throw new TypeError(
+        `a header's name is expected in lower-case letters, digits, '-', '_' or '.', but ${JSON.stringify(name)} came`,
+      );
+    }
+    const value = headers[name];
+    if (Array.isArray(value)) for (const one of value) checkValue(name, one);
+    else if (value !== undefined) checkValue(name, String(value));
+  }
+}
+
+function checkValue(name: string, value: string): void {
+  if (!VALUE.test(value)) {
+    throw new TypeError(
+      `the value of '${name}' is expected to be printable, but it has ${JSON.stringify(value.slice(0, 50))}`,
+    );
+  }
+}

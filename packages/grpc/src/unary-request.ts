@@ -1,0 +1,151 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import type { Clock } from 'batchwise';
+import { ExpiryLine } from './expiry-line.js';
+import { PREFIX_BYTES } from './frame.js';
+import { FrameReader } from './frame-reader.js';
+import { GrpcError } from './grpc-error.js';
+import type { GrpcServerLimits } from './server-limits.js';
+import { STATUS } from './status.js';
+
+/** What the requests of one server share that have not come completely: their time, and the bytes they hold. */
+export class UnfinishedRequests {
+  readonly maxMessageBytes: number;
+  readonly line: ExpiryLine;
+  readonly #limits: GrpcServerLimits;
+  #heldBytes = 0;
+
+  constructor(clock: Clock, limits: GrpcServerLimits) {
+    this.#limits = limits;
+    this.maxMessageBytes = limits.maxMessageBytes;
+    this.line = new ExpiryLine(clock, limits.unfinishedMs);
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get lateError(): GrpcError {
+    const { unfinishedMs } = this.#limits;
+    return new GrpcError(
+      STATUS.DEADLINE_EXCEEDED,
+      `the request was expected to be complete within ${unfinishedMs} ms`,
+    );
+  }
+
+  /** Throws when all of them together hold too much. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    if (bytes > 0 && this.#heldBytes > this.#limits.maxUnfinishedBytes) {
+      throw new GrpcError(
+        STATUS.RESOURCE_EXHAUSTED,
+        `messages that have not come completely may hold ${this.#limits.maxUnfinishedBytes} bytes in all, and more came`,
+      );
+    }
+  }
+
+  release(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+}
+
+export interface UnaryRequestListener {
+  complete(frame: Buffer): void;
+  /** May come after `complete` never, before it once. */
+  broken(error: GrpcError): void;
+}
+
+/** Reads the one message of a unary call up to the half-close. */
+export class UnaryRequest {
+  readonly #shared: UnfinishedRequests;
+  readonly #listener: UnaryRequestListener;
+  #frame: Buffer | undefined = undefined;
+  #reader: FrameReader | undefined = undefined;
+  #heldBytes = 0;
+  #isOver = false;
+
+  constructor(stream: ServerHttp2Stream, shared: UnfinishedRequests, listener: UnaryRequestListener) {
+    this.#shared = shared;
+    this.#listener = listener;
+    stream.on('data', (chunk: Buffer) => this.#received(chunk));
+    stream.on('end', () => this.#ended());
+  }
+
+  /** Nobody waits for it any more: what comes is thrown away. */
+  drop(): void {
+    this.#isOver = true;
+    this.#frame = undefined;
+    this.#reader = undefined;
+    this.#shared.release(this.#heldBytes);
+    this.#heldBytes = 0;
+  }
+
+  #received(chunk: Buffer): void {
+    if (this.#isOver) return;
+    // Nearly always the whole request is one chunk, and that chunk is the frame.
+    if (this.#frame === undefined && this.#reader === undefined && this.#isOneFrame(chunk)) {
+      this.#frame = withoutBallast(chunk);
+      return;
+    }
+    try {
+      this.#reader ??= new FrameReader(this.#shared.maxMessageBytes, (frame) => this.#took(frame));
+      this.#reader.push(chunk);
+      const { heldBytes } = this.#reader;
+      const further = heldBytes - this.#heldBytes;
+      this.#heldBytes = heldBytes;
+      this.#shared.hold(further);
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  #took(frame: Buffer): void {
+    if (this.#frame !== undefined) {
+      throw new GrpcError(
+        STATUS.UNIMPLEMENTED,
+        'expected one message in a unary call, but a second one came',
+      );
+    }
+    this.#frame = withoutBallast(frame);
+  }
+
+  #ended(): void {
+    if (this.#isOver) return;
+    const frame = this.#frame;
+    if (this.#reader?.isBetweenFrames === false) {
+      this.#broken(new GrpcError(STATUS.INTERNAL, 'the request ended within a message'));
+    } else if (frame === undefined) {
+      this.#broken(
+        new GrpcError(STATUS.UNIMPLEMENTED, 'expected one message in a unary call, but none came'),
+      );
+    } else {
+      this.drop();
+      this.#listener.complete(frame);
+    }
+  }
+
+  #broken(error: unknown): void {
+    this.drop();
+    this.#listener.broken(
+      error instanceof GrpcError ? error : new GrpcError(STATUS.INTERNAL, String(error), { cause: error }),
+    );
+  }
+
+  #isOneFrame(chunk: Buffer): boolean {
+    if (chunk.length < PREFIX_BYTES || (chunk[0] as number) > 1) return false;
+    const messageBytes = chunk.length - PREFIX_BYTES;
+    return messageBytes <= this.#shared.maxMessageBytes && chunk.readUInt32BE(1) === messageBytes;
+  }
+}
+
+const SMALL_BYTES = 4096;
+const BALLAST_FACTOR = 16;
+
+/**
+ * A chunk is a view of everything that one read of the socket brought. A small frame that waits in a queue
+ * would keep all of that alive, and a client could fill the rest with padding: so a small one is copied.
+ */
+function withoutBallast(frame: Buffer): Buffer {
+  return frame.length < SMALL_BYTES && frame.buffer.byteLength > BALLAST_FACTOR * frame.length
+    ? Buffer.from(frame)
+    : frame;
+}

@@ -1,0 +1,11 @@
+import type { Registry } from './registry.js';
+
+export function buildInfo(registry: Registry, version: string): void {
+  const info = registry.gauge({
+    name: 'batchwise_build_info',
+    help: 'Always 1; the label says which version runs.',
+    labels: ['version'],
+    rule: 'max',
+  });
+  info.labels(version).set(1);
+}

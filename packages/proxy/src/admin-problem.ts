@@ -1,0 +1,61 @@
+/** What is wrong with a request to the admin server, in the form that the model server has for it too. */
+
+const PROBLEMS = {
+  BAD_REQUEST: { status: 400, title: 'The request is wrong' },
+  NOT_FOUND: { status: 404, title: 'Nothing is there' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'The method is not allowed' },
+  REQUEST_TIMEOUT: { status: 408, title: 'The request took too long to arrive' },
+  HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
+  INTERNAL: { status: 500, title: 'The server failed' },
+  NOT_READY: { status: 503, title: 'The server is not ready' },
+} as const;
+
+export type AdminProblemCode = keyof typeof PROBLEMS;
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export function adminProblem(
+  code: AdminProblemCode,
+  detail: string,
+  requestId: string,
+  headers: Readonly<Record<string, string>> = {},
+): AdminAnswer {
+  const { status, title } = PROBLEMS[code];
+  const retry = status === 503 ? { 'retry-after': '1', 'retry-after-ms': '1000' } : {};
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...retry, ...headers },
+    body: JSON.stringify({
+      type: `urn:batchwise:error:${code}`,
+      title,
+      status,
+      detail,
+      error: detail,
+      code,
+      request_id: requestId,
+    }),
+  };
+}
+
+/** Of bytes that are no request; undefined when it is the connection that failed, and nobody is there to tell. */
+export function problemOfBytes(
+  { code = '', message }: NodeJS.ErrnoException,
+  maxHeaderBytes: number,
+): readonly [code: AdminProblemCode, detail: string] | undefined {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return ['REQUEST_TIMEOUT', 'The request did not arrive in time.'];
+    case 'HPE_HEADER_OVERFLOW':
+      return ['HEADERS_TOO_LARGE', `expected at most ${maxHeaderBytes} bytes of path and headers, got more.`];
+    // The end came in the middle of a request: whoever sent it has hung up.
+    case 'HPE_INVALID_EOF_STATE':
+      return undefined;
+    default:
+      if (!code.startsWith('HPE_')) return undefined;
+      return ['BAD_REQUEST', `expected HTTP/1.1, got what is none (${message}).`];
+  }
+}

@@ -1,0 +1,88 @@
+/** One backend: its channel, what runs there, and what is known of how quick and how well it is. */
+import { type ChannelOptions, type ClientTls, GrpcChannel } from '@batchwise/grpc';
+import { type Clock, type RunningWork, ServiceCurve } from 'batchwise';
+import type { BackendMetrics } from './backend-metrics.js';
+import { Ejection } from './ejection.js';
+import type { EjectionSettings } from './proxy-options.js';
+import type { ResolvedTarget } from './resolve-targets.js';
+
+export interface BackendOptions {
+  readonly tls: ClientTls | true | undefined;
+  readonly ejection: EjectionSettings | undefined;
+  readonly clock: Clock;
+  /** How a channel is opened; tests have channels of their own. */
+  readonly openChannel?: ((options: ChannelOptions) => GrpcChannel) | undefined;
+}
+
+/** How soon a backend can be counted on, best first. */
+export type Standing = 'ready' | 'connecting' | 'bad';
+
+/** After so long what was learned is not believed any more: a backend that was slow once would never be asked again. */
+const FRESH_MS = 10_000;
+
+export class Backend {
+  readonly target: string;
+  readonly channel: GrpcChannel;
+  readonly curve = new ServiceCurve();
+  readonly ejection: Ejection;
+  /** What its health checks say; well until they say otherwise. */
+  isHealthy = true;
+  /** Calls that are passed through, now. */
+  openCalls = 0;
+  /** Where what happens to it is counted. */
+  metrics: BackendMetrics | undefined = undefined;
+  /** Since the last attempt to connect failed, until one succeeds. */
+  isUnreachable = false;
+  /** No longer among the targets: what runs ends, nothing more is sent. */
+  isRemoved = false;
+  readonly running = new Set<RunningWork>();
+
+  constructor({ target, authority, serverName }: ResolvedTarget, options: BackendOptions) {
+    const { tls, ejection, clock, openChannel = realChannel } = options;
+    this.target = target;
+    this.ejection = new Ejection(ejection);
+    this.channel = openChannel({
+      target,
+      clock,
+      ...(authority === undefined ? {} : { authority }),
+      ...(tls === undefined ? {} : { tls: withServerName(tls, serverName) }),
+    });
+  }
+
+  standing(now: number): Standing {
+    const { state } = this.channel;
+    if (!this.isHealthy || this.isUnreachable || this.ejection.isEjected(now)) return 'bad';
+    return state === 'ready' ? 'ready' : 'connecting';
+  }
+
+  begin(size: number, now: number): RunningWork {
+    const work = { size, cost: size, startedAt: now };
+    this.running.add(work);
+    return work;
+  }
+
+  end(work: RunningWork): void {
+    this.running.delete(work);
+  }
+
+  /** How long until a batch of this size would be answered; 0 when nothing is known, so that it is found out. */
+  predictedWaitMs(size: number, now: number): number {
+    const { curve } = this;
+    if (now - curve.updatedAt > FRESH_MS) return 0;
+    let waitMs = curve.predict(size) ?? 0;
+    for (const { cost, startedAt } of this.running) {
+      waitMs += Math.max(0, startedAt + (curve.predict(cost) ?? 0) - now);
+    }
+    return waitMs;
+  }
+}
+
+function realChannel(options: ChannelOptions): GrpcChannel {
+  return new GrpcChannel(options);
+}
+
+/** Certificates are for the name, not for the address that was found for it. */
+function withServerName(tls: ClientTls | true, serverName: string | undefined): ClientTls | true {
+  if (serverName === undefined) return tls;
+  return tls === true ? { serverName } : { serverName, ...tls };
+}

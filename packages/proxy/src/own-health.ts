@@ -1,0 +1,93 @@
+/**
+ * `grpc.health.v1.Health` for the proxy itself: well while it takes calls and a backend can be reached. The two
+ * messages are so small that they are read and written by hand.
+ */
+
+import type { ServerHttp2Stream } from 'node:http2';
+import { frameOf, GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
+
+const CHECK = '/grpc.health.v1.Health/Check';
+const WATCH = '/grpc.health.v1.Health/Watch';
+
+/** `HealthCheckResponse { ServingStatus status = 1; }` */
+const statusFrame = (status: number): Buffer => frameOf(Uint8Array.of(0x08, status));
+const SERVING = statusFrame(1);
+const NOT_SERVING = statusFrame(2);
+const SERVICE_UNKNOWN = statusFrame(3);
+
+export class OwnHealth {
+  readonly #isServing: () => boolean;
+  /** Each with whether it asks about the proxy, the only service that is known here. */
+  readonly #watchers = new Map<ServerHttp2Stream, boolean>();
+  #wasServing = false;
+  #isEnding = false;
+
+  constructor(isServing: () => boolean) {
+    this.#isServing = isServing;
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  /** Answers a call of the health protocol; false for any other. */
+  accept(call: IncomingCall): boolean {
+    if (call.path === CHECK) call.readUnary((frame) => this.#check(call, frame));
+    else if (call.path === WATCH) call.readUnary((frame) => this.#watch(call, frame));
+    else return false;
+    return true;
+  }
+
+  /** Whether the proxy is well may have changed. */
+  update(): void {
+    const isServing = this.#isServing();
+    if (isServing === this.#wasServing) return;
+    this.#wasServing = isServing;
+    for (const [stream, isAboutProxy] of this.#watchers) if (isAboutProxy) tell(stream, this.#frame());
+  }
+
+  /** Ends all who watch, who would keep the proxy from closing. */
+  end(): void {
+    this.update();
+    this.#isEnding = true;
+    for (const stream of this.#watchers.keys()) stream.end();
+  }
+
+  #check(call: IncomingCall, frame: Buffer): void {
+    if (isAboutAll(frame)) call.answer(this.#frame());
+    else {
+      const message =
+        'the proxy answers for itself only, the service named ""; its health can be set to "pass"';
+      call.fail(new GrpcError(STATUS.NOT_FOUND, message));
+    }
+  }
+
+  #watch(call: IncomingCall, frame: Buffer): void {
+    const { stream } = call;
+    if (stream.destroyed || stream.closed) return;
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => {
+      const message = 'the proxy is closing';
+      stream.sendTrailers({ 'grpc-status': String(STATUS.UNAVAILABLE), 'grpc-message': message });
+    });
+    const isAboutProxy = isAboutAll(frame);
+    this.#watchers.set(stream, isAboutProxy);
+    call.onGone(() => this.#watchers.delete(stream));
+    tell(stream, isAboutProxy ? this.#frame() : SERVICE_UNKNOWN);
+    if (this.#isEnding) stream.end();
+  }
+
+  #frame(): Buffer {
+    return this.#isServing() ? SERVING : NOT_SERVING;
+  }
+}
+
+function tell(stream: ServerHttp2Stream, frame: Buffer): void {
+  if (!stream.destroyed && !stream.writableEnded) stream.write(frame);
+}
+
+/** `HealthCheckRequest { string service = 1; }` with an empty name, said or left out. */
+function isAboutAll(frame: Buffer): boolean {
+  const message = messageOf(frame);
+  return message.length === 0 || (message.length === 2 && message[0] === 0x0a && message[1] === 0);
+}

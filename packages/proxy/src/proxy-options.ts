@@ -1,0 +1,286 @@
+/** Every option of the proxy, with its default, and the one place where they are checked. */
+import type { ClientTls, GrpcServerLimits, ServerTls } from '@batchwise/grpc';
+import { type Clock, realClock } from 'batchwise';
+import { type BackendTarget, parseTarget } from './backend-target.js';
+import { type MethodOptions, type MethodSettings, methodSettings } from './method-options.js';
+import {
+  expected,
+  validCount,
+  validFunction,
+  validKeys,
+  validList,
+  validPem,
+  validSpanMs,
+  validText,
+} from './valid-option.js';
+
+export interface ProxyOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string | undefined;
+  /**
+   * 0 for any that is free.
+   * @default 50049
+   */
+  readonly port?: number | undefined;
+  /**
+   * The proxy's certificate and key; with `clientCa`, callers must show a certificate that it signed.
+   * @default none: callers speak without TLS
+   */
+  readonly tls?: ServerTls | undefined;
+  /**
+   * The backends: `host:port`, `[::1]:50051`, `unix:/path`; `dns:///name:port` stands for every address of
+   * the name, which is looked up again from time to time.
+   * @default ['localhost:50051']
+   */
+  readonly targets?: readonly string[] | undefined;
+  /**
+   * How the backends are spoken to: with TLS when `true` or options are given.
+   * @default without TLS
+   */
+  readonly backendTls?: ClientTls | true | undefined;
+  /**
+   * How many batches may be with one backend at a time, over all methods.
+   * @default 1
+   */
+  readonly maxBatchesInFlight?: number | undefined;
+  /** Asks backends whether they are well, by gRPC's health protocol; `false` for not. */
+  readonly healthCheck?: HealthCheckOptions | false | undefined;
+  /** Leaves out a backend that fails time after time, for a while, never all of them; `false` for not. */
+  readonly ejection?: EjectionOptions | false | undefined;
+  /**
+   * Which methods are batched; the first rule that matches counts. Whatever matches none is passed through.
+   * @default one rule: Compute of any service
+   */
+  readonly methods?: readonly MethodOptions[] | undefined;
+  /**
+   * The largest message that is taken, from callers and from backends.
+   * @default 4 MiB
+   */
+  readonly maxMessageBytes?: number | undefined;
+  /**
+   * How much memory the messages of calls that are not answered yet may take; one more is refused.
+   * @default 256 MiB
+   */
+  readonly maxQueueBytes?: number | undefined;
+  /**
+   * How long accepted calls may take to end when the proxy is closed.
+   * @default 30,000
+   */
+  readonly drainTimeoutMs?: number | undefined;
+  /**
+   * Whether `grpc.health.v1.Health` is answered by the proxy for itself (well as long as a backend can be
+   * reached), or passed on like any other method.
+   * @default 'answer'
+   */
+  readonly health?: 'answer' | 'pass' | undefined;
+  /** Limits of the connections from callers. */
+  readonly limits?: Partial<GrpcServerLimits> | undefined;
+  /** @default the same as `host` */
+  readonly adminHost?: string | undefined;
+  /**
+   * Where /metrics, /livez, /readyz and /healthz are served over HTTP; 0 for any that is free, `false` for nowhere.
+   * @default false
+   */
+  readonly adminPort?: number | false | undefined;
+  /** Told of what an operator should know, a line at a time. */
+  readonly log?: ((line: string) => void) | undefined;
+  /** @default the real one */
+  readonly clock?: Clock | undefined;
+}
+
+export interface HealthCheckOptions {
+  /** @default 5,000 */
+  readonly intervalMs?: number | undefined;
+  /** @default 2,000 */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * The service to ask about.
+   * @default '': the whole server
+   */
+  readonly service?: string | undefined;
+}
+
+export interface EjectionOptions {
+  /**
+   * How many failures in a row it takes.
+   * @default 5
+   */
+  readonly failures?: number | undefined;
+  /**
+   * For how long, the first time; each time more.
+   * @default 10,000
+   */
+  readonly durationMs?: number | undefined;
+}
+
+/** All options, checked and complete. */
+export interface ProxySettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ServerTls | undefined;
+  readonly targets: readonly BackendTarget[];
+  readonly backendTls: ClientTls | true | undefined;
+  readonly maxBatchesInFlight: number;
+  readonly healthCheck: HealthCheckSettings | undefined;
+  readonly ejection: EjectionSettings | undefined;
+  readonly methods: readonly MethodSettings[];
+  readonly maxMessageBytes: number;
+  readonly maxQueueBytes: number;
+  readonly drainTimeoutMs: number;
+  readonly health: 'answer' | 'pass';
+  readonly limits: Partial<GrpcServerLimits>;
+  readonly adminHost: string;
+  readonly adminPort: number | false;
+  readonly log: (line: string) => void;
+  readonly clock: Clock;
+}
+
+export interface HealthCheckSettings {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly service: string;
+}
+
+export interface EjectionSettings {
+  readonly failures: number;
+  readonly durationMs: number;
+}
+
+const WHERE = 'startProxy(options)';
+const MIB = 1024 * 1024;
+
+const checks: { readonly [Key in keyof ProxySettings]: (value: unknown) => ProxySettings[Key] } = {
+  host: (value) => validText('host', value),
+  port: (value) => validPort('port', value),
+  tls: validServerTls,
+  targets: validTargets,
+  backendTls: validClientTls,
+  maxBatchesInFlight: (value) => validCount('maxBatchesInFlight', value, 1, 10_000),
+  healthCheck: validHealthCheck,
+  ejection: validEjection,
+  methods: (value) =>
+    validList('methods', value, 'rules').map((rule, i) => methodSettings(`methods[${i}]`, rule)),
+  maxMessageBytes: (value) => validCount('maxMessageBytes', value, 1, 2 ** 31 - 1),
+  maxQueueBytes: (value) => validCount('maxQueueBytes', value),
+  drainTimeoutMs: (value) => validSpanMs('drainTimeoutMs', value, 0),
+  health: (value) => {
+    if (value === 'answer' || value === 'pass') return value;
+    throw expected('health', "'answer' or 'pass'", value);
+  },
+  limits: validLimits,
+  adminHost: (value) => validText('adminHost', value),
+  adminPort: (value) => (value === false ? false : validPort('adminPort', value, ', or false')),
+  log: (value) => validFunction('log', value),
+  clock: validClock,
+};
+
+export function proxySettings(options: ProxyOptions = {}): ProxySettings {
+  const given = validKeys(WHERE, options, Object.keys(checks));
+  const defaults: ProxySettings = {
+    host: '127.0.0.1',
+    port: 50_049,
+    tls: undefined,
+    targets: [parseTarget('targets[0]', 'localhost:50051')],
+    backendTls: undefined,
+    maxBatchesInFlight: 1,
+    healthCheck: HEALTH_CHECK,
+    ejection: EJECTION,
+    methods: [methodSettings('methods[0]', { method: '*/Compute' })],
+    maxMessageBytes: 4 * MIB,
+    maxQueueBytes: 256 * MIB,
+    drainTimeoutMs: 30_000,
+    health: 'answer',
+    limits: {},
+    adminHost: '',
+    adminPort: false,
+    log: () => {},
+    clock: realClock,
+  };
+  const valid: Record<string, unknown> = { ...defaults };
+  for (const [key, value] of Object.entries(given)) {
+    if (value !== undefined) valid[key] = checks[key as keyof ProxySettings](value);
+  }
+  if (valid.adminHost === '') valid.adminHost = valid.host;
+  return Object.freeze(valid as unknown as ProxySettings);
+}
+
+const HEALTH_CHECK: HealthCheckSettings = { intervalMs: 5000, timeoutMs: 2000, service: '' };
+const EJECTION: EjectionSettings = { failures: 5, durationMs: 10_000 };
+
+function validPort(name: string, value: unknown, orElse = ''): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65_535) return value;
+  throw expected(name, `a port (0 to 65535, 0 for any that is free${orElse})`, value);
+}
+
+function validTargets(value: unknown): readonly BackendTarget[] {
+  const targets = validList('targets', value, 'targets');
+  if (targets.length === 0) throw expected('targets', 'at least one target', value);
+  const seen = new Set<unknown>();
+  return targets
+    .filter((target) => !seen.has(target) && seen.add(target))
+    .map((target, i) => parseTarget(`targets[${i}]`, target));
+}
+
+function validServerTls(value: unknown): ServerTls {
+  const { cert, key, clientCa } = validKeys('tls', value, ['cert', 'key', 'clientCa']);
+  return {
+    cert: validPem('tls.cert', cert),
+    key: validPem('tls.key', key),
+    ...(clientCa === undefined ? {} : { clientCa: validPem('tls.clientCa', clientCa) }),
+  };
+}
+
+function validClientTls(value: unknown): ClientTls | true {
+  if (value === true) return true;
+  const given = validKeys('backendTls', value, ['ca', 'cert', 'key', 'serverName']);
+  const { ca, cert, key, serverName } = given;
+  if ((cert === undefined) !== (key === undefined)) {
+    throw expected('backendTls', 'cert and key together, or neither', value);
+  }
+  return {
+    ...(ca === undefined ? {} : { ca: validPem('backendTls.ca', ca) }),
+    ...(cert === undefined ? {} : { cert: validPem('backendTls.cert', cert) }),
+    ...(key === undefined ? {} : { key: validPem('backendTls.key', key) }),
+    ...(serverName === undefined ? {} : { serverName: validText('backendTls.serverName', serverName) }),
+  };
+}
+
+function validHealthCheck(value: unknown): HealthCheckSettings | undefined {
+  if (value === false) return undefined;
+  const given = validKeys('healthCheck', value, Object.keys(HEALTH_CHECK));
+  const { intervalMs, timeoutMs, service } = { ...HEALTH_CHECK, ...withoutUndefined(given) };
+  if (typeof service !== 'string') throw expected('healthCheck.service', 'a string', service);
+  return {
+    intervalMs: validSpanMs('healthCheck.intervalMs', intervalMs, 10),
+    timeoutMs: validSpanMs('healthCheck.timeoutMs', timeoutMs),
+    service,
+  };
+}
+
+function validEjection(value: unknown): EjectionSettings | undefined {
+  if (value === false) return undefined;
+  const given = validKeys('ejection', value, Object.keys(EJECTION));
+  const { failures, durationMs } = { ...EJECTION, ...withoutUndefined(given) };
+  return {
+    failures: validCount('ejection.failures', failures),
+    durationMs: validSpanMs('ejection.durationMs', durationMs),
+  };
+}
+
+/** Their names and values are checked where they are used, by the server. */
+function validLimits(value: unknown): Partial<GrpcServerLimits> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw expected('limits', 'an object', value);
+  }
+  return withoutUndefined(value as Record<string, unknown>) as Partial<GrpcServerLimits>;
+}
+
+function validClock(value: unknown): Clock {
+  const clock = value as Partial<Clock> | null;
+  if (typeof clock === 'object' && typeof clock?.now === 'function') return clock as Clock;
+  throw expected('clock', 'a clock', value);
+}
+
+function withoutUndefined(given: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

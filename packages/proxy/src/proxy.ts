@@ -1,0 +1,261 @@
+/** The proxy as a whole: calls come in, are batched, passed through or answered, and all of it ends in order. */
+import { GrpcError, GrpcServer, type IncomingCall, STATUS } from '@batchwise/grpc';
+import { type AdminAddress, AdminServer, type Readiness } from './admin-server.js';
+import type { Backend } from './backend.js';
+import { BackendPool } from './backend-pool.js';
+import { HealthWatch } from './health-watch.js';
+import { LateEnds } from './late-ends.js';
+import { MethodBatchers, MOST_METHODS } from './method-batchers.js';
+import { MethodTable } from './method-table.js';
+import { OwnHealth } from './own-health.js';
+import { PassedCall } from './pass-through.js';
+import { PASS_THROUGH, ProxyMetrics } from './proxy-metrics.js';
+import { type ProxyOptions, type ProxySettings, proxySettings } from './proxy-options.js';
+import { QueueBytes } from './queue-bytes.js';
+import { TargetResolver } from './resolve-targets.js';
+import type { DrainOptions, ProxyAddress, ProxyStats, RunningProxy } from './running-proxy.js';
+import { VERSION } from './version.js';
+
+/** Starts a proxy. Resolves when it listens; the backends need not be there yet. */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const proxy = new BatchingProxy(proxySettings(options));
+  try {
+    await proxy.start();
+  } catch (error) {
+    proxy.destroy();
+    throw error;
+  }
+  return proxy;
+}
+
+class BatchingProxy implements RunningProxy {
+  readonly #settings: ProxySettings;
+  readonly #table: MethodTable;
+  readonly #metrics = new ProxyMetrics({ version: VERSION });
+  readonly #queueBytes: QueueBytes;
+  readonly #lateEnds: LateEnds;
+  readonly #pool: BackendPool;
+  readonly #methods: MethodBatchers;
+  readonly #resolver: TargetResolver;
+  readonly #server: GrpcServer;
+  readonly #health: OwnHealth;
+  readonly #admin: AdminServer | undefined;
+  #address: ProxyAddress = { host: '', port: 0 };
+  #adminAddress: AdminAddress | undefined = undefined;
+  #passedThrough = 0;
+  #whenDrained: Promise<void> | undefined = undefined;
+  #whenClosed: Promise<void> | undefined = undefined;
+
+  constructor(settings: ProxySettings) {
+    const { clock, log, maxMessageBytes } = settings;
+    this.#settings = settings;
+    this.#table = new MethodTable(settings.methods);
+    this.#queueBytes = new QueueBytes(settings.maxQueueBytes);
+    this.#lateEnds = new LateEnds(clock);
+    this.#health = new OwnHealth(() => this.#readiness().isReady);
+    this.#pool = new BackendPool({
+      clock,
+      log,
+      tls: settings.backendTls,
+      ejection: settings.ejection,
+      maxBatchesInFlight: settings.maxBatchesInFlight,
+      onCapacity: (batches) => this.#methods.setConcurrency(batches),
+      onFreePermit: () => this.#methods.permitFreed(),
+      onUpdate: () => this.#health.update(),
+      onBackend: (backend) => this.#watchBackend(backend),
+    });
+    this.#methods = new MethodBatchers(
+      {
+        clock,
+        log,
+        maxMessageBytes,
+        pool: this.#pool,
+        lateEnds: this.#lateEnds,
+        queueBytes: this.#queueBytes,
+        requests: this.#metrics.requests,
+      },
+      (method) => this.#metrics.watchMethod(method.path, () => method.stats(), method.settings.maxBatchSize),
+    );
+    this.#resolver = new TargetResolver(settings.targets, {
+      clock,
+      log,
+      onTargets: (targets, error) => this.#pool.setTargets(targets, error),
+    });
+    this.#server = new GrpcServer({
+      clock,
+      log,
+      tls: settings.tls,
+      limits: { maxMessageBytes, ...settings.limits },
+      onCall: (call) => this.#accept(call),
+    });
+    if (settings.adminPort !== false) {
+      this.#admin = new AdminServer({
+        log,
+        metrics: () => this.#metrics.snapshot(),
+        readiness: () => this.#readiness(),
+      });
+    }
+  }
+
+  get address(): ProxyAddress {
+    return this.#address;
+  }
+
+  get adminAddress(): AdminAddress | undefined {
+    return this.#adminAddress;
+  }
+
+  async start(): Promise<void> {
+    const { host, port, adminHost, adminPort } = this.#settings;
+    await this.#resolver.start();
+    // Not to refuse the first calls, or to say of itself that it is not ready, for a connection that is being made.
+    await this.#pool.whenTried(FIRST_CONNECTION_MS);
+    if (adminPort !== false) this.#adminAddress = await this.#admin?.listen(adminHost, adminPort);
+    this.#address = await this.#server.listen({ host, port });
+  }
+
+  stats(): ProxyStats {
+    const now = this.#settings.clock.now();
+    return {
+      isDraining: this.#isDraining,
+      openCalls: this.#server.openCalls,
+      passedThrough: this.#passedThrough,
+      queuedBytes: this.#queueBytes.used,
+      methods: this.#methods.stats(),
+      backends: this.#pool.backends.map((backend) => ({
+        target: backend.target,
+        isUp: backend.standing(now) === 'ready',
+        isEjected: backend.ejection.isEjected(now),
+        isHealthy: backend.isHealthy,
+        batchesInFlight: backend.running.size,
+        openCalls: backend.openCalls,
+        batchesLearned: backend.curve.samples,
+      })),
+    };
+  }
+
+  drain(options: DrainOptions = {}): Promise<void> {
+    this.#whenDrained ??= this.#drain(options.timeoutMs ?? this.#settings.drainTimeoutMs);
+    return this.#whenDrained;
+  }
+
+  close(options: DrainOptions = {}): Promise<void> {
+    this.#whenClosed ??= this.#close(options);
+    return this.#whenClosed;
+  }
+
+  destroy(): void {
+    this.#whenDrained ??= Promise.resolve();
+    this.#methods.destroy();
+    this.#server.destroy();
+    this.#stop();
+    this.#whenClosed ??= this.#closeAdmin();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get #isDraining(): boolean {
+    return this.#whenDrained !== undefined;
+  }
+
+  #accept(call: IncomingCall): void {
+    const { path } = call;
+    const known = this.#isDraining ? undefined : this.#methods.known(path);
+    if (known !== undefined) {
+      known.accept(call);
+      return;
+    }
+    if (this.#settings.health === 'answer' && this.#health.accept(call)) return;
+    if (this.#isDraining) {
+      call.fail(DRAINING);
+      return;
+    }
+    const rule = this.#table.ruleOf(path);
+    if (rule === undefined) this.#passThrough(call);
+    else {
+      const method = this.#methods.add(path, rule);
+      if (method === undefined) call.fail(TOO_MANY_METHODS);
+      else method.accept(call);
+    }
+  }
+
+  #passThrough(call: IncomingCall): void {
+    const { clock } = this.#settings;
+    const { requests } = this.#metrics;
+    const startedAt = clock.now();
+    const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
+    this.#passedThrough += 1;
+    requests.started(PASS_THROUGH);
+    const done = (status: number) => requests.ended(PASS_THROUGH, status, clock.now() - startedAt);
+    if (backend !== undefined) new PassedCall(call, backend, clock, done).start();
+    else {
+      call.fail(this.#pool.down ?? DRAINING);
+      done(STATUS.UNAVAILABLE);
+    }
+  }
+
+  #watchBackend(backend: Backend): () => void {
+    const { clock, log, healthCheck } = this.#settings;
+    const metrics = this.#metrics.watchBackend(backend.target, () => ({
+      isUp: backend.standing(clock.now()) === 'ready',
+      batchesInFlight: backend.running.size,
+    }));
+    backend.metrics = metrics;
+    const watch =
+      healthCheck === undefined
+        ? undefined
+        : new HealthWatch(backend, { ...healthCheck, clock, log, onChange: () => this.#pool.update() });
+    watch?.start();
+    return () => {
+      watch?.stop();
+      metrics.forget();
+    };
+  }
+
+  #readiness(): Readiness {
+    const reasons: string[] = [];
+    if (this.#isDraining) reasons.push('draining');
+    if (!this.#pool.isReady) reasons.push(this.#pool.down?.message ?? 'no backend is connected and well');
+    return { isReady: reasons.length === 0, reasons };
+  }
+
+  async #drain(timeoutMs: number): Promise<void> {
+    // The promise of this is what says that the proxy drains: nothing may be refused before it is kept.
+    await undefined;
+    this.#health.end();
+    const closed = this.#server.close({ timeoutMs: timeoutMs + LAST_WORDS_MS });
+    await Promise.all([this.#methods.close({ timeoutMs }), closed]);
+  }
+
+  async #close(options: DrainOptions): Promise<void> {
+    await this.drain(options);
+    this.#methods.destroy();
+    this.#stop();
+    await this.#closeAdmin();
+  }
+
+  #stop(): void {
+    this.#resolver.stop();
+    this.#lateEnds.stop();
+    this.#pool.destroy();
+    this.#metrics.close();
+  }
+
+  async #closeAdmin(): Promise<void> {
+    if (this.#adminAddress !== undefined) await this.#admin?.close();
+  }
+}
+
+/** How long the first connection to a backend is waited for before calls are taken. */
+const FIRST_CONNECTION_MS = 1000;
+
+/** For telling those whose time to finish is over, before their connections are closed. */
+const LAST_WORDS_MS = 250;
+
+const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and takes no more calls');
+const TOO_MANY_METHODS = new GrpcError(
+  STATUS.RESOURCE_EXHAUSTED,
+  `calls of ${MOST_METHODS} methods are under way, and no more methods are batched at a time`,
+);

@@ -1,0 +1,103 @@
+/** Checks of options, one function a kind: each says what was expected and what came. */
+import { BatchwiseError } from 'batchwise';
+
+export function invalidOption(message: string): BatchwiseError {
+  return new BatchwiseError('INVALID_OPTION', message);
+}
+
+/** A plain object with no keys but these. */
+export function validKeys(where: string, value: unknown, known: readonly string[]): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw expected(where, 'an object', value);
+  }
+  for (const key of Object.keys(value)) {
+    if (known.includes(key)) continue;
+    const hint = nearest(key, known);
+    const suggestion = hint === undefined ? '' : ` Did you mean ${hint}?`;
+    throw invalidOption(
+      `${where}: unknown option ${JSON.stringify(key)}.${suggestion} Known are ${known.join(', ')}.`,
+    );
+  }
+  return value as Record<string, unknown>;
+}
+
+export function validCount(name: string, value: unknown, least = 1, most = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  const upTo = most === Number.MAX_SAFE_INTEGER ? `from ${least} up` : `from ${least} to ${most}`;
+  throw expected(name, `a whole number ${upTo}`, value);
+}
+
+/** A time that a timer can measure. */
+export function validSpanMs(name: string, value: unknown, least = 1): number {
+  if (typeof value === 'number' && value >= least && value <= MOST_MS) return value;
+  throw expected(name, `milliseconds (a number from ${least} to ${MOST_MS})`, value);
+}
+
+const MOST_MS = 24 * 60 * 60 * 1000;
+
+/** A time that may also be without end. */
+export function validLimitMs(name: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value;
+  throw expected(name, 'milliseconds (a number above 0, or Infinity for no limit)', value);
+}
+
+export function validText(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw expected(name, 'a string that is not empty', value);
+}
+
+export function validList(name: string, value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw expected(name, `a list of ${what}`, value);
+}
+
+/** PEM as text or bytes. */
+export function validPem(name: string, value: unknown): string | Buffer {
+  if (typeof value === 'string' && value !== '') return value;
+  if (Buffer.isBuffer(value) && value.length > 0) return value;
+  throw expected(name, 'PEM text, as a string or a Buffer', value);
+}
+
+// biome-ignore lint/complexity/noBannedTypes: any function will do; the caller knows its type
+export function validFunction<F extends Function>(name: string, value: unknown): F {
+  if (typeof value === 'function') return value as F;
+  throw expected(name, 'a function', value);
+}
+
+export function expected(name: string, what: string, came: unknown): BatchwiseError {
+  return invalidOption(`${name}: expected ${what}, got ${shown(came)}.`);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'number' || value === undefined || value === null) return String(value);
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'object') return Array.isArray(value) ? `an array of ${value.length}` : 'an object';
+  if (typeof value !== 'string') return String(value);
+  return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
+}
+
+/** The known word that a mistyped one is most like, if any is near. */
+function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let fewest = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
+    if (edits >= fewest) continue;
+    fewest = edits;
+    best = candidate;
+  }
+  return best;
+}
+
+function editsBetween(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (above[column - 1] as number) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (above[column] as number) + 1, (current[column - 1] as number) + 1));
+    }
+    above = current;
+  }
+  return above[b.length] as number;
+}

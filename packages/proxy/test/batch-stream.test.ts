@@ -1,0 +1,352 @@
+/** A batch on its way to a backend and back, whatever the backend, the callers and the network do. */
+import { STATUS } from '@batchwise/grpc';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FakeCaller } from './fakes/fake-caller.js';
+import { FakeStage } from './fakes/fake-stage.js';
+
+const statuses = (callers: readonly FakeCaller[]) =>
+  callers.map(({ told }) => told.map(({ status }) => status));
+const texts = (callers: readonly FakeCaller[]) => callers.map(({ heard }) => heard?.text);
+
+async function batchOf(messages: readonly string[], stage = new FakeStage()) {
+  const callers = messages.map((message) => stage.calls(message));
+  await stage.settle();
+  return { stage, callers, stream: stage.stream };
+}
+
+describe('a batch', () => {
+  it('goes out as the messages of one stream of the batched method', async () => {
+    const { stream } = await batchOf(['a', 'b', 'c']);
+    expect(stream.path).toBe('/pkg.Service/BatchedCompute');
+    expect(stream.texts).toEqual(['a', 'b', 'c']);
+    expect(stream.hasHalfClosed).toBe(true);
+  });
+
+  it('answers each caller as its answer comes', async () => {
+    const { stream, callers } = await batchOf(['a', 'b']);
+    stream.answers('A');
+    expect(texts(callers)).toEqual(['A', undefined]);
+    stream.answers('B');
+    expect(texts(callers)).toEqual(['A', 'B']);
+  });
+
+  it("passes the backend's metadata and encoding to each, and keeps what is its own", async () => {
+    const { stream, callers } = await batchOf(['a', 'b']);
+    stream.sendsHeaders({ 'x-model': '7', 'grpc-encoding': 'gzip', 'content-type': 'x' });
+    stream.echoes();
+    for (const { heard } of callers)
+      expect(heard?.headers).toEqual({ 'x-model': '7', 'grpc-encoding': 'gzip' });
+  });
+
+  it('ends with too few answers: the rest hear INTERNAL, with how many there were', async () => {
+    const { stream, callers } = await batchOf(['a', 'b', 'c']);
+    stream.answers('A');
+    stream.ends(STATUS.OK);
+    expect(statuses(callers)).toEqual([[0], [STATUS.INTERNAL], [STATUS.INTERNAL]]);
+    expect(callers[1]?.heard?.error?.message).toMatch(/a:1.*expected 3 answers.*got 1/);
+  });
+
+  it('ends with an error: the rest hear it, with details and trailers', async () => {
+    const { stream, callers } = await batchOf(['a', 'b']);
+    stream.answers('A');
+    stream.ends(STATUS.FAILED_PRECONDITION, {
+      message: 'no model',
+      trailers: { 'grpc-status': '9', 'grpc-status-details-bin': 'AAA=', 'x-why': 'because' },
+    });
+    expect(statuses(callers)).toEqual([[0], [STATUS.FAILED_PRECONDITION]]);
+    const error = callers[1]?.heard?.error;
+    expect(error?.message).toBe('no model');
+    expect(error?.trailers).toEqual({ 'grpc-status-details-bin': 'AAA=', 'x-why': 'because' });
+  });
+
+  it('names the batched method that a backend lacks', async () => {
+    const { stream, callers } = await batchOf(['a']);
+    stream.ends(STATUS.UNIMPLEMENTED, { message: 'unknown method', trailers: { 'grpc-status': '12' } });
+    expect(callers[0]?.heard?.error?.message).toBe(
+      'backend a:1 does not serve /pkg.Service/BatchedCompute, which /pkg.Service/Compute is batched by: unknown method',
+    );
+  });
+
+  it('has more answers than items: they are ignored, and mentioned once', async () => {
+    const { stage, stream, callers } = await batchOf(['a']);
+    stream.answers('A', 'B', 'C');
+    stream.ends(STATUS.OK);
+    expect(statuses(callers)).toEqual([[0]]);
+    expect(stage.log.filter((line) => line.includes('surplus'))).toEqual([
+      'backend a:1 gave 3 answers for 1 items of /pkg.Service/BatchedCompute; the surplus is ignored',
+    ]);
+  });
+
+  it('has errors of single items: they hear theirs, and the places of the others stay right', async () => {
+    const { stream, callers } = await batchOf(['a', 'b', 'c']);
+    stream.sendsHeaders({ 'batchwise-item-error': '1 3 too%20long' });
+    expect(statuses(callers)).toEqual([[], [STATUS.INVALID_ARGUMENT], []]);
+    expect(callers[1]?.heard?.error?.message).toBe('too long');
+    stream.answers('A', '', 'C');
+    expect(texts(callers)).toEqual(['A', '', 'C']);
+    expect(callers[0]?.heard?.headers).toEqual({});
+  });
+});
+
+describe('the slot of a batch', () => {
+  it('is free when all answers are in, before the stream has ended', async () => {
+    const stage = new FakeStage({ method: { maxBatchSize: 1 } });
+    stage.calls('a');
+    stage.calls('b');
+    await stage.settle();
+    const first = stage.stream;
+    first.answers('A');
+    await stage.settle();
+    expect(stage.open.map(({ texts: sent }) => sent)).toEqual([['a'], ['b']]);
+    expect(first.isCancelled).toBe(false);
+  });
+
+  it('of which the end never comes is reset after a while', async () => {
+    const stage = new FakeStage();
+    stage.calls('a');
+    await stage.settle();
+    const { stream } = stage;
+    stream.answers('A');
+    await stage.clock.advance(4999);
+    expect(stream.isCancelled).toBe(false);
+    await stage.clock.advance(5000);
+    expect(stream.isCancelled).toBe(true);
+    expect(stage.lateEnds.size).toBe(0);
+    expect(stage.clock.pendingTimers).toBe(0);
+  });
+
+  it('whose end has come is left alone', async () => {
+    const { stage, stream } = await batchOf(['a']);
+    stream.echoes();
+    expect(stage.lateEnds.size).toBe(0);
+    await stage.clock.advance(20_000);
+    expect(stream.isCancelled).toBe(false);
+  });
+
+  it('is free after a failure', async () => {
+    const { stage, stream } = await batchOf(['a']);
+    stream.ends(STATUS.INTERNAL, { trailers: { 'grpc-status': '13' } });
+    await stage.settle();
+    stage.calls('b');
+    await stage.settle();
+    expect(stage.stream.texts).toEqual(['b']);
+  });
+});
+
+describe('a caller that leaves', () => {
+  it('while it waits is not sent', async () => {
+    const stage = new FakeStage({ method: { maxWaitMs: 10 } });
+    stage.calls('a').leaves();
+    const other = stage.calls('b');
+    await stage.clock.advance(10);
+    expect(stage.stream.texts).toEqual(['b']);
+    stage.stream.echoes();
+    expect(other.heard?.text).toBe('B');
+    expect(stage.queueBytes.used).toBe(0);
+  });
+
+  it('while its batch runs disturbs nobody', async () => {
+    const { stage, stream, callers } = await batchOf(['a', 'b']);
+    callers[0]?.leaves();
+    expect(stream.isCancelled).toBe(false);
+    stream.echoes();
+    expect(texts(callers)).toEqual([undefined, 'B']);
+    expect(stage.ended.map(([, status]) => status).sort()).toEqual([STATUS.OK, STATUS.CANCELLED]);
+  });
+
+  it('and whose answer comes all the same is not counted twice', async () => {
+    const { stream, callers } = await batchOf(['a', 'b', 'c']);
+    callers[0]?.leaves();
+    stream.answers('A');
+    callers[1]?.leaves();
+    expect(stream.isCancelled).toBe(false);
+    stream.answers('B', 'C');
+    expect(texts(callers)).toEqual([undefined, undefined, 'C']);
+  });
+
+  it('as the last of its batch has the stream reset', async () => {
+    const { stage, stream, callers } = await batchOf(['a', 'b', 'c']);
+    stream.answers('A');
+    callers[1]?.leaves();
+    expect(stream.isCancelled).toBe(false);
+    callers[2]?.leaves();
+    expect(stream.isCancelled).toBe(true);
+    stage.calls('next');
+    await stage.settle();
+    expect(stage.stream.texts).toEqual(['next']);
+  });
+
+  it('while its batch waits for a backend is not sent', async () => {
+    const stage = new FakeStage();
+    stage.calls('first');
+    await stage.settle();
+    const first = stage.stream;
+    // Draining lets batches leave while all backends are busy.
+    const second = stage.calls('second', { path: '/pkg.Other/Compute' });
+    const third = stage.calls('third', { path: '/pkg.Other/Compute' });
+    void stage.methods.close();
+    await stage.settle();
+    second.leaves();
+    first.echoes();
+    await stage.settle();
+    expect(stage.stream.texts).toEqual(['third']);
+    stage.stream.echoes();
+    expect(third.heard?.text).toBe('THIRD');
+  });
+});
+
+describe('the deadline of a batch', () => {
+  const deadlineOf = async (...timeouts: (number | undefined)[]) => {
+    const stage = new FakeStage({ method: { maxWaitMs: 10 } });
+    for (const timeoutMs of timeouts) stage.calls('x', timeoutMs === undefined ? {} : { timeoutMs });
+    await stage.clock.advance(10);
+    return stage.stream.options.timeoutMs;
+  };
+
+  it('is the latest of its callers, less what they have waited', async () => {
+    expect(await deadlineOf(100, 300, 200)).toBe(290);
+  });
+
+  it('is none when one has none', async () => {
+    expect(await deadlineOf(100, undefined)).toBeUndefined();
+  });
+
+  it('of a caller passes while it waits: it hears so at once, and is not sent', async () => {
+    const stage = new FakeStage({ method: { maxWaitMs: 100 } });
+    const late = stage.calls('late', { timeoutMs: 50 });
+    const other = stage.calls('other');
+    await stage.clock.advance(50);
+    expect(late.heard?.status).toBe(STATUS.DEADLINE_EXCEEDED);
+    await stage.clock.advance(50);
+    expect(stage.stream.texts).toEqual(['other']);
+    expect(other.told).toEqual([]);
+  });
+
+  it('counts the time that the message took to come', async () => {
+    const stage = new FakeStage({ method: { maxWaitMs: 1000 } });
+    const caller = stage.caller({ timeoutMs: 50 });
+    await stage.clock.advance(40);
+    caller.sends('x');
+    await stage.clock.advance(10);
+    expect(caller.heard?.status).toBe(STATUS.DEADLINE_EXCEEDED);
+  });
+});
+
+describe('a batch that no backend has begun', () => {
+  const unseen = { isUnseen: true, message: 'refused' };
+
+  it('is sent once more, to another backend', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
+    const caller = stage.calls('x');
+    await stage.settle();
+    const first = stage.stream;
+    const other = stage.channel(stage.channel('a:1').calls.length > 0 ? 'b:1' : 'a:1');
+    first.ends(STATUS.UNAVAILABLE, unseen);
+    expect(other.open.map(({ texts: sent }) => sent)).toEqual([['x']]);
+    other.open[0]?.echoes();
+    expect(caller.heard?.text).toBe('X');
+  });
+
+  it('is sent once more to the same when there is no other, and not for ever', async () => {
+    const { stage, callers } = await batchOf(['x']);
+    stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    expect(stage.open).toEqual([]);
+    expect(statuses(callers)).toEqual([[STATUS.UNAVAILABLE]]);
+  });
+
+  it('is not sent again once something was answered', async () => {
+    const { stage, stream, callers } = await batchOf(['a', 'b']);
+    stream.answers('A');
+    stream.ends(STATUS.UNAVAILABLE, unseen);
+    expect(stage.open).toEqual([]);
+    expect(statuses(callers)).toEqual([[0], [STATUS.UNAVAILABLE]]);
+  });
+
+  it('leaves out those who have left meanwhile', async () => {
+    const { stage, callers } = await batchOf(['a', 'b', 'c']);
+    callers[1]?.leaves();
+    stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    expect(stage.stream.texts).toEqual(['a', 'c']);
+    stage.stream.echoes();
+    expect(texts(callers)).toEqual(['A', undefined, 'C']);
+  });
+});
+
+it('a backend that takes no more for now gets the rest when it does', async () => {
+  const stage = new FakeStage({ method: { maxWaitMs: 1 } });
+  const large = 'x'.repeat(40_000);
+  for (let i = 0; i < 3; i++) stage.calls(large);
+  const { call } = stage.channel();
+  stage.channel().call = (...args) => Object.assign(call.apply(stage.channel(), args), { hasRoom: false });
+  await stage.clock.advance(1);
+  const { stream } = stage;
+  expect(stream.writes).toBe(1);
+  expect(stream.hasHalfClosed).toBe(false);
+  stream.drains();
+  expect(stream.texts).toEqual([large, large, large]);
+  expect(stream.hasHalfClosed).toBe(true);
+});
+
+it('small messages are written together', async () => {
+  const { stream } = await batchOf(Array.from({ length: 50 }, (_, i) => `message ${i}`));
+  expect(stream.texts).toHaveLength(50);
+  expect(stream.writes).toBe(1);
+});
+
+it('every caller hears exactly one thing, whatever happens in whatever order', async () => {
+  const event = fc.oneof(
+    fc.record({ do: fc.constant('call' as const), timeoutMs: fc.option(fc.integer({ min: 1, max: 50 })) }),
+    fc.record({ do: fc.constant('leave' as const), who: fc.nat(30) }),
+    fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 5 }) }),
+    fc.record({
+      do: fc.constant('end' as const),
+      status: fc.constantFrom(0, 8, 13, 14),
+      isUnseen: fc.boolean(),
+    }),
+    fc.record({ do: fc.constant('item error' as const), place: fc.nat(4) }),
+    fc.record({ do: fc.constant('state' as const), state: fc.constantFrom('ready', 'failing', 'idle') }),
+    fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 20 }) }),
+  );
+  const property = fc.asyncProperty(
+    fc.array(event, { maxLength: 40 }),
+    fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
+    async (events, maxWaitMs) => {
+      const stage = new FakeStage({
+        targets: ['a:1', 'b:1'],
+        method: { maxBatchSize: 4, maxWaitMs },
+        ejection: { failures: 2, durationMs: 10 },
+      });
+      const callers: FakeCaller[] = [];
+      const gone = new Set<FakeCaller>();
+      for (const [i, step] of events.entries()) {
+        const stream = stage.open[i % Math.max(1, stage.open.length)];
+        const channel = stage.channel(i % 2 === 0 ? 'a:1' : 'b:1');
+        if (step.do === 'call') {
+          callers.push(stage.calls(`${i}`, step.timeoutMs === null ? {} : { timeoutMs: step.timeoutMs }));
+        } else if (step.do === 'leave') {
+          const caller = callers[step.who];
+          if (caller !== undefined && caller.told.length === 0 && !gone.has(caller)) {
+            gone.add(caller);
+            caller.leaves();
+          }
+        } else if (step.do === 'answer') stream?.answers(...Array.from({ length: step.count }, () => 'x'));
+        else if (step.do === 'end') stream?.ends(step.status, { isUnseen: step.isUnseen });
+        else if (step.do === 'item error')
+          stream?.sendsHeaders({ 'batchwise-item-error': `${step.place} 3 no` });
+        else if (step.do === 'state') channel.become(step.state as 'ready', new Error('lost'));
+        else await stage.clock.advance(step.ms);
+        if (i % 3 === 0) await stage.settle();
+      }
+      stage.methods.destroy();
+      stage.pool.destroy();
+      await stage.settle();
+      for (const caller of callers) expect(caller.told).toHaveLength(gone.has(caller) ? 0 : 1);
+      expect(stage.ended).toHaveLength(callers.length);
+      expect(stage.queueBytes.used).toBe(0);
+      expect(stage.pool.backends.map(({ running }) => running.size)).toEqual([0, 0]);
+    },
+  );
+  await fc.assert(property, { numRuns: 300 });
+});

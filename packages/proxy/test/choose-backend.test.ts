@@ -1,0 +1,99 @@
+/** Which backend gets what: the rules alone, on candidates that are made up. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Candidate, chooseForBatch, chooseForCall, usableOf } from '../src/choose-backend.js';
+
+interface Made {
+  readonly standing: 'ready' | 'connecting' | 'bad';
+  readonly running: number;
+  readonly openCalls: number;
+  readonly waitMs: number;
+}
+
+const candidate = ({ standing, running, openCalls, waitMs }: Made): Candidate & Made =>
+  ({
+    standing: () => standing,
+    running: { size: running },
+    openCalls,
+    waitMs,
+    predictedWaitMs: () => waitMs,
+  }) as unknown as Candidate & Made;
+
+const made = (given: Partial<Made> = {}) =>
+  candidate({ standing: 'ready', running: 0, openCalls: 0, waitMs: 0, ...given });
+
+const anyCandidate = fc
+  .record({
+    standing: fc.constantFrom('ready' as const, 'connecting' as const, 'bad' as const),
+    running: fc.nat(4),
+    openCalls: fc.nat(4),
+    waitMs: fc.integer({ min: 0, max: 100 }),
+  })
+  .map(candidate);
+
+describe('those that may be used', () => {
+  it('are never none, when there is any', () => {
+    const property = fc.property(fc.array(anyCandidate, { minLength: 1 }), (all) => {
+      expect(usableOf(all, 0).length).toBeGreaterThan(0);
+    });
+    fc.assert(property);
+  });
+
+  it('are the ready ones, else those that may be soon, else all', () => {
+    const property = fc.property(fc.array(anyCandidate), (all) => {
+      const of = (standing: string) => all.filter((one) => one.standing(0) === standing);
+      const [best = all] = [of('ready'), of('connecting')].filter(({ length }) => length > 0);
+      expect(usableOf(all, 0)).toEqual(best);
+    });
+    fc.assert(property);
+  });
+});
+
+describe('a batch', () => {
+  it('goes to none that has as many as it may have', () => {
+    const property = fc.property(
+      fc.array(anyCandidate),
+      fc.integer({ min: 1, max: 4 }),
+      fc.nat(),
+      (all, most, turn) => {
+        const chosen = chooseForBatch(all, 1, most, turn, 0);
+        const free = all.filter(({ running }) => (running as unknown as { size: number }).size < most);
+        if (chosen === undefined) expect(free).toEqual([]);
+        else expect(free).toContain(chosen);
+      },
+    );
+    fc.assert(property);
+  });
+
+  it('goes to one whose predicted wait is not more than a quarter above the least', () => {
+    const property = fc.property(fc.array(anyCandidate, { minLength: 1 }), fc.nat(), (all, turn) => {
+      const chosen = chooseForBatch(all, 1, 5, turn, 0);
+      const least = Math.min(...all.map(({ waitMs }) => waitMs));
+      expect(chosen?.waitMs).toBeLessThanOrEqual(1.25 * least);
+    });
+    fc.assert(property);
+  });
+
+  it('goes around among equals, the idle first', () => {
+    const equals = [made(), made(), made({ running: 1 }), made()];
+    const chosen = [0, 1, 2, 3].map((turn) =>
+      equals.indexOf(chooseForBatch(equals, 1, 2, turn, 0) ?? made()),
+    );
+    expect(chosen).toEqual([0, 1, 3, 0]);
+  });
+});
+
+describe('a call', () => {
+  it('goes to one with the fewest, batches included', () => {
+    const property = fc.property(fc.array(anyCandidate, { minLength: 1 }), fc.nat(), (all, turn) => {
+      const callsOf = ({ running, openCalls }: Candidate) => running.size + openCalls;
+      const chosen = chooseForCall(all, turn);
+      expect(chosen && callsOf(chosen)).toBe(Math.min(...all.map(callsOf)));
+    });
+    fc.assert(property);
+  });
+
+  it('goes nowhere when there is no backend', () => {
+    expect(chooseForCall([], 3)).toBeUndefined();
+  });
+});

@@ -1,0 +1,27 @@
+/** What callers hear of the batcher's errors. */
+import { GrpcError, STATUS } from '@batchwise/grpc';
+import { BatchwiseError, ERRORS, type ErrorCode } from 'batchwise';
+import { expect, it } from 'vitest';
+import { errorToGrpc } from '../src/error-to-grpc.js';
+
+it.each(Object.keys(ERRORS) as ErrorCode[])('%s has the status of the table', (code) => {
+  const error = errorToGrpc(new BatchwiseError(code, 'because'));
+  expect(error.status).toBe(STATUS[ERRORS[code].grpcStatus]);
+  expect(error.message).toBe('because');
+  expect(error.trailers).toBeUndefined();
+});
+
+it('says when to come back, in whole milliseconds', () => {
+  const error = errorToGrpc(new BatchwiseError('QUEUE_FULL', 'full', { retryAfterMs: 12.3 }));
+  expect(error.trailers).toEqual({ 'grpc-retry-pushback-ms': '13' });
+});
+
+it('keeps what is a status already, thrown or given', () => {
+  const own = new GrpcError(STATUS.NOT_FOUND, 'none');
+  expect(errorToGrpc(own)).toBe(own);
+  expect(errorToGrpc(new BatchwiseError('HANDLER_FAILED', 'threw', { cause: own }))).toBe(own);
+});
+
+it('is INTERNAL for anything else', () => {
+  expect(errorToGrpc(new TypeError('oops'))).toMatchObject({ status: STATUS.INTERNAL, message: 'oops' });
+});

@@ -1,0 +1,80 @@
+/** A caller without a network: what it is told is kept. */
+import { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { frameOf, type GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
+
+export interface Told {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: OutgoingHttpHeaders | undefined;
+  readonly error: GrpcError | undefined;
+}
+
+export interface CallerOptions {
+  readonly path?: string;
+  readonly headers?: IncomingHttpHeaders;
+  readonly timeoutMs?: number;
+}
+
+export class FakeCaller implements IncomingCall {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly timeoutMs: number | undefined;
+  readonly stream: ServerHttp2Stream;
+  /** Everything it was told; more than one thing is a fault. */
+  readonly told: Told[] = [];
+  readonly #events = Object.assign(new EventEmitter(), { destroyed: false });
+  #onFrame: ((frame: Buffer) => void) | undefined = undefined;
+  #onGone: (() => void) | undefined = undefined;
+  #isGone = false;
+
+  constructor({ path = '/pkg.Service/Compute', headers = {}, timeoutMs }: CallerOptions = {}) {
+    this.path = path;
+    this.headers = { 'content-type': 'application/grpc', ...headers };
+    this.timeoutMs = timeoutMs;
+    this.stream = this.#events as unknown as ServerHttp2Stream;
+  }
+
+  /** What it was told first, if anything. */
+  get heard(): Told | undefined {
+    return this.told[0];
+  }
+
+  readUnary(onFrame: (frame: Buffer) => void): void {
+    this.#onFrame = onFrame;
+  }
+
+  onGone(listener: () => void): void {
+    this.#onGone = listener;
+  }
+
+  answer(frame: Buffer, headers?: OutgoingHttpHeaders): void {
+    this.#hears({ status: STATUS.OK, text: messageOf(frame).toString(), headers, error: undefined });
+  }
+
+  fail(error: GrpcError): void {
+    this.#hears({ status: error.status, text: '', headers: undefined, error });
+  }
+
+  // What the caller does
+
+  sends(text: string, isCompressed = false): this {
+    this.#onFrame?.(frameOf(Buffer.from(text), isCompressed));
+    return this;
+  }
+
+  leaves(): void {
+    this.#isGone = true;
+    this.#onGone?.();
+  }
+
+  /** Has read all of its answer. */
+  closes(): void {
+    this.#events.emit('close');
+  }
+
+  /** Kept even when it comes twice, so that a test sees it; only one who has gone hears nothing. */
+  #hears(told: Told): void {
+    if (!this.#isGone) this.told.push(told);
+  }
+}

@@ -1,0 +1,144 @@
+/** Backends are asked whether they are well, and believed. */
+import { STATUS } from '@batchwise/grpc';
+import { VirtualClock } from 'batchwise';
+import { describe, expect, it } from 'vitest';
+import { Backend } from '../src/backend.js';
+import { HealthWatch } from '../src/health-watch.js';
+import { FakeChannel } from './fakes/fake-channel.js';
+
+function watching() {
+  const clock = new VirtualClock();
+  const log: string[] = [];
+  let changes = 0;
+  let channel!: FakeChannel;
+  const backend = new Backend(
+    { target: 'a:1' },
+    {
+      clock,
+      tls: undefined,
+      ejection: { failures: 1, durationMs: 60_000 },
+      openChannel: (options) => {
+        channel = new FakeChannel(options);
+        return channel.asChannel;
+      },
+    },
+  );
+  const watch = new HealthWatch(backend, {
+    clock,
+    intervalMs: 1000,
+    timeoutMs: 100,
+    service: '',
+    log: (line) => log.push(line),
+    onChange: () => {
+      changes += 1;
+    },
+  });
+  const says = async (status: 'serving' | 'not serving' | number) => {
+    const check = channel.open[0];
+    if (check === undefined) throw new Error('expected a health check, found none');
+    if (typeof status === 'number') check.ends(status, { message: 'said no' });
+    else {
+      check.answers(String.fromCharCode(8, status === 'serving' ? 1 : 2));
+      check.ends(STATUS.OK);
+    }
+    await clock.settle();
+  };
+  watch.start();
+  return { clock, log, backend, channel, watch, says, changes: () => changes };
+}
+
+describe('a backend', () => {
+  it('is asked when it is connected, and again and again', async () => {
+    const { channel, clock, says } = watching();
+    expect(channel.calls).toHaveLength(0);
+    channel.become('ready');
+    await says('serving');
+    await clock.advance(1000);
+    await says('serving');
+    await clock.advance(999);
+    expect(channel.calls.map(({ path }) => path)).toEqual(Array(2).fill('/grpc.health.v1.Health/Check'));
+    await clock.advance(1);
+    expect(channel.calls).toHaveLength(3);
+  });
+
+  it('that says that it is not serving is unwell, until it says otherwise', async () => {
+    const { channel, clock, backend, says, log, changes } = watching();
+    channel.become('ready');
+    await says('not serving');
+    expect(backend.isHealthy).toBe(false);
+    await clock.advance(1000);
+    await says('serving');
+    expect(backend.isHealthy).toBe(true);
+    expect(log).toEqual([
+      'backend a:1 is not well: it says that it is not serving',
+      'backend a:1 is well again: serving',
+    ]);
+    expect(changes()).toBe(2);
+  });
+
+  it('that does not know the question is well', async () => {
+    const { channel, backend, says } = watching();
+    channel.become('ready');
+    await says(STATUS.UNIMPLEMENTED);
+    expect(backend.isHealthy).toBe(true);
+  });
+
+  it('that fails to answer is unwell the third time in a row', async () => {
+    const { channel, clock, backend, says } = watching();
+    channel.become('ready');
+    const found: boolean[] = [];
+    for (const status of [4, 4, 'serving', 4, 4, 4] as const) {
+      await says(status);
+      found.push(backend.isHealthy);
+      await clock.advance(1000);
+    }
+    expect(found).toEqual([true, true, true, true, true, false]);
+  });
+
+  it('that was left out is back when it says that it is well', async () => {
+    const { channel, backend, clock, says, changes } = watching();
+    backend.ejection.failed(clock.now());
+    expect(backend.ejection.isEjected(clock.now())).toBe(true);
+    channel.become('ready');
+    await says(STATUS.UNIMPLEMENTED);
+    expect(backend.ejection.isEjected(clock.now())).toBe(true);
+    await clock.advance(1000);
+    await says('serving');
+    expect(backend.ejection.isEjected(clock.now())).toBe(false);
+    expect(changes()).toBe(1);
+  });
+
+  it('is not asked while there is no connection, and at once when there is', async () => {
+    const { channel, clock, says } = watching();
+    channel.become('ready');
+    await says('serving');
+    channel.become('failing', new Error('lost'));
+    await clock.advance(10_000);
+    expect(channel.calls).toHaveLength(1);
+    channel.become('ready');
+    expect(channel.calls).toHaveLength(2);
+  });
+
+  it('begins anew with a new connection', async () => {
+    const { channel, clock, backend, says } = watching();
+    channel.become('ready');
+    for (let i = 0; i < 2; i++) {
+      await says(STATUS.DEADLINE_EXCEEDED);
+      await clock.advance(1000);
+    }
+    channel.become('idle');
+    channel.become('ready');
+    await says(STATUS.DEADLINE_EXCEEDED);
+    expect(backend.isHealthy).toBe(true);
+  });
+
+  it('is not asked any more when nobody wants to know', async () => {
+    const { channel, clock, watch, says } = watching();
+    channel.become('ready');
+    await says('serving');
+    watch.stop();
+    expect(clock.pendingTimers).toBe(0);
+    channel.become('ready');
+    expect(channel.calls).toHaveLength(1);
+  });
+});

@@ -1,0 +1,206 @@
+/** Calls on their way into batches: who comes in, who is refused, and how methods share the backends. */
+import { STATUS } from '@batchwise/grpc';
+import { describe, expect, it } from 'vitest';
+import { MOST_METHODS } from '../src/method-batchers.js';
+import { FakeStage } from './fakes/fake-stage.js';
+
+const OTHER = '/pkg.Other/Compute';
+
+describe('methods share the backends', () => {
+  it('no more batches run than are allowed, and the next to leave is formed when it can', async () => {
+    const stage = new FakeStage();
+    stage.calls('a');
+    await stage.settle();
+    stage.calls('b', { path: OTHER });
+    await stage.settle();
+    expect(stage.open).toHaveLength(1);
+    stage.calls('c', { path: OTHER });
+    await stage.settle();
+    stage.stream.echoes();
+    await stage.settle();
+    expect(stage.stream.path).toBe('/pkg.Other/BatchedCompute');
+    expect(stage.stream.texts).toEqual(['b', 'c']);
+  });
+
+  it('one in line whose callers have gone holds nobody up', async () => {
+    const stage = new FakeStage();
+    stage.calls('a');
+    await stage.settle();
+    const leaving = stage.calls('gone', { path: OTHER });
+    await stage.settle();
+    leaving.leaves();
+    stage.calls('b');
+    await stage.settle();
+    stage.stream.echoes();
+    await stage.settle();
+    expect(stage.stream.texts).toEqual(['b']);
+  });
+
+  it('every call ends, however many methods want the one backend', async () => {
+    const stage = new FakeStage();
+    const callers = Array.from({ length: 60 }, (_, i) => stage.calls(`${i}`, { path: `/s${i % 6}/Compute` }));
+    for (let rounds = 0; rounds < 60 && stage.ended.length < 60; rounds++) {
+      await stage.settle();
+      expect(stage.open.length).toBeLessThanOrEqual(1);
+      stage.open[0]?.echoes();
+    }
+    expect(callers.map(({ heard }) => heard?.status)).toEqual(callers.map(() => STATUS.OK));
+  });
+
+  it('as many batches run as there are backends times what each may have', async () => {
+    const stage = new FakeStage({
+      targets: ['a:1', 'b:1'],
+      maxBatchesInFlight: 2,
+      method: { maxBatchSize: 1 },
+    });
+    for (let i = 0; i < 10; i++) stage.calls(`${i}`);
+    await stage.settle();
+    expect([stage.channel('a:1').open.length, stage.channel('b:1').open.length]).toEqual([2, 2]);
+  });
+});
+
+describe('a caller is refused', () => {
+  it('when the messages that wait take all the memory they may, and told when to come back', async () => {
+    const stage = new FakeStage({ maxQueueBytes: 30 });
+    const [first, second] = [stage.calls('x'.repeat(20)), stage.calls('y'.repeat(20))];
+    expect(second.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes)');
+    expect(second.heard?.error?.trailers).toEqual({ 'grpc-retry-pushback-ms': '1000' });
+    await stage.settle();
+    stage.stream.echoes();
+    expect(first.heard?.status).toBe(STATUS.OK);
+    expect(stage.queueBytes.used).toBe(0);
+    expect(stage.calls('z'.repeat(20)).told).toEqual([]);
+  });
+
+  it('but never for a message that is alone', () => {
+    const stage = new FakeStage({ maxQueueBytes: 1 });
+    expect(stage.calls('x'.repeat(20)).told).toEqual([]);
+  });
+
+  it('when too many wait, and told when to come back', async () => {
+    const stage = new FakeStage({ method: { maxBatchSize: 1, maxQueueSize: 1 } });
+    stage.calls('runs');
+    await stage.settle();
+    stage.calls('waits');
+    const refused = stage.calls('too many');
+    expect(refused.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(refused.heard?.error?.trailers).toHaveProperty('grpc-retry-pushback-ms');
+  });
+
+  it('at once when no backend can be reached, with the reason', () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'], isConnected: false });
+    stage.channel('a:1').become('failing', new Error('ECONNREFUSED'));
+    expect(stage.caller().told).toEqual([]);
+    stage.channel('b:1').become('failing', new Error('ETIMEDOUT'));
+    const refused = stage.caller();
+    expect(refused.heard?.status).toBe(STATUS.UNAVAILABLE);
+    expect(refused.heard?.error?.message).toBe(
+      'no backend can be reached: a:1: ECONNREFUSED; b:1: ETIMEDOUT',
+    );
+    // Still being tried, and no better than before.
+    stage.channel('b:1').become('connecting');
+    expect(stage.caller().heard?.status).toBe(STATUS.UNAVAILABLE);
+    stage.channel('b:1').become('ready');
+    expect(stage.caller().told).toEqual([]);
+  });
+
+  it('when its message is compressed and nobody knows how', () => {
+    const stage = new FakeStage();
+    expect(stage.caller().sends('x', true).heard?.status).toBe(STATUS.INTERNAL);
+    expect(stage.caller({ headers: { 'grpc-encoding': 'gzip' } }).sends('x', true).told).toEqual([]);
+  });
+
+  it('when the method is being closed', async () => {
+    const stage = new FakeStage();
+    const before = stage.calls('before');
+    void stage.methods.close();
+    const after = stage.calls('after');
+    expect(after.heard?.status).toBe(STATUS.UNAVAILABLE);
+    await stage.settle();
+    stage.stream.echoes();
+    expect(before.heard?.text).toBe('BEFORE');
+  });
+});
+
+describe('an answer that is not read', () => {
+  it('counts as waiting when it is large, until the caller has taken it', async () => {
+    const stage = new FakeStage();
+    const caller = stage.calls('x');
+    await stage.settle();
+    stage.stream.answers('y'.repeat(20_000));
+    expect(caller.heard?.status).toBe(STATUS.OK);
+    expect(stage.queueBytes.used).toBe(20_005);
+    caller.closes();
+    expect(stage.queueBytes.used).toBe(0);
+  });
+});
+
+describe('who shares a batch', () => {
+  it('callers with other credentials do not', async () => {
+    const stage = new FakeStage({ maxBatchesInFlight: 9 });
+    for (const authorization of ['a', 'b', 'a']) stage.calls(authorization, { headers: { authorization } });
+    await stage.settle();
+    const sent = stage.open.map(({ texts, options }) => [texts, options.metadata]);
+    expect(sent).toEqual([
+      [['a', 'a'], { authorization: 'a' }],
+      [['b'], { authorization: 'b' }],
+    ]);
+  });
+
+  it('those of a window leave together, and a lone one after it', async () => {
+    const stage = new FakeStage({ method: { maxWaitMs: 2, maxBatchSize: 8 } });
+    for (let i = 0; i < 8; i++) stage.calls(`${i}`);
+    await stage.settle();
+    expect(stage.stream.texts).toHaveLength(8);
+    stage.stream.echoes();
+    stage.calls('lone');
+    await stage.clock.advance(1);
+    expect(stage.open).toHaveLength(0);
+    await stage.clock.advance(1);
+    expect(stage.stream.texts).toEqual(['lone']);
+  });
+});
+
+describe('methods that callers make up', () => {
+  it('are only so many at a time: the one idle longest makes room', async () => {
+    const stage = new FakeStage({ maxBatchesInFlight: 1 });
+    const busy = stage.caller({ path: '/busy/Compute' });
+    for (let i = 0; i < 3 * MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    expect(stage.methods.size).toBe(MOST_METHODS);
+    busy.sends('x');
+    await stage.settle();
+    stage.stream.echoes();
+    expect(busy.heard?.text).toBe('X');
+  });
+
+  it('a method that a backend has answered keeps its place before names that callers make up', async () => {
+    const stage = new FakeStage();
+    stage.calls('x', { path: '/real/Compute' });
+    await stage.settle();
+    stage.stream.echoes();
+    await stage.settle();
+    for (let i = 0; i < 2 * MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` });
+    expect(stage.methods.size).toBe(MOST_METHODS);
+    expect(stage.methods.known('/real/Compute')).toBeDefined();
+  });
+
+  it('are refused room while all are in use', () => {
+    const stage = new FakeStage();
+    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` });
+    stage.caller({ path: '/one/Compute' });
+    expect(stage.methods.size).toBe(MOST_METHODS);
+    expect(stage.started).toBe(MOST_METHODS);
+  });
+});
+
+it('counts every call once, as it ended', async () => {
+  const stage = new FakeStage({ method: { maxWaitMs: 0 } });
+  stage.calls('a');
+  stage.caller().leaves();
+  stage.calls('b').leaves();
+  await stage.clock.advance(1);
+  stage.stream.echoes();
+  expect(stage.started).toBe(3);
+  expect(stage.ended.map(([, status]) => status).sort()).toEqual([0, 1, 1]);
+});

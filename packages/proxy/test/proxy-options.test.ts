@@ -1,0 +1,90 @@
+/** Every option is checked, and whoever is wrong is told where, what was expected and what came. */
+import { describe, expect, it } from 'vitest';
+import { type ProxyOptions, proxySettings } from '../src/proxy-options.js';
+
+const wrong = (options: unknown) => () => proxySettings(options as ProxyOptions);
+
+describe('options', () => {
+  it('have the defaults of the seed', () => {
+    const settings = proxySettings();
+    expect(settings).toMatchObject({
+      host: '127.0.0.1',
+      port: 50_049,
+      maxBatchesInFlight: 1,
+      adminPort: false,
+    });
+    expect(settings.targets.map(({ text }) => text)).toEqual(['localhost:50051']);
+    expect(settings.methods).toMatchObject([{ method: '*/Compute', maxBatchSize: 64, maxQueueSize: 10_000 }]);
+    expect(settings.methods[0]?.maxWaitMs).toBeUndefined();
+    expect(Object.isFrozen(settings)).toBe(true);
+  });
+
+  it('that are undefined count as not given', () => {
+    const options = { port: undefined, healthCheck: { intervalMs: undefined }, methods: undefined };
+    expect(proxySettings(options)).toEqual({ ...proxySettings(), log: expect.any(Function) });
+  });
+
+  it('that are unknown are refused, with the nearest that is known', () => {
+    expect(wrong({ prot: 1 })).toThrow(/unknown option "prot"\. Did you mean port\? Known are host, port/);
+    expect(wrong({ methods: [{ method: '*/A', maxBatchSzie: 1 }] })).toThrow(
+      /methods\[0\]: unknown option "maxBatchSzie"\. Did you mean maxBatchSize\?/,
+    );
+    expect(wrong({ healthCheck: { interval: 1 } })).toThrow(/healthCheck: unknown option "interval"/);
+  });
+
+  it.each([
+    [{ port: 70_000 }, /port: expected a port .* got 70000/],
+    [{ port: '1' }, /port: expected a port .* got the string "1"/],
+    [{ host: '' }, /host: expected a string that is not empty/],
+    [{ targets: [] }, /targets: expected at least one target, got an array of 0/],
+    [{ targets: 'localhost:1' }, /targets: expected a list of targets, got the string "localhost:1"/],
+    [{ targets: ['localhost'] }, /targets\[0\]: expected 'host:port'.* got the string "localhost"/],
+    [{ targets: ['a:1', 'http://b:2'] }, /targets\[1\]: expected 'host:port'/],
+    [{ targets: ['a:0'] }, /targets\[0\]: expected/],
+    [{ maxBatchesInFlight: 0 }, /maxBatchesInFlight: expected a whole number from 1 to 10000, got 0/],
+    [{ methods: [{}] }, /methods\[0\]\.method: expected/],
+    [{ methods: [{ method: 'Compute' }] }, /methods\[0\]\.method: expected '\/pkg\.Service\/Method'/],
+    [{ methods: [{ method: '/a/*' }] }, /methods\[0\]\.method: expected/],
+    [{ methods: [{ method: '*/A', batched: 'a/b' }] }, /methods\[0\]\.batched: expected a method's name/],
+    [
+      { methods: [{ method: '*/A', maxBatchSize: 0 }] },
+      /methods\[0\]\.maxBatchSize: expected a whole number/,
+    ],
+    [{ methods: [{ method: '*/A', maxWaitMs: -1 }] }, /methods\[0\]\.maxWaitMs: expected milliseconds/],
+    [{ methods: [{ method: '*/A', timeoutMs: 0 }] }, /methods\[0\]\.timeoutMs: expected milliseconds/],
+    [
+      { methods: [{ method: '*/A', groupBy: { metadata: ['a b'] } }] },
+      /groupBy\.metadata\[0\]: expected a metadata key/,
+    ],
+    [{ methods: [{ method: '*/A', groupBy: { metadata: ['grpc-timeout'] } }] }, /the protocol's own/],
+    [
+      { methods: [{ method: '*/A', groupBy: { messageBytes: [5, 5] } }] },
+      /messageBytes\[1\]: expected more than 5, got 5/,
+    ],
+    [{ tls: { cert: 'x' } }, /tls\.key: expected PEM text/],
+    [{ backendTls: false }, /backendTls: expected an object, got false/],
+    [{ backendTls: { cert: 'x' } }, /backendTls: expected cert and key together/],
+    [{ health: 'yes' }, /health: expected 'answer' or 'pass', got the string "yes"/],
+    [{ ejection: { failures: 0 } }, /ejection\.failures: expected a whole number from 1 up, got 0/],
+    [{ log: 'stderr' }, /log: expected a function/],
+    [{ clock: 1 }, /clock: expected a clock, got 1/],
+    [[], /startProxy\(options\): expected an object, got an array of 0/],
+  ])('that are wrong are refused: %j', (options, message) => {
+    expect(wrong(options)).toThrow(message);
+  });
+
+  it('health checks and ejection can be left out', () => {
+    const settings = proxySettings({ healthCheck: false, ejection: false });
+    expect([settings.healthCheck, settings.ejection]).toEqual([undefined, undefined]);
+  });
+
+  it('know targets of every kind, each once', () => {
+    const targets = ['a:1', '[::1]:2', 'unix:/run/x', 'dns:///b.c:3', 'a:1'];
+    expect(proxySettings({ targets }).targets).toMatchObject([
+      { text: 'a:1', kind: 'fixed' },
+      { text: '[::1]:2', kind: 'fixed' },
+      { text: 'unix:/run/x', kind: 'fixed' },
+      { text: 'dns:///b.c:3', kind: 'dns', name: 'b.c', port: 3 },
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+/** What `serveBatched()` makes of a definition, and what it refuses at start. */
+import type { MethodDefinition } from '@grpc/grpc-js';
+import { describe, expect, test } from 'vitest';
+import type { ServeBatchedOptions } from '../src/batched-options.js';
+import { serveBatched } from '../src/serve-batched.js';
+import { definition, double } from './support/batched-calls.js';
+
+describe('what is served', () => {
+  test('the streaming method and the unary one, under the names of the definition', () => {
+    expect(Object.keys(serveBatched(definition, { compute: double }))).toEqual(['BatchedCompute', 'Compute']);
+    expect(Object.keys(serveBatched(definition, { Compute: double }))).toEqual(['BatchedCompute', 'Compute']);
+  });
+
+  test('definitions with names in lower case are understood, too', () => {
+    const { Compute, BatchedCompute } = definition as Record<string, MethodDefinition<number, number>>;
+    if (Compute === undefined || BatchedCompute === undefined) throw new Error('expected both');
+    const served = serveBatched({ compute: Compute, batchedCompute: BatchedCompute }, { compute: double });
+    expect(Object.keys(served)).toEqual(['batchedCompute', 'compute']);
+  });
+
+  test('the streaming method may have any name', () => {
+    const served = serveBatched(definition, { embed: double }, { batched: { embed: 'EmbedMany' } });
+    expect(Object.keys(served)).toEqual(['EmbedMany', 'Embed']);
+  });
+
+  test("a unary method that is the backend's own stays that, whatever the case of its name", () => {
+    const own = () => {};
+    const served = serveBatched(definition, { compute: double }, { others: { compute: own, watch: own } });
+    expect(served).toMatchObject({ Compute: own, Watch: own });
+    expect(served.BatchedCompute).not.toBe(own);
+  });
+});
+
+describe('what is refused at start', () => {
+  const cases: [string, () => unknown, RegExp][] = [
+    [
+      'a method that is not there',
+      () => serveBatched(definition, { compue: double }),
+      /no method BatchedCompue.*Compute, BatchedCompute/,
+    ],
+    [
+      'a streaming method that is not there',
+      () => serveBatched(definition, { embed: double }),
+      /test\.Inference has no method BatchedEmbed.*batched: \{ embed: '…' \}/,
+    ],
+    [
+      'a streaming method that streams one way',
+      () => serveBatched(definition, { rank: double }),
+      /BatchedRank is client-streaming: expected a method that streams both ways/,
+    ],
+    [
+      'a method that is not unary',
+      () => serveBatched(definition, { watch: double }),
+      /Watch, which is server-streaming: expected a unary method/,
+    ],
+    [
+      'the streaming method in place of the unary one',
+      () => serveBatched(definition, { batchedCompute: double }),
+      /streaming both ways: expected a unary method/,
+    ],
+    ['no method at all', () => serveBatched(definition, {}), /Expected a method to serve/],
+    [
+      'something that is no function',
+      () => serveBatched(definition, { compute: 5 as never }),
+      /"compute": expected a function.*got 5/,
+    ],
+    [
+      'a mapping of a method that is not served',
+      () => serveBatched(definition, { compute: double }, { batched: { embed: 'EmbedMany' } }),
+      /batched: expected one of .*compute.*got "embed"/,
+    ],
+    [
+      'an implementation of a method that is not there',
+      () => serveBatched(definition, { compute: double }, { others: { wach: () => {} } }),
+      /others: .*no method "wach"/,
+    ],
+    [
+      'an option that there is not',
+      () => serveBatched(definition, { compute: double }, { maxItem: 3 } as ServeBatchedOptions),
+      /no option "maxItem".*maxItems/,
+    ],
+    [
+      'a limit that is none',
+      () => serveBatched(definition, { compute: double }, { maxItems: 0 }),
+      /maxItems: expected a number above 0, got 0/,
+    ],
+    [
+      'a hook that is no function',
+      () => serveBatched(definition, { compute: double }, { onItem: true as never }),
+      /onItem: expected a function, got true/,
+    ],
+  ];
+
+  test.each(cases)('%s', (_, serve, message) => {
+    expect(serve).toThrow(message);
+    expect(serve).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});

@@ -1,0 +1,27 @@
+/** Somebody who behaves, next to somebody who does not: every call of theirs is answered right, all the while. */
+import { expect } from 'vitest';
+import { grpcClient } from './grpc-client.js';
+
+export async function besidesANeighbour(port: number, abuse: () => Promise<void>): Promise<void> {
+  const client = grpcClient(port);
+  let isOver = false;
+  let answered = 0;
+  const neighbour = (async () => {
+    while (!isOver || answered < 10) {
+      const message = `neighbour ${answered}`;
+      const { status, message: why, answer } = await client.call(message, { deadline: Date.now() + 30_000 });
+      expect({ status, why: status === 0 ? '' : why, answer: String(answer) }).toEqual({
+        status: 0,
+        why: '',
+        answer: message,
+      });
+      answered += 1;
+    }
+  })();
+  try {
+    await Promise.race([abuse(), neighbour]);
+  } finally {
+    isOver = true;
+    await neighbour;
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * A backend on bare HTTP/2 that misbehaves on command. What it does with a stream is a list of steps, sent by the
+ * test; without any it answers every message with itself. Tells the test of every stream: begun, received whole,
+ * held, closed. As it never parses more than gRPC's five bytes, it can break every rule there is.
+ */
+import { constants, createSecureServer, createServer } from 'node:http2';
+
+const { port = 0, tls, settings, maxReported = 1024 } = JSON.parse(process.argv[2] ?? '{}');
+
+const PREFIX_BYTES = 5;
+/** Of behaviours: the first that fits and is not used up counts. */
+const behaviours = [];
+const held = new Map();
+const streams = new Map();
+const sessions = new Set();
+const sockets = new Set();
+let count = 0;
+let health = 'serving';
+
+const server = tls === undefined ? createServer({ settings }) : createSecureServer({ settings, ...tls });
+server.on('connection', (socket) => {
+  sockets.add(socket);
+  socket.on('close', () => sockets.delete(socket));
+});
+server.on('session', (session) => {
+  sessions.add(session);
+  tell({ type: 'session', open: sessions.size });
+  session.on('error', () => {});
+  session.on('close', () => {
+    sessions.delete(session);
+    tell({ type: 'session closed', open: sessions.size });
+  });
+});
+server.on('stream', (stream, headers) => {
+  if (headers[':path'] === '/grpc.health.v1.Health/Check') {
+    answerHealth(stream);
+    return;
+  }
+  const call = new Call(stream, headers);
+  void call.run(behaviourFor(headers[':path']));
+});
+server.listen(port, '127.0.0.1', () => tell({ type: 'listening', port: server.address().port }));
+
+process.on('message', (message) => {
+  if (message.behave !== undefined) {
+    if (message.forget) behaviours.length = 0;
+    behaviours.push({ ...message.behave });
+  }
+  if (message.forget && message.behave === undefined) behaviours.length = 0;
+  if (message.release !== undefined) {
+    const release = held.get(message.release);
+    held.delete(message.release);
+    release?.();
+  }
+  if (message.steps !== undefined) void streams.get(message.stream)?.perform(message.steps);
+  if (message.health !== undefined) health = message.health;
+  if (message.goaway !== undefined) for (const session of sessions) session.goaway(message.goaway);
+  tell({ type: 'done', request: message.request });
+});
+
+function tell(message) {
+  if (process.connected) process.send(message);
+}
+
+/** By hand, as is all here: a message whose field 1 is 1, serving, or 2, not serving. */
+function answerHealth(stream) {
+  tell({ type: 'asked for health', health });
+  stream.on('error', () => {});
+  stream.resume();
+  if (health === 'silent') return;
+  const head = { ':status': 200, 'content-type': 'application/grpc' };
+  if (health === 'unimplemented') {
+    stream.respond({ ...head, 'grpc-status': '12' }, { endStream: true });
+    return;
+  }
+  stream.respond(head, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.end(Buffer.from([0, 0, 0, 0, 2, 8, health === 'serving' ? 1 : 2]));
+}
+
+function behaviourFor(path) {
+  const behaviour = behaviours.find((one) => one.times !== 0 && (one.path ?? path) === path);
+  if (behaviour?.times !== undefined) behaviour.times -= 1;
+  if (behaviour?.choices !== undefined)
+    return behaviour.choices[Math.floor(Math.random() * behaviour.choices.length)];
+  return behaviour?.steps ?? [{ do: 'echo' }, { do: 'end' }];
+}
+
+class Call {
+  id = ++count;
+  #stream;
+  /** What has come of messages that are not whole yet. */
+  #chunks = [];
+  #bytes = 0;
+  /** How many bytes are worth looking at. */
+  #needed = PREFIX_BYTES;
+  #items = [];
+  #hasEnded = false;
+  #onChange = [];
+  #answered = 0;
+  #trailers;
+
+  constructor(stream, headers) {
+    this.#stream = stream;
+    streams.set(this.id, this);
+    tell({ type: 'begun', id: this.id, path: headers[':path'], headers: plain(headers), at: Date.now() });
+    stream.on('data', (chunk) => {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      if (this.#bytes >= this.#needed) this.#takeItems();
+    });
+    stream.on('end', () => {
+      this.#hasEnded = true;
+      const items = this.#items.map((item) => ({
+        length: item.length - PREFIX_BYTES,
+        flag: item[0],
+        ...(item.length <= maxReported ? { base64: item.subarray(PREFIX_BYTES).toString('base64') } : {}),
+      }));
+      // A reset ends the reading side too; that is no half-close.
+      if (!stream.aborted) tell({ type: 'received', id: this.id, items, rest: this.#bytes });
+      this.#wake();
+    });
+    stream.on('wantTrailers', () => {
+      if (this.#trailers !== undefined) stream.sendTrailers(this.#trailers);
+    });
+    stream.on('error', () => {});
+    stream.on('close', () => {
+      streams.delete(this.id);
+      const { rstCode, aborted } = stream;
+      tell({ type: 'closed', id: this.id, rstCode, aborted, answered: this.#answered });
+      this.#wake();
+    });
+  }
+
+  async run(steps) {
+    if (steps[0]?.do !== 'at once') await this.#until(() => this.#hasEnded);
+    if (!this.#stream.destroyed) await this.perform(steps);
+  }
+
+  async perform(steps) {
+    for (const step of steps) {
+      await this.#perform(step);
+      if (this.#stream.destroyed) return;
+    }
+  }
+
+  #takeItems() {
+    let rest = Buffer.concat(this.#chunks);
+    for (;;) {
+      this.#needed = PREFIX_BYTES + (rest.length < PREFIX_BYTES ? 0 : rest.readUInt32BE(1));
+      if (rest.length < this.#needed) break;
+      this.#items.push(rest.subarray(0, this.#needed));
+      rest = rest.subarray(this.#needed);
+      this.#wake();
+    }
+    this.#chunks = [rest];
+    this.#bytes = rest.length;
+  }
+
+  async #perform(step) {
+    const stream = this.#stream;
+    switch (step.do) {
+      case 'at once':
+      case 'nothing':
+        return;
+      case 'hold':
+        tell({ type: 'held', id: this.id, name: step.name });
+        await new Promise((resolve) => held.set(step.name, resolve));
+        return;
+      case 'delay':
+        await new Promise((resolve) => setTimeout(resolve, step.ms + step.perItemMs * this.#items.length));
+        return;
+      case 'headers':
+        this.#respond(step.headers);
+        return;
+      case 'echo': {
+        this.#respond();
+        const end = Math.min(this.#answered + (step.count ?? Infinity), this.#items.length);
+        const answers = this.#items.slice(this.#answered, end).map((item) => answerTo(item, step));
+        this.#answered = end;
+        await this.#write(Buffer.concat(answers), step.cuts);
+        return;
+      }
+      case 'write':
+        this.#respond();
+        await this.#write(Buffer.from(step.hex, 'hex'));
+        return;
+      case 'end':
+        this.#respond();
+        this.#trailers = statusOf(step);
+        stream.end();
+        await this.#until(() => stream.destroyed);
+        return;
+      case 'end without trailers':
+        this.#respond();
+        this.#trailers = undefined;
+        stream.on('wantTrailers', () => stream.close());
+        stream.end();
+        return;
+      case 'trailers only':
+        stream.respond(
+          { ':status': 200, 'content-type': 'application/grpc', ...statusOf(step) },
+          { endStream: true },
+        );
+        return;
+      case 'http':
+        stream.respond({ ':status': step.status, 'content-type': 'text/plain' });
+        stream.end(step.body ?? 'no');
+        return;
+      case 'reset':
+        stream.close(step.code);
+        return;
+      case 'goaway':
+        // 0 stands for the last stream that has come.
+        stream.session.goaway(
+          step.code ?? constants.NGHTTP2_NO_ERROR,
+          step.last === 'before' ? stream.id - 2 : 0,
+        );
+        return;
+      case 'destroy':
+        for (const socket of sockets) socket.destroy();
+        return;
+      default:
+        throw new Error(`expected a step that is known, got ${JSON.stringify(step)}`);
+    }
+  }
+
+  #respond(headers = {}) {
+    if (this.#stream.headersSent) return;
+    this.#stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', ...headers },
+      { waitForTrailers: true },
+    );
+  }
+
+  /** In pieces that end at these bytes or, below 1, shares of the whole; each is gone before the next is given. */
+  async #write(bytes, cuts = []) {
+    const places = cuts.map((cut) => Math.min(Math.floor(cut < 1 ? cut * bytes.length : cut), bytes.length));
+    const ends = [...places, bytes.length].sort((a, b) => a - b);
+    let start = 0;
+    for (const end of ends) {
+      if (this.#stream.destroyed) return;
+      const piece = bytes.subarray(start, end);
+      start = end;
+      if (piece.length > 0) await new Promise((resolve) => this.#stream.write(piece, resolve));
+    }
+  }
+
+  async #until(isSo) {
+    while (!isSo() && !this.#stream.destroyed) await new Promise((resolve) => this.#onChange.push(resolve));
+  }
+
+  #wake() {
+    for (const wake of this.#onChange.splice(0)) wake();
+  }
+}
+
+function answerTo(item, { mark }) {
+  if (mark === undefined) return item;
+  const answer = Buffer.concat([item, Buffer.from(mark)]);
+  answer.writeUInt32BE(answer.length - PREFIX_BYTES, 1);
+  return answer;
+}
+
+function statusOf({ status = 0, message, trailers = {} }) {
+  return {
+    'grpc-status': String(status),
+    ...(message === undefined ? {} : { 'grpc-message': message }),
+    ...trailers,
+  };
+}
+
+function plain(headers) {
+  return Object.fromEntries(Object.entries(headers));
+}

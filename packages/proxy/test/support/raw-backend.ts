@@ -1,0 +1,231 @@
+/** The test's end of programs/raw-backend.mjs: a backend in a process of its own that misbehaves on command. */
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { type Child, startChild } from '../../../redis/test/support/child.js';
+
+export type Step =
+  /** First in the list: does not wait for the end of the request. */
+  | { readonly do: 'at once' }
+  | { readonly do: 'nothing' }
+  /** Until the test releases this name. */
+  | { readonly do: 'hold'; readonly name: string }
+  /** As a model that takes its time; for who is slower, never for what comes first. */
+  | { readonly do: 'delay'; readonly ms: number; readonly perItemMs: number }
+  | { readonly do: 'headers'; readonly headers: Record<string, string | string[]> }
+  /** Answers the next `count` messages, or all that are left, with themselves and `mark` after them. */
+  | {
+      readonly do: 'echo';
+      readonly count?: number;
+      readonly mark?: string;
+      readonly cuts?: readonly number[];
+    }
+  | { readonly do: 'write'; readonly hex: string }
+  | ({ readonly do: 'end' } & StreamStatus)
+  | { readonly do: 'end without trailers' }
+  | ({ readonly do: 'trailers only' } & StreamStatus)
+  | { readonly do: 'http'; readonly status: number; readonly body?: string }
+  | { readonly do: 'reset'; readonly code: number }
+  | { readonly do: 'goaway'; readonly code?: number; readonly last?: 'this' | 'before' }
+  /** The connection, without a word. */
+  | { readonly do: 'destroy' };
+
+export interface StreamStatus {
+  readonly status?: number;
+  readonly message?: string;
+  readonly trailers?: Record<string, string | string[]>;
+}
+
+/** Of a stream that has come in: its messages once the other side has ended. */
+export interface SeenStream {
+  readonly id: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly items: readonly SeenItem[];
+  readonly texts: readonly string[];
+}
+
+export interface SeenItem {
+  readonly length: number;
+  readonly flag: number;
+  readonly base64?: string;
+}
+
+export interface ClosedStream {
+  readonly id: number;
+  readonly rstCode: number;
+  readonly aborted: boolean;
+  readonly answered: number;
+}
+
+export interface RawBackendOptions {
+  readonly port?: number;
+  readonly tls?: Record<string, unknown>;
+  readonly settings?: Record<string, number>;
+}
+
+interface Begun {
+  readonly type: 'begun';
+  readonly id: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+interface Received {
+  readonly type: 'received';
+  readonly id: number;
+  readonly items: readonly SeenItem[];
+}
+type Told =
+  | { readonly type: 'listening'; readonly port: number }
+  | { readonly type: 'session' | 'session closed'; readonly open: number }
+  | Begun
+  | Received
+  | { readonly type: 'held'; readonly id: number; readonly name: string }
+  | ({ readonly type: 'closed' } & ClosedStream)
+  | { readonly type: 'asked for health'; readonly health: string }
+  | { readonly type: 'done'; readonly request: number };
+
+const program = fileURLToPath(new URL('programs/raw-backend.mjs', import.meta.url));
+
+/** For the test that calls this. */
+export async function rawBackend(options: RawBackendOptions = {}): Promise<RawBackend> {
+  const child = startChild(program, { args: [JSON.stringify(options)] });
+  onTestFinished(() => child[Symbol.asyncDispose]());
+  const listening = await child.until<Told>(({ type }) => type === 'listening');
+  if (listening.type !== 'listening') throw new Error('expected a port');
+  return new RawBackend(child, listening.port);
+}
+
+export class RawBackend {
+  readonly port: number;
+  readonly #child: Child;
+  #requests = 0;
+  #nextStream = 0;
+
+  constructor(child: Child, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  get target(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** From the next stream on, in place of whatever was told before. */
+  async behave(...steps: readonly Step[]): Promise<void> {
+    await this.#request({ behave: { steps }, forget: true });
+  }
+
+  /** The first of these that fits a stream counts; then it answers with an echo again. */
+  async behaveOnce(...behaviours: readonly (readonly Step[])[]): Promise<void> {
+    await this.#request({ forget: true });
+    for (const steps of behaviours) await this.#request({ behave: { steps, times: 1 } });
+  }
+
+  /** Any of these for every stream. */
+  async behaveAnyhow(...choices: readonly (readonly Step[])[]): Promise<void> {
+    await this.#request({ behave: { choices }, forget: true });
+  }
+
+  /** For the streams of this method, next to what is told for others. */
+  async behaveFor(path: string, ...steps: readonly Step[]): Promise<void> {
+    await this.#request({ behave: { steps, path } });
+  }
+
+  async perform(stream: number, ...steps: readonly Step[]): Promise<void> {
+    await this.#request({ stream, steps });
+  }
+
+  async release(name: string): Promise<void> {
+    await this.#request({ release: name });
+  }
+
+  /** What it says when it is asked for its health; serving from the start. */
+  async sayHealth(health: 'serving' | 'not serving' | 'unimplemented' | 'silent'): Promise<void> {
+    await this.#request({ health });
+  }
+
+  /** That it has been asked for its health while it said so. */
+  async untilAsked(health: string): Promise<void> {
+    await this.#child.until<Told>((one) => one.type === 'asked for health' && one.health === health);
+  }
+
+  /** On every connection: no new streams, please. */
+  async goAway(code = 0): Promise<void> {
+    await this.#request({ goaway: code });
+  }
+
+  /** The next stream that has been received whole, in the order of their ends; each is given once. */
+  async nextStream(): Promise<SeenStream> {
+    for (;;) {
+      const index = this.#nextStream;
+      const told = await this.#child.until<Told>(() => true, index);
+      this.#nextStream = index + 1;
+      if (told.type === 'received') return this.#seen(told);
+    }
+  }
+
+  /** All that have been received whole by now. */
+  get streams(): readonly SeenStream[] {
+    return this.#told.filter((told) => told.type === 'received').map((told) => this.#seen(told));
+  }
+
+  get begun(): number {
+    return this.#told.filter(({ type }) => type === 'begun').length;
+  }
+
+  get openSessions(): number {
+    const last = this.#told.findLast(({ type }) => type === 'session' || type === 'session closed');
+    return last !== undefined && 'open' in last ? last.open : 0;
+  }
+
+  async untilHeld(name: string, from = 0): Promise<number> {
+    const told = await this.#child.until<Told>((one) => one.type === 'held' && one.name === name, from);
+    return told.type === 'held' ? told.id : 0;
+  }
+
+  async untilClosed(id: number): Promise<ClosedStream> {
+    const told = await this.#child.until<Told>((one) => one.type === 'closed' && one.id === id);
+    if (told.type !== 'closed') throw new Error('expected a closed stream');
+    return told;
+  }
+
+  /** Undefined while it is open. */
+  closed(id: number): ClosedStream | undefined {
+    return this.#told.find((told) => told.type === 'closed' && told.id === id) as ClosedStream | undefined;
+  }
+
+  async untilSessions(count: number): Promise<void> {
+    await this.#child.until<Told>((one) => 'open' in one && one.open === count);
+  }
+
+  kill(signal?: NodeJS.Signals): Promise<unknown> {
+    return this.#child.kill(signal);
+  }
+
+  /** Freezes the whole process, as a machine that is gone without a word. */
+  freeze(): void {
+    this.#child.stop();
+  }
+
+  thaw(): void {
+    this.#child.cont();
+  }
+
+  get #told(): readonly Told[] {
+    return this.#child.messages as readonly Told[];
+  }
+
+  #seen({ id, items }: Received): SeenStream {
+    const begun = this.#told.find((told): told is Begun => told.type === 'begun' && told.id === id);
+    if (begun === undefined) throw new Error(`expected stream ${id} to have begun before it ended`);
+    const texts = items.map(({ base64 = '' }) => Buffer.from(base64, 'base64').toString());
+    return { id, path: begun.path, headers: begun.headers, items, texts };
+  }
+
+  async #request(message: Record<string, unknown>): Promise<void> {
+    const request = ++this.#requests;
+    const from = this.#child.messages.length;
+    this.#child.send({ ...message, request } as never);
+    await this.#child.until<Told>((told) => told.type === 'done' && told.request === request, from);
+  }
+}

@@ -1,0 +1,253 @@
+/** The admin server over real sockets, and what Prometheus' own tool says of its metrics: nothing. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Batcher } from 'batchwise';
+import { afterEach, expect, test } from 'vitest';
+import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
+import { parseExposition } from '../../../metrics/test/support/exposition.js';
+import { type AdminAddress, AdminServer, type AdminServerOptions } from '../../src/admin-server.js';
+import { PASS_THROUGH, ProxyMetrics } from '../../src/proxy-metrics.js';
+
+const toEnd: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const end of toEnd.splice(0)) await end();
+});
+
+async function listening(options: Partial<AdminServerOptions> = {}) {
+  const server = new AdminServer({
+    metrics: () => [],
+    readiness: () => ({ isReady: true, reasons: [] }),
+    ...options,
+  });
+  toEnd.push(() => server.close());
+  return { server, address: await server.listen('127.0.0.1', 0) };
+}
+
+async function ask({ url }: AdminAddress, path: string, init: RequestInit = {}) {
+  const answer = await fetch(url + path, init);
+  const headers = Object.fromEntries(answer.headers);
+  return { status: answer.status, headers, body: await answer.text() };
+}
+
+function connected({ port }: AdminAddress): Socket {
+  const socket = connect(port, '127.0.0.1');
+  toEnd.push(() => socket.destroy());
+  return socket;
+}
+
+/** All that comes until the server ends the connection. */
+async function saidUntilEnd(socket: Socket): Promise<string> {
+  let said = '';
+  socket.on('data', (chunk) => {
+    said += chunk;
+  });
+  // A reset ends it too; once() would throw it.
+  socket.on('error', () => {});
+  await new Promise((resolve) => socket.once('close', resolve));
+  return said;
+}
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+
+test('a proxy that is ready says so', async () => {
+  const { address } = await listening();
+  expect(await ask(address, '/livez')).toMatchObject({ status: 200, headers: TEXT, body: 'alive\n' });
+  expect(await ask(address, '/readyz')).toMatchObject({ status: 200, headers: TEXT, body: 'ready\n' });
+  const health = await ask(address, '/healthz');
+  expect(health).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  expect(JSON.parse(health.body)).toEqual({ status: 'ready', reasons: [] });
+});
+
+test('one that is not is alive all the same, and says why it is not ready', async () => {
+  const reasons = ['no backend is usable', 'draining'];
+  const { address } = await listening({ readiness: () => ({ isReady: false, reasons }) });
+  expect((await ask(address, '/livez')).status).toBe(200);
+  const ready = await ask(address, '/readyz', { headers: { 'x-request-id': 'mine' } });
+  expect(ready).toMatchObject({
+    status: 503,
+    headers: {
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'retry-after': '1',
+      'retry-after-ms': '1000',
+      'x-request-id': 'mine',
+    },
+  });
+  const detail = 'Not ready: no backend is usable; draining.';
+  expect(JSON.parse(ready.body)).toEqual({
+    type: 'urn:batchwise:error:NOT_READY',
+    title: 'The server is not ready',
+    status: 503,
+    detail,
+    error: detail,
+    code: 'NOT_READY',
+    request_id: 'mine',
+  });
+  const health = await ask(address, '/healthz');
+  expect(health.status).toBe(200);
+  expect(JSON.parse(health.body)).toEqual({ status: 'not_ready', reasons });
+});
+
+test('HEAD is answered like GET, without the body', async () => {
+  const { address } = await listening();
+  const answer = await ask(address, '/livez', { method: 'HEAD' });
+  expect(answer).toMatchObject({ status: 200, headers: { ...TEXT, 'content-length': '6' }, body: '' });
+});
+
+test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is not allowed', async (method) => {
+  const { address } = await listening();
+  const answer = await ask(address, '/metrics', { method });
+  expect(answer).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  expect(JSON.parse(answer.body).detail).toBe(`${method} /metrics: expected GET or HEAD.`);
+});
+
+test.each(['/', '/metrics/x', '//livez', '/LIVEZ', '/%6civez'])('nothing is at %s', async (path) => {
+  const { address } = await listening();
+  const answer = await ask(address, path);
+  expect(answer.status).toBe(404);
+  expect(JSON.parse(answer.body).detail).toContain('/metrics, /livez, /readyz, /healthz are here');
+});
+
+test.each(['/livez?verbose', '/livez/', '/livez/?'])('%s is /livez', async (path) => {
+  const { address } = await listening();
+  expect((await ask(address, path)).body).toBe('alive\n');
+});
+
+function promtool(text: string) {
+  const program = findProgram(testPrograms.promtool);
+  if (program === undefined) throw new Error('no promtool: node scripts/test-requirements.js gets it');
+  const { status, stdout, stderr, error } = spawnSync(program, ['check', 'metrics'], {
+    input: text,
+    encoding: 'utf8',
+  });
+  if (error) throw error;
+  return { status, said: stdout + stderr };
+}
+
+/** A proxy that has something to show for every metric. */
+async function worked(path: string, backendName: string): Promise<ProxyMetrics> {
+  const metrics = new ProxyMetrics({ version: '1.2.3' });
+  toEnd.push(() => metrics.close());
+  const batcher = new Batcher(async (items: number[]) => items, { name: path, maxBatchSize: 10 });
+  metrics.watchMethod(path, () => batcher.stats(), 10);
+  for (const size of [1, 2, 10, 25]) await batcher.submitMany(new Array(size).fill(1));
+  for (const route of [path, PASS_THROUGH]) {
+    for (let status = 0; status <= 17; status++) {
+      metrics.requests.started(route);
+      metrics.requests.ended(route, status, status / 7);
+    }
+  }
+  const backend = metrics.watchBackend(backendName, () => ({ isUp: true, batchesInFlight: 2 }));
+  backend.batchSent();
+  backend.batchSentAgain();
+  backend.ejected();
+  backend.surplusAnswers(3);
+  backend.connectionFailed();
+  backend.healthCheckFailed();
+  for (let status = 1; status <= 17; status++) backend.callFailed(status);
+  return metrics;
+}
+
+test.each([
+  ['/pkg.Service/Compute', 'localhost:50051'],
+  ['/ünï/"quoted" \\ and\nbroken', '[::1]:50051'],
+  ['__proto__', 'unix:/run/模型 🙂.sock'],
+])('promtool finds nothing wrong with the metrics of %j at %j', async (path, backend) => {
+  const metrics = await worked(path, backend);
+  const { address } = await listening({ metrics: () => metrics.snapshot() });
+  const { status, headers, body } = await ask(address, '/metrics');
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+    'cache-control': 'no-store',
+  });
+  expect(parseExposition(body).size).toBeGreaterThan(28);
+  expect(promtool(body)).toEqual({ status: 0, said: '' });
+});
+
+test('metrics that cannot be had are told as a failure, with the cause in the log, and it lives on', async () => {
+  const lines: string[] = [];
+  const { address } = await listening({
+    metrics: () => {
+      throw new Error('a secret');
+    },
+    log: (line) => lines.push(line),
+  });
+  const answer = await ask(address, '/metrics', { headers: { 'x-request-id': 'r1' } });
+  expect(answer.status).toBe(500);
+  expect(JSON.parse(answer.body)).toMatchObject({ code: 'INTERNAL', request_id: 'r1' });
+  expect(answer.body).not.toContain('secret');
+  expect(lines).toEqual(['admin: GET /metrics failed (request r1): Error: a secret']);
+  expect((await ask(address, '/livez')).status).toBe(200);
+});
+
+test.each([
+  ['headers that are too large', `GET /livez HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['what is no HTTP', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+  ['a request that does not arrive', 'GET /livez HTTP/1.1\r\nhost: a\r\n', 408],
+])('%s are told so, and the connection ends', async (_what, bytes, status) => {
+  const { address } = await listening({ limits: { requestTimeoutMs: 100 } });
+  const socket = connected(address);
+  socket.write(bytes);
+  const said = await saidUntilEnd(socket);
+  expect(said).toMatch(new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
+  const body = said.slice(said.indexOf('\r\n\r\n') + 4);
+  expect(JSON.parse(body)).toMatchObject({ status });
+  expect((await ask(address, '/livez')).status).toBe(200);
+});
+
+test('a body is not waited for', async () => {
+  const { address } = await listening();
+  const socket = connected(address);
+  socket.write('GET /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\nabc');
+  expect(await saidUntilEnd(socket)).toMatch(/^HTTP\/1.1 200 .*alive\n$/s);
+});
+
+test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is ended by %s', async (limit) => {
+  const { address } = await listening({ limits: { [limit]: 50 } });
+  expect(await saidUntilEnd(connected(address))).toBe('');
+});
+
+test('an answered connection on which nothing more comes is ended', async () => {
+  const { address } = await listening({ limits: { idleTimeoutMs: 50 } });
+  const socket = connected(address);
+  socket.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n');
+  expect(await saidUntilEnd(socket)).toMatch(/alive\n$/);
+});
+
+test('connections beyond the limit are closed at once', async () => {
+  const { address } = await listening({ limits: { maxConnections: 1 } });
+  const first = connected(address);
+  await once(first, 'connect');
+  expect(await saidUntilEnd(connected(address))).toBe('');
+  first.write('GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+  expect(await saidUntilEnd(first)).toMatch(/alive\n$/);
+});
+
+test('a port that is in use is told, with what to do', async () => {
+  const { address } = await listening();
+  const second = new AdminServer({ metrics: () => [], readiness: () => ({ isReady: true, reasons: [] }) });
+  await expect(second.listen('127.0.0.1', address.port)).rejects.toThrow(
+    `Cannot listen on 127.0.0.1:${address.port} for metrics and health: something else does already. Stop it, or choose another port`,
+  );
+  await second.close();
+});
+
+test('closed, it ends every connection: idle, silent and in the middle of a request', async () => {
+  const { server, address } = await listening();
+  const sockets = ['GET /livez HTTP/1.1\r\nhost: a\r\n\r\n', '', 'GET /li'].map((bytes) => {
+    const socket = connected(address);
+    socket.write(bytes);
+    return socket;
+  });
+  const [answered] = sockets as [Socket];
+  const connections = sockets.map((socket) => once(socket, 'connect'));
+  const ended = Promise.all(sockets.map(saidUntilEnd));
+  await Promise.all([...connections, once(answered, 'data')]);
+  await server.close();
+  await server.close();
+  expect((await ended).slice(1)).toEqual(['', '']);
+  await expect(ask(address, '/livez')).rejects.toThrow();
+});

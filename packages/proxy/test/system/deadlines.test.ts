@@ -1,0 +1,131 @@
+import { status as STATUS } from '@grpc/grpc-js';
+import { expect, it } from 'vitest';
+import { grpcClient } from '../support/grpc-client.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { rawBackend } from '../support/raw-backend.js';
+import { rawClient } from '../support/raw-client.js';
+import { settledOf } from '../support/settled.js';
+
+const UNITS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+function millisecondsOf(timeout: string | undefined): number {
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(timeout ?? '') ?? [];
+  if (digits === undefined || unit === undefined) throw new Error(`expected a timeout, got ${timeout}`);
+  return Number(digits) * (UNITS[unit] ?? Number.NaN);
+}
+
+it('a caller whose deadline passes while it waits is told, and never reaches the backend', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(1));
+  const client = rawClient(port);
+  await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
+  const first = client.call('first');
+  await backend.untilHeld('gate');
+  const late = client.call('late', { headers: { 'grpc-timeout': '50m' } });
+  const patient = client.call('patient');
+  const settled = settledOf([first, late, patient]);
+  expect(await late).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED, messages: [] });
+  expect(settled()).toEqual([1]);
+  await backend.release('gate');
+  expect(await first).toMatchObject({ status: 0, text: 'first' });
+  expect(await patient).toMatchObject({ status: 0, text: 'patient' });
+  expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['first', 'patient']);
+});
+
+it('a caller whose deadline has passed when it comes is told, and never reaches the backend', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(1));
+  const client = rawClient(port);
+  const answer = await client.call('late', { headers: { 'grpc-timeout': '0n' } });
+  expect(answer).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED, messages: [] });
+  expect(await client.call('next')).toMatchObject({ status: 0, text: 'next' });
+  expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['next']);
+});
+
+it('the deadline of a batch is the latest of its callers', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(3));
+  const client = rawClient(port);
+  const timeouts = ['20S', '2M', '90S'];
+  await Promise.all(timeouts.map((timeout) => client.call('x', { headers: { 'grpc-timeout': timeout } })));
+  const { headers } = await backend.nextStream();
+  const left = millisecondsOf(headers['grpc-timeout']);
+  expect(left).toBeLessThanOrEqual(120_000);
+  expect(left).toBeGreaterThan(90_000);
+});
+
+it('a batch has no deadline when one of its callers has none', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(2));
+  const client = rawClient(port);
+  await Promise.all([client.call('x', { headers: { 'grpc-timeout': '20S' } }), client.call('y')]);
+  expect((await backend.nextStream()).headers).not.toHaveProperty('grpc-timeout');
+});
+
+it('a caller whose deadline passes while its batch runs is told, and the others get their own answers', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(3));
+  const client = rawClient(port);
+  await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
+  const timeouts = ['1M', '100m', '1M'];
+  const calls = timeouts.map((timeout, index) =>
+    client.call(`c${index}`, { headers: { 'grpc-timeout': timeout } }),
+  );
+  const settled = settledOf(calls);
+  const id = await backend.untilHeld('gate');
+  expect(await calls[1]).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED });
+  expect(settled()).toEqual([1]);
+  await backend.release('gate');
+  expect(await calls[0]).toMatchObject({ status: 0, text: 'c0' });
+  expect(await calls[2]).toMatchObject({ status: 0, text: 'c2' });
+  expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 0 });
+});
+
+it('a backend that never answers is cancelled when the deadline of the whole batch has passed', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(2));
+  const client = rawClient(port);
+  await backend.behaveOnce([{ do: 'nothing' }]);
+  const calls = ['80m', '120m'].map((timeout) => client.call('x', { headers: { 'grpc-timeout': timeout } }));
+  for (const { status } of await Promise.all(calls)) expect(status).toBe(STATUS.DEADLINE_EXCEEDED);
+  const { id } = await backend.nextStream();
+  expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
+  // Its slot is free again.
+  const next = await Promise.all([client.call('a'), client.call('b')]);
+  expect(next).toMatchObject([{ status: 0 }, { status: 0 }]);
+});
+
+it("a method's own timeout counts for callers that send none", async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, {
+    methods: [{ method: '*/Compute', maxBatchSize: 1, maxWaitMs: 1000, timeoutMs: 100 }],
+  });
+  await backend.behave({ do: 'nothing' });
+  expect(await rawClient(port).call('x')).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED });
+  const { headers, id } = await backend.nextStream();
+  expect(millisecondsOf(headers['grpc-timeout'])).toBeLessThanOrEqual(100);
+  expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
+});
+
+it('a deadline that is no deadline is refused or ignored, and the next call is served', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(1));
+  const client = rawClient(port);
+  for (const timeout of ['', 'x', '10', '123456789S', '-1S', '1.5S', '1s', ' 1S', '1S1S', 'NaNm'])
+    expect((await client.call('x', { headers: { 'grpc-timeout': timeout } })).status).toBeGreaterThanOrEqual(
+      0,
+    );
+  // The largest there is: beyond what a timer can hold.
+  for (const timeout of ['99999999H', '99999999S', '99999999n'])
+    expect(await client.call('x', { headers: { 'grpc-timeout': timeout } })).toMatchObject({ status: 0 });
+});
+
+it('a client of @grpc/grpc-js is told of its deadline, and the backend of the cancellation', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(1));
+  await backend.behave({ do: 'nothing' });
+  const answer = await grpcClient(port).call('x', { deadline: Date.now() + 200 });
+  expect(answer.status).toBe(STATUS.DEADLINE_EXCEEDED);
+  const { id } = await backend.nextStream();
+  expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
+});

@@ -1,0 +1,151 @@
+import { status as STATUS } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { framed } from '../support/framing.js';
+import { grpcClient, identity } from '../support/grpc-client.js';
+import { callHeaders, FLAG, FRAME, h2Frame, headerBlock, rawSocket } from '../support/h2-frames.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { rawBackend } from '../support/raw-backend.js';
+import { computePath, rawClient } from '../support/raw-client.js';
+import { settledOf } from '../support/settled.js';
+import { StillClock } from '../support/still-clock.js';
+
+describe('a proxy that is closed', () => {
+  it('answers what it has accepted, running and queued, and turns new calls away', async () => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    const client = rawClient(port);
+    await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
+    const running = client.call('running');
+    await backend.untilHeld('gate');
+    const queued = [client.call('queued'), client.call('queued too')];
+    // They have been read when what was sent after them is answered.
+    await new Promise<void>((resolve) => client.session.ping(() => resolve()));
+    const closing = proxy.close();
+    const settled = settledOf([running, ...queued, closing]);
+    const turnedAway = await grpcClient(port).call('new');
+    expect(turnedAway.status).toBe(STATUS.UNAVAILABLE);
+    expect(settled()).toEqual([]);
+    await backend.release('gate');
+    expect(await running).toMatchObject({ status: 0, text: 'running' });
+    expect(await queued[0]).toMatchObject({ status: 0, text: 'queued' });
+    expect(await queued[1]).toMatchObject({ status: 0, text: 'queued too' });
+    await closing;
+    expect(settled()).toHaveLength(4);
+    expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['running', 'queued', 'queued too']);
+    await backend.untilSessions(0);
+  });
+
+  /** GOAWAY and the end of the last call are all it takes: the client need not close, nor a timer fire. */
+  it('is closed as soon as the last call has ended, however long its clients would stay', async () => {
+    const backend = await rawBackend();
+    const clock = new StillClock();
+    const { port, proxy } = await proxied(backend, { ...batchesOf(1), clock });
+    const busy = await rawSocket(port);
+    const idle = await rawSocket(port);
+    await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
+    for (const socket of [busy, idle]) {
+      socket.begin();
+      await socket.until(({ type, flags }) => type === FRAME.SETTINGS && flags === FLAG.ACK);
+    }
+    const call = h2Frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, headerBlock(callHeaders(port, computePath)));
+    await busy.write(Buffer.concat([call, h2Frame(FRAME.DATA, FLAG.END_STREAM, 1, framed('running'))]));
+    await backend.untilHeld('gate');
+    const closing = proxy.close();
+    const settled = settledOf([closing]);
+    await busy.until(({ type }) => type === FRAME.GOAWAY);
+    expect(settled()).toEqual([]);
+    await backend.release('gate');
+    await closing;
+    expect(busy.frames.some(({ type, stream }) => type === FRAME.DATA && stream === 1)).toBe(true);
+  });
+
+  it('under load loses no call that it took', async () => {
+    const backend = await rawBackend();
+    const clock = new StillClock();
+    const { port, proxy } = await proxied(backend, { ...batchesOf(1), clock });
+    const client = grpcClient(port);
+    let succeeded = 0;
+    const ends: number[] = [];
+    const waiting: (() => void)[] = [];
+    const users = Array.from({ length: 16 }, async (_, user) => {
+      for (;;) {
+        const { status, answer } = await client.call(`${user}`);
+        if (status !== 0) {
+          ends.push(status);
+          return;
+        }
+        expect(String(answer)).toBe(`${user}`);
+        succeeded += 1;
+        if (succeeded > 300) for (const wake of waiting.splice(0)) wake();
+      }
+    });
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    await proxy.close();
+    await Promise.all(users);
+    expect(new Set(ends)).toEqual(new Set([STATUS.UNAVAILABLE]));
+    const reached = backend.streams.reduce((sum, { items }) => sum + items.length, 0);
+    expect(reached).toBe(succeeded);
+  });
+
+  it('lets a stream that is passed through end by itself', async () => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    await backend.behaveOnce([{ do: 'echo' }, { do: 'hold', name: 'gate' }, { do: 'end' }]);
+    const client = rawClient(port);
+    const passing = client.call('passing', { path: '/test.Echo/Other' });
+    await backend.untilHeld('gate');
+    const closing = proxy.close();
+    const settled = settledOf([passing, closing]);
+    await new Promise<void>((resolve) => client.session.once('goaway', () => resolve()));
+    expect(settled()).toEqual([]);
+    await backend.release('gate');
+    expect(await passing).toMatchObject({ status: 0, text: 'passing' });
+    await closing;
+  });
+
+  it('says so to those who ask for its health', async () => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    const watching = grpcClient(port).client.makeServerStreamRequest<Buffer, Buffer>(
+      '/grpc.health.v1.Health/Watch',
+      identity,
+      identity,
+      Buffer.alloc(0),
+    );
+    watching.on('error', () => {});
+    const states: number[] = [];
+    const isServing = new Promise<void>((resolve) => {
+      watching.on('data', (state: Buffer) => {
+        states.push(state[1] ?? 0);
+        if (state[1] === 1) resolve();
+      });
+    });
+    await isServing;
+    const ended = new Promise<void>((resolve) => watching.once('status', () => resolve()));
+    await proxy.close();
+    await ended;
+    expect(states.at(-1)).toBe(2);
+  });
+
+  it('does not wait for ever when it is told how long', async () => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    const client = rawClient(port);
+    await backend.behave({ do: 'nothing' });
+    const running = client.call('running');
+    const { id } = await backend.nextStream();
+    const queued = client.call('queued');
+    await new Promise<void>((resolve) => client.session.ping(() => resolve()));
+    await proxy.close({ timeoutMs: 50 });
+    expect((await running).status).not.toBe(0);
+    expect((await queued).status).not.toBe(0);
+    expect(await backend.untilClosed(id)).toMatchObject({ answered: 0 });
+  });
+
+  it('twice is closed once', async () => {
+    const backend = await rawBackend();
+    const { proxy } = await proxied(backend, batchesOf(1));
+    await Promise.all([proxy.close(), proxy.close()]);
+    await proxy.close();
+  });
+});

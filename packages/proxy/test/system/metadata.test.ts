@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { framed } from '../support/framing.js';
+import { grpcBackend, type SeenBatch } from '../support/grpc-backend.js';
+import { grpcClient } from '../support/grpc-client.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { rawBackend } from '../support/raw-backend.js';
+import { batchedPath, rawClient } from '../support/raw-client.js';
+
+const bytes = Buffer.from([0, 1, 2, 254, 255, 10, 13]);
+const base64 = bytes.toString('base64').replace(/=+$/, '');
+
+describe('what the callers send', () => {
+  it('goes to the backend, text and bytes, on the stream of the batch', async () => {
+    const backend = await grpcBackend();
+    const { port } = await proxied(backend, batchesOf(1));
+    const metadata = {
+      'x-text': 'some text, with a comma',
+      'x-bytes-bin': bytes,
+      authorization: 'Bearer me',
+    };
+    expect((await grpcClient(port).call('x', { metadata })).status).toBe(0);
+    const batch = await backend.until<SeenBatch>('batch');
+    expect(batch.metadata).toMatchObject({
+      'x-text': ['some text, with a comma'],
+      authorization: ['Bearer me'],
+    });
+    const [received] = batch.metadata['x-bytes-bin'] as unknown as [{ data: number[] }];
+    expect(Buffer.from(received.data)).toEqual(bytes);
+  });
+
+  it('goes to the backend as far as all of a batch share it', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, batchesOf(3));
+    const client = rawClient(port);
+    const common = { 'x-same': 'one', 'x-same-bin': base64 };
+    await Promise.all([
+      client.call('a', { headers: { ...common, 'x-mine': 'a', 'x-some': 's', 'x-mine-bin': 'AA' } }),
+      client.call('b', { headers: { ...common, 'x-mine': 'b', 'x-some': 's', 'x-mine-bin': 'AQ' } }),
+      client.call('c', { headers: { ...common, 'x-mine': 'c' } }),
+    ]);
+    const { headers, texts } = await backend.nextStream();
+    expect([...texts].sort()).toEqual(['a', 'b', 'c']);
+    expect(headers).toMatchObject(common);
+    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining(['x-mine']));
+    expect(headers).not.toHaveProperty('x-some');
+    expect(headers).not.toHaveProperty('x-mine-bin');
+  });
+
+  it('leaves out what belongs to the connection of one caller, and says what it is', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, batchesOf(1));
+    await rawClient(port).call('a', { headers: { 'content-type': 'application/grpc+proto', 'x-a': '1' } });
+    const { headers, path } = await backend.nextStream();
+    expect(path).toBe(batchedPath);
+    expect(headers).toMatchObject({
+      ':method': 'POST',
+      ':scheme': 'http',
+      te: 'trailers',
+      'content-type': 'application/grpc+proto',
+      'x-a': '1',
+    });
+  });
+
+  it('may be repeated, and arrives as often', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, batchesOf(1));
+    await rawClient(port).call('a', { headers: { 'x-many': ['1', '2'], 'x-many-bin': ['AA', 'AQ'] } });
+    const { headers } = await backend.nextStream();
+    expect(headers).toMatchObject({ 'x-many': '1, 2', 'x-many-bin': expect.stringMatching(/^AA, ?AQ$/) });
+  });
+});
+
+it('what the backend sends before its answers goes to every caller, text and bytes', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(2));
+  await backend.behave(
+    { do: 'headers', headers: { 'x-model': 'seven', 'x-model-bin': base64 } },
+    { do: 'echo' },
+    { do: 'end' },
+  );
+  const client = grpcClient(port);
+  for (const { status, headers } of await Promise.all([client.call('a'), client.call('b')])) {
+    expect(status).toBe(0);
+    expect(headers.get('x-model')).toEqual(['seven']);
+    expect(headers.get('x-model-bin')).toEqual([bytes]);
+  }
+});
+
+describe('one batch', () => {
+  it('never holds items of callers with different credentials', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
+    const client = rawClient(port);
+    const callers = ['Bearer one', 'Bearer two', 'bearer one', undefined];
+    const calls = Array.from({ length: 120 }, async (_, index) => {
+      const authorization = callers[index % callers.length];
+      const headers = authorization === undefined ? {} : { authorization };
+      expect((await client.call(String(authorization), { headers })).status).toBe(0);
+    });
+    await Promise.all(calls);
+    for (const { headers, texts } of backend.streams)
+      expect(new Set(texts)).toEqual(new Set([String(headers.authorization)]));
+    expect(Math.max(...backend.streams.map(({ items }) => items.length))).toBeGreaterThan(1);
+  });
+
+  /** Whatever a key is built from, no two sets of values may look the same in it. */
+  it('holds only items that agree in all the metadata it is grouped by, whatever the values', async () => {
+    const backend = await rawBackend();
+    const groupBy = { metadata: ['x-a', 'x-b', 'x-c-bin'] };
+    const { port } = await proxied(backend, {
+      methods: [{ method: '*/Compute', maxBatchSize: 16, groupBy }],
+    });
+    const client = rawClient(port);
+    const value = fc.option(
+      fc.constantFrom<string>(
+        'a',
+        'b',
+        'a,b',
+        'b,a',
+        'a, b',
+        'a|b',
+        '"',
+        'a","b',
+        '[',
+        'a=b',
+        ';',
+        'undefined',
+        'null',
+        '',
+      ),
+      { nil: undefined },
+    );
+    const headers = fc
+      .record({ 'x-a': value, 'x-b': value })
+      .map((entries) =>
+        Object.fromEntries(
+          Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined),
+        ),
+      );
+    await fc.assert(
+      fc.asyncProperty(fc.array(headers, { minLength: 10, maxLength: 40 }), async (all) => {
+        await Promise.all(
+          all.map(async (own) =>
+            expect((await client.call(JSON.stringify(own), { headers: own })).status).toBe(0),
+          ),
+        );
+      }),
+      { numRuns: 20 },
+    );
+    for (const { headers: common, texts } of backend.streams)
+      for (const text of texts) {
+        const own = JSON.parse(text);
+        // An empty value and none are the same to a backend that asks for it.
+        expect({ a: common['x-a'] || '', b: common['x-b'] || '' }).toEqual({
+          a: own['x-a'] || '',
+          b: own['x-b'] || '',
+        });
+      }
+  });
+
+  it('holds only items of one encoding, and says which', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
+    const client = rawClient(port);
+    const encodings = ['gzip', 'deflate', undefined];
+    const calls = Array.from({ length: 90 }, async (_, index) => {
+      const encoding = encodings[index % encodings.length];
+      const headers = encoding === undefined ? {} : { 'grpc-encoding': encoding };
+      // Some messages of a compressed stream are not: the flag says it for each.
+      const flag = encoding !== undefined && index % 2 === 0 ? 1 : 0;
+      const answer = await client.call('', { headers, body: framed(`${encoding}`, flag) });
+      expect(answer).toMatchObject({ status: 0, text: `${encoding}` });
+    });
+    await Promise.all(calls);
+    for (const { headers, texts } of backend.streams) {
+      const encoding = headers['grpc-encoding'];
+      expect(new Set(texts)).toEqual(new Set([encoding === 'identity' ? 'undefined' : `${encoding}`]));
+    }
+    const flags = backend.streams.flatMap(({ items }) => items.map(({ flag }) => flag));
+    expect(flags.filter((flag) => flag === 1)).toHaveLength(30);
+  });
+
+  it('holds only items whose callers accept the same encodings', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
+    const client = rawClient(port);
+    const accepted = ['gzip', 'identity', 'identity,deflate,gzip'];
+    const calls = Array.from({ length: 60 }, (_, index) => {
+      const accepts = accepted[index % accepted.length] ?? '';
+      return client.call(accepts, { headers: { 'grpc-accept-encoding': accepts } });
+    });
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
+    for (const { headers, texts } of backend.streams)
+      expect(new Set(texts)).toEqual(new Set([headers['grpc-accept-encoding']]));
+  });
+
+  it('holds only items of one length bucket', async () => {
+    const backend = await rawBackend();
+    const groupBy = { messageBytes: [10, 100] };
+    const { port } = await proxied(backend, {
+      methods: [{ method: '*/Compute', maxBatchSize: 16, groupBy }],
+    });
+    const client = rawClient(port);
+    const lengths = [0, 9, 10, 11, 99, 100, 101, 5000];
+    const calls = Array.from({ length: 120 }, (_, index) => client.call('x'.repeat(lengths[index % 8] ?? 0)));
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
+    const bucket = (length: number) => (length <= 10 ? 0 : length <= 100 ? 1 : 2);
+    for (const { items } of backend.streams)
+      expect(new Set(items.map(({ length }) => bucket(length))).size).toBe(1);
+    const mixed = backend.streams.filter(({ items }) => new Set(items.map(({ length }) => length)).size > 1);
+    expect(mixed.length).toBeGreaterThan(0);
+  });
+
+  it('holds only items of one method, each to its own batched one', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, {
+      methods: [
+        { method: '/test.Echo/Score', batched: 'ScoreAll', maxBatchSize: 8 },
+        { method: '/test.Echo/Rank', batched: '/other.Service/RankThem', maxBatchSize: 8 },
+        { method: '*/Compute', maxBatchSize: 8 },
+      ],
+    });
+    const client = rawClient(port);
+    const paths = ['/test.Echo/Score', '/test.Echo/Rank', '/test.Echo/Compute', '/test.Other/Compute'];
+    const calls = Array.from({ length: 80 }, (_, index) => {
+      const path = paths[index % 4] ?? '';
+      return client.call(path, { path });
+    });
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
+    const expected: Record<string, string> = {
+      '/test.Echo/ScoreAll': '/test.Echo/Score',
+      '/other.Service/RankThem': '/test.Echo/Rank',
+      '/test.Echo/BatchedCompute': '/test.Echo/Compute',
+      '/test.Other/BatchedCompute': '/test.Other/Compute',
+    };
+    expect(new Set(backend.streams.map(({ path }) => path))).toEqual(new Set(Object.keys(expected)));
+    for (const { path, texts } of backend.streams) expect(new Set(texts)).toEqual(new Set([expected[path]]));
+  });
+});

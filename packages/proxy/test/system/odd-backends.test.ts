@@ -1,0 +1,156 @@
+/** Backends that are not what they seem: silent, of another protocol, behind a name, or shared by busy methods. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { status as STATUS } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../../../redis/test/support/eventually.js';
+import { HurriedClock } from '../support/hurried-clock.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { rawBackend } from '../support/raw-backend.js';
+import { rawClient } from '../support/raw-client.js';
+
+/** Accepts connections, and says this. */
+async function tcpServer(says: string): Promise<{ target: string; connections: () => number }> {
+  const sockets: Socket[] = [];
+  const server: Server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    if (says !== '') socket.end(says);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('expected a port');
+  return { target: `127.0.0.1:${address.port}`, connections: () => sockets.length };
+}
+
+describe('a backend that accepts connections and says nothing', () => {
+  it('costs a caller its time and no more', async () => {
+    const { port } = await proxied(await tcpServer(''), batchesOf(1));
+    const answer = await rawClient(port).call('x', { headers: { 'grpc-timeout': '200m' } });
+    expect(answer.status).toBe(STATUS.DEADLINE_EXCEEDED);
+  });
+
+  it('is left out when there is another', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied([await tcpServer(''), backend], batchesOf(1));
+    const client = rawClient(port);
+    await eventually('ten calls in a row to succeed', async () => {
+      for (let count = 0; count < 10; count += 1) {
+        const { status } = await client.call('x', { headers: { 'grpc-timeout': '2S' } });
+        if (status !== 0) return false;
+      }
+      return true;
+    });
+  });
+});
+
+it('a backend of another protocol is UNAVAILABLE, and the message says where and why', async () => {
+  const other = await tcpServer('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n');
+  const { port } = await proxied(other, batchesOf(1));
+  const { status, message } = await rawClient(port).call('x');
+  expect(status).toBe(STATUS.UNAVAILABLE);
+  expect(message).toContain(other.target);
+});
+
+describe('a name', () => {
+  it('stands for all of its addresses, those that nobody listens on too', async () => {
+    const backend = await rawBackend();
+    // It may have an address of IPv6 as well, where the backend does not listen.
+    const { port } = await proxied({ target: `dns:///localhost:${backend.port}` }, batchesOf(1));
+    const client = rawClient(port);
+    await eventually('ten calls in a row to succeed', async () => {
+      for (let count = 0; count < 10; count += 1) if ((await client.call('x')).status !== 0) return false;
+      return true;
+    });
+  });
+
+  it('that nobody has is UNAVAILABLE, and the message says so', async () => {
+    const { port } = await proxied({ target: 'dns:///nobody.invalid:50051' }, batchesOf(1));
+    const { status, message } = await rawClient(port).call('x', { headers: { 'grpc-timeout': '20S' } });
+    expect(status).toBe(STATUS.UNAVAILABLE);
+    expect(message).toContain('nobody.invalid');
+  });
+});
+
+describe('several methods of one backend', () => {
+  const methods = [
+    { method: '/test.Echo/Compute', maxBatchSize: 2 },
+    { method: '/test.Echo/Rank', maxBatchSize: 2 },
+  ];
+
+  it('share the batches that may run there', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { methods });
+    await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
+    const client = rawClient(port);
+    const first = client.call('compute');
+    await backend.untilHeld('gate');
+    const second = client.call('rank', { path: '/test.Echo/Rank' });
+    await new Promise<void>((resolve) => client.session.ping(() => resolve()));
+    expect(backend.begun).toBe(1);
+    await backend.behave({ do: 'echo' }, { do: 'end' });
+    await backend.release('gate');
+    expect(await first).toMatchObject({ status: 0, text: 'compute' });
+    expect(await second).toMatchObject({ status: 0, text: 'rank' });
+  });
+
+  it('do not starve each other', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { methods });
+    await backend.behave({ do: 'delay', ms: 2, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
+    const client = rawClient(port);
+    let isOver = false;
+    onTestFinished(() => {
+      isOver = true;
+    });
+    let busy = 0;
+    const users = Array.from({ length: 40 }, async () => {
+      while (!isOver) if ((await client.call('busy')).status === 0) busy += 1;
+    });
+    await eventually('the busy method to be busy', () => busy > 100);
+    for (let count = 0; count < 20; count += 1) {
+      const before = busy;
+      expect(await client.call('rare', { path: '/test.Echo/Rank' })).toMatchObject({
+        status: 0,
+        text: 'rare',
+      });
+      // About as long as those who came before it, not until the others have nothing to do.
+      expect(busy - before).toBeLessThan(400);
+    }
+    isOver = true;
+    await Promise.all(users);
+  });
+});
+
+it('a backend that answers and does not end its streams is not left with all of them', async () => {
+  const backend = await rawBackend();
+  const clock = new HurriedClock();
+  const { port } = await proxied(backend, { ...batchesOf(1), clock });
+  await backend.behave({ do: 'echo' }, { do: 'nothing' });
+  const client = rawClient(port);
+  for (let count = 0; count < 20; count += 1) expect((await client.call('x')).status).toBe(0);
+  clock.hurry(20_000);
+  for (const { id } of backend.streams) await backend.untilClosed(id);
+});
+
+it('a passed-through stream waits for a place at a backend that allows one, and gets it', async () => {
+  const backend = await rawBackend({ settings: { maxConcurrentStreams: 1 } });
+  const { port } = await proxied(backend, { ...batchesOf(1), healthCheck: false });
+  await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
+  const client = rawClient(port);
+  const path = '/test.Echo/Other';
+  const first = client.call('first', { path });
+  await backend.untilHeld('gate');
+  const second = client.call('second', { path });
+  const leaving = client.open({}, path);
+  leaving.end();
+  await new Promise<void>((resolve) => client.session.ping(() => resolve()));
+  leaving.close(8);
+  await backend.release('gate');
+  expect(await first).toMatchObject({ status: 0, text: 'first' });
+  expect(await second).toMatchObject({ status: 0, text: 'second' });
+  expect(await client.call('third', { path })).toMatchObject({ status: 0, text: 'third' });
+});

@@ -1,0 +1,206 @@
+import { type ClientDuplexStream, Metadata, status as STATUS } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { grpcBackend } from '../support/grpc-backend.js';
+import { type GrpcClient, grpcClient, identity } from '../support/grpc-client.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { randomBytesOf } from '../support/random-bytes.js';
+import { rawBackend } from '../support/raw-backend.js';
+import { answerOf, rawClient } from '../support/raw-client.js';
+
+async function setting() {
+  const backend = await grpcBackend();
+  const { port } = await proxied(backend);
+  return { backend, client: grpcClient(port), port };
+}
+
+function chat({ client }: GrpcClient, path = '/test.Echo/Chat'): ClientDuplexStream<Buffer, Buffer> {
+  const stream = client.makeBidiStreamRequest(path, identity, identity, new Metadata(), {});
+  stream.on('error', () => {});
+  return stream;
+}
+
+function statusOf(
+  stream: NodeJS.EventEmitter,
+): Promise<{ code: number; details: string; metadata: Metadata }> {
+  return new Promise((resolve) => stream.once('status', resolve));
+}
+
+describe('a method that is not batched passes as it is', () => {
+  it('with one message each way, metadata and trailers', async () => {
+    const { backend, client } = await setting();
+    const answer = await client.call('hello', {
+      path: '/test.Echo/Other',
+      metadata: { 'x-text': 'here', 'x-data-bin': Buffer.from([0, 255]) },
+    });
+    expect([answer.status, String(answer.answer)]).toEqual([0, 'hello']);
+    expect(answer.headers.get('header-back')).toEqual(['yes']);
+    expect(answer.trailers.get('trailer-back-bin')).toEqual([Buffer.from([0, 255, 10])]);
+    const seen = await backend.until<{ type: string; metadata: Record<string, unknown[]> }>('unary');
+    expect(seen.metadata['x-text']).toEqual(['here']);
+    expect(JSON.stringify(seen.metadata['x-data-bin'])).toContain('[0,255]');
+  });
+
+  it('with a status, its message and details', async () => {
+    const { client } = await setting();
+    const answer = await client.call('hello', { path: '/test.Echo/Fail' });
+    expect(answer).toMatchObject({ status: STATUS.FAILED_PRECONDITION, message: 'not todäy' });
+    expect(answer.trailers.get('grpc-status-details-bin')).toEqual([Buffer.from('the details')]);
+  });
+
+  it('and one that nobody knows is UNIMPLEMENTED', async () => {
+    const { client } = await setting();
+    expect(await client.call('x', { path: '/test.Nobody/Knows' })).toMatchObject({
+      status: STATUS.UNIMPLEMENTED,
+    });
+  });
+
+  it('with a stream of messages in', async () => {
+    const { client } = await setting();
+    const pieces = Array.from({ length: 20 }, (_, index) => randomBytesOf(index, index * 5000));
+    const answer = await new Promise<Buffer | undefined>((resolve) => {
+      const stream = client.client.makeClientStreamRequest<Buffer, Buffer>(
+        '/test.Echo/Collect',
+        identity,
+        identity,
+        new Metadata(),
+        {},
+        (_error, received) => resolve(received),
+      );
+      for (const piece of pieces) stream.write(piece);
+      stream.end();
+    });
+    expect(answer?.equals(Buffer.concat(pieces))).toBe(true);
+  });
+
+  it('with a stream of messages out', async () => {
+    const { client } = await setting();
+    const body = randomBytesOf(1, 50_000);
+    const stream = client.client.makeServerStreamRequest<Buffer, Buffer>(
+      '/test.Echo/Repeat',
+      identity,
+      identity,
+      Buffer.concat([Buffer.of(200), body]),
+    );
+    let count = 0;
+    for await (const piece of stream) {
+      expect((piece as Buffer).equals(body)).toBe(true);
+      count += 1;
+    }
+    expect(count).toBe(200);
+  });
+
+  it('with messages both ways, each as it comes', async () => {
+    const { client } = await setting();
+    const stream = chat(client);
+    const status = statusOf(stream);
+    for (const word of ['one', 'two', 'three']) {
+      const answer = new Promise((resolve) => stream.once('data', resolve));
+      stream.write(Buffer.from(word));
+      expect(String(await answer)).toBe(word);
+    }
+    stream.end();
+    expect((await status).code).toBe(STATUS.OK);
+  });
+
+  it('and the backend sees it when the caller leaves', async () => {
+    const { backend, client } = await setting();
+    const stream = chat(client);
+    const answer = new Promise((resolve) => stream.once('data', resolve));
+    stream.write(Buffer.from('one'));
+    await answer;
+    stream.cancel();
+    await backend.until('chat cancelled');
+  });
+
+  it('and the caller sees it when the backend dies', async () => {
+    const { backend, client } = await setting();
+    const stream = chat(client);
+    const status = statusOf(stream);
+    const answer = new Promise((resolve) => stream.once('data', resolve));
+    stream.write(Buffer.from('one'));
+    await answer;
+    await backend.kill();
+    expect((await status).code).toBe(STATUS.UNAVAILABLE);
+  });
+
+  it('with its deadline', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, batchesOf(1));
+    await backend.behave({ do: 'nothing' });
+    const { answer } = grpcClient(port).begin('x', { path: '/test.Echo/Slow', deadline: Date.now() + 300 });
+    const { headers, id } = await backend.nextStream();
+    expect(headers['grpc-timeout']).toMatch(/^\d+[mun]$/);
+    expect((await answer).status).toBe(STATUS.DEADLINE_EXCEEDED);
+    expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
+  });
+
+  it('with what the backend resets, ends early, or answers in plain HTTP', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
+    const client = rawClient(port);
+    const path = '/test.Echo/Other';
+    await backend.behaveOnce(
+      [{ do: 'reset', code: 2 }],
+      [{ do: 'echo' }, { do: 'reset', code: 2 }],
+      [{ do: 'trailers only', status: 5, message: 'none' }],
+      [{ do: 'end', status: 6, message: 'headers, and no message' }],
+      [{ do: 'http', status: 503 }],
+      [{ do: 'destroy' }],
+    );
+    const reset = await client.call('x', { path });
+    expect(reset.status === STATUS.INTERNAL || reset.rstCode === 2).toBe(true);
+    const late = await client.call('x', { path });
+    expect(late.status === STATUS.INTERNAL || late.rstCode === 2).toBe(true);
+    expect(await client.call('x', { path })).toMatchObject({ status: 5, message: 'none' });
+    expect(await client.call('x', { path })).toMatchObject({ status: 6, message: 'headers, and no message' });
+    expect((await client.call('x', { path })).headers[':status']).toBe(503);
+    const gone = await client.call('x', { path });
+    expect(gone.status === STATUS.UNAVAILABLE || gone.rstCode > 0).toBe(true);
+    expect(await client.call('x', { path })).toMatchObject({ status: 0, text: 'x' });
+  });
+
+  it('reflection', async () => {
+    const { client } = await setting();
+    const stream = chat(client, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
+    const answer = new Promise((resolve) => stream.once('data', resolve));
+    // list_services, field 7, an empty text.
+    stream.write(Buffer.from([0x3a, 0]));
+    expect(String(await answer)).toContain('test.Echo');
+    stream.end();
+  });
+});
+
+it('a stream that nobody reads stops the backend, not the proxy', async () => {
+  const { backend, port } = await setting();
+  const client = rawClient(port, { settings: { initialWindowSize: 1000 } });
+  const body = Buffer.concat([Buffer.of(0, 0, 1, 0, 1, 100), Buffer.alloc(65_536)]);
+  const stream = client.open({}, '/test.Echo/Repeat');
+  stream.end(body);
+  await new Promise((resolve) => stream.once('response', resolve));
+  stream.pause();
+  const other = grpcClient(port);
+  for (let count = 0; count < 20; count += 1) expect((await other.call('x')).status).toBe(0);
+  const answer = answerOf(stream);
+  stream.resume();
+  expect((await answer).messages).toHaveLength(100);
+  expect(backend.countOf('batch')).toBe(20);
+});
+
+describe('health', () => {
+  const path = '/grpc.health.v1.Health/Check';
+
+  it('is answered by the proxy', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, { health: 'answer' });
+    const { status, answer } = await grpcClient(port).call('', { path });
+    expect([status, answer]).toEqual([0, Buffer.from([8, 1])]);
+  });
+
+  it('or asked of the backend', async () => {
+    const backend = await rawBackend();
+    await backend.sayHealth('not serving');
+    const { port } = await proxied(backend, { health: 'pass', healthCheck: false });
+    const { status, answer } = await grpcClient(port).call('', { path });
+    expect([status, answer]).toEqual([0, Buffer.from([8, 2])]);
+  });
+});

@@ -1,0 +1,173 @@
+import { status as STATUS } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../redis/test/support/eventually.js';
+import { freePort } from '../../../redis/test/support/free-port.js';
+import { batchesOf, proxied } from '../support/proxied.js';
+import { type RawBackend, rawBackend } from '../support/raw-backend.js';
+import { type RawClient, rawClient } from '../support/raw-client.js';
+
+const itemsAt = (backend: RawBackend) => backend.streams.reduce((sum, { items }) => sum + items.length, 0);
+
+/** So many users, each of whom asks again when it has its answer, until so many are answered. */
+async function load(client: RawClient, users: number, total: number): Promise<number[]> {
+  const statuses: number[] = [];
+  let asked = 0;
+  await Promise.all(
+    Array.from({ length: users }, async () => {
+      while (asked < total) {
+        asked += 1;
+        statuses.push((await client.call(`${asked}`)).status);
+      }
+    }),
+  );
+  return statuses;
+}
+
+describe('of several backends', () => {
+  it('all are used, and the slower gets fewer', async () => {
+    const [fast, slow] = [await rawBackend(), await rawBackend()];
+    await fast.behave({ do: 'delay', ms: 3, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
+    await slow.behave({ do: 'delay', ms: 40, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
+    const { port } = await proxied([fast, slow], { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
+    const statuses = await load(rawClient(port), 24, 1200);
+    expect(new Set(statuses)).toEqual(new Set([0]));
+    expect(itemsAt(slow)).toBeGreaterThan(0);
+    expect(itemsAt(fast)).toBeGreaterThan(2 * itemsAt(slow));
+  });
+
+  it('no more batches run at each than are allowed, and all run at the same time', async () => {
+    const backends = [await rawBackend(), await rawBackend()];
+    const { port } = await proxied(backends, { ...batchesOf(1), maxBatchesInFlight: 2 });
+    for (const backend of backends)
+      await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
+    const client = rawClient(port);
+    const calls = Array.from({ length: 10 }, (_, index) => client.call(`${index}`));
+    const running = () => backends.map(({ begun }) => begun);
+    await eventually('two batches at each', () => running().every((count) => count === 2));
+    for (const backend of backends) await backend.behave({ do: 'echo' }, { do: 'end' });
+    expect(running()).toEqual([2, 2]);
+    for (const backend of backends)
+      for (const { id } of backend.streams) await backend.perform(id, { do: 'echo' }, { do: 'end' });
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
+  });
+
+  it('one that dies gets no more calls, and gets them again when it is back', async () => {
+    const port = await freePort();
+    const staying = await rawBackend();
+    const dying = await rawBackend({ port });
+    const running = await proxied([staying, dying], {
+      ...batchesOf(1),
+      ejection: { failures: 1, durationMs: 100 },
+      healthCheck: { intervalMs: 50, timeoutMs: 1000 },
+    });
+    const client = rawClient(running.port);
+    await load(client, 8, 60);
+    expect(itemsAt(dying)).toBeGreaterThan(0);
+    await dying.kill();
+    // What finds the connection broken may fail; after that nobody notices.
+    await load(client, 4, 20);
+    expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
+
+    const back = await rawBackend({ port });
+    await eventually('it to get calls again', async () => {
+      expect(new Set(await load(client, 8, 40))).toEqual(new Set([0]));
+      return itemsAt(back) > 0;
+    });
+  });
+
+  it('one that fails again and again is left out for a while, and tried again', async () => {
+    const [good, bad] = [await rawBackend(), await rawBackend()];
+    const { port } = await proxied([good, bad], {
+      ...batchesOf(1),
+      ejection: { failures: 3, durationMs: 300 },
+      healthCheck: false,
+    });
+    await bad.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
+    const client = rawClient(port);
+    const statuses = await load(client, 4, 200);
+    expect(statuses.filter((status) => status === 0).length).toBeGreaterThan(150);
+    expect(bad.begun).toBeGreaterThanOrEqual(3);
+    await bad.behave({ do: 'echo' }, { do: 'end' });
+    const before = bad.begun;
+    await eventually('it to get calls again', async () => {
+      await load(client, 4, 20);
+      return bad.begun > before + 5;
+    });
+    expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
+  });
+
+  it('all are used when all are bad', async () => {
+    const backends = [await rawBackend(), await rawBackend()];
+    for (const backend of backends)
+      await backend.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
+    const { port } = await proxied(backends, {
+      ...batchesOf(1),
+      ejection: { failures: 2, durationMs: 60_000 },
+      healthCheck: false,
+    });
+    const client = rawClient(port);
+    expect(new Set(await load(client, 4, 60))).toEqual(new Set([STATUS.UNAVAILABLE]));
+    for (const backend of backends) await backend.behave({ do: 'echo' }, { do: 'end' });
+    await eventually('calls to succeed', async () => (await client.call('x')).status === 0);
+  });
+});
+
+describe('a backend that says it is not serving', () => {
+  const healthCheck = { intervalMs: 30, timeoutMs: 2000 };
+
+  it('gets no calls until it says that it is', async () => {
+    const [serving, resting] = [await rawBackend(), await rawBackend()];
+    await resting.sayHealth('not serving');
+    const { port } = await proxied([serving, resting], { ...batchesOf(1), healthCheck });
+    const client = rawClient(port);
+    await resting.untilAsked('not serving');
+    await eventually('nobody to be sent there', async () => {
+      const before = resting.begun;
+      await load(client, 8, 40);
+      return resting.begun === before;
+    });
+    await resting.sayHealth('serving');
+    await eventually('it to get calls', async () => {
+      const before = resting.begun;
+      expect(new Set(await load(client, 8, 40))).toEqual(new Set([0]));
+      return resting.begun > before;
+    });
+  });
+
+  it('is used all the same when it is all there is', async () => {
+    const backend = await rawBackend();
+    await backend.sayHealth('not serving');
+    const { port } = await proxied(backend, { ...batchesOf(1), healthCheck });
+    await backend.untilAsked('not serving');
+    const client = rawClient(port);
+    expect(new Set(await load(client, 2, 20))).toEqual(new Set([0]));
+  });
+
+  it('or that does not know the question is used', async () => {
+    const [one, two] = [await rawBackend(), await rawBackend()];
+    await two.sayHealth('unimplemented');
+    const { port } = await proxied([one, two], { ...batchesOf(1), healthCheck });
+    await two.untilAsked('unimplemented');
+    const client = rawClient(port);
+    await eventually('both to get calls', async () => {
+      expect(new Set(await load(client, 8, 40))).toEqual(new Set([0]));
+      return one.begun > 0 && two.begun > 0;
+    });
+  });
+
+  it('or does not answer the question gets no calls', async () => {
+    const [serving, silent] = [await rawBackend(), await rawBackend()];
+    await silent.sayHealth('silent');
+    const { port } = await proxied([serving, silent], {
+      ...batchesOf(1),
+      healthCheck: { intervalMs: 30, timeoutMs: 100 },
+    });
+    const client = rawClient(port);
+    await silent.untilAsked('silent');
+    await eventually('nobody to be sent there', async () => {
+      const before = silent.begun;
+      await load(client, 8, 40);
+      return silent.begun === before;
+    });
+  });
+});

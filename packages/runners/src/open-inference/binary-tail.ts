@@ -1,0 +1,48 @@
+/** REST's binary tensor extension: a body that begins as JSON and ends as the bytes of tensors, in its order. */
+import { malformed } from './message-error.js';
+import { quoted } from './shown-value.js';
+
+/** Says how many bytes of the body are JSON. */
+export const BINARY_HEADER = 'inference-header-content-length';
+
+/** Undefined when all of the body is JSON. */
+export function jsonLength(bytes: Buffer, header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const length = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : -1;
+  if (length < 0 || length > bytes.length) {
+    throw malformed(
+      `header ${BINARY_HEADER}`,
+      `expected the length of the JSON, a whole number up to the ${bytes.length} bytes of the body, got ${quoted(String(header))}.`,
+    );
+  }
+  return length;
+}
+
+/** The bytes behind the JSON, taken off from the front. */
+export class BinaryTail {
+  readonly #bytes: Buffer;
+  #taken = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  take(size: number, where: string): Buffer {
+    const left = this.#bytes.length - this.#taken;
+    if (size > left) throw malformed(where, `expected ${size} bytes in the body, got ${left}.`);
+    const start = this.#taken;
+    this.#taken += size;
+    return this.#bytes.subarray(start, this.#taken);
+  }
+
+  /** `tensors` is what an error calls those whose bytes these are. */
+  expectEnd(tensors = 'inputs'): void {
+    const left = this.#bytes.length - this.#taken;
+    if (left > 0) {
+      throw malformed(
+        'body',
+        `expected ${this.#taken} bytes of binary data, as the ${tensors} say, got ${left} more.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** ModelInferResponse in both directions. */
+import { DATATYPES, elementCount, isDatatype } from '../datatype.js';
+import type { Datatype, Tensor, Tensors } from '../tensor.js';
+import type { InferResponseMessage, TensorMessage } from './infer-message.js';
+import { malformed } from './message-error.js';
+import { decodeRaw, encodeRaw } from './raw-tensor.js';
+import { quoted } from './shown-value.js';
+import { checkCount, readTensorMessage, tensorMessage } from './tensor-message.js';
+import { decodeTyped, encodeTyped } from './typed-contents.js';
+import { WireReader } from './wire-reader.js';
+import { WireWriter } from './wire-writer.js';
+
+export interface InferAnswer {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  /** As the request came. What cannot be typed makes the answer raw all the same. */
+  readonly isRaw: boolean;
+  readonly outputs: readonly (readonly [name: string, tensor: Tensor])[];
+}
+
+export function writeInferResponse(answer: InferAnswer): Buffer {
+  const { outputs } = answer;
+  const response = new WireWriter();
+  response.text(1, answer.modelName);
+  response.text(2, answer.modelVersion);
+  response.text(3, answer.id);
+  const isRaw = answer.isRaw || outputs.some(([, { datatype }]) => datatype === 'FP16');
+  for (const [name, tensor] of outputs) {
+    const output = tensorMessage(name, tensor.datatype, tensor.shape);
+    if (!isRaw) output.message(5, encodeTyped(tensor));
+    response.message(5, output);
+  }
+  if (isRaw) for (const [, tensor] of outputs) response.bytes(6, encodeRaw(tensor));
+  return response.finish();
+}
+
+export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
+  const reader = new WireReader(bytes, 'message');
+  const outputs: TensorMessage[] = [];
+  const rawOutputContents: Uint8Array[] = [];
+  let modelName = '';
+  let modelVersion = '';
+  let id = '';
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        modelName = reader.text();
+        break;
+      case 2:
+        modelVersion = reader.text();
+        break;
+      case 3:
+        id = reader.text();
+        break;
+      case 5:
+        outputs.push(readTensorMessage(reader.bytes(), `outputs[${outputs.length}]`));
+        checkCount('outputs', outputs);
+        break;
+      case 6:
+        rawOutputContents.push(reader.bytes());
+        checkCount('raw_output_contents', rawOutputContents);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return { modelName, modelVersion, id, outputs, rawOutputContents };
+}
+
+/** Views on the message where elements are aligned in it and raw; copies, once, where they are not. */
+export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseMessage): Tensors {
+  const isRaw = rawOutputContents.length > 0;
+  if (isRaw && rawOutputContents.length !== outputs.length) {
+    throw malformed(
+      'raw_output_contents',
+      `expected one for each of ${outputs.length} outputs, got ${rawOutputContents.length}.`,
+    );
+  }
+  const tensors = new Map<string, Tensor>();
+  for (const [index, { name, datatype, shape, contents }] of outputs.entries()) {
+    const where = `outputs[${index}]`;
+    if (tensors.has(name)) throw malformed(`${where}.name`, `expected each once, got ${quoted(name)} again.`);
+    const known = knownDatatype(datatype, `${where}.datatype`);
+    checkShape(shape, `${where}.shape`);
+    tensors.set(
+      name,
+      isRaw
+        ? decodeRaw(known, shape, rawOutputContents[index] as Uint8Array, `raw_output_contents[${index}]`)
+        : decodeTyped(known, shape, contents, `${where}.contents`),
+    );
+  }
+  return tensors;
+}
+
+export function knownDatatype(datatype: unknown, where: string): Datatype {
+  if (isDatatype(datatype)) return datatype;
+  throw malformed(where, `expected one of ${DATATYPES.join(', ')}, got ${quoted(String(datatype))}.`);
+}
+
+/** So that the product of its lengths is a number of elements. */
+export function checkShape(shape: readonly unknown[], where: string): asserts shape is readonly number[] {
+  const isRight = shape.every((length) => Number.isSafeInteger(length) && (length as number) >= 0);
+  if (isRight && elementCount(shape as readonly number[]) <= Number.MAX_SAFE_INTEGER) return;
+  throw malformed(where, `expected whole numbers from 0 up, got [${shape.slice(0, 8).join(', ')}].`);
+}

@@ -1,0 +1,89 @@
+/** The questions that come before the first request: is it ready, and what does the model take and give? */
+import type { Signature, TensorSpec } from '../tensor.js';
+import { knownDatatype } from './infer-response-message.js';
+import { malformed } from './message-error.js';
+import { shownValue } from './shown-value.js';
+import { checkCount, readTensorMessage } from './tensor-message.js';
+import { WIRE_TYPES, WireReader } from './wire-reader.js';
+import { WireWriter } from './wire-writer.js';
+
+/** ModelMetadataRequest and ModelReadyRequest are the same. */
+export function writeModelQuestion(name: string, version: string): Buffer {
+  const question = new WireWriter();
+  question.text(1, name);
+  question.text(2, version);
+  return question.finish();
+}
+
+/** ModelReadyResponse and ServerReadyResponse: `bool ready = 1`. */
+export function readReadyResponse(bytes: Uint8Array): boolean {
+  const reader = new WireReader(bytes, 'message');
+  let isReady = false;
+  while (reader.next()) {
+    if (reader.field === 1 && reader.wireType === WIRE_TYPES.varint) {
+      reader.varint();
+      isReady = (reader.low | reader.high) !== 0;
+    } else reader.skip();
+  }
+  return isReady;
+}
+
+/** The signature out of a ModelMetadataResponse. */
+export function readModelMetadata(bytes: Uint8Array): Signature {
+  const reader = new WireReader(bytes, 'message');
+  const inputs: TensorSpec[] = [];
+  const outputs: TensorSpec[] = [];
+  while (reader.next()) {
+    if (reader.field === 4) pushSpec(inputs, reader, 'inputs');
+    else if (reader.field === 5) pushSpec(outputs, reader, 'outputs');
+    else reader.skip();
+  }
+  return completeSignature({ inputs, outputs });
+}
+
+/** The same as REST gives it: `{"inputs": [{"name", "datatype", "shape"}], "outputs": …}`. */
+export function signatureOfJson(metadata: Readonly<Record<string, unknown>>): Signature {
+  const inputs = specsOfJson(metadata.inputs, 'inputs');
+  return completeSignature({ inputs, outputs: specsOfJson(metadata.outputs, 'outputs') });
+}
+
+function pushSpec(specs: TensorSpec[], reader: WireReader, where: string): void {
+  const at = `${where}[${specs.length}]`;
+  const { name, datatype, shape } = readTensorMessage(reader.bytes(), at);
+  specs.push(specOf(name, datatype, shape, at));
+  checkCount(where, specs);
+}
+
+function specsOfJson(list: unknown, where: string): TensorSpec[] {
+  if (!Array.isArray(list)) throw malformed(where, `expected an array, got ${shownValue(list)}.`);
+  return list.map((entry, index) => {
+    const at = `${where}[${index}]`;
+    const { name, datatype, shape } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    if (typeof name !== 'string')
+      throw malformed(`${at}.name`, `expected a string, got ${shownValue(name)}.`);
+    if (!Array.isArray(shape)) throw malformed(`${at}.shape`, `expected an array, got ${shownValue(shape)}.`);
+    return specOf(name, datatype, shape.map(lengthOf), at);
+  });
+}
+
+/** Some servers write 64-bit integers as texts in JSON. */
+function lengthOf(length: unknown): number {
+  return typeof length === 'string' && /^-?\d{1,15}$/.test(length) ? Number(length) : (length as number);
+}
+
+function specOf(name: string, datatype: unknown, shape: readonly number[], where: string): TensorSpec {
+  const wrong = shape.findIndex((length) => !Number.isSafeInteger(length) || length < -1);
+  if (wrong >= 0) {
+    const came = shownValue(shape[wrong]);
+    throw malformed(`${where}.shape[${wrong}]`, `expected a length, or -1 for any, got ${came}.`);
+  }
+  return { name, datatype: knownDatatype(datatype, `${where}.datatype`), shape };
+}
+
+/** A server that is not told what a model takes may say nothing, and then no request can be made up for it. */
+function completeSignature(signature: Signature): Signature {
+  const { inputs, outputs } = signature;
+  if (inputs.length > 0 && outputs.length > 0) return signature;
+  const missing = inputs.length === 0 ? 'inputs' : 'outputs';
+  throw malformed(missing, 'expected at least one in the metadata of the model, got none.');
+}

@@ -1,0 +1,82 @@
+/** A tensor as ModelInfer's messages describe it: inputs, outputs and the metadata of both number their fields alike. */
+import type { TensorMessage } from './infer-message.js';
+import { malformed } from './message-error.js';
+import { WIRE_TYPES, WireReader } from './wire-reader.js';
+import { WireWriter, writeVarint } from './wire-writer.js';
+
+const MOST_DIMENSIONS = 64;
+/** Two bytes on the wire can become an object of a hundred in memory: so many may. */
+const MOST_TENSORS = 1024;
+
+/** `checkParameter` sees each entry of its parameters; where there is none, they are passed over. */
+export function readTensorMessage(
+  bytes: Uint8Array,
+  where: string,
+  checkParameter?: (entry: Uint8Array, where: string) => void,
+): TensorMessage {
+  const reader = new WireReader(bytes, where);
+  const shape: number[] = [];
+  let name = '';
+  let datatype = '';
+  let contents: Uint8Array | undefined;
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        name = reader.text();
+        break;
+      case 2:
+        datatype = reader.text();
+        break;
+      case 3:
+        readLengths(reader, bytes, shape, `${where}.shape`);
+        break;
+      case 4:
+        if (checkParameter === undefined) reader.skip();
+        else checkParameter(reader.bytes(), `${where}.parameters`);
+        break;
+      case 5: {
+        const part = reader.bytes();
+        // One after the other they are one message: that is how protobuf merges.
+        contents = contents ? Buffer.concat([contents, part]) : part;
+        break;
+      }
+      default:
+        reader.skip();
+    }
+  }
+  return { name, datatype, shape, contents };
+}
+
+/** The fields that every tensor has; its contents can be added. */
+export function tensorMessage(name: string, datatype: string, shape: readonly number[]): WireWriter {
+  const message = new WireWriter();
+  message.text(1, name);
+  message.text(2, datatype);
+  message.bytes(3, packedLengths(shape));
+  return message;
+}
+
+export function checkCount(where: string, items: readonly unknown[]): void {
+  if (items.length > MOST_TENSORS) throw malformed(where, `expected at most ${MOST_TENSORS}, got more.`);
+}
+
+/** Packed, or one by one. */
+function readLengths(reader: WireReader, bytes: Uint8Array, shape: number[], where: string): void {
+  if (reader.wireType !== WIRE_TYPES.varint) reader.bytes();
+  else reader.skip();
+  const lengths = new WireReader(bytes, where, reader.from, reader.to);
+  while (!lengths.isAtEnd) {
+    lengths.varint();
+    shape.push(lengths.signed);
+    if (shape.length > MOST_DIMENSIONS)
+      throw malformed(where, `expected at most ${MOST_DIMENSIONS} dimensions, got more.`);
+  }
+}
+
+/** −1, any length, is written with 64 bits as all negative numbers are. */
+function packedLengths(shape: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(shape.length * 10);
+  let at = 0;
+  for (const length of shape) at = writeVarint(bytes, at, length, Math.floor(length / 2 ** 32));
+  return bytes.subarray(0, at);
+}

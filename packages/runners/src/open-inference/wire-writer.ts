@@ -1,0 +1,57 @@
+/** Writes protobuf's wire format. What is written is kept as it is until the whole is put together, once. */
+export class WireWriter {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  text(field: number, text: string): void {
+    if (text !== '') this.bytes(field, Buffer.from(text));
+  }
+
+  bytes(field: number, bytes: Uint8Array): void {
+    this.#push(prefix(field, bytes.length));
+    this.#push(bytes);
+  }
+
+  message(field: number, message: WireWriter): void {
+    this.#push(prefix(field, message.#length));
+    for (const part of message.#parts) this.#push(part);
+  }
+
+  /** Leaves `headroom` bytes free at the front. */
+  finish(headroom = 0): Buffer {
+    if (headroom === 0) return Buffer.concat(this.#parts, this.#length);
+    const whole = Buffer.allocUnsafe(headroom + this.#length);
+    let at = headroom;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+
+  #push(part: Uint8Array): void {
+    this.#parts.push(part);
+    this.#length += part.length;
+  }
+}
+
+/** What stands before content with a length. Fields up to 15 have one byte, and there are no others here. */
+function prefix(field: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(6);
+  bytes[0] = (field << 3) | 2;
+  return bytes.subarray(0, writeVarint(bytes, 1, length, 0));
+}
+
+/** Returns where it ends: ten bytes further at most. */
+export function writeVarint(bytes: Uint8Array, start: number, low: number, high: number): number {
+  let at = start;
+  let lower = low >>> 0;
+  let upper = high >>> 0;
+  while (upper !== 0 || lower > 127) {
+    bytes[at++] = (lower & 127) | 128;
+    lower = ((lower >>> 7) | (upper << 25)) >>> 0;
+    upper >>>= 7;
+  }
+  bytes[at++] = lower;
+  return at;
+}

@@ -1,0 +1,131 @@
+/** What the URL of an upstream says: where it is, what it speaks there, and which model is meant. */
+import { BatchwiseError } from 'batchwise';
+
+export type UpstreamAddress = GrpcModelAddress | HttpModelAddress | PredictAddress | StreamAddress;
+
+/** `grpc://host:8001[/model[/version]]`: ModelInfer of the Open Inference Protocol. */
+export interface GrpcModelAddress {
+  readonly kind: 'grpc-model';
+  readonly url: string;
+  /** `host:port` */
+  readonly target: string;
+  readonly isTls: boolean;
+  readonly model: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** `http://host:8000[/v2/models/m[/versions/1]]`: the same protocol over REST. */
+export interface HttpModelAddress {
+  readonly kind: 'http-model';
+  readonly url: string;
+  /** What comes before `/v2`. */
+  readonly origin: string;
+  readonly model: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** Any other path of HTTP: `{"instances": […]}` in, `{"predictions": […]}` out. */
+export interface PredictAddress {
+  readonly kind: 'predict';
+  readonly url: string;
+}
+
+/** `grpc-stream://host:port/pkg.Service/BatchedCompute`: a stream a batch, a message an item. */
+export interface StreamAddress {
+  readonly kind: 'grpc-stream';
+  readonly url: string;
+  readonly target: string;
+  readonly isTls: boolean;
+  /** `/pkg.Service/BatchedCompute` */
+  readonly path: string;
+}
+
+export const UPSTREAM_FORMS =
+  'a URL such as grpc://host:8001/model, http://host:8000/v2/models/model, ' +
+  'http://host:8501/v1/models/model:predict or grpc-stream://host:50051/pkg.Service/BatchedCompute';
+
+const SCHEMES: ReadonlySet<string> = new Set([
+  'grpc:',
+  'grpcs:',
+  'http:',
+  'https:',
+  'grpc-stream:',
+  'grpcs-stream:',
+]);
+
+/** Whether a text is meant as a URL rather than as the path of a file. */
+export function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+}
+
+/** Throws `INVALID_OPTION` with what is wrong with it. */
+export function parseUpstream(text: string): UpstreamAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !SCHEMES.has(url.protocol)) throw mistake(text, `expected ${UPSTREAM_FORMS}`);
+  if (url.hostname === '') throw mistake(text, 'expected the name of a host');
+  if (url.username !== '' || url.password !== '')
+    throw mistake(text, 'expected no user and password in the URL: nothing sends them');
+  if (url.hash !== '') throw mistake(text, 'expected no # in it');
+  if (url.protocol === 'http:' || url.protocol === 'https:') return httpAddress(text, url);
+  if (url.search !== '') throw mistake(text, 'expected no ? in it');
+  if (url.port === '') throw mistake(text, 'expected a port: gRPC has no usual one');
+  const target = url.host;
+  const isTls = url.protocol.startsWith('grpcs');
+  const parts = partsOf(text, url.pathname);
+  if (url.protocol.endsWith('-stream:')) {
+    if (parts.length !== 2)
+      throw mistake(text, 'expected a service and its method: /pkg.Service/BatchedCompute');
+    return { kind: 'grpc-stream', url: text, target, isTls, path: `/${parts.join('/')}` };
+  }
+  if (parts.length > 2) throw mistake(text, 'expected a model, or a model and its version: /model/1');
+  const [model, version] = parts;
+  return { kind: 'grpc-model', url: text, target, isTls, model, version };
+}
+
+/** What a runner is called when nobody says it. */
+export function nameOfUpstream(address: UpstreamAddress): string {
+  switch (address.kind) {
+    case 'grpc-model':
+    case 'http-model':
+      return address.model ?? new URL(address.url).hostname;
+    case 'predict':
+      return /([^/:]+)(?::predict)?$/.exec(new URL(address.url).pathname)?.[1] ?? 'predict';
+    case 'grpc-stream':
+      return address.path.split('/').at(-1) as string;
+  }
+}
+
+function httpAddress(text: string, url: URL): HttpModelAddress | PredictAddress {
+  const [, before = '', path = ''] = /^(.*?)(\/v2(?:\/.*)?)?\/?$/.exec(url.pathname) ?? [];
+  const match = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/.exec(path);
+  const isBare = before === '' && (path === '' || path === '/v2');
+  if (match === null && !isBare) return { kind: 'predict', url: text };
+  if (url.search !== '') throw mistake(text, 'expected no ? in it');
+  const [model, version] = [match?.[1], match?.[2]].map((part) => decoded(text, part));
+  return { kind: 'http-model', url: text, origin: `${url.origin}${before}`, model, version };
+}
+
+function partsOf(text: string, path: string): string[] {
+  const parts = path.replace(/^\//, '').replace(/\/$/, '').split('/');
+  if (parts.length === 1 && parts[0] === '') return [];
+  return parts.map((part) => {
+    const name = decoded(text, part);
+    if (name === undefined || name === '') throw mistake(text, 'expected a name between two slashes');
+    return name;
+  });
+}
+
+function decoded(text: string, part: string | undefined): string | undefined {
+  if (part === undefined) return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw mistake(text, `expected escapes such as %20 to be complete, got ${JSON.stringify(part)}`);
+  }
+}
+
+/** Without what may be a password. */
+function mistake(text: string, what: string): BatchwiseError {
+  const shown = text.replace(/\/\/[^/@]*@/, '//***@').slice(0, 200);
+  return new BatchwiseError('INVALID_OPTION', `upstream ${JSON.stringify(shown)}: ${what}.`);
+}

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  BINARY_HEADER,
+  BinaryTail,
+  DATATYPES,
+  decodeRaw,
+  elementsToJson,
+  encodeRaw,
+  JsonBody,
+  jsonLength,
+  MessageError,
+  type Tensor,
+  type Tensors,
+} from '../../src/index.js';
+import { jsonInferRequest } from '../../src/open-inference/json-infer-request.js';
+import { tensorsOfJsonResponse } from '../../src/open-inference/json-infer-response.js';
+import { arbitraryTensors, comparable } from '../support/arbitrary-tensors.js';
+
+/** JSON has no NaN, and texts must be UTF-8 to be texts. */
+const JSON_DATATYPES = DATATYPES.filter((datatype) => !/^FP/.test(datatype));
+
+/** As a server writes it. */
+function responseOf(tensors: Tensors, isBinary: boolean): { body: Buffer; header: string | undefined } {
+  const tail: Buffer[] = [];
+  const outputs = Array.from(tensors, ([name, tensor]) => {
+    const { datatype, shape, data } = tensor;
+    const head = `"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${shape}]`;
+    if (!isBinary) return `{${head},"data":${elementsToJson(tensor, 0, data.length)}}`;
+    const bytes = encodeRaw(tensor);
+    tail.push(bytes);
+    return `{${head},"parameters":{"binary_data_size":${bytes.length}}}`;
+  });
+  const json = Buffer.from(`{"model_name":"m","outputs":[${outputs}]}`);
+  return { body: Buffer.concat([json, ...tail]), header: isBinary ? String(json.length) : undefined };
+}
+
+describe('a request over REST', () => {
+  test('has its tensors behind the JSON, in its order', () => {
+    fc.assert(
+      fc.property(arbitraryTensors(), (tensors) => {
+        const { headers, body } = jsonInferRequest(tensors, ['y'], true);
+        const length = jsonLength(body, headers[BINARY_HEADER]) as number;
+        const { inputs, outputs } = new JsonBody(body.subarray(0, length)).value;
+        expect(outputs).toEqual([{ name: 'y' }]);
+        const tail = new BinaryTail(body.subarray(length));
+        const read = (inputs as readonly Record<string, never>[]).map((input): [string, Tensor] => {
+          const { name, datatype, shape, parameters } = input as never;
+          const { binary_data_size: size } = parameters as { binary_data_size: number };
+          return [name, decodeRaw(datatype, shape, tail.take(size, 'input'))];
+        });
+        tail.expectEnd();
+        expect(comparable(new Map(read))).toEqual(comparable(tensors));
+      }),
+    );
+  });
+
+  test('has them in the JSON where that is wanted', () => {
+    const tensors = new Map<string, Tensor>([
+      ['x', { datatype: 'INT64', shape: [2], data: BigInt64Array.of(2n ** 62n, -1n) }],
+    ]);
+    const { headers, body } = jsonInferRequest(tensors, undefined, false);
+    expect(headers).toEqual({ 'content-type': 'application/json' });
+    expect(body.toString()).toBe(
+      '{"inputs":[{"name":"x","shape":[2],"datatype":"INT64","data":[4611686018427387904,-1]}]' +
+        ',"parameters":{"binary_data_output":false}}',
+    );
+  });
+});
+
+describe('a response over REST', () => {
+  test.each([
+    ['binary', true, DATATYPES],
+    ['JSON', false, JSON_DATATYPES],
+  ] as const)('of any tensors is read as it was written: %s', (_, isBinary, datatypes) => {
+    fc.assert(
+      fc.property(arbitraryTensors(datatypes), (tensors) => {
+        const { body, header } = responseOf(tensors, isBinary);
+        expect(comparable(tensorsOfJsonResponse(body, header))).toEqual(comparable(tensors));
+      }),
+    );
+  });
+
+  test('may be nested as its shape says', () => {
+    const body = Buffer.from(
+      '{"outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[[1,2],[3,4]]}]}',
+    );
+    expect(tensorsOfJsonResponse(body, undefined).get('y')?.data).toEqual(Float32Array.of(1, 2, 3, 4));
+  });
+
+  test.each([
+    ['', /expected a JSON object, got nothing/],
+    ['<html>', /expected JSON/],
+    ['{}', /outputs: expected an array/],
+    ['{"outputs":[{"name":"y"}]}', /outputs\[0\]\.datatype/],
+    [
+      '{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[null]}]}',
+      /outputs\[0\]\.data\[0\].*JSON has no NaN/,
+    ],
+    ['{"outputs":[{"name":"y","datatype":"FP32","shape":[2],"data":[1]}]}', /expected 2 elements/],
+    [
+      '{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}}]}',
+      /expected 4 bytes/,
+    ],
+  ])('that is none is refused: %s', (text, message) => {
+    expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined)).toThrow(message);
+  });
+
+  test('of any bytes is read or refused, never anything else', () => {
+    const damaged = fc
+      .tuple(arbitraryTensors(), fc.nat(400), fc.nat(255), fc.nat(400))
+      .map(([tensors, at, value, cut]) => {
+        const { body, header } = responseOf(tensors, true);
+        if (at < body.length) body[at] = value;
+        return { body: body.subarray(0, cut), header };
+      });
+    fc.assert(
+      fc.property(damaged, ({ body, header }) => {
+        try {
+          tensorsOfJsonResponse(body, header);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MessageError);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

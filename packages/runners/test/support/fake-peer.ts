@@ -1,0 +1,57 @@
+import type { Signature, Tensors } from '../../src/index.js';
+import type { InferCall } from '../../src/tensor-model.js';
+import type { InferencePeer } from '../../src/upstream/inference-peer.js';
+import { answered, type Outcome, outage } from '../../src/upstream/outcome.js';
+import { DOUBLING, doubled } from './fake-model.js';
+
+/** A peer in this thread: answers as it is told, and writes down what it is asked. */
+export class FakePeer implements InferencePeer {
+  readonly platform = 'fake';
+  readonly url: string;
+  readonly calls: { readonly inputs: Tensors; readonly call: InferCall }[] = [];
+  checks = 0;
+  isReady = true;
+  isClosed = false;
+  answer: (inputs: Tensors, call: InferCall) => Promise<Outcome<Tensors>> | Outcome<Tensors> = (
+    inputs,
+    call,
+  ) => answered(doubled(inputs, call));
+  connectionChanged: (error: Error | undefined) => void = () => {};
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  async checkReady(): Promise<void> {
+    this.checks += 1;
+    if (!this.isReady) throw new Error(`${this.url} is warming up`);
+  }
+
+  async signature(): Promise<Signature> {
+    return DOUBLING;
+  }
+
+  async infer(inputs: Tensors, call: InferCall): Promise<Outcome<Tensors>> {
+    this.calls.push({ inputs, call });
+    return this.answer(inputs, call);
+  }
+
+  onConnectionChange(listener: (error: Error | undefined) => void): void {
+    this.connectionChanged = listener;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  /** It is not there: calls are not even begun. */
+  goAway(isUnseen = true): void {
+    this.isReady = false;
+    this.answer = () => outage(new Error(`${this.url} is away`), isUnseen);
+  }
+
+  comeBack(): void {
+    this.isReady = true;
+    this.answer = (inputs, call) => answered(doubled(inputs, call));
+  }
+}

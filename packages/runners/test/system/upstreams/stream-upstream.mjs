@@ -1,0 +1,48 @@
+/**
+ * A batched method of another make: @grpc/grpc-js, bytes in and out. Answers each message turned round, once all
+ * have come; the first byte of a message may ask for something else.
+ */
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+
+const [port = '0'] = process.argv.slice(2);
+const say = (line) => process.stdout.write(`${line}\n`);
+const asIs = (bytes) => bytes;
+
+const method = {
+  path: '/test.Mirror/BatchedReverse',
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: asIs,
+  requestDeserialize: asIs,
+  responseSerialize: asIs,
+  responseDeserialize: asIs,
+};
+
+function batchedReverse(call) {
+  const items = [];
+  call.on('data', (item) => items.push(item));
+  call.on('cancelled', () => say('cancelled'));
+  call.on('end', () => {
+    say(`batch ${items.length}`);
+    const metadata = new Metadata();
+    items.forEach((item, i) => {
+      if (item[0] === 1) metadata.add('batchwise-item-error', `${i} 3 byte%20one%2C no`);
+    });
+    call.sendMetadata(metadata);
+    for (const item of items) {
+      if (item[0] === 2) return call.emit('error', { code: status.INTERNAL, details: 'half way' });
+      if (item[0] === 3) return call.end();
+      if (item[0] === 4) return undefined; // hangs
+      if (item[0] === 5) call.write(Buffer.from('one more'));
+      call.write(Buffer.from(item).reverse());
+    }
+    return call.end();
+  });
+}
+
+const server = new Server();
+server.addService({ batchedReverse: method }, { batchedReverse });
+server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) => {
+  if (error) throw error;
+  say(`listening ${bound}`);
+});

@@ -1,0 +1,92 @@
+import type { CallEnd } from '@batchwise/grpc';
+import { STATUS } from '@batchwise/grpc';
+import { describe, expect, test } from 'vitest';
+import { grpcFailure } from '../../src/upstream/grpc-failure.js';
+import { httpFailure } from '../../src/upstream/http-failure.js';
+
+const URL = 'grpc://gpu:8001/m';
+
+const said = (status: keyof typeof STATUS, trailers = {}): CallEnd => ({
+  status: STATUS[status],
+  message: 'why',
+  trailers: { 'grpc-status': String(STATUS[status]), ...trailers },
+  isUnseen: false,
+});
+const reset = (status: keyof typeof STATUS, isUnseen = false): CallEnd => ({
+  status: STATUS[status],
+  message: 'reset',
+  trailers: {},
+  isUnseen,
+});
+
+describe('a status of gRPC', () => {
+  test.each([
+    ['INVALID_ARGUMENT', 'INVALID_ITEM', false],
+    ['OUT_OF_RANGE', 'INVALID_ITEM', false],
+    ['UNAVAILABLE', 'UNAVAILABLE', true],
+    ['RESOURCE_EXHAUSTED', 'OVERLOADED', false],
+    ['DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED', false],
+    ['NOT_FOUND', 'HANDLER_FAILED', false],
+    ['UNAUTHENTICATED', 'HANDLER_FAILED', false],
+    // May be one request's fault: it has no code, so that the batch is taken apart.
+    ['UNKNOWN', undefined, false],
+    ['INTERNAL', undefined, false],
+  ] as const)('%s that the upstream sent is told as %s', (status, code, isOutage) => {
+    const failure = grpcFailure(URL, said(status));
+    expect(failure).toMatchObject({ isOutage, isUnseen: false });
+    expect((failure.error as { code?: string }).code).toBe(code);
+    expect(failure.error.message).toBe(`${URL}: ${status}: why`);
+  });
+
+  test.each(['INTERNAL', 'UNKNOWN', 'CANCELLED', 'UNAVAILABLE'] as const)(
+    '%s that nobody sent is a lost connection, of everybody in the batch',
+    (status) => {
+      expect(grpcFailure(URL, reset(status))).toMatchObject({
+        isOutage: true,
+        error: { code: 'UNAVAILABLE' },
+      });
+    },
+  );
+
+  test('that says that the message was too large lets the batch be taken apart', () => {
+    const end = { ...said('RESOURCE_EXHAUSTED'), message: 'Received message larger than max (5 vs. 4)' };
+    expect(grpcFailure(URL, end).error).toMatchObject({ code: 'INVALID_ITEM' });
+  });
+
+  test('keeps that the call was not begun, and how long to stay away', () => {
+    expect(grpcFailure(URL, reset('UNAVAILABLE', true)).isUnseen).toBe(true);
+    const failure = grpcFailure(URL, said('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
+    expect(failure.error).toMatchObject({ retryAfterMs: 250 });
+  });
+});
+
+describe('a status of HTTP', () => {
+  const reply = (status: number, headers = {}, body = '') => ({ status, headers, body: Buffer.from(body) });
+
+  test.each([
+    [400, 'INVALID_ITEM', false],
+    [413, 'INVALID_ITEM', false],
+    [404, 'HANDLER_FAILED', false],
+    [301, 'HANDLER_FAILED', false],
+    [429, 'OVERLOADED', false],
+    [500, undefined, false],
+    [502, 'UNAVAILABLE', true],
+    [503, 'UNAVAILABLE', true],
+    [504, 'DEADLINE_EXCEEDED', true],
+  ] as const)('%i is told as %s', (status, code, isOutage) => {
+    const failure = httpFailure(URL, reply(status));
+    expect(failure).toMatchObject({ isOutage, isUnseen: false });
+    expect((failure.error as { code?: string }).code).toBe(code);
+  });
+
+  test('comes with what the upstream says, and when to come again', () => {
+    const json = { 'content-type': 'application/json', 'retry-after': '2' };
+    const { error } = httpFailure(URL, reply(503, json, '{"error":"model is loading"}'));
+    expect(error).toMatchObject({ message: `${URL}: HTTP 503: model is loading`, retryAfterMs: 2000 });
+    const plain = httpFailure(URL, reply(400, { 'content-type': 'text/plain' }, `no\n${'x'.repeat(1000)}`));
+    expect(plain.error.message.length).toBeLessThan(400);
+    expect(httpFailure(URL, reply(500, { 'content-type': 'text/html' }, '<h1>')).error.message).toBe(
+      `${URL}: HTTP 500`,
+    );
+  });
+});

@@ -1,0 +1,127 @@
+import { BatchwiseError, VirtualClock } from 'batchwise';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createModelRunner, type ModelRunner, type Tensor } from '../../src/index.js';
+import { answered, failed, outage } from '../../src/upstream/outcome.js';
+import { UpstreamModel } from '../../src/upstream/upstream-model.js';
+import { UpstreamPool } from '../../src/upstream/upstream-pool.js';
+import { doubled, floats, numbersOf } from '../support/fake-model.js';
+import { FakePeer } from '../support/fake-peer.js';
+import { enqueue } from '../support/runner-outcome.js';
+import { settingsWith } from '../support/settings.js';
+
+let clock: VirtualClock;
+let peer: FakePeer;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  peer = new FakePeer('grpc://gpu:8001/m');
+});
+
+async function runnerOf(): Promise<ModelRunner> {
+  const settings = settingsWith({ batching: { maxBatchSize: 64 } });
+  const pool = new UpstreamPool({ name: 'm', peers: [peer], settings: settings.upstream, clock });
+  const model = new UpstreamModel({
+    name: 'm',
+    pool,
+    platform: 'fake',
+    timeoutMs: 30_000,
+    batchDim: 0,
+    clock,
+  });
+  const runner = createModelRunner({ name: 'm', model, settings, clock });
+  await runner.ready;
+  return runner;
+}
+
+const row = (value: number) => ({ inputs: new Map([['x', floats([1, 2], [value, value])]]) });
+const firstsOf = (inputs: ReadonlyMap<string, Tensor>) =>
+  numbersOf(inputs.get('x')).filter((_, i) => i % 2 === 0);
+
+/** Batches leave at the end of the turn. */
+const batched = () => clock.advance(1);
+
+describe('a batch to an upstream', () => {
+  test('is one message, and its outputs go back to whom they belong', async () => {
+    const runner = await runnerOf();
+    const outcomes = [1, 2, 3].map((value) => enqueue(runner, row(value)));
+    await batched();
+    expect(peer.calls.map(({ inputs }) => firstsOf(inputs))).toEqual([[1, 2, 3]]);
+    expect(outcomes.map(({ result }) => numbersOf(result?.get('sum')))).toEqual([[2], [4], [6]]);
+  });
+
+  test('that the upstream refuses for one request fails that request only', async () => {
+    peer.answer = (inputs, call) =>
+      firstsOf(inputs).includes(3)
+        ? failed(new BatchwiseError('INVALID_ITEM', 'three is too many'))
+        : answered(doubled(inputs, call));
+    const runner = await runnerOf();
+    const outcomes = [1, 2, 3, 4].map((value) => enqueue(runner, row(value)));
+    await batched();
+    expect(outcomes.map(({ error }) => error?.message)).toEqual([
+      undefined,
+      undefined,
+      'three is too many',
+      undefined,
+    ]);
+    expect(outcomes[2]?.error?.code).toBe('INVALID_ITEM');
+  });
+
+  test('that finds nobody there is not sent again in parts', async () => {
+    peer.answer = () => outage(new BatchwiseError('UNAVAILABLE', 'away'), false);
+    const runner = await runnerOf();
+    const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
+    await batched();
+    expect(peer.calls.length).toBe(1);
+    expect(outcomes.every(({ error }) => error?.code === 'UNAVAILABLE')).toBe(true);
+  });
+
+  test('that always fails is not sent again in parts for ever', async () => {
+    peer.answer = () => failed(new Error('out of memory'));
+    const runner = await runnerOf();
+    const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
+    await batched();
+    expect(outcomes.every(({ error }) => error?.code === 'HANDLER_FAILED')).toBe(true);
+    // Halving to the last of them would take 127.
+    expect(peer.calls.length).toBeLessThan(30);
+  });
+
+  test('that failed with all of its parts is no reason to look for the guilty never again', async () => {
+    peer.answer = () => failed(new Error('out of memory'));
+    const runner = await runnerOf();
+    for (let i = 0; i < 64; i++) enqueue(runner, row(i));
+    await batched();
+    await clock.advance(1000);
+    peer.answer = (inputs, call) =>
+      firstsOf(inputs).includes(0) ? failed(new Error('poison')) : answered(doubled(inputs, call));
+    const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
+    await batched();
+    expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[0]]);
+  });
+
+  test('one guilty request of many is found all the same', async () => {
+    peer.answer = (inputs, call) =>
+      firstsOf(inputs).includes(0) ? failed(new Error('poison')) : answered(doubled(inputs, call));
+    const runner = await runnerOf();
+    const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
+    await batched();
+    expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[0]]);
+  });
+});
+
+test("the runner's state follows the upstream", async () => {
+  const runner = await runnerOf();
+  const states: string[] = [];
+  runner.onStateChange(() => states.push(runner.state));
+  peer.isReady = false;
+  peer.connectionChanged(new Error('gone'));
+  expect(runner.state).toBe('failed');
+  const refused = enqueue(runner, row(1));
+  await batched();
+  expect(refused.error).toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: expect.any(Number) });
+  peer.isReady = true;
+  peer.connectionChanged(undefined);
+  await batched();
+  expect(states).toEqual(['failed', 'ready']);
+  await runner.close();
+  expect(peer.isClosed).toBe(true);
+});

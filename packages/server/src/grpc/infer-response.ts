@@ -1,0 +1,23 @@
+/** What a model gave, as the message that answers a request: raw or typed as that came, the outputs in its order. */
+import { type InferRequestMessage, type Tensor, type Tensors, writeInferResponse } from '@batchwise/runners';
+import { MODEL_VERSION } from '../model-lookup.js';
+import { RequestError } from '../request-error.js';
+import { quoted } from '../shown-value.js';
+import { isRaw } from './infer-request.js';
+
+export function inferResponse(request: InferRequestMessage, results: Tensors): Buffer {
+  const { modelName, id } = request;
+  const outputs = wantedOf(request, results);
+  return writeInferResponse({ modelName, modelVersion: MODEL_VERSION, id, isRaw: isRaw(request), outputs });
+}
+
+function wantedOf(request: InferRequestMessage, results: Tensors): readonly (readonly [string, Tensor])[] {
+  if (request.outputs.length === 0) return [...results];
+  return request.outputs.map((name, index) => {
+    const tensor = results.get(name);
+    if (tensor) return [name, tensor] as const;
+    throw new RequestError('INTERNAL', `the model gave no ${quoted(name)}.`, {
+      where: `outputs[${index}].name`,
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { parseUpstream } from '@batchwise/runners';
+import type { UpstreamDeclaration } from './runner-declaration.js';
+import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
+
+/**
+ * A backend elsewhere as a runner: a model behind the Open Inference Protocol, asked like one of `onnx()`, or a
+ * function over items. Several URLs are copies of one backend. The type parameters say what goes in and comes out:
+ *
+ *     minilm: upstream<number[], number[]>('grpc://gpu:8001/minilm', { batchable: true })
+ */
+export function upstream<Item = unknown, Result = unknown>(
+  url: string | readonly string[],
+  options: RunnerOptions = {},
+): UpstreamDeclaration<Item, Result> {
+  const urls = typeof url === 'string' ? [url] : url;
+  const where = `upstream(${JSON.stringify(url)}, options)`;
+  const settings = validRunnerOptions(where, { ...options, upstream: { ...options.upstream, url: urls } });
+  for (const each of urls) parseUpstream(each);
+  return Object.freeze({ kind: 'upstream' as const, settings });
+}
