@@ -13,6 +13,7 @@ from proto_file import load
 
 pb = load('inference.proto')  # with protoc: import inference_pb2 as pb
 
+HEADER_BYTES = 12 * 1024  # of all item errors together: peers refuse what is much larger
 WEIGHTS = np.random.default_rng(7).normal(size=(16, 4)).astype(np.float32)
 
 
@@ -36,7 +37,10 @@ class Inference:
         bad = [i for i, item in enumerate(items) if len(item.features) != 16]
         if bad:  # they fail alone: their status goes ahead of the answers
             status = grpc.StatusCode.INVALID_ARGUMENT.value[0]
-            errors = [f'{i} {status} {urllib.parse.quote(wrong_length(items[i]))}' for i in bad]
+            most = (HEADER_BYTES // len(bad) - 12) // 3  # letters a message: around it 12, and %20 is three
+            if most <= 0:
+                context.abort(grpc.StatusCode.INVALID_ARGUMENT, f'{len(bad)} items have no 16 features')
+            errors = [f'{i} {status} {urllib.parse.quote(wrong_length(items[i])[:most])}' for i in bad]
             context.send_initial_metadata((('batchwise-item-error', ', '.join(errors)),))
         rows = np.zeros((len(items), 16), np.float32)
         for i in set(range(len(items))).difference(bad):

@@ -45,10 +45,10 @@ function processorTable({ processors }: QueueStatus): string[] {
   const numbers = ['pid', 'items/s', 'running', 'queued', 'batch', 'heard'];
   return textTable(
     [{ title: 'processor' }, ...numbers.map((title) => ({ title, align: 'right' as const }))],
-    processors.map(({ host, pid, ratePerSecond, running, queued, maxBatchSize, seenMsAgo }) => [
+    processors.map(({ host, pid, isPaused, ratePerSecond, running, queued, maxBatchSize, seenMsAgo }) => [
       host,
       String(pid),
-      rateText(ratePerSecond),
+      isPaused ? 'paused' : rateText(ratePerSecond),
       count(running),
       count(queued),
       Number.isFinite(maxBatchSize) ? count(maxBatchSize) : 'any',
@@ -75,6 +75,7 @@ export function queueJson(status: QueueStatus): Record<string, unknown> {
       id: processor.id,
       host: processor.host,
       pid: processor.pid,
+      paused: processor.isPaused,
       rate_per_second: processor.ratePerSecond || null,
       running: processor.running,
       queued: processor.queued,

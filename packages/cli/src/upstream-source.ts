@@ -54,6 +54,7 @@ export async function upstreamSource(
       handler,
       options: { maxBatchSize, concurrency, isolate },
       rule: undefined,
+      availability: backend.availability,
       close: () => backend.close(),
     };
   }
@@ -61,5 +62,6 @@ export async function upstreamSource(
   const why = whyNotBatchable(model.signature, runnerSettings);
   if (why !== undefined) note(`${name}: its rows are not put into batches: ${why}.`);
   const { handler, options } = model;
-  return { handler, options, rule: undefined, close: () => model.close() };
+  const { availability } = made.model;
+  return { handler, options, rule: undefined, availability, close: () => model.close() };
 }

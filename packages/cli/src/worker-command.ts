@@ -7,6 +7,7 @@ import { type EndingSignals, endingSignals } from './ending-signals.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { Failure, messageOf } from './failure.js';
 import { positiveNumber, wholeNumber } from './flag-values.js';
+import { OutagePause } from './outage-pause.js';
 import { addQueueFlags, queueAddress } from './queue-flags.js';
 import type { Terminal } from './terminal.js';
 import { WorkerLog } from './worker-log.js';
@@ -138,7 +139,7 @@ async function runProcessor(
 ): Promise<number> {
   const { queue, name = queue, maxBatchSize = 64, maxDeliveries = 3 } = options;
   const log = new WorkerLog(terminal, { queue, maxBatchSize, maxDeliveries, rule, verbose, quiet });
-  const { handler } = source;
+  const { handler, availability } = source;
   const run = typeof handler === 'function' ? handler : handler.processBatch.bind(handler);
   const processor = new RedisProcessor(
     (items: unknown[], context: BatchContext) => {
@@ -147,8 +148,12 @@ async function runProcessor(
     },
     { ...options, policy: policyOf(rule) },
   );
+  const note = (line: string) => log.note(line);
+  const outagePause = availability && new OutagePause({ availability, processor, note });
   const stopListening = onBatch((batch) => {
-    if (batch.name === name) log.batchEnded(batch);
+    if (batch.name !== name) return;
+    log.batchEnded(batch);
+    if (batch.succeeded > 0) outagePause?.answered();
   });
   try {
     const signal = await started(processor, ending, log);
@@ -163,6 +168,7 @@ async function runProcessor(
     return await finish(processor, ending);
   } finally {
     stopListening();
+    outagePause?.stop();
   }
 }
 

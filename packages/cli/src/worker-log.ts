@@ -99,9 +99,7 @@ function sentence(thrown: unknown): string {
 
 /** What was given back counts as never delivered. */
 function pastOf(delivery: number): string {
-  return delivery > 1
-    ? `of a processor that fell silent, delivery ${delivery}`
-    : 'that another processor gave back';
+  return delivery > 1 ? `of a processor that fell silent, delivery ${delivery}` : 'that had been given back';
 }
 
 function items(count: number): string {

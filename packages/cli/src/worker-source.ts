@@ -1,6 +1,6 @@
 /** What a worker runs: found by the name that it was called with. */
 
-import { isUrl } from '@batchwise/runners';
+import { type Availability, isUrl, shownUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
 import { UsageFailure } from './failure.js';
 import { handlerSource } from './handler-source.js';
@@ -14,6 +14,8 @@ export interface WorkerSource {
   /** What it says of itself: what flags and environment say goes before it. */
   readonly options: WorkerOptions;
   readonly rule: BatchRule | undefined;
+  /** Of one that is elsewhere: nothing is taken from the queue while it is away. */
+  readonly availability?: Availability | undefined;
   /** Gives back what it holds. */
   close(): Promise<void>;
 }
@@ -24,7 +26,8 @@ export function loadWorkerSource(
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
-  if (isUrl(argument)) return upstreamSource({ name: argument, upstream: { url: [argument] } }, asked, note);
+  if (isUrl(argument))
+    return upstreamSource({ name: shownUrl(argument), upstream: { url: [argument] } }, asked, note);
   if (argument.endsWith('.onnx')) return modelSource({ name: argument, file: argument }, asked, note);
   const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
   if (path === undefined) {

@@ -21,6 +21,7 @@ const status: QueueStatus = {
       id: 'a',
       host: 'gpu-1',
       pid: 41,
+      isPaused: false,
       ratePerSecond: 5300.4,
       running: 64,
       queued: 0,
@@ -31,11 +32,23 @@ const status: QueueStatus = {
       id: 'b',
       host: 'x',
       pid: 7,
+      isPaused: false,
       ratePerSecond: 0,
       running: 0,
       queued: 0,
       maxBatchSize: Number.POSITIVE_INFINITY,
       seenMsAgo: 12,
+    },
+    {
+      id: 'c',
+      host: 'y',
+      pid: 8,
+      isPaused: true,
+      ratePerSecond: 0,
+      running: 3,
+      queued: 0,
+      maxBatchSize: 8,
+      seenMsAgo: 5,
     },
   ],
 };
@@ -57,6 +70,7 @@ low                 0        0     0    0 ms     0 ms
 processor  pid  items/s  running  queued  batch      heard
 gpu-1       41    5,300       64       0     64  2.1 s ago
 x            7        –        0       0    any  12 ms ago
+y            8   paused        3       0      8   5 ms ago
 `);
   expect(queueText({ ...status, processors: [] }, PLAIN)).toMatch(/\n\nNo processors\.\n$/);
 });
@@ -78,7 +92,8 @@ test('a queue as JSON: what is not known is null', () => {
     per_level: { normal: { waiting: 1170, pending: 64 } },
     processors: [
       { host: 'gpu-1', max_batch_size: 64, seen_ms_ago: 2100 },
-      { rate_per_second: null, max_batch_size: null },
+      { paused: false, rate_per_second: null, max_batch_size: null },
+      { paused: true, rate_per_second: null, running: 3 },
     ],
   });
 });

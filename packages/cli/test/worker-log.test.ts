@@ -70,7 +70,7 @@ test('what goes wrong is told on stderr, also when it is to be quiet', () => {
     'Redis is away: Socket closed. What is in the queue waits there.',
     'Redis is back.',
     'Took over 2 items of a processor that fell silent, delivery 2.',
-    'Took over 1 item that another processor gave back.',
+    'Took over 1 item that had been given back.',
     '1 item delivered 3 times and never answered: see batchwise dead list --queue q.',
     'The answer to 5-0 is not taken: another processor has taken the item over.',
     'error: OOM no memory. It is tried again.',

@@ -19,6 +19,7 @@ import type { Entry } from './entry.js';
 import type { BatchwiseError } from './errors.js';
 import { Exit } from './exit.js';
 import type { Group } from './group.js';
+import { GroupMix } from './group-mix.js';
 import { Ledger } from './ledger.js';
 import { asksNothingOfItems, type Settings } from './options.js';
 import type { CompletedBatch, Decision, Reason } from './policy.js';
@@ -37,6 +38,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
   readonly ledger = new Ledger();
   readonly line: WaitingLine;
+  readonly groupMix = new GroupMix();
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
@@ -204,6 +206,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     batch.index = this.running.length;
     this.running.push(batch);
     this.lastDispatchAt = now;
+    this.groupMix.left(group.key);
     this.ledger.dispatched(batch);
     inOwnContext(start, batch);
   }

@@ -159,7 +159,7 @@ export class Door<I, R> {
     const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
-    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${allowedMs} ms)`;
+    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.round(allowedMs)} ms)`;
     const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
     return tooLateError(settings.name, expectedMs, limit, retryAfter);
   }

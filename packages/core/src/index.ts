@@ -10,6 +10,7 @@
 export { type AdaptiveOptions, adaptive } from './adaptive-policy.js';
 export { type ArrivalEstimate, ArrivalRate } from './arrival-rate.js';
 export { AsyncBatcher, type AsyncBatcherOptions, type StopOptions } from './async-batcher.js';
+export { BackendLoad, type Loaded, leastLoaded } from './backend-load.js';
 export { type BatchedFunction, batched } from './batched.js';
 export { Batcher, type CloseOptions } from './batcher.js';
 export type { EnqueueOptions, SubmitOptions } from './call-options.js';

@@ -41,7 +41,7 @@ export interface QueueView {
   readonly oldestAt: number;
   /** How many wait in other groups, for other batches. */
   readonly waitingElsewhere: number;
-  /** Whether there are groups at all. What is known of arrivals is then known of all of them together. */
+  /** Whether several groups come, lately. What is known of arrivals is then known of all of them together. */
   readonly isGrouped: boolean;
   arrivedAt(position: number): number;
   costAt(position: number): number;

@@ -2,6 +2,7 @@
 import type { ArrivalEstimate } from './arrival-rate.js';
 import type { Entry } from './entry.js';
 import type { Group } from './group.js';
+import type { GroupMix } from './group-mix.js';
 import type { Limits, QueueView, RunningWork } from './policy.js';
 import type { CurveEstimate } from './service-curve.js';
 import type { WaitingLine } from './waiting-line.js';
@@ -10,6 +11,7 @@ import type { WaitingLine } from './waiting-line.js';
 export interface ViewedBatcher {
   readonly settings: Limits & { readonly concurrency: number; readonly groupOf: unknown };
   readonly line: WaitingLine;
+  readonly groupMix: GroupMix;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
   readonly freeSince: number;
@@ -97,7 +99,8 @@ export class GroupView implements QueueView {
   }
 
   get isGrouped(): boolean {
-    return this.#batcher.settings.groupOf !== undefined;
+    const { settings, line, groupMix } = this.#batcher;
+    return settings.groupOf !== undefined && (line.groups > 1 || groupMix.hasOthers);
   }
 
   get slots(): number {

@@ -181,7 +181,13 @@ test('every batch is the one that is due, and the best of its group: ages and pr
             faults.push(['not in order', ranks]);
           return gate.handler(items, context);
         },
-        { clock, maxBatchSize, priorityAgeMs, groupOf: (item) => submissions[item]?.group },
+        {
+          clock,
+          maxBatchSize,
+          priorityAgeMs,
+          policy: greedy(), // one that is held for company may be overtaken by another group
+          groupOf: (item) => submissions[item]?.group,
+        },
       );
       const tickets: { cancel(): void }[] = [];
       let answered = 0;

@@ -2,7 +2,7 @@
 export interface BackoffOptions {
   /** Before the second try. @default 200 */
   readonly initialMs?: number | undefined;
-  /** Never longer, but for the jitter. @default 10,000 */
+  /** Never longer, but for the jitter: a peer that is back should not wait for us. @default 1000 */
   readonly maxMs?: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export class Backoff {
   readonly #random: () => number;
   #nextMs: number;
 
-  constructor({ initialMs = 200, maxMs = 10_000 }: BackoffOptions = {}, random: () => number = Math.random) {
+  constructor({ initialMs = 200, maxMs = 1000 }: BackoffOptions = {}, random: () => number = Math.random) {
     this.#initialMs = initialMs;
     this.#maxMs = maxMs;
     this.#random = random;

@@ -6,6 +6,7 @@ import { GrpcError } from './grpc-error.js';
 import type { CallEnd, CallHandlers, OutgoingCall } from './outgoing-call.js';
 import { STATUS, statusOfHttp, statusOfReset } from './status.js';
 import { decodeStatusMessage } from './status-message.js';
+import { unsendable } from './unsendable.js';
 import type { Waiting } from './waiting.js';
 
 /** One call of a channel: waits for a connection, then lives on its stream. Ends exactly once. */
@@ -84,13 +85,8 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     try {
       stream = connection.request(this.#headers as OutgoingHttpHeaders);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      this.#over({
-        status: STATUS.INTERNAL,
-        message: `the call cannot be sent: ${text}`,
-        isUnseen: true,
-        ...causeOf(error),
-      });
+      const { status, message } = unsendable(error);
+      this.#over({ status, message, isUnseen: true, ...causeOf(error) });
       return;
     }
     this.#connection = connection;
@@ -144,7 +140,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     if (httpStatus !== 200 || contentType === undefined || !contentType.startsWith('application/grpc')) {
       this.#abort(
         statusOfHttp(httpStatus),
-        `expected a gRPC answer, but HTTP status ${httpStatus} with content-type ${contentType ?? 'unset'} came`,
+        `expected a gRPC answer from ${this.#peer}, but HTTP status ${httpStatus} with content-type ${contentType ?? 'unset'} came`,
       );
       return;
     }
@@ -180,11 +176,15 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     if (trailers['grpc-status'] === undefined || !Number.isInteger(code)) {
       this.#over({
         status: STATUS.UNKNOWN,
-        message: `expected a number as grpc-status, but '${trailers['grpc-status'] ?? ''}' came`,
+        message: `expected a number as grpc-status from ${this.#peer}, but '${trailers['grpc-status'] ?? ''}' came`,
         trailers,
       });
     } else if (code === STATUS.OK && !this.#reader.isBetweenFrames) {
-      this.#over({ status: STATUS.INTERNAL, message: 'the answer ended within a message', trailers });
+      this.#over({
+        status: STATUS.INTERNAL,
+        message: `the answer of ${this.#peer} ended within a message`,
+        trailers,
+      });
     } else {
       this.#over({
         status: code,
@@ -211,19 +211,23 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
       this.#over({
         status: STATUS.UNAVAILABLE,
         message: isUnseen
-          ? 'the peer did not take the call'
-          : `the connection was lost${error === undefined ? '' : `: ${error.message}`}`,
+          ? `${this.#peer} did not take the call`
+          : `the connection to ${this.#peer} was lost${error === undefined ? '' : `: ${error.message}`}`,
         isUnseen,
         ...causeOf(error),
       });
     } else if (code === 0) {
-      this.#over({ status: STATUS.UNKNOWN, message: 'the peer ended the call without grpc-status' });
+      this.#over({ status: STATUS.UNKNOWN, message: `${this.#peer} ended the call without grpc-status` });
     } else {
       this.#over({
         status: statusOfReset(code),
-        message: `the peer reset the stream with HTTP/2 error code ${code}`,
+        message: `${this.#peer} reset the stream with HTTP/2 error code ${code}`,
       });
     }
+  }
+
+  get #peer(): string {
+    return this.#connection?.target ?? 'the peer';
   }
 
   /** Ended from this side. */
@@ -237,7 +241,8 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
   #letGo(code: number): void {
     const stream = this.#stream;
     if (stream === undefined || stream.destroyed) return;
-    if (code !== NO_ERROR || !stream.writableEnded) stream.close(code === NO_ERROR ? CANCEL : code);
+    // A peer that has answered need not read what is still to be sent.
+    if (code !== NO_ERROR || !stream.writableFinished) stream.close(code === NO_ERROR ? CANCEL : code);
     stream.resume();
   }
 

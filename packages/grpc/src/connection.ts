@@ -3,23 +3,27 @@ import {
   type ClientHttp2Stream,
   connect,
   type OutgoingHttpHeaders,
+  type Settings,
 } from 'node:http2';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import {
-  type ConnectionOptions as ConnectionOptionsOfTls,
-  connect as connectTls,
-  type SecureContextOptions,
-  type TLSSocket,
-} from 'node:tls';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from 'batchwise';
 import type { ClientTls } from './channel-options.js';
+import { tlsOptions } from './client-tls.js';
 import { deferDestroy } from './defer-destroy.js';
+import { destroyWhenRead } from './destroy-when-reset.js';
 import { unreferenced } from './expiry-line.js';
+import { GrpcError } from './grpc-error.js';
+import { headerBytes } from './header-bytes.js';
 import { Keepalive } from './keepalive.js';
+import { oneLine } from './one-line.js';
 import { checkSendable } from './sendable-headers.js';
+import { STATUS } from './status.js';
 import type { TargetAddress } from './target.js';
 
 export interface ConnectionOptions {
+  /** As messages call it. */
+  readonly target: string;
   readonly address: TargetAddress;
   readonly tls: ClientTls | undefined;
   readonly clock: Clock;
@@ -48,10 +52,14 @@ export class Connection {
   #state: 'connecting' | 'ready' | 'leaving' | 'closed' = 'connecting';
   #openStreams = 0;
   #maxStreams = 0;
+  #maxHeaderBytes = Number.POSITIVE_INFINITY;
   /** Destroyed, or about to be: its end is told a little later. */
   #isDoomed = false;
   #error: Error | undefined;
   #lastSeenId: number | undefined;
+  #lastSentId = 0;
+  #readyAt: number | undefined;
+  #hasAnswered = false;
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
@@ -76,9 +84,18 @@ export class Connection {
     return this.#state === 'ready' && !this.#isDoomed && !this.#session.destroyed && !this.#session.closed;
   }
 
-  /** False for one that failed before it could take a call. */
-  get wasReady(): boolean {
-    return this.#keepalive !== undefined;
+  /**
+   * Whether it was of any use: a call was begun or answered here, or it lasted a while. Settings alone prove nothing:
+   * there are peers that send them and then go away, a balancer without backends, say.
+   */
+  get wasOfUse(): boolean {
+    if (this.#readyAt === undefined) return false;
+    const hasBegun = this.#lastSeenId !== undefined && Math.min(this.#lastSeenId, this.#lastSentId) > 0;
+    return this.#hasAnswered || hasBegun || this.#options.clock.now() - this.#readyAt >= A_WHILE_MS;
+  }
+
+  get target(): string {
+    return this.#options.target;
   }
 
   get openStreams(): number {
@@ -106,10 +123,13 @@ export class Connection {
   /** Throws when the headers cannot be sent. */
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     checkSendable(headers);
+    this.#checkSize(headers);
     const stream = this.#session.request(headers, REQUEST);
     stream.on('error', nothing);
+    destroyWhenRead(stream);
     this.#openStreams++;
-    if ((stream.id ?? 0) >= LAST_STREAM_ID) this.#retire();
+    this.#lastSentId = stream.id ?? 0;
+    if (this.#lastSentId >= LAST_STREAM_ID) this.#retire();
     stream.on('close', () => {
       this.#openStreams--;
       // Not at once when it begins to leave: a GOAWAY would overtake the last call.
@@ -119,7 +139,19 @@ export class Connection {
     return stream;
   }
 
+  /** Many peers drop the connection, which others share, for a call with more than they take. */
+  #checkSize(headers: OutgoingHttpHeaders): void {
+    const bytes = headerBytes(headers);
+    if (bytes <= this.#maxHeaderBytes) return;
+    throw new GrpcError(
+      STATUS.RESOURCE_EXHAUSTED,
+      `${this.target} takes up to ${this.#maxHeaderBytes} bytes of headers and metadata, but the call has ${bytes}`,
+    );
+  }
+
+  /** Something of a call has come. */
   heard(): void {
+    this.#hasAnswered = true;
     this.#keepalive?.heard();
   }
 
@@ -146,9 +178,7 @@ export class Connection {
       this.#isDoomed = true;
       if (!isGraceful) this.#dropSocket();
     });
-    session.on('error', (error: Error) => {
-      this.#error ??= error;
-    });
+    session.on('error', (error: Error) => this.#failed(error));
     session.on('connect', (_session, socket) => {
       const { alpnProtocol } = socket as Partial<TLSSocket>;
       if (this.#options.tls !== undefined && alpnProtocol !== 'h2') {
@@ -161,7 +191,7 @@ export class Connection {
       }
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
-    session.on('remoteSettings', ({ maxConcurrentStreams }) => this.#gotSettings(maxConcurrentStreams));
+    session.on('remoteSettings', (settings) => this.#gotSettings(settings));
     session.on('goaway', (code: number, lastStreamId: number, data?: Uint8Array) =>
       this.#goneAway(code, lastStreamId, data),
     );
@@ -176,17 +206,21 @@ export class Connection {
         ? connectTcp(where)
         : connectTls({ ...where, ...tlsOptions(tls, address), ALPNProtocols: ['h2'] });
     // Its errors come again from the session, but not all of them once the session is gone.
-    socket.on('error', (error: Error) => {
-      this.#error ??= error;
-    });
+    socket.on('error', (error: Error) => this.#failed(error));
     this.#socket = socket;
     return socket;
   }
 
-  #gotSettings(maxConcurrentStreams: number | undefined): void {
+  #failed(error: Error): void {
+    this.#error ??= new Error(oneLine(error), { cause: error });
+  }
+
+  #gotSettings({ maxConcurrentStreams, maxHeaderListSize }: Settings): void {
     this.#maxStreams = maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
+    this.#maxHeaderBytes = maxHeaderListSize ?? Number.POSITIVE_INFINITY;
     if (this.#state === 'connecting') {
       this.#state = 'ready';
+      this.#readyAt = this.#options.clock.now();
       this.#clearTimer();
       const { clock, keepaliveMs, keepaliveTimeoutMs } = this.#options;
       this.#keepalive = new Keepalive(this.#session, {
@@ -245,6 +279,8 @@ const LAST_STREAM_ID = 2 ** 31 - 3;
 const REQUEST = { endStream: false } as const;
 /** One ping when a peer falls silent during calls finds a dead one soon, and is not what servers count as abuse. */
 const QUIET_MS = 10_000;
+/** Connections of less than that, one after another, are a storm. */
+const A_WHILE_MS = 1000;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 const SESSION_MEMORY_MB = 256;
@@ -252,21 +288,3 @@ const MAX_HEADER_PAIRS = 256;
 const ENHANCE_YOUR_CALM = 0xb;
 
 function nothing(): void {}
-
-function tlsOptions(tls: ClientTls, address: TargetAddress): ConnectionOptionsOfTls {
-  const serverName =
-    tls.serverName ?? (address.kind === 'tcp' && isIP(address.host) === 0 ? address.host : undefined);
-  return {
-    ...certificatesOf(tls),
-    ...(serverName !== undefined ? { servername: serverName } : {}),
-    minVersion: 'TLSv1.2',
-  };
-}
-
-export function certificatesOf({ ca, cert, key }: ClientTls): SecureContextOptions {
-  return {
-    ...(ca !== undefined ? { ca } : {}),
-    ...(cert !== undefined ? { cert } : {}),
-    ...(key !== undefined ? { key } : {}),
-  };
-}

@@ -5,7 +5,8 @@ import { Backoff } from './backoff.js';
 import { callHeaders, streamHeaders } from './call-headers.js';
 import type { ChannelOptions, ChannelState } from './channel-options.js';
 import { ClientCall } from './client-call.js';
-import { Connection, type ConnectionListener, certificatesOf } from './connection.js';
+import { certificatesOf } from './client-tls.js';
+import { Connection, type ConnectionListener } from './connection.js';
 import { DeadlineHeap } from './deadline-heap.js';
 import { unreferenced } from './expiry-line.js';
 import { GrpcError } from './grpc-error.js';
@@ -203,6 +204,7 @@ export class GrpcChannel {
     this.#usable.add(
       new Connection(
         {
+          target: this.target,
           address: this.#address,
           tls: options.tls === true ? {} : options.tls,
           clock: this.#clock,
@@ -217,7 +219,6 @@ export class GrpcChannel {
   }
 
   #ready(): void {
-    this.#backoff.reset();
     this.#lastError = undefined;
     if (this.#state === 'closed') return;
     this.#setState('ready');
@@ -228,7 +229,11 @@ export class GrpcChannel {
     if (isTooManyPings) this.#keepaliveMs *= 2;
     this.#usable.delete(connection);
     this.#leaving.add(connection);
-    this.#lostOne();
+    if (connection.wasOfUse) this.#lostOne();
+    else {
+      this.#lastError = new Error('the peer took the connection back at once (GOAWAY)');
+      this.#failed();
+    }
   }
 
   #closed(connection: Connection, error: Error): void {
@@ -237,22 +242,24 @@ export class GrpcChannel {
     if (wasUsable) this.#lastError = error;
     if (this.#state === 'closed') this.#settleWhenEmpty();
     else if (wasUsable) {
-      if (connection.wasReady) this.#lostOne();
+      if (connection.wasOfUse) this.#lostOne();
       else this.#failed();
     }
   }
 
   /** A connection that had worked is gone: the next call, or the one that waits, opens another. */
   #lostOne(): void {
+    this.#backoff.reset();
     if (this.#state === 'closed' || this.#anyReady()) return;
     if (this.#usable.size > 0) this.#setState('connecting');
     else if (this.#retryTimer === undefined) this.#setState('idle');
     this.#openIfNeeded();
   }
 
-  /** A connection could not be made: pause, and tell those who wait. */
+  /** A connection could not be made, or was of no use: pause, and tell those who wait. */
   #failed(): void {
-    this.#retryTimer = unreferenced(
+    if (this.#state === 'closed') return;
+    this.#retryTimer ??= unreferenced(
       this.#clock.setTimer(() => {
         this.#retryTimer = undefined;
         if (this.#state === 'failing') this.#open();

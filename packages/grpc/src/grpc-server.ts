@@ -3,14 +3,16 @@ import { createSecureServer, createServer, type Http2SecureServer, type Http2Ser
 import type { Socket } from 'node:net';
 import { type Clock, realClock } from 'batchwise';
 import { AnswersOnTheWay } from './answers-on-the-way.js';
+import { destroyWhenReset } from './destroy-when-reset.js';
 import { unreferenced } from './expiry-line.js';
 import { GrpcError } from './grpc-error.js';
 import type { IncomingCall } from './incoming-call.js';
 import { limitedLog } from './limited-log.js';
+import { oneLine } from './one-line.js';
 import { refusalOf } from './refused-request.js';
 import { ServerCall, type ServerCallHost } from './server-call.js';
 import { type GrpcServerLimits, serverLimits } from './server-limits.js';
-import { ServerSession } from './server-session.js';
+import { peerOf, ServerSession } from './server-session.js';
 import { STATUS } from './status.js';
 import { parseTimeout } from './timeout.js';
 import { UnfinishedRequests } from './unary-request.js';
@@ -43,7 +45,9 @@ export class GrpcServer {
   readonly #host: ServerCallHost;
   readonly #log: (line: string) => void;
   readonly #whenSettled: (() => void)[] = [];
-  #openCalls = 0;
+  /** That which is about to become a session. */
+  #arriving: Socket | undefined;
+  readonly #calls = new Set<ServerCall>();
   #isClosing = false;
 
   constructor(options: GrpcServerOptions) {
@@ -56,7 +60,7 @@ export class GrpcServer {
   }
 
   get openCalls(): number {
-    return this.#openCalls;
+    return this.#calls.size;
   }
 
   get openConnections(): number {
@@ -97,6 +101,11 @@ export class GrpcServer {
       }
       this.#settleWhenEmpty();
     });
+  }
+
+  /** Every call that has heard nothing yet hears this, and whoever works on it that it is gone. */
+  failOpenCalls(error: GrpcError): void {
+    for (const call of [...this.#calls]) if (!call.stream.headersSent) call.failHere(error);
   }
 
   /** Everything ends now; whoever waits is told that the connection is lost. */
@@ -150,23 +159,41 @@ export class GrpcServer {
     server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
       this.#received(stream, headers),
     );
-    server.on('sessionError', (error: Error) => this.#log(`a connection failed: ${error.message}`));
-    server.on('tlsClientError', (error: Error) => this.#log(`a TLS handshake failed: ${error.message}`));
-    server.on('clientError', (error: Error) => this.#log(`a connection failed: ${error.message}`));
+    server.on('sessionError', (error: Error, session?: ServerHttp2Session) => {
+      const peer = session === undefined ? undefined : this.#sessions.get(session)?.peer;
+      this.#log(`the connection of ${peer ?? 'a client'} failed: ${oneLine(error)}`);
+    });
+    // Once for each handshake that fails; 'tlsClientError' is the same again.
+    server.on('clientError', (error: Error, socket: WrappedSocket) => {
+      const peer = peerOf(socket) ?? (socket._parent && peerOf(socket._parent));
+      this.#log(`the TLS handshake with ${peer ?? 'a client'} failed: ${oneLine(error)}`);
+      socket.destroy();
+    });
     // Sockets can fail before they become a session; without a listener that would end the process.
     server.on('connection', (socket: Socket) => {
       socket.on('error', nothing);
+      // Asked now, it can still tell when it is closed.
+      peerOf(socket);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
     server.on('secureConnection', (socket: Socket) => socket.on('error', nothing));
+    // Before Node's own listener, which makes it a session.
+    server.prependListener(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.#arriving = socket;
+    });
     server.on('unknownProtocol', (socket: Socket) => socket.destroy());
-    server.on('error', (error: Error) => this.#log(`the server failed: ${error.message}`));
+    server.on('error', (error: Error) => {
+      // Who wanted it to listen is told if it cannot.
+      if (server.listening) this.#log(`the server failed: ${error.message}`);
+    });
     return server;
   }
 
   #opened(session: ServerHttp2Session): void {
-    const opened = new ServerSession(session, this.#clock, this.limits, () => {
+    const socket = this.#arriving as Socket;
+    this.#arriving = undefined;
+    const opened = new ServerSession(session, socket, this.#clock, this.limits, () => {
       this.#sessions.delete(session);
       this.#settleWhenEmpty();
     });
@@ -178,6 +205,7 @@ export class GrpcServer {
     stream.on('error', nothing);
     const session = stream.session as ServerHttp2Session | undefined;
     if (stream.destroyed || session === undefined) return;
+    destroyWhenReset(stream);
     this.#sessions.get(session)?.heard();
     const timeout = headers['grpc-timeout'];
     const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
@@ -189,7 +217,7 @@ export class GrpcServer {
       return;
     }
     const call = new ServerCall(this.#host, stream, headers, timeoutMs);
-    this.#openCalls++;
+    this.#calls.add(call);
     try {
       this.#options.onCall(call);
     } catch (error) {
@@ -202,9 +230,7 @@ export class GrpcServer {
     return {
       requests: new UnfinishedRequests(this.#clock, this.limits),
       answers: new AnswersOnTheWay(this.#clock, this.limits),
-      closed: () => {
-        this.#openCalls--;
-      },
+      closed: (call) => this.#calls.delete(call),
       untaken: ({ stream }) => {
         const session = stream.session as ServerHttp2Session | undefined;
         if (session !== undefined) this.#sessions.get(session)?.probe();
@@ -219,6 +245,9 @@ export class GrpcServer {
     for (const settled of this.#whenSettled.splice(0)) settled();
   }
 }
+
+/** Node's name for the socket below TLS, which is not public: only a log depends on it. */
+type WrappedSocket = Socket & { readonly _parent?: Socket };
 
 /** Room for one message of usual size without waiting for the peer's window updates. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;

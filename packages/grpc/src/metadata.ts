@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { valuesOf } from './binary-metadata.js';
 
 /**
  * What of HTTP/2 headers or trailers is the application's: neither HTTP's nor gRPC's own. Binary entries
@@ -8,9 +9,16 @@ export function metadataOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const metadata: OutgoingHttpHeaders = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && isMetadata(name)) metadata[name] = value;
+    if (value !== undefined && isMetadata(name)) metadata[name] = sentAs(name, value);
   }
   return metadata;
+}
+
+/** A value as it is to be sent on: binary ones that came several times are a list again. */
+export function sentAs(name: string, value: string | string[]): string | string[] {
+  return typeof value === 'string' && value.includes(',') && name.endsWith('-bin')
+    ? [...valuesOf(name, value)]
+    : value;
 }
 
 /** Whether an entry of this name, in lower case, is the application's. */

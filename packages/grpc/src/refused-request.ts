@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { isBase64, valuesOf } from './binary-metadata.js';
+import { headerBytes } from './header-bytes.js';
 import { STATUS } from './status.js';
 import { encodeStatusMessage } from './status-message.js';
 
@@ -52,25 +54,28 @@ export function refusalOf(
       ),
     };
   }
+  const broken = brokenBinary(headers);
+  if (broken !== undefined) {
+    return {
+      ':status': 200,
+      'content-type': contentType,
+      ...status(STATUS.INTERNAL, `expected base64 in '${broken}', as in all metadata that ends in -bin`),
+    };
+  }
+  return undefined;
+}
+
+/** Some servers drop the whole connection for it, which calls of others share. */
+function brokenBinary(headers: IncomingHttpHeaders): string | undefined {
+  for (const name in headers) {
+    if (name.endsWith('-bin') && !valuesOf(name, headers[name]).every(isBase64)) return name;
+  }
   return undefined;
 }
 
 /** `application/grpc`, with a kind of message (`+proto`) or parameters, but not `application/grpc-web`. */
 const GRPC_CONTENT = /^application\/grpc(?:$|[+;])/i;
-const ENTRY_BYTES = 32;
 const GRPC_PATH = /^\/[^/]+(?:\/[^/]+)+$/;
-
-/** As HTTP/2 counts them, with 32 bytes for each entry. Node enforces a fixed 64 KiB only. */
-function headerBytes(headers: IncomingHttpHeaders): number {
-  let bytes = 0;
-  for (const name in headers) bytes += name.length + lengthOf(headers[name]) + ENTRY_BYTES;
-  return bytes;
-}
-
-function lengthOf(value: string | string[] | number | undefined): number {
-  if (typeof value === 'string') return value.length;
-  return Array.isArray(value) ? value.reduce((sum, one) => sum + one.length + ENTRY_BYTES, 0) : 0;
-}
 
 function status(code: number, message: string): OutgoingHttpHeaders {
   return { 'grpc-status': String(code), 'grpc-message': encodeStatusMessage(message) };

@@ -1,11 +1,13 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { isBase64 } from './binary-metadata.js';
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Throws for a header that HTTP/2 cannot carry. Node's own checks come too late: a name that is no token
- * makes it destroy the whole connection, and a value with a NUL is sent as a header more.
+ * makes it destroy the whole connection, and a value with a NUL is sent as a header more. Binary metadata that is
+ * no base64 makes some peers drop it.
  */
 export function checkSendable(headers: OutgoingHttpHeaders): void {
   for (const name in headers) {
@@ -25,6 +27,11 @@ function checkValue(name: string, value: string): void {
   if (!VALUE.test(value)) {
     throw new TypeError(
       `the value of '${name}' is expected to be printable, but it has ${JSON.stringify(value.slice(0, 50))}`,
+    );
+  }
+  if (name.endsWith('-bin') && !isBase64(value)) {
+    throw new TypeError(
+      `the value of '${name}' is expected in base64, but ${JSON.stringify(value.slice(0, 50))} came`,
     );
   }
 }

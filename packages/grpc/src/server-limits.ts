@@ -49,10 +49,23 @@ export function serverLimits(given: Partial<GrpcServerLimits> = {}): GrpcServerL
         `limits.${name} is not known; expected one of ${Object.keys(DEFAULT_SERVER_LIMITS).join(', ')}`,
       );
     }
-    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw new TypeError(`limits.${name} is expected to be a positive number, but ${String(value)} came`);
+    if (value !== undefined && !isLimit(name, value)) {
+      const kind = name.endsWith('Ms') ? `milliseconds, up to ${MOST_MS}` : 'a whole number';
+      throw new TypeError(`limits.${name} is expected to be ${kind}, above 0, but ${String(value)} came`);
     }
   }
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...DEFAULT_SERVER_LIMITS, ...Object.fromEntries(chosen) };
+}
+
+/** What a timer can measure. */
+const MOST_MS = 2 ** 31 - 1;
+/** What a setting of HTTP/2 can say. */
+const MOST_OF_SETTINGS = 2 ** 32 - 1;
+const SETTINGS: readonly string[] = ['maxConcurrentStreams', 'maxHeaderBytes'];
+
+function isLimit(name: string, value: unknown): boolean {
+  if (typeof value !== 'number' || !(value > 0)) return false;
+  if (name.endsWith('Ms')) return value <= MOST_MS;
+  return Number.isSafeInteger(value) && (!SETTINGS.includes(name) || value <= MOST_OF_SETTINGS);
 }

@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Clock } from 'batchwise';
 import { deferDestroy } from './defer-destroy.js';
 import { unreferenced } from './expiry-line.js';
@@ -7,17 +8,29 @@ import type { GrpcServerLimits } from './server-limits.js';
 
 /** One client's connection: its handshake, its keepalive, its graceful end. */
 export class ServerSession {
+  /** Its address; undefined when it was gone before it could be asked. */
+  readonly peer: string | undefined;
   readonly #session: ServerHttp2Session;
   readonly #clock: Clock;
   readonly #limits: GrpcServerLimits;
   #keepalive: Keepalive | undefined;
   #timer: unknown;
 
-  constructor(session: ServerHttp2Session, clock: Clock, limits: GrpcServerLimits, onClosed: () => void) {
+  constructor(
+    session: ServerHttp2Session,
+    socket: Socket,
+    clock: Clock,
+    limits: GrpcServerLimits,
+    onClosed: () => void,
+  ) {
+    this.peer = peerOf(socket);
     this.#session = session;
     this.#clock = clock;
     this.#limits = limits;
-    deferDestroy(session, () => this.#stop());
+    deferDestroy(session, (isGraceful) => {
+      this.#stop();
+      if (!isGraceful) dropSoon(socket);
+    });
     session.on('error', nothing);
     session.on('close', () => {
       this.#stop();
@@ -81,3 +94,15 @@ export class ServerSession {
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 
 function nothing(): void {}
+
+/** `address:port` of the other end. */
+export function peerOf({ remoteAddress, remotePort }: Socket): string | undefined {
+  if (remoteAddress === undefined) return undefined;
+  return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
+}
+
+/** Node leaves the socket of a session that failed open until its client closes it, and does not always notice that. */
+function dropSoon(socket: Socket): void {
+  // After the session's last words, which say why.
+  setImmediate(() => setImmediate(() => socket.destroy()));
+}

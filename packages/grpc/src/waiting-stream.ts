@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import type { Connection } from './connection.js';
-import { GrpcError } from './grpc-error.js';
-import { STATUS } from './status.js';
+import type { GrpcError } from './grpc-error.js';
+import { unsendable } from './unsendable.js';
 import type { Waiting } from './waiting.js';
 
 /** A raw stream that somebody wants: nothing is read from it or written to it here. */
@@ -22,11 +22,11 @@ export class WaitingStream implements Waiting {
     let stream: ClientHttp2Stream;
     try {
       stream = connection.request(this.#headers);
-    } catch (cause) {
-      const text = cause instanceof Error ? cause.message : String(cause);
-      this.#callback(new GrpcError(STATUS.INTERNAL, `the call cannot be sent: ${text}`, { cause }));
+    } catch (error) {
+      this.#callback(unsendable(error));
       return;
     }
+    stream.once('response', () => connection.heard());
     this.#callback(undefined, stream);
   }
 

@@ -13,3 +13,9 @@ test('a pause is a fifth longer or shorter by chance', () => {
   expect(new Backoff({ initialMs: 100 }, () => 0).next()).toBeCloseTo(80);
   expect(new Backoff({ initialMs: 100 }, () => 1).next()).toBeCloseTo(120);
 });
+
+// Ten seconds and more: a backend that was back was not used for as long.
+test('without options, no pause is longer than a second, but for the jitter', () => {
+  const backoff = new Backoff({}, () => 0.5);
+  expect(Math.max(...Array.from({ length: 20 }, () => backoff.next()))).toBe(1000);
+});

@@ -7,6 +7,7 @@ import type { Clock } from 'batchwise';
 import { Backend, type BackendOptions } from './backend.js';
 import { chooseForBatch, chooseForCall, usableOf } from './choose-backend.js';
 import type { ResolvedTarget } from './resolve-targets.js';
+import { type WaitingBatch, worthWaitingMs } from './worth-waiting.js';
 
 export interface BackendPoolOptions extends BackendOptions {
   readonly maxBatchesInFlight: number;
@@ -87,12 +88,20 @@ export class BackendPool {
   /** How many batches may leave now; any number when there is no backend at all: what waits is to hear of it. */
   get freePermits(): number {
     if (this.#usable.length === 0) return Number.POSITIVE_INFINITY;
-    if (this.#waiters.size > 0) return 0;
     let free = 0;
     for (const { running } of this.#usable) {
       free += Math.max(0, this.#options.maxBatchesInFlight - running.size);
     }
-    return free;
+    return Math.max(0, free - this.#waiters.size);
+  }
+
+  /** For how long a batch should rather wait for a backend that is busy than leave for one that is free. */
+  worthWaitingMs(batch: WaitingBatch, now: number): number {
+    if (this.#usable.length < 2) return 0;
+    const { maxBatchesInFlight } = this.#options;
+    const isFree = ({ running }: Backend) => running.size < maxBatchesInFlight;
+    const busy = this.#usable.filter((backend) => !isFree(backend));
+    return busy.length === 0 ? 0 : worthWaitingMs(this.#usable.filter(isFree), busy, batch, now);
   }
 
   /** From now on these are the backends. Those that are no longer among them finish what they have. */
@@ -112,7 +121,7 @@ export class BackendPool {
   update(): void {
     if (this.#isClosed) return;
     const now = this.#options.clock.now();
-    this.#usable = usableOf(this.#backends, now);
+    this.#usable = connectedOf(usableOf(this.#backends, now));
     this.#down = this.#whyDown();
     this.#wakeAtNextReturn(now);
     this.#setCapacity();
@@ -138,7 +147,7 @@ export class BackendPool {
     this.#waiters.add(waiter);
     this.#grant();
     return () => {
-      this.#waiters.delete(waiter);
+      if (this.#waiters.delete(waiter)) this.#pump();
     };
   }
 
@@ -242,16 +251,14 @@ export class BackendPool {
     if (this.freePermits > 0) this.#options.onFreePermit();
   }
 
-  /** First come, first served, but for those who wait for another backend than the one that is free. */
+  /** First come, first served. Another backend than the one to avoid is a wish: nobody waits for it. */
   #grant(): void {
     for (const waiter of this.#waiters) {
       if (this.#usable.length > 0 && !this.#hasPermit(this.#usable)) return;
       const { avoid, granted } = waiter;
       const others = avoid === undefined ? NONE : this.#usable.filter((other) => other !== avoid);
-      const candidates = others.length > 0 ? others : this.#usable;
-      if (candidates.length > 0 && !this.#hasPermit(candidates)) continue;
       this.#waiters.delete(waiter);
-      granted(this.#choose(candidates, waiter.size));
+      granted(this.#choose(this.#hasPermit(others) ? others : this.#usable, waiter.size));
     }
   }
 
@@ -290,3 +297,9 @@ export class BackendPool {
 
 const MOST_REASONS = 5;
 const NONE: readonly Backend[] = [];
+
+/** Of those that are all bad, the ones that are connected: they may answer, the others cannot. */
+function connectedOf(usable: readonly Backend[]): readonly Backend[] {
+  const connected = usable.filter(({ channel }) => channel.state === 'ready');
+  return connected.length > 0 ? connected : usable;
+}

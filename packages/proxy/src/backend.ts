@@ -1,6 +1,6 @@
 /** One backend: its channel, what runs there, and what is known of how quick and how well it is. */
 import { type ChannelOptions, type ClientTls, GrpcChannel } from '@batchwise/grpc';
-import { type Clock, type RunningWork, ServiceCurve } from 'batchwise';
+import { BackendLoad, type Clock } from 'batchwise';
 import type { BackendMetrics } from './backend-metrics.js';
 import { Ejection } from './ejection.js';
 import type { EjectionSettings } from './proxy-options.js';
@@ -17,13 +17,9 @@ export interface BackendOptions {
 /** How soon a backend can be counted on, best first. */
 export type Standing = 'ready' | 'connecting' | 'bad';
 
-/** After so long what was learned is not believed any more: a backend that was slow once would never be asked again. */
-const FRESH_MS = 10_000;
-
-export class Backend {
+export class Backend extends BackendLoad {
   readonly target: string;
   readonly channel: GrpcChannel;
-  readonly curve = new ServiceCurve();
   readonly ejection: Ejection;
   /** What its health checks say; well until they say otherwise. */
   isHealthy = true;
@@ -35,9 +31,9 @@ export class Backend {
   isUnreachable = false;
   /** No longer among the targets: what runs ends, nothing more is sent. */
   isRemoved = false;
-  readonly running = new Set<RunningWork>();
 
   constructor({ target, authority, serverName }: ResolvedTarget, options: BackendOptions) {
+    super();
     const { tls, ejection, clock, openChannel = realChannel } = options;
     this.target = target;
     this.ejection = new Ejection(ejection);
@@ -53,27 +49,6 @@ export class Backend {
     const { state } = this.channel;
     if (!this.isHealthy || this.isUnreachable || this.ejection.isEjected(now)) return 'bad';
     return state === 'ready' ? 'ready' : 'connecting';
-  }
-
-  begin(size: number, now: number): RunningWork {
-    const work = { size, cost: size, startedAt: now };
-    this.running.add(work);
-    return work;
-  }
-
-  end(work: RunningWork): void {
-    this.running.delete(work);
-  }
-
-  /** How long until a batch of this size would be answered; 0 when nothing is known, so that it is found out. */
-  predictedWaitMs(size: number, now: number): number {
-    const { curve } = this;
-    if (now - curve.updatedAt > FRESH_MS) return 0;
-    let waitMs = curve.predict(size) ?? 0;
-    for (const { cost, startedAt } of this.running) {
-      waitMs += Math.max(0, startedAt + (curve.predict(cost) ?? 0) - now);
-    }
-    return waitMs;
   }
 }
 

@@ -18,6 +18,10 @@ export interface ServedMethod {
   readonly bytesOf: (item: unknown) => number;
   /** What stands for an item that has failed; throws when there is nothing that can. */
   readonly emptyAnswer: () => unknown;
+  /** Throws for what is no answer of its kind. */
+  readonly serialize: (answer: unknown) => Uint8Array;
+  /** Set once an answer could not be sent: each is tried first from then on, so that such a one fails alone. */
+  triesAnswers: boolean;
   readonly settings: BatchedSettings;
 }
 
@@ -33,6 +37,7 @@ export class BatchedCall {
   #received = 0;
   #bytes = 0;
   #isEnded = false;
+  #whyUnsent: () => Error | undefined = () => undefined;
 
   constructor(method: ServedMethod, call: AnyServerCall) {
     this.#method = method;
@@ -92,6 +97,11 @@ export class BatchedCall {
     );
   }
 
+  /** Its answers are being sent. Asked when it ends before that: undefined when that is none of the answers' fault. */
+  sends(whyUnsent: () => Error | undefined): void {
+    this.#whyUnsent = whyUnsent;
+  }
+
   /** The answers are sent, with so many errors among them. */
   finish(failedItems: number): void {
     this.#end({ status: STATUS.OK, message: '', items: this.#received, failedItems });
@@ -111,6 +121,11 @@ export class BatchedCall {
 
   #cancel(): void {
     if (this.#isEnded) return;
+    const fault = this.#whyUnsent();
+    if (fault !== undefined) {
+      this.fail(fault);
+      return;
+    }
     this.#isEnded = true;
     const reason = 'The caller is gone, or its deadline has passed: nobody waits for the answers.';
     this.#abort.abort(new BatchwiseError('CANCELLED', reason));

@@ -16,15 +16,22 @@ export interface BatchedStatus {
  */
 export function batchedStatus(error: unknown): BatchedStatus {
   if (error instanceof BatchwiseError) return { code: error.grpcCode, details: error.message };
-  if (typeof error !== 'object' || error === null) return { code: STATUS.INTERNAL, details: String(error) };
+  if (typeof error !== 'object' || error === null) return { code: STATUS.INTERNAL, details: textOf(error) };
   const { code, status, details, message, metadata } = error as Record<string, unknown>;
   const ownStatus = [code, status].find(isErrorStatus);
   const text = ownStatus !== undefined && typeof details === 'string' ? details : message;
   return {
     code: ownStatus ?? STATUS.INTERNAL,
-    details: typeof text === 'string' ? text : String(error),
+    details: typeof text === 'string' ? text : textOf(error),
     ...(isMetadata(metadata) ? { metadata } : {}),
   };
+}
+
+/** Of what was thrown and is no error: a text speaks for itself, nothing else does. */
+function textOf(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
+  const what = typeof thrown === 'object' && thrown !== null ? 'an object without a message' : String(thrown);
+  return `Expected an Error that says what went wrong, got ${what}.`;
 }
 
 function isErrorStatus(value: unknown): value is number {

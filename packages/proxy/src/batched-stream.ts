@@ -5,6 +5,7 @@
 import { ITEM_ERROR_HEADER } from '@batchwise/grpc';
 import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
 import { BatchwiseError } from 'batchwise';
+import { whyUnsendable } from './batched-answer.js';
 import { BatchedCall, type ServedMethod } from './batched-call.js';
 import { formatItemErrors, type ItemError } from './batched-item-errors.js';
 import type { BatchedResults } from './batched-method.js';
@@ -40,19 +41,41 @@ function answer(
   method: ServedMethod,
   call: DuplexCall,
   batch: BatchedCall,
-  results: BatchedResults<unknown>,
+  returned: BatchedResults<unknown>,
 ): void {
+  const results = method.triesAnswers ? tried(method, returned) : returned;
   const errors = itemErrors(results);
   const messages = errors.length > 0 ? withoutErrors(results, method.emptyAnswer()) : results;
   if (errors.length > 0) call.sendMetadata(headerOf(call, errors));
-  writeAll(call, messages, batch, () => {
+  let sent = 0;
+  // What @grpc/grpc-js cannot send ends the call without a word to those who wait for the write. Those behind it go
+  // without an answer this time: trying each beforehand takes as long as sending it, and hardly anybody needs that.
+  batch.sends(() => {
+    const fault = whyUnsendable(method, messages[sent], sent);
+    if (fault !== undefined) method.triesAnswers = true;
+    return fault;
+  });
+  const end = () => {
     if (batch.isEnded) return;
     call.end();
     batch.finish(errors.length);
-  });
+  };
+  if (messages.length === 0) end();
+  else {
+    writeAll(call, messages, batch, () => {
+      sent += 1;
+      if (sent === messages.length) end();
+    });
+  }
 }
 
-/** Calls back when the last one has left, so that a call is over only when all of it is sent. */
+function tried(method: ServedMethod, results: BatchedResults<unknown>): BatchedResults<unknown> {
+  return results.map((result, index) =>
+    result instanceof Error ? result : (whyUnsendable(method, result, index) ?? result),
+  );
+}
+
+/** Calls back for each that has left. */
 function writeAll(
   call: DuplexCall,
   messages: readonly unknown[],
@@ -62,18 +85,15 @@ function writeAll(
   let next = 0;
   const write = () => {
     while (next < messages.length && !batch.isEnded) {
-      const message = messages[next];
+      const hasRoom = call.write(messages[next], onSent);
       next += 1;
-      const isLast = next === messages.length;
-      const hasRoom = call.write(message, isLast ? onSent : undefined);
-      if (!hasRoom && !isLast) {
+      if (!hasRoom && next < messages.length) {
         call.once('drain', write);
         return;
       }
     }
   };
-  if (messages.length === 0) onSent();
-  else write();
+  write();
 }
 
 function withoutErrors(results: BatchedResults<unknown>, placeholder: unknown): unknown[] {

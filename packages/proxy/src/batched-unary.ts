@@ -1,5 +1,6 @@
 /** A unary call of a batched method, by whoever comes without a proxy: a batch of one. */
 import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import { whyUnsendable } from './batched-answer.js';
 import { BatchedCall, type ServedMethod } from './batched-call.js';
 import { batchedStatus } from './batched-status.js';
 
@@ -16,6 +17,8 @@ export async function serveUnary(
     const [result] = await batch.execute();
     if (batch.isEnded) return;
     if (result instanceof Error) throw result;
+    const fault = whyUnsendable(method, result, 0);
+    if (fault !== undefined) throw fault;
     batch.finish(0);
     callback(null, result);
   } catch (error) {

@@ -1,11 +1,10 @@
 /** Which backend gets the next batch, and which the next call. Pure: it sees candidates and the time. */
+import { type Loaded, leastLoaded } from 'batchwise';
 
 /** What the choice looks at. */
-export interface Candidate {
-  readonly running: { readonly size: number };
+export interface Candidate extends Loaded {
   readonly openCalls: number;
   standing(now: number): 'ready' | 'connecting' | 'bad';
-  predictedWaitMs(size: number, now: number): number;
 }
 
 /**
@@ -19,9 +18,6 @@ export function usableOf<C extends Candidate>(all: readonly C[], now: number): r
   return connecting.length > 0 ? connecting : all;
 }
 
-/** Predictions that differ by less than a quarter are taken as equal: they are not better than that. */
-const ALIKE = 1.25;
-
 /** The one with the least predicted wait of those with a free permit; `turn` decides among equals. */
 export function chooseForBatch<C extends Candidate>(
   usable: readonly C[],
@@ -31,13 +27,7 @@ export function chooseForBatch<C extends Candidate>(
   now: number,
 ): C | undefined {
   const free = usable.filter(({ running }) => running.size < maxBatchesInFlight);
-  if (free.length < 2) return free[0];
-  const waits = free.map((candidate) => candidate.predictedWaitMs(size, now));
-  const least = Math.min(...waits);
-  const alike = free.filter((_, i) => (waits[i] as number) <= least * ALIKE);
-  const fewest = Math.min(...alike.map(({ running }) => running.size));
-  const idlest = alike.filter(({ running }) => running.size === fewest);
-  return idlest[turn % idlest.length];
+  return leastLoaded(free, size, turn, now);
 }
 
 /** The one with the fewest calls; `turn` decides among equals. */

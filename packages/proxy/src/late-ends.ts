@@ -6,6 +6,8 @@ import type { OutgoingCall } from '@batchwise/grpc';
 import type { Clock } from 'batchwise';
 
 const PATIENCE_MS = 5000;
+/** A backend that never ends its streams shall not fill the memory meanwhile. */
+const MOST_EXPECTED = 1000;
 
 export class LateEnds {
   readonly #clock: Clock;
@@ -23,6 +25,10 @@ export class LateEnds {
 
   expect(call: OutgoingCall): void {
     this.#expected.set(call, this.#clock.now());
+    if (this.#expected.size > MOST_EXPECTED) {
+      const [oldest] = this.#expected.keys();
+      if (oldest !== undefined) this.#giveUp(oldest);
+    }
     this.#timer ??= this.#clock.setTimer(this.#sweep, PATIENCE_MS);
   }
 
@@ -36,13 +42,17 @@ export class LateEnds {
     this.#expected.clear();
   }
 
+  #giveUp(call: OutgoingCall): void {
+    this.#expected.delete(call);
+    call.cancel();
+  }
+
   readonly #sweep = (): void => {
     this.#timer = undefined;
     const now = this.#clock.now();
     for (const [call, since] of this.#expected) {
       if (now - since < PATIENCE_MS) break;
-      this.#expected.delete(call);
-      call.cancel();
+      this.#giveUp(call);
     }
     if (this.#expected.size > 0) this.#timer = this.#clock.setTimer(this.#sweep, PATIENCE_MS);
   };

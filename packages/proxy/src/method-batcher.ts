@@ -22,6 +22,7 @@ import type { InLine, PermitLine } from './permit-line.js';
 import { PermitPolicy } from './permit-policy.js';
 import { type ItemOwner, ProxyItem } from './proxy-item.js';
 import type { QueueBytes } from './queue-bytes.js';
+import type { WaitingBatch } from './worth-waiting.js';
 
 /** What all batched methods of a proxy share. */
 export interface MethodShared {
@@ -76,6 +77,9 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     const { maxBatchSize, maxWaitMs, targetLatencyMs, timeoutMs, maxQueueSize } = settings;
     this.#line = line;
     const policy = maxWaitMs === undefined ? adaptive() : window({ maxWaitMs });
+    // With a window it is said how long a batch may be kept back, and this would be longer.
+    const worthWaitingMs =
+      maxWaitMs === undefined ? (batch: WaitingBatch, at: number) => pool.worthWaitingMs(batch, at) : () => 0;
     this.#batcher = new Batcher<ProxyItem, Buffer>((items, context) => this.#run(items, context), {
       name: path,
       clock,
@@ -83,7 +87,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
       targetLatencyMs,
       timeoutMs,
       maxQueueSize,
-      policy: new PermitPolicy(policy, line, this),
+      policy: new PermitPolicy(policy, line, this, worthWaitingMs),
       concurrency: pool.capacity,
       groupOf: (item) => item.group,
     });

@@ -1,4 +1,5 @@
 /** Which methods are batched, and how: the options of one rule, and where they are checked. */
+import { isMetadata } from '@batchwise/grpc';
 import {
   expected,
   invalidOption,
@@ -137,8 +138,8 @@ function validMetadataKeys(name: string, value: unknown): readonly string[] {
   return validList(name, value, 'metadata keys').map((key, i) => {
     const text = validText(`${name}[${i}]`, key).toLowerCase();
     if (!/^[0-9a-z_.-]+$/.test(text)) throw expected(`${name}[${i}]`, 'a metadata key', key);
-    if (text.startsWith('grpc-')) {
-      throw invalidOption(`${name}[${i}]: keys that begin with grpc- are the protocol's own, got ${text}.`);
+    if (!isMetadata(text)) {
+      throw invalidOption(`${name}[${i}]: ${text} is the protocol's own; it is no metadata of the caller.`);
     }
     return text;
   });

@@ -8,7 +8,16 @@ import type {
   OutgoingHttpHeaders,
   ServerHttp2Stream,
 } from 'node:http2';
-import { encodeStatusMessage, GrpcError, type IncomingCall, STATUS, statusOfReset } from '@batchwise/grpc';
+import {
+  checkSendable,
+  encodeStatusMessage,
+  GrpcError,
+  type IncomingCall,
+  STATUS,
+  sentAs,
+  statusOfHttp,
+  statusOfReset,
+} from '@batchwise/grpc';
 import type { Clock } from 'batchwise';
 import type { Backend } from './backend.js';
 
@@ -16,10 +25,22 @@ import type { Backend } from './backend.js';
 export type PassedDone = (status: number) => void;
 
 const END_STREAM = 0x1;
+/** Without a date, which the backend did not send. */
+const ALL_AT_ONCE = { endStream: true, sendDate: false };
+const TRAILERS_LATER = { waitForTrailers: true, sendDate: false };
 const NO_ERROR = 0x0;
 const CANCEL = 0x8;
 /** The channel names the backend itself. */
-const NOT_PASSED = new Set([':authority', ':scheme', 'host']);
+const NAMED_ANEW = [':authority', ':scheme', 'host'];
+/** Of one connection, not of the call; HTTP/2 has none of them, and Node throws where it is to send one. */
+const OF_CONNECTIONS = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 export class PassedCall {
   readonly #call: IncomingCall;
@@ -41,10 +62,18 @@ export class PassedCall {
     this.#done = done;
   }
 
+  /** Ends it now, whatever is missing; the caller is told why. */
+  end(error: GrpcError): void {
+    if (this.#isOver) return;
+    this.#giveUp();
+    this.#fail(error);
+    this.#cancelUpstream();
+  }
+
   start(): void {
     this.#backend.openCalls += 1;
     this.#call.onGone(() => this.#callerClosed());
-    this.#giveUp = this.#backend.channel.openStream(passedHeaders(this.#call.headers), (error, stream) => {
+    this.#giveUp = this.#backend.channel.openStream(requestOf(this.#call.headers), (error, stream) => {
       if (stream !== undefined) this.#link(stream);
       else this.#fail(error ?? new GrpcError(STATUS.UNAVAILABLE, 'no connection'));
     });
@@ -57,24 +86,43 @@ export class PassedCall {
       return;
     }
     upstream.on('response', (headers, flags) => this.#responded(headers, flags));
-    upstream.on('trailers', (trailers) => this.#gotTrailers(plain(trailers)));
+    upstream.on('trailers', (trailers) => this.#gotTrailers(ofCall(trailers)));
     const { session } = upstream; // a stream that is closed does not know any more
-    upstream.on('close', () =>
-      this.#upstreamClosed(session === undefined || session.destroyed || session.closed, upstream.rstCode),
-    );
+    upstream.on('close', () => {
+      const isLost = session === undefined || session.destroyed || session.closed;
+      // With its trailers there, what was not read of the answer may still be lost.
+      if (this.#trailers === undefined || !upstream.readableEnded)
+        this.#upstreamClosed(isLost, upstream.rstCode);
+    });
     this.#caller.pipe(upstream);
   }
 
   #responded(headers: IncomingHttpHeaders, flags: number): void {
     const caller = this.#caller;
-    if (this.#isOver || caller.destroyed || caller.headersSent) return;
-    if ((flags & END_STREAM) !== 0) {
-      caller.respond(plain(headers), { endStream: true });
-      this.#over(statusOf(headers));
-      this.#refuseTheRest();
+    if (this.#isOver || !this.#isThere || caller.headersSent) return;
+    const isAll = (flags & END_STREAM) !== 0;
+    const httpStatus = Number(headers[':status'] ?? 200);
+    if (httpStatus !== 200 && headers['grpc-status'] === undefined) {
+      this.#cancelUpstream();
+      const message = `backend ${this.#backend.target} answered with HTTP status ${httpStatus}`;
+      this.#fail(new GrpcError(statusOfHttp(httpStatus), message));
       return;
     }
-    caller.respond(plain(headers), { waitForTrailers: true });
+    const answer = ofCall(headers);
+    try {
+      checkSendable(answer);
+      caller.respond(answer, isAll ? ALL_AT_ONCE : TRAILERS_LATER);
+    } catch (error) {
+      this.#cancelUpstream();
+      this.#fail(this.#unsendable(error));
+      return;
+    }
+    if (isAll) {
+      this.#over(statusOf(headers));
+      this.#refuseTheRest();
+      this.#letGo();
+      return;
+    }
     caller.on('wantTrailers', () => {
       this.#wantsTrailers = true;
       this.#sendTrailers();
@@ -84,6 +132,9 @@ export class PassedCall {
 
   #gotTrailers(trailers: OutgoingHttpHeaders): void {
     this.#trailers ??= trailers;
+    // The backend has ended the call: what the caller still sends is read by nobody.
+    this.#caller.unpipe();
+    this.#caller.resume();
     this.#sendTrailers();
   }
 
@@ -91,32 +142,55 @@ export class PassedCall {
   #sendTrailers(): void {
     const trailers = this.#trailers;
     if (!this.#wantsTrailers || trailers === undefined || this.#isOver) return;
-    this.#over(statusOf(trailers));
-    if (!this.#caller.destroyed) this.#caller.sendTrailers(trailers);
+    if (!this.#isThere) {
+      this.#over(statusOf(trailers));
+      return;
+    }
+    try {
+      checkSendable(trailers);
+      this.#caller.sendTrailers(trailers);
+      this.#over(statusOf(trailers));
+    } catch (error) {
+      const instead = this.#unsendable(error);
+      this.#caller.sendTrailers(trailersOf(instead));
+      this.#over(instead.status);
+    }
     this.#refuseTheRest();
+    this.#letGo();
   }
 
   #upstreamClosed(isLost: boolean, errorCode: number | undefined): void {
-    if (this.#isOver || this.#trailers !== undefined) return;
+    if (this.#isOver) return;
     const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode ?? NO_ERROR);
-    const how = isLost ? 'closed the connection' : `reset the stream (HTTP/2 error code ${errorCode})`;
+    const reset =
+      errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
+    const how = isLost ? 'closed the connection' : reset;
     this.#fail(new GrpcError(status, `backend ${this.#backend.target} ${how} before the call had ended`));
   }
 
   /** The backend has ended it without a status, or never began: the caller gets one all the same. */
   #fail(error: GrpcError): void {
     const caller = this.#caller;
+    // Nobody reads what it still sends; a stream that is being piped, or is not read, would never close.
+    caller.unpipe();
+    caller.resume();
     if (!caller.headersSent) {
       this.#over(error.status);
       this.#call.fail(error);
       return;
     }
-    this.#trailers = {
-      'grpc-status': String(error.status),
-      'grpc-message': encodeStatusMessage(error.message),
-    };
+    this.#trailers = trailersOf(error);
     if (!caller.writableEnded) caller.end();
     this.#sendTrailers();
+  }
+
+  get #isThere(): boolean {
+    return !this.#caller.destroyed && !this.#caller.closed;
+  }
+
+  #unsendable(cause: unknown): GrpcError {
+    const message = `backend ${this.#backend.target} answered what cannot be passed on: ${(cause as Error).message}`;
+    return new GrpcError(STATUS.INTERNAL, message, { cause });
   }
 
   /** What the caller still sends is read by nobody. */
@@ -134,8 +208,20 @@ export class PassedCall {
   #callerClosed(): void {
     this.#giveUp();
     this.#over(STATUS.CANCELLED);
+    this.#cancelUpstream();
+  }
+
+  /** The backend has said everything. A request that it has not read to the end keeps its stream open. */
+  #letGo(): void {
+    if (this.#upstream?.writableFinished === false) this.#cancelUpstream();
+  }
+
+  #cancelUpstream(): void {
     const upstream = this.#upstream;
-    if (upstream !== undefined && !upstream.destroyed && !upstream.closed) upstream.close(CANCEL);
+    if (upstream === undefined || upstream.destroyed) return;
+    // One that the backend has closed waits for somebody to read what it has sent.
+    if (upstream.closed) upstream.destroy();
+    else upstream.close(CANCEL);
   }
 
   #over(status: number): void {
@@ -146,15 +232,24 @@ export class PassedCall {
   }
 }
 
-function passedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+function requestOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const request = ofCall(headers);
+  for (const name of NAMED_ANEW) delete request[name];
+  return request;
+}
+
+/** Without what is the connection's, and binary entries of one name apart, as they came. */
+function ofCall(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
-  for (const name in headers) if (!NOT_PASSED.has(name)) passed[name] = headers[name];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !OF_CONNECTIONS.has(name)) passed[name] = sentAs(name, value);
+  }
   return passed;
 }
 
-/** Without what Node attaches to the headers it received. */
-function plain(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  return { ...(headers as OutgoingHttpHeaders) };
+function trailersOf({ status, message }: GrpcError): OutgoingHttpHeaders {
+  return { 'grpc-status': String(status), 'grpc-message': encodeStatusMessage(message) };
 }
 
 function statusOf(headers: IncomingHttpHeaders | OutgoingHttpHeaders): number {

@@ -1,9 +1,10 @@
 /**
- * Lets the policy of a method decide only when there is a permit of some backend for it: methods share the
- * backends, and a batch that left while all are busy could not grow any more while it waits.
+ * Lets the policy of a method decide only when there is a permit of some backend for it, and none that is worth
+ * waiting for: methods share the backends, and a batch that left too early could not grow any more while it waits.
  */
 import type { CompletedBatch, Decision, Policy, QueueView } from 'batchwise';
 import type { InLine, PermitLine } from './permit-line.js';
+import type { WaitingBatch } from './worth-waiting.js';
 
 const HELD: Decision = { action: 'wait', until: Number.POSITIVE_INFINITY, wakeOnBatchEnd: true };
 
@@ -11,11 +12,18 @@ export class PermitPolicy implements Policy {
   readonly #policy: Policy;
   readonly #line: PermitLine;
   readonly #method: InLine;
+  readonly #worthWaitingMs: (batch: WaitingBatch, now: number) => number;
 
-  constructor(policy: Policy, line: PermitLine, method: InLine) {
+  constructor(
+    policy: Policy,
+    line: PermitLine,
+    method: InLine,
+    worthWaitingMs: (batch: WaitingBatch, now: number) => number,
+  ) {
     this.#policy = policy;
     this.#line = line;
     this.#method = method;
+    this.#worthWaitingMs = worthWaitingMs;
   }
 
   get name(): string {
@@ -24,7 +32,13 @@ export class PermitPolicy implements Policy {
 
   decide(view: QueueView, now: number): Decision {
     if (!this.#line.mayTake(this.#method)) return HELD;
-    const decision = this.#policy.decide(view, now);
+    const { maxBatchSize } = view.limits;
+    const size = Math.min(view.length, maxBatchSize);
+    const waitMs = this.#worthWaitingMs({ size, ahead: view.length / maxBatchSize }, now);
+    const decision: Decision =
+      waitMs > 0
+        ? { action: 'wait', until: now + waitMs, wakeOnBatchEnd: true }
+        : this.#policy.decide(view, now);
     this.#line.leave(this.#method);
     return decision;
   }

@@ -1,14 +1,17 @@
 /** Every option of the proxy, with its default, and the one place where they are checked. */
-import type { ClientTls, GrpcServerLimits, ServerTls } from '@batchwise/grpc';
+import { type ClientTls, type GrpcServerLimits, type ServerTls, serverLimits } from '@batchwise/grpc';
 import { type Clock, realClock } from 'batchwise';
 import { type BackendTarget, parseTarget } from './backend-target.js';
 import { type MethodOptions, type MethodSettings, methodSettings } from './method-options.js';
 import {
   expected,
+  invalidOption,
+  validCertificate,
   validCount,
   validFunction,
   validKeys,
   validList,
+  validPair,
   validPem,
   validSpanMs,
   validText,
@@ -35,9 +38,9 @@ export interface ProxyOptions {
   readonly targets?: readonly string[] | undefined;
   /**
    * How the backends are spoken to: with TLS when `true` or options are given.
-   * @default without TLS
+   * @default false
    */
-  readonly backendTls?: ClientTls | true | undefined;
+  readonly backendTls?: ClientTls | boolean | undefined;
   /**
    * How many batches may be with one backend at a time, over all methods.
    * @default 1
@@ -223,26 +226,28 @@ function validTargets(value: unknown): readonly BackendTarget[] {
 
 function validServerTls(value: unknown): ServerTls {
   const { cert, key, clientCa } = validKeys('tls', value, ['cert', 'key', 'clientCa']);
-  return {
+  const tls = {
     cert: validPem('tls.cert', cert),
     key: validPem('tls.key', key),
-    ...(clientCa === undefined ? {} : { clientCa: validPem('tls.clientCa', clientCa) }),
+    ...(clientCa === undefined ? {} : { clientCa: validCertificate('tls.clientCa', clientCa) }),
   };
+  return validPair('tls', tls);
 }
 
-function validClientTls(value: unknown): ClientTls | true {
+function validClientTls(value: unknown): ClientTls | true | undefined {
   if (value === true) return true;
+  if (value === false) return undefined;
   const given = validKeys('backendTls', value, ['ca', 'cert', 'key', 'serverName']);
   const { ca, cert, key, serverName } = given;
   if ((cert === undefined) !== (key === undefined)) {
     throw expected('backendTls', 'cert and key together, or neither', value);
   }
-  return {
-    ...(ca === undefined ? {} : { ca: validPem('backendTls.ca', ca) }),
+  return validPair('backendTls', {
+    ...(ca === undefined ? {} : { ca: validCertificate('backendTls.ca', ca) }),
     ...(cert === undefined ? {} : { cert: validPem('backendTls.cert', cert) }),
     ...(key === undefined ? {} : { key: validPem('backendTls.key', key) }),
     ...(serverName === undefined ? {} : { serverName: validText('backendTls.serverName', serverName) }),
-  };
+  });
 }
 
 function validHealthCheck(value: unknown): HealthCheckSettings | undefined {
@@ -267,18 +272,30 @@ function validEjection(value: unknown): EjectionSettings | undefined {
   };
 }
 
-/** Their names and values are checked where they are used, by the server. */
 function validLimits(value: unknown): Partial<GrpcServerLimits> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw expected('limits', 'an object', value);
   }
-  return withoutUndefined(value as Record<string, unknown>) as Partial<GrpcServerLimits>;
+  const limits = withoutUndefined(value as Record<string, unknown>) as Partial<GrpcServerLimits>;
+  if (limits.maxMessageBytes !== undefined) {
+    throw invalidOption('limits.maxMessageBytes: maxMessageBytes is an option of its own, for both sides.');
+  }
+  try {
+    serverLimits(limits);
+  } catch (error) {
+    throw invalidOption((error as Error).message);
+  }
+  return limits;
 }
+
+const CLOCK_FUNCTIONS = ['now', 'setTimer', 'clearTimer', 'defer'] as const;
 
 function validClock(value: unknown): Clock {
   const clock = value as Partial<Clock> | null;
-  if (typeof clock === 'object' && typeof clock?.now === 'function') return clock as Clock;
-  throw expected('clock', 'a clock', value);
+  if (typeof clock === 'object' && CLOCK_FUNCTIONS.every((name) => typeof clock?.[name] === 'function')) {
+    return clock as Clock;
+  }
+  throw expected('clock', `a clock with ${CLOCK_FUNCTIONS.join(', ')}`, value);
 }
 
 function withoutUndefined(given: Record<string, unknown>): Record<string, unknown> {

@@ -43,6 +43,9 @@ class BatchingProxy implements RunningProxy {
   #address: ProxyAddress = { host: '', port: 0 };
   #adminAddress: AdminAddress | undefined = undefined;
   #passedThrough = 0;
+  readonly #passed = new Set<PassedCall>();
+  /** Methods of which it was said that they are passed through. */
+  readonly #named = new Set<string>();
   #whenDrained: Promise<void> | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
@@ -135,12 +138,20 @@ class BatchingProxy implements RunningProxy {
   }
 
   drain(options: DrainOptions = {}): Promise<void> {
-    this.#whenDrained ??= this.#drain(options.timeoutMs ?? this.#settings.drainTimeoutMs);
+    const { timeoutMs } = options;
+    const whenDrained = this.#whenDrained;
+    if (whenDrained !== undefined) {
+      // Asked again, with less patience perhaps: the shorter time counts.
+      return timeoutMs === undefined ? whenDrained : this.#endWithin(timeoutMs).then(() => whenDrained);
+    }
+    this.#whenDrained = this.#drain(timeoutMs ?? this.#settings.drainTimeoutMs);
     return this.#whenDrained;
   }
 
   close(options: DrainOptions = {}): Promise<void> {
-    this.#whenClosed ??= this.#close(options);
+    const whenClosed = this.#whenClosed;
+    if (whenClosed !== undefined) return this.drain(options).then(() => whenClosed);
+    this.#whenClosed = this.#close(options);
     return this.#whenClosed;
   }
 
@@ -187,13 +198,28 @@ class BatchingProxy implements RunningProxy {
     const startedAt = clock.now();
     const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
     this.#passedThrough += 1;
+    this.#nameOnce(call.path);
     requests.started(PASS_THROUGH);
     const done = (status: number) => requests.ended(PASS_THROUGH, status, clock.now() - startedAt);
-    if (backend !== undefined) new PassedCall(call, backend, clock, done).start();
-    else {
+    if (backend === undefined) {
       call.fail(this.#pool.down ?? DRAINING);
       done(STATUS.UNAVAILABLE);
+      return;
     }
+    const passed = new PassedCall(call, backend, clock, (status) => {
+      this.#passed.delete(passed);
+      done(status);
+    });
+    this.#passed.add(passed);
+    passed.start();
+  }
+
+  /** Who meant a method to be batched, and named another, would not notice otherwise. */
+  #nameOnce(path: string): void {
+    if (this.#named.has(path) || this.#named.size >= MOST_NAMED || path.startsWith('/grpc.')) return;
+    this.#named.add(path);
+    const batched = this.#settings.methods.map(({ method }) => method).join(', ');
+    this.#settings.log(`${path} is passed through as it is; batched are ${batched || 'none'}`);
   }
 
   #watchBackend(backend: Backend): () => void {
@@ -225,8 +251,22 @@ class BatchingProxy implements RunningProxy {
     // The promise of this is what says that the proxy drains: nothing may be refused before it is kept.
     await undefined;
     this.#health.end();
-    const closed = this.#server.close({ timeoutMs: timeoutMs + LAST_WORDS_MS });
-    await Promise.all([this.#methods.close({ timeoutMs }), closed]);
+    await this.#endWithin(timeoutMs);
+  }
+
+  /** Whoever is not done by then is told so. */
+  async #endWithin(timeoutMs: number): Promise<void> {
+    const { clock } = this.#settings;
+    const timer = clock.setTimer(() => {
+      for (const passed of [...this.#passed]) passed.end(CLOSING);
+      this.#server.failOpenCalls(CLOSING);
+    }, timeoutMs);
+    try {
+      const closed = this.#server.close({ timeoutMs: timeoutMs + LAST_WORDS_MS });
+      await Promise.all([this.#methods.close({ timeoutMs }), closed]);
+    } finally {
+      clock.clearTimer(timer);
+    }
   }
 
   async #close(options: DrainOptions): Promise<void> {
@@ -250,11 +290,13 @@ class BatchingProxy implements RunningProxy {
 
 /** How long the first connection to a backend is waited for before calls are taken. */
 const FIRST_CONNECTION_MS = 1000;
+const MOST_NAMED = 10;
 
 /** For telling those whose time to finish is over, before their connections are closed. */
 const LAST_WORDS_MS = 250;
 
 const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and takes no more calls');
+const CLOSING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is closing, and the call was not done in time');
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
   `calls of ${MOST_METHODS} methods are under way, and no more methods are batched at a time`,

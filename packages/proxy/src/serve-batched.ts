@@ -68,13 +68,15 @@ export function serveBatched<Definition extends ServiceDefinition>(
 function servedMethod(
   name: string,
   handler: BatchedMethod<unknown, unknown>,
-  { requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>,
+  { requestSerialize, responseSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>,
   settings: BatchedSettings,
 ): ServedMethod {
   return {
     name,
     handler,
     settings,
+    serialize: responseSerialize,
+    triesAnswers: false,
     bytesOf: settings.bytesOf ?? ((item) => requestSerialize(item).length),
     emptyAnswer: () => {
       if ('emptyAnswer' in settings) return settings.emptyAnswer;

@@ -12,7 +12,7 @@ export function sharedMetadata(items: readonly WithHeaders[]): OutgoingHttpHeade
   const shared = metadataOf(first.headers);
   if (items.length === 1) return shared;
   for (const key of Object.keys(shared)) {
-    if (!items.every(({ headers }) => isSame(headers[key], shared[key]))) delete shared[key];
+    if (!items.every(({ headers }) => isSame(headers[key], first.headers[key]))) delete shared[key];
   }
   return shared;
 }

@@ -24,7 +24,7 @@ export function endToGrpc(end: CallEnd, target: string, { path, batchedPath }: E
 }
 
 export function tooFewAnswers(target: string, path: string, answers: number, items: number): GrpcError {
-  const counts = `expected ${items} answers, one for each item, got ${answers}`;
+  const counts = `expected ${items === 1 ? 'one answer' : `${items} answers, one for each item`}, got ${answers}`;
   return new GrpcError(STATUS.INTERNAL, `backend ${target} ended ${path} with OK too early: ${counts}`);
 }
 
@@ -37,8 +37,10 @@ const BLAMELESS: readonly number[] = [
 ];
 
 /** Whether something is wrong with the backend: it says so, or the stream ended without a status of its own. */
-export function speaksAgainst({ status, trailers }: CallEnd): boolean {
+export function speaksAgainst({ status, trailers, isUnseen }: CallEnd): boolean {
   if (status === STATUS.UNAVAILABLE) return true;
+  // What could not be sent, because of what a caller gave, says nothing of it.
+  if (isUnseen) return false;
   return trailers['grpc-status'] === undefined && !BLAMELESS.includes(status);
 }
 

@@ -1,4 +1,6 @@
 /** Checks of options, one function a kind: each says what was expected and what came. */
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { BatchwiseError } from 'batchwise';
 
 export function invalidOption(message: string): BatchwiseError {
@@ -56,6 +58,32 @@ export function validPem(name: string, value: unknown): string | Buffer {
   if (typeof value === 'string' && value !== '') return value;
   if (Buffer.isBuffer(value) && value.length > 0) return value;
   throw expected(name, 'PEM text, as a string or a Buffer', value);
+}
+
+/** One certificate or more; Node ignores what is none, and every handshake fails later. */
+export function validCertificate(name: string, value: unknown): string | Buffer {
+  const pem = validPem(name, value);
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw expected(name, 'a certificate as PEM text', value);
+  }
+  return pem;
+}
+
+/** A certificate and its key, if given, that fit together. */
+export function validPair<T extends { readonly cert?: string | Buffer; readonly key?: string | Buffer }>(
+  name: string,
+  given: T,
+): T {
+  const { cert, key } = given;
+  try {
+    if (cert !== undefined && key !== undefined) createSecureContext({ cert, key });
+  } catch (error) {
+    const { reason = (error as Error).message } = error as { reason?: string };
+    throw invalidOption(`${name}: expected a certificate and its key as PEM text, but: ${reason}.`);
+  }
+  return given;
 }
 
 // biome-ignore lint/complexity/noBannedTypes: any function will do; the caller knows its type

@@ -74,6 +74,26 @@ describe('a backend', () => {
     }
   });
 
+  it('that a call could not be sent to, for what the call was, is not at fault', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
+    (await sendOne(stage)).stream?.ends(STATUS.INTERNAL, { message: 'cannot be sent', isUnseen: true });
+    expect(stage.pool.capacity).toBe(2);
+  });
+
+  // Those that nobody was connected to were thought to be the quickest: nothing was known of them.
+  it('that is bad but connected goes before those that cannot be reached', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1', 'c:1'] });
+    const [, b] = stage.pool.backends;
+    Object.assign(b as object, { isHealthy: false });
+    for (const target of ['a:1', 'c:1']) stage.channel(target).become('failing', new Error('ECONNREFUSED'));
+    for (let i = 0; i < 4; i++) {
+      const { target, stream } = await sendOne(stage);
+      expect(target).toBe('b:1');
+      stream?.echoes();
+    }
+    expect(stage.pool.forCall()?.target).toBe('b:1');
+  });
+
   it('that talks no gRPC is at fault', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
     (await sendOne(stage)).stream?.ends(STATUS.INTERNAL, { message: 'a flag there is not' });
@@ -138,6 +158,65 @@ it('a backend that hangs and is left out does not hold up the others', async () 
   expect(stage.pool.capacity).toBe(2);
   stage.channel(target).open[0]?.echoes();
   expect(stage.pool.capacity).toBe(1);
+});
+
+/** A batch that no backend has begun waited for another backend than the one that had refused it, and all with it. */
+describe('a batch that is sent again', () => {
+  async function setting() {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
+    const hanging = await sendOne(stage, 'hangs');
+    const refused = await sendOne(stage, 'refused');
+    expect(new Set([hanging.target, refused.target])).toEqual(new Set(['a:1', 'b:1']));
+    refused.stream?.ends(STATUS.UNAVAILABLE, { isUnseen: true });
+    await stage.settle();
+    return { stage, hanging, refused };
+  }
+
+  it('goes to the same backend when no other is free', async () => {
+    const { stage, refused } = await setting();
+    const again = stage.channel(refused.target).open[0];
+    expect(again?.texts).toEqual(['refused']);
+    again?.echoes();
+    expect(refused.caller.heard?.status).toBe(STATUS.OK);
+  });
+
+  it('goes to another when one is free, though it is slower', async () => {
+    const stage = new FakeStage({ targets: ['quick:1', 'slow:1'] });
+    for (let i = 0; i < 8; i++) {
+      const { target, stream } = await sendOne(stage);
+      await stage.clock.advance(target === 'quick:1' ? 5 : 50);
+      stream?.echoes();
+    }
+    const { target, stream } = await sendOne(stage);
+    expect(target).toBe('quick:1');
+    stream?.ends(STATUS.UNAVAILABLE, { isUnseen: true });
+    await stage.settle();
+    expect(stage.channel('quick:1').open).toEqual([]);
+    expect(stage.channel('slow:1').open).toHaveLength(1);
+  });
+
+  it('and holds up no other method', async () => {
+    const { stage, refused } = await setting();
+    const other = stage.calls('other', { path: '/pkg.Other/Compute' });
+    stage.channel(refused.target).open[0]?.echoes();
+    await stage.settle();
+    stage.channel(refused.target).open[0]?.echoes();
+    expect(other.heard?.status).toBe(STATUS.OK);
+  });
+});
+
+it('a batch that no longer waits for a backend lets the next one have it', () => {
+  const stage = new FakeStage({ targets: ['a:1'], maxBatchesInFlight: 1 });
+  const granted: string[] = [];
+  stage.pool.acquire(1, undefined, (backend) => backend?.begin(1, 0));
+  const giveUp = stage.pool.acquire(1, undefined, () => granted.push('first'));
+  stage.pool.acquire(1, undefined, () => granted.push('second'));
+  expect(stage.pool.freePermits).toBe(0);
+  giveUp();
+  const [backend] = stage.pool.backends;
+  for (const work of backend?.running ?? []) backend?.end(work);
+  if (backend !== undefined) stage.pool.released(backend);
+  expect(granted).toEqual(['second']);
 });
 
 describe('targets that change', () => {

@@ -93,5 +93,8 @@ test('an error keeps the status it carries; any other is INTERNAL', () => {
     code: 13,
     details: 'm',
   });
-  expect(batchedStatus(null)).toEqual({ code: 13, details: 'null' });
+  expect(batchedStatus(null)).toEqual({
+    code: 13,
+    details: 'Expected an Error that says what went wrong, got null.',
+  });
 });

@@ -59,6 +59,22 @@ describe('a stream', () => {
       /nothing to say/,
     ],
     [
+      'throws nothing',
+      () => {
+        throw undefined;
+      },
+      13,
+      /^Expected an Error that says what went wrong, got undefined\.$/,
+    ],
+    [
+      'throws something without a message',
+      () => {
+        throw Object.create(null);
+      },
+      13,
+      /^Expected an Error that says what went wrong, got an object without a message\.$/,
+    ],
+    [
       'throws a status',
       () => {
         throw Object.assign(new Error('x'), { code: 14, details: 'loading' });

@@ -74,6 +74,14 @@ describe('item errors', () => {
     fc.assert(property);
   });
 
+  it('of an item that is not there are passed over, and their words are nobody else’s', () => {
+    // An entry that did not count was taken for a part of the message before it.
+    expect(parsed('0 3 bad, 99 5 far, far away, 1 0 fine, 2 5 gone')).toEqual([
+      { index: 0, status: 3, message: 'bad' },
+      { index: 2, status: 5, message: 'gone' },
+    ]);
+  });
+
   it('the first of an item counts', () => {
     expect(parsed('1 3 first, 1 5 second')).toEqual([{ index: 1, status: 3, message: 'first' }]);
   });

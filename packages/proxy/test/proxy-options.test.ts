@@ -62,20 +62,41 @@ describe('options', () => {
       /messageBytes\[1\]: expected more than 5, got 5/,
     ],
     [{ tls: { cert: 'x' } }, /tls\.key: expected PEM text/],
-    [{ backendTls: false }, /backendTls: expected an object, got false/],
+    [{ backendTls: 1 }, /backendTls: expected an object, got 1/],
+    [
+      { backendTls: { ca: 'nonsense' } },
+      /backendTls\.ca: expected a certificate as PEM text, got the string/,
+    ],
+    [
+      { tls: { cert: 'nonsense', key: 'x' } },
+      /tls: expected a certificate and its key as PEM text, but: no start line/,
+    ],
+    [{ limits: { maxStreams: 1 } }, /limits\.maxStreams is not known/],
+    [
+      { limits: { maxConcurrentStreams: 1.5 } },
+      /limits\.maxConcurrentStreams is expected to be a whole number/,
+    ],
+    [{ limits: { maxMessageBytes: 1 } }, /limits\.maxMessageBytes: maxMessageBytes is an option of its own/],
+    [{ clock: { now: () => 0 } }, /clock: expected a clock with now, setTimer, clearTimer, defer/],
+    [{ methods: [{ method: '*/A', groupBy: { metadata: ['te'] } }] }, /te is the protocol's own/],
+    [
+      { methods: [{ method: '*/A', groupBy: { metadata: ['User-Agent'] } }] },
+      /user-agent is the protocol's own/,
+    ],
     [{ backendTls: { cert: 'x' } }, /backendTls: expected cert and key together/],
     [{ health: 'yes' }, /health: expected 'answer' or 'pass', got the string "yes"/],
     [{ ejection: { failures: 0 } }, /ejection\.failures: expected a whole number from 1 up, got 0/],
     [{ log: 'stderr' }, /log: expected a function/],
-    [{ clock: 1 }, /clock: expected a clock, got 1/],
+    [{ clock: 1 }, /clock: expected a clock with .*, got 1/],
     [[], /startProxy\(options\): expected an object, got an array of 0/],
   ])('that are wrong are refused: %j', (options, message) => {
     expect(wrong(options)).toThrow(message);
   });
 
-  it('health checks and ejection can be left out', () => {
-    const settings = proxySettings({ healthCheck: false, ejection: false });
-    expect([settings.healthCheck, settings.ejection]).toEqual([undefined, undefined]);
+  it('health checks, ejection and TLS can be left out', () => {
+    const settings = proxySettings({ healthCheck: false, ejection: false, backendTls: false });
+    const { healthCheck, ejection, backendTls } = settings;
+    expect([healthCheck, ejection, backendTls]).toEqual([undefined, undefined, undefined]);
   });
 
   it('know targets of every kind, each once', () => {

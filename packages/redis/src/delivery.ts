@@ -28,6 +28,8 @@ export class Delivery<I> implements Sink<unknown> {
   isHeld = false;
   /** Fetched and not started. */
   isQueued = false;
+  /** Its answer is on its way, and hears itself when it comes too late. */
+  isSettled = false;
   ticket: Ticket | undefined = undefined;
   /** Called when it is settled. */
   onSettled: (() => void) | undefined = undefined;

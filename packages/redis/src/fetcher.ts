@@ -116,6 +116,11 @@ export class Fetcher<I> implements Backlog {
   /** Fetches nothing more; resolves when no item can come any more. */
   async close(): Promise<void> {
     this.#isOpen = false;
+    await this.still();
+  }
+
+  /** Ends a read that is under way; resolves when it has ended, and what it brought was handed on. */
+  async still(): Promise<void> {
     if (!this.#isReading) return;
     const still = new Promise<void>((resolve) => {
       this.#whenStill.push(resolve);
@@ -165,7 +170,8 @@ export class Fetcher<I> implements Backlog {
   async #read(): Promise<void> {
     this.#isReading = true;
     try {
-      for (let wish = this.#wish; wish !== undefined && this.#isOpen; wish = this.#wish) {
+      const goesOn = () => this.#isOpen && this.#whenStill.length === 0;
+      for (let wish = this.#wish; wish !== undefined && goesOn(); wish = this.#wish) {
         const items = await this.#readOnce(wish);
         if (items.length > 0) {
           this.#owner.received(items);

@@ -24,6 +24,8 @@ export interface LeaseOwner<I> {
     readonly batching: { readonly concurrency?: number | undefined };
   };
   readonly maxBatchSize: number;
+  /** Takes nothing over, and is no help to anybody, for now. */
+  readonly isPaused: boolean;
   /** Items a second, when it has as much to do as it can. */
   readonly ratePerSecond: number;
   /** What `queue status` shows of it. */
@@ -89,7 +91,19 @@ export class Leases<I> {
   /** Renews, but takes nothing over any more. Resolves when what was being taken over is here. */
   async stopTakingOver(): Promise<void> {
     this.#mayTakeOver = false;
+    await this.still();
+  }
+
+  /** Resolves when what was being taken over is here. */
+  async still(): Promise<void> {
     await this.#taking?.catch(() => {});
+  }
+
+  /** For what the others should know at once, or what it may take over again. */
+  beatNow(): void {
+    if (this.#isStopped || this.#timer === undefined) return; // what it says at the start is true as well
+    this.#owner.clock.clearTimer(this.#timer);
+    void this.#beat();
   }
 
   async #beat(): Promise<void> {
@@ -155,7 +169,8 @@ export class Leases<I> {
   /** Not when each slot may be taken by something that hangs: what it took over could not be run. */
   get #takesOver(): boolean {
     if (this.#isStopped || !this.#mayTakeOver) return false;
-    const { clock, settings } = this.#owner;
+    const { clock, settings, isPaused } = this.#owner;
+    if (isPaused) return false;
     return clock.now() >= this.#judgesFrom && this.#unsettled < (settings.batching.concurrency ?? 1);
   }
 

@@ -19,12 +19,12 @@ import { BacklogPolicy } from './backlog-policy.js';
 import { CancelReader } from './cancel-reader.js';
 import { type Codec, codecFor } from './codec.js';
 import { checkRedis } from './connection/check-redis.js';
-import { LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
-import { loadScript } from './connection/script.js';
+import { LinkClosedError, LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
 import { decodedItem } from './decoded-item.js';
-import { byLevel, type Delivery, tellDelivery } from './delivery.js';
+import type { Delivery } from './delivery.js';
 import { Fetcher } from './fetcher.js';
-import { ALL_HELD, HeldItems } from './held-items.js';
+import { giveBack } from './give-back.js';
+import { HeldItems } from './held-items.js';
 import { Leases } from './leases.js';
 import type { ProcessorNotice, ProcessorStats } from './processor-report.js';
 import { GROUP, type Level, type QueueKeys, queueKeys } from './queue-keys.js';
@@ -36,8 +36,6 @@ import {
 } from './redis-options.js';
 import { RedisTime } from './redis-time.js';
 import { timeOf } from './stream-id.js';
-
-const release = loadScript('release');
 
 /** After an error that may pass it is tried again. */
 const AGAIN_AFTER_MS = 1000;
@@ -75,6 +73,9 @@ export class Processing<I, R> {
   readonly #groupsFetched = new Set<unknown>();
   #itemsRun = 0;
   #costRun = 0;
+  #isPaused = false;
+  /** What was given back so far has reached Redis. */
+  #whenReturned: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   #isGivingBack = false;
   #whenGivenBack: Promise<void> | undefined = undefined;
@@ -128,11 +129,29 @@ export class Processing<I, R> {
       takenOver: this.#takenOver,
       fenced: this.#fenced,
       held: this.held.size,
+      isPaused: this.#isPaused,
     };
   }
 
   onNotice(listener: (notice: ProcessorNotice) => void): void {
     this.#listeners.push(listener);
+  }
+
+  async pause(): Promise<void> {
+    if (!this.#isPaused && !this.#isGivingBack) {
+      this.#isPaused = true;
+      this.#return(this.held.all().filter(({ isQueued }) => isQueued));
+      this.#leases.beatNow();
+    }
+    await Promise.all([this.#fetcher.still(), this.#leases.still()]);
+    await this.#whenReturned;
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#fetcher.wake();
+    this.#leases.beatNow(); // what it gave back itself may still be there
   }
 
   close(options: CloseOptions = {}): Promise<void> {
@@ -147,8 +166,12 @@ export class Processing<I, R> {
 
   // For those who fetch, renew and answer
 
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   get freeSlots(): number {
-    return this.#batcher.freeSlots;
+    return this.#isPaused ? 0 : this.#batcher.freeSlots;
   }
 
   get maxBatchItems(): number {
@@ -169,6 +192,7 @@ export class Processing<I, R> {
   }
 
   get ratePerSecond(): number {
+    if (this.#isPaused) return 0;
     const { curve, batches } = this.#batcher.stats();
     const meanCost = this.#costRun / this.#itemsRun;
     // Small batches say nothing about what large ones get done: a rate that is too low would refuse callers for nothing.
@@ -191,10 +215,15 @@ export class Processing<I, R> {
       batches,
       items: batchedItems,
       maxBatchSize,
+      isPaused: this.#isPaused,
     };
   }
 
   received(items: readonly Delivery<I>[]): void {
+    if (this.#isPaused) {
+      this.#return(items);
+      return;
+    }
     this.#groupsFetched.clear();
     const now = this.clock.now();
     const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
@@ -207,6 +236,7 @@ export class Processing<I, R> {
   async tookOver(taken: readonly Delivery<I>[]): Promise<void> {
     const items = this.held.unknownOf(taken);
     if (items.length === 0) return;
+    if (this.#isPaused) return this.#return(items);
     if (this.#isClosing) {
       // Runs nothing more; held, so that it is given back.
       for (const item of items) this.held.add(item);
@@ -252,7 +282,10 @@ export class Processing<I, R> {
   }
 
   lost(keys: readonly string[]): void {
-    for (const delivery of this.held.withKeys(keys)) this.#drop(delivery);
+    for (const delivery of this.held.withKeys(keys)) {
+      // What was answered just before the sign of life is no longer held either.
+      if (!delivery.isSettled) this.#drop(delivery);
+    }
   }
 
   fenced(delivery: Delivery<I>): void {
@@ -369,6 +402,7 @@ export class Processing<I, R> {
 
   ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void {
     this.#leftQueue(delivery);
+    delivery.isSettled = true;
     if (!this.#isGivingBack && delivery.isHeld) this.#answers.add(delivery, result, error);
     this.#fetcher.wake();
     delivery.onSettled?.();
@@ -378,6 +412,20 @@ export class Processing<I, R> {
     if (!delivery.isQueued) return;
     delivery.isQueued = false;
     this.#queued[delivery.level] -= 1;
+  }
+
+  /** As if they had never come: others take them, and no answer of this processor's counts any more. */
+  #return(deliveries: readonly Delivery<I>[]): void {
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) {
+      this.held.remove(delivery);
+      delivery.ticket?.cancel('given back to the queue');
+    }
+    const returned = giveBack(this, deliveries, { isLeaving: false }).catch((error: unknown) => {
+      // Their leases run out by themselves.
+      if (!(error instanceof LinkClosedError)) this.notify({ event: 'failed', error });
+    });
+    this.#whenReturned = Promise.all([this.#whenReturned, returned]);
   }
 
   /** Somebody else has it by now: its answer would not be taken. */
@@ -424,11 +472,7 @@ export class Processing<I, R> {
     this.readLink.destroy();
     this.#cancelLink.destroy();
     if (this.link.isUp) {
-      const { leaseMs } = this.settings;
-      const deliveries = byLevel(this.held.all(), tellDelivery);
-      const args = [GROUP, this.consumer, ALL_HELD, String(leaseMs), ...deliveries];
-      const own = [this.keys.processors, this.keys.gone + this.consumer];
-      await this.link.run(release, [...this.keys.requests, ...own], args).catch(() => {});
+      await giveBack(this, this.held.all(), { isLeaving: true }).catch(() => {});
       await this.link.close();
     }
     this.link.destroy();

@@ -20,4 +20,6 @@ export interface ProcessorStats extends BatcherStats {
   readonly fenced: number;
   /** Items under a lease of its own: fetched, and not answered or given back. */
   readonly held: number;
+  /** It takes nothing until `resume()`. */
+  readonly isPaused: boolean;
 }

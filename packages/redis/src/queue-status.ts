@@ -38,7 +38,9 @@ export interface ProcessorStatus {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** What it can do, in items a second; 0 as long as it has run nothing. */
+  /** It takes nothing for now, and leaves the queue to others. */
+  readonly isPaused: boolean;
+  /** What it can do, in items a second; 0 as long as it has run nothing, and while it is paused. */
   readonly ratePerSecond: number;
   readonly running: number;
   /** Fetched, and not running yet. */
@@ -98,6 +100,7 @@ function processorsFrom(list: readonly Reply[], now: number): ProcessorStatus[] 
       id: String(list[i]),
       host: String(portrait.host ?? ''),
       pid: Number(portrait.pid ?? 0),
+      isPaused: portrait.isPaused === true,
       ratePerSecond: Number(rate ?? 0),
       running: Number(portrait.running ?? 0),
       queued: Number(portrait.queued ?? 0),

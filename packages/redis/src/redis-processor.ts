@@ -34,6 +34,20 @@ export class RedisProcessor<I, R> {
     this.#processing.onNotice(listener);
   }
 
+  /**
+   * Takes nothing until `resume()`, so that other processors do it all: for a handler that knows that it would fail. What
+   * runs goes on and is answered; what was fetched and has not begun goes back to the queue. Resolves when it is there,
+   * and nothing more can come.
+   */
+  pause(): Promise<void> {
+    return this.#processing.pause();
+  }
+
+  /** Takes items again. */
+  resume(): void {
+    this.#processing.resume();
+  }
+
   /** Fetches nothing more, finishes and answers what it holds; what is not done in time goes back to the queue. */
   close(options: CloseOptions = {}): Promise<void> {
     return this.#processing.close(options);

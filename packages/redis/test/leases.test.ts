@@ -28,6 +28,7 @@ test('what fell silent is taken over within its lease, whenever that began', asy
     ...{
       settings: { leaseMs, maxDeliveries: 3, batching: {} },
       maxBatchSize: 64,
+      isPaused: false,
       ratePerSecond: 0,
       portrait: {},
     },

@@ -28,6 +28,8 @@ export interface FunctionBackend {
   readonly availability: Availability;
   /** Called once, before the first batch. Rejects when it cannot be found. */
   load(): Promise<void>;
+  /** Told when the settings change while it runs. */
+  configure?(settings: Pick<RunnerSettings, 'timeoutMs'>): void;
   close(): Promise<void>;
 }
 
@@ -146,6 +148,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       maxQueueSize: () => this.#settings.batching.maxQueueSize,
       enter: (call) => this.#enterAgain(call as FunctionCall<I, R>),
     });
+    this.#backend?.configure?.(this.#settings);
   }
 
   stats(): BatcherStats {
@@ -193,7 +196,8 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     if (this.state === 'loading')
       throw new BatchwiseError('UNAVAILABLE', `${this.name}: the upstream is not reached yet.`);
     if (this.#failure === undefined) return;
-    const message = `${this.name}: the upstream could not be reached: ${this.#failure.message}`;
+    // Where it was looked for is not for callers to know.
+    const message = `${this.name}: the upstream could not be reached.`;
     throw new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }
 

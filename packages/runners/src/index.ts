@@ -103,8 +103,10 @@ export { enterInParts, type PartsRule } from './split-request.js';
 export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';
+export { type CopyProblem, copyProblem } from './upstream/copy-problem.js';
 export { createUpstream, type Upstream, type UpstreamOptions } from './upstream/create-upstream.js';
 export { createUpstreamRunner, type UpstreamRunnerOptions } from './upstream/create-upstream-runner.js';
+export { shownUrl } from './upstream/shown-url.js';
 export {
   isUrl,
   nameOfUpstream,

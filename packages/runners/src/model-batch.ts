@@ -57,8 +57,9 @@ async function runWhole(
 ): Promise<Tensors> {
   const { inputs, outputs } = piece;
   const answer = await batched.model.infer(inputs, { outputs, signal, timeoutMs, ownsInputs: false });
-  for (const name of namesOf(batched, outputs)) outputOf(batched, answer, name);
-  return answer;
+  const wanted = new Map<string, Tensor>();
+  for (const name of namesOf(batched, outputs)) wanted.set(name, outputOf(batched, answer, name));
+  return wanted;
 }
 
 /**

@@ -100,7 +100,7 @@ class BatchingModelRunner implements ModelRunner {
       return SETTLED;
     }
     const { inputs, outputs } = request;
-    const wanted = outputs === undefined || outputs.length === 0 ? undefined : outputs;
+    const wanted = outputs === undefined || outputs.length === 0 ? undefined : eachOnce(outputs);
     return this.#enter({ inputs, outputs: wanted, rows }, sink, this.#inTime(options));
   }
 
@@ -274,7 +274,15 @@ class BatchingModelRunner implements ModelRunner {
     if (state === 'closed') return new BatchwiseError('CLOSED', `${name}: the runner is closed.`);
     if (this.#failure === undefined)
       return new BatchwiseError('UNAVAILABLE', `${name}: the model is loading.`);
-    const message = `${name}: the model could not be loaded: ${this.#failure.message}`;
+    // Where an upstream was looked for is not for callers to know.
+    const why = this.#model.availability === undefined ? `: ${this.#failure.message}` : '.';
+    const message = `${name}: the model could not be loaded${why}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }
+}
+
+/** Who asks twice gets it once: models refuse to be asked twice. */
+function eachOnce(names: readonly string[]): readonly string[] {
+  const once = new Set(names);
+  return once.size === names.length ? names : [...once];
 }

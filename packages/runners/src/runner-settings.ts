@@ -62,6 +62,8 @@ export interface UpstreamSettings {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
+  /** The name that its certificate must have; undefined: the host of the URL. */
+  readonly serverName: string | undefined;
 }
 
 export interface RunnerSettings {
@@ -113,6 +115,7 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
     caFile: undefined,
     certFile: undefined,
     keyFile: undefined,
+    serverName: undefined,
   },
   timeoutMs: 30_000,
   warmup: 3,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   createModelRunner,
+  type InferCall,
   type InferRequest,
   type ModelRunner,
   type RunnerSettings,
@@ -100,6 +101,32 @@ describe('batches', () => {
     enqueue(runner, rowsFrom(5, 1, ['sum']));
     await clock.settle();
     expect(model.calls.at(-1)?.call.outputs).toEqual(['sum']);
+  });
+
+  test.each([true, false])(
+    'nobody gets more outputs than it wants, batchable or not: %s',
+    async (batchable) => {
+      // The answer to a request that is a batch of its own was handed on as the model gave it.
+      const compute = (inputs: Tensors) =>
+        new Map([...doubled(inputs, {} as InferCall), ['secret', floats([1], [7])]]);
+      const { clock, runner } = await running(settingsWith({ batchable }), { compute });
+      const one = enqueue(runner, rowsFrom(1, 1, ['sum']));
+      const all = enqueue(runner, rowsFrom(2));
+      await clock.settle();
+      expect([one, all].map(({ result }) => [...(result?.keys() ?? [])])).toEqual([
+        ['sum'],
+        ['double', 'sum'],
+      ]);
+    },
+  );
+
+  test('an output that is asked for twice is asked for once', async () => {
+    // Names went to the model as they came, and models refuse to give one twice.
+    const { clock, model, runner } = await running();
+    const outcome = enqueue(runner, rowsFrom(1, 1, ['sum', 'sum']));
+    await clock.settle();
+    expect(model.calls[0]?.call.outputs).toEqual(['sum']);
+    expect([...(outcome.result?.keys() ?? [])]).toEqual(['sum']);
   });
 
   test('the trace tells the rows of the batch, the wait and the time it took', async () => {

@@ -1,7 +1,6 @@
 /** Finds the model that a request names, by whichever protocol, or says why there is none to be had. */
-import type { ModelRunner, Signature } from '@batchwise/runners';
+import { type ModelRunner, quoted, quotedList, type Signature } from '@batchwise/runners';
 import { RequestError } from './request-error.js';
-import { quoted, quotedList } from './shown-value.js';
 
 export type Models = ReadonlyMap<string, ModelRunner>;
 

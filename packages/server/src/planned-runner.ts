@@ -1,6 +1,6 @@
 /** Which runners there are to be: the models that are served without code, and those of the service. */
 import { existsSync } from 'node:fs';
-import { isUrl, type RunnerSettings } from '@batchwise/runners';
+import { isUrl, type RunnerSettings, shownUrl } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { resolveRunner } from './config/resolve-runner.js';
 import type { ServerSettings } from './config/server-settings.js';
@@ -98,7 +98,7 @@ function checkPlaces(planned: readonly PlannedRunner[], service: Service | undef
     if (!servesModel(service?.runners.get(name), settings) && !service?.runners.has(name)) {
       throw new BatchwiseError(
         'INVALID_OPTION',
-        `runners.${name}.upstream: ${settings.upstream.url[0]} is a function, and only a service can call it: ` +
+        `runners.${name}.upstream: ${shownUrl(settings.upstream.url[0] ?? '')} is a function, and only a service can call it: ` +
           `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model or ` +
           'http://host:port/v2/models/model, which the protocols serve.',
       );
@@ -107,7 +107,7 @@ function checkPlaces(planned: readonly PlannedRunner[], service: Service | undef
     throw new BatchwiseError(
       'INVALID_OPTION',
       `runners.${name}: expected either redis.queue or upstream, got both. To have workers call the upstream: ` +
-        `batchwise worker ${settings.upstream.url[0]} --queue ${settings.redis.queue}`,
+        `batchwise worker ${shownUrl(settings.upstream.url[0] ?? '')} --queue ${settings.redis.queue}`,
     );
   }
 }

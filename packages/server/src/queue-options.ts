@@ -1,6 +1,7 @@
 /** What a request of either protocol may ask of the queue. `where` is what an error calls the place it is said at. */
+
+import { quoted } from '@batchwise/runners';
 import { badRequest } from './request-error.js';
-import { quoted } from './shown-value.js';
 
 export const PRIORITY_KEY = 'batchwise-priority';
 export const TENANT_KEY = 'batchwise-tenant';

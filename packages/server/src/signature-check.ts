@@ -1,8 +1,7 @@
 /** What a request of either protocol says of its tensors, held against what the model takes and gives. */
-import type { TensorSpec } from '@batchwise/runners';
+import { quoted, quotedList, shownValue, type TensorSpec } from '@batchwise/runners';
 import { nearestWord } from './config/nearest-word.js';
 import { badRequest } from './request-error.js';
-import { quoted, quotedList, shownValue } from './shown-value.js';
 
 /** Looks up an input or an output by the name that a request gives it. */
 export function specNamed(

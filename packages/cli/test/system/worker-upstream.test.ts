@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { RedisBatcher } from '@batchwise/redis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../redis/test/support/free-port.js';
 import { type RedisServer, startRedis } from '../../../redis/test/support/redis-server.js';
 import { largest, samplesOf } from './support/model-samples.js';
 import { model, root, Serving } from './support/serving.js';
+import { until } from './support/until.js';
 import { Working } from './support/working.js';
 
 let redis: RedisServer;
@@ -35,6 +37,109 @@ test.each([
   const samples = samplesOf('digits').slice(0, 10);
   const answers = await Promise.all(samples.map(({ input }) => batcher.submit(rowOf(input))));
   expect(answers.map(largest)).toEqual(samples.map(({ probabilities }) => largest(probabilities)));
+  worker.signal('SIGTERM');
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+});
+
+/** Callers who ask again and again, until they are told to stop, or the test has ended. */
+class Callers {
+  readonly failures: Error[] = [];
+  answered = 0;
+  #isStopped = false;
+  readonly #callers: Promise<void>[];
+
+  constructor(batcher: RedisBatcher<unknown, number[]>, count: number) {
+    onTestFinished(() => {
+      this.#isStopped = true;
+    });
+    const row = rowOf(samplesOf('digits')[0]?.input ?? []);
+    this.#callers = Array.from({ length: count }, async () => {
+      while (!this.#isStopped) {
+        try {
+          await batcher.submit(row);
+          this.answered += 1;
+        } catch (error) {
+          this.failures.push(error as Error);
+        }
+      }
+    });
+  }
+
+  async getAnswers(count: number): Promise<void> {
+    const enough = this.answered + count;
+    await until(() => this.answered >= enough, `${count} more answers`);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#callers);
+  }
+}
+
+// Its batches failed in no time, and it took the next ones: the fewer could be done, the more it took.
+test.each([
+  [
+    'grpc',
+    (port: number) => ['--port', '0', '--grpc-port', String(port)],
+    (port: number) => `grpc://127.0.0.1:${port}/digits`,
+  ],
+  [
+    'rest',
+    (port: number) => ['--port', String(port)],
+    (port: number) => `http://127.0.0.1:${port}/v2/models/digits`,
+  ],
+])(
+  'a worker whose upstream is away leaves the queue to others, and comes back with it: %s',
+  async (queue, portFlags, url) => {
+    const port = await freePort();
+    const startUpstream = async () => {
+      const serving = new Serving([model('digits'), ...portFlags(port)]);
+      await until(() => serving.stdout.includes('Ctrl-C'), 'the upstream is ready');
+      return serving;
+    };
+    const mortal = await startUpstream();
+    const flags = ['--queue', queue, '--url', redis.url, '--max-batch-size', '4'];
+    const [worker, other] = await Promise.all([
+      Working.worker([url(port), ...flags]),
+      Working.worker([`grpc://127.0.0.1:${upstream.grpcPort}/digits`, ...flags]),
+    ]);
+    const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue });
+    onTestFinished(() => batcher.destroy());
+    const callers = new Callers(batcher, 16);
+    await until(() => worker.batches.length > 10 && other.batches.length > 10, 'both work');
+
+    mortal.signal('SIGKILL');
+    await worker.said('Takes nothing from the queue until the upstream answers again.');
+    await callers.getAnswers(100); // those that were under way have ended by then
+    const failures = callers.failures.length;
+    const batches = worker.batches.length;
+    // Each call that it took to notice, of four items at most.
+    expect(failures).toBeLessThanOrEqual(4 * 6);
+    await callers.getAnswers(1000);
+    expect(worker.batches.length).toBe(batches);
+    expect(callers.failures.length).toBe(failures);
+
+    await startUpstream();
+    await worker.said('Takes items from the queue again.');
+    const seen = [worker.batches.length, other.batches.length] as const;
+    await until(
+      () => worker.batches.length > seen[0] + 10 && other.batches.length > seen[1] + 10,
+      'both work again',
+    );
+    await callers.stop();
+    expect(callers.failures.length).toBe(failures);
+    expect(worker.stderr.match(/Takes nothing/g)?.length).toBe(1);
+  },
+);
+
+test('a worker ends while its upstream is away', async () => {
+  const port = await freePort();
+  const mortal = await Serving.start([model('digits'), '--grpc-port', String(port)]);
+  const worker = await Working.worker([
+    ...[`grpc://127.0.0.1:${port}/digits`, '--queue', 'ends', '--url', redis.url],
+  ]);
+  mortal.signal('SIGKILL');
+  await worker.said('Takes nothing from the queue until the upstream answers again.');
   worker.signal('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });

@@ -296,7 +296,7 @@ describe('signals', () => {
 
     const next = await Working.worker(args, { files: { 'h.mjs': GATED, open: '' } });
     expect(await answer).toEqual({ item: 'held', pid: next.pid });
-    await next.said(/^Took over 1 item that another processor gave back\.$/m);
+    await next.said(/^Took over 1 item that had been given back\.$/m);
   });
 });
 

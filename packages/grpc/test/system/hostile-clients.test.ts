@@ -1,7 +1,14 @@
 import { connect as connectHttp2, constants } from 'node:http2';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { frameOf, GrpcServer, type GrpcServerLimits, type IncomingCall, STATUS } from '../../src/index.js';
+import {
+  frameOf,
+  GrpcError,
+  GrpcServer,
+  type GrpcServerLimits,
+  type IncomingCall,
+  STATUS,
+} from '../../src/index.js';
 import { byteClient, unary } from '../support/byte-client.js';
 import { Gate, until } from '../support/gate.js';
 import {
@@ -21,6 +28,7 @@ import {
   SETTINGS,
   setting,
   uint32,
+  WINDOW_UPDATE,
 } from '../support/raw-http2.js';
 
 let server: GrpcServer | undefined;
@@ -397,4 +405,96 @@ test('a graceful close names the last call, lets it end, and waits for nobody el
   call.answer(frameOf(Buffer.from('last')));
   expect(await peer.saw(({ type }) => type === DATA)).toBeDefined();
   await closed;
+});
+
+const reset = (streamId: number, code = 0) => rawFrame(RST_STREAM, 0, streamId, uint32(code));
+
+// Node keeps a stream that was reset without an error until its request is read: for ever, when nobody does.
+test('a call that is reset without an error is over, read or not', async () => {
+  const gone: string[] = [];
+  const port = await serve({}, (call) => {
+    call.onGone(() => gone.push(call.path));
+    if (call.path === '/a.B/Read') call.readUnary(() => {});
+    // As a pipe does whose other end takes no more.
+    if (call.path === '/a.B/Paused') call.stream.on('data', () => call.stream.pause());
+  });
+  const peer = await greeted(port);
+  const part = frameOf(Buffer.alloc(1000)).subarray(0, 500);
+  ['/a.B/Unread', '/a.B/Read', '/a.B/Paused'].forEach((path, i) => {
+    const id = 2 * i + 1;
+    peer.send(
+      rawFrame(HEADERS, END_HEADERS, id, callHeaders({ ':path': path })),
+      rawFrame(DATA, 0, id, part),
+      rawFrame(DATA, 0, id, part),
+    );
+  });
+  await until(() => server?.openCalls === 3);
+  for (const id of [1, 3, 5]) peer.send(reset(id));
+  await until(() => server?.openCalls === 0);
+  expect(gone.sort()).toEqual(['/a.B/Paused', '/a.B/Read', '/a.B/Unread']);
+});
+
+// A joined list of base64 is none, and there are servers that drop the connection, with all calls on it, for that.
+test.each(['!!!', 'A', 'YR', 'YQ, !', 'YQ=', 'Y-_Y'])(
+  'binary metadata that is no base64 (%s) is refused',
+  async (value) => {
+    const port = await serve({}, () => expect.unreachable());
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    const answer = await new Promise((resolve) => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/a.B/C',
+        'content-type': 'application/grpc',
+        'x-key-bin': value,
+      });
+      stream.on('response', resolve);
+      stream.end(frameOf(Buffer.from('m')));
+    });
+    session.destroy();
+    expect(answer).toMatchObject({
+      ':status': 200,
+      'grpc-status': String(STATUS.INTERNAL),
+      'grpc-message': "expected base64 in 'x-key-bin', as in all metadata that ends in -bin",
+    });
+  },
+);
+
+test('a connection that fails is closed, and the log names its client', async () => {
+  const log: string[] = [];
+  server = new GrpcServer({ onCall: echo, log: (line) => log.push(line) });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const peer = await greeted(port);
+  const { localPort } = peer.socket;
+  peer.send(rawFrame(GOAWAY, 0, 0, Buffer.concat([uint32(0), uint32(constants.NGHTTP2_INTERNAL_ERROR)])));
+  await peer.closed();
+  await until(() => server?.openConnections === 0);
+  expect(log).toEqual([expect.stringContaining(`the connection of 127.0.0.1:${localPort} failed: `)]);
+  await expectServing(port);
+});
+
+// A session that is destroyed waits until its last bytes are written, which they never are to a client that reads none.
+test('a client that takes nothing any more is let go, with what it was to be sent', async () => {
+  const port = await serve({ quietMs: 50, keepaliveTimeoutMs: 50 }, (call) =>
+    call.readUnary(() => call.answer(frameOf(Buffer.alloc(20_000_000)))),
+  );
+  const peer = await greeted(port, setting(4, 2 ** 31 - 1));
+  peer.socket.pause();
+  peer.send(rawFrame(WINDOW_UPDATE, 0, 0, uint32(2 ** 30)), completeCall(1));
+  await until(() => server?.openCalls === 1);
+  await until(() => server?.openConnections === 0);
+});
+
+test('calls that have heard nothing can be told why they end', async () => {
+  const gone: string[] = [];
+  const port = await serve({}, (call) => {
+    call.onGone(() => gone.push(call.path));
+    call.readUnary(() => {});
+  });
+  const client = byteClient(port);
+  const outcome = unary(client, '/a.B/Waiting', Buffer.from('m'));
+  await until(() => server?.openCalls === 1);
+  server?.failOpenCalls(new GrpcError(STATUS.UNAVAILABLE, 'enough'));
+  expect((await outcome).error).toMatchObject({ code: STATUS.UNAVAILABLE, details: 'enough' });
+  client.close();
+  expect(gone).toEqual(['/a.B/Waiting']);
 });

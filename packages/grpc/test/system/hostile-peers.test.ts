@@ -9,6 +9,7 @@ import { until } from '../support/gate.js';
 import {
   ACK,
   END_HEADERS,
+  END_STREAM,
   GOAWAY,
   HEADERS,
   headerBlock,
@@ -158,9 +159,9 @@ test.each([
   expect(channel.state).toBe('ready');
 });
 
-test('a peer that dies in a call ends it as UNAVAILABLE, not unseen; the next call connects again', async () => {
+test('a peer that dies in a call ends it as UNAVAILABLE, not unseen; it connects again', async () => {
   const server = await rawPeer(greet());
-  const channel = channelTo(server.port);
+  const channel = channelTo(server.port, { backoff: { initialMs: 1 } });
   const call = collectedCall(channel, '/a.B/C', {}, ['m']);
   await until(() => server.peers.length === 1);
   await server.peers[0]?.saw(({ type }) => type === HEADERS);
@@ -170,7 +171,7 @@ test('a peer that dies in a call ends it as UNAVAILABLE, not unseen; the next ca
     isUnseen: false,
     message: expect.stringContaining('connection'),
   });
-  await until(() => channel.state === 'idle');
+  await until(() => channel.state === 'ready');
   const next = collectedCall(channel, '/a.B/C', {}, ['m']);
   await until(() => server.peers.length === 2);
   await server.peers[1]?.saw(({ type }) => type === HEADERS);
@@ -235,6 +236,26 @@ test('a peer that is not there is UNAVAILABLE and unseen; in the pause calls end
   await until(() => channel.state === 'ready');
   expect(states.slice(0, 3)).toEqual(['connecting', 'failing', 'connecting']);
   expect(channel.lastError).toBeUndefined();
+});
+
+// Settings counted as success, and whoever wants to stay connected connects again at once: 1,700 connections a second.
+test.each([
+  ['goes away', (peer: RawPeer) => peer.send(rawFrame(GOAWAY, 0, 0, Buffer.concat([uint32(0), uint32(0)])))],
+  ['closes the connection', (peer: RawPeer) => peer.socket.destroy()],
+])('a peer that greets and then %s is left alone for a while, and longer each time', async (_name, end) => {
+  const server = await rawPeer((peer) => {
+    greet()(peer);
+    end(peer);
+  });
+  const channel = channelTo(server.port, { backoff: { initialMs: 3_600_000 } });
+  channel.onStateChange((state) => {
+    if (state === 'idle') channel.connect();
+  });
+  channel.connect();
+  await until(() => channel.state === 'failing');
+  expect(server.peers).toHaveLength(1);
+  const call = collectedCall(channel, '/a.B/C', {}, ['m']);
+  expect(await call.ended).toMatchObject({ status: STATUS.UNAVAILABLE, isUnseen: true });
 });
 
 test('a peer that accepts and says nothing is given up after the connect time-out', async () => {
@@ -423,4 +444,79 @@ test('a connection that has used up its stream numbers is replaced', async () =>
     expect((await collectedCall(channel, '/a.B/C', {}, ['m']).ended).status).toBe(STATUS.OK);
   }
   expect(sessions).toBe(2);
+});
+
+const TOO_MUCH = Buffer.alloc(1_000_000);
+
+// Node closes a stream that was reset without an error only when all of its request is sent, which it never is: the
+// call did not end, and its place on the connection stayed taken.
+test('a reset without an error ends a call whose request was not taken', async () => {
+  const server = await rawPeer(greet());
+  const channel = channelTo(server.port);
+  const call = collectedCall(channel, '/a.B/C', {}, [TOO_MUCH]);
+  await until(() => server.peers.length === 1);
+  await server.peers[0]?.saw(({ type }) => type === HEADERS);
+  server.peers[0]?.send(rawFrame(RST_STREAM, 0, 1, uint32(0)));
+  expect(await call.ended).toMatchObject({ status: STATUS.UNKNOWN, isUnseen: false });
+  await until(() => channel.openCalls === 0);
+});
+
+// The same, and without the reset the stream stayed open at both ends.
+test.each([
+  ['and resets the rest', true],
+  ['and leaves it at that', false],
+])('a peer that answers before it has read the request %s is left with no stream', async (_name, isReset) => {
+  const server = await rawPeer(greet());
+  const channel = channelTo(server.port);
+  const call = collectedCall(channel, '/a.B/C', {}, [TOO_MUCH]);
+  await until(() => server.peers.length === 1);
+  const [peer] = server.peers as [RawPeer];
+  await peer.saw(({ type }) => type === HEADERS);
+  const answer = headerBlock({
+    ':status': '200',
+    'content-type': 'application/grpc',
+    'grpc-status': '8',
+    'grpc-message': 'too large',
+  });
+  peer.send(
+    rawFrame(HEADERS, END_HEADERS | END_STREAM, 1, answer),
+    ...(isReset ? [rawFrame(RST_STREAM, 0, 1, uint32(0))] : []),
+  );
+  expect(await call.ended).toMatchObject({ status: STATUS.RESOURCE_EXHAUSTED, message: 'too large' });
+  await until(() => channel.openCalls === 0);
+  if (!isReset) expect((await peer.saw(({ type }) => type === RST_STREAM))?.payload.readUInt32BE(0)).toBe(8);
+});
+
+// The peer's limit was not looked at; gRPC's own servers drop the connection, with all calls on it, for one that is above it.
+test('a call with more headers than the peer takes fails alone, and is not sent', async () => {
+  const server = await rawPeer(greet(setting(6, 1000)));
+  const channel = channelTo(server.port);
+  channel.connect();
+  await until(() => channel.state === 'ready');
+  const large = collectedCall(channel, '/a.B/Large', { metadata: { 'x-large': 'x'.repeat(700) } }, ['m']);
+  expect(await large.ended).toMatchObject({
+    status: STATUS.RESOURCE_EXHAUSTED,
+    isUnseen: true,
+    message: expect.stringMatching(
+      /127\.0\.0\.1:\d+ takes up to 1000 bytes of headers .* the call has 1\d\d\d/,
+    ),
+  });
+  const raw = new Promise<Error | undefined>((resolve) => {
+    channel.openStream({ ':path': '/a.B/Raw', 'x-large': 'x'.repeat(900) }, resolve);
+  });
+  expect(await raw).toMatchObject({ status: STATUS.RESOURCE_EXHAUSTED });
+  collectedCall(channel, '/a.B/Small', { metadata: { 'x-small': 'x'.repeat(300) } }, ['m']);
+  await server.peers[0]?.saw(({ type }) => type === HEADERS);
+  expect(server.peers[0]?.frames.filter(({ type }) => type === HEADERS)).toHaveLength(1);
+  expect(channel.openCalls).toBe(1);
+});
+
+test('what goes wrong with a peer names it', async () => {
+  const server = await rawPeer(greet());
+  const channel = channelTo(server.port);
+  const call = collectedCall(channel, '/a.B/C', {}, ['m']);
+  await until(() => server.peers.length === 1);
+  await server.peers[0]?.saw(({ type }) => type === HEADERS);
+  server.peers[0]?.socket.destroy();
+  expect((await call.ended).message).toMatch(`the connection to 127.0.0.1:${server.port} was lost`);
 });

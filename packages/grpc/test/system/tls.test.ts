@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
@@ -17,6 +17,7 @@ import {
 import { byteClient, unary } from '../support/byte-client.js';
 import { byteServer } from '../support/byte-server.js';
 import { collectedCall } from '../support/collected-call.js';
+import { until } from '../support/gate.js';
 
 interface Pair {
   readonly cert: Buffer;
@@ -211,4 +212,25 @@ test('a TLS peer without HTTP/2 is named as such', async () => {
     message: expect.stringContaining('does not speak HTTP/2'),
   });
   server.close();
+});
+
+// Both of Node's events for a failed handshake were logged, with OpenSSL's line breaks.
+test('a handshake that fails is one line of the log, which names the client', async () => {
+  const log: string[] = [];
+  const port = await serve({ ...localhost, clientCa: ca }, (line) => log.push(line));
+  await outcome(`localhost:${port}`, { ca, ...stranger });
+  await until(() => log.length > 0);
+  expect((await outcome(`localhost:${port}`, { ca, ...client })).status).toBe(STATUS.OK);
+  expect(log).toEqual([expect.stringMatching(/^the TLS handshake with 127\.0\.0\.1:\d+ failed: .+$/)]);
+});
+
+test('a peer that does not speak TLS is named in one line', async () => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { message } = await outcome(`localhost:${(server.address() as AddressInfo).port}`, { ca });
+  server.close();
+  expect(message).toMatch(/^no connection to localhost:\d+: TLS: wrong version number$/);
 });

@@ -7,6 +7,8 @@ export type Step =
   /** First in the list: does not wait for the end of the request. */
   | { readonly do: 'at once' }
   | { readonly do: 'nothing' }
+  /** Of the request: what fits its window is all that the backend takes. */
+  | { readonly do: 'read no more' }
   /** Until the test releases this name. */
   | { readonly do: 'hold'; readonly name: string }
   /** As a model that takes its time; for who is slower, never for what comes first. */
@@ -40,6 +42,8 @@ export interface SeenStream {
   readonly id: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Names and values in turn, each as it came. */
+  readonly rawHeaders: readonly string[];
   readonly items: readonly SeenItem[];
   readonly texts: readonly string[];
 }
@@ -68,6 +72,7 @@ interface Begun {
   readonly id: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly rawHeaders: readonly string[];
 }
 interface Received {
   readonly type: 'received';
@@ -173,11 +178,6 @@ export class RawBackend {
     return this.#told.filter(({ type }) => type === 'begun').length;
   }
 
-  get openSessions(): number {
-    const last = this.#told.findLast(({ type }) => type === 'session' || type === 'session closed');
-    return last !== undefined && 'open' in last ? last.open : 0;
-  }
-
   async untilHeld(name: string, from = 0): Promise<number> {
     const told = await this.#child.until<Told>((one) => one.type === 'held' && one.name === name, from);
     return told.type === 'held' ? told.id : 0;
@@ -219,7 +219,8 @@ export class RawBackend {
     const begun = this.#told.find((told): told is Begun => told.type === 'begun' && told.id === id);
     if (begun === undefined) throw new Error(`expected stream ${id} to have begun before it ended`);
     const texts = items.map(({ base64 = '' }) => Buffer.from(base64, 'base64').toString());
-    return { id, path: begun.path, headers: begun.headers, items, texts };
+    const { path, headers, rawHeaders } = begun;
+    return { id, path, headers, rawHeaders, items, texts };
   }
 
   async #request(message: Record<string, unknown>): Promise<void> {

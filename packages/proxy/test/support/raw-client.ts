@@ -114,10 +114,10 @@ export function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
       const status = Number(last['grpc-status'] ?? -1);
       let messages: readonly Buffer[] = [];
       try {
-        // What was broken off may end anywhere.
-        if (status >= 0) messages = unframed(Buffer.concat(chunks));
+        messages = unframed(Buffer.concat(chunks));
       } catch (error) {
-        reject(error);
+        // What was broken off may end anywhere, and what is passed through be anything.
+        if (status === 0) reject(error);
       }
       resolve({
         status,

@@ -6,6 +6,7 @@ import { freePort } from '../../../redis/test/support/free-port.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
 import { rawClient } from '../support/raw-client.js';
+import { tcpRelay } from '../support/tcp-relay.js';
 
 const REFUSED = constants.NGHTTP2_REFUSED_STREAM;
 
@@ -150,7 +151,8 @@ describe('a batch that the backend has not begun', () => {
 describe('GOAWAY', () => {
   it('in the middle of traffic loses no call', async () => {
     const backend = await rawBackend();
-    const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
+    const relay = await tcpRelay(backend.port);
+    const { port } = await proxied(relay, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
     const client = rawClient(port);
     let isOver = false;
     let succeeded = 0;

@@ -3,7 +3,7 @@
  * and die. Whatever happens, every call ends, nobody gets the answer of another, and nothing is left behind.
  */
 import { constants } from 'node:http2';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
 import { freePort } from '../../../redis/test/support/free-port.js';
 import { framed } from '../support/framing.js';
@@ -24,7 +24,7 @@ const everything: readonly (readonly Step[])[] = [
   [{ do: 'reset', code: constants.NGHTTP2_INTERNAL_ERROR }],
   [{ do: 'trailers only', status: 14, message: 'not now' }],
   [{ do: 'http', status: 503 }],
-  [half, { do: 'write', hex: '09'.repeat(20) }],
+  [half, { do: 'write', hex: '09'.repeat(20) }, { do: 'reset', code: constants.NGHTTP2_INTERNAL_ERROR }],
   [half, { do: 'end without trailers' }],
   [half, { do: 'goaway' }, { do: 'echo' }, { do: 'end' }],
   [{ do: 'goaway' }, { do: 'echo' }, { do: 'end' }],
@@ -38,6 +38,15 @@ const everything: readonly (readonly Step[])[] = [
   [{ do: 'at once' }, { do: 'trailers only', status: 7, message: 'not you' }],
 ];
 
+/** They share the backends; the last is passed through. */
+const paths = [
+  '/test.Echo/Compute',
+  '/test.Echo/Compute',
+  '/test.Other/Compute',
+  '/test.Echo/Rank',
+  '/test.Echo/Other',
+];
+
 interface Books {
   right: number;
   wrong: string[];
@@ -49,9 +58,9 @@ async function caller(client: RawClient, name: string, books: Books, isOver: () 
   for (let count = 0; !isOver(); count += 1) {
     const message = `${name}.${count}.${'x'.repeat(Math.random() < 0.1 ? 50_000 : 10)}`;
     const kind = Math.random();
-    const stream = client.open(
-      kind < 0.3 ? { 'grpc-timeout': `${1 + Math.floor(Math.random() * 40)}m` } : {},
-    );
+    const path = paths[Math.floor(Math.random() * paths.length)];
+    const timeout = `${1 + Math.floor(Math.random() * 40)}m`;
+    const stream = client.open(kind < 0.3 ? { 'grpc-timeout': timeout } : {}, path);
     const answering = answerOf(stream);
     stream.end(framed(message));
     if (kind > 0.8) {
@@ -96,7 +105,10 @@ it('every call ends, nobody gets the answer of another, and nothing is left behi
   const backends: RawBackend[] = [await rawBackend(), await rawBackend({ port })];
   const everyone = [...backends];
   const running = await proxied(backends, {
-    methods: [{ method: '*/Compute', maxBatchSize: 6, maxQueueSize: 40 }],
+    methods: [
+      { method: '*/Compute', maxBatchSize: 6, maxQueueSize: 40 },
+      { method: '/test.Echo/Rank', maxBatchSize: 3, maxWaitMs: 5 },
+    ],
     maxBatchesInFlight: 2,
     ejection: { failures: 5, durationMs: 50 },
     healthCheck: { intervalMs: 40, timeoutMs: 500 },
@@ -104,6 +116,9 @@ it('every call ends, nobody gets the answer of another, and nothing is left behi
   for (const backend of backends) await backend.behaveAnyhow(...everything);
   const books: Books = { right: 0, wrong: [], statuses: new Map() };
   let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
   const clients = Array.from({ length: 3 }, () => rawClient(running.port));
   const callers = clients.flatMap((client, index) =>
     Array.from({ length: 12 }, (_, user) => caller(client, `${index}.${user}`, books, () => isOver)),

@@ -5,7 +5,7 @@ import { grpcClient, identity } from '../support/grpc-client.js';
 import { callHeaders, FLAG, FRAME, h2Frame, headerBlock, rawSocket } from '../support/h2-frames.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
-import { computePath, rawClient } from '../support/raw-client.js';
+import { answerOf, computePath, rawClient } from '../support/raw-client.js';
 import { settledOf } from '../support/settled.js';
 import { StillClock } from '../support/still-clock.js';
 
@@ -141,6 +141,47 @@ describe('a proxy that is closed', () => {
     expect((await queued).status).not.toBe(0);
     expect(await backend.untilClosed(id)).toMatchObject({ answered: 0 });
   });
+
+  /** They were cut off without a status: those that are passed through, and those whose message had not come. */
+  it('tells those who are not done in time', async () => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    await backend.behave({ do: 'headers', headers: {} }, { do: 'nothing' });
+    const client = rawClient(port);
+    const begun = client.open({}, '/test.Echo/Other');
+    const hasBegun = new Promise((resolve) => begun.once('response', resolve));
+    begun.end(framed('passing'));
+    await hasBegun;
+    await backend.behave({ do: 'nothing' });
+    const waiting = client.call('waiting', { path: '/test.Echo/Other' });
+    const half = client.open();
+    half.write(framed('half').subarray(0, 6));
+    await new Promise<void>((resolve) => client.session.ping(() => resolve()));
+    const answers = [answerOf(begun), waiting, answerOf(half)];
+    await proxy.close({ timeoutMs: 20 });
+    for (const { status, message } of await Promise.all(answers)) {
+      expect([status, message]).toEqual([
+        STATUS.UNAVAILABLE,
+        expect.stringContaining('the proxy is closing'),
+      ]);
+    }
+  });
+
+  /** The time of the first call counted, however short that of the second was. */
+  it.each(['drain', 'close'] as const)(
+    'is not waited for longer than the last to %s it says',
+    async (first) => {
+      const backend = await rawBackend();
+      const { port, proxy } = await proxied(backend, batchesOf(1));
+      await backend.behave({ do: 'nothing' });
+      const running = rawClient(port).call('running');
+      await backend.nextStream();
+      const patient = proxy[first]({ timeoutMs: 3_600_000 });
+      await proxy.close({ timeoutMs: 20 });
+      await patient;
+      expect((await running).status).toBe(STATUS.UNAVAILABLE);
+    },
+  );
 
   it('twice is closed once', async () => {
     const backend = await rawBackend();

@@ -6,7 +6,7 @@ import { eventually } from '../../../redis/test/support/eventually.js';
 import { HurriedClock } from '../support/hurried-clock.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
-import { rawClient } from '../support/raw-client.js';
+import { batchedPath, rawClient } from '../support/raw-client.js';
 
 /** Accepts connections, and says this. */
 async function tcpServer(says: string): Promise<{ target: string; connections: () => number }> {
@@ -95,6 +95,27 @@ describe('several methods of one backend', () => {
     await backend.release('gate');
     expect(await first).toMatchObject({ status: 0, text: 'compute' });
     expect(await second).toMatchObject({ status: 0, text: 'rank' });
+  });
+
+  it('that nobody serves take no place from one that is served', async () => {
+    const backend = await rawBackend();
+    const { port } = await proxied(backend, {
+      ...batchesOf(1),
+      maxBatchesInFlight: 1000,
+      healthCheck: false,
+    });
+    const client = rawClient(port);
+    expect((await client.call('x')).status).toBe(0);
+    await backend.behave({ do: 'nothing' });
+    await backend.behaveFor(batchedPath, { do: 'echo' }, { do: 'end' });
+    const hostile = rawClient(port);
+    const calls = Array.from({ length: 400 }, (_, index) =>
+      hostile.call('x', { path: `/made.up${index}/Compute` }),
+    );
+    // There are only so many places; the others are refused.
+    expect((await Promise.race(calls)).status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(await client.call('y')).toMatchObject({ status: 0, text: 'y' });
+    hostile.destroy();
   });
 
   it('do not starve each other', async () => {

@@ -104,6 +104,21 @@ describe('batched_server.py', () => {
     });
   });
 
+  // All messages in full are more than a peer takes of headers.
+  test('of many wrong items the messages are shorter, and their header stays below 12 KiB', async () => {
+    const { port } = await startPythonExample('batched_server.py');
+    const client = inferenceClient(port);
+    const wrong = Array.from({ length: 600 }, () => [1, 2]);
+    const { scores, itemErrors, status: code } = await client.batchedCompute(wrong);
+    expect(code).toBe(status.OK);
+    expect(scores.length).toBe(600);
+    const entries = String(itemErrors[0]);
+    expect(entries.length).toBeLessThan(12 * 1024);
+    expect(entries.split(', ').every((entry, i) => entry === `${i} 3 fe`)).toBe(true);
+    const tooMany = await client.batchedCompute(Array.from({ length: 1000 }, () => [1, 2]));
+    expect(tooMany).toMatchObject({ status: status.INVALID_ARGUMENT, scores: [] });
+  });
+
   test('ends by itself when it is told to stop', async () => {
     const { process } = await startPythonExample('batched_server.py');
     const exited = once(process, 'exit');

@@ -174,6 +174,15 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
     grpc.status.INTERNAL,
     /serializing/,
   ],
+  [
+    'nothing that is thrown',
+    () => {
+      throw undefined;
+    },
+    {},
+    grpc.status.INTERNAL,
+    /expected an Error.*got undefined/i,
+  ],
 ])('%s: a status that says so, and the next call is served', async (_, compute, options, code, details) => {
   let isFirst = true;
   const client = await start((items, context) => {
@@ -188,6 +197,39 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
   expect(status).toMatchObject({ code, details: expect.stringMatching(details) });
   expect(answers).toEqual([]);
   expect(await sendOne(client, [5]).then((answer) => 'scores' in answer || isFirst || answer)).toBe(true);
+});
+
+// @grpc/grpc-js ends such a call by itself, and calls it cancelled, as it does after every end.
+test('a result that cannot be sent has failed, and nobody has gone: the first time with those behind it, then alone', async () => {
+  const ends: unknown[] = [];
+  const onCancel = vi.fn();
+  const client = await start(
+    (items) =>
+      items.map(({ features }) => (features[0] === 2 ? ({ scores: 'x' } as never) : { scores: features })),
+    { onFinish: ({ status, message, failedItems }) => ends.push({ status, message, failedItems }), onCancel },
+  );
+  const rows = [[1], [2], [3]];
+  const first = await sendBatch(client, rows);
+  expect(first.status.code).toBe(grpc.status.INTERNAL);
+  expect(first.answers).toEqual([{ scores: [1] }]);
+  await vi.waitFor(() => expect(ends.length).toBe(1), { timeout: 60_000 });
+
+  const second = await sendBatch(client, rows);
+  expect(second.status.code).toBe(grpc.status.OK);
+  expect(second.answers.map(({ scores }) => scores)).toEqual([[1], [], [3]]);
+  expect(second.headers?.get('batchwise-item-error')[0]).toMatch(/^1 13 %22compute%22%20returned/);
+  expect(await sendOne(client, [2])).toMatchObject({
+    code: grpc.status.INTERNAL,
+    details: expect.stringMatching(/"compute" returned something for item 0 that is no message of its kind/),
+  });
+  await vi.waitFor(() => expect(ends.length).toBe(3), { timeout: 60_000 });
+  const message = expect.stringMatching(/"compute" returned something for item [01] that is no message/);
+  expect(ends).toEqual([
+    { status: grpc.status.INTERNAL, message, failedItems: 0 },
+    { status: grpc.status.OK, message: '', failedItems: 1 },
+    { status: grpc.status.INTERNAL, message, failedItems: 0 },
+  ]);
+  expect(onCancel).not.toHaveBeenCalled();
 });
 
 test('trailing metadata of an error comes through', async () => {

@@ -96,6 +96,30 @@ describe('of several backends', () => {
     expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
   });
 
+  it('one that was left out is back as soon as it is found well', async () => {
+    const [good, bad] = [await rawBackend(), await rawBackend()];
+    const { port } = await proxied([good, bad], {
+      ...batchesOf(1),
+      ejection: { failures: 1, durationMs: 600_000 },
+      healthCheck: { intervalMs: 30, timeoutMs: 2000 },
+    });
+    await bad.sayHealth('not serving');
+    await bad.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
+    const client = rawClient(port);
+    await eventually('it to be left out', async () => {
+      const before = bad.begun;
+      await load(client, 4, 20);
+      return bad.begun === before;
+    });
+    await bad.behave({ do: 'echo' }, { do: 'end' });
+    await bad.sayHealth('serving');
+    const before = bad.begun;
+    await eventually('it to get calls again', async () => {
+      expect(new Set(await load(client, 4, 20))).toEqual(new Set([0]));
+      return bad.begun > before;
+    });
+  });
+
   it('all are used when all are bad', async () => {
     const backends = [await rawBackend(), await rawBackend()];
     for (const backend of backends)

@@ -91,6 +91,7 @@ test('what runs, what waits behind it and who runs it is seen', async () => {
       id: expect.stringContaining(`${process.pid}-`),
       host: expect.any(String),
       pid: process.pid,
+      isPaused: false,
       ratePerSecond: 0,
       running: 2,
       queued: expect.any(Number),

@@ -43,6 +43,18 @@ test('an item that was taken over and hangs does not end the take-overs', async 
   await eventually('the second to be answered', isAnswered(queue, 1), 10_000);
 });
 
+// An answer and a sign of life that followed it were under way together: what had just been answered was told to be lost.
+test('items whose answers were taken are never said to have been taken over', async () => {
+  const queue = await forThisTest(new TestQueue(redis.url));
+  const notices: ProcessorNotice[] = [];
+  const processor = queue.processor({ leaseMs: 100, maxBatchSize: 16 });
+  processor.onNotice((notice) => notices.push(notice));
+  await queue.load().run(8000, 64);
+  expect(queue.ledger.outcomes).toEqual({ answered: 8000 });
+  expect(notices.filter(({ event }) => event === 'fenced')).toEqual([]);
+  expect(processor.stats().fenced).toBe(0);
+});
+
 // What took over while one hung had no slot to run it: the items would have been kept from those who have.
 test('a processor whose only slot is taken by an item that hangs leaves the others to others', async () => {
   const queue = await forThisTest(new TestQueue(redis.url));

@@ -1,7 +1,8 @@
 /** ModelInferResponse in both directions. */
-import { DATATYPES, elementCount, isDatatype } from '../datatype.js';
-import type { Datatype, Tensor, Tensors } from '../tensor.js';
+import type { Tensor, Tensors } from '../tensor.js';
+import { checkShape } from './check-shape.js';
 import type { InferResponseMessage, TensorMessage } from './infer-message.js';
+import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { decodeRaw, encodeRaw } from './raw-tensor.js';
 import { quoted } from './shown-value.js';
@@ -91,16 +92,4 @@ export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseM
     );
   }
   return tensors;
-}
-
-export function knownDatatype(datatype: unknown, where: string): Datatype {
-  if (isDatatype(datatype)) return datatype;
-  throw malformed(where, `expected one of ${DATATYPES.join(', ')}, got ${quoted(String(datatype))}.`);
-}
-
-/** So that the product of its lengths is a number of elements. */
-export function checkShape(shape: readonly unknown[], where: string): asserts shape is readonly number[] {
-  const isRight = shape.every((length) => Number.isSafeInteger(length) && (length as number) >= 0);
-  if (isRight && elementCount(shape as readonly number[]) <= Number.MAX_SAFE_INTEGER) return;
-  throw malformed(where, `expected whole numbers from 0 up, got [${shape.slice(0, 8).join(', ')}].`);
 }

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { checkJsonSize } from './json-size.js';
 import { malformed } from './message-error.js';
+import { hasNonFinite } from './non-finite.js';
 import { quoteLongIntegers } from './quote-long-integers.js';
 import { shownValue } from './shown-value.js';
 
@@ -50,8 +51,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Python's json module writes them unless told not to.
-    const hint = /[[,:\s]-?(?:NaN|Infinity)\s*[\],}]/.test(text)
+    const hint = hasNonFinite(text)
       ? ' JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.'
       : '';
     throw malformed('body', `expected JSON, but ${error instanceof Error ? error.message : error}.${hint}`);

@@ -9,18 +9,22 @@ export interface HttpMessage {
   readonly body: Buffer;
 }
 
-/** `outputs` are those that are wanted; all of them unless given. */
-export function jsonInferRequest(
-  inputs: Tensors,
-  outputs: readonly string[] | undefined,
-  isBinary: boolean,
-): HttpMessage {
+export interface JsonInferQuestion {
+  /** What the answer is known by. */
+  readonly id: string;
+  readonly inputs: Tensors;
+  /** Those that are wanted; all of them unless given. */
+  readonly outputs: readonly string[] | undefined;
+  readonly isBinary: boolean;
+}
+
+export function jsonInferRequest({ id, inputs, outputs, isBinary }: JsonInferQuestion): HttpMessage {
   const tail: Buffer[] = [];
   const texts: string[] = [];
   for (const [name, tensor] of inputs) texts.push(inputText(name, tensor, isBinary ? tail : undefined));
   const wanted = outputs?.map((name) => `{"name":${JSON.stringify(name)}}`).join(',');
   const json =
-    `{"inputs":[${texts.join(',')}]${wanted === undefined ? '' : `,"outputs":[${wanted}]`}` +
+    `{"id":${JSON.stringify(id)},"inputs":[${texts.join(',')}]${wanted === undefined ? '' : `,"outputs":[${wanted}]`}` +
     `,"parameters":{"binary_data_output":${isBinary}}}`;
   const head = Buffer.from(json, 'utf8');
   if (!isBinary) return { headers: { 'content-type': 'application/json' }, body: head };

@@ -2,22 +2,32 @@
 import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
 import { BinaryTail, jsonLength } from './binary-tail.js';
+import { checkShape } from './check-shape.js';
 import { isLong } from './elements-from-json.js';
-import { checkShape, knownDatatype } from './infer-response-message.js';
 import { isJsonObject, JsonBody } from './json-body.js';
+import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { decodeRaw } from './raw-tensor.js';
 import { quoted, shownValue } from './shown-value.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
 
-/** Throws a `MessageError` that says what is wrong and where. Tensors may be views on `bytes`. */
-export function tensorsOfJsonResponse(bytes: Buffer, binaryHeader: string | string[] | undefined): Tensors {
+/**
+ * Throws a `MessageError` that says what is wrong and where: also when it answers another request than `id`, as it
+ * does who has lost count of what came on a connection. Tensors may be views on `bytes`.
+ */
+export function tensorsOfJsonResponse(
+  bytes: Buffer,
+  binaryHeader: string | string[] | undefined,
+  asked: string,
+): Tensors {
   const jsonBytes = jsonLength(bytes, binaryHeader);
   const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
   const tail = new BinaryTail(
     jsonBytes === undefined ? bytes.subarray(bytes.length) : bytes.subarray(jsonBytes),
   );
-  const { outputs } = body.value;
+  const { id, outputs } = body.value;
+  if (id !== undefined && id !== null && id !== '' && String(id) !== asked)
+    throw malformed('id', `expected ${quoted(asked)}, got ${shownValue(id)}.`);
   if (!Array.isArray(outputs)) throw malformed('outputs', `expected an array, got ${shownValue(outputs)}.`);
   const tensors = new Map<string, Tensor>();
   for (const [index, output] of outputs.entries()) {

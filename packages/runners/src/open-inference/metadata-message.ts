@@ -1,6 +1,6 @@
 /** The questions that come before the first request: is it ready, and what does the model take and give? */
 import type { Signature, TensorSpec } from '../tensor.js';
-import { knownDatatype } from './infer-response-message.js';
+import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { shownValue } from './shown-value.js';
 import { checkCount, readTensorMessage } from './tensor-message.js';

@@ -1,10 +1,10 @@
 /** A tensor as ModelInfer's messages describe it: inputs, outputs and the metadata of both number their fields alike. */
+import { MOST_DIMENSIONS } from './check-shape.js';
 import type { TensorMessage } from './infer-message.js';
 import { malformed } from './message-error.js';
 import { WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 
-const MOST_DIMENSIONS = 64;
 /** Two bytes on the wire can become an object of a hundred in memory: so many may. */
 const MOST_TENSORS = 1024;
 

@@ -1,6 +1,6 @@
 /**
  * Keeps calls away from an upstream that does not answer: after some failures in a row nothing is sent for a while,
- * and callers are told so at once. Then it is looked at, and one call tries whether it is well again.
+ * and callers are told so at once. Then it is asked whether it is well; where it cannot be asked, one call tries.
  */
 import type { Clock } from 'batchwise';
 
@@ -17,6 +17,12 @@ export interface CircuitBreakerOptions {
 
 type State = 'closed' | 'open' | 'half-open';
 
+/** A call that was let in: what becomes of it counts only until the breaker opens. */
+export interface LetIn {
+  readonly opening: number;
+  readonly isTrial: boolean;
+}
+
 const LONGEST_COOLDOWN_MS = 30_000;
 /** Between two looks: they cost the upstream next to nothing, and one that is back is wanted soon. */
 const LONGEST_LOOK_MS = 5000;
@@ -28,10 +34,14 @@ export class CircuitBreaker {
   #cooldownMs: number;
   #opensAt = 0;
   #timer: unknown;
-  #isTrying = false;
+  /** Calls that try, and since when the latest does. */
+  #trials = 0;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  /** It says that it is well, and has answered no call yet: the first failure opens it again. */
+  #isOnProbation = false;
   #lastError: Error | undefined;
   #isClosed = false;
-  /** Which time it is that it is open: an old probe says nothing of a new one. */
+  /** Which time it is that it is open: an old probe, and an old call, say nothing of a new one. */
   #openings = 0;
 
   constructor(options: CircuitBreakerOptions) {
@@ -48,9 +58,11 @@ export class CircuitBreaker {
     return this.#lastError;
   }
 
-  /** Whether a call may be made now. Half-open, one at a time. */
+  /** Whether a call may be made now. Half-open, one at a time; one more when that takes too long. */
   get letsIn(): boolean {
-    return this.#state === 'closed' || (this.#state === 'half-open' && !this.#isTrying);
+    if (this.#state !== 'half-open') return this.#state === 'closed';
+    const { clock, cooldownMs } = this.#options;
+    return this.#trials === 0 || clock.now() - this.#triedAt >= cooldownMs;
   }
 
   /** Until somebody may try again. */
@@ -60,32 +72,38 @@ export class CircuitBreaker {
     return Math.max(1, Math.ceil(this.#opensAt - clock.now()));
   }
 
-  /** A call that was let in has begun. */
-  begin(): void {
-    if (this.#state === 'half-open') this.#isTrying = true;
+  /** A call that was let in has begun: to be told with what becomes of it. */
+  begin(): LetIn {
+    const isTrial = this.#state === 'half-open';
+    if (isTrial) {
+      this.#trials += 1;
+      this.#triedAt = this.#options.clock.now();
+    }
+    return { opening: this.#openings, isTrial };
   }
 
   /** It ended with an answer, whatever it was: somebody is there. */
-  succeed(): void {
+  succeed({ opening }: LetIn): void {
+    if (opening !== this.#openings) return;
     this.#failures = 0;
-    if (this.#state !== 'half-open') return;
-    this.#isTrying = false;
+    this.#isOnProbation = false;
     this.#cooldownMs = this.#options.cooldownMs;
-    this.#become('closed');
+    if (this.#state === 'half-open') this.#become('closed');
   }
 
   /** It ended without a sign of the upstream. */
-  fail(error: Error): void {
+  fail({ opening }: LetIn, error: Error): void {
+    if (opening !== this.#openings) return;
     this.#failures += 1;
-    if (this.#state === 'half-open') {
+    if (this.#state === 'half-open' || this.#isOnProbation) {
       this.#cooldownMs = Math.min(LONGEST_COOLDOWN_MS, this.#cooldownMs * 2);
       this.trip(error);
-    } else if (this.#state === 'closed' && this.#failures >= this.#options.maxFailures) this.trip(error);
+    } else if (this.#failures >= this.#options.maxFailures) this.trip(error);
   }
 
   /** It ended, and that says nothing: its callers had gone. */
-  forget(): void {
-    this.#isTrying = false;
+  forget({ opening, isTrial }: LetIn): void {
+    if (opening === this.#openings && isTrial && this.#state === 'half-open') this.#trials -= 1;
   }
 
   /** Opens it at once. */
@@ -93,7 +111,6 @@ export class CircuitBreaker {
     if (this.#isClosed || this.#state === 'open') return;
     const { clock } = this.#options;
     this.#lastError = error;
-    this.#isTrying = false;
     this.#openings += 1;
     this.#opensAt = clock.now() + this.#cooldownMs;
     this.#timer = clock.setTimer(() => this.#look(), this.#cooldownMs);
@@ -122,7 +139,9 @@ export class CircuitBreaker {
     const opening = this.#openings;
     probe().then(
       () => {
-        if (!this.#isClosed && opening === this.#openings) this.#become('half-open');
+        if (this.#isClosed || opening !== this.#openings) return;
+        this.#isOnProbation = true;
+        this.#become('closed');
       },
       (error: Error) => {
         if (this.#isClosed || opening !== this.#openings) return;
@@ -136,6 +155,9 @@ export class CircuitBreaker {
 
   #become(state: State): void {
     if (state === 'closed') this.#lastError = undefined;
+    if (state === 'open') this.#isOnProbation = false;
+    this.#failures = 0;
+    this.#trials = 0;
     this.#state = state;
     this.#options.onChange();
   }

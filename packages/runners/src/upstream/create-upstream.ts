@@ -1,25 +1,21 @@
 /** An upstream as its URL says: a model behind the Open Inference Protocol, or a function over items. */
 import { BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
-import type { RunnerSettings, UpstreamSettings } from '../runner-settings.js';
+import type { RunnerSettings } from '../runner-settings.js';
 import type { TensorModel } from '../tensor-model.js';
+import { copyProblem } from './copy-problem.js';
+import type { FunctionPeer } from './function-peer.js';
 import { GrpcInferencePeer } from './grpc-inference-peer.js';
 import { HttpInferencePeer } from './http-inference-peer.js';
 import type { InferencePeer } from './inference-peer.js';
 import { PredictPeer } from './predict-peer.js';
+import { shownUrl } from './shown-url.js';
 import { StreamPeer } from './stream-peer.js';
-import {
-  type GrpcModelAddress,
-  type HttpModelAddress,
-  type PredictAddress,
-  parseUpstream,
-  type StreamAddress,
-  type UpstreamAddress,
-} from './upstream-address.js';
+import { isUrl, parseUpstream, type UpstreamAddress } from './upstream-address.js';
 import { UpstreamFunction } from './upstream-function.js';
 import { UpstreamModel } from './upstream-model.js';
 import { UpstreamPool } from './upstream-pool.js';
-import { readTls, type UpstreamTls } from './upstream-tls.js';
+import { readTls } from './upstream-tls.js';
 
 export interface UpstreamOptions {
   /** Of the runner; also that of the model, where neither settings nor URL say another. */
@@ -43,98 +39,87 @@ export type Upstream =
     };
 
 /** Nothing is sent before it is loaded. Throws `INVALID_OPTION` for what cannot be meant. */
-export function createUpstream({ name, settings, log, clock = realClock }: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { settings, log, clock = realClock } = options;
+  // Who has no name for it calls it by its URL, and callers are told the name.
+  const name = shownName(options.name);
   const { upstream, timeoutMs, batchDim } = settings;
-  const addresses = addressesOf(name, upstream.url);
-  const shared = { name, settings: upstream, clock, log };
-  const make = { name, settings: upstream, clock };
-  const [{ kind }] = addresses;
-  switch (kind) {
-    case 'grpc-model':
-    case 'http-model': {
-      const peers = (addresses as readonly ModelAddress[]).map((address) => inferencePeer(address, make));
-      const { platform } = peers[0] as InferencePeer;
-      const pool = new UpstreamPool({ ...shared, peers });
-      return {
-        kind: 'model',
-        model: new UpstreamModel({ name, pool, platform, timeoutMs, batchDim: batchDim[0], clock }),
-      };
-    }
-    case 'predict': {
-      const { connections } = upstream;
-      const peers = (addresses as readonly PredictAddress[]).map(
-        ({ url }) => new PredictPeer({ url, connections, clock, tls: tlsOf(upstream, isHttps(url)) }),
-      );
-      const pool = new UpstreamPool({ ...shared, peers });
-      return functionOf({ pool, timeoutMs, platform: 'upstream_predict', isRepeatable: true });
-    }
-    case 'grpc-stream': {
-      const { connections } = upstream;
-      const peers = (addresses as readonly StreamAddress[]).map(
-        ({ url, target, path, isTls }) =>
-          new StreamPeer({ url, target, path, connections, clock, tls: tlsOf(upstream, isTls) }),
-      );
-      const pool = new UpstreamPool({ ...shared, peers });
-      return functionOf({ pool, timeoutMs, platform: 'upstream_stream', isRepeatable: false });
-    }
+  const making = { name, settings: upstream, clock, log };
+  const models: InferencePeer[] = [];
+  const functions: FunctionPeer[] = [];
+  for (const address of addressesOf(name, upstream.url)) {
+    const peer = peerOf(address, making);
+    if ('infer' in peer) models.push(peer);
+    else functions.push(peer);
   }
+  const [first] = models;
+  if (first !== undefined) {
+    const { platform } = first;
+    const pool = new UpstreamPool({ ...making, peers: models });
+    const model = new UpstreamModel({ name, pool, platform, timeoutMs, batchDim: batchDim[0], clock });
+    return { kind: 'model', model };
+  }
+  const isRepeatable = functions[0] instanceof PredictPeer;
+  const platform = isRepeatable ? 'upstream_predict' : 'upstream_stream';
+  const pool = new UpstreamPool({ ...making, peers: functions });
+  const backend = new UpstreamFunction({ name, pool, timeoutMs, platform, isRepeatable, clock });
+  return { kind: 'function', handler: backend.handler, backend, isolate: isRepeatable };
 }
 
-type ModelAddress = GrpcModelAddress | HttpModelAddress;
+type Making = Required<Pick<UpstreamOptions, 'name' | 'clock' | 'log'>> & {
+  readonly settings: RunnerSettings['upstream'];
+};
 
-interface PeerMaking {
-  readonly name: string;
-  readonly settings: UpstreamSettings;
-  readonly clock: Clock;
-}
-
-function inferencePeer(address: ModelAddress, { name, settings, clock }: PeerMaking): InferencePeer {
-  const { url } = address;
+function peerOf(
+  address: UpstreamAddress,
+  { name, settings, clock, log }: Making,
+): InferencePeer | FunctionPeer {
   const { connections, format } = settings;
-  const model = settings.model ?? address.model ?? name;
-  const version = settings.version ?? address.version ?? '';
-  if (address.kind === 'http-model') {
-    const { origin } = address;
-    const tls = tlsOf(settings, isHttps(url));
-    return new HttpInferencePeer({ url, origin, model, version, format, connections, clock, tls });
+  const tls = address.isTls ? readTls(name, settings) : undefined;
+  const shared = { url: address.url, connections, clock, tls };
+  switch (address.kind) {
+    case 'grpc-model':
+      return new GrpcInferencePeer({
+        ...shared,
+        ...modelOf(address, name, settings),
+        target: address.target,
+      });
+    case 'http-model':
+      return new HttpInferencePeer({
+        ...shared,
+        ...modelOf(address, name, settings),
+        origin: address.origin,
+        format,
+      });
+    case 'predict':
+      return new PredictPeer(shared);
+    case 'grpc-stream': {
+      const { target, path } = address;
+      return new StreamPeer({ ...shared, target, path, log: (line) => log?.(`${name}: ${line}`) });
+    }
   }
-  const { target, isTls } = address;
-  return new GrpcInferencePeer({
-    url,
-    target,
-    model,
-    version,
-    connections,
-    clock,
-    tls: tlsOf(settings, isTls),
-  });
 }
 
-function functionOf(options: ConstructorParameters<typeof UpstreamFunction>[0]): Upstream {
-  const backend = new UpstreamFunction(options);
-  return { kind: 'function', handler: backend.handler, backend, isolate: options.isRepeatable };
+function modelOf(
+  address: { readonly model: string | undefined; readonly version: string | undefined },
+  name: string,
+  settings: Making['settings'],
+): { readonly model: string; readonly version: string } {
+  return {
+    model: settings.model ?? address.model ?? name,
+    version: settings.version ?? address.version ?? '',
+  };
+}
+
+function shownName(name: string): string {
+  return isUrl(name) ? shownUrl(name) : name;
 }
 
 /** Copies of one backend speak one language. */
-function addressesOf(
-  name: string,
-  urls: readonly string[],
-): readonly [UpstreamAddress, ...UpstreamAddress[]] {
-  const [first, ...others] = urls.map(parseUpstream);
-  if (first === undefined)
-    throw new BatchwiseError('INVALID_OPTION', `${name}: expected the URL of an upstream, got none.`);
-  const other = others.find(({ kind }) => kind !== first.kind);
-  if (other === undefined) return [first, ...others];
-  throw new BatchwiseError(
-    'INVALID_OPTION',
-    `${name}: expected upstreams of one kind, got ${first.url} and ${other.url}.`,
-  );
-}
-
-function tlsOf(settings: UpstreamSettings, isTls: boolean): UpstreamTls | undefined {
-  return isTls ? readTls(settings) : undefined;
-}
-
-function isHttps(url: string): boolean {
-  return url.startsWith('https:');
+function addressesOf(name: string, urls: readonly string[]): readonly UpstreamAddress[] {
+  const addresses = urls.map(parseUpstream);
+  const problem = copyProblem(addresses)?.message;
+  if (addresses.length > 0 && problem === undefined) return addresses;
+  const message = problem ?? 'expected the URL of an upstream, got none.';
+  throw new BatchwiseError('INVALID_OPTION', `${name}: ${message}`);
 }

@@ -1,12 +1,13 @@
 /** Unary calls over one channel, as promises that say how they ended. */
 import { GrpcChannel, isCompressed, messageOf, STATUS } from '@batchwise/grpc';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
+import { connectionLoss } from './connection-loss.js';
 import { grpcFailure } from './grpc-failure.js';
-import { answered, cancelled, type Outcome, outage, unreadable } from './outcome.js';
+import { LARGEST_ANSWER_BYTES } from './largest-answer.js';
+import { abandoned, answered, type Outcome, unreadable } from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface GrpcCallerOptions {
-  readonly url: string;
   readonly target: string;
   readonly tls: UpstreamTls | undefined;
   readonly connections: number;
@@ -18,18 +19,14 @@ export interface UnaryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The largest answer that is read. */
-export const LARGEST_ANSWER_BYTES = 2 ** 30;
 /** Between two tries to connect. */
 const LONGEST_BACKOFF_MS = 5000;
 
 export class GrpcCaller {
-  readonly url: string;
   readonly channel: GrpcChannel;
   readonly #clock: Clock;
 
-  constructor({ url, target, tls, connections, clock = realClock }: GrpcCallerOptions) {
-    this.url = url;
+  constructor({ target, tls, connections, clock = realClock }: GrpcCallerOptions) {
     this.#clock = clock;
     this.channel = new GrpcChannel({
       target,
@@ -42,24 +39,18 @@ export class GrpcCaller {
 
   /** `frame` has the prefix of gRPC already. */
   unary(path: string, frame: Buffer, { timeoutMs, signal }: UnaryOptions): Promise<Outcome<Buffer>> {
-    if (signal?.aborted) return Promise.resolve(cancelled(this.url));
+    if (signal?.aborted) return Promise.resolve(abandoned());
     return new Promise((resolve) => {
-      let answer: Buffer | undefined;
-      let isPacked = false;
+      const frames: Buffer[] = [];
       const onAbort = () => call.cancel();
       const call = this.channel.call(path, callOptions(timeoutMs), {
-        onFrame: (came) => {
-          answer ??= messageOf(came);
-          isPacked ||= isCompressed(came);
+        onFrame: (frame) => {
+          if (frames.length < 2) frames.push(frame);
         },
         onEnd: (end) => {
           signal?.removeEventListener('abort', onAbort);
-          if (signal?.aborted) resolve(cancelled(this.url));
-          else if (end.status !== STATUS.OK) resolve(grpcFailure(this.url, end));
-          else if (isPacked)
-            resolve(unreadable(this.url, new Error('it is compressed, which was not asked for.')));
-          else if (answer !== undefined) resolve(answered(answer));
-          else resolve(outage(new Error(`${this.url}: it ended ${path} without an answer.`), false));
+          if (signal?.aborted) resolve(abandoned());
+          else resolve(end.status === STATUS.OK ? theOnly(frames) : grpcFailure(end));
         },
       });
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -105,9 +96,16 @@ export class GrpcCaller {
 
   #lost(): BatchwiseError {
     const { lastError } = this.channel;
-    const why = lastError?.message ?? 'there is no connection';
-    return new BatchwiseError('UNAVAILABLE', `${this.url}: ${why}`, { cause: lastError });
+    return new BatchwiseError('UNAVAILABLE', connectionLoss(lastError), { cause: lastError });
   }
+}
+
+function theOnly(frames: readonly Buffer[]): Outcome<Buffer> {
+  const [frame] = frames;
+  if (frame === undefined) return unreadable(new Error('expected one message, got none.'));
+  if (frames.length > 1) return unreadable(new Error('expected one message, got more.'));
+  if (isCompressed(frame)) return unreadable(new Error('it is compressed, which was not asked for.'));
+  return answered(messageOf(frame));
 }
 
 export function callOptions(timeoutMs: number) {

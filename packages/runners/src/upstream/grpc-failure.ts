@@ -1,14 +1,19 @@
 /** What a status of gRPC means for those whose batch it ended. */
 import { type CallEnd, STATUS, statusName } from '@batchwise/grpc';
 import { BatchwiseError } from 'batchwise';
-import { type Failure, failed, outage } from './outcome.js';
+import { quoted } from '../open-inference/shown-value.js';
+import { connectionLoss } from './connection-loss.js';
+import { type Failure, failed, outage, unreadable } from './outcome.js';
 
-export function grpcFailure(url: string, end: CallEnd): Failure {
-  const { status, isUnseen, cause } = end;
-  const text = `${url}: ${statusName(status)}${end.message === '' ? '' : `: ${end.message}`}`;
-  const options = cause === undefined ? {} : { cause };
+const STATUSES: ReadonlySet<number> = new Set(Object.values(STATUS));
+
+export function grpcFailure(end: CallEnd): Failure {
+  const { status, isUnseen } = end;
   // A reset or a lost connection comes as a status too, but nobody has sent it.
   const isSaid = Object.keys(end.trailers).length > 0;
+  if (isSaid && !isStatus(end)) return unreadable(notAnEnd(end));
+  const text = textOf(end, isSaid);
+  const options = isSaid ? {} : { cause: end.cause ?? new Error(end.message) };
   switch (status) {
     case STATUS.UNAVAILABLE:
       return outage(new BatchwiseError('UNAVAILABLE', text, { ...options, ...pushbackOf(end) }), isUnseen);
@@ -34,6 +39,29 @@ export function grpcFailure(url: string, end: CallEnd): Failure {
       if (status === STATUS.CANCELLED) return failed(new BatchwiseError('UNAVAILABLE', text, options));
       return failed(new Error(text, options));
   }
+}
+
+/** That the status of the call is the one the upstream sent, and is one of gRPC's. */
+function isStatus({ status, trailers }: CallEnd): boolean {
+  return Number(trailers['grpc-status']) === status && STATUSES.has(status);
+}
+
+function notAnEnd({ trailers }: CallEnd): Error {
+  const status = String(trailers['grpc-status'] ?? '');
+  return new Error(
+    status === '0' ? 'it ended within a message.' : `it ended with grpc-status ${quoted(status)}.`,
+  );
+}
+
+/** What the upstream said is for its callers; what is said of the connection names addresses. */
+function textOf({ status, message, isUnseen, cause }: CallEnd, isSaid: boolean): string {
+  let said = message;
+  if (!isSaid) {
+    if (status === STATUS.DEADLINE_EXCEEDED) said = 'no answer came in time';
+    else if (cause !== undefined) said = connectionLoss(cause);
+    else said = isUnseen ? 'it did not take the call' : 'it broke the call off';
+  }
+  return said === '' ? statusName(status) : `${statusName(status)}: ${said}`;
 }
 
 function pushbackOf({ trailers }: CallEnd): { retryAfterMs?: number } {

@@ -13,8 +13,10 @@ import type { InferCall } from '../tensor-model.js';
 import { GrpcCaller, type GrpcCallerOptions } from './grpc-caller.js';
 import type { InferencePeer } from './inference-peer.js';
 import { answered, type Outcome, unreadable } from './outcome.js';
+import { shownUrl } from './shown-url.js';
 
 export interface GrpcInferencePeerOptions extends GrpcCallerOptions {
+  readonly url: string;
   readonly model: string;
   /** Empty leaves the choice to the server. */
   readonly version: string;
@@ -24,13 +26,13 @@ const SERVICE = '/inference.GRPCInferenceService';
 
 export class GrpcInferencePeer implements InferencePeer {
   readonly platform = 'upstream_grpc';
-  readonly url: string;
+  readonly place: string;
   readonly #caller: GrpcCaller;
   readonly #model: string;
   readonly #version: string;
 
   constructor(options: GrpcInferencePeerOptions) {
-    this.url = options.url;
+    this.place = shownUrl(options.url);
     this.#model = options.model;
     this.#version = options.version;
     this.#caller = new GrpcCaller(options);
@@ -38,7 +40,7 @@ export class GrpcInferencePeer implements InferencePeer {
 
   async checkReady(timeoutMs: number): Promise<void> {
     const isReady = await this.#ask('ModelReady', timeoutMs, readReadyResponse);
-    if (!isReady) throw new Error(`${this.url}: the model ${JSON.stringify(this.#model)} is not ready.`);
+    if (!isReady) throw new Error(`the model ${JSON.stringify(this.#model)} is not ready.`);
   }
 
   signature(timeoutMs: number): Promise<Signature> {
@@ -55,7 +57,7 @@ export class GrpcInferencePeer implements InferencePeer {
     try {
       return answered(tensorsOfResponse(readInferResponse(outcome.answer)));
     } catch (error) {
-      if (error instanceof MessageError) return unreadable(this.url, error);
+      if (error instanceof MessageError) return unreadable(error);
       throw error;
     }
   }

@@ -1,14 +1,16 @@
 /** Calls over HTTP on connections that are kept, as promises that say how they ended. */
-import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps, Agent as TlsAgent } from 'node:https';
+import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps, type AgentOptions as TlsAgentOptions } from 'node:https';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
-import { LARGEST_ANSWER_BYTES } from './grpc-caller.js';
+import { connectionLoss } from './connection-loss.js';
 import type { HttpReply } from './http-failure.js';
-import { answered, cancelled, type Failure, type Outcome, outage, tooLate } from './outcome.js';
+import { LARGEST_ANSWER_BYTES } from './largest-answer.js';
+import { abandoned, answered, type Failure, type Outcome, outage, tooLate } from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
+import { WatchedAgent, WatchedTlsAgent } from './watched-agent.js';
 
 export interface HttpCallerOptions {
-  /** What errors call it. */
+  /** Of which only the scheme counts: calls say where they go. */
   readonly url: string;
   readonly tls: UpstreamTls | undefined;
   /** The most that are open at a time. */
@@ -40,7 +42,6 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
 const IDLE_MS = 4000;
 
 export class HttpCaller {
-  readonly #url: string;
   readonly #agent: Agent;
   readonly #request: typeof requestHttp;
   readonly #clock: Clock;
@@ -52,32 +53,32 @@ export class HttpCaller {
       scheduling: 'lifo',
       timeout: IDLE_MS,
     } as const;
-    this.#url = url;
     this.#clock = clock;
-    this.#agent = url.startsWith('https:') ? new TlsAgent({ ...keeping, ...tls }) : new Agent(keeping);
+    this.#agent = url.startsWith('https:')
+      ? new WatchedTlsAgent({ ...keeping, ...tlsOptions(tls) })
+      : new WatchedAgent(keeping);
     this.#request = url.startsWith('https:') ? (requestHttps as typeof requestHttp) : requestHttp;
   }
 
   send({ method, url, headers = {}, body, timeoutMs, signal }: HttpCall): Promise<Outcome<HttpReply>> {
-    if (signal?.aborted) return Promise.resolve(cancelled(this.#url));
+    if (signal?.aborted) return Promise.resolve(abandoned());
     return new Promise((resolve) => {
       const length = body === undefined ? {} : { 'content-length': String(body.length) };
       const request = this.#request(url, { method, headers: { ...headers, ...length }, agent: this.#agent });
       let timer: unknown;
-      let isLate = false;
-      const onAbort = () => request.destroy();
       const settle = (outcome: Outcome<HttpReply>) => {
         this.#clock.clearTimer(timer);
         signal?.removeEventListener('abort', onAbort);
-        if (signal?.aborted) resolve(cancelled(this.#url));
-        else resolve(isLate ? tooLate(this.#url, timeoutMs) : outcome);
+        resolve(outcome);
       };
-      if (Number.isFinite(timeoutMs)) {
-        timer = this.#clock.setTimer(() => {
-          isLate = true;
-          request.destroy();
-        }, timeoutMs);
-      }
+      // Told here: as long as it waits for a connection, a request that is destroyed tells nobody.
+      const giveUp = (failure: Failure) => {
+        settle(failure);
+        request.destroy();
+      };
+      const onAbort = () => giveUp(abandoned());
+      if (Number.isFinite(timeoutMs))
+        timer = this.#clock.setTimer(() => giveUp(tooLate(timeoutMs)), timeoutMs);
       signal?.addEventListener('abort', onAbort, { once: true });
       let hasAnswered = false;
       request.once('response', (response) => {
@@ -86,10 +87,10 @@ export class HttpCaller {
       });
       // More than one may come, and after an answer too.
       request.on('error', (error: NodeJS.ErrnoException) => {
-        if (!hasAnswered) settle(this.#broken(error));
+        if (!hasAnswered) settle(broken(error));
       });
       request.once('close', () => {
-        if (!hasAnswered) settle(this.#broken(new Error('the connection was closed')));
+        if (!hasAnswered) settle(broken(new Error('the connection was closed')));
       });
       request.end(body);
     });
@@ -120,21 +121,21 @@ export class HttpCaller {
         return;
       }
       const why = failure?.message ?? 'the connection was closed';
-      settle(this.#lost(`it broke off in the middle of its answer: ${why}`, failure, false));
+      settle(lost(`it broke off in the middle of its answer: ${why}.`, failure, false));
     });
-  }
-
-  #broken(error: NodeJS.ErrnoException): Failure {
-    return this.#lost(textOf(error), error, NEVER_SENT.has(error.code ?? ''));
-  }
-
-  #lost(why: string, cause: Error | undefined, isUnseen: boolean): Failure {
-    return outage(new BatchwiseError('UNAVAILABLE', `${this.#url}: ${why}.`, { cause }), isUnseen);
   }
 }
 
-/** Several addresses fail together, and say nothing together. */
-function textOf(error: NodeJS.ErrnoException): string {
+function broken(error: NodeJS.ErrnoException): Failure {
+  // Several addresses fail together, and say nothing together.
   const inner = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined;
-  return (inner?.message ?? error.message) || (error.code ?? 'the connection is lost');
+  return lost(`${connectionLoss(error)}.`, inner ?? error, NEVER_SENT.has(error.code ?? ''));
+}
+
+function lost(why: string, cause: Error | undefined, isUnseen: boolean): Failure {
+  return outage(new BatchwiseError('UNAVAILABLE', why, { cause }), isUnseen);
+}
+
+function tlsOptions({ serverName, ...tls }: UpstreamTls = {}): TlsAgentOptions {
+  return serverName === undefined ? tls : { ...tls, servername: serverName };
 }

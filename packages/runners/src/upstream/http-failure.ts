@@ -11,9 +11,9 @@ export interface HttpReply {
 
 const LONGEST_TEXT = 300;
 
-export function httpFailure(url: string, reply: HttpReply): Failure {
+export function httpFailure(reply: HttpReply): Failure {
   const { status } = reply;
-  const text = `${url}: HTTP ${status}${saidIn(reply)}`;
+  const text = `HTTP ${status}${saidIn(reply)}`;
   switch (status) {
     case 400:
     case 413:

@@ -1,6 +1,7 @@
 /** The Open Inference Protocol over REST: a batch is one POST, its tensors behind the JSON or in it. */
-import type { Clock } from 'batchwise';
+import { BatchwiseError, type Clock } from 'batchwise';
 import { BINARY_HEADER } from '../open-inference/binary-tail.js';
+import { countNonFinite } from '../open-inference/elements-to-json.js';
 import { JsonBody } from '../open-inference/json-body.js';
 import { jsonInferRequest } from '../open-inference/json-infer-request.js';
 import { tensorsOfJsonResponse } from '../open-inference/json-infer-response.js';
@@ -11,7 +12,10 @@ import type { InferCall } from '../tensor-model.js';
 import { HttpCaller } from './http-caller.js';
 import { type HttpReply, httpFailure } from './http-failure.js';
 import type { InferencePeer } from './inference-peer.js';
-import { answered, type Outcome, unreadable } from './outcome.js';
+import { answered, type Outcome } from './outcome.js';
+import { shownUrl } from './shown-url.js';
+import { timeoutHeader } from './timeout-header.js';
+import { unreadableJson } from './unreadable-json.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface HttpInferencePeerOptions {
@@ -29,15 +33,16 @@ export interface HttpInferencePeerOptions {
 
 export class HttpInferencePeer implements InferencePeer {
   readonly platform = 'upstream_http';
-  readonly url: string;
+  readonly place: string;
   readonly #caller: HttpCaller;
   /** Of the model. */
   readonly #path: string;
   readonly #isBinary: boolean;
+  #asked = 0;
 
   constructor(options: HttpInferencePeerOptions) {
     const { url, origin, model, version, format } = options;
-    this.url = url;
+    this.place = shownUrl(url);
     this.#isBinary = format === 'binary';
     const versionPath = version === '' ? '' : `/versions/${encodeURIComponent(version)}`;
     this.#path = `${origin}/v2/models/${encodeURIComponent(model)}${versionPath}`;
@@ -45,7 +50,8 @@ export class HttpInferencePeer implements InferencePeer {
   }
 
   async checkReady(timeoutMs: number): Promise<void> {
-    await this.#get(`${this.#path}/ready`, timeoutMs);
+    const { body } = await this.#get(`${this.#path}/ready`, timeoutMs);
+    if (saysNotReady(body)) throw new Error('the model is not ready: it says {"ready": false}.');
   }
 
   async signature(timeoutMs: number): Promise<Signature> {
@@ -54,22 +60,25 @@ export class HttpInferencePeer implements InferencePeer {
   }
 
   async infer(inputs: Tensors, { outputs, signal, timeoutMs }: InferCall): Promise<Outcome<Tensors>> {
-    const { headers, body } = jsonInferRequest(inputs, outputs, this.#isBinary);
+    const isBinary = this.#isBinary;
+    if (!isBinary) checkFinite(inputs);
+    const id = String(++this.#asked);
+    const { headers, body } = jsonInferRequest({ id, inputs, outputs, isBinary });
     const outcome = await this.#caller.send({
       method: 'POST',
       url: `${this.#path}/infer`,
-      headers: { ...headers, ...deadline(timeoutMs) },
+      headers: { ...headers, ...timeoutHeader(timeoutMs) },
       body,
       timeoutMs,
       signal,
     });
     if (outcome.kind === 'failed') return outcome;
     const { answer: reply } = outcome;
-    if (reply.status !== 200) return httpFailure(this.url, reply);
+    if (reply.status !== 200) return httpFailure(reply);
     try {
-      return answered(tensorsOfJsonResponse(reply.body, reply.headers[BINARY_HEADER]));
+      return answered(tensorsOfJsonResponse(reply.body, reply.headers[BINARY_HEADER], id));
     } catch (error) {
-      if (error instanceof MessageError) return unreadable(this.url, error);
+      if (error instanceof MessageError) return unreadableJson(error, reply.body);
       throw error;
     }
   }
@@ -82,13 +91,24 @@ export class HttpInferencePeer implements InferencePeer {
     const outcome = await this.#caller.send({ method: 'GET', url, timeoutMs });
     if (outcome.kind === 'failed') throw outcome.error;
     if (outcome.answer.status === 200) return outcome.answer;
-    throw httpFailure(this.url, outcome.answer).error;
+    throw httpFailure(outcome.answer).error;
   }
 }
 
-/** HTTP has no word for it; this one is Batchwise's own, and others pass over it. */
-export function deadline(timeoutMs: number): Record<string, string> {
-  return Number.isFinite(timeoutMs)
-    ? { 'batchwise-timeout-ms': String(Math.max(1, Math.floor(timeoutMs))) }
-    : {};
+/** Some servers say it with status 200. Others say nothing, or anything: the status counts then. */
+function saysNotReady(body: Buffer): boolean {
+  try {
+    return (JSON.parse(body.toString('utf8')) as { ready?: unknown } | null)?.ready === false;
+  } catch {
+    return false;
+  }
+}
+
+/** As null they would be other values. Thrown rather than told as an outcome: the upstream was not asked. */
+function checkFinite(inputs: Tensors): void {
+  for (const [name, tensor] of inputs) {
+    if (countNonFinite(tensor) === 0) continue;
+    const message = `inputs: ${JSON.stringify(name)} has NaN or Infinity in it, which JSON cannot say (format: json).`;
+    throw new BatchwiseError('INVALID_ITEM', message);
+  }
 }

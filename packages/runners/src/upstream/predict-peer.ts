@@ -6,8 +6,10 @@ import { shownValue } from '../open-inference/shown-value.js';
 import type { FunctionPeer, PeerBatch } from './function-peer.js';
 import { HttpCaller } from './http-caller.js';
 import { httpFailure } from './http-failure.js';
-import { deadline } from './http-inference-peer.js';
-import { answered, failed, type Outcome, unreadable } from './outcome.js';
+import { answered, type Outcome, unreadable } from './outcome.js';
+import { shownUrl } from './shown-url.js';
+import { timeoutHeader } from './timeout-header.js';
+import { unreadableJson } from './unreadable-json.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface PredictPeerOptions {
@@ -18,43 +20,38 @@ export interface PredictPeerOptions {
 }
 
 export class PredictPeer implements FunctionPeer {
-  readonly url: string;
+  readonly place: string;
+  readonly #url: string;
   readonly #caller: HttpCaller;
 
   constructor(options: PredictPeerOptions) {
-    this.url = options.url;
+    this.place = shownUrl(options.url);
+    this.#url = options.url;
     this.#caller = new HttpCaller(options);
   }
 
   async run({ items, context, timeoutMs }: PeerBatch): Promise<Outcome<undefined>> {
-    let body: Buffer;
-    try {
-      body = Buffer.from(JSON.stringify({ instances: items }));
-    } catch (error) {
-      const message = `${this.url}: an item cannot be sent as JSON: ${(error as Error).message}`;
-      return failed(new BatchwiseError('INVALID_ITEM', message, { cause: error }));
-    }
     const outcome = await this.#caller.send({
       method: 'POST',
-      url: this.url,
-      headers: { 'content-type': 'application/json', ...deadline(timeoutMs) },
-      body,
+      url: this.#url,
+      headers: { 'content-type': 'application/json', ...timeoutHeader(timeoutMs) },
+      body: bodyOf(items),
       timeoutMs,
       signal: context.signal,
     });
     if (outcome.kind === 'failed') return outcome;
     const { answer: reply } = outcome;
-    if (reply.status !== 200) return httpFailure(this.url, reply);
+    if (reply.status !== 200) return httpFailure(reply);
     let predictions: unknown;
     try {
       ({ predictions } = new JsonBody(reply.body).value);
     } catch (error) {
-      if (error instanceof MessageError) return unreadable(this.url, error);
+      if (error instanceof MessageError) return unreadableJson(error, reply.body);
       throw error;
     }
     if (!Array.isArray(predictions) || predictions.length !== items.length) {
       const came = shownValue(predictions);
-      return unreadable(this.url, new Error(`expected ${items.length} predictions, got ${came}.`));
+      return unreadable(new Error(`expected ${items.length} predictions, got ${came}.`));
     }
     for (const [index, prediction] of predictions.entries()) context.answer(index, prediction);
     return answered(undefined);
@@ -62,5 +59,15 @@ export class PredictPeer implements FunctionPeer {
 
   async close(): Promise<void> {
     this.#caller.close();
+  }
+}
+
+/** Thrown rather than told as an outcome: it says nothing of the upstream, which was not asked. */
+function bodyOf(items: readonly unknown[]): Buffer {
+  try {
+    return Buffer.from(JSON.stringify({ instances: items }));
+  } catch (error) {
+    const message = `an item cannot be sent as JSON: ${(error as Error).message}`;
+    throw new BatchwiseError('INVALID_ITEM', message, { cause: error });
   }
 }

@@ -3,34 +3,49 @@
  * are written, the stream is half-closed, and each answer goes to its caller as it comes.
  */
 import {
+  type CallEnd,
+  type CallHandlers,
   frameOf,
   type GrpcError,
   ITEM_ERROR_HEADER,
   isCompressed,
   messageOf,
+  type OutgoingCall,
   parseItemErrors,
   STATUS,
 } from '@batchwise/grpc';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { shownValue } from '../open-inference/shown-value.js';
 import type { FunctionPeer, PeerBatch } from './function-peer.js';
 import { callOptions, GrpcCaller, type GrpcCallerOptions } from './grpc-caller.js';
 import { grpcFailure } from './grpc-failure.js';
-import { answered, cancelled, failed, type Outcome } from './outcome.js';
+import { abandoned, answered, type Failure, failed, type Outcome } from './outcome.js';
+import { shownUrl } from './shown-url.js';
 
 export interface StreamPeerOptions extends GrpcCallerOptions {
+  readonly url: string;
   /** `/pkg.Service/BatchedCompute` */
   readonly path: string;
+  /** Told of answers that nobody has asked for. */
+  readonly log?: ((line: string) => void) | undefined;
 }
 
+/** Behind the last answer comes the end of the stream. One that does not is reset after so long. */
+const PATIENCE_MS = 5000;
+
 export class StreamPeer implements FunctionPeer {
-  readonly url: string;
+  readonly place: string;
   readonly #caller: GrpcCaller;
   readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: (line: string) => void;
 
   constructor(options: StreamPeerOptions) {
-    this.url = options.url;
-    this.#path = options.path;
+    const { url, path, clock = realClock, log = () => {} } = options;
+    this.place = shownUrl(url);
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
     this.#caller = new GrpcCaller(options);
   }
 
@@ -41,35 +56,25 @@ export class StreamPeer implements FunctionPeer {
 
   run({ items, context, timeoutMs }: PeerBatch): Promise<Outcome<undefined>> {
     const { signal } = context;
-    if (signal.aborted) return Promise.resolve(cancelled(this.url));
+    if (signal.aborted) return Promise.resolve(abandoned());
     const positions = sendable(items, context);
     if (positions.length === 0) return Promise.resolve(answered(undefined));
     return new Promise((resolve) => {
-      let errors: ReadonlyMap<number, GrpcError> = new Map();
-      let answers = 0;
-      const onAbort = () => call.cancel();
-      const call = this.#caller.channel.call(this.#path, callOptions(timeoutMs), {
-        onHeaders: (headers) => {
-          errors = parseItemErrors(headers[ITEM_ERROR_HEADER], positions.length);
-        },
-        onFrame: (frame) => {
-          const position = positions[answers];
-          const error = errors.get(answers);
-          answers += 1;
-          if (position === undefined) return; // more answers than items
-          if (error !== undefined) context.answer(position, this.#itemError(error));
-          else if (isCompressed(frame)) context.answer(position, this.#compressed());
-          else context.answer(position, messageOf(frame));
-        },
-        onEnd: (end) => {
-          signal.removeEventListener('abort', onAbort);
-          if (signal.aborted) resolve(cancelled(this.url));
-          else if (end.status !== STATUS.OK)
-            resolve({ ...grpcFailure(this.url, end), ...unseenIf(answers, end) });
-          else if (answers < positions.length) resolve(failed(this.#tooFew(answers, positions.length)));
-          else resolve(answered(undefined));
-        },
-      });
+      const settle = (outcome: Outcome<undefined>) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(outcome);
+      };
+      const stream = new BatchStream(positions, context, this.#clock, settle);
+      stream.onSurplus = () =>
+        this.#log(
+          `${this.place}: more answers than items came for a batch of ${positions.length}; its stream is reset.`,
+        );
+      const call = this.#caller.channel.call(this.#path, callOptions(timeoutMs), stream);
+      stream.call = call;
+      const onAbort = () => {
+        settle(abandoned());
+        call.cancel();
+      };
       signal.addEventListener('abort', onAbort, { once: true });
       for (const position of positions) call.write(frameOf(items[position] as Uint8Array));
       call.end();
@@ -83,25 +88,79 @@ export class StreamPeer implements FunctionPeer {
   close(): Promise<void> {
     return this.#caller.close();
   }
+}
 
-  #itemError({ status, message }: GrpcError): Error {
-    const end = { status, message, trailers: { 'grpc-status': String(status) }, isUnseen: false };
-    return grpcFailure(this.url, end).error;
+/** What comes back. The batch is over with the last answer, not with the end of the stream behind it. */
+class BatchStream implements CallHandlers {
+  call: OutgoingCall | undefined = undefined;
+  onSurplus: () => void = () => {};
+  readonly #positions: readonly number[];
+  readonly #context: PeerBatch['context'];
+  readonly #clock: Clock;
+  readonly #settle: (outcome: Outcome<undefined>) => void;
+  #errors: ReadonlyMap<number, GrpcError> = new Map();
+  #answers = 0;
+  #timer: unknown = undefined;
+
+  constructor(
+    positions: readonly number[],
+    context: PeerBatch['context'],
+    clock: Clock,
+    settle: (outcome: Outcome<undefined>) => void,
+  ) {
+    this.#positions = positions;
+    this.#context = context;
+    this.#clock = clock;
+    this.#settle = settle;
   }
 
-  #compressed(): BatchwiseError {
-    const message = `${this.url}: expected an answer that is not compressed, as it was asked for.`;
-    return new BatchwiseError('BAD_RESULT', message);
+  onHeaders(headers: Parameters<NonNullable<CallHandlers['onHeaders']>>[0]): void {
+    this.#errors = parseItemErrors(headers[ITEM_ERROR_HEADER], this.#positions.length);
   }
 
-  #tooFew(answers: number, items: number): BatchwiseError {
-    const message = `${this.url}: the stream ended with ${answers} answers for ${items} items.`;
-    return new BatchwiseError('BAD_RESULT', message);
+  onFrame(frame: Buffer): void {
+    const position = this.#positions[this.#answers];
+    if (position === undefined) {
+      this.onSurplus();
+      this.call?.cancel();
+      return;
+    }
+    const error = this.#errors.get(this.#answers);
+    this.#answers += 1;
+    this.#context.answer(position, error === undefined ? answerOf(frame) : itemError(error));
+    if (this.#answers < this.#positions.length) return;
+    this.#settle(answered(undefined));
+    this.#timer = this.#clock.setTimer(() => this.call?.cancel(), PATIENCE_MS);
+  }
+
+  onEnd(end: CallEnd): void {
+    this.#clock.clearTimer(this.#timer);
+    const expected = this.#positions.length;
+    // Who has all answers was settled with the last of them.
+    if (end.status !== STATUS.OK) this.#settle(this.#failure(end));
+    else if (this.#answers < expected) this.#settle(failed(tooFew(this.#answers, expected)));
+  }
+
+  #failure(end: CallEnd): Failure {
+    return { ...grpcFailure(end), isUnseen: end.isUnseen && this.#answers === 0 };
   }
 }
 
-function unseenIf(answers: number, { isUnseen }: { readonly isUnseen: boolean }): { isUnseen: boolean } {
-  return { isUnseen: isUnseen && answers === 0 };
+function answerOf(frame: Buffer): Buffer | BatchwiseError {
+  if (!isCompressed(frame)) return messageOf(frame);
+  const message = 'expected an answer that is not compressed, as it was asked for.';
+  return new BatchwiseError('BAD_RESULT', message);
+}
+
+/** As the same status of the whole batch, but for what would have the batch taken apart: whose it is is known. */
+function itemError({ status, message }: GrpcError): BatchwiseError {
+  const end = { status, message, trailers: { 'grpc-status': String(status) }, isUnseen: false };
+  const { error } = grpcFailure(end);
+  return error instanceof BatchwiseError ? error : new BatchwiseError('HANDLER_FAILED', error.message);
+}
+
+function tooFew(answers: number, items: number): BatchwiseError {
+  return new BatchwiseError('BAD_RESULT', `the stream ended with ${answers} answers for ${items} items.`);
 }
 
 /** The positions of those that are bytes; the others get their error now. */

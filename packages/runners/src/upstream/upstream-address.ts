@@ -1,5 +1,6 @@
 /** What the URL of an upstream says: where it is, what it speaks there, and which model is meant. */
 import { BatchwiseError } from 'batchwise';
+import { shownUrl } from './shown-url.js';
 
 export type UpstreamAddress = GrpcModelAddress | HttpModelAddress | PredictAddress | StreamAddress;
 
@@ -18,6 +19,7 @@ export interface GrpcModelAddress {
 export interface HttpModelAddress {
   readonly kind: 'http-model';
   readonly url: string;
+  readonly isTls: boolean;
   /** What comes before `/v2`. */
   readonly origin: string;
   readonly model: string | undefined;
@@ -28,6 +30,7 @@ export interface HttpModelAddress {
 export interface PredictAddress {
   readonly kind: 'predict';
   readonly url: string;
+  readonly isTls: boolean;
 }
 
 /** `grpc-stream://host:port/pkg.Service/BatchedCompute`: a stream a batch, a message an item. */
@@ -99,10 +102,15 @@ function httpAddress(text: string, url: URL): HttpModelAddress | PredictAddress 
   const [, before = '', path = ''] = /^(.*?)(\/v2(?:\/.*)?)?\/?$/.exec(url.pathname) ?? [];
   const match = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/.exec(path);
   const isBare = before === '' && (path === '' || path === '/v2');
-  if (match === null && !isBare) return { kind: 'predict', url: text };
+  const isTls = url.protocol === 'https:';
+  if (match === null && !isBare) {
+    if (/^\/v2\/models?(?:\/|$)/.test(path))
+      throw mistake(text, 'expected /v2/models/model, or /v2/models/model/versions/1');
+    return { kind: 'predict', url: text, isTls };
+  }
   if (url.search !== '') throw mistake(text, 'expected no ? in it');
   const [model, version] = [match?.[1], match?.[2]].map((part) => decoded(text, part));
-  return { kind: 'http-model', url: text, origin: `${url.origin}${before}`, model, version };
+  return { kind: 'http-model', url: text, isTls, origin: `${url.origin}${before}`, model, version };
 }
 
 function partsOf(text: string, path: string): string[] {
@@ -124,8 +132,6 @@ function decoded(text: string, part: string | undefined): string | undefined {
   }
 }
 
-/** Without what may be a password. */
 function mistake(text: string, what: string): BatchwiseError {
-  const shown = text.replace(/\/\/[^/@]*@/, '//***@').slice(0, 200);
-  return new BatchwiseError('INVALID_OPTION', `upstream ${JSON.stringify(shown)}: ${what}.`);
+  return new BatchwiseError('INVALID_OPTION', `upstream ${JSON.stringify(shownUrl(text))}: ${what}.`);
 }

@@ -1,10 +1,12 @@
 /** A function that is served elsewhere, as the handler of a batcher. */
-import { type BatchContext, BatchwiseError, type Results } from 'batchwise';
+import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
+import { FaultLimit } from './fault-limit.js';
 import type { FunctionPeer } from './function-peer.js';
 import type { UpstreamPool } from './upstream-pool.js';
 
 export interface UpstreamFunctionOptions {
+  readonly name: string;
   readonly pool: UpstreamPool<FunctionPeer>;
   readonly timeoutMs: number;
   readonly platform: string;
@@ -13,34 +15,45 @@ export interface UpstreamFunctionOptions {
    * batch apart. Else it is the answer to all that have none.
    */
   readonly isRepeatable: boolean;
+  readonly clock: Clock;
 }
 
 export class UpstreamFunction implements FunctionBackend {
   readonly platform: string;
   readonly availability: UpstreamPool<FunctionPeer>;
-  readonly #timeoutMs: number;
+  readonly #faults: FaultLimit;
   readonly #isRepeatable: boolean;
+  #timeoutMs: number;
 
-  constructor({ pool, timeoutMs, platform, isRepeatable }: UpstreamFunctionOptions) {
+  constructor({ name, pool, timeoutMs, platform, isRepeatable, clock }: UpstreamFunctionOptions) {
     this.availability = pool;
     this.platform = platform;
     this.#timeoutMs = timeoutMs;
     this.#isRepeatable = isRepeatable;
+    this.#faults = new FaultLimit(name, clock);
   }
 
   async load(): Promise<void> {
     await this.availability.start();
   }
 
+  configure({ timeoutMs }: { readonly timeoutMs: number }): void {
+    this.#timeoutMs = timeoutMs;
+  }
+
   readonly handler = async (items: unknown[], context: BatchContext): Promise<Results<unknown>> => {
+    const pool = this.availability;
+    const { cost, signal } = context;
     const timeoutMs = this.#timeoutMs;
+    const answer = (index: number, result: unknown) =>
+      context.answer(index, result instanceof Error ? pool.told(result) : result);
     try {
-      await this.availability.run(context.cost, context.signal, (peer) =>
-        peer.run({ items, context, timeoutMs }),
-      );
-    } catch (error) {
+      await pool.run(cost, signal, (peer) => peer.run({ items, context: { answer, signal }, timeoutMs }));
+      this.#faults.succeeded();
+    } catch (thrown) {
+      const error = this.#faults.judged(thrown as Error);
       if (this.#isRepeatable && !isOfAll(error, items)) throw error;
-      const told = error instanceof BatchwiseError ? error : fault(error as Error);
+      const told = this.#faults.ofAll(error);
       // Those that were answered by then keep their answers.
       for (let index = 0; index < items.length; index++) context.answer(index, told);
     }
@@ -50,10 +63,6 @@ export class UpstreamFunction implements FunctionBackend {
   close(): Promise<void> {
     return this.availability.close();
   }
-}
-
-function fault(error: Error): BatchwiseError {
-  return new BatchwiseError('HANDLER_FAILED', error.message, { cause: error });
 }
 
 function isOfAll(error: unknown, items: readonly unknown[]): error is BatchwiseError {

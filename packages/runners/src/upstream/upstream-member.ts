@@ -1,8 +1,9 @@
 /** A peer with what is known of it: whether it answers, how quick it is, what runs there now. */
-import { type Clock, ServiceCurve } from 'batchwise';
+import { BackendLoad, type Clock, type Loaded, type RunningWork } from 'batchwise';
 import type { UpstreamSettings } from '../runner-settings.js';
 import { CircuitBreaker } from './circuit-breaker.js';
 import type { Outcome } from './outcome.js';
+import { Patience } from './patience.js';
 import type { UpstreamPeer } from './upstream-peer.js';
 
 export interface UpstreamMemberOptions<P> {
@@ -12,21 +13,18 @@ export interface UpstreamMemberOptions<P> {
   readonly onChange: () => void;
 }
 
-interface RunningCall {
-  readonly cost: number;
-  readonly startedAt: number;
-}
-
 /** How long the question whether it is ready may take. */
 export const CHECK_TIMEOUT_MS = 5000;
 
-export class UpstreamMember<P extends UpstreamPeer> {
+export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
   readonly peer: P;
   readonly breaker: CircuitBreaker;
+  /** It has been asked whether it is ready for the first time, and has not answered yet: it gets nothing till then. */
+  isAwaited = false;
   readonly #clock: Clock;
   readonly #healthIntervalMs: number;
-  readonly #curve = new ServiceCurve();
-  readonly #running = new Set<RunningCall>();
+  readonly #load = new BackendLoad();
+  readonly #patience = new Patience();
   #healthTimer: unknown;
   /** When a call last began or ended: who is being called need not be asked how it is. */
   #usedAt = Number.NEGATIVE_INFINITY;
@@ -43,6 +41,7 @@ export class UpstreamMember<P extends UpstreamPeer> {
 
   /** From here on it is watched: it was ready, or has been waited for in vain. */
   watch(): void {
+    if (this.#isClosed) return;
     this.peer.onConnectionChange?.((error) => {
       if (error === undefined) this.breaker.lookNow();
       else this.breaker.trip(error);
@@ -50,34 +49,49 @@ export class UpstreamMember<P extends UpstreamPeer> {
     this.#scheduleHealth();
   }
 
-  /** When a batch of this cost would be done here, if it were sent now; 0 while nothing is known. */
-  expectedMs(cost: number): number {
-    const now = this.#clock.now();
-    let waitMs = 0;
-    for (const call of this.#running) {
-      const durationMs = this.#curve.predict(call.cost) ?? 0;
-      waitMs += Math.max(0, durationMs - (now - call.startedAt));
-    }
-    return waitMs + (this.#curve.predict(cost) ?? 0);
+  get isAway(): boolean {
+    return this.isAwaited || this.breaker.state === 'open';
   }
 
-  get runningCalls(): number {
-    return this.#running.size;
+  get letsIn(): boolean {
+    return !this.isAwaited && this.breaker.letsIn;
+  }
+
+  get running(): ReadonlySet<RunningWork> {
+    return this.#load.running;
+  }
+
+  predictedWaitMs(cost: number, now: number): number {
+    return this.#load.predictedWaitMs(cost, now);
   }
 
   async run<T>(cost: number, ask: (peer: P) => Promise<Outcome<T>>): Promise<Outcome<T>> {
-    const call = { cost, startedAt: this.#clock.now() };
-    this.#running.add(call);
-    this.breaker.begin();
+    const startedAt = this.#clock.now();
+    const work = this.#load.begin(cost, startedAt);
+    const awaited = this.#patience.begin(cost, startedAt);
+    const letIn = this.breaker.begin();
     try {
       const outcome = await ask(this.peer);
-      this.#learn(call, outcome);
+      const now = this.#clock.now();
+      const { curve } = this.#load;
+      if (outcome.kind === 'answered') {
+        curve.record(cost, now - startedAt, now);
+        this.#patience.answered(awaited, now);
+        this.breaker.succeed(letIn);
+      } else if (outcome.isOutage) this.breaker.fail(letIn, outcome.error);
+      else if (outcome.isAbandoned) {
+        curve.recordAtLeast(cost, now - startedAt, now);
+        if (this.#patience.isOverdue(awaited, now))
+          this.breaker.fail(letIn, new Error(`no answer came in ${Math.round(now - startedAt)} ms`));
+        else this.breaker.forget(letIn);
+      } else this.breaker.succeed(letIn);
       return outcome;
     } catch (error) {
-      this.breaker.forget();
+      this.breaker.forget(letIn); // it was not asked
       throw error;
     } finally {
-      this.#running.delete(call);
+      this.#load.end(work);
+      this.#patience.end(awaited);
       this.#usedAt = this.#clock.now();
     }
   }
@@ -87,16 +101,6 @@ export class UpstreamMember<P extends UpstreamPeer> {
     this.breaker.close();
     this.#clock.clearTimer(this.#healthTimer);
     await this.peer.close();
-  }
-
-  #learn({ cost, startedAt }: RunningCall, outcome: Outcome<unknown>): void {
-    const now = this.#clock.now();
-    if (outcome.kind === 'answered') {
-      this.#curve.record(cost, now - startedAt, now);
-      this.breaker.succeed();
-    } else if (outcome.isOutage) this.breaker.fail(outcome.error);
-    else if ((outcome.error as { code?: string }).code === 'CANCELLED') this.breaker.forget();
-    else this.breaker.succeed();
   }
 
   #check(): Promise<void> {
@@ -111,13 +115,13 @@ export class UpstreamMember<P extends UpstreamPeer> {
 
   async #checkHealth(): Promise<void> {
     const askedAt = this.#clock.now();
-    const isIdle = this.#running.size === 0 && askedAt - this.#usedAt >= this.#healthIntervalMs;
-    if (isIdle && this.breaker.state === 'closed') {
+    const isIdle = this.#load.running.size === 0 && askedAt - this.#usedAt >= this.#healthIntervalMs;
+    if (isIdle && this.breaker.state !== 'open') {
       try {
         await this.#check();
       } catch (error) {
         // One that has got work meanwhile is busy, and what becomes of that will tell.
-        if (this.#running.size === 0 && this.#usedAt < askedAt) this.breaker.trip(error as Error);
+        if (this.#load.running.size === 0 && this.#usedAt < askedAt) this.breaker.trip(error as Error);
       }
     }
     this.#scheduleHealth();

@@ -3,6 +3,7 @@ import { BatchwiseError, type Clock } from 'batchwise';
 import type { Availability } from '../availability.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall, TensorModel } from '../tensor-model.js';
+import { FaultLimit } from './fault-limit.js';
 import type { InferencePeer } from './inference-peer.js';
 import type { UpstreamPool } from './upstream-pool.js';
 
@@ -17,49 +18,45 @@ export interface UpstreamModelOptions {
   readonly clock: Clock;
 }
 
-/**
- * So many faults in a row are those of the upstream rather than of requests: what fails then is not sent again in
- * parts to find the guilty. Halving a batch with one guilty request has fewer up to a batch of 1,000.
- */
-const MOST_FAULTS = 12;
-/** After so long the guilty are looked for again: in every batch there may be one, and then none succeeds. */
-const FORGET_MS = 1000;
 const METADATA_TIMEOUT_MS = 10_000;
 
 export class UpstreamModel implements TensorModel {
   readonly platform: string;
   readonly availability: Availability;
   readonly #options: UpstreamModelOptions;
-  #faults = 0;
-  #gaveUpAt = Number.NEGATIVE_INFINITY;
+  readonly #faults: FaultLimit;
+  #signature: Signature | undefined;
 
   constructor(options: UpstreamModelOptions) {
     this.platform = options.platform;
     this.availability = options.pool;
     this.#options = options;
+    this.#faults = new FaultLimit(options.name, options.clock);
   }
 
   async load(): Promise<Signature> {
     const { name, pool } = this.#options;
     const peer = await pool.start();
     try {
-      return await peer.signature(METADATA_TIMEOUT_MS);
+      this.#signature = await peer.signature(METADATA_TIMEOUT_MS);
+      return this.#signature;
     } catch (error) {
-      const message = `${name}: the upstream ${peer.url} does not say what its model takes: ${(error as Error).message}`;
+      const message = `${name}: the upstream ${peer.place} does not say what its model takes: ${(error as Error).message}`;
       throw new BatchwiseError('UNAVAILABLE', message, { cause: error });
     }
   }
 
   async infer(inputs: Tensors, call: InferCall): Promise<Tensors> {
     const { pool, batchDim } = this.#options;
-    const timeoutMs = Math.min(call.timeoutMs, this.#options.timeoutMs);
+    const timeoutMs = Number.isFinite(call.timeoutMs) ? call.timeoutMs : this.#options.timeoutMs;
     const rows = inputs.values().next().value?.shape[batchDim] ?? 1;
     try {
       const outputs = await pool.run(rows, call.signal, (peer) => peer.infer(inputs, { ...call, timeoutMs }));
-      this.#faults = 0;
+      this.#faults.succeeded();
+      this.#checkOutputs(outputs);
       return outputs;
     } catch (error) {
-      throw this.#judged(error as Error);
+      throw this.#faults.judged(error as Error);
     }
   }
 
@@ -67,14 +64,17 @@ export class UpstreamModel implements TensorModel {
     return this.#options.pool.close();
   }
 
-  /** A fault may be one request's, unless there are too many of them. */
-  #judged(error: Error): Error {
-    if (error instanceof BatchwiseError && error.code !== 'INVALID_ITEM') return error;
-    const now = this.#options.clock.now();
-    if (this.#faults > MOST_FAULTS && now - this.#gaveUpAt >= FORGET_MS) this.#faults = 0;
-    this.#faults += 1;
-    if (this.#faults <= MOST_FAULTS || error instanceof BatchwiseError) return error;
-    if (this.#faults === MOST_FAULTS + 1) this.#gaveUpAt = now;
-    return new BatchwiseError('HANDLER_FAILED', error.message, { cause: error });
+  /** A copy with another model, or one that was replaced, would else be told by nothing but strange results. */
+  #checkOutputs(outputs: Tensors): void {
+    for (const spec of this.#signature?.outputs ?? []) {
+      const output = outputs.get(spec.name);
+      if (output === undefined) continue;
+      const { datatype, shape } = output;
+      if (datatype === spec.datatype && shape.length === spec.shape.length) continue;
+      const message =
+        `${this.#options.name}: the upstream: output ${JSON.stringify(spec.name)}: expected ${spec.datatype} ` +
+        `[${spec.shape}] as its metadata say, got ${datatype} [${shape}].`;
+      throw new BatchwiseError('BAD_RESULT', message);
+    }
   }
 }

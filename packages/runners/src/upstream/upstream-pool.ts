@@ -2,12 +2,13 @@
  * The peers of a runner as one backend: each batch goes to the one that is expected to be done with it first, those
  * that do not answer are left alone for a while, and what was certainly not begun is sent once more.
  */
-import { BatchwiseError, type Clock } from 'batchwise';
+import { BatchwiseError, type Clock, leastLoaded } from 'batchwise';
 import type { Availability } from '../availability.js';
 import type { UpstreamSettings } from '../runner-settings.js';
 import type { Outcome } from './outcome.js';
 import { RetryBudget } from './retry-budget.js';
-import { CHECK_TIMEOUT_MS, UpstreamMember } from './upstream-member.js';
+import { UntilReady } from './until-ready.js';
+import { UpstreamMember } from './upstream-member.js';
 import type { UpstreamPeer } from './upstream-peer.js';
 
 export interface UpstreamPoolOptions<P> {
@@ -22,9 +23,6 @@ export interface UpstreamPoolOptions<P> {
 
 /** Retries a call. */
 const RETRY_SHARE = 0.1;
-/** Between two questions whether one that is not ready yet is. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1000;
 
 export class UpstreamPool<P extends UpstreamPeer> implements Availability {
   readonly #name: string;
@@ -35,6 +33,7 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
   readonly #budget = new RetryBudget(RETRY_SHARE);
   readonly #listeners = new Set<() => void>();
   readonly #away = new Set<UpstreamMember<P>>();
+  #search: UntilReady | undefined;
   #turn = 0;
   #isClosed = false;
 
@@ -47,34 +46,35 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
     this.#members = peers.map((peer) => new UpstreamMember({ peer, settings, clock, onChange }));
   }
 
-  /** Waits until one of them is ready, and gives it; those that are not by then are tried again meanwhile. */
+  /**
+   * Waits until one of them is ready, and gives it. The others are used as soon as they say that they are; those that
+   * have said that they are not, by then, are asked again like any that has gone.
+   */
   async start(): Promise<P> {
-    const giveUpAt = this.#clock.now() + this.#settings.startTimeoutMs;
-    const search = { isOver: false };
-    const ready = new Set<UpstreamMember<P>>();
-    const searches = this.#members.map(async (member) => {
-      await this.#untilReady(member, giveUpAt, search);
-      ready.add(member);
-      return member.peer;
-    });
+    const { startTimeoutMs } = this.#settings;
+    const search = new UntilReady(this.#clock, startTimeoutMs);
+    this.#search = search;
+    const searches = this.#members.map((member) => this.#find(member, search));
     let first: P;
     try {
       first = await Promise.any(searches);
     } catch (error) {
-      throw (error as AggregateError).errors[0];
+      if (this.#isClosed) throw this.#closedError();
+      throw this.#notReady(error as AggregateError);
     } finally {
-      search.isOver = true;
+      search.stop();
     }
-    for (const member of this.#members) {
-      if (!ready.has(member)) member.breaker.trip(new Error(`${member.peer.url} was not ready at the start`));
-      member.watch();
+    for (const [i, member] of this.#members.entries()) {
+      searches[i]?.catch((error: Error) => {
+        member.breaker.trip(error);
+        this.#found(member);
+      });
     }
     return first;
   }
 
   get outage(): Error | undefined {
-    if (this.#members.some(({ breaker }) => breaker.state !== 'open')) return undefined;
-    return this.#unavailable();
+    return this.#members.every(({ isAway }) => isAway) ? this.#unavailable() : undefined;
   }
 
   onChange(listener: () => void): () => void {
@@ -95,72 +95,67 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
     for (let left = this.#settings.retries; ; left--) {
       const member = this.#choose(cost, before);
       if (member === undefined) throw this.#unavailable();
-      const outcome = await member.run(cost, ask);
+      let outcome: Outcome<T>;
+      try {
+        outcome = await member.run(cost, ask);
+      } catch (error) {
+        throw this.told(error as Error);
+      }
       if (outcome.kind === 'answered') return outcome.answer;
       const isAgain = outcome.isUnseen && left > 0 && signal?.aborted !== true && !this.#isClosed;
-      if (!isAgain || !this.#budget.spend()) throw outcome.error;
+      if (!isAgain || !this.#budget.spend()) throw this.told(outcome.error);
       before = member;
     }
   }
 
+  /** An error of a peer as callers are told: they know the runner, and not where its batches run. */
+  told(error: Error): Error {
+    const text = `the upstream: ${error.message}`;
+    if (!(error instanceof BatchwiseError)) return new Error(text, { cause: error });
+    const { code, retryAfterMs, cause } = error;
+    const options = { cause, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return new BatchwiseError(code, `${this.#name}: ${text}`, options);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#search?.stop();
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
-  /** Another than `before` where there is one; in turn where nothing speaks for either. */
+  async #find(member: UpstreamMember<P>, search: UntilReady): Promise<P> {
+    member.isAwaited = true;
+    const { startTimeoutMs } = this.#settings;
+    const upTo = `up to ${startTimeoutMs / 1000} s`;
+    await search.wait(member.peer, (error) =>
+      this.#log(`${this.#name}: waiting for the upstream ${member.peer.place}, ${upTo}: ${reasonOf(error)}`),
+    );
+    this.#found(member);
+    return member.peer;
+  }
+
+  #found(member: UpstreamMember<P>): void {
+    member.isAwaited = false;
+    member.watch();
+    this.#changed();
+  }
+
+  /** Another than `before` where there is one. */
   #choose(cost: number, before: UpstreamMember<P> | undefined): UpstreamMember<P> | undefined {
-    let best: UpstreamMember<P> | undefined;
-    let bestMs = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < this.#members.length; i++) {
-      const member = this.#members[(this.#turn + i) % this.#members.length] as UpstreamMember<P>;
-      if (!member.breaker.letsIn) continue;
-      // What is not known yet counts as quick, so that it becomes known; calls there count all the same.
-      const expectedMs = member === before ? Number.MAX_VALUE : member.expectedMs(cost);
-      const isBetter =
-        expectedMs < bestMs ||
-        (expectedMs === bestMs && best !== undefined && member.runningCalls < best.runningCalls);
-      if (best !== undefined && !isBetter) continue;
-      best = member;
-      bestMs = expectedMs;
-    }
-    this.#turn += 1;
-    return best;
-  }
-
-  async #untilReady(
-    { peer }: UpstreamMember<P>,
-    giveUpAt: number,
-    search: { readonly isOver: boolean },
-  ): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
-      try {
-        const leftMs = giveUpAt - this.#clock.now();
-        await peer.checkReady?.(Math.max(1, Math.min(CHECK_TIMEOUT_MS, leftMs)));
-        return;
-      } catch (error) {
-        if (this.#isClosed) throw this.#closedError();
-        if (search.isOver || this.#clock.now() + pauseMs > giveUpAt)
-          throw this.#notReady(peer, error as Error);
-      }
-      await this.#pause(pauseMs);
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#clock.setTimer(resolve, ms));
+    const free = this.#members.filter(({ letsIn }) => letsIn);
+    const others = free.length > 1 ? free.filter((member) => member !== before) : free;
+    return leastLoaded(others, cost, this.#turn++, this.#clock.now());
   }
 
   #changed(): void {
     for (const member of this.#members) {
       const { breaker, peer } = member;
+      const where = `${this.#name}: the upstream ${peer.place}`;
       if (breaker.state === 'open' && !this.#away.has(member)) {
         this.#away.add(member);
-        this.#log(
-          `${this.#name}: the upstream does not answer and is left alone: ${breaker.lastError?.message}`,
-        );
+        this.#log(`${where} does not answer and is left alone: ${reasonOf(breaker.lastError)}`);
       } else if (breaker.state === 'closed' && this.#away.delete(member)) {
-        this.#log(`${this.#name}: the upstream ${peer.url} answers again.`);
+        this.#log(`${where} answers again.`);
       }
     }
     for (const listener of [...this.#listeners]) listener();
@@ -174,19 +169,28 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
       retryAfterMs = Math.min(retryAfterMs, breaker.retryAfterMs);
       cause ??= breaker.lastError;
     }
-    const urls = this.#members.map(({ peer }) => peer.url).join(', ');
     const because = cause === undefined ? '' : ` Lately: ${cause.message}`;
-    const message = `${this.#name}: the upstream (${urls}) does not answer.${because}`;
+    const message = `${this.#name}: the upstream does not answer.${because}`;
     return new BatchwiseError('UNAVAILABLE', message, { retryAfterMs, cause });
   }
 
-  #notReady({ url }: UpstreamPeer, error: Error): BatchwiseError {
+  #notReady({ errors }: AggregateError): BatchwiseError {
+    const [cause] = errors as readonly Error[];
     const { startTimeoutMs } = this.#settings;
-    const message = `${this.#name}: the upstream ${url} was not ready within ${startTimeoutMs} ms: ${error.message}`;
-    return new BatchwiseError('UNAVAILABLE', message, { cause: error });
+    const places = this.#members.map(({ peer }) => peer.place).join(', ');
+    const message = `${this.#name}: the upstream ${places} was not ready within ${startTimeoutMs} ms: ${reasonOf(cause)}`;
+    return new BatchwiseError('UNAVAILABLE', message, { cause });
   }
 
   #closedError(): BatchwiseError {
     return new BatchwiseError('CLOSED', `${this.#name}: the upstream is closed.`);
   }
+}
+
+/** For the log, with what callers are not told. */
+function reasonOf(error: Error | undefined): string {
+  const { message = 'it is not there', cause } = error ?? {};
+  return cause instanceof Error && !message.includes(cause.message)
+    ? `${message}: ${cause.message}`
+    : message;
 }

@@ -1,5 +1,7 @@
 /** How the other side is known, and how this one shows who it is. */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { BatchwiseError } from 'batchwise';
 import type { UpstreamSettings } from '../runner-settings.js';
 
@@ -8,28 +10,56 @@ export interface UpstreamTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+  readonly serverName?: string;
 }
 
-export function readTls({ caFile, certFile, keyFile }: UpstreamSettings): UpstreamTls {
+export type TlsSettings = Pick<UpstreamSettings, 'caFile' | 'certFile' | 'keyFile' | 'serverName'>;
+
+/** Errors are in the words of the settings, and say which runner it is. */
+export function readTls(name: string, { caFile, certFile, keyFile, serverName }: TlsSettings): UpstreamTls {
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    const missing = certFile === undefined ? 'certFile' : 'keyFile';
-    throw new BatchwiseError(
-      'INVALID_OPTION',
-      `upstream: expected both certFile and keyFile, got no ${missing}.`,
+    const missing = certFile === undefined ? 'cert_file' : 'key_file';
+    throw mistake(`${name}: upstream: expected both cert_file and key_file, got no ${missing}.`);
+  }
+  const tls = {
+    ...(caFile === undefined ? {} : { ca: authorities(name, caFile) }),
+    ...(certFile === undefined ? {} : { cert: contentOf(name, 'cert_file', certFile) }),
+    ...(keyFile === undefined ? {} : { key: contentOf(name, 'key_file', keyFile) }),
+  };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw mistake(
+      `${name}: upstream: expected a certificate and its key in PEM, got files that are not: ${why}.`,
+      error,
     );
   }
-  return {
-    ...(caFile === undefined ? {} : { ca: contentOf('caFile', caFile) }),
-    ...(certFile === undefined ? {} : { cert: contentOf('certFile', certFile) }),
-    ...(keyFile === undefined ? {} : { key: contentOf('keyFile', keyFile) }),
-  };
+  return serverName === undefined ? tls : { ...tls, serverName };
 }
 
-function contentOf(setting: string, path: string): Buffer {
+/** Node takes a file without any certificate for one that trusts nobody. */
+function authorities(name: string, path: string): Buffer {
+  const content = contentOf(name, 'ca_file', path);
+  try {
+    if (!content.includes('-----BEGIN ')) throw new Error('not in PEM');
+    new X509Certificate(content);
+  } catch (error) {
+    const message = `${name}: upstream.ca_file: expected certificates in PEM, got none in ${path}.`;
+    throw mistake(message, error);
+  }
+  return content;
+}
+
+function contentOf(name: string, setting: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    const message = `upstream: ${setting}: ${path} cannot be read: ${(error as Error).message}.`;
-    throw new BatchwiseError('INVALID_OPTION', message, { cause: error });
+    const why = (error as Error).message;
+    throw mistake(`${name}: upstream.${setting}: ${path} cannot be read: ${why}.`, error);
   }
+}
+
+function mistake(message: string, cause?: unknown): BatchwiseError {
+  return new BatchwiseError('INVALID_OPTION', message, { cause });
 }

@@ -39,9 +39,15 @@ describe('a request over REST', () => {
   test('has its tensors behind the JSON, in its order', () => {
     fc.assert(
       fc.property(arbitraryTensors(), (tensors) => {
-        const { headers, body } = jsonInferRequest(tensors, ['y'], true);
+        const { headers, body } = jsonInferRequest({
+          id: '7',
+          inputs: tensors,
+          outputs: ['y'],
+          isBinary: true,
+        });
         const length = jsonLength(body, headers[BINARY_HEADER]) as number;
-        const { inputs, outputs } = new JsonBody(body.subarray(0, length)).value;
+        const { id, inputs, outputs } = new JsonBody(body.subarray(0, length)).value;
+        expect(id).toBe('7');
         expect(outputs).toEqual([{ name: 'y' }]);
         const tail = new BinaryTail(body.subarray(length));
         const read = (inputs as readonly Record<string, never>[]).map((input): [string, Tensor] => {
@@ -59,10 +65,15 @@ describe('a request over REST', () => {
     const tensors = new Map<string, Tensor>([
       ['x', { datatype: 'INT64', shape: [2], data: BigInt64Array.of(2n ** 62n, -1n) }],
     ]);
-    const { headers, body } = jsonInferRequest(tensors, undefined, false);
+    const { headers, body } = jsonInferRequest({
+      id: '7',
+      inputs: tensors,
+      outputs: undefined,
+      isBinary: false,
+    });
     expect(headers).toEqual({ 'content-type': 'application/json' });
     expect(body.toString()).toBe(
-      '{"inputs":[{"name":"x","shape":[2],"datatype":"INT64","data":[4611686018427387904,-1]}]' +
+      '{"id":"7","inputs":[{"name":"x","shape":[2],"datatype":"INT64","data":[4611686018427387904,-1]}]' +
         ',"parameters":{"binary_data_output":false}}',
     );
   });
@@ -76,16 +87,40 @@ describe('a response over REST', () => {
     fc.assert(
       fc.property(arbitraryTensors(datatypes), (tensors) => {
         const { body, header } = responseOf(tensors, isBinary);
-        expect(comparable(tensorsOfJsonResponse(body, header))).toEqual(comparable(tensors));
+        expect(comparable(tensorsOfJsonResponse(body, header, '7'))).toEqual(comparable(tensors));
       }),
     );
+  });
+
+  test.each([
+    ['', true],
+    ['"id":"7",', true],
+    ['"id":"",', true],
+    ['"id":null,', true],
+    ['"id":"6",', false],
+    ['"id":7,', true],
+    ['"id":8,', false],
+  ])('to another request is refused: %s', (id, isRight) => {
+    // Nothing in an answer said what it answers: on a connection that is one answer behind, it was somebody else's.
+    const read = () => tensorsOfJsonResponse(Buffer.from(`{${id}"outputs":[]}`), undefined, '7');
+    if (isRight) expect(read()).toEqual(new Map());
+    else expect(read).toThrow(/id: expected "7", got/);
+  });
+
+  test.each([
+    ['flat', '[1]'],
+    ['nested', `${'['.repeat(20_000)}1${']'.repeat(20_000)}`],
+  ])('with more dimensions than any model has is refused: %s', (_, data) => {
+    // Lengths were looked at one by one, and never counted: thousands of ones overflowed the stack of the reader.
+    const text = `{"outputs":[{"name":"y","datatype":"FP32","shape":[${Array(20_000).fill(1)}],"data":${data}}]}`;
+    expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined, '7')).toThrow(MessageError);
   });
 
   test('may be nested as its shape says', () => {
     const body = Buffer.from(
       '{"outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[[1,2],[3,4]]}]}',
     );
-    expect(tensorsOfJsonResponse(body, undefined).get('y')?.data).toEqual(Float32Array.of(1, 2, 3, 4));
+    expect(tensorsOfJsonResponse(body, undefined, '7').get('y')?.data).toEqual(Float32Array.of(1, 2, 3, 4));
   });
 
   test.each([
@@ -103,7 +138,7 @@ describe('a response over REST', () => {
       /expected 4 bytes/,
     ],
   ])('that is none is refused: %s', (text, message) => {
-    expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined)).toThrow(message);
+    expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined, '7')).toThrow(message);
   });
 
   test('of any bytes is read or refused, never anything else', () => {
@@ -117,7 +152,7 @@ describe('a response over REST', () => {
     fc.assert(
       fc.property(damaged, ({ body, header }) => {
         try {
-          tensorsOfJsonResponse(body, header);
+          tensorsOfJsonResponse(body, header, '7');
         } catch (error) {
           expect(error).toBeInstanceOf(MessageError);
         }

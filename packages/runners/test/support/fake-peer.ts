@@ -7,7 +7,7 @@ import { DOUBLING, doubled } from './fake-model.js';
 /** A peer in this thread: answers as it is told, and writes down what it is asked. */
 export class FakePeer implements InferencePeer {
   readonly platform = 'fake';
-  readonly url: string;
+  readonly place: string;
   readonly calls: { readonly inputs: Tensors; readonly call: InferCall }[] = [];
   checks = 0;
   isReady = true;
@@ -18,13 +18,13 @@ export class FakePeer implements InferencePeer {
   ) => answered(doubled(inputs, call));
   connectionChanged: (error: Error | undefined) => void = () => {};
 
-  constructor(url: string) {
-    this.url = url;
+  constructor(place: string) {
+    this.place = place;
   }
 
   async checkReady(): Promise<void> {
     this.checks += 1;
-    if (!this.isReady) throw new Error(`${this.url} is warming up`);
+    if (!this.isReady) throw new Error(`${this.place} is warming up`);
   }
 
   async signature(): Promise<Signature> {
@@ -47,7 +47,7 @@ export class FakePeer implements InferencePeer {
   /** It is not there: calls are not even begun. */
   goAway(isUnseen = true): void {
     this.isReady = false;
-    this.answer = () => outage(new Error(`${this.url} is away`), isUnseen);
+    this.answer = () => outage(new Error(`${this.place} is away`), isUnseen);
   }
 
   comeBack(): void {

@@ -48,7 +48,9 @@ describe('a batch', () => {
       undefined,
       'HANDLER_FAILED',
     ]);
-    expect(outcomes[1]?.error?.message).toMatch(/grpc:.*INVALID_ARGUMENT: minus one is not allowed/);
+    expect(outcomes[1]?.error?.message).toMatch(
+      /^double: the upstream: INVALID_ARGUMENT: minus one is not allowed/,
+    );
     expect(outcomes[3]?.error?.message).toMatch(/UNKNOWN: Exception calling application: minus two/);
     expect(runner.state).toBe('ready');
   });

@@ -61,7 +61,7 @@ describe('a model over REST', () => {
 
   test.each([
     [-3, { code: 'UNAVAILABLE', retryAfterMs: 3000 }, /HTTP 503: loading/],
-    [-4, { code: 'UNAVAILABLE' }, /socket hang up/],
+    [-4, { code: 'UNAVAILABLE' }, /the connection failed \(ECONNRESET\)/],
     [-5, { code: 'BAD_RESULT' }, /its answer cannot be read: body: expected JSON/],
     [-7, { code: 'UNAVAILABLE' }, /in the middle of its answer/],
   ])('that fails with all of a batch is not asked again for its parts: %i', async (value, error, message) => {
@@ -92,6 +92,20 @@ describe('a model over REST', () => {
     const [outcome] = await askRows(runner, -6);
     expect(outcome?.error?.code).toMatch(/DEADLINE_EXCEEDED|HANDLER_TIMEOUT/);
     await upstream.said(/^closed/);
+  });
+
+  test('that hangs is left alone, though no caller waits as long as the runner would', async () => {
+    // A call that is reset because the deadlines of its callers have passed counted for nothing.
+    const upstream = await startUpstream('http-upstream.mjs');
+    const url = `http://127.0.0.1:${upstream.port}`;
+    const runner = await runnerFor(url, { maxFailures: 2, cooldownMs: 60_000 });
+    for (let i = 0; i < 10; i++) expect((await askRows(runner, 5)).map(firstOf)).toEqual([10]);
+    for (let i = 0; i < 2; i++) {
+      const outcome = enqueue(runner, row(-6), { timeoutMs: 1000 });
+      await until(() => outcome.settled > 0, 'an answer');
+      expect(outcome.error?.code).toBe('DEADLINE_EXCEEDED');
+    }
+    await until(() => runner.state === 'failed', 'the runner to fail');
   });
 
   test('that dies and comes back is found again, and the state of the runner says so', async () => {

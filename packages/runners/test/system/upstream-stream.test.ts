@@ -6,12 +6,12 @@ import { settingsWith } from '../support/settings.js';
 import { until } from '../support/until.js';
 import { startUpstream } from '../support/upstream-process.js';
 
-async function mirror() {
+async function mirror(log: (line: string) => void = () => {}) {
   const upstream = await startUpstream('stream-upstream.mjs');
   const defaults = settingsWith();
   const url = [`grpc-stream://127.0.0.1:${upstream.port}/test.Mirror/BatchedReverse`];
   const settings = { ...defaults, upstream: { ...defaults.upstream, url } };
-  const runner = createUpstreamRunner({ name: 'mirror', settings });
+  const runner = createUpstreamRunner({ name: 'mirror', settings, log });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));
   await runner.ready;
   return { upstream, runner };
@@ -63,6 +63,31 @@ test('more answers than items are passed over', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), asking(5))).toEqual(['ba', 'one more']);
   expect(await ask(runner, text('ef'))).toEqual(['fe']);
+});
+
+test('the place of a batch is free with its last answer, not with the end of its stream', async () => {
+  // The batch lasted until the stream ended, and a backend that leaves it open kept the next one waiting.
+  const { runner } = await mirror();
+  expect(await ask(runner, asking(6), text('ab'))).toEqual(['\u0006', 'ba']);
+  expect(await ask(runner, text('cd'))).toEqual(['dc']);
+});
+
+test('a stream that goes on and on with answers is reset, and that is said once', async () => {
+  // Surplus answers were read until the time-out, and nobody was told.
+  const lines: string[] = [];
+  const { upstream, runner } = await mirror((line) => lines.push(line));
+  expect(await ask(runner, asking(7), text('ab'))).toEqual(['\u0007', 'ba']);
+  await upstream.said(/^cancelled/);
+  expect(lines).toEqual([
+    `mirror: grpc-stream://127.0.0.1:${upstream.port}/test.Mirror/BatchedReverse: ` +
+      'more answers than items came for a batch of 2; its stream is reset.',
+  ]);
+});
+
+test('an item that failed inside the backend is told by the same code as a batch that did', async () => {
+  // A status that would have had a batch taken apart has no code of its own; single items came without one, too.
+  const { runner } = await mirror();
+  expect(await ask(runner, asking(8), text('ab'))).toEqual(['HANDLER_FAILED', 'ba']);
 });
 
 test('a stream that nobody waits for is cancelled there too', async () => {

@@ -17,8 +17,9 @@ function breakerWith(probe?: () => Promise<void>): CircuitBreaker {
   return breaker;
 }
 
+const failing = (breaker: CircuitBreaker) => breaker.fail(breaker.begin(), down);
 const tripped = (breaker: CircuitBreaker) => {
-  for (let i = 0; i < 3; i++) breaker.fail(down);
+  for (let i = 0; i < 3; i++) failing(breaker);
   return breaker;
 };
 
@@ -33,13 +34,13 @@ beforeEach(() => {
 describe('a circuit breaker', () => {
   test('lets everything in until so many failures in a row', () => {
     const breaker = breakerWith();
-    breaker.fail(down);
-    breaker.fail(down);
-    breaker.succeed();
-    breaker.fail(down);
-    breaker.fail(down);
+    failing(breaker);
+    failing(breaker);
+    breaker.succeed(breaker.begin());
+    failing(breaker);
+    failing(breaker);
     expect(breaker.letsIn).toBe(true);
-    breaker.fail(down);
+    failing(breaker);
     expect(breaker.letsIn).toBe(false);
     expect(breaker.lastError).toBe(down);
     expect(changes).toEqual(['open']);
@@ -58,9 +59,9 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('open');
     await clock.advance(1);
     expect(breaker.letsIn).toBe(true);
-    breaker.begin();
+    const trial = breaker.begin();
     expect(breaker.letsIn).toBe(false);
-    breaker.succeed();
+    breaker.succeed(trial);
     expect(breaker.state).toBe('closed');
     expect(breaker.letsIn).toBe(true);
   });
@@ -71,8 +72,7 @@ describe('a circuit breaker', () => {
     for (let i = 0; i < 7; i++) {
       waits.push(breaker.retryAfterMs);
       await clock.advance(breaker.retryAfterMs);
-      breaker.begin();
-      breaker.fail(down);
+      failing(breaker);
     }
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   });
@@ -80,8 +80,7 @@ describe('a circuit breaker', () => {
   test('lets another try when the one that did has lost its callers', async () => {
     const breaker = tripped(breakerWith());
     await clock.advance(1000);
-    breaker.begin();
-    breaker.forget();
+    breaker.forget(breaker.begin());
     expect(breaker.state).toBe('half-open');
     expect(breaker.letsIn).toBe(true);
   });
@@ -101,14 +100,60 @@ describe('a circuit breaker', () => {
     isUp = true;
     await clock.advance(2000);
     await told();
-    expect([asked, breaker.state]).toEqual([2, 'half-open']);
+    expect([asked, breaker.state]).toEqual([2, 'closed']);
+  });
+
+  test('opens again with the first failure after the upstream has said that it is well', async () => {
+    const breaker = tripped(breakerWith(async () => {}));
+    await clock.advance(1000);
+    await told();
+    expect(breaker.state).toBe('closed');
+    failing(breaker);
+    expect([breaker.state, breaker.retryAfterMs]).toEqual(['open', 2000]);
+    await clock.advance(2000);
+    await told();
+    breaker.succeed(breaker.begin());
+    failing(breaker);
+    expect(breaker.state).toBe('closed');
+  });
+
+  test('is not moved by calls from before it opened', async () => {
+    // Results had no owner: a call that began before freed the place of the one that tried, or ended the trial.
+    const breaker = breakerWith();
+    const old = [breaker.begin(), breaker.begin(), breaker.begin()] as const;
+    tripped(breaker);
+    await clock.advance(1000);
+    const trial = breaker.begin();
+    breaker.forget(old[0]);
+    expect(breaker.letsIn).toBe(false);
+    breaker.succeed(old[1]);
+    expect(breaker.state).toBe('half-open');
+    breaker.fail(old[2], down);
+    expect(breaker.state).toBe('half-open');
+    breaker.succeed(trial);
+    expect(breaker.state).toBe('closed');
+  });
+
+  test('lets another try when the one that does takes too long', async () => {
+    // A trial held everybody off until it ended, and one that hangs does not for the whole time-out.
+    const breaker = tripped(breakerWith());
+    await clock.advance(1000);
+    const first = breaker.begin();
+    await clock.advance(999);
+    expect(breaker.letsIn).toBe(false);
+    await clock.advance(1);
+    expect(breaker.letsIn).toBe(true);
+    breaker.begin();
+    expect(breaker.letsIn).toBe(false);
+    breaker.succeed(first);
+    expect(breaker.state).toBe('closed');
   });
 
   test('looks at once when there are signs that the upstream is back', async () => {
     const breaker = tripped(breakerWith(async () => {}));
     breaker.lookNow();
     await told();
-    expect(breaker.state).toBe('half-open');
+    expect(breaker.state).toBe('closed');
     expect(clock.now()).toBe(0);
   });
 

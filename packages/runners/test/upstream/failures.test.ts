@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { grpcFailure } from '../../src/upstream/grpc-failure.js';
 import { httpFailure } from '../../src/upstream/http-failure.js';
 
-const URL = 'grpc://gpu:8001/m';
-
 const said = (status: keyof typeof STATUS, trailers = {}): CallEnd => ({
   status: STATUS[status],
   message: 'why',
@@ -32,30 +30,45 @@ describe('a status of gRPC', () => {
     ['UNKNOWN', undefined, false],
     ['INTERNAL', undefined, false],
   ] as const)('%s that the upstream sent is told as %s', (status, code, isOutage) => {
-    const failure = grpcFailure(URL, said(status));
+    const failure = grpcFailure(said(status));
     expect(failure).toMatchObject({ isOutage, isUnseen: false });
     expect((failure.error as { code?: string }).code).toBe(code);
-    expect(failure.error.message).toBe(`${URL}: ${status}: why`);
+    expect(failure.error.message).toBe(`${status}: why`);
   });
 
   test.each(['INTERNAL', 'UNKNOWN', 'CANCELLED', 'UNAVAILABLE'] as const)(
     '%s that nobody sent is a lost connection, of everybody in the batch',
     (status) => {
-      expect(grpcFailure(URL, reset(status))).toMatchObject({
+      expect(grpcFailure(reset(status))).toMatchObject({
         isOutage: true,
         error: { code: 'UNAVAILABLE' },
       });
     },
   );
 
+  test.each([
+    [reset('UNKNOWN'), 'UNKNOWN: it broke the call off'],
+    [reset('UNAVAILABLE', true), 'UNAVAILABLE: it did not take the call'],
+    [reset('DEADLINE_EXCEEDED'), 'DEADLINE_EXCEEDED: no answer came in time'],
+    [
+      { ...reset('UNAVAILABLE'), cause: Object.assign(new Error('10.0.0.7:8001'), { code: 'ECONNRESET' }) },
+      'UNAVAILABLE: the connection failed (ECONNRESET)',
+    ],
+  ])('that nobody sent is told without where the upstream is: %#', (end, text) => {
+    // The words of the connection, which name the address, were those that callers got.
+    const { error } = grpcFailure({ ...end, message: 'lost 10.0.0.7:8001' });
+    expect(error.message).toBe(text);
+    expect((error.cause as Error).message).toMatch(/10\.0\.0\.7/);
+  });
+
   test('that says that the message was too large lets the batch be taken apart', () => {
     const end = { ...said('RESOURCE_EXHAUSTED'), message: 'Received message larger than max (5 vs. 4)' };
-    expect(grpcFailure(URL, end).error).toMatchObject({ code: 'INVALID_ITEM' });
+    expect(grpcFailure(end).error).toMatchObject({ code: 'INVALID_ITEM' });
   });
 
   test('keeps that the call was not begun, and how long to stay away', () => {
-    expect(grpcFailure(URL, reset('UNAVAILABLE', true)).isUnseen).toBe(true);
-    const failure = grpcFailure(URL, said('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
+    expect(grpcFailure(reset('UNAVAILABLE', true)).isUnseen).toBe(true);
+    const failure = grpcFailure(said('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
     expect(failure.error).toMatchObject({ retryAfterMs: 250 });
   });
 });
@@ -74,19 +87,17 @@ describe('a status of HTTP', () => {
     [503, 'UNAVAILABLE', true],
     [504, 'DEADLINE_EXCEEDED', true],
   ] as const)('%i is told as %s', (status, code, isOutage) => {
-    const failure = httpFailure(URL, reply(status));
+    const failure = httpFailure(reply(status));
     expect(failure).toMatchObject({ isOutage, isUnseen: false });
     expect((failure.error as { code?: string }).code).toBe(code);
   });
 
   test('comes with what the upstream says, and when to come again', () => {
     const json = { 'content-type': 'application/json', 'retry-after': '2' };
-    const { error } = httpFailure(URL, reply(503, json, '{"error":"model is loading"}'));
-    expect(error).toMatchObject({ message: `${URL}: HTTP 503: model is loading`, retryAfterMs: 2000 });
-    const plain = httpFailure(URL, reply(400, { 'content-type': 'text/plain' }, `no\n${'x'.repeat(1000)}`));
+    const { error } = httpFailure(reply(503, json, '{"error":"model is loading"}'));
+    expect(error).toMatchObject({ message: 'HTTP 503: model is loading', retryAfterMs: 2000 });
+    const plain = httpFailure(reply(400, { 'content-type': 'text/plain' }, `no\n${'x'.repeat(1000)}`));
     expect(plain.error.message.length).toBeLessThan(400);
-    expect(httpFailure(URL, reply(500, { 'content-type': 'text/html' }, '<h1>')).error.message).toBe(
-      `${URL}: HTTP 500`,
-    );
+    expect(httpFailure(reply(500, { 'content-type': 'text/html' }, '<h1>')).error.message).toBe('HTTP 500');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nameOfUpstream, parseUpstream } from '../../src/index.js';
+import { copyProblem, nameOfUpstream, parseUpstream, shownUrl } from '../../src/index.js';
 
 describe('the URL of an upstream', () => {
   test.each([
@@ -16,6 +16,7 @@ describe('the URL of an upstream', () => {
     ['http://gpu/a/v2/models/m/versions/2/infer', { origin: 'http://gpu/a', model: 'm', version: '2' }],
     ['http://gpu:8501/v1/models/m:predict', { kind: 'predict' }],
     ['http://gpu/classify?fast=1', { kind: 'predict' }],
+    ['http://gpu/v2/classify', { kind: 'predict' }],
     ['grpc-stream://b:50051/pkg.S/BatchedCompute', { kind: 'grpc-stream', path: '/pkg.S/BatchedCompute' }],
     ['grpcs-stream://b:50051/pkg.S/M', { kind: 'grpc-stream', isTls: true, target: 'b:50051' }],
   ])('%s says where it is and what it speaks', (url, parts) => {
@@ -31,6 +32,10 @@ describe('the URL of an upstream', () => {
     ['grpc://gpu:1/%zz', /escapes/],
     ['grpc-stream://gpu:1/Compute', /a service and its method/],
     ['http://gpu/v2/models/m?x=1', /no \?/],
+    // Whatever was not quite the path of a model counted as a function, and failed with the first call.
+    ['http://gpu/v2/models/m/ready', /expected \/v2\/models\/model/],
+    ['http://gpu/v2/model/m', /expected \/v2\/models\/model/],
+    ['http://gpu/a/v2/models', /expected \/v2\/models\/model/],
     ['grpc://gpu:1/m#x', /no #/],
   ])('%s is refused with what was expected', (url, message) => {
     expect(() => parseUpstream(url)).toThrow(message);
@@ -42,6 +47,21 @@ describe('the URL of an upstream', () => {
     expect(parse).not.toThrow(/secret/);
   });
 
+  test('with a key is refused without showing it', () => {
+    expect(() => parseUpstream('grpc://gpu:1/m?key=secret')).toThrow(
+      /^upstream "grpc:\/\/gpu:1\/m": expected no \?/,
+    );
+  });
+
+  test.each([
+    ['http://me:secret@gpu:8000/v1/m:predict?key=secret#x', 'http://gpu:8000/v1/m:predict'],
+    ['grpc://[::1]:8001/m', 'grpc://[::1]:8001/m'],
+    ['http://gpu/a@b', 'http://gpu/a@b'],
+    ['gpu:8001?secret', 'gpu:8001'],
+  ])('%s is shown as %s', (url, shown) => {
+    expect(shownUrl(url)).toBe(shown);
+  });
+
   test.each([
     ['grpc://gpu:8001/minilm', 'minilm'],
     ['grpc://gpu:8001', 'gpu'],
@@ -50,5 +70,29 @@ describe('the URL of an upstream', () => {
     ['grpc-stream://b:50051/pkg.S/BatchedCompute', 'BatchedCompute'],
   ])('%s gives its runner a name', (url, name) => {
     expect(nameOfUpstream(parseUpstream(url))).toBe(name);
+  });
+});
+
+describe('several URLs', () => {
+  const problemOf = (...urls: string[]) => copyProblem(urls.map(parseUpstream));
+
+  test.each([
+    [['grpc://a:1/m', 'grpc://b:1/m']],
+    [['http://a/v2/models/m', 'http://b:8000/v2/models/m']],
+    [['http://a/x:predict', 'http://b/y/x:predict']],
+    [['grpc-stream://a:1/p.S/M', 'grpc-stream://a:2/p.S/M']],
+  ])('can be copies of one backend: %s', (urls) => {
+    expect(problemOf(...urls)).toBeUndefined();
+  });
+
+  test.each([
+    [['grpc://a:1', 'grpc://b:1', 'http://c'], 2, /of one kind, got grpc:\/\/a:1 and http:\/\/c\./],
+    [['grpc://a:1/m', 'grpc://b:1/n'], 1, /the same path/],
+    [['http://a/v2/models/m', 'http://b/v2/models/m/versions/2'], 1, /the same path/],
+    [['grpc-stream://a:1/p.S/M', 'grpc-stream://b:1/p.S/N'], 1, /the same path/],
+    [['grpc://a:1/m', 'grpc://b:1/m', 'grpc://b:1/m'], 2, /each once, got grpc:\/\/b:1\/m again/],
+  ])('cannot when they are not alike: %s', (urls, index, message) => {
+    // Only the kinds were compared, and only when the runner was made: too late to say which line is wrong.
+    expect(problemOf(...urls)).toEqual({ index, message: expect.stringMatching(message) });
   });
 });

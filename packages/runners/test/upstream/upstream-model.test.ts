@@ -60,7 +60,7 @@ describe('a batch to an upstream', () => {
     expect(outcomes.map(({ error }) => error?.message)).toEqual([
       undefined,
       undefined,
-      'three is too many',
+      'm: the upstream: three is too many',
       undefined,
     ]);
     expect(outcomes[2]?.error?.code).toBe('INVALID_ITEM');
@@ -96,6 +96,27 @@ describe('a batch to an upstream', () => {
     const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
     await batched();
     expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[0]]);
+  });
+
+  test.each([
+    ['another datatype', { datatype: 'INT32', shape: [1], data: Int32Array.of(1) }],
+    ['another rank', { datatype: 'FP32', shape: [1, 1], data: Float32Array.of(1) }],
+  ] as const)('that comes back with %s than the metadata say is no answer', async (_, sum) => {
+    // Outputs were not compared with what the model says of itself: a copy with another model went unnoticed.
+    peer.answer = (inputs, call) => answered(new Map([...doubled(inputs, call), ['sum', sum as Tensor]]));
+    const outcome = enqueue(await runnerOf(), row(1));
+    await batched();
+    expect(outcome.error).toMatchObject({ code: 'BAD_RESULT' });
+    expect(outcome.error?.message).toMatch(/^m: the upstream: output "sum": expected FP32 \[-1\] .* got /);
+  });
+
+  test('gets the time-out of now, though it was raised while the runner ran', async () => {
+    // The smaller of the new and the one at the start counted.
+    const runner = await runnerOf();
+    runner.configure(settingsWith({ batching: { maxBatchSize: 64 }, timeoutMs: 90_000 }));
+    enqueue(runner, row(1));
+    await batched();
+    expect(peer.calls.at(-1)?.call.timeoutMs).toBe(90_000);
   });
 
   test('one guilty request of many is found all the same', async () => {

@@ -4,9 +4,10 @@ import { durationText } from './kinds/duration.js';
 import { UNLIMITED } from './kinds/number-kinds.js';
 import type { LoadedConfig } from './loaded-config.js';
 import type { Origin } from './setting-origin.js';
+import { upstreamProblems } from './upstream-combinations.js';
 
 export function combinationProblems(loaded: LoadedConfig): ConfigProblem[] {
-  return [...portProblems(loaded), ...timeoutProblems(loaded)];
+  return [...portProblems(loaded), ...timeoutProblems(loaded), ...upstreamProblems(loaded)];
 }
 
 function portProblems({ settings: { server }, origins }: LoadedConfig): ConfigProblem[] {

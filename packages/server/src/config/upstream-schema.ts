@@ -84,5 +84,10 @@ export const UPSTREAM_SCHEMA: Section<UpstreamSettings> = {
       default: upstream.keyFile,
       description: 'Its key.',
     },
+    serverName: {
+      kind: optional(text('the name of a server')),
+      default: upstream.serverName,
+      description: 'The name that its certificate must have. With none, the host of the URL.',
+    },
   },
 };

@@ -1,5 +1,5 @@
 /** `grpc.health.v1.Health`, of the server as a whole and of each model by its name. */
-import type { ModelRunner } from '@batchwise/runners';
+import { type ModelRunner, quoted } from '@batchwise/runners';
 import {
   type handleUnaryCall,
   type ServerWritableStream,
@@ -7,7 +7,6 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { RequestError } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 import { grpcStatus } from './grpc-status.js';
 import { INFERENCE_SERVICE } from './service-definitions.js';
 

@@ -7,6 +7,7 @@ import {
   type InferRequest,
   type InferRequestMessage,
   isDatatype,
+  quoted,
   type Signature,
   type Tensor,
   type TensorMessage,
@@ -14,7 +15,6 @@ import {
 } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
-import { quoted } from '../shown-value.js';
 import {
   checkAllThere,
   checkDatatype,

@@ -1,8 +1,13 @@
 /** What a model gave, as the message that answers a request: raw or typed as that came, the outputs in its order. */
-import { type InferRequestMessage, type Tensor, type Tensors, writeInferResponse } from '@batchwise/runners';
+import {
+  type InferRequestMessage,
+  quoted,
+  type Tensor,
+  type Tensors,
+  writeInferResponse,
+} from '@batchwise/runners';
 import { MODEL_VERSION } from '../model-lookup.js';
 import { RequestError } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 import { isRaw } from './infer-request.js';
 
 export function inferResponse(request: InferRequestMessage, results: Tensors): Buffer {

@@ -1,7 +1,7 @@
 /** Which bodies are read: JSON, by whatever name clients send it, and JSON with binary tensors behind it. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { quoted } from '@batchwise/runners';
 import { RequestError } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 
 /** The last two are what `curl -d` and browsers say when they were not told. */
 const ACCEPTED = new Set([

@@ -14,6 +14,7 @@ import {
   type JsonObject,
   jsonLength,
   type Signature,
+  shownValue,
   type Tensor,
   type TensorSpec,
   tensorFromFlatJson,
@@ -21,7 +22,6 @@ import {
 } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
-import { shownValue } from '../shown-value.js';
 import { checkAllThere, checkDatatype, checkOnce, readShape, specNamed } from '../signature-check.js';
 import { countElements } from './count-elements.js';
 import { booleanParameter, readParameters, sizeParameter } from './parameters.js';

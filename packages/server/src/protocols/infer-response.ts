@@ -4,12 +4,12 @@ import {
   countNonFinite,
   elementsToJson,
   encodeRaw,
+  quoted,
   type Tensor,
   type Tensors,
 } from '@batchwise/runners';
 import { MODEL_VERSION } from '../model-lookup.js';
 import { RequestError } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { WantedOutput } from './infer-request.js';
 

@@ -1,7 +1,6 @@
 /** The `parameters` of a request, an input or an output: strings, numbers and booleans by name. */
-import { isJsonObject, type JsonObject } from '@batchwise/runners';
+import { isJsonObject, type JsonObject, shownValue } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { shownValue } from '../shown-value.js';
 
 /** Of extensions that are not here. To ignore them would be to answer something else than was asked. */
 const NOT_SUPPORTED = new Set([

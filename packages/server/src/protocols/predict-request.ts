@@ -8,14 +8,16 @@ import {
   isLong,
   JsonBody,
   type JsonObject,
+  quoted,
+  quotedList,
   type Signature,
+  shownValue,
   type Tensor,
   type TensorSpec,
   tensorFromFlatJson,
 } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
-import { quoted, quotedList, shownValue } from '../shown-value.js';
 import { specNamed } from '../signature-check.js';
 import { tensorFromRows } from './tensor-from-rows.js';
 

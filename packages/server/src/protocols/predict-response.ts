@@ -1,7 +1,6 @@
 /** The answer to `:predict`: `predictions`, row by row, to `instances`; `outputs`, output by output, to `inputs`. */
-import { elementsToJson, type Signature, type Tensor, type Tensors } from '@batchwise/runners';
+import { elementsToJson, quoted, type Signature, type Tensor, type Tensors } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 import { shapeText } from '../signature-check.js';
 import type { HttpAnswer } from './http-answer.js';
 import { outputNamed } from './infer-response.js';

@@ -1,9 +1,9 @@
 /** What a single request may ask of the queue, from its headers. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { quoted } from '@batchwise/runners';
 import type { EnqueueOptions } from 'batchwise';
 import { PRIORITY_KEY, priorityOf, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
-import { quoted } from '../shown-value.js';
 
 const TIMEOUT = 'batchwise-timeout-ms';
 

@@ -2,13 +2,13 @@
 import {
   type JsonPlace,
   placeAt,
+  shownValue,
   type Tensor,
   type TensorSpec,
   tensorFromFlatJson,
   tensorFromNestedJson,
 } from '@batchwise/runners';
 import { badRequest } from '../request-error.js';
-import { shownValue } from '../shown-value.js';
 import { shapeText } from '../signature-check.js';
 import { countElements } from './count-elements.js';
 

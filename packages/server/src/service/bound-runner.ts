@@ -1,6 +1,5 @@
-import type { InferRequest, Tensors } from '@batchwise/runners';
+import { type InferRequest, shownValue, type Tensors } from '@batchwise/runners';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
-import { shownValue } from '../shown-value.js';
 import type { BoundModel } from './bound-runners.js';
 import type { CallScope } from './call-scope.js';
 import type { Predictor } from './predictor.js';

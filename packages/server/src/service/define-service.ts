@@ -1,6 +1,6 @@
+import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { RUNNER_KEYS } from '../config/key-tree.js';
-import { shownValue } from '../shown-value.js';
 import { type RouteBuilder, routeBuilder } from './route-builder.js';
 import type { RunnerDeclaration, RunnerDeclarations } from './runner-declaration.js';
 import { isSchema } from './schema.js';

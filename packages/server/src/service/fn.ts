@@ -1,5 +1,5 @@
+import { shownValue } from '@batchwise/runners';
 import { BatchwiseError, type Handler } from 'batchwise';
-import { shownValue } from '../shown-value.js';
 import type { FunctionBatching, FunctionDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 

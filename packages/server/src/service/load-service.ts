@@ -3,9 +3,9 @@ import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { createJiti } from 'jiti';
-import { shownValue } from '../shown-value.js';
 import type { RunnerDeclaration } from './runner-declaration.js';
 import { isService, markedService, type Service } from './service.js';
 

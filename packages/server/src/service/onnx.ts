@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import { shownValue } from '../shown-value.js';
 import type { ModelDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 

@@ -99,6 +99,7 @@ const upstream = z.strictObject({
   caFile: z.string().optional(),
   certFile: z.string().optional(),
   keyFile: z.string().optional(),
+  serverName: z.string().optional(),
 });
 
 const options = z.strictObject({

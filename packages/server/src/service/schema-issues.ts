@@ -1,6 +1,7 @@
 /** What zod finds wrong with a value, in the words of this server: where, what was expected, what came. */
+
+import { shownValue } from '@batchwise/runners';
 import type * as z from 'zod';
-import { shownValue } from '../shown-value.js';
 
 type Issue = z.core.$ZodIssue;
 

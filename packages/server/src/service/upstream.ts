@@ -1,4 +1,5 @@
-import { parseUpstream } from '@batchwise/runners';
+import { copyProblem, parseUpstream, shownUrl } from '@batchwise/runners';
+import { BatchwiseError } from 'batchwise';
 import type { UpstreamDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 
@@ -13,8 +14,10 @@ export function upstream<Item = unknown, Result = unknown>(
   options: RunnerOptions = {},
 ): UpstreamDeclaration<Item, Result> {
   const urls = typeof url === 'string' ? [url] : url;
-  const where = `upstream(${JSON.stringify(url)}, options)`;
+  const shown = typeof url === 'string' ? shownUrl(url) : urls.map((each) => shownUrl(String(each)));
+  const where = `upstream(${JSON.stringify(shown)}, options)`;
   const settings = validRunnerOptions(where, { ...options, upstream: { ...options.upstream, url: urls } });
-  for (const each of urls) parseUpstream(each);
+  const problem = copyProblem(urls.map(parseUpstream));
+  if (problem !== undefined) throw new BatchwiseError('INVALID_OPTION', `${where}: ${problem.message}`);
   return Object.freeze({ kind: 'upstream' as const, settings });
 }

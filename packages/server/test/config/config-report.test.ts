@@ -72,6 +72,7 @@ runners:
     ca_file: null             # default
     cert_file: null           # default
     key_file: null            # default
+    server_name: null         # default
   timeout: 10s                # batchwise.yaml:3:3
   warmup: 3                   # default
   iris:
@@ -110,6 +111,7 @@ runners:
       ca_file: null           # default
       cert_file: null         # default
       key_file: null          # default
+      server_name: null       # default
     timeout: 10s              # batchwise.yaml:3:3
     warmup: 3                 # default
 `);

@@ -46,7 +46,7 @@ test('a map says more, and several URLs are copies', () => {
 runners:
   minilm:
     upstream:
-      url: [grpc://a:8001, grpc://b:8001]
+      url: [grpcs://a:8001, grpcs://b:8001]
       model: minilm-l6
       version: '2'
       format: json
@@ -57,9 +57,10 @@ runners:
       cooldown: 500ms
       health_interval: unlimited
       ca_file: ca.pem
+      server_name: gpu.example
 `;
   expect(planned(text)[0]?.settings.upstream).toEqual({
-    url: ['grpc://a:8001', 'grpc://b:8001'],
+    url: ['grpcs://a:8001', 'grpcs://b:8001'],
     model: 'minilm-l6',
     version: '2',
     format: 'json',
@@ -72,7 +73,14 @@ runners:
     caFile: 'ca.pem',
     certFile: undefined,
     keyFile: undefined,
+    serverName: 'gpu.example',
   });
+});
+
+test('certificates that are set for all runners are no mistake of one that needs none', () => {
+  const text =
+    'runners: {upstream: {ca_file: ca.pem}, a: {upstream: grpcs://a:1}, b: {upstream: grpc://b:1}}';
+  expect(folder.complaints(text)).toEqual([]);
 });
 
 test('the environment says it too, in short and in parts', () => {
@@ -116,6 +124,29 @@ describe('what cannot be meant is refused:', () => {
     ['runners: {m: {upstream: grpc://gpu}}', /expected a port/],
     ['runners: {m: {upstream: [grpc://a:1, ftp://b]}}', /runners\.m\.upstream\[1\]/],
     ['runners: {m: {upstream: 5}}', /expected a URL such as .* got 5/],
+    // Copies, and what belongs to TLS, were looked at where the runner is made: without file, line and key.
+    [
+      'runners: {m: {upstream: [grpc://a:1, http://b]}}',
+      /yaml:1:38: runners\.m\.upstream\[1\]: expected upstreams of one kind, got grpc:\/\/a:1 and http:\/\/b/,
+    ],
+    [
+      'runners: {m: {upstream: [grpc://a:1/m, grpc://b:1/n]}}',
+      /upstream\[1\]: expected copies of one backend/,
+    ],
+    ['runners: {m: {upstream: [grpc://a:1, grpc://a:1]}}', /upstream\[1\]: expected each once/],
+    [
+      'runners: {m: {upstream: {url: grpcs://a:1, cert_file: c.pem}}}',
+      /yaml:1:44: runners\.m\.upstream\.cert_file: expected key_file with it, got none/,
+    ],
+    [
+      'runners: {upstream: {key_file: k.pem}, m: {upstream: grpcs://a:1}}',
+      /yaml:1:22: runners\.upstream\.key_file: expected cert_file with it, got none/,
+    ],
+    [
+      'runners: {m: {upstream: {url: http://a/x?key=secret, ca_file: ca.pem}}}',
+      /m\.upstream\.ca_file: expected it with grpcs:.* only, got http:\/\/a\/x, which has no TLS/,
+    ],
+    ['runners: {upstream: {cert_file: c.pem}}', /runners\.upstream\.cert_file: expected key_file/],
     [
       'runners: {m: {upstream: {uri: grpc://a:1}}}',
       /runners\.m\.upstream\.uri: unknown key\. Did you mean url\?/,
@@ -148,6 +179,9 @@ describe('what cannot be meant is refused:', () => {
   test('upstream() with what is no URL', () => {
     expect(() => upstream('gpu')).toThrow(/expected a URL such as/);
     expect(() => upstream([])).toThrow(/upstream\(\[\], options\)/);
+    expect(() => upstream(['http://a/x?key=secret', 'grpc://b:1'])).toThrow(
+      'upstream(["http://a/x","grpc://b:1"], options): expected upstreams of one kind, got http://a/x and grpc://b:1.',
+    );
     expect(() => upstream(GPU, { upstream: { retry: 1 } as never })).toThrow(/retry/);
   });
 });

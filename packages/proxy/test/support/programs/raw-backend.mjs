@@ -14,6 +14,8 @@ const held = new Map();
 const streams = new Map();
 const sessions = new Set();
 const sockets = new Set();
+/** Sessions that have been told to make no more calls. */
+const goneAway = new WeakSet();
 let count = 0;
 let health = 'serving';
 
@@ -31,12 +33,18 @@ server.on('session', (session) => {
     tell({ type: 'session closed', open: sessions.size });
   });
 });
-server.on('stream', (stream, headers) => {
+server.on('stream', (stream, headers, _flags, rawHeaders) => {
   if (headers[':path'] === '/grpc.health.v1.Health/Check') {
     answerHealth(stream);
     return;
   }
-  const call = new Call(stream, headers);
+  // nghttp2 begins what comes between this and the frame, though the frame says that it has not.
+  if (goneAway.has(stream.session)) {
+    stream.on('error', () => {});
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return;
+  }
+  const call = new Call(stream, headers, rawHeaders);
   void call.run(behaviourFor(headers[':path']));
 });
 server.listen(port, '127.0.0.1', () => tell({ type: 'listening', port: server.address().port }));
@@ -44,7 +52,9 @@ server.listen(port, '127.0.0.1', () => tell({ type: 'listening', port: server.ad
 process.on('message', (message) => {
   if (message.behave !== undefined) {
     if (message.forget) behaviours.length = 0;
-    behaviours.push({ ...message.behave });
+    // What is told for one method goes before what is told for all.
+    if (message.behave.path === undefined) behaviours.push({ ...message.behave });
+    else behaviours.unshift({ ...message.behave });
   }
   if (message.forget && message.behave === undefined) behaviours.length = 0;
   if (message.release !== undefined) {
@@ -54,9 +64,14 @@ process.on('message', (message) => {
   }
   if (message.steps !== undefined) void streams.get(message.stream)?.perform(message.steps);
   if (message.health !== undefined) health = message.health;
-  if (message.goaway !== undefined) for (const session of sessions) session.goaway(message.goaway);
+  if (message.goaway !== undefined) for (const session of sessions) goAway(session, message.goaway);
   tell({ type: 'done', request: message.request });
 });
+
+function goAway(session, code, last) {
+  goneAway.add(session);
+  session.goaway(code, last);
+}
 
 function tell(message) {
   if (process.connected) process.send(message);
@@ -100,10 +115,17 @@ class Call {
   #answered = 0;
   #trailers;
 
-  constructor(stream, headers) {
+  constructor(stream, headers, rawHeaders) {
     this.#stream = stream;
     streams.set(this.id, this);
-    tell({ type: 'begun', id: this.id, path: headers[':path'], headers: plain(headers), at: Date.now() });
+    tell({
+      type: 'begun',
+      id: this.id,
+      path: headers[':path'],
+      headers: plain(headers),
+      rawHeaders,
+      at: Date.now(),
+    });
     stream.on('data', (chunk) => {
       this.#chunks.push(chunk);
       this.#bytes += chunk.length;
@@ -163,6 +185,9 @@ class Call {
       case 'at once':
       case 'nothing':
         return;
+      case 'read no more':
+        stream.pause();
+        return;
       case 'hold':
         tell({ type: 'held', id: this.id, name: step.name });
         await new Promise((resolve) => held.set(step.name, resolve));
@@ -212,7 +237,8 @@ class Call {
         return;
       case 'goaway':
         // 0 stands for the last stream that has come.
-        stream.session.goaway(
+        goAway(
+          stream.session,
           step.code ?? constants.NGHTTP2_NO_ERROR,
           step.last === 'before' ? stream.id - 2 : 0,
         );

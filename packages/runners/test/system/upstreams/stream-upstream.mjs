@@ -18,6 +18,12 @@ const method = {
   responseDeserialize: asIs,
 };
 
+function writeForEver(call) {
+  if (call.cancelled) return;
+  call.write(Buffer.from('surplus'));
+  setImmediate(writeForEver, call);
+}
+
 function batchedReverse(call) {
   const items = [];
   call.on('data', (item) => items.push(item));
@@ -27,6 +33,7 @@ function batchedReverse(call) {
     const metadata = new Metadata();
     items.forEach((item, i) => {
       if (item[0] === 1) metadata.add('batchwise-item-error', `${i} 3 byte%20one%2C no`);
+      if (item[0] === 8) metadata.add('batchwise-item-error', `${i} 13 byte%20eight`);
     });
     call.sendMetadata(metadata);
     for (const item of items) {
@@ -36,6 +43,8 @@ function batchedReverse(call) {
       if (item[0] === 5) call.write(Buffer.from('one more'));
       call.write(Buffer.from(item).reverse());
     }
+    if (items[0]?.[0] === 6) return undefined; // all answers, and no end
+    if (items[0]?.[0] === 7) return writeForEver(call);
     return call.end();
   });
 }

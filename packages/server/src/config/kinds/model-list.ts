@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import { isUrl, nameOfUpstream, parseUpstream, type UpstreamAddress } from '@batchwise/runners';
+import { isUrl, nameOfUpstream, parseUpstream, shownUrl, type UpstreamAddress } from '@batchwise/runners';
 import { didYouMean } from '../nearest-word.js';
 import type { ModelSettings } from '../server-settings.js';
 import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
@@ -60,7 +60,7 @@ function whyNoModel(url: string): string | undefined {
   if (address.kind === 'grpc-model' || address.kind === 'http-model') return undefined;
   return (
     `expected an upstream that speaks the Open Inference Protocol, grpc://host:port/model or ` +
-    `http://host:port/v2/models/model, got ${url}: a function. Services (upstream('…')) and workers can call it.`
+    `http://host:port/v2/models/model, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
   );
 }
 

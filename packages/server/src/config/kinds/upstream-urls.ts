@@ -1,4 +1,4 @@
-import { parseUpstream, UPSTREAM_FORMS } from '@batchwise/runners';
+import { copyProblem, parseUpstream, UPSTREAM_FORMS } from '@batchwise/runners';
 import { accept, type Kind, refuse } from '../setting-kind.js';
 import { isFitText } from './text-kinds.js';
 
@@ -18,6 +18,8 @@ export const upstreamUrls: Kind<readonly string[]> = {
       const wrong = whyNot(url);
       if (wrong !== undefined) return { complaints: [{ at, message: wrong }] };
     }
+    const problem = copyProblem((urls as string[]).map(parseUpstream));
+    if (problem !== undefined) return { complaints: [{ at: [problem.index], message: problem.message }] };
     return accept(Object.freeze(urls as string[]));
   },
   write: (urls) => (urls.length === 1 ? (urls[0] as string) : urls),

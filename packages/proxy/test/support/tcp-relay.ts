@@ -1,0 +1,44 @@
+/** A wire between the proxy and a backend that can be looked at: which connections does the proxy hold? */
+import { connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface TcpRelay {
+  readonly target: string;
+  /** Connections that the proxy has opened and not ended. */
+  readonly open: number;
+  readonly opened: number;
+}
+
+/** For the test that calls this. */
+export async function tcpRelay(port: number): Promise<TcpRelay> {
+  const held = new Set<Socket>();
+  const all: Socket[] = [];
+  let opened = 0;
+  // Half open: that the proxy has ended its side is all that counts, whatever the backend does then.
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    opened += 1;
+    held.add(near);
+    all.push(near, far);
+    for (const ending of ['end', 'close', 'error']) near.on(ending, () => held.delete(near));
+    far.on('error', () => near.destroy());
+    near.pipe(far);
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of all) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('expected a port');
+  return {
+    target: `127.0.0.1:${address.port}`,
+    get open() {
+      return held.size;
+    },
+    get opened() {
+      return opened;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** Requests that nobody reads to the end: one side has answered or left before, and nothing may stay behind for it. */
+import { constants } from 'node:http2';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../redis/test/support/eventually.js';
+import { framed } from '../support/framing.js';
+import { batchesOf, type Proxied, proxied } from '../support/proxied.js';
+import { rawBackend, type Step } from '../support/raw-backend.js';
+import { answerOf, computePath, rawClient } from '../support/raw-client.js';
+
+const passedPath = '/test.Echo/Other';
+/** More than the windows of both sides take. */
+const large = Buffer.alloc(3_000_000);
+/** What Node's own client keeps of requests that were not taken shall not be what fails. */
+const roomy = { maxSessionMemory: 1000 };
+
+async function isAtRest({ proxy }: Proxied): Promise<void> {
+  await eventually('no call to be open', () => {
+    const { openCalls, backends } = proxy.stats();
+    return openCalls === 0 && backends.every((backend) => backend.openCalls + backend.batchesInFlight === 0);
+  });
+}
+
+/**
+ * A stream that is reset with NO_ERROR stays half open in Node while there is something to send. Those to the backend
+ * took up its places, one after the other, and a batch that was refused in that way never ended.
+ */
+describe.each([
+  ['batched', computePath],
+  ['passed through', passedPath],
+])('of calls that are %s', (_name, path) => {
+  it.each<[string, readonly Step[]]>([
+    [
+      'answers and resets the rest',
+      [
+        { do: 'trailers only', status: 8 },
+        { do: 'reset', code: 0 },
+      ],
+    ],
+    ['answers and leaves it at that', [{ do: 'trailers only', status: 8 }]],
+    ['resets them without an error', [{ do: 'reset', code: 0 }]],
+  ])('none stays behind when the backend %s', async (_how, steps) => {
+    const backend = await rawBackend({ settings: { maxConcurrentStreams: 3 } });
+    const running = await proxied(backend, { ...batchesOf(1), ejection: false, healthCheck: false });
+    const client = rawClient(running.port, roomy);
+    await backend.behave({ do: 'at once' }, { do: 'read no more' }, ...steps);
+    for (let count = 0; count < 5; count += 1) {
+      expect((await client.call(large, { path })).status).toBeGreaterThan(0);
+    }
+    await backend.behave({ do: 'echo' }, { do: 'end' });
+    expect(await rawClient(running.port).call('x', { path })).toMatchObject({ status: 0, text: 'x' });
+    await isAtRest(running);
+  });
+});
+
+/** As above, at the other end: the call was open for ever, and an answer to it ended the process. */
+it.each([
+  ['before', []],
+  ['after', [{ do: 'headers', headers: {} } satisfies Step]],
+])(
+  'a caller that resets its stream without an error %s the answer has begun is gone',
+  async (_when, begin) => {
+    const backend = await rawBackend();
+    const running = await proxied(backend, batchesOf(1));
+    const client = rawClient(running.port, roomy);
+    await backend.behaveOnce([
+      { do: 'at once' },
+      { do: 'read no more' },
+      ...begin,
+      { do: 'hold', name: 'gate' },
+      { do: 'end' },
+    ]);
+    const stream = client.open({}, passedPath);
+    stream.write(framed(large));
+    const id = await backend.untilHeld('gate');
+    stream.close(constants.NGHTTP2_NO_ERROR);
+    expect(await backend.untilClosed(id)).toMatchObject({ rstCode: constants.NGHTTP2_CANCEL });
+    await isAtRest(running);
+  },
+);
+
+/** The trailers were there, so nobody noticed that messages before them were lost with the connection. */
+it('a backend that is lost before its answer was read to the end is told of', async () => {
+  const backend = await rawBackend();
+  const running = await proxied(backend, { ...batchesOf(1), ejection: false });
+  const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
+  const stream = client.open({}, passedPath);
+  const hasBegun = new Promise((resolve) => stream.once('response', resolve));
+  stream.end(framed(Buffer.alloc(300_000)));
+  const { id } = await backend.nextStream();
+  await hasBegun;
+  await backend.untilClosed(id);
+  await backend.kill();
+  await eventually('the backend to be missed', () => running.proxy.stats().backends[0]?.isUp === false);
+  expect((await answerOf(stream)).status).toBe(14);
+  await isAtRest(running);
+});

@@ -1,0 +1,212 @@
+/** Upstreams whose answers are not quite answers: who is told what, and how often they are asked. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttp2, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { frameOf, messageOf } from '@batchwise/grpc';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createUpstreamRunner,
+  type Runner,
+  readInferRequest,
+  type UpstreamSettings,
+  writeInferResponse,
+} from '../../src/index.js';
+import { WireWriter } from '../../src/open-inference/wire-writer.js';
+import { floats } from '../support/fake-model.js';
+import { enqueue } from '../support/runner-outcome.js';
+import { settingsWith } from '../support/settings.js';
+import { until } from '../support/until.js';
+
+async function runnerFor(url: string, changes: Partial<UpstreamSettings> = {}): Promise<Runner> {
+  const defaults = settingsWith();
+  const upstream = { ...defaults.upstream, url: [url], startTimeoutMs: 300, ...changes };
+  const runner = createUpstreamRunner({ name: 'm', settings: { ...defaults, upstream } });
+  onTestFinished(() => runner.close({ timeoutMs: 0 }));
+  await runner.ready;
+  return runner;
+}
+
+const row = (value: number) => ({ inputs: new Map([['x', floats([1, 2], [value, 1])]]) });
+
+async function ask(runner: Runner, items: readonly unknown[]) {
+  const outcomes = items.map((item) => enqueue(runner, item));
+  await Promise.all(outcomes.map((outcome) => until(() => outcome.settled > 0, 'an answer')));
+  return outcomes;
+}
+
+describe('ModelInfer', () => {
+  const SPEC = { datatype: 'FP32', shape: [-1, 2] } as const;
+
+  function metadata(): Buffer {
+    const response = new WireWriter();
+    for (const [field, name] of [
+      [4, 'x'],
+      [5, 'y'],
+    ] as const) {
+      const tensor = new WireWriter();
+      tensor.text(1, name);
+      tensor.text(2, SPEC.datatype);
+      tensor.bytes(3, Buffer.from([...Array(9).fill(0xff), 0x01, 2])); // -1, 2
+      response.message(field, tensor);
+    }
+    return response.finish();
+  }
+
+  /** Answers ModelInfer by hand. */
+  async function server(infer: (stream: ServerHttp2Stream, rows: number) => void) {
+    let infers = 0;
+    const http2 = createHttp2();
+    http2.on('stream', (stream, headers) => {
+      const chunks: Buffer[] = [];
+      stream.on('error', () => {});
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const method = headers[':path']?.split('/').at(-1);
+        if (method === 'ModelReady') return respond(stream, [frameOf(Buffer.from([8, 1]))]);
+        if (method === 'ModelMetadata') return respond(stream, [frameOf(metadata())]);
+        infers += 1;
+        const { inputs } = readInferRequest(messageOf(Buffer.concat(chunks)));
+        return infer(stream, inputs[0]?.shape[0] ?? 0);
+      });
+    });
+    await new Promise<void>((resolve) => http2.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void http2.close());
+    const { port } = http2.address() as AddressInfo;
+    return { url: `grpc://127.0.0.1:${port}`, infers: () => infers };
+  }
+
+  function respond(stream: ServerHttp2Stream, frames: readonly Buffer[], status = '0'): void {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
+    for (const frame of frames) stream.write(frame);
+    stream.end();
+  }
+
+  const answer = (rows: number) =>
+    frameOf(
+      writeInferResponse({
+        modelName: 'm',
+        modelVersion: '',
+        id: '',
+        isRaw: true,
+        outputs: [['y', floats([rows, 2], Array(2 * rows).fill(1))]],
+      }),
+    );
+
+  test('that is answered as it should is', async () => {
+    const { url } = await server((stream, rows) => respond(stream, [answer(rows)]));
+    const outcomes = await ask(await runnerFor(url), [row(1), row(2)]);
+    expect(outcomes.map(({ error }) => error)).toEqual([undefined, undefined]);
+  });
+
+  test.each<[string, (stream: ServerHttp2Stream, rows: number) => void, RegExp]>([
+    ['OK and no message', (stream) => respond(stream, []), /expected one message, got none/],
+    [
+      'two messages',
+      (stream, rows) => respond(stream, [answer(rows), answer(rows)]),
+      /expected one message, got more/,
+    ],
+    [
+      'half a message',
+      (stream, rows) => respond(stream, [answer(rows).subarray(0, 9)]),
+      /it ended within a message/,
+    ],
+    ['a status that is none', (stream) => respond(stream, [], '99'), /grpc-status "99"/],
+  ])('that is answered with %s is asked for once, of one that is there', async (_, infer, message) => {
+    // What is no answer counted as a fault of requests, and was asked for again in parts; or as nobody being there.
+    const { url, infers } = await server(infer);
+    const runner = await runnerFor(url, { maxFailures: 1 });
+    const outcomes = await ask(runner, [1, 2, 3, 4].map(row));
+    for (const { error } of outcomes) {
+      expect(error).toMatchObject({ code: 'BAD_RESULT' });
+      expect(error?.message).toMatch(message);
+    }
+    expect(infers()).toBe(1);
+    expect(runner.state).toBe('ready');
+  });
+});
+
+describe('over HTTP', () => {
+  async function server(answer: (request: IncomingMessage, body: string, response: ServerResponse) => void) {
+    const http = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => answer(request, body, response));
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  }
+
+  test('one prediction that is NaN is the fault of its item only', async () => {
+    // Python writes NaN, JSON has none: the answer could not be read, and that was nobody's fault, so everybody's.
+    const url = await server((_, body, response) => {
+      const { instances } = JSON.parse(body) as { instances: number[] };
+      response.end(`{"predictions": [${instances.map((value) => (value === 3 ? 'NaN' : value))}]}`);
+    });
+    const outcomes = await ask(await runnerFor(`${url}/m:predict`), [1, 2, 3, 4]);
+    expect(outcomes.map(({ result, error }) => result ?? error?.code)).toEqual([1, 2, 'HANDLER_FAILED', 4]);
+    expect(outcomes[2]?.error?.message).toMatch(/the upstream: its answer has NaN or Infinity in it/);
+  });
+
+  const tensor = { name: 'x', datatype: 'FP32', shape: [-1, 2] };
+  const model = (more: (body: string) => unknown, ready: unknown = {}) =>
+    server(({ url = '' }, body, response) => {
+      if (url.endsWith('/ready')) response.end(JSON.stringify(ready));
+      else if (url.endsWith('/infer')) response.end(String(more(body)));
+      else response.end(JSON.stringify({ inputs: [tensor], outputs: [{ ...tensor, name: 'y' }] }));
+    });
+
+  interface JsonRequest {
+    readonly id: string;
+    readonly inputs: [{ readonly shape: number[]; readonly data: (number | null)[] }];
+  }
+  const output = ({ inputs: [{ shape, data }] }: JsonRequest) =>
+    `"outputs": [{"name": "y", "datatype": "FP32", "shape": [${shape}], "data": [${data.map((value) => (value === 3 ? 'NaN' : value))}]}]`;
+
+  test('one output that is NaN is the fault of its request only', async () => {
+    const url = await model((body) => `{${output(JSON.parse(body) as JsonRequest)}}`);
+    const outcomes = await ask(await runnerFor(url, { format: 'json' }), [1, 2, 3, 4].map(row));
+    expect(outcomes.map(({ error }) => error?.code)).toEqual([
+      undefined,
+      undefined,
+      'HANDLER_FAILED',
+      undefined,
+    ]);
+  });
+
+  test('NaN is not sent as null', async () => {
+    // JSON.stringify() writes null for what it has no word for, and the upstream computed something else.
+    const seen: string[] = [];
+    const url = await model((body) => {
+      seen.push(body);
+      return `{${output(JSON.parse(body) as JsonRequest)}}`;
+    });
+    const outcomes = await ask(await runnerFor(url, { format: 'json' }), [row(1), row(Number.NaN), row(2)]);
+    expect(outcomes.map(({ error }) => error?.code)).toEqual([undefined, 'INVALID_ITEM', undefined]);
+    expect(seen.join()).not.toContain('null');
+  });
+
+  test('the answer to another request is refused', async () => {
+    const url = await model((body) => {
+      const request = JSON.parse(body) as JsonRequest;
+      return `{"id": "${Number(request.id) - 1}", ${output(request)}}`;
+    });
+    const [outcome] = await ask(await runnerFor(url, { format: 'json' }), [row(1)]);
+    expect(outcome?.error).toMatchObject({
+      code: 'BAD_RESULT',
+      message: expect.stringMatching(/id: expected/),
+    });
+  });
+
+  test('a model that says with status 200 that it is not ready is not', async () => {
+    // Only the status was looked at.
+    const url = await model(() => '', { ready: false });
+    await expect(runnerFor(url)).rejects.toThrow(/was not ready within 300 ms: .*"ready": false/);
+  });
+});

@@ -1,0 +1,91 @@
+import { BatchwiseError, VirtualClock } from 'batchwise';
+import { beforeEach, expect, test } from 'vitest';
+import { createFunctionRunner, type Runner } from '../../src/index.js';
+import type { FunctionPeer, PeerBatch } from '../../src/upstream/function-peer.js';
+import { answered, failed, type Outcome } from '../../src/upstream/outcome.js';
+import { UpstreamFunction } from '../../src/upstream/upstream-function.js';
+import { UpstreamPool } from '../../src/upstream/upstream-pool.js';
+import { enqueue } from '../support/runner-outcome.js';
+import { settingsWith } from '../support/settings.js';
+
+/** Gives items back, unless it is told otherwise. */
+class Echo implements FunctionPeer {
+  readonly place = 'http://gpu/m:predict';
+  readonly batches: PeerBatch[] = [];
+  answer: (batch: PeerBatch) => Outcome<undefined> = ({ items, context }) => {
+    for (const [index, item] of items.entries()) context.answer(index, item);
+    return answered(undefined);
+  };
+
+  async run(batch: PeerBatch): Promise<Outcome<undefined>> {
+    this.batches.push(batch);
+    return this.answer(batch);
+  }
+
+  async close(): Promise<void> {}
+}
+
+let clock: VirtualClock;
+let peer: Echo;
+const settings = settingsWith({ batching: { maxBatchSize: 64 }, timeoutMs: 300 });
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  peer = new Echo();
+});
+
+async function runnerOf(): Promise<Runner> {
+  const { upstream, timeoutMs } = settings;
+  const pool = new UpstreamPool<FunctionPeer>({ name: 'f', peers: [peer], settings: upstream, clock });
+  const options = { name: 'f', pool, timeoutMs, platform: 'fake', isRepeatable: true, clock };
+  const backend = new UpstreamFunction(options);
+  const runner = createFunctionRunner({
+    name: 'f',
+    handler: backend.handler,
+    backend,
+    isolate: true,
+    settings,
+    clock,
+  });
+  await runner.ready;
+  return runner;
+}
+
+async function ask(runner: Runner, items: readonly unknown[]) {
+  const outcomes = items.map((item) => enqueue(runner, item));
+  await clock.advance(1);
+  return outcomes;
+}
+const numbers = Array.from({ length: 64 }, (_, i) => i);
+
+test('an upstream that always fails is not asked again in parts for ever', async () => {
+  // Only models kept count of faults: a function that was down got two calls an item, batch after batch.
+  peer.answer = () => failed(new Error('out of memory'));
+  const outcomes = await ask(await runnerOf(), numbers);
+  expect(outcomes.every(({ error }) => error?.code === 'HANDLER_FAILED')).toBe(true);
+  expect(outcomes.at(-1)?.error?.message).toBe('f: the upstream: out of memory');
+  expect(peer.batches.length).toBeLessThan(30);
+});
+
+test('what the upstream blames on items is looked for in all of them', async () => {
+  peer.answer = () => failed(new BatchwiseError('INVALID_ITEM', 'no'));
+  const outcomes = await ask(await runnerOf(), numbers);
+  expect(outcomes.every(({ error }) => error?.code === 'INVALID_ITEM')).toBe(true);
+  expect(peer.batches.at(-1)?.items).toHaveLength(1);
+});
+
+test('one guilty item of many is found', async () => {
+  const well = peer.answer;
+  peer.answer = (batch) => (batch.items.includes(9) ? failed(new Error('nine')) : well(batch));
+  const outcomes = await ask(await runnerOf(), numbers);
+  expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[9]]);
+});
+
+test('a time-out that is raised while it runs counts for the next call', async () => {
+  // The time-out of the first settings was kept where the runner was made.
+  const runner = await runnerOf();
+  await ask(runner, [1]);
+  runner.configure({ ...settings, timeoutMs: 3000 });
+  await ask(runner, [2]);
+  expect(peer.batches.map(({ timeoutMs }) => timeoutMs)).toEqual([300, 3000]);
+});
