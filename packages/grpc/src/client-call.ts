@@ -51,10 +51,12 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     return stream.destroyed || stream.closed ? true : stream.write(frame);
   }
 
-  end(): void {
+  end(last?: Buffer): void {
     if (this.#isOver || this.#hasEnded) return;
+    const stream = this.#stream;
+    if (stream === undefined && last !== undefined) this.#early.push(last);
     this.#hasEnded = true;
-    this.#stream?.end();
+    stream?.end(last);
   }
 
   cancel(): void {

@@ -39,8 +39,8 @@ export interface CallOptions {
 export interface OutgoingCall {
   /** False when the peer's window is full and more should wait for `onDrain`. */
   write(frame: Buffer): boolean;
-  /** Half-close: no more messages. */
-  end(): void;
+  /** Half-close: no more messages after this one, which travels with the half-close in one piece. */
+  end(last?: Buffer): void;
   /** RST_STREAM with CANCEL; the call ends as CANCELLED. */
   cancel(): void;
   onDrain(callback: () => void): void;

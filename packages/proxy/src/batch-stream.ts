@@ -177,16 +177,19 @@ export class BatchStream implements CallHandlers {
   /** As far as the backend takes it; the rest when it has room again. */
   #writeOn(): void {
     const call = this.#call as OutgoingCall;
-    while (this.#written < this.#sent.length) {
+    for (;;) {
       const { bytes, next } = joinedFrames(this.#sent, this.#written);
       this.#written = next;
-      if (call.write(bytes) || next === this.#sent.length) continue;
+      if (next === this.#sent.length) {
+        call.end(bytes);
+        return;
+      }
+      if (call.write(bytes)) continue;
       call.onDrain(() => {
         if (call === this.#call && !this.#isOver) this.#writeOn();
       });
       return;
     }
-    call.end();
   }
 
   #answer(item: ProxyItem, result: Buffer | Error): void {

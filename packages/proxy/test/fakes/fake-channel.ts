@@ -101,7 +101,8 @@ export class FakeOutgoingCall implements OutgoingCall {
     return this.hasRoom;
   }
 
-  end(): void {
+  end(last?: Buffer): void {
+    if (last !== undefined) this.write(last);
     this.hasHalfClosed = true;
   }
 
