@@ -25,6 +25,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/system/**'],
+          // On a busy machine nothing is quick: a test fails by what it sees, not by how long it took.
+          testTimeout: 60_000,
           // They leave nothing behind, so they can share threads: a new one for each file takes longer than its tests.
           pool: 'threads',
           isolate: false,

@@ -70,17 +70,21 @@ class AdaptivePolicy implements Policy {
   #lookAt = 0;
   /** How many batches the curve had seen when it was last looked at. */
   #samples = 0;
+  /** Any number of batches may run and nobody is in a hurry: no batch is ever in another's way. */
+  #isUnlimited = false;
 
   constructor(savesBackend: boolean) {
     this.#savesBackend = savesBackend;
   }
 
   observeArrivals(count: number, at: number): void {
+    if (this.#isUnlimited) return;
     this.#forecast.arrived(count, at);
     this.#rate.record(count, at);
   }
 
   observeBatch({ size, cost, callers, durationMs }: CompletedBatch, now: number): void {
+    if (this.#isUnlimited) return;
     this.#meanCost += (cost / size - this.#meanCost) * FADE;
     this.#forecast.batchEnded(callers, durationMs, now);
   }
@@ -89,9 +93,10 @@ class AdaptivePolicy implements Policy {
     const { curve, cost, length } = view;
     if (curve.samples < this.#samples) this.#startAnew();
     this.#samples = curve.samples;
-    if (curve.predict(cost) === undefined) return leave(view, length);
-    let latestStart = Number.POSITIVE_INFINITY;
     const { nextDeadline } = view;
+    this.#isUnlimited = view.slots === Number.POSITIVE_INFINITY && nextDeadline === Number.POSITIVE_INFINITY;
+    if (this.#isUnlimited || curve.predict(cost) === undefined) return leave(view, length);
+    let latestStart = Number.POSITIVE_INFINITY;
     if (nextDeadline !== Number.POSITIVE_INFINITY) {
       const urgent = this.#underDeadlines(view, now);
       if (urgent !== undefined) return urgent;

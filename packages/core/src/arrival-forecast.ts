@@ -147,16 +147,11 @@ export class ArrivalForecast {
   }
 
   #returning(sinceMs: number, leastMs: number, mostMs: number): Forecast {
-    const hazard = this.#afterBatch;
-    if (hazard === undefined || this.#away === 0) return NOBODY;
-    let best = NOBODY;
-    for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
-      const expected = this.#away * hazard.chanceWithin(sinceMs, horizonMs);
-      if (expected * best.horizonMs > best.expected * horizonMs) {
-        best = { expected, horizonMs, areReturning: true, inAll: this.#away };
-      }
-    }
-    return best;
+    const away = this.#away;
+    const likeliest = away > 0 ? this.#afterBatch?.likeliest(sinceMs, leastMs, mostMs) : undefined;
+    if (likeliest === undefined) return NOBODY;
+    const { chance, horizonMs } = likeliest;
+    return { expected: away * chance, horizonMs, areReturning: true, inAll: away };
   }
 
   /** Whether more came soon after batches than at other times. If not, they came by themselves. */

@@ -8,6 +8,11 @@ const DOUBLINGS_BELOW = 9;
 /** About how many events it remembers. */
 const MEMORY = 128;
 
+export interface Likelihood {
+  readonly chance: number;
+  readonly horizonMs: number;
+}
+
 export class Hazard {
   readonly #ends: Float64Array;
   readonly #happened = new Float64Array(BINS);
@@ -55,6 +60,29 @@ export class Hazard {
       expected += this.#surely(bin) * (Math.min(toMs, this.#ends[bin] as number) - start);
     }
     return 1 - Math.exp(-expected);
+  }
+
+  /**
+   * The horizon, from `leastMs` to `mostMs`, within which it is likeliest a millisecond; undefined when it
+   * is not to be expected at all. Asked after every batch, so it goes over the bins once.
+   */
+  likeliest(sinceMs: number, leastMs: number, mostMs: number): Likelihood | undefined {
+    const least = Math.max(leastMs, this.#ends[0] as number);
+    let best: Likelihood | undefined;
+    let expected = 0;
+    for (let bin = this.#binOf(sinceMs); bin < BINS - 1; bin++) {
+      const end = this.#ends[bin] as number;
+      const horizonMs = end - sinceMs;
+      if (horizonMs > mostMs) break;
+      const more = this.#surely(bin) * (end - Math.max(sinceMs, this.#startOf(bin)));
+      expected += more;
+      // To wait longer for no more is never better.
+      if (horizonMs < least || expected === 0 || (more === 0 && best !== undefined)) continue;
+      const chance = 1 - Math.exp(-expected);
+      if (best === undefined || chance * best.horizonMs > best.chance * horizonMs)
+        best = { chance, horizonMs };
+    }
+    return best;
   }
 
   /** Of those that happened within `horizonMs`: after how long, on average. */

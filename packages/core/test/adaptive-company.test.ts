@@ -67,6 +67,14 @@ describe.each(CLOCKS)('with %s', (_, clock) => {
   });
 });
 
+test('where any number of batches may run, nobody is in the way of others and nobody is held', async () => {
+  const times = burstTimes(seeded(2), 16, 0.5, 60, 150);
+  const options = { concurrency: Number.POSITIVE_INFINITY };
+  const driven = await new Driven(durationMs, options).play(at(times));
+  expect(driven.latenciesMs).toHaveLength(times.length);
+  for (const { context } of driven.batches) expect(context.oldestWaitMs).toBe(0);
+});
+
 test('users who have left for good are hardly waited for', async () => {
   const driven = await closedLoop(adaptive(), 16, 0.2, 500, new VirtualClock());
   await driven.clock.advance(5000);

@@ -139,3 +139,19 @@ test('whatever was seen, a chance is one, and grows with the horizon', () => {
     { numRuns: 200 },
   );
 });
+
+test('the likeliest horizon is the one of all with the highest chance a millisecond', () => {
+  const seen = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { maxLength: 60 });
+  const ms = fc.double({ min: 0, max: 50, noNaN: true });
+  fc.assert(
+    fc.property(seen, ms, ms, fc.constantFrom(20, 1000), (timesMs, sinceMs, leastMs, mostMs) => {
+      const hazard = hazardOf(timesMs);
+      let highest = 0;
+      for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
+        highest = Math.max(highest, hazard.chanceWithin(sinceMs, horizonMs) / horizonMs);
+      }
+      const likeliest = hazard.likeliest(sinceMs, leastMs, mostMs);
+      expect(likeliest === undefined ? 0 : likeliest.chance / likeliest.horizonMs).toBeCloseTo(highest, 12);
+    }),
+  );
+});
