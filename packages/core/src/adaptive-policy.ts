@@ -192,7 +192,8 @@ class AdaptivePolicy implements Policy {
     const advice = this.#planner.advice(view, this.#rate.ratePerMs(now) * this.#meanCost, now);
     if (advice === undefined) return undefined;
     if (advice.cost > 0) return leave(view, countWithin(view, advice.cost));
-    const { timerResolutionMs } = view.limits;
+    const { timerResolutionMs, maxBatchSize } = view.limits;
+    if (view.cost >= maxBatchSize) return undefined; // nobody could join them
     const leftMs = Math.min(latestStart - now, predict(view, this.#meanCost) - heldMs(view, now));
     const waitMs = Math.min(advice.waitMs, leftMs);
     const until = now + Math.max(waitMs, timerResolutionMs);
