@@ -1,5 +1,5 @@
 /** The options of the command. */
-import { parseArgs } from 'node:util';
+import { chosenFigures, FLAGS, parseFlags, validRounds } from '@batchwise/bench-harness';
 import type { Effort, Figure } from './figure.js';
 
 export interface Command {
@@ -8,8 +8,6 @@ export interface Command {
   readonly json: boolean;
   readonly help: boolean;
 }
-
-export class UsageError extends Error {}
 
 const FULL: Effort = { rounds: 5, warmupMs: 300, timedMs: 1000, maxQueued: 1_000_000 };
 const QUICK: Effort = { rounds: 2, warmupMs: 200, timedMs: 300, maxQueued: 100_000 };
@@ -33,48 +31,12 @@ ${list}
 }
 
 export function parseCommand(args: readonly string[], known: readonly Figure[]): Command {
-  const values = parsedValues(args);
+  const values = parseFlags(args, { ...FLAGS, quick: { type: 'boolean', default: false } });
   const effort = values.quick ? QUICK : FULL;
   return {
-    figures: values.only === undefined ? known : chosenFigures(values.only, known),
-    effort: values.rounds === undefined ? effort : { ...effort, rounds: validRounds(values.rounds) },
+    figures: chosenFigures(values.only, known),
+    effort: { ...effort, rounds: validRounds(values.rounds, effort.rounds) },
     json: values.json,
     help: values.help,
   };
-}
-
-function parsedValues(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string' },
-        rounds: { type: 'string' },
-        quick: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false, short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
-}
-
-function chosenFigures(only: string, known: readonly Figure[]): Figure[] {
-  const names = only.split(',').map((name) => name.trim());
-  for (const name of names) {
-    if (!known.some((figure) => figure.name === name)) {
-      const list = known.map((figure) => figure.name).join(', ');
-      throw new UsageError(`--only: expected some of ${list}, got '${name}'.`);
-    }
-  }
-  return known.filter((figure) => names.includes(figure.name));
-}
-
-function validRounds(text: string): number {
-  const rounds = Number(text);
-  if (!Number.isInteger(rounds) || rounds < 1) {
-    throw new UsageError(`--rounds: expected a whole number of at least 1, got '${text}'.`);
-  }
-  return rounds;
 }

@@ -1,13 +1,9 @@
 /** A figure: what it is called, how it is measured, and the rows it ends up as in the report. */
+import type { Effort as CommonEffort, Goal, NamedFigure } from '@batchwise/bench-harness';
 import type { Rounds } from './rounds.js';
 
 /** What a number counts, which decides how it is written. */
 export type Unit = 'ratio' | 'count' | 'bytes' | 'ms' | 'us';
-
-export interface Goal {
-  readonly text: string;
-  isMet(median: number): boolean;
-}
 
 export interface Row {
   readonly label: string;
@@ -27,33 +23,11 @@ export interface FigureResult {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** How much effort a run makes. */
-export interface Effort {
-  readonly rounds: number;
-  readonly warmupMs: number;
-  readonly timedMs: number;
+export interface Effort extends CommonEffort {
   /** The deepest queue that is tried. */
   readonly maxQueued: number;
 }
 
-export interface Figure {
-  /** As `--only` knows it. */
-  readonly name: string;
-  readonly title: string;
+export interface Figure extends NamedFigure {
   measure(rounds: Rounds, effort: Effort): Promise<FigureResult>;
-}
-
-export function atLeast(bound: number): Goal {
-  return { text: `≥ ${bound.toFixed(1)}`, isMet: (median) => median >= bound };
-}
-
-export function atMost(bound: number, digits = 1): Goal {
-  return { text: `≤ ${bound.toFixed(digits)}`, isMet: (median) => median <= bound };
-}
-
-export function within(low: number, high: number): Goal {
-  return {
-    text: `${low.toFixed(1)}–${high.toFixed(1)}`,
-    isMet: (median) => median >= low && median <= high,
-  };
 }

@@ -1,5 +1,5 @@
 /** Numbers in words, the same in all figures. */
-import { medianOf } from './statistics.js';
+import { medianOf } from '@batchwise/bench-harness';
 
 /** 1234567 a second: `1.23 M/s`. */
 export function rate(perSecond: readonly number[]): string {

@@ -1,79 +1,46 @@
 /** The results as a table for people, or as JSON for programs. */
-import type { Figure, FigureResult, Row, Unit } from './figure.js';
-import { summaryOf } from './statistics.js';
-
-export interface Measured {
-  readonly figure: Figure;
-  readonly result: FigureResult;
-}
+import {
+  figuresJson,
+  judged,
+  linesOf,
+  type Measured,
+  markOf,
+  noteLine,
+  summaryOf,
+} from '@batchwise/bench-harness';
+import type { FigureResult, Row, Unit } from './figure.js';
 
 const HEAD = ['', 'median', 'min–max', 'goal', '', ''];
+const WORDS = [0, 5];
 
-export function tableOf(measured: readonly Measured[]): string {
-  const bodies = measured.map(({ result }) => result.rows.map(cellsOf));
-  const widths = HEAD.map((_, column) =>
-    Math.max(...[HEAD, ...bodies.flat()].map((cells) => cells[column]?.length ?? 0)),
-  );
+/** All figures in columns of the same width. */
+export function tableOf(measured: readonly Measured<FigureResult>[]): string {
+  const rows = measured.flatMap(({ result }) => result.rows.map(cellsOf));
+  const [head = '', ...lines] = linesOf({ head: HEAD, rows, words: WORDS });
   return measured
-    .map(({ figure, result }, index) =>
+    .map(({ figure, result }) =>
       [
         figure.title,
-        ...[HEAD, ...(bodies[index] ?? [])].map((cells) => line(cells, widths)),
-        ...(result.notes ?? []).map((note) => `  · ${note}`),
+        head,
+        ...lines.splice(0, result.rows.length),
+        ...(result.notes ?? []).map(noteLine),
       ].join('\n'),
     )
     .join('\n\n');
 }
 
-export function jsonOf(measured: readonly Measured[], rounds: number): string {
-  const report = {
-    node: process.version,
-    rounds,
-    figures: measured.map(({ figure, result: { rows, notes, raw } }) => ({
-      name: figure.name,
-      title: figure.title,
-      rows: rows.map(({ goal, ...row }) => {
-        const summary = summaryOf(row.samples);
-        return { ...row, ...summary, goal: goal?.text, isMet: goal?.isMet(summary.median) };
-      }),
-      notes,
-      raw,
-    })),
-  };
-  return JSON.stringify(snakeCased(report), null, 2);
-}
-
-/** All keys as JSON has them in this project: `per_second`, not `perSecond`. */
-function snakeCased(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(snakeCased);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      snakeCased(inner),
-    ]),
-  );
+export function jsonOf(measured: readonly Measured<FigureResult>[], rounds: number): string {
+  return figuresJson(measured, { node: process.version, rounds }, ({ rows, notes, raw }) => ({
+    rows: rows.map(judged),
+    notes,
+    raw,
+  }));
 }
 
 function cellsOf({ label, unit, samples, goal, detail = '' }: Row): string[] {
   const { median, min, max } = summaryOf(samples);
   const spread = samples.length > 1 ? `${written(min, unit)}–${written(max, unit)}` : '';
-  return [
-    label,
-    written(median, unit),
-    spread,
-    goal?.text ?? '',
-    goal ? mark(goal.isMet(median)) : '',
-    detail,
-  ];
-}
-
-function line(cells: readonly string[], widths: readonly number[]): string {
-  const padded = cells.map((cell, column) => {
-    const width = widths[column] ?? 0;
-    return column === 0 || column > 3 ? cell.padEnd(width) : cell.padStart(width);
-  });
-  return `  ${padded.join('  ').trimEnd()}`;
+  return [label, written(median, unit), spread, goal?.text ?? '', markOf(goal, median), detail];
 }
 
 function written(value: number, unit: Unit): string {
@@ -88,8 +55,4 @@ function written(value: number, unit: Unit): string {
     case 'ms':
       return value.toFixed(1);
   }
-}
-
-function mark(isMet: boolean): string {
-  return isMet ? '✓' : '✗';
 }

@@ -1,5 +1,5 @@
 /** All figures, in the order of the report. */
-import type { Figure } from './figure.js';
+import type { Figure } from '@batchwise/bench-harness';
 import { echo64, echo256, echo1000 } from './figures/echo.js';
 import { formula } from './figures/formula.js';
 import { lone } from './figures/lone.js';

@@ -1,9 +1,10 @@
 /** One side in a fresh process. */
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { limitMs } from '@batchwise/bench-harness';
 import type { FromSide, ToSide } from './side.js';
-import { limitMs } from './stopwatch.js';
 
 const STOP_WITHIN_MS = 5000;
 

@@ -1,7 +1,6 @@
 /** The handler of every contender in Node: answers the items, at once or after a time, and keeps books. */
+import { nowMs, pauseMs, percentile } from '@batchwise/bench-harness';
 import type { Item } from './item.js';
-import { percentile } from './statistics.js';
-import { nowMs, pauseMs } from './stopwatch.js';
 
 export type BatchHandler = (items: readonly Item[]) => Promise<readonly Item[]>;
 

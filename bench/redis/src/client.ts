@@ -1,7 +1,7 @@
 /** The client process of a contender: `node client.js <contender> <url> <load as JSON>`; the report on stdout. */
+import { limitMs } from '@batchwise/bench-harness';
 import { closedLoop, type Load } from './closed-loop.js';
 import { contenderNamed } from './contenders.js';
-import { limitMs } from './stopwatch.js';
 
 const CLOSE_WITHIN_MS = 5000;
 

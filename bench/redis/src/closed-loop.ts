@@ -1,7 +1,6 @@
 /** Callers who each wait for an answer before they ask again, and what became of their requests. */
+import { limitMs, nowMs, pauseMs, percentile } from '@batchwise/bench-harness';
 import type { ContenderClient } from './contender.js';
-import { percentile } from './statistics.js';
-import { limitMs, nowMs, pauseMs } from './stopwatch.js';
 
 export interface Load {
   readonly callers: number;

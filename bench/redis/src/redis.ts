@@ -1,12 +1,12 @@
 /** A redis-server of our own: a free port, a folder of its own, nothing written to disk. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort, limitMs, nowMs } from '@batchwise/bench-harness';
 import { createClient } from '@redis/client';
-import { limitMs, nowMs } from './stopwatch.js';
 
 const READY_WITHIN_MS = 10_000;
 
@@ -83,14 +83,4 @@ export class Redis {
 export function commandsBetween(before: CommandCounts, after: CommandCounts): Record<string, number> {
   const counts = [...after].map(([name, calls]): [string, number] => [name, calls - (before.get(name) ?? 0)]);
   return Object.fromEntries(counts.filter(([name, calls]) => calls > 0 && name !== 'info'));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

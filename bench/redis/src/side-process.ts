@@ -1,8 +1,9 @@
 /** One side of a contender in a fresh process, which talks by lines on stdout. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { limitMs } from './stopwatch.js';
+import { limitMs } from '@batchwise/bench-harness';
 
 const STOP_WITHIN_MS = 5000;
 

@@ -1,6 +1,14 @@
 /** The figures, each measured side by side: contenders take turns, round after round. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import {
+  type Figure as CommonFigure,
+  medianOf,
+  pairedRatios,
+  percentile,
+  type Say,
+  takeTurns,
+} from '@batchwise/bench-harness';
 import { OnnxModel } from '@batchwise/runners';
 import { Client } from './client.js';
 import {
@@ -16,8 +24,8 @@ import {
   type Target,
   UNBATCHED,
 } from './contenders.js';
+import { spreadText } from './notation.js';
 import { openLoop } from './open-loop.js';
-import { median, percentile, spreadText } from './statistics.js';
 import { simulateUsers } from './users.js';
 import { type WrkResult, wrk } from './wrk.js';
 
@@ -26,50 +34,44 @@ export interface Effort {
   readonly seconds: number;
 }
 
-export interface Figure {
-  readonly name: string;
-  readonly title: string;
-  measure(effort: Effort, say: (text: string) => void): Promise<readonly string[]>;
-}
+/** It measures and tells the lines of the report. */
+export type Figure = CommonFigure<Effort, readonly string[]>;
 
 const CONNECTIONS = 64;
 
-type Starters = Readonly<Record<string, () => Promise<Target>>>;
+type Results = Readonly<Record<string, readonly WrkResult[]>>;
 
 /** By contender: one result a round. Only one of them runs at a time. */
-async function takeTurns(
-  starters: Starters,
+function wrkTurns(
+  starters: Readonly<Record<string, () => Promise<Target>>>,
   { rounds, seconds }: Effort,
-  connections: number,
-  say: (text: string) => void,
-): Promise<ReadonlyMap<string, WrkResult[]>> {
-  const names = Object.keys(starters);
-  const results = new Map<string, WrkResult[]>(names.map((name) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (let turn = 0; turn < names.length; turn++) {
-      const name = names[(turn + round) % names.length] as string;
-      say(`round ${round + 1} of ${rounds}: ${name}`);
-      const { server, url, body } = await (starters[name] as () => Promise<Target>)();
-      await wrk({ url, body, connections, seconds: 1 }); // to be warm
-      results.get(name)?.push(await wrk({ url, body, connections, seconds }));
-      await server.stop();
-    }
-  }
-  return results;
+  say: Say,
+): Promise<Results> {
+  const turns = Object.entries(starters).map(([name, start]) => [name, () => wrkTurn(start, seconds)]);
+  return takeTurns<string, WrkResult>(Object.fromEntries(turns), rounds, say);
 }
 
-function ratios(results: ReadonlyMap<string, WrkResult[]>, above: string, below: string): number[] {
-  const lower = results.get(below) ?? [];
-  return (results.get(above) ?? []).map(
-    ({ perSecond }, i) => perSecond / (lower[i]?.perSecond ?? Number.NaN),
-  );
+async function wrkTurn(start: () => Promise<Target>, seconds: number): Promise<WrkResult> {
+  const { server, url, body } = await start();
+  await wrk({ url, body, connections: CONNECTIONS, seconds: 1 }); // to be warm
+  const result = await wrk({ url, body, connections: CONNECTIONS, seconds });
+  await server.stop();
+  return result;
 }
 
-function perSecondText(results: ReadonlyMap<string, WrkResult[]>): string[] {
-  return [...results].map(([name, rounds]) => {
+function ratios(results: Results, above: string, below: string): number[] {
+  return pairedRatios(rates(results[above]), rates(results[below]));
+}
+
+function rates(rounds: readonly WrkResult[] = []): number[] {
+  return rounds.map(({ perSecond }) => perSecond);
+}
+
+function perSecondText(results: Results): string[] {
+  return Object.entries(results).map(([name, rounds]) => {
     const errors = rounds.reduce((sum, { errors: count }) => sum + count, 0);
-    const rate = Math.round(median(rounds.map(({ perSecond }) => perSecond)));
-    const [p50, p99] = [rounds.map(({ p50Ms }) => p50Ms), rounds.map(({ p99Ms }) => p99Ms)].map(median);
+    const rate = Math.round(medianOf(rates(rounds)));
+    const [p50, p99] = [rounds.map(({ p50Ms }) => p50Ms), rounds.map(({ p99Ms }) => p99Ms)].map(medianOf);
     return `  ${name}: ${rate} requests/s, p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms, ${errors} errors`;
   });
 }
@@ -83,7 +85,7 @@ const throughput: Figure = {
       batched: () => startDigits(),
       unbatched: () => startDigits(UNBATCHED),
     };
-    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    const results = await wrkTurns(starters, effort, say);
     return [
       `batched ÷ Fastify echo: ${spreadText(ratios(results, 'batched', 'echo'))}, goal ≥ 0.6`,
       `batched ÷ unbatched: ${spreadText(ratios(results, 'batched', 'unbatched'))}, goal ≥ 1.3`,
@@ -97,7 +99,7 @@ const standIn: Figure = {
   title: 'a runner that takes the time of ViT-L/16 on an H200, 64 connections',
   async measure(effort, say) {
     const starters = { batched: () => startStandIn(), unbatched: () => startStandIn(UNBATCHED) };
-    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    const results = await wrkTurns(starters, effort, say);
     return [
       `batched ÷ unbatched: ${spreadText(ratios(results, 'batched', 'unbatched'), 1)}, goal ≥ 10`,
       ...perSecondText(results),
@@ -125,7 +127,7 @@ const latency: Figure = {
     }
     return [
       `added p50: ${spreadText(added)} ms, goal ≤ 1`,
-      `  in process ${median(inProcess).toFixed(2)} ms, served ${median(served).toFixed(2)} ms`,
+      `  in process ${medianOf(inProcess).toFixed(2)} ms, served ${medianOf(served).toFixed(2)} ms`,
     ];
   },
 };
@@ -155,7 +157,7 @@ async function directP50Ms(): Promise<number> {
     if (i >= 1000) samples.push(performance.now() - startedAt);
   }
   await model.close();
-  return median(samples);
+  return medianOf(samples);
 }
 
 const OVERLOAD_LATENCY_MS = 200;
@@ -253,7 +255,7 @@ const peers: Figure = {
     if (installed.length === 0) return ['none is installed: bench/server/peers/<peer>/install installs one'];
     const starters: Record<string, () => Promise<Target>> = { batchwise: () => startDigits() };
     for (const peer of installed) starters[peer] = () => startPeer(peer);
-    const results = await takeTurns(starters, effort, CONNECTIONS, say);
+    const results = await wrkTurns(starters, effort, say);
     return [
       ...installed.map((peer) => `batchwise ÷ ${peer}: ${spreadText(ratios(results, 'batchwise', peer))}`),
       ...perSecondText(results),

@@ -1,4 +1,13 @@
 /** `npm run bench:server`: measures the chosen figures and prints them. */
+import {
+  chosenFigures,
+  FLAGS,
+  parseFlags,
+  runCommand,
+  sayFor,
+  validRounds,
+  validSeconds,
+} from '@batchwise/bench-harness';
 import { figures } from './figures.js';
 
 const HELP = `npm run bench:server -- [--only <figure>,…] [--rounds <count>] [--seconds <count>]
@@ -8,25 +17,18 @@ Figures: ${figures.map(({ name, title }) => `\n  ${name.padEnd(12)} ${title}`).j
 wrk is needed: apt-get install wrk
 `;
 
-const args = process.argv.slice(2);
-if (args.includes('--help')) process.stdout.write(HELP);
-else {
-  const only = argument('--only')?.split(',');
-  const effort = { rounds: Number(argument('--rounds') ?? 5), seconds: Number(argument('--seconds') ?? 5) };
-  const unknown = only?.find((name) => !figures.some((figure) => figure.name === name));
-  if (unknown !== undefined || !(effort.rounds >= 1) || !(effort.seconds >= 1)) {
-    process.stderr.write(
-      `${unknown === undefined ? 'Wrong number.' : `There is no figure ${unknown}.`}\n${HELP}`,
-    );
-    process.exit(2);
+const { only, rounds, help } = FLAGS;
+
+await runCommand(async (args) => {
+  const values = parseFlags(args, { only, rounds, help, seconds: { type: 'string' } });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
   }
-  for (const figure of figures.filter(({ name }) => only?.includes(name) ?? true)) {
-    const lines = await figure.measure(effort, (text) => process.stderr.write(`${figure.name}: ${text}\n`));
+  const effort = { rounds: validRounds(values.rounds, 5), seconds: validSeconds(values.seconds, 5, 1) };
+  for (const figure of chosenFigures(values.only, figures)) {
+    // Each as soon as it is there: all of them take minutes.
+    const lines = await figure.measure(effort, sayFor(figure.name));
     process.stdout.write(`${figure.name}: ${figure.title}\n${lines.map((line) => `  ${line}\n`).join('')}\n`);
   }
-}
-
-function argument(flag: string): string | undefined {
-  const at = args.indexOf(flag);
-  return at === -1 ? undefined : args[at + 1];
-}
+});

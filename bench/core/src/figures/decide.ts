@@ -1,5 +1,6 @@
 /** What it costs to decide and to learn, on top of leaving whenever a slot is free. */
-import { atMost, type Figure, type Row } from '../figure.js';
+import { atMost } from '@batchwise/bench-harness';
+import type { Figure, Row } from '../figure.js';
 import { ns } from '../notation.js';
 
 const CASES = [
@@ -30,7 +31,7 @@ export const decide: Figure = {
         label,
         unit: 'us',
         samples: adaptive.map((each, round) => (each - (greedy[round] as number)) / 1000),
-        goal: atMost(2),
+        goal: atMost(2, 1),
         detail: `${ns(adaptive)} − ${ns(greedy)}`,
       });
       raw[label] = results;

@@ -1,8 +1,8 @@
 /** Whether an item costs the same in a queue of a million as in a queue of ten. */
-import { type Figure, type Row, within } from '../figure.js';
+import { pairedRatios, within } from '@batchwise/bench-harness';
+import type { Figure, Row } from '../figure.js';
 import type { DepthKind, DepthResult } from '../jobs/depth.js';
 import { count, ns } from '../notation.js';
-import { pairedRatios } from '../statistics.js';
 
 const DEPTHS = [10, 100, 1000, 10_000, 100_000, 1_000_000];
 const REFERENCE = 1000;

@@ -1,7 +1,7 @@
 /** What is saved one level below promises. */
-import { atMost, type Figure } from '../figure.js';
+import { atMost, pairedRatios } from '@batchwise/bench-harness';
+import type { Figure } from '../figure.js';
 import { ns } from '../notation.js';
-import { pairedRatios } from '../statistics.js';
 
 export const enqueue: Figure = {
   name: 'enqueue',

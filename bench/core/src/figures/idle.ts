@@ -1,5 +1,6 @@
 /** Whether a batcher without work leaves the process alone. */
-import { atMost, type Figure } from '../figure.js';
+import { atMost } from '@batchwise/bench-harness';
+import type { Figure } from '../figure.js';
 
 export const idle: Figure = {
   name: 'idle',

@@ -1,5 +1,6 @@
 /** How much heap a waiting item keeps. */
-import { atMost, type Figure, type Row } from '../figure.js';
+import { atMost } from '@batchwise/bench-harness';
+import type { Figure, Row } from '../figure.js';
 import type { MemoryKind } from '../jobs/memory.js';
 
 /** The heap is the same each time, to the byte or nearly so. */

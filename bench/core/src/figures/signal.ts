@@ -1,8 +1,8 @@
 /** What a signal of its own costs a call, next to what any use of a fresh signal costs. */
-import { atMost, type Figure } from '../figure.js';
+import { atMost, pairedRatios } from '@batchwise/bench-harness';
+import type { Figure } from '../figure.js';
 import type { Metered } from '../jobs/meter.js';
 import { ns } from '../notation.js';
-import { pairedRatios } from '../statistics.js';
 
 export const signal: Figure = {
   name: 'signal',

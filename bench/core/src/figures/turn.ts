@@ -1,8 +1,8 @@
 /** Where the turn should end: setImmediate, as the real clock has it, next to nextTick and a microtask. */
+import { medianOf, pairedRatios } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import type { Turn, TurnResult } from '../jobs/turn-clocks.js';
 import { rate } from '../notation.js';
-import { medianOf, pairedRatios } from '../statistics.js';
 
 const OTHERS: readonly Turn[] = ['nextTick', 'microtask'];
 

@@ -3,7 +3,7 @@
  * timers, so time is not told by one; and reading the clock each time would cost as much as the work,
  * so it is read every so many.
  */
-import { medianOf } from '../statistics.js';
+import { medianOf } from '@batchwise/bench-harness';
 import { nowMs } from '../stopwatch.js';
 
 export interface Timing {

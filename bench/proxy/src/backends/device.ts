@@ -3,9 +3,8 @@
  * says. Both do one batch at a time. The device's last millisecond is waited for turn by turn of the event loop, as
  * timers are up to one late; not the timer's, whose waiting would take a core from a caller who is alone.
  */
+import { nowMs, percentile, setTimer } from '@batchwise/bench-harness';
 import { batchMs } from '../curve.js';
-import { percentile } from '../statistics.js';
-import { nowMs, setTimer } from '../stopwatch.js';
 
 export type DeviceName = 'none' | 'five-ms' | 'vit';
 

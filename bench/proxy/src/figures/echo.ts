@@ -1,9 +1,18 @@
 /** How many unary calls a second pass through the proxy, beside the same client and backend without it. */
-import { atLeast, type Effort, type Figure, type FigureResult, type Goal, type Verdict } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
-import { medianOf, pairedRatios } from '../statistics.js';
+import {
+  atLeast,
+  type Effort,
+  type Figure,
+  type FigureResult,
+  type Goal,
+  medianOf,
+  medianText,
+  pairedRatios,
+  spreadText,
+  takeTurns,
+  type Verdict,
+} from '@batchwise/bench-harness';
 import { type Route, runTrial, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 const OURS = 'proxy';
 const MAX_BATCH_SIZE = 64;

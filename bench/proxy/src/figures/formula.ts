@@ -3,12 +3,18 @@
  * when the window ends, so the load here is bursts that never meet: a formula that leaves the queue out cannot be
  * held against one that has a queue.
  */
+import {
+  atMost,
+  type Effort,
+  type Figure,
+  medianText,
+  spreadText,
+  takeTurns,
+  type Verdict,
+} from '@batchwise/bench-harness';
 import type { DeviceName } from '../backends/device.js';
 import { batchMs } from '../curve.js';
-import { atMost, type Effort, type Figure, type Verdict } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
 import { type Batching, type Route, runTrial, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 const WINDOW_MS = 2;
 const MAX_BATCH_SIZE = 32;

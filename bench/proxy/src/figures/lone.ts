@@ -1,9 +1,15 @@
 /** What a caller who is alone waits for the proxy. */
+import {
+  atMost,
+  type Effort,
+  type Figure,
+  medianText,
+  spreadText,
+  takeTurns,
+  type Verdict,
+} from '@batchwise/bench-harness';
 import type { DeviceName } from '../backends/device.js';
-import { atMost, type Effort, type Figure, type Verdict } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
 import { type Route, runTrial, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 /** A backend that answers at once, and one that takes about as long as a small model. */
 const DEVICES = { none: 'answers at once', 'five-ms': 'takes 5 ms' } as const;

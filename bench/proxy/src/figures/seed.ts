@@ -1,10 +1,17 @@
 /** How many requests a second a device takes within a bound on p99: item by item, in windows, adaptively. */
+import {
+  atLeast,
+  type Effort,
+  type Figure,
+  medianOf,
+  medianText,
+  pairedRatios,
+  spreadText,
+  takeTurns,
+  type Verdict,
+} from '@batchwise/bench-harness';
 import { batchMs } from '../curve.js';
-import { atLeast, type Effort, type Figure, type Verdict } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
-import { medianOf, pairedRatios } from '../statistics.js';
 import { type Batching, type Route, runTrial, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 const P99_MS = 50;
 const MAX_BATCH_SIZE = 32;

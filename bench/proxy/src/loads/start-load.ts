@@ -1,6 +1,6 @@
 /** The three ways in which requests come. */
+import { nowMs, setTimer } from '@batchwise/bench-harness';
 import type { Load } from '../load.js';
-import { nowMs, setTimer } from '../stopwatch.js';
 import type { Tally } from './tally.js';
 
 export function startLoad(load: Load, tally: Tally): void {

@@ -1,8 +1,7 @@
 /** What became of the requests of a client process. */
+import { nowMs, pauseMs, percentile } from '@batchwise/bench-harness';
 import type { Caller } from '../caller.js';
 import type { LoadReport, LoadTime } from '../load.js';
-import { percentile } from '../statistics.js';
-import { nowMs, pauseMs } from '../stopwatch.js';
 
 /** How long is waited for what is still under way when the run is over. */
 const DRAIN_MS = 5000;

@@ -1,9 +1,7 @@
 /** What a caller who is alone waits beyond the handler's own time. */
-import { atMost, type Effort, type Figure, type Verdict } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
-import { medianOf } from '../statistics.js';
+import { atMost, medianOf, medianText, spreadText, takeTurns, type Verdict } from '@batchwise/bench-harness';
+import type { Effort, Figure } from '../figure.js';
 import { runTrial, type TrialName, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 /** A handler that answers at once, and one that takes about as long as a small model. */
 const HANDLERS_MS = [0, 5];

@@ -1,9 +1,16 @@
 /** How many requests a second pass from one process to another and back, and how long one takes. */
-import { atLeast, atMost, type Effort, type Figure, type FigureResult, type Goal } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
-import { pairedRatios } from '../statistics.js';
+import {
+  atLeast,
+  atMost,
+  type FigureResult,
+  type Goal,
+  medianText,
+  pairedRatios,
+  spreadText,
+  takeTurns,
+} from '@batchwise/bench-harness';
+import type { Effort, Figure } from '../figure.js';
 import { runTrial, type TrialName, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 import { xaddPerSecond } from '../xadd-ceiling.js';
 
 const OURS = 'batchwise';

@@ -1,8 +1,7 @@
 /** Two processors of one queue, one twice as fast: do they reach together what each reaches alone? */
-import { type Effort, type Figure, type Verdict, within } from '../figure.js';
-import { medianText, spreadText } from '../notation.js';
+import { medianText, spreadText, takeTurns, type Verdict, within } from '@batchwise/bench-harness';
+import type { Effort, Figure } from '../figure.js';
 import { runTrial, type TrialName, type TrialResult } from '../trial.js';
-import { takeTurns } from '../turns.js';
 
 /**
  * What a batch takes. Long enough for two cores to be idle most of the time: with 4 and 8 ms the sum would be

@@ -1,8 +1,7 @@
 /** A figure: what it is called, how it is measured, and the tables it ends up as in the report. */
-export interface Goal {
-  readonly text: string;
-  isMet(median: number): boolean;
-}
+import type { Goal } from './goal.js';
+import type { Say } from './say.js';
+import type { Table } from './table.js';
 
 /** What decides: a number for each round, its goal beside it. */
 export interface Verdict {
@@ -12,13 +11,8 @@ export interface Verdict {
   readonly goal?: Goal;
 }
 
-/** The absolute numbers behind it, as text. */
-export interface Table {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 export interface FigureResult {
+  /** The absolute numbers behind the verdicts, as text. */
   readonly tables: readonly Table[];
   readonly verdicts: readonly Verdict[];
   /** What a reader should know before believing it. */
@@ -34,19 +28,17 @@ export interface Effort {
   readonly timedMs: number;
 }
 
-export type Say = (text: string) => void;
-
-export interface Figure {
+export interface NamedFigure {
   /** As `--only` knows it. */
   readonly name: string;
   readonly title: string;
-  measure(effort: Effort, say: Say): Promise<FigureResult>;
 }
 
-export function atLeast(bound: number): Goal {
-  return { text: `≥ ${bound}`, isMet: (median) => median >= bound };
+export interface Figure<RunEffort = Effort, Result = FigureResult> extends NamedFigure {
+  measure(effort: RunEffort, say: Say): Promise<Result>;
 }
 
-export function atMost(bound: number): Goal {
-  return { text: `≤ ${bound}`, isMet: (median) => median <= bound };
+export interface Measured<Result = FigureResult> {
+  readonly figure: NamedFigure;
+  readonly result: Result;
 }

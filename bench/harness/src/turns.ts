@@ -1,21 +1,20 @@
 /** Contenders take turns, one at a time, each round in another order. */
-import type { Say } from './figure.js';
+import type { Say } from './say.js';
 
-export type Turns<Result> = Readonly<Record<string, () => Promise<Result>>>;
+export type Turns<Name extends string, Result> = Readonly<Record<Name, () => Promise<Result>>>;
 
 /** By name: one result a round. */
-export async function takeTurns<Result>(
-  turns: Turns<Result>,
+export async function takeTurns<Name extends string, Result>(
+  turns: Turns<Name, Result>,
   rounds: number,
   say: Say,
-): Promise<Record<string, Result[]>> {
-  const names = Object.keys(turns);
-  const results: Record<string, Result[]> = Object.fromEntries(names.map((name) => [name, []]));
+): Promise<Record<Name, Result[]>> {
+  const names = Object.keys(turns) as Name[];
+  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Result[]>;
   for (let round = 0; round < rounds; round++) {
     for (const name of rotated(names, round)) {
       say(`round ${round + 1} of ${rounds}: ${name}`);
-      const result = await turns[name]?.();
-      if (result !== undefined) results[name]?.push(result);
+      results[name].push(await turns[name]());
     }
   }
   return results;
