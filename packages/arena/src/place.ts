@@ -1,6 +1,7 @@
 /** A place within what was given, so that an error can say where it is. */
+
+import { didYouMean } from 'batchwise';
 import { ArenaError, type ArenaErrorCode } from './arena-error.js';
-import { didYouMean } from './nearest-word.js';
 
 export class Place {
   readonly #code: ArenaErrorCode;

@@ -1,5 +1,6 @@
 /** What the environment says of the proxy: `BATCHWISE__PROXY__MAX_BATCH_SIZE=8`. */
-import { type ConfigProblem, didYouMean, type Origin, valueOfText } from '@batchwise/server';
+import { type ConfigProblem, type Origin, valueOfText } from '@batchwise/server';
+import { didYouMean } from 'batchwise';
 import { sameSetting } from './proxy-map.js';
 import { PROXY_SETTINGS } from './proxy-schema.js';
 import type { ProxyField } from './proxy-settings.js';

@@ -2,12 +2,12 @@
 import {
   acceptSetting,
   describeValue,
-  didYouMean,
   type SettingComplaint,
   type SettingContext,
   type SettingKind,
   type SettingVerdict,
 } from '@batchwise/server';
+import { didYouMean } from 'batchwise';
 
 export interface MapEntry<F extends string> {
   /** `max_wait_ms`. Several may give the same field: other words for it. */

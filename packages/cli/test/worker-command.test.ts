@@ -46,7 +46,13 @@ describe('what cannot start says why, in one line, with code 1', () => {
     ],
     ['an empty module', 'nothing.mjs', [], {}, /nothing\.mjs exports no handler: it exports nothing\./],
     ['a module that throws', 'throws.ts', [], {}, /throws\.ts cannot be loaded: at load$/],
-    ['an unknown option of a module', 'unknown.mjs', [], {}, /unknown option "maxBatchSzie"; known are/],
+    [
+      'an unknown option of a module',
+      'unknown.mjs',
+      [],
+      {},
+      /unknown option "maxBatchSzie"\. Did you mean maxBatchSize\?/,
+    ],
     ['options that are none', 'list.mjs', [], {}, /list\.mjs: options: expected an object/],
     [
       'a module that says where Redis is',

@@ -26,6 +26,7 @@ export {
 } from './errors.js';
 export { greedy } from './greedy-policy.js';
 export type { BatchContext, Handler, HandlerObject, Results } from './handler.js';
+export { didYouMean, nearestWord } from './nearest-word.js';
 export type { BatcherOptions, LiveOptions } from './options.js';
 export type {
   CompletedBatch,

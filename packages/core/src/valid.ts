@@ -1,6 +1,7 @@
 /** One function per kind of option: each says what was expected and what came. */
-import { describe, didYouMean } from './describe.js';
+import { describe } from './describe.js';
 import { BatchwiseError } from './errors.js';
+import { didYouMean } from './nearest-word.js';
 import type { CurvePoint } from './service-curve.js';
 
 export function invalidOption(message: string): BatchwiseError {

@@ -1,6 +1,6 @@
 /** The options of `serveBatched()`, and their one check. */
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
-import { BatchwiseError, type Clock, realClock } from 'batchwise';
+import { BatchwiseError, type Clock, didYouMean, realClock } from 'batchwise';
 import type { BatchedContext } from './batched-method.js';
 
 /** How a call that was not cancelled has ended. */
@@ -74,7 +74,9 @@ const FUNCTIONS = ['bytesOf', 'onItem', 'onExecute', 'onFinish', 'onCancel'] as 
 export function validBatchedOptions(options: ServeBatchedOptions): BatchedSettings {
   for (const key of Object.keys(options)) {
     if (!(KEYS as readonly string[]).includes(key)) {
-      throw invalid(`serveBatched() has no option "${key}"; it has ${KEYS.join(', ')}.`);
+      throw invalid(
+        `serveBatched() has no option "${key}".${didYouMean(key, KEYS)} It has ${KEYS.join(', ')}.`,
+      );
     }
   }
   for (const key of FUNCTIONS) {

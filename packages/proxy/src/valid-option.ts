@@ -1,7 +1,7 @@
 /** Checks of options, one function a kind: each says what was expected and what came. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, didYouMean } from 'batchwise';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);
@@ -14,10 +14,8 @@ export function validKeys(where: string, value: unknown, known: readonly string[
   }
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    const hint = nearest(key, known);
-    const suggestion = hint === undefined ? '' : ` Did you mean ${hint}?`;
     throw invalidOption(
-      `${where}: unknown option ${JSON.stringify(key)}.${suggestion} Known are ${known.join(', ')}.`,
+      `${where}: unknown option ${JSON.stringify(key)}.${didYouMean(key, known)} Known are ${known.join(', ')}.`,
     );
   }
   return value as Record<string, unknown>;
@@ -102,30 +100,4 @@ function shown(value: unknown): string {
   if (typeof value === 'object') return Array.isArray(value) ? `an array of ${value.length}` : 'an object';
   if (typeof value !== 'string') return String(value);
   return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
-}
-
-/** The known word that a mistyped one is most like, if any is near. */
-function nearest(word: string, known: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let fewest = Math.max(2, Math.floor(word.length / 3)) + 1;
-  for (const candidate of known) {
-    const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
-    if (edits >= fewest) continue;
-    fewest = edits;
-    best = candidate;
-  }
-  return best;
-}
-
-function editsBetween(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (above[column - 1] as number) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (above[column] as number) + 1, (current[column - 1] as number) + 1));
-    }
-    above = current;
-  }
-  return above[b.length] as number;
 }

@@ -1,5 +1,5 @@
 /** Checks of options: each says what was expected and what came. */
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, didYouMean } from 'batchwise';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);
@@ -12,7 +12,9 @@ export function validKeys(where: string, value: unknown, known: readonly string[
   }
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    throw invalidOption(`${where}: unknown option ${JSON.stringify(key)}; known are ${known.join(', ')}.`);
+    throw invalidOption(
+      `${where}: unknown option ${JSON.stringify(key)}.${didYouMean(key, known)} Known are ${known.join(', ')}.`,
+    );
   }
   return value as Record<string, unknown>;
 }

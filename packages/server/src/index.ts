@@ -18,7 +18,6 @@ export {
 } from './config/kinds/text-kinds.js';
 export { type LoadConfigOptions, loadConfig } from './config/load-config.js';
 export type { LoadedConfig } from './config/loaded-config.js';
-export { didYouMean } from './config/nearest-word.js';
 export type {
   LimitSettings,
   ListenSettings,

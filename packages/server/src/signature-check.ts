@@ -1,6 +1,6 @@
 /** What a request of either protocol says of its tensors, held against what the model takes and gives. */
 import { quoted, quotedList, shownValue, type TensorSpec } from '@batchwise/runners';
-import { nearestWord } from './config/nearest-word.js';
+import { nearestWord } from 'batchwise';
 import { badRequest } from './request-error.js';
 
 /** Looks up an input or an output by the name that a request gives it. */

@@ -1,5 +1,5 @@
 /** What the options ask for, read and checked. Error messages never show a password, not even a piece of a broken URL. */
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, didYouMean } from 'batchwise';
 import type { ConnectionOptions } from './connection-options.js';
 import type { Address } from './node-connection.js';
 import type { TlsOptions } from './tls-options.js';
@@ -167,7 +167,9 @@ function tlsOf({ isEncrypted, scheme }: Parts, tls: unknown): TlsOptions | undef
   if (typeof tls !== 'object' || tls === null) throw invalid(`tls: expected an object, got ${typeof tls}`);
   for (const name of Object.keys(tls)) {
     if (TLS_OPTIONS.includes(name)) continue;
-    throw invalid(`tls: unknown option ${JSON.stringify(name)}; known are ${TLS_OPTIONS.join(', ')}`);
+    throw invalid(
+      `tls: unknown option ${JSON.stringify(name)}.${didYouMean(name, TLS_OPTIONS)} Known are ${TLS_OPTIONS.join(', ')}`,
+    );
   }
   if (!isEncrypted) {
     throw invalid(

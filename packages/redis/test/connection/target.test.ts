@@ -86,7 +86,7 @@ test.each<[ConnectionOptions, RegExp]>([
   [{ url: 'redis+sentinel://h/m/x' }, /expected a database number .*got "x"/],
   [{ tls: {} }, /tls: expected a url that begins with rediss:\/\/, got redis:\/\//],
   [{ url: 'redis+cluster://h', tls: {} }, /expected a url that begins with rediss\+cluster:\/\//],
-  [{ url: 'rediss://h', tls: { pfx: 'x' } as object }, /tls: unknown option "pfx"; known are ca, cert/],
+  [{ url: 'rediss://h', tls: { pfx: 'x' } as object }, /tls: unknown option "pfx"\. Known are ca, cert/],
   [{ url: 'rediss://h', tls: true as unknown as object }, /tls: expected an object, got boolean/],
   [{ password: '' }, /password: expected a string that is not empty/],
 ])('%j is refused with what was expected', (options, message) => {

@@ -284,7 +284,7 @@ test.each<[string, (operator: RedisQueue) => Promise<unknown>, RegExp]>([
   [
     'an unknown option',
     (operator) => operator.deadLetters({ cuont: 1 } as object),
-    /unknown option "cuont"; known are count, after/,
+    /unknown option "cuont"\. Did you mean count\? Known are count, after/,
   ],
 ])('%s is refused', async (_what, call, message) => {
   const operator = await forThisTest(new RedisQueue(names()));

@@ -1,8 +1,9 @@
 /** Settings of a runner that does not exist are a slip of somebody's hand. */
+
+import { nearestWord } from 'batchwise';
 import { ConfigError, type ConfigProblem } from './config-error.js';
 import { RUNNER_KEYS } from './key-tree.js';
 import type { LoadedConfig } from './loaded-config.js';
-import { nearestWord } from './nearest-word.js';
 import { runnerSettingKeys } from './resolve-runner.js';
 import type { Origin } from './setting-origin.js';
 import { pathText } from './setting-path.js';

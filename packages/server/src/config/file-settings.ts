@@ -1,9 +1,10 @@
 /** What the file sets: every entry checked against the schema, every complaint with its line and column. */
+
+import { nearestWord } from 'batchwise';
 import { isScalar, type Node } from 'yaml';
 import type { ConfigProblem } from './config-error.js';
 import type { ConfigFile } from './config-file.js';
 import { ROOT_KEYS, type SectionKey, type SettingKey } from './key-tree.js';
-import { nearestWord } from './nearest-word.js';
 import { type Assignments, assignmentPath } from './setting-assignment.js';
 import { describeValue } from './setting-kind.js';
 import { type Origin, originText } from './setting-origin.js';

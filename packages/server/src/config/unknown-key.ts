@@ -1,6 +1,7 @@
 /** What to say of a key that is not there. */
+
+import { nearestWord } from 'batchwise';
 import type { SectionKey } from './key-tree.js';
-import { nearestWord } from './nearest-word.js';
 
 export function unknownKeyMessage(key: string, section: SectionKey): string {
   const advice = section.elsewhere.get(key);

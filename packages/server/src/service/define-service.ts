@@ -1,5 +1,5 @@
 import { shownValue } from '@batchwise/runners';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, didYouMean } from 'batchwise';
 import { RUNNER_KEYS } from '../config/key-tree.js';
 import { type RouteBuilder, routeBuilder } from './route-builder.js';
 import type { RunnerDeclaration, RunnerDeclarations } from './runner-declaration.js';
@@ -152,9 +152,11 @@ function checkSchema(where: string, schema: unknown): void {
 function validObject(where: string, value: unknown, known?: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw expected(where, 'an object', value);
-  for (const key of known === undefined ? [] : Object.keys(value)) {
-    if (!known?.includes(key))
-      throw mistake(where, `unknown key ${JSON.stringify(key)}; known are ${known?.join(', ')}.`);
+  if (known === undefined) return value as Record<string, unknown>;
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known);
+    throw mistake(where, `unknown key ${JSON.stringify(unknown)}.${hint} Known are ${known.join(', ')}.`);
   }
   return value as Record<string, unknown>;
 }

@@ -105,7 +105,7 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'an unknown key',
       { runner: {}, runners, routes: () => [] },
-      'unknown key "runner"; known are name, runners, routes',
+      'unknown key "runner". Did you mean runners? Known are name, runners, routes',
     ],
     [
       'an empty name',
@@ -195,7 +195,7 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'an unknown option',
       post('/a', { outputs: z.string(), handler }),
-      'routes[0]: unknown key "outputs"; known are',
+      'routes[0]: unknown key "outputs". Did you mean output? Known are',
     ],
   ])('%s', (_, definition, message) => {
     expect(messageOf(() => defined(definition))).toContain(message);

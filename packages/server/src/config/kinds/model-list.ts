@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import { isUrl, nameOfUpstream, parseUpstream, shownUrl, type UpstreamAddress } from '@batchwise/runners';
-import { didYouMean } from '../nearest-word.js';
+import { didYouMean } from 'batchwise';
 import type { ModelSettings } from '../server-settings.js';
 import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
 import type { SettingPath } from '../setting-path.js';

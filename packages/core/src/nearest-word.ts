@@ -1,4 +1,4 @@
-/** The known word that a mistyped one was probably meant to be. */
+/** The known word that a mistyped one was probably meant to be; for error messages, of all packages. */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const typed = plain(word);
   let nearest: string | undefined;
@@ -7,6 +7,7 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   fewest = Math.min(fewest, Math.max(2, typed.length - 1));
   for (const candidate of known) {
     const compared = plain(candidate);
+    if (nearest === undefined && lacksUnit(typed, compared)) nearest = candidate;
     if (Math.abs(compared.length - typed.length) >= fewest) continue;
     const edits = editDistance(typed, compared);
     if (edits < fewest) {
@@ -23,12 +24,18 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
+const UNITS = ['ms', 'seconds', 'bytes', 'items', 'rows', 'persecond'];
+
+/** `at` is meant to be `at_ms`. */
+function lacksUnit(typed: string, compared: string): boolean {
+  return typed !== '' && UNITS.some((unit) => compared === typed + unit);
+}
+
 /** `maxBatchSize`, `max-batch-size` and `MAX_BATCH_SIZE` are all meant to be `max_batch_size`. */
 function plain(word: string): string {
   return word
     .slice(0, 100)
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/([\p{L}\p{N}])[^\p{L}\p{N}]+(?=[\p{L}\p{N}])/gu, '$1')
     .toLowerCase();
 }
 
