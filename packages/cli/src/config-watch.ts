@@ -15,6 +15,7 @@ export function watchFile(file: string, onChange: () => void, log: (line: string
   let known = contentOf(path);
   let timer: unknown;
   const look = () => {
+    timer = undefined;
     const content = contentOf(path);
     // One that is gone is about to be written anew.
     if (content === undefined || content === known) return;
@@ -26,8 +27,8 @@ export function watchFile(file: string, onChange: () => void, log: (line: string
   let watcher: FSWatcher;
   try {
     watcher = watch(dirname(path), { persistent: false }, () => {
-      realClock.clearTimer(timer);
-      timer = realClock.setTimer(look, SETTLE_MS);
+      // Not anew each time: in a folder where something always happens, nobody would ever look.
+      timer ??= realClock.setTimer(look, SETTLE_MS);
     });
   } catch (error) {
     giveUp(error as Error);
