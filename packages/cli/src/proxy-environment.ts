@@ -1,6 +1,6 @@
 /** What the environment says of the proxy: `BATCHWISE__PROXY__MAX_BATCH_SIZE=8`. */
 import { type ConfigProblem, type Origin, valueOfText } from '@batchwise/server';
-import { didYouMean } from 'batchwise';
+import { nearestWord } from 'batchwise';
 import { sameSetting } from './proxy-map.js';
 import { PROXY_SETTINGS } from './proxy-schema.js';
 import type { ProxyField } from './proxy-settings.js';
@@ -12,7 +12,7 @@ const PREFIX = 'BATCHWISE__PROXY__';
  * One underscore too few would otherwise be passed over in silence. Single ones alone are the platform's: Kubernetes sets
  * BATCHWISE_PROXY_PORT wherever a service is called batchwise-proxy.
  */
-const BEGINNING = /^BATCHWISE(?:__PROXY_{1,3}|_PROXY__)(?=[A-Z])/i;
+const BEGINNING = /^BATCHWISE(?:__PROXY(?:_+|$)|_PROXY__+)/i;
 
 export function proxyVariable(key: string): string {
   return PREFIX + key.toUpperCase();
@@ -31,13 +31,7 @@ export function proxyEnvironment(env: Terminal['env']): ProxySource {
     if (slip === undefined) continue;
     const setting = PROXY_SETTINGS.find(({ key }) => proxyVariable(key) === variable.toUpperCase());
     if (setting === undefined) {
-      const meant = PREFIX + variable.slice(slip.length).toUpperCase();
-      complain(
-        `unknown variable.${didYouMean(
-          meant,
-          PROXY_SETTINGS.map(({ key }) => proxyVariable(key)),
-        )}`,
-      );
+      complain(`unknown variable.${hintAt(variable.slice(slip.length))}`);
       continue;
     }
     const { field, kind } = setting;
@@ -48,4 +42,13 @@ export function proxyEnvironment(env: Terminal['env']): ProxySource {
     else for (const { message } of verdict.complaints) complain(message);
   }
   return { said, problems };
+}
+
+/** By what comes behind the beginning, which all have: with it, every word would be near some other. */
+function hintAt(word: string): string {
+  const meant = nearestWord(
+    word,
+    PROXY_SETTINGS.map(({ key }) => key),
+  );
+  return meant === undefined ? '' : ` Did you mean ${proxyVariable(meant)}?`;
 }

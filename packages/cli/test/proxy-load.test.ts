@@ -183,6 +183,12 @@ describe('the environment', () => {
       { BATCHWISE__PROXY__PORTT: '1' },
       'BATCHWISE__PROXY__PORTT: unknown variable. Did you mean BATCHWISE__PROXY__PORT?',
     ],
+    // The beginning was only known with a letter right behind it: what had none was passed over in silence.
+    [{ BATCHWISE__PROXY____PROTO__: '1' }, 'BATCHWISE__PROXY____PROTO__: unknown variable.'],
+    [{ BATCHWISE__PROXY__9: '1' }, 'BATCHWISE__PROXY__9: unknown variable.'],
+    [{ BATCHWISE__PROXY__: '1' }, 'BATCHWISE__PROXY__: unknown variable.'],
+    [{ BATCHWISE__PROXY: '1' }, 'BATCHWISE__PROXY: unknown variable.'],
+    [{ BATCHWISE__PROXY__HELLO_WORLD: '1' }, 'BATCHWISE__PROXY__HELLO_WORLD: unknown variable.'],
     [
       { BATCHWISE_PROXY__MAX_WAIT_MS: '1' },
       'BATCHWISE_PROXY__MAX_WAIT_MS: unknown variable. Did you mean BATCHWISE__PROXY__MAX_WAIT_MS?',
