@@ -52,10 +52,8 @@ const PLOT_EFFORT = { full: 2, quick: 0.4 };
 const LARGEST_SEED = 2 ** 32 - 1000;
 const MOST_WORKERS = 256;
 
-export function addArenaCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  program
-    .command('arena')
-    .summary('the policies side by side, against the bounds')
+export function setUpArena(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description(
       'Runs the batching policies, ours and those of others, through the same simulated traffic, and compares ' +
         'them with what is possible at best.',

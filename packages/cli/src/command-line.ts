@@ -1,19 +1,12 @@
 /** The `batchwise` command: its help, its commands, and what it says when something is wrong. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { addArenaCommand } from './arena-command.js';
-import { addConfigCommand } from './config-command.js';
-import { addDeadCommand } from './dead-command.js';
+import { COMMANDS } from './commands.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { messageOf, UsageFailure } from './failure.js';
-import { addPlanCommand } from './plan-command.js';
-import { addProxyCommand } from './proxy-command.js';
-import { withDashes } from './proxy-flags.js';
-import { addQueueCommand } from './queue-command.js';
+import { withDashes } from './proxy-dashes.js';
 import { withLongFlags } from './seed-flags.js';
-import { addServeCommand } from './serve-command.js';
 import { hasColours, type Terminal } from './terminal.js';
-import { addWorkerCommand } from './worker-command.js';
 
 const EXAMPLES = `
 Examples:
@@ -29,10 +22,11 @@ batchwise help <command> tells more.`;
 /** Runs a command to its end; the answer is the exit code of the process. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
-  const program = makeProgram(terminal, (code) => {
-    exitCode = code;
-  });
+  const program = makeProgram(terminal);
   try {
+    await addCommands(program, args, terminal, (code) => {
+      exitCode = code;
+    });
     await program.parseAsync(args.length === 0 ? ['help'] : withDashes(withLongFlags(args)), {
       from: 'user',
     });
@@ -46,9 +40,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   }
 }
 
-function makeProgram(terminal: Terminal, exit: (code: number) => void): Command {
+function makeProgram(terminal: Terminal): Command {
   const { stdout, stderr, env } = terminal;
-  const program = new Command('batchwise')
+  return new Command('batchwise')
     .description('Adaptive request batching: many callers, one item each, one batch for the backend.')
     .version(versionOf(), '-V, --version', 'the version')
     .helpOption('-h, --help', 'this text')
@@ -67,15 +61,21 @@ function makeProgram(terminal: Terminal, exit: (code: number) => void): Command 
       getOutHasColors: () => hasColours(stdout, env),
       getErrHasColors: () => hasColours(stderr, env),
     });
-  addServeCommand(program, terminal, exit);
-  addConfigCommand(program, terminal, exit);
-  addProxyCommand(program, terminal, exit);
-  addWorkerCommand(program, terminal, exit);
-  addQueueCommand(program, terminal, exit);
-  addDeadCommand(program, terminal, exit);
-  addPlanCommand(program, terminal, exit);
-  addArenaCommand(program, terminal, exit);
-  return program;
+}
+
+/** The one that is called for, ready to run; of the others the line in the help. */
+async function addCommands(
+  program: Command,
+  args: readonly string[],
+  terminal: Terminal,
+  exit: (code: number) => void,
+): Promise<void> {
+  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
+  const called = first === 'help' ? second : first;
+  for (const { name, takes, summary, load } of COMMANDS) {
+    if (name !== called) program.command(`${name} ${takes}`).summary(summary);
+    else (await load())(program.command(name).summary(summary), terminal, exit);
+  }
 }
 
 function versionOf(): string {

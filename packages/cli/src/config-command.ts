@@ -47,10 +47,8 @@ export function addConfigFlags(command: Command): Command {
   return command;
 }
 
-export function addConfigCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const command = program
-    .command('config')
-    .summary('the settings as they count, and where each is from')
+export function setUpConfig(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description('Prints the settings of the server as they count, as YAML, with the origin of each value.')
     .optionsGroup('Settings:');
   addConfigFlags(command)

@@ -31,15 +31,13 @@ processor ended or was cut off. Its caller was told. It is kept until it is retr
 const EXIT_CODES_TEXT =
   '\nExit codes: 0 done, 1 something failed, or an id is not among the dead letters, 2 wrong flags.';
 
-export function addDeadCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const dead = program
-    .command('dead')
-    .summary('list, retry or drop the dead letters of a queue in Redis')
+export function setUpDead(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description('The dead letters of a queue in Redis: items that were delivered and never answered.')
     .helpOption('-h, --help', 'this text')
     .helpCommand(false)
     .addHelpText('after', EXAMPLES);
-  const list = dead
+  const list = command
     .command('list')
     .summary('what died, when and how')
     .description('Lists dead letters, those that died first coming first.');
@@ -50,12 +48,12 @@ export function addDeadCommand(program: Command, terminal: Terminal, exit: (code
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXIT_CODES_TEXT)
     .action(async (flags: ListFlags) => exit(await listLetters(flags, terminal)));
-  addHandling(dead, 'retry', 'Retried', terminal, exit)
+  addHandling(command, 'retry', 'Retried', terminal, exit)
     .summary('put some or all back into the queue')
     .description(
       'Puts dead letters back into the queue: they run once more, and nobody is told their answers.',
     );
-  addHandling(dead, 'drop', 'Dropped', terminal, exit)
+  addHandling(command, 'drop', 'Dropped', terminal, exit)
     .summary('throw some or all away')
     .description('Throws dead letters away.');
 }

@@ -56,10 +56,8 @@ A module to probe exports handler, (items) => results, and sample, an item or a 
 
 Exit codes: 0 the target is held, 3 it is not, 1 something failed, 2 wrong flags.`;
 
-export function addPlanCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  program
-    .command('plan')
-    .summary('which settings, what latency, how much can it take')
+export function setUpPlan(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description(
       'Answers which settings to use for a backend and a target, what latency to expect, the largest rate\n' +
         'that holds the target, and how many slots a rate needs. Everything is simulated with the production\n' +

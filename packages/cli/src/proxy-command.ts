@@ -37,11 +37,8 @@ SIGTERM and Ctrl-C finish what was accepted; a second one ends at once.
 
 Exit codes: 0 stopped as told, 1 it could not start, or not all could be finished, 2 wrong flags.`;
 
-export function addProxyCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const command = program
-    .command('proxy')
-    .summary('batch the calls to a gRPC service that is there already')
-    .description('Stands before a gRPC service: takes its unary calls, and sends them on in batches.');
+export function setUpProxy(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command.description('Stands before a gRPC service: takes its unary calls, and sends them on in batches.');
   addProxyFlags(command)
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXAMPLES)

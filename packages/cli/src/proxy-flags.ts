@@ -14,15 +14,6 @@ export interface ProxyFlags extends Readonly<Record<string, unknown>> {
   readonly admin?: boolean;
 }
 
-/** YAIS's spelling, `--max_batch_size=8`, and everybody's, `--max-batch-size 8`. */
-export function withDashes(args: readonly string[]): string[] {
-  if (args[0] !== 'proxy') return [...args];
-  const end = args.indexOf('--');
-  return args.map((arg, i) =>
-    end >= 0 && i > end ? arg : arg.replace(/^--[a-z][a-z_-]*/, (flag) => flag.replaceAll('_', '-')),
-  );
-}
-
 export function addProxyFlags(command: Command): Command {
   for (const { title, settings } of PROXY_GROUPS) {
     const options = settings.flatMap((setting) => (setting.flag === undefined ? [] : [optionOf(setting)]));

@@ -28,14 +28,12 @@ Exit codes: 0 done, 1 Redis cannot be reached, or does not answer, 2 wrong flags
 const EVERY_MS = 1000;
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
 
-export function addQueueCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const queue = program
-    .command('queue')
-    .summary('how a queue in Redis stands')
+export function setUpQueue(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description('Tells how a queue in Redis stands.')
     .helpOption('-h, --help', 'this text')
     .helpCommand(false);
-  const status = queue
+  const status = command
     .command('status')
     .summary('how much waits and runs, for how long, and who works')
     .description(

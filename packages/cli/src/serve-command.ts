@@ -28,10 +28,8 @@ of the file of settings, takes over new batching settings without a restart.
 
 Exit codes: 0 stopped as told, 1 it could not start, or not all could be finished, 2 wrong flags.`;
 
-export function addServeCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const command = program
-    .command('serve')
-    .summary('serve models or a service over HTTP and gRPC')
+export function setUpServe(command: Command, terminal: Terminal, exit: (code: number) => void): void {
+  command
     .description(
       'Serves ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
     )

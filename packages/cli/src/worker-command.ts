@@ -45,11 +45,9 @@ const MOST_SLOTS = 1024;
 /** How long giving back may take: Redis may be away, and then the leases run out by themselves. */
 const GIVE_BACK_MS = 1000;
 
-export function addWorkerCommand(program: Command, terminal: Terminal, exit: (code: number) => void): void {
+export function setUpWorker(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   const milliseconds = positiveNumber(LONGEST_MS);
-  const command = program
-    .command('worker')
-    .summary('run the batches of a queue in Redis')
+  command
     .description('Runs the batches of a queue in Redis, with a handler, a model or a runner of a service.')
     .argument('<what>', 'handler.ts, model.onnx or service.ts#runner')
     .optionsGroup('The queue:');

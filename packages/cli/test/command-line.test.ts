@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/command-line.js';
+import { COMMANDS } from '../src/commands.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 let folder: string;
@@ -55,6 +56,14 @@ describe('help', () => {
       'Exit codes',
     ])
       expect(stdout).toContain(word);
+  });
+
+  test.each(COMMANDS.map(({ name }) => name))('lists %s as it is', async (name) => {
+    const { stdout: list } = await run(['--help']);
+    const { stdout: own } = await run([name, '--help']);
+    const [, usage = ''] = /^Usage: batchwise (.*)$/m.exec(own) ?? [];
+    expect(list).toContain(`\n  ${usage.replace(' [options] [command]', '')}  `);
+    expect(list).toBe((await run(['--help', name])).stdout);
   });
 
   test('fits into the terminal, and into 100 columns of a file', async () => {

@@ -3,7 +3,8 @@ import type { ProxyOptions } from '@batchwise/proxy';
 import { ConfigError, problemText } from '@batchwise/server';
 import { Command, CommanderError } from 'commander';
 import { UsageFailure } from '../../src/failure.js';
-import { addProxyFlags, type ProxyFlags, withDashes } from '../../src/proxy-flags.js';
+import { withDashes } from '../../src/proxy-dashes.js';
+import { addProxyFlags, type ProxyFlags } from '../../src/proxy-flags.js';
 import { loadProxy } from '../../src/proxy-load.js';
 import { proxyOptions } from '../../src/proxy-options.js';
 

@@ -1,0 +1,68 @@
+/**
+ * The commands, as the help lists them. What is behind one is loaded when it is called for: together they import
+ * the server, Redis, the proxy and the arena, and `batchwise --help` needs none of it.
+ */
+import type { Command } from 'commander';
+import type { Terminal } from './terminal.js';
+
+/** Gives a command its flags, its help and what it does. */
+export type SetUp = (command: Command, terminal: Terminal, exit: (code: number) => void) => void;
+
+export interface ListedCommand {
+  readonly name: string;
+  /** What comes behind the name, as the usage of the command has it. */
+  readonly takes: string;
+  readonly summary: string;
+  load(): Promise<SetUp>;
+}
+
+export const COMMANDS: readonly ListedCommand[] = [
+  {
+    name: 'serve',
+    takes: '[options] [files...]',
+    summary: 'serve models or a service over HTTP and gRPC',
+    load: async () => (await import('./serve-command.js')).setUpServe,
+  },
+  {
+    name: 'config',
+    takes: '[options]',
+    summary: 'the settings as they count, and where each is from',
+    load: async () => (await import('./config-command.js')).setUpConfig,
+  },
+  {
+    name: 'proxy',
+    takes: '[options]',
+    summary: 'batch the calls to a gRPC service that is there already',
+    load: async () => (await import('./proxy-command.js')).setUpProxy,
+  },
+  {
+    name: 'worker',
+    takes: '[options] <what>',
+    summary: 'run the batches of a queue in Redis',
+    load: async () => (await import('./worker-command.js')).setUpWorker,
+  },
+  {
+    name: 'queue',
+    takes: '',
+    summary: 'how a queue in Redis stands',
+    load: async () => (await import('./queue-command.js')).setUpQueue,
+  },
+  {
+    name: 'dead',
+    takes: '',
+    summary: 'list, retry or drop the dead letters of a queue in Redis',
+    load: async () => (await import('./dead-command.js')).setUpDead,
+  },
+  {
+    name: 'plan',
+    takes: '[options]',
+    summary: 'which settings, what latency, how much can it take',
+    load: async () => (await import('./plan-command.js')).setUpPlan,
+  },
+  {
+    name: 'arena',
+    takes: '[options]',
+    summary: 'the policies side by side, against the bounds',
+    load: async () => (await import('./arena-command.js')).setUpArena,
+  },
+];
