@@ -256,7 +256,7 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
         const { decision, now } = question;
         if (decision.action === 'dispatch' || leftWaiting(question).length === 0) return;
         if (decision.refuse) return; // of a long queue the hopeless are let go bit by bit
-        expect(decision.until - now).toBeGreaterThanOrEqual(given.limits.timerResolutionMs);
+        expect(decision.until - now).toBeGreaterThanOrEqual(given.limits.timerResolutionMs - HAIR_MS);
       }),
       MANY,
     );
