@@ -136,7 +136,9 @@ class AdaptivePolicy implements Policy {
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const mostCost = isLeap ? 2 * largest : this.#quickestSize(view);
     const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
-    const { refuse, count } = bestWindow(view, now, mostCost, safeDuration, this.#costPerMs(view, now));
+    const traffic = this.#costPerMs(view, now);
+    const { refuse, count, hopeless } = bestWindow(view, now, mostCost, safeDuration, traffic);
+    if (hopeless.length > 0) return { action: 'wait', until: now + 1, refuseAt: hopeless };
     if (count > 0) return { action: 'dispatch', count, reason: 'deadline', refuse };
     // What is not known any more is found out rather than believed.
     if (view.freeSlots > 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);

@@ -45,6 +45,8 @@ export class Decider {
     this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
     if (decision?.action !== 'wait' || now < group.oldestAt + this.#batcher.settings.maxWaitMs)
       return decision;
+    // Asked again as soon as these are gone.
+    if (decision.refuseAt !== undefined && decision.refuseAt.length > 0) return decision;
     return { ...this.#everything(group, 'window'), refuse: decision.refuse ?? 0 };
   }
 

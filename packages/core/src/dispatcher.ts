@@ -16,7 +16,6 @@ import { batchChannel } from './diagnostics.js';
 import { Door } from './door.js';
 import { DoorMargin } from './door-margin.js';
 import type { Entry } from './entry.js';
-import type { BatchwiseError } from './errors.js';
 import { Exit } from './exit.js';
 import type { Group } from './group.js';
 import { GroupMix } from './group-mix.js';
@@ -167,6 +166,12 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Returns false when it is better to go on at the end of the turn. */
   #carryOut(decision: Decision, group: Group, now: number): boolean {
+    const hopeless =
+      decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
+    if (hopeless.length > 0) {
+      this.#sendAwayAll(hopeless, now);
+      return false;
+    }
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
     let started = 0;
     if (decision.action === 'dispatch') {
@@ -181,14 +186,18 @@ export class Dispatcher<I, R> implements BatchOwner {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
-    if (refused.length > 0) this.doorMargin.sentAway(refused.length);
-    for (const entry of refused) this.exit.sendAway(entry, 'refused', this.#overtakenError(now));
+    this.#sendAwayAll(refused, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }
 
-  #overtakenError(now: number): BatchwiseError {
-    return overtakenError(this.settings.name, roomAfterMs(this, now));
+  /** Sends those away who can no longer make it. One may give up in reaction to what another is told. */
+  #sendAwayAll(entries: readonly Entry[], now: number): void {
+    this.doorMargin.sentAway(entries.length);
+    for (const entry of entries) {
+      if (entry.settled && entry.shared === undefined) continue;
+      this.exit.sendAway(entry, 'refused', overtakenError(this.settings.name, roomAfterMs(this, now)));
+    }
   }
 
   /** Takes those at the head who can no longer make it. Nobody may join them any more. */

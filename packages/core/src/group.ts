@@ -125,6 +125,17 @@ export class Group implements HeapNode {
     this.#rekey(looked);
   }
 
+  /** The entries at these positions. */
+  entriesAt(positions: readonly number[]): Entry[] {
+    const looked: Entry[] = [];
+    this.look(
+      positions.reduce((most, position) => Math.max(most, position + 1), 0),
+      looked,
+    );
+    this.putBack(looked);
+    return positions.flatMap((position) => looked[position] ?? []);
+  }
+
   /** Takes up to `count` entries in order, at nobody's charge. */
   takeUncharged(count: number): Entry[] {
     const taken: Entry[] = [];

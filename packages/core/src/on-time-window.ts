@@ -10,6 +10,8 @@ export interface OnTimeWindow {
   readonly refuse: number;
   /** How many of those that follow can, together. */
   readonly count: number;
+  /** The positions of those in between who cannot, not even alone: of another priority, say, or of a higher cost. */
+  readonly hopeless: readonly number[];
 }
 
 /** How many are looked at: nobody else may have the thread meanwhile. */
@@ -29,50 +31,61 @@ export function bestWindow(
   costPerMs: number,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_LOOKS);
-  let best: OnTimeWindow = { refuse: 0, count: 0 };
+  let best: OnTimeWindow = { refuse: 0, count: 0, hopeless: [] };
   let bestPerMs = 0;
   let end = 0;
   let cost = 0;
   /** Positions whose deadline is earlier than of all that follow in the run: the first has the run's earliest. */
   const earliest: number[] = [];
+  /** Positions that cannot be served in time even alone, and from which of them on they are in the run. */
+  const hopeless: number[] = [];
+  let firstHopeless = 0;
+  let hopelessCost = 0;
   let latestRefused = Number.NEGATIVE_INFINITY;
   for (let start = 0; start < length; start++) {
     // A run that begins later never ends earlier, so each position is taken up once.
-    while (end < length) {
-      const grown = cost + view.costAt(end);
+    for (; end < length; end++) {
+      const itemCost = view.costAt(end);
       const deadline = view.deadlineAt(end);
+      if (now + durationMs(itemCost) > deadline) {
+        hopeless.push(end);
+        hopelessCost += itemCost;
+        continue;
+      }
+      const grown = cost + itemCost;
       const runs = Math.min(
         deadline,
         earliest.length > 0 ? view.deadlineAt(earliest[0] as number) : deadline,
       );
-      const isTooMuch = grown > maxCost && end > start; // one item is never too much
+      const isTooMuch = grown > maxCost && earliest.length > 0; // one item is never too much
       if (isTooMuch || now + durationMs(grown) > runs) break;
       while (earliest.length > 0 && view.deadlineAt(earliest.at(-1) as number) >= deadline) earliest.pop();
       earliest.push(end);
       cost = grown;
-      end += 1;
     }
-    if (end === start) {
-      end = start + 1;
-      continue; // cannot be served in time even alone
+    if (hopeless[firstHopeless] === start) {
+      firstHopeless += 1;
+      continue;
     }
     const takesMs = durationMs(cost);
     const perMs = cost / takesMs;
     // Who would have had time to be served with them is not let go for them.
     const mayRefuse = latestRefused < now + takesMs;
     if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
-      best = { refuse: start, count: end - start };
+      const inBetween = hopeless.slice(firstHopeless);
+      best = { refuse: start, count: end - start - inBetween.length, hopeless: inBetween };
       bestPerMs = perMs;
-      const rest = view.cost - cost + costPerMs * takesMs;
+      const rest = view.cost - cost - hopelessCost + costPerMs * takesMs;
       if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
         break; // all can be served, one batch after the other: nobody need be let go
       }
     }
-    cost -= view.costAt(start);
     if (earliest[0] === start) earliest.shift();
+    // Sums of fractions do not come back to nought by themselves.
+    cost = earliest.length > 0 ? cost - view.costAt(start) : 0;
     if (end >= length) break;
     latestRefused = Math.max(latestRefused, view.deadlineAt(start));
   }
   // No run at all: all that was looked at cannot be served in time, each of them not even alone.
-  return best.count > 0 ? best : { refuse: length, count: 0 };
+  return best.count > 0 ? best : { refuse: length, count: 0, hopeless: [] };
 }

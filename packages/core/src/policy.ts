@@ -81,6 +81,11 @@ export interface Wait {
   /** False when the end of a batch is no reason to ask again before. */
   readonly wakeOnBatchEnd?: boolean;
   readonly refuse?: number;
+  /**
+   * The positions of others to turn away, because they cannot make it any more: where priorities or tenants
+   * change the order, they need not be at the head. When they are gone, the policy is asked again.
+   */
+  readonly refuseAt?: readonly number[];
 }
 
 export type Decision = Dispatch | Wait;
@@ -118,6 +123,9 @@ export function validDecision(decision: Decision, now: number): Decision {
     case 'wait':
       if (typeof decision.until !== 'number' || !(decision.until > now)) {
         throw new TypeError('until must lie in the future');
+      }
+      if (!(decision.refuseAt ?? []).every((position) => Number.isInteger(position) && position >= 0)) {
+        throw new TypeError('refuseAt must be positions, whole numbers from 0 up');
       }
       return decision;
     default:

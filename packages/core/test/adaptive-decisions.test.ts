@@ -2,6 +2,7 @@
 import { adaptive, type Decision, greedy, ServiceCurve } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { safeMs } from '../src/admission.js';
 import { paddedTo } from '../src/padding.js';
 import { validDecision } from '../src/policy.js';
 import { lived, type Past, type Shown, shownView, type Waiting } from './support/shown-view.js';
@@ -128,7 +129,17 @@ function ask({ prefer, backend, knowsCurve, past, limits, ...given }: Situation)
   }));
   const latest = { freeSince: now - 1, lastDispatchAt: now - 1 };
   const shown: Shown = { ...limits, ...latest, waiting, running, curve, arrivals };
-  return { waiting, curve, shown, now, decision: policy.decide(shownView(shown), now) };
+  const decision = policy.decide(shownView(shown), now);
+  const hopeless = decision.action === 'wait' ? (decision.refuseAt ?? []) : [];
+  if (hopeless.length === 0) return { waiting, curve, shown, now, decision };
+  // They are sent away, and it is asked again.
+  for (const position of hopeless) {
+    const { cost, deadline } = waiting[position] as Item;
+    expect(now + safeMs(curve, curve.predict(cost) as number)).toBeGreaterThan(deadline);
+  }
+  const left = waiting.filter((_, position) => !hopeless.includes(position));
+  const asked: Shown = { ...shown, waiting: left };
+  return { waiting: left, curve, shown: asked, now, decision: policy.decide(shownView(asked), now) };
 }
 
 const costOf = (waiting: readonly Item[]) => waiting.reduce((sum, { cost }) => sum + cost, 0);

@@ -81,3 +81,27 @@ test('a target that no batch can meet refuses nearly all, but goes on looking', 
   const gaps = driven.batches.map(({ startedAt }, i) => startedAt - (driven.batches[i - 1]?.startedAt ?? 0));
   expect(Math.max(...gaps)).toBeLessThan(3000);
 });
+
+// Root cause: who is late was let go only at the head. A fresh item of another priority or tenant goes before
+// those who are late; then they were neither served nor let go, every batch was as small as the fresh ones are
+// few, and the door refused newcomers for the sake of those who could not be served any more.
+describe('a second of overload, then half of what can be served,', () => {
+  const FRESH: [string, Omit<Arrival, 'at'>][] = [
+    ['a few of a higher priority', { priority: 1 }],
+    ['a few of another tenant', { tenant: 'few' }],
+    ['a few that cost less', { cost: 0.1 }],
+  ];
+
+  test.each(FRESH)('%s among them: all are served again, in full batches', async (_, few) => {
+    const comeAtOnce = (count: number, time: number): Arrival[] =>
+      Array.from({ length: count }, (_, i) => ({ at: time, ...(i === 0 && few) }));
+    const times = Array.from({ length: 400 }, (_, i) => 10 * i);
+    const driven = new Driven(() => 10, { maxBatchSize: 10, targetLatencyMs: 200 });
+    await driven.play(times.flatMap((time) => comeAtOnce(time < 1000 ? 15 : 5, time)));
+    const fates = [...driven.fates.values()];
+    const served = (from: number, to: number) =>
+      fates.filter(({ arrival, code }) => !code && arrival.at >= from && arrival.at < to).length;
+    expect(served(0, 1000)).toBeGreaterThan(0.9 * 1000);
+    expect(served(1500, 4000)).toBe(250 * 5);
+  });
+});

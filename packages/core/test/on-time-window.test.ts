@@ -23,7 +23,7 @@ const items = (count: number, deadline: number): Item[] =>
 
 describe('the run that is served', () => {
   test('is everybody, when everybody is in time', () => {
-    expect(windowOf(items(10, 15))).toEqual({ refuse: 0, count: 10 });
+    expect(windowOf(items(10, 15))).toEqual({ refuse: 0, count: 10, hopeless: [] });
   });
 
   test('is as many as fit, when everybody is', () => {
@@ -33,16 +33,16 @@ describe('the run that is served', () => {
   });
 
   test('begins behind those who can no longer make it, even alone', () => {
-    expect(windowOf([...items(3, 5.5), ...items(4, 100)])).toEqual({ refuse: 3, count: 4 });
+    expect(windowOf([...items(3, 5.5), ...items(4, 100)])).toEqual({ refuse: 3, count: 4, hopeless: [] });
   });
 
   test('begins at the head, as small as it asks for, when those behind can be served after it', () => {
-    expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ refuse: 0, count: 1 });
+    expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ refuse: 0, count: 1, hopeless: [] });
   });
 
   test('leaves a head behind that would make every batch small, when there are many', () => {
     // One a time until the queue is through would take 6 ms each; all but the first take 35 together.
-    expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ refuse: 1, count: 30 });
+    expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ refuse: 1, count: 30, hopeless: [] });
   });
 
   test('does not leave a head behind for next to nothing', () => {
@@ -57,8 +57,16 @@ describe('the run that is served', () => {
     expect(refuse + count === 3 || refuse >= 3).toBe(true);
   });
 
+  test('goes on behind those in between who cannot make it even alone, and tells who they are', () => {
+    const lateBetween = [...items(1, 100), ...items(3, 5.5), ...items(4, 100), ...items(1, 5.5)];
+    expect(windowOf(lateBetween)).toEqual({ refuse: 0, count: 5, hopeless: [1, 2, 3, 8] });
+    const costly = [{ deadline: 10 }, { deadline: 10, cost: 8 }, { deadline: 10 }];
+    expect(windowOf(costly)).toEqual({ refuse: 0, count: 2, hopeless: [1] });
+    expect(windowOf([...items(1, 5.5), ...lateBetween])).toMatchObject({ refuse: 1, hopeless: [2, 3, 4, 9] });
+  });
+
   test('is nobody, and all are told, when nobody can be served in time', () => {
-    expect(windowOf(items(5, 4))).toEqual({ refuse: 5, count: 0 });
+    expect(windowOf(items(5, 4))).toEqual({ refuse: 5, count: 0, hopeless: [] });
   });
 
   test('takes time for ten thousand that does not grow with their square', () => {
@@ -92,6 +100,8 @@ describe('whoever waits, with whatever deadlines and costs,', () => {
     padded: (cost) => 1 + 2 ** Math.ceil(Math.log2(Math.max(1, cost))),
     fixed: () => 6,
   };
+  const without = (queue: readonly Item[], positions: readonly number[]) =>
+    queue.filter((_, position) => !positions.includes(position));
   const costOf = (run: readonly Item[]) => run.reduce((sum, { cost = 1 }) => sum + cost, 0);
   const inTime = (run: readonly Item[], durationMs: Duration, maxCost: number) =>
     costOf(run) <= maxCost && run.every(({ deadline }) => durationMs(costOf(run)) <= deadline);
@@ -100,8 +110,13 @@ describe('whoever waits, with whatever deadlines and costs,', () => {
     fc.assert(
       fc.property(situations, ({ queue, backend, maxCost }) => {
         const durationMs = BACKENDS[backend] as Duration;
-        const { refuse, count } = windowOf(queue, durationMs, maxCost);
-        const run = queue.slice(refuse, refuse + count);
+        const { refuse, count, hopeless } = windowOf(queue, durationMs, maxCost);
+        for (const position of hopeless) {
+          const { deadline, cost = 1 } = queue[position] as Item;
+          expect(position).toBeGreaterThan(refuse);
+          expect(durationMs(cost)).toBeGreaterThan(deadline);
+        }
+        const run = without(queue, hopeless).slice(refuse, refuse + count);
         expect(run).toHaveLength(count);
         expect(inTime(run, durationMs, maxCost)).toBe(true);
         if (count === 0) return;
@@ -129,9 +144,10 @@ describe('whoever waits, with whatever deadlines and costs,', () => {
 
   test('somebody who could be served is let go only for a run that gets more done a millisecond', () => {
     fc.assert(
-      fc.property(situations, ({ queue, backend, maxCost }) => {
+      fc.property(situations, ({ queue: all, backend, maxCost }) => {
         const durationMs = BACKENDS[backend] as Duration;
-        const { refuse, count } = windowOf(queue, durationMs, maxCost);
+        const { refuse, count, hopeless } = windowOf(all, durationMs, maxCost);
+        const queue = without(all, hopeless);
         const perMs = (run: readonly Item[]) => costOf(run) / durationMs(costOf(run));
         const first = queue.findIndex((item) => inTime([item], durationMs, maxCost));
         if (count === 0 || refuse <= first) return;
@@ -153,6 +169,6 @@ describe('what was once wrong', () => {
       { deadline: 8, cost: 5 },
       { deadline: 100, cost: 1 },
     ];
-    expect(windowOf(queue)).toEqual({ refuse: 1, count: 1 });
+    expect(windowOf(queue)).toEqual({ refuse: 1, count: 1, hopeless: [] });
   });
 });

@@ -66,7 +66,11 @@ export class BacklogPolicy implements Policy {
     const shown = this.#view.show(view, waiting);
     const decision = this.#policy.decide(shown, now);
     const refuse = Math.min(decision.refuse ?? 0, view.length);
-    if (decision.action === 'wait') return { ...decision, refuse };
+    if (decision.action === 'wait') {
+      // Of those who are not here yet, nobody can be sent away.
+      const refuseAt = decision.refuseAt?.filter((position) => position < view.length) ?? [];
+      return { ...decision, refuse, refuseAt };
+    }
     this.#backlog.wants(decision.count < shown.length ? decision.count : Number.POSITIVE_INFINITY);
     const here = view.length - refuse;
     const hasRoom = waiting > 0 && decision.count > here && view.cost < view.limits.maxBatchSize;
