@@ -1,4 +1,5 @@
 /** The one timer of a batcher. */
+import { inOwnContext } from './async-context.js';
 import type { Clock } from './clock.js';
 
 export class Alarm {
@@ -33,6 +34,7 @@ export class Alarm {
   readonly #onTimer = (): void => {
     this.#at = Number.POSITIVE_INFINITY;
     this.#timer = undefined;
-    this.#ring();
+    // A timer remembers the context of the request in which it was set.
+    inOwnContext(this.#ring, undefined);
   };
 }

@@ -63,7 +63,7 @@ export class Batcher<I, R> {
     if (typeof sink?.resolve !== 'function' || typeof sink.reject !== 'function') {
       validMethods('sink', sink, ['resolve', 'reject']);
     }
-    return this.#dispatcher.door.enter(item, sink, options);
+    return this.#dispatcher.door.enter(item, typeof sink === 'function' ? asObject(sink) : sink, options);
   }
 
   /** What is going on, at this instant. */
@@ -107,4 +107,12 @@ export class Batcher<I, R> {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** A function with these two methods, a class say: inside, a function stands for the resolve of a promise. */
+function asObject<R>(sink: Sink<R>): Sink<R> {
+  return {
+    resolve: (result, batch) => sink.resolve(result, batch),
+    reject: (error) => sink.reject(error),
+  };
 }

@@ -41,7 +41,10 @@ export interface CallSettings {
 
 const KNOWN = ['signal', 'timeoutMs', 'priority', 'tenant', 'weight', 'waitedMs'];
 
-/** One for all calls, to be read before anybody else's code runs: an object a call would cost more than the reading. */
+/**
+ * One for all calls, written and read before anybody else's code runs: an object a call would cost more
+ * than the reading. What a caller's getters do is done by then.
+ */
 const settings: CallSettings = {
   timeoutMs: undefined,
   priority: 0,
@@ -52,40 +55,47 @@ const settings: CallSettings = {
 };
 
 export function callSettings(options: SubmitOptions | undefined): Readonly<CallSettings> {
-  settings.timeoutMs = undefined;
-  settings.priority = 0;
-  settings.tenant = undefined;
-  settings.weight = undefined;
-  settings.waitedMs = 0;
-  settings.signal = undefined;
-  if (options === undefined) return settings;
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw invalidOption(`options of a call: expected an object, got ${describe(options)}.`);
-  }
-  for (const key in options) {
-    const value: unknown = options[key as keyof SubmitOptions];
-    switch (key) {
-      case 'signal':
-        if (value !== undefined) settings.signal = isNativeSignal(value) ? value : validSignal(key, value);
-        break;
-      case 'timeoutMs':
-        if (value !== undefined) settings.timeoutMs = validMs(key, value);
-        break;
-      case 'priority':
-        if (value !== undefined) settings.priority = validPriority(key, value);
-        break;
-      case 'tenant':
-        if (value !== undefined) settings.tenant = validString(key, value);
-        break;
-      case 'weight':
-        if (value !== undefined) settings.weight = validWeight(key, value);
-        break;
-      case 'waitedMs':
-        if (value !== undefined) settings.waitedMs = validWaitedMs(key, value);
-        break;
-      default:
-        throw unknownKey('options of a call', key, KNOWN);
+  let timeoutMs: number | undefined;
+  let priority = 0;
+  let tenant: string | undefined;
+  let weight: number | undefined;
+  let waitedMs = 0;
+  let signal: AbortSignal | undefined;
+  if (options !== undefined) {
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      throw invalidOption(`options of a call: expected an object, got ${describe(options)}.`);
+    }
+    for (const key in options) {
+      const value: unknown = options[key as keyof SubmitOptions];
+      switch (key) {
+        case 'signal':
+          if (value !== undefined) signal = isNativeSignal(value) ? value : validSignal(key, value);
+          break;
+        case 'timeoutMs':
+          if (value !== undefined) timeoutMs = validMs(key, value);
+          break;
+        case 'priority':
+          if (value !== undefined) priority = validPriority(key, value);
+          break;
+        case 'tenant':
+          if (value !== undefined) tenant = validString(key, value);
+          break;
+        case 'weight':
+          if (value !== undefined) weight = validWeight(key, value);
+          break;
+        case 'waitedMs':
+          if (value !== undefined) waitedMs = validWaitedMs(key, value);
+          break;
+        default:
+          throw unknownKey('options of a call', key, KNOWN);
+      }
     }
   }
+  settings.timeoutMs = timeoutMs;
+  settings.priority = priority;
+  settings.tenant = tenant;
+  settings.weight = weight;
+  settings.waitedMs = waitedMs;
+  settings.signal = signal;
   return settings;
 }

@@ -57,6 +57,11 @@ export class Decider {
     this.#view.hide();
   }
 
+  /** To be called before somebody reads what waits: what a policy has looked at is out of line meanwhile. */
+  putBack(): void {
+    if (this.#isAsking) this.#view.putBack();
+  }
+
   #ask(group: Group, now: number): Decision | undefined {
     this.#isAsking = true;
     try {

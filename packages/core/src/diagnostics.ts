@@ -4,6 +4,7 @@
  * it costs a look at a flag.
  */
 import type { Reason } from './policy.js';
+import { throwLater } from './throw-later.js';
 
 /** A batch, as subscribers and sinks see it. */
 export interface BatchRecord {
@@ -70,10 +71,7 @@ function localChannel(): Channel {
         try {
           listener(message);
         } catch (error) {
-          // As in Node: a listener's fault is not the publisher's.
-          queueMicrotask(() => {
-            throw error;
-          });
+          throwLater(error); // as in Node: a listener's fault is not the publisher's
         }
       }
     },

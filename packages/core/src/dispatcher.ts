@@ -96,11 +96,10 @@ export class Dispatcher<I, R> implements BatchOwner {
     }
   }
 
-  /** Lets batches leave early, the full ones first, rather than refuse `count` newcomers while slots are free. */
-  makeRoom(count: number): void {
+  /** Lets batches leave early, the full ones first, rather than refuse newcomers while slots are free. */
+  makeRoom(hasRoom: () => boolean): void {
     this.#dispatch(this.settings.clock.now(), false);
-    if (this.ledger.queued + count <= this.settings.maxQueueSize || !this.#hasFreeSlot) return;
-    this.flush();
+    if (!hasRoom() && this.#hasFreeSlot) this.flush();
   }
 
   // Leaving in a batch

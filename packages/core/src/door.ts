@@ -3,7 +3,7 @@
  * (`INVALID_…`), with no room (`QUEUE_FULL`), with no hope of an answer in time (`OVERLOADED`). Whoever
  * is turned away hears it at once, and nothing else has happened.
  */
-import { cancelOnAbort, hasFired } from './abort-watch.js';
+import { cancelOnAbort, hasFired, isNativeSignal } from './abort-watch.js';
 import { FRESH_MS, hasTimeEnough, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from './call-options.js';
 import { describe, messageOf } from './describe.js';
@@ -28,6 +28,9 @@ interface Objection {
   readonly error: BatchwiseError;
 }
 
+/** How much of the line anybody may fill where there are several tenants. */
+const ROOM_FOR_ALL = 7 / 8;
+
 export class Door<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
 
@@ -48,47 +51,52 @@ export class Door<I, R> {
 
   #examine(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
-    const { settings } = dispatcher;
-    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', closedError(settings.name));
+    const { name, costOf, groupOf, dedupeBy } = dispatcher.settings;
+    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', closedError(name));
 
     let cost = 1;
     let group: unknown;
     let shareKey: unknown;
     let call: Readonly<CallSettings>;
     try {
-      if (settings.costOf !== undefined) cost = this.#costOf(settings.costOf, item);
-      if (settings.groupOf !== undefined) group = askAbout(item, 'groupOf', settings.groupOf);
-      if (settings.dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', settings.dedupeBy);
+      if (costOf !== undefined) cost = this.#costOf(costOf, item);
+      if (groupOf !== undefined) group = askAbout(item, 'groupOf', groupOf);
+      if (dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', dedupeBy);
       call = callSettings(options);
     } catch (error) {
       return this.#turnAway(item, sink, 'refused', asRefusal(error));
     }
+    // Only now: those who were asked may have changed the settings.
+    const { settings } = dispatcher;
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
+    const tenant = dispatcher.line.tenants.find(tenantId, weight);
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
     let objection = this.#objection(cost, timeoutMs, signal);
-    if (objection === undefined && !isRunning && dispatcher.ledger.queued >= settings.maxQueueSize) {
-      objection = this.#lackOfRoom(cost, timeoutMs, signal);
+    if (objection === undefined && !isRunning) {
+      objection = this.#lackOfRoom(cost, timeoutMs, signal, tenant);
     }
     if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
     const arrival = dispatcher.turn.arrival();
     const entry = new TiedEntry<I, R>(item, sink, momentOf(arrival, waitedMs), cost);
-    const tenant = dispatcher.line.tenants.find(tenantId, weight);
-    const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
-    // Sharing work that is under way adds none.
-    const noHope =
-      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, tenant, priority) : undefined;
-    if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
-
     if (signal !== undefined) {
       try {
         cancelOnAbort(entry, signal);
       } catch (error) {
         return this.#settle(entry, 'refused', asRefusal(error));
       }
+      // One that is not the platform's may have done anything when it was listened to.
+      if (!isNativeSignal(signal)) objection = this.#objection(cost, timeoutMs, signal);
+      if (objection !== undefined) return this.#settle(entry, objection.ending, objection.error);
     }
+    const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
+    // Sharing work that is under way adds none.
+    const noHope =
+      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, tenant, priority) : undefined;
+    if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
+
     dispatcher.ledger.submitted += 1;
     if (work !== undefined) dispatcher.join(entry, work);
     else {
@@ -112,8 +120,15 @@ export class Door<I, R> {
     return undefined;
   }
 
-  #lackOfRoom(cost: number, timeoutMs: number, signal: AbortSignal | undefined): Objection | undefined {
-    const error = this.#noRoomFor(1);
+  #lackOfRoom(
+    cost: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    tenant: Tenant,
+  ): Objection | undefined {
+    const { ledger, settings } = this.#dispatcher;
+    if (ledger.queued < settings.maxQueueSize * ROOM_FOR_ALL) return undefined;
+    const error = this.#noRoomFor(1, tenant);
     // To make room, batches may have left. Their handlers may have done anything, so everything is looked at again.
     const objection = this.#objection(cost, timeoutMs, signal);
     return objection ?? (error === undefined ? undefined : { ending: 'refused', error });
@@ -122,18 +137,29 @@ export class Door<I, R> {
   /** Why a request of so many items is refused as a whole; undefined when its items may be looked at. */
   refusalOf(items: number): BatchwiseError | undefined {
     const { isOpen, settings } = this.#dispatcher;
-    return isOpen ? this.#noRoomFor(items) : closedError(settings.name);
+    return isOpen ? this.#noRoomFor(items, undefined) : closedError(settings.name);
   }
 
-  /** Why `count` more items have no place in the line; undefined when they have. */
-  #noRoomFor(count: number): BatchwiseError | undefined {
+  /** Why `count` more items of a tenant, or of whomever, have no place in the line; undefined when they have. */
+  #noRoomFor(count: number, tenant: Tenant | undefined): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { maxQueueSize, name } = dispatcher.settings;
-    if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
     if (count > maxQueueSize) return tooManyError(name, count, maxQueueSize);
-    dispatcher.makeRoom(count);
-    if (dispatcher.ledger.queued + count <= maxQueueSize) return undefined;
+    const hasRoom = () => this.#hasRoomFor(count, tenant);
+    if (hasRoom()) return undefined;
+    dispatcher.makeRoom(hasRoom);
+    if (hasRoom()) return undefined;
     return queueFullError(name, maxQueueSize, roomAfterMs(dispatcher, dispatcher.settings.clock.now()));
+  }
+
+  /** The last places are for tenants who have less than their share of the line: one who floods it leaves them to the others. */
+  #hasRoomFor(count: number, tenant: Tenant | undefined): boolean {
+    const { ledger, settings, line } = this.#dispatcher;
+    const { maxQueueSize } = settings;
+    const queued = ledger.queued + count;
+    if (queued > maxQueueSize) return false;
+    if (queued <= maxQueueSize * ROOM_FOR_ALL || !tenant?.queuedItems) return true;
+    return tenant.queuedItems + count <= maxQueueSize * line.tenants.shareOf(tenant);
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
@@ -159,7 +185,7 @@ export class Door<I, R> {
     const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
-    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.round(allowedMs)} ms)`;
+    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
     const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
     return tooLateError(settings.name, expectedMs, limit, retryAfter);
   }
@@ -168,6 +194,10 @@ export class Door<I, R> {
     const cost = askAbout(item, 'costOf', costOf);
     if (typeof cost !== 'number' || !(cost > 0) || cost === Number.POSITIVE_INFINITY) {
       throw invalidItem(`costOf(item): expected a number above 0, got ${describe(cost)}.`);
+    }
+    if (cost > Number.MAX_SAFE_INTEGER) {
+      // Beyond that, sums of costs would lose whole items.
+      throw invalidItem(`costOf(item): expected at most ${Number.MAX_SAFE_INTEGER}, got ${describe(cost)}.`);
     }
     return cost;
   }

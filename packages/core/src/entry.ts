@@ -8,6 +8,7 @@ import type { BatchRecord } from './diagnostics.js';
 import type { Lane } from './lane.js';
 import type { RunningBatch } from './running-batch.js';
 import type { SharedWork } from './shared-work.js';
+import { throwLater } from './throw-later.js';
 
 /** Where the answer goes. Called exactly once, one or the other; may be called before `enqueue` returns. */
 export interface Sink<R> {
@@ -175,11 +176,4 @@ function rejectSink<R>(sink: Sink<R>, error: Error): void {
   } catch (thrown) {
     throwLater(thrown);
   }
-}
-
-/** A sink that throws is its owner's bug: it surfaces as an uncaught error, and hurts nobody in the batch. */
-function throwLater(error: unknown): void {
-  queueMicrotask(() => {
-    throw error;
-  });
 }

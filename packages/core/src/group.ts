@@ -1,4 +1,5 @@
 /** Items that may share a batch, in the order in which they will leave. */
+import { Age } from './age.js';
 import type { Entry } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
 import type { Lane } from './lane.js';
@@ -33,7 +34,8 @@ export class Group implements HeapNode {
   );
   /** Shares that were passed over while the group slept. */
   #parked: Share[] = [];
-  #oldest: Entry | undefined = undefined;
+  /** Of its lanes' heads, and of those who came older than others before them. */
+  readonly #ages = new Heap<Age>((a, b) => a.at < b.at);
   #sweepAt = FIRST_SWEEP;
 
   constructor(key: unknown, tenants: Tenants) {
@@ -43,21 +45,29 @@ export class Group implements HeapNode {
 
   /** When the item that has waited longest came. */
   get oldestAt(): number {
-    const known = this.#oldest;
-    if (known?.lane?.group === this) return known.moment.at;
-    this.#oldest = undefined;
-    for (const share of this.#waiting) this.#oldest = share.older(this.#oldest);
-    return this.#oldest?.moment.at ?? Number.POSITIVE_INFINITY;
+    const ages = this.#ages;
+    for (let age = ages.first; age !== undefined; age = ages.first) {
+      const { at } = age;
+      if (!age.look()) ages.remove(age);
+      else if (age.at !== at) ages.update(age);
+      else return at;
+    }
+    return Number.POSITIVE_INFINITY;
   }
 
   /** One has come who may have waited longer, elsewhere, than those who were here before it. */
   hasOlder(entry: Entry): void {
-    if (entry.moment.at < this.oldestAt) this.#oldest = entry;
+    if (entry.lane?.head !== entry) this.#ages.push(new Age(undefined, entry));
   }
 
   /** Lets what waits now leave without being held. */
   flush(now: number): void {
     if (this.length > 0) this.#flushedAt = now;
+  }
+
+  /** Nobody is left for whom that was meant. */
+  unflush(): void {
+    this.#flushedAt = Number.NEGATIVE_INFINITY;
   }
 
   get isFlushed(): boolean {
@@ -111,7 +121,6 @@ export class Group implements HeapNode {
   /** Puts back what was taken to be looked at: everything is as it was. */
   putBack(looked: readonly Entry[]): void {
     this.#tenants.restore();
-    this.#oldest = undefined;
     for (let i = looked.length - 1; i >= 0; i--) {
       const entry = looked[i] as Entry;
       const lane = entry.lane as Lane;
@@ -148,6 +157,11 @@ export class Group implements HeapNode {
 
   /** Keys of the shares these come from have grown when they were taken, and are small again. */
   #rekey(entries: readonly Entry[]): void {
+    for (const { lane } of entries) {
+      if (lane === undefined || lane.age.heapIndex === -1) continue;
+      lane.age.look();
+      this.#ages.update(lane.age);
+    }
     for (const share of new Set(entries.map((entry) => (entry.lane as Lane).share))) {
       if (share.isEmpty) continue;
       share.reorder();
@@ -225,6 +239,8 @@ export class Group implements HeapNode {
     const { share } = lane;
     const isNew = share.isEmpty;
     share.open(lane);
+    lane.age.look();
+    this.#ages.push(lane.age);
     if (!isNew) return;
     share.keyServed = share.tenant.served;
     this.#waiting.push(share);
@@ -232,12 +248,16 @@ export class Group implements HeapNode {
   }
 
   #left(lane: Lane, items: number, cost: number): void {
+    const { priorityClass } = lane;
     lane.addToSums(-items, -cost);
-    if (this.length === 0) this.cost = 0; // sums of fractions do not come back to nought by themselves
+    // Sums of fractions do not come back to nought by themselves.
+    if (this.length === 0) this.cost = 0;
     this.#tenants.leave(lane.tenant);
+    if (priorityClass.items === 0) priorityClass.cost = 0;
     if (lane.head !== undefined) return;
     const { share } = lane;
     share.close(lane);
+    this.#ages.remove(lane.age);
     if (!share.isEmpty) return;
     this.#waiting.remove(share);
     this.#tenants.release(share);

@@ -9,6 +9,7 @@ import { BatchwiseError } from './errors.js';
 import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
 import { paddedTo } from './padding.js';
 import type { Reason } from './policy.js';
+import { throwLater } from './throw-later.js';
 
 /** The batch that a call belongs to. */
 export interface CalledBatch {
@@ -60,7 +61,12 @@ export class HandlerCall implements Expiring {
     const listener = this.#context.goneListener;
     if (this.settled || listener === undefined) return;
     const index = this.entries.indexOf(entry);
-    if (index >= 0) listener(index);
+    if (index < 0) return;
+    try {
+      listener(index);
+    } catch (error) {
+      throwLater(error); // others who are gone are yet to be told
+    }
   }
 
   /** Calls the handler. Its outcome may be known when this returns, or follow later. */
@@ -172,6 +178,12 @@ class LazyContext implements BatchContext {
   }
 
   onGone(listener: (index: number) => void): void {
+    if (typeof listener !== 'function') {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        `${this.name}: context.onGone(listener): expected a function, got ${describe(listener)}.`,
+      );
+    }
     this.goneListener = listener;
   }
 

@@ -2,6 +2,7 @@
  * Items of one group, one tenant and one priority, first in, first out. A doubly linked list, so that
  * a caller who gives up is gone at once and costs nobody a search.
  */
+import { Age } from './age.js';
 import type { Entry, EntryExit } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
@@ -11,6 +12,7 @@ import type { Tenant } from './tenants.js';
 /** All that waits at one priority, over all groups and tenants. */
 export interface PriorityClass {
   readonly priority: number;
+  items: number;
   cost: number;
 }
 
@@ -25,6 +27,8 @@ export class Lane implements HeapNode {
 
   head: Entry | undefined = undefined;
   tail: Entry | undefined = undefined;
+  /** That of its head, among its group's. */
+  readonly age: Age = new Age(this, undefined);
 
   /** Its place among its share's lanes, and its rank when it was put there; a rank only ever grows. */
   heapIndex = -1;
@@ -99,6 +103,7 @@ export class Lane implements HeapNode {
     const { group, tenant, priorityClass } = this;
     group.length += items;
     group.cost += cost;
+    priorityClass.items += items;
     priorityClass.cost += cost;
     tenant.queuedItems += items;
     tenant.queuedCost += cost;

@@ -14,7 +14,8 @@ export class ManyItems<I, R> {
     this.#dispatcher = dispatcher;
   }
 
-  submit(items: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
+  submit(given: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
+    const items = [...given]; // functions that are asked about an item may change it
     if (items.length === 0) return Promise.resolve([]);
     const refusal = this.#dispatcher.door.refusalOf(items.length);
     if (refusal !== undefined) {

@@ -42,13 +42,17 @@ export class GroupView implements QueueView {
     return this;
   }
 
-  /** Puts back what was looked at. To be called before anything else touches the line. */
+  /** Puts back what was looked at, and shows nothing any more. To be called before anything else touches the line. */
   hide(): void {
-    if (this.#looked.length > 0) {
-      this.#group?.putBack(this.#looked);
-      this.#looked = [];
-    }
+    this.putBack();
     this.#group = undefined;
+  }
+
+  /** Puts back what was looked at; it can be looked at again. */
+  putBack(): void {
+    if (this.#looked.length === 0) return;
+    this.#group?.putBack(this.#looked);
+    this.#looked = [];
   }
 
   get length(): number {

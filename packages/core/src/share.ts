@@ -77,15 +77,6 @@ export class Share implements HeapNode {
     this.#waiting.rebuild();
   }
 
-  /** The entry that has waited longest, of its own and the one given. */
-  older(than: Entry | undefined): Entry | undefined {
-    let oldest = than;
-    for (const { head } of this.#waiting) {
-      if (head !== undefined && (oldest === undefined || head.moment.at < oldest.moment.at)) oldest = head;
-    }
-    return oldest;
-  }
-
   collect(entries: Entry[]): void {
     for (const lane of this.#waiting) {
       for (let entry = lane.head; entry !== undefined; entry = entry.next) entries.push(entry);

@@ -52,6 +52,8 @@ export class SharedWorks {
     this.retire(work);
     for (const caller of work.callers) caller.shared = undefined;
     work.carrier.shared = undefined;
-    if (work.carrier.settled) work.carrier.item = undefined; // it was kept for the others
+    if (!work.carrier.settled) return;
+    work.carrier.item = undefined; // these were kept for the others
+    work.carrier.batch = undefined;
   }
 }

@@ -49,7 +49,8 @@ export interface BatcherStats {
 }
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
-  const { ledger, settings, line, running, arrivals, curve } = dispatcher;
+  const { ledger, settings, line, running, arrivals, curve, decider } = dispatcher;
+  decider.putBack(); // a policy may ask, too
   const now = settings.clock.now();
   return {
     name: settings.name,

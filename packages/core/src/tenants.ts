@@ -27,6 +27,8 @@ export class Tenant implements HeapNode {
   }
 }
 
+/** From here on, what the cheapest item of the heaviest tenant adds would be lost in rounding. */
+const HIGHEST_LEVEL = 2 ** 24;
 /** Tenants who have nothing waiting are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
 /** From how many on also the weights of those who have nothing waiting are forgotten. */
@@ -123,6 +125,18 @@ export class Tenants {
     this.#memory?.push({ tenant, served: tenant.served });
     this.#serve(tenant, tenant.served + cost / tenant.weight);
     this.#level = tenant.served - lastCost / tenant.weight;
+    if (this.#level > HIGHEST_LEVEL && this.#memory === undefined) this.#lowerAll();
+  }
+
+  /** Only differences count: brings all accounts down to where their last digits are not lost. */
+  #lowerAll(): void {
+    const level = this.#level;
+    this.#level = 0;
+    for (const tenant of [this.unnamed, ...this.#named.values()]) {
+      tenant.served = Math.max(0, tenant.served - level);
+    }
+    this.#waiting.rebuild();
+    for (const tenant of this.#waiting) for (const { share } of tenant.claims) share.group.reorder(share);
   }
 
   /** Keeps in mind how all accounts are, for `restore()`. */
@@ -137,6 +151,16 @@ export class Tenants {
     this.#memory = undefined;
     for (const { tenant, served } of memory.reverse()) this.#serve(tenant, served);
     this.#level = this.#rememberedLevel;
+  }
+
+  /** Which part of the line is a tenant's due, by weight: all of it only where no other tenant is known. */
+  shareOf(tenant: Tenant): number {
+    const isUnnamedKnown = this.unnamed.served > 0 || this.unnamed.queuedItems > 0;
+    const others = this.#named.size + (isUnnamedKnown ? 1 : 0) - (tenant.queuedItems > 0 ? 1 : 0);
+    if (tenant === this.unnamed ? this.#named.size === 0 : others <= 0) return 1;
+    const own = tenant.queuedItems > 0 ? 0 : tenant.weight;
+    // One who has nothing waiting now may come any moment.
+    return tenant.weight / Math.max(this.#waitingWeight + own, tenant.weight + 1);
   }
 
   /** How much is served, all tenants together, until this one has had `cost`. */

@@ -63,8 +63,8 @@ export class WaitingLine {
   /** To be told of entries that have been taken from a group for good. */
   left(group: Group, entries: number): void {
     this.length -= entries;
-    if (this.length === 0) for (const known of this.#priorities) known.cost = 0;
     if (group.length > 0) return;
+    group.unflush();
     if (group.wakeAt !== AWAKE) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
@@ -169,7 +169,7 @@ export class WaitingLine {
   #classOf(priority: number): PriorityClass {
     let found = this.#priorities.find((known) => known.priority === priority);
     if (found === undefined) {
-      found = { priority, cost: 0 };
+      found = { priority, items: 0, cost: 0 };
       this.#priorities.push(found);
     }
     return found;

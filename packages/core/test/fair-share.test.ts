@@ -1,7 +1,8 @@
 /** Promise 6, the tenants: whoever has something waiting gets its share, by weight, and no credit. */
-import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
+import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { Age } from '../src/age.js';
 import { expectRest } from './support/books.js';
 import { Gate } from './support/gate.js';
 
@@ -17,7 +18,7 @@ class Shared {
   }
 
   submit(tenant: string, items: number, weight?: number): void {
-    for (let i = 0; i < items; i++) void this.batcher.submit(tenant, { tenant, weight });
+    for (let i = 0; i < items; i++) this.batcher.submit(tenant, { tenant, weight }).catch(() => {});
   }
 
   /** Ends the running batch, so that the next one leaves. */
@@ -193,4 +194,108 @@ test('ten thousand tenants are all served, everybody once before anybody twice',
   expect(new Set(executed.slice(0, tenants)).size).toBe(tenants);
   expect(new Set(executed.slice(tenants)).size).toBe(tenants);
   expectRest(batcher);
+});
+
+// Root cause: a full line was full for everybody, so that who had filled it had all of what became free.
+test.each([1, 100])(
+  'who floods the line leaves the last places to others, of weight %i too',
+  async (weight) => {
+    const clock = new VirtualClock();
+    const handler = (items: string[]) =>
+      new Promise<string[]>((resolve) => clock.setTimer(() => resolve(items), 10));
+    const batcher = new Batcher(handler, { clock, maxBatchSize: 10, maxQueueSize: 200 });
+    const refused = { flood: 0, polite: 0 };
+    const call = (tenant: keyof typeof refused, options: object) =>
+      void batcher.submit(tenant, { tenant, ...options }).catch(() => {
+        refused[tenant] += 1;
+      });
+    for (let round = 0; round < 300; round++) {
+      for (let i = 0; i < 40; i++) call('flood', {});
+      call('polite', { weight });
+      await clock.advance(10);
+      expect(batcher.stats().queued).toBeLessThanOrEqual(200);
+    }
+    expect(refused.polite).toBe(0);
+    expect(refused.flood).toBeGreaterThan(300 * 25);
+    batcher.destroy();
+  },
+);
+
+test('who is the only tenant may fill the line, and a line of one place takes one of anybody', async () => {
+  const filled = new Shared({ maxQueueSize: 16 });
+  filled.submit('only', 8);
+  await filled.clock.advance(1); // eight run
+  filled.submit('only', 16);
+  expect(filled.batcher.stats()).toMatchObject({ queued: 16, refused: 0 });
+
+  const narrow = new Shared({ maxQueueSize: 1, maxBatchSize: 1 });
+  narrow.submit('a', 1);
+  await narrow.clock.advance(1);
+  narrow.submit('b', 1);
+  expect(narrow.batcher.stats()).toMatchObject({ queued: 1, refused: 0 });
+  for (const { batcher } of [filled, narrow]) batcher.destroy();
+});
+
+// Root cause: accounts only grew, until what an item of a heavy tenant adds was lost in rounding.
+test('tenants still share by weight when one of little weight has had much', async () => {
+  const clock = new VirtualClock();
+  const order: string[] = [];
+  const handler = (items: { tenant: string }[]) => {
+    order.push(...items.map(({ tenant }) => tenant));
+    return items;
+  };
+  const batcher = new Batcher(handler, {
+    clock,
+    policy: greedy(),
+    maxBatchSize: 4e6,
+    costOf: ({ cost }: { tenant: string; cost: number }) => cost,
+  });
+  const submit = (tenant: string, weight: number, cost: number, count: number) => {
+    for (let i = 0; i < count; i++) void batcher.submit({ tenant, cost }, { tenant, weight });
+  };
+  submit('light', 0.001, 1e6, 40);
+  await clock.advance(100);
+  order.length = 0;
+  batcher.configure({ maxBatchSize: 1 });
+  submit('heavy', 1e6, 1, 30);
+  submit('half', 5e5, 1, 15);
+  await clock.advance(100);
+  for (const end of [12, 24, 36]) {
+    const heavy = order.slice(0, end).filter((tenant) => tenant === 'heavy').length;
+    expect(Math.abs(heavy - (2 / 3) * end)).toBeLessThanOrEqual(1.5);
+  }
+});
+
+test('a cost beyond whole numbers is refused', async () => {
+  const batcher = new Batcher((items: number[]) => items, { costOf: (cost) => cost });
+  await expect(batcher.submit(1e17)).rejects.toMatchObject({
+    code: 'INVALID_ITEM',
+    message: 'costOf(item): expected at most 9007199254740991, got 100000000000000000.',
+  });
+});
+
+// Root cause: who had waited longest was looked for among all tenants at every decision.
+test('ten times as many tenants cost about ten times as much', async () => {
+  const looksFor = async (tenants: number): Promise<number> => {
+    const clock = new VirtualClock();
+    let reads = 0;
+    const batcher = new Batcher((items: number[]) => items, { clock, maxBatchSize: 4 });
+    for (let i = 0; i < tenants; i++) {
+      const options = { tenant: `tenant ${i}` };
+      void batcher.submit(i, options);
+    }
+    const read = Object.getOwnPropertyDescriptor(Age.prototype, 'look')?.value as () => boolean;
+    Age.prototype.look = function look() {
+      reads += 1;
+      return read.call(this);
+    };
+    try {
+      await clock.advance(10);
+    } finally {
+      Age.prototype.look = read;
+    }
+    expect(batcher.stats().succeeded).toBe(tenants);
+    return reads;
+  };
+  expect(await looksFor(3000)).toBeLessThan(20 * (await looksFor(300)));
 });

@@ -51,3 +51,64 @@ test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('waitedMs: %s is refu
     message: expect.stringContaining('waitedMs: expected milliseconds (a finite number, 0 or more), got '),
   });
 });
+
+/** When batches leave of a policy that would wait for ever, so that only `maxWaitMs` lets them. */
+async function leavesOf(looks: boolean, come: (batcher: Batcher<string, string>) => void): Promise<number[]> {
+  const clock = new VirtualClock();
+  const leaves: number[] = [];
+  const policy = {
+    name: 'patient',
+    decide(view: QueueView) {
+      if (looks) view.costAt(0);
+      return { action: 'wait', until: Number.POSITIVE_INFINITY } as const;
+    },
+  };
+  const handler = (items: string[]) => {
+    leaves.push(clock.now());
+    return items;
+  };
+  const batcher = new Batcher(handler, { clock, policy, maxWaitMs: 100 });
+  come(batcher);
+  await clock.advance(500);
+  return leaves;
+}
+
+// Root cause: only the first of a lane was thought to be its oldest, once a policy had looked or the oldest had left.
+test('who has waited elsewhere and stands behind a fresh one is not forgotten when a policy looks', async () => {
+  const leaves = await leavesOf(true, (batcher) => {
+    batcher.submit('fresh');
+    batcher.submit('old', { waitedMs: 90 });
+  });
+  expect(leaves).toEqual([10]);
+});
+
+test('who has waited elsewhere is the oldest when one who has waited longer is gone', async () => {
+  const leaves = await leavesOf(false, (batcher) => {
+    batcher.submit('fresh');
+    batcher.submit('old', { waitedMs: 50 });
+    const nobody = { resolve: () => {}, reject: () => {} };
+    batcher.enqueue('older', nobody, { waitedMs: 90 }).cancel();
+  });
+  expect(leaves).toEqual([50]);
+});
+
+// Root cause: that a group was flushed was remembered until somebody younger came.
+test('a flush is not for those who come later, however long they have waited', async () => {
+  const clock = new VirtualClock();
+  const leaves: (number | string)[][] = [];
+  const handler = (items: number[], { reason }: { reason: string }) => {
+    leaves.push([clock.now(), reason]);
+    return items;
+  };
+  const batcher = new Batcher(handler, { clock, policy: window({ maxWaitMs: 1000 }) });
+  await clock.advance(10);
+  void batcher.submit(1);
+  batcher.flush();
+  await clock.advance(90);
+  void batcher.submit(2, { waitedMs: 95 });
+  await clock.advance(2000);
+  expect(leaves).toEqual([
+    [10, 'manual'],
+    [1005, 'window'],
+  ]);
+});

@@ -1,0 +1,188 @@
+/** Code of the users that runs in the middle of ours: whatever it does, it hurts nobody else. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type BatchContext,
+  Batcher,
+  type BatcherStats,
+  greedy,
+  type QueueView,
+  VirtualClock,
+} from 'batchwise';
+import { describe, expect, test } from 'vitest';
+import { RecordingSink } from './support/recording-sink.js';
+import { uncaughtErrorsDuring } from './support/uncaught.js';
+
+const fatesOf = (sinks: readonly RecordingSink<unknown>[]) => sinks.map(({ fate }) => fate);
+
+// Root cause: the listener was called from within the loop over those whose time is up, or who gave up.
+describe('a listener of those who are gone that throws keeps nobody from being told', () => {
+  const handler = (_: string[], context: BatchContext) => {
+    context.onGone(() => {
+      throw new Error('a bug of the listener');
+    });
+    return new Promise<string[]>(() => {});
+  };
+
+  test('when the time of several is up', async () => {
+    const clock = new VirtualClock();
+    const batcher = new Batcher(handler, { clock, policy: greedy() });
+    const sinks = ['a', 'b', 'c'].map(() => new RecordingSink<string>());
+    for (const sink of sinks) batcher.enqueue('item', sink, { timeoutMs: 10 });
+    batcher.enqueue('patient', new RecordingSink<string>());
+    const errors = await uncaughtErrorsDuring(() => clock.advance(20));
+    expect(fatesOf(sinks)).toEqual(Array(3).fill('DEADLINE_EXCEEDED'));
+    expect(errors).toHaveLength(3);
+    batcher.destroy();
+  });
+
+  test('when several give up together', async () => {
+    const clock = new VirtualClock();
+    const batcher = new Batcher(handler, { clock, policy: greedy() });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = ['a', 'b', 'c'].map((item) => batcher.submit(item, { signal }));
+    batcher.submit('patient').catch(() => {});
+    await clock.advance(1);
+    const errors = await uncaughtErrorsDuring(async () => {
+      controller.abort();
+      for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'CANCELLED' });
+    });
+    expect(errors).toHaveLength(3);
+    batcher.destroy();
+  });
+
+  test('and something that is no listener is refused', async () => {
+    const batcher = new Batcher((_items: string[], context: BatchContext): string[] => {
+      context.onGone('nobody' as never);
+      return [];
+    });
+    await expect(batcher.submit('item')).rejects.toThrow(
+      'context.onGone(listener): expected a function, got the string "nobody".',
+    );
+  });
+});
+
+// Root cause: the options of all calls were read into one object, which the getters of one could have overwritten.
+test('a getter among the options that submits something else does not mix up the two calls', async () => {
+  const clock = new VirtualClock();
+  const hanging = new Batcher(() => new Promise<string[]>(() => {}), { clock, policy: greedy() });
+  const other = new Batcher((items: string[]) => items, { clock });
+  const sink = new RecordingSink<string>();
+  hanging.enqueue('outer', sink, {
+    timeoutMs: 100,
+    get priority() {
+      other.enqueue('inner', new RecordingSink<string>(), { timeoutMs: 5, tenant: 'another' });
+      return 1;
+    },
+  });
+  await clock.advance(50);
+  expect(sink.fate).toBe('pending');
+  await clock.advance(60);
+  expect(sink.fate).toBe('DEADLINE_EXCEEDED');
+});
+
+// Root cause: what follows a part that timed out is started by the alarm, which was set in a caller's context.
+test('no part of a batch runs in the context of a caller, whoever set the timer', async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const seen: (string | undefined)[] = [];
+  const handler = async (items: string[]): Promise<string[]> => {
+    seen.push(storage.getStore());
+    if (items.length > 1) throw new Error('not together');
+    return items[0] === 'hangs' ? new Promise(() => {}) : items;
+  };
+  await using batcher = new Batcher(handler, { isolate: true, handlerTimeoutMs: 5, policy: greedy() });
+  await storage.run('a request', () =>
+    Promise.allSettled([batcher.submit('hangs'), batcher.submit('answers')]),
+  );
+  expect(seen).toEqual([undefined, undefined, undefined]);
+});
+
+// Root cause: what a policy has looked at is out of line until it has decided.
+test('a policy that has looked sees all of the queue in the stats', async () => {
+  const clock = new VirtualClock();
+  const seen: BatcherStats[] = [];
+  const policy = {
+    name: 'curious',
+    decide(view: QueueView) {
+      expect(view.costAt(1)).toBe(1);
+      seen.push(batcher.stats());
+      expect(view.costAt(1)).toBe(1);
+      return { action: 'dispatch', count: view.length, reason: 'idle' } as const;
+    },
+  };
+  const batcher: Batcher<number, number> = new Batcher((items: number[]) => items, { clock, policy });
+  const calls = [batcher.submit(1), batcher.submit(2)];
+  await clock.advance(5);
+  expect(await Promise.all(calls)).toEqual([1, 2]);
+  expect(seen).toMatchObject([{ queued: 2, queuedCost: 2, oldestWaitMs: 0, policyErrors: 0 }]);
+});
+
+// Root cause: after a signal was listened to, nobody looked again whether the batcher was still open.
+test.each(['destroy', 'close'] as const)(
+  'a signal of another kind that calls %s when it is listened to leaves nobody hanging',
+  async (end) => {
+    const clock = new VirtualClock();
+    const batcher = new Batcher((items: number[]) => items, { clock });
+    const signal = {
+      aborted: false,
+      reason: undefined,
+      addEventListener: () => void batcher[end](),
+      removeEventListener: () => {},
+    } as unknown as AbortSignal;
+    const call = batcher.submit(1, { signal });
+    call.catch(() => {});
+    await clock.advance(10);
+    await expect(call).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(batcher.stats()).toMatchObject({ queued: 0, state: 'closed' });
+  },
+);
+
+// Root cause: the array was counted once and gone through another time.
+test('an array that changes while its items are asked about is answered as it was', async () => {
+  const items = [1, 2, 3];
+  const costOf = () => {
+    if (items.length > 2) items.pop();
+    return 1;
+  };
+  await using batcher = new Batcher((batch: number[]) => batch, { costOf });
+  expect(await batcher.submitMany(items)).toEqual([1, 2, 3]);
+});
+
+// Root cause: the settings were read before the functions were asked that changed them.
+test('a limit that is set while an item is asked about counts for that item', async () => {
+  const clock = new VirtualClock();
+  const costOf = (item: string): number => {
+    if (item === 'limits') batcher.configure({ maxQueueSize: 1 });
+    return 1;
+  };
+  const batcher = new Batcher(() => new Promise<string[]>(() => {}), { clock, policy: greedy(), costOf });
+  const sinks: RecordingSink<string>[] = [];
+  for (const item of ['runs', 'waits', 'limits']) {
+    const sink = new RecordingSink<string>();
+    sinks.push(sink);
+    batcher.enqueue(item, sink);
+    await clock.advance(1);
+  }
+  expect(fatesOf(sinks)).toEqual(['pending', 'pending', 'QUEUE_FULL']);
+  batcher.destroy();
+});
+
+// Root cause: a function in the place of a sink was taken for the resolve of a promise.
+test('a class with static methods may be a sink', async () => {
+  const told: unknown[] = [];
+  class Told {
+    static resolve(result: number): void {
+      told.push(result);
+    }
+    static reject(error: Error): void {
+      told.push(error);
+    }
+  }
+  await using batcher = new Batcher((items: number[]) =>
+    items.map((item) => (item === 2 ? new Error('two') : item)),
+  );
+  batcher.enqueue(1, Told);
+  batcher.enqueue(2, Told);
+  expect(await batcher.submit(3)).toBe(3);
+  expect(told).toEqual([1, new Error('two')]);
+});
