@@ -177,6 +177,7 @@ test('a class with static methods may be a sink', async () => {
     static reject(error: Error): void {
       told.push(error);
     }
+    readonly isMade = true;
   }
   await using batcher = new Batcher((items: number[]) =>
     items.map((item) => (item === 2 ? new Error('two') : item)),
