@@ -1,3 +1,6 @@
+import type { Bucket } from './curve-bucket.js';
+import { durationAt } from './duration-at.js';
+import { FormerCurve } from './former-curve.js';
 import { monotone } from './monotone.js';
 import { paddedTo } from './padding.js';
 
@@ -31,16 +34,6 @@ export interface LearnedPoint extends CurvePoint {
   readonly weight: number;
 }
 
-/** All batches of about one cost. */
-interface Bucket {
-  readonly key: number;
-  cost: number;
-  durationMs: number;
-  weight: number;
-  /** How many batches had been seen when it last was one of this cost. */
-  seenAt: number;
-}
-
 /** How many batches it remembers, so that it follows a backend that changes. */
 const MEMORY = 64;
 /** From how many batches on what was learned is trusted enough to be surprised. */
@@ -71,6 +64,7 @@ export class ServiceCurve implements CurveEstimate {
   /** The latest batches, as long as all were far off on the same side. */
   #surprises: CurvePoint[] = [];
   #wereSlower = false;
+  #former: FormerCurve | undefined;
   /** The buckets made monotone; undefined when something was learned since. */
   #points: readonly LearnedPoint[] | undefined;
   /** The answer to the latest question for the best, until something was learned. */
@@ -100,6 +94,7 @@ export class ServiceCurve implements CurveEstimate {
     this.samples = 0;
     this.#buckets = [];
     this.#surprises = [];
+    this.#former = undefined;
     this.#points = undefined;
     this.#best = undefined;
   }
@@ -110,6 +105,7 @@ export class ServiceCurve implements CurveEstimate {
 
   record(itemsCost: number, durationMs: number, now: number): void {
     const cost = this.padded(itemsCost);
+    this.#changeBack(cost, durationMs);
     this.#doubtSlower(cost, durationMs);
     const bucket = this.#bucketFor(cost);
     if (this.#isSurprising(bucket, cost, durationMs) && this.#surprises.length === MOST_SURPRISES)
@@ -159,12 +155,21 @@ export class ServiceCurve implements CurveEstimate {
     return true;
   }
 
-  /** The backend has changed: what was learned is worth no more than these few batches. */
+  /** The backend has changed: what was learned is worth no more than these few batches, unless it changes back soon. */
   #startAnew(): void {
     const surprises = this.#surprises;
+    this.#former ??= new FormerCurve(this.#buckets, this.spread);
     this.#surprises = [];
     this.#buckets = [];
     for (const { cost, durationMs } of surprises) this.#learn(this.#bucketFor(cost), cost, durationMs);
+  }
+
+  #changeBack(cost: number, durationMs: number): void {
+    if (this.#former?.isBack(cost, durationMs)) {
+      this.#buckets = this.#former.buckets;
+      this.#surprises = [];
+      this.#former = undefined;
+    } else if (this.#former?.isForgotten) this.#former = undefined;
   }
 
   #learn(bucket: Bucket, cost: number, durationMs: number): void {
@@ -218,17 +223,8 @@ export class ServiceCurve implements CurveEstimate {
     const first = points[0];
     if (first === undefined) return undefined;
     const cost = this.padded(itemsCost);
-    if (cost <= first.cost) return first.durationMs;
     const last = points[points.length - 1] as CurvePoint;
-    if (cost > last.cost) return last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
-    let low = 0;
-    let high = points.length - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if ((points[middle] as CurvePoint).cost < cost) low = middle;
-      else high = middle;
-    }
-    return onLine(points[low] as CurvePoint, points[high] as CurvePoint, cost);
+    return durationAt(points, cost) ?? last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
   }
 
   points(): readonly LearnedPoint[] {
@@ -314,8 +310,4 @@ export class ServiceCurve implements CurveEstimate {
 function keyOf(cost: number): number {
   if (cost < 1) return Math.floor(8 * Math.log2(cost));
   return cost <= FINE ? Math.round(cost) : Math.round(FINE + 32 * Math.log2(cost / FINE));
-}
-
-function onLine(a: CurvePoint, b: CurvePoint, cost: number): number {
-  return a.durationMs + ((b.durationMs - a.durationMs) * (cost - a.cost)) / (b.cost - a.cost);
 }
