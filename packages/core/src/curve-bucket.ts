@@ -4,6 +4,8 @@ export interface Bucket {
   cost: number;
   durationMs: number;
   weight: number;
+  /** How many batches had been seen when the first of this cost was. */
+  readonly since: number;
   /** How many batches had been seen when it last was one of this cost. */
   seenAt: number;
 }

@@ -21,8 +21,9 @@ export class FormerCurve {
   #batches = 0;
   #asBefore = 0;
 
-  constructor(buckets: Bucket[], spread: number) {
-    this.buckets = buckets;
+  /** Sizes that are new may have been seen only since it has changed, before that was noticed: nothing is known of them. */
+  constructor(buckets: readonly Bucket[], spread: number, samples: number) {
+    this.buckets = buckets.filter(({ since }) => since + PATIENCE < samples || since === 0);
     this.#spread = spread;
   }
 
@@ -33,11 +34,21 @@ export class FormerCurve {
   /** Takes note of a batch; returns true when the backend is as it was. */
   isBack(cost: number, durationMs: number): boolean {
     this.#batches += 1;
-    const expected = durationAt(monotone(this.buckets), cost);
+    const expected = this.#expected(cost);
     if (expected === undefined) return false; // nobody knows how long that took
     const tolerance = Math.min(MOST_TOLERANCE, Math.max(LEAST_TOLERANCE, 2 * this.#spread));
     const isAsBefore = Math.abs(durationMs - expected) <= tolerance * expected;
     this.#asBefore = isAsBefore ? this.#asBefore + 1 : 0;
     return this.#asBefore === ENOUGH;
+  }
+
+  /** Below what was seen, on the line through all of it: a batch of the smallest cost that was seen tells nothing of smaller ones. */
+  #expected(cost: number): number | undefined {
+    const points = monotone(this.buckets);
+    const [first, last] = [points[0], points.at(-1)];
+    if (first === undefined || last === undefined || cost >= first.cost) return durationAt(points, cost);
+    if (first === last) return undefined;
+    const slope = (last.durationMs - first.durationMs) / (last.cost - first.cost);
+    return first.durationMs - slope * (first.cost - cost);
   }
 }

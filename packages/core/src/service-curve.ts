@@ -158,7 +158,7 @@ export class ServiceCurve implements CurveEstimate {
   /** The backend has changed: what was learned is worth no more than these few batches, unless it changes back soon. */
   #startAnew(): void {
     const surprises = this.#surprises;
-    this.#former ??= new FormerCurve(this.#buckets, this.spread);
+    this.#former ??= new FormerCurve(this.#buckets, this.spread, this.samples);
     this.#surprises = [];
     this.#buckets = [];
     for (const { cost, durationMs } of surprises) this.#learn(this.#bucketFor(cost), cost, durationMs);
@@ -284,7 +284,7 @@ export class ServiceCurve implements CurveEstimate {
     const place = this.#placeOf(key);
     const found = this.#buckets[place];
     if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0, seenAt: this.samples };
+    const bucket = { key, cost, durationMs: 0, weight: 0, since: this.samples, seenAt: this.samples };
     this.#buckets.splice(place, 0, bucket);
     return bucket;
   }
