@@ -14,6 +14,7 @@ import {
 } from 'batchwise';
 import type { Availability } from './availability.js';
 import { batchingOptions, changedPolicy, policyOf } from './batching-options.js';
+import { Deliveries } from './deliveries.js';
 import { type ItemAnswers, ItemQuestions } from './item-questions.js';
 import { Readmission } from './readmission.js';
 import type { BatchTrace, FunctionRunner, Runner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
@@ -73,6 +74,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   readonly #backend: FunctionBackend | undefined;
   readonly #batcher: Batcher<FunctionCall<I, R>, R>;
   readonly #readmission = new Readmission<R>();
+  readonly #deliveries: Deliveries<R>;
   readonly #questions: ItemQuestions<I>;
   readonly #clock: Clock;
   #settings: RunnerSettings;
@@ -90,6 +92,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     this.#state = new WatchedState(backend === undefined ? 'ready' : 'loading');
     this.#settings = settings;
     this.#clock = clock;
+    this.#deliveries = new Deliveries(clock);
     this.#questions = new ItemQuestions(name, options);
     const call = (calls: readonly FunctionCall<I, R>[], context: BatchContext) => {
       for (const each of calls) this.#readmission.left(each);
@@ -168,6 +171,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     try {
       await this.#batcher.close(options);
     } finally {
+      this.#deliveries.flush();
       await this.#backend?.close();
     }
   }
@@ -209,7 +213,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   ): FunctionCall<I, R> {
     const isAlone = !isBatching(this.#settings);
     const cost = isAlone ? 1 : answers.cost;
-    const call = new FunctionCall(this.#readmission, item, answers, cost, sink, options);
+    const call = new FunctionCall(this.#readmission, this.#deliveries, item, answers, cost, sink, options);
     const ticket = this.#batcher.enqueue(call, call, options);
     // Those who wait keep their order, so all of them, and not only those who will count as more.
     if (isAlone && this.#questions.asksCost && !ticket.settled) this.#readmission.waits(call);
@@ -240,13 +244,14 @@ class FunctionCall<I, R> extends RunnerCall<R> {
 
   constructor(
     readmission: Readmission<R>,
+    deliveries: Deliveries<R>,
     item: I,
     answers: ItemAnswers,
     cost: number,
     sink: RunnerSink<R>,
     options: EnqueueOptions | undefined,
   ) {
-    super(readmission, sink, options, cost);
+    super(readmission, deliveries, sink, options, cost);
     this.item = item;
     this.answers = answers;
   }

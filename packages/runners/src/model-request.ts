@@ -1,5 +1,6 @@
 /** A request to a model on its way through the batcher: the item, the sink and the ticket in one object. */
 import type { BatchRecord, EnqueueOptions } from 'batchwise';
+import type { Deliveries } from './deliveries.js';
 import type { Piece } from './model-batch.js';
 import type { Readmission } from './readmission.js';
 import type { BatchTrace, RunnerSink } from './runner.js';
@@ -14,13 +15,14 @@ export class ModelRequest extends RunnerCall<Tensors> implements Piece {
 
   constructor(
     readmission: Readmission<Tensors>,
+    deliveries: Deliveries<Tensors>,
     { inputs, outputs, rows }: Piece,
     cost: number,
     group: unknown,
     sink: RunnerSink<Tensors>,
     options: EnqueueOptions | undefined,
   ) {
-    super(readmission, sink, options, cost);
+    super(readmission, deliveries, sink, options, cost);
     this.inputs = inputs;
     this.outputs = outputs;
     this.rows = rows;

@@ -13,6 +13,7 @@ import {
 import { rowDimOf } from './batch-dim.js';
 import { batchingOptions, changedPolicy, mostRows, policyOf } from './batching-options.js';
 import { checkRequest } from './check-request.js';
+import { Deliveries } from './deliveries.js';
 import { groupKeyOf } from './group-key.js';
 import { type Piece, runModelBatch } from './model-batch.js';
 import { ModelRequest } from './model-request.js';
@@ -62,6 +63,7 @@ class BatchingModelRunner implements ModelRunner {
   readonly #onAssembly: ModelRunnerOptions['onAssembly'];
   readonly #onWhole: ModelRunnerOptions['onWhole'];
   readonly #readmission = new Readmission<Tensors>();
+  readonly #deliveries: Deliveries<Tensors>;
   #settings: RunnerSettings;
   #batcher: Batcher<ModelRequest, Tensors> | undefined = undefined;
   #failure: Error | undefined = undefined;
@@ -76,6 +78,7 @@ class BatchingModelRunner implements ModelRunner {
     this.#model = model;
     this.#settings = settings;
     this.#clock = clock;
+    this.#deliveries = new Deliveries(clock);
     this.#onAssembly = onAssembly;
     this.#onWhole = onWhole;
     this.ready = this.#load();
@@ -139,6 +142,7 @@ class BatchingModelRunner implements ModelRunner {
     try {
       await this.#batcher?.close(options);
     } finally {
+      this.#deliveries.flush();
       await this.#model.close();
     }
   }
@@ -232,7 +236,7 @@ class BatchingModelRunner implements ModelRunner {
     sink: RunnerSink<Tensors>,
     options: EnqueueOptions | undefined,
   ): RunnerTicket {
-    const request = new ModelRequest(this.#readmission, piece, cost, group, sink, options);
+    const request = new ModelRequest(this.#readmission, this.#deliveries, piece, cost, group, sink, options);
     const batcher = this.#batcher as Batcher<ModelRequest, Tensors>;
     const ticket = batcher.enqueue(request, request, options);
     if (this.#countsWholes && !ticket.settled) this.#readmission.waits(request);

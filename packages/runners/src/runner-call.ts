@@ -1,5 +1,6 @@
 /** A call on its way through the batcher of its runner: what the batcher tells, and what the caller holds. */
 import type { BatchRecord, EnqueueOptions, Sink } from 'batchwise';
+import type { Deliveries } from './deliveries.js';
 import type { Readmission } from './readmission.js';
 import type { BatchTrace, RunnerSink, RunnerTicket } from './runner.js';
 
@@ -18,16 +19,19 @@ export abstract class RunnerCall<R> implements Sink<R>, RunnerTicket {
   newerOne: RunnerCall<R> | undefined = undefined;
   isListed = false;
   readonly #readmission: Readmission<R>;
+  readonly #deliveries: Deliveries<R>;
   #ticket: RunnerTicket | undefined = undefined;
   #cancelled: { readonly reason: unknown } | undefined = undefined;
 
   constructor(
     readmission: Readmission<R>,
+    deliveries: Deliveries<R>,
     sink: RunnerSink<R>,
     options: EnqueueOptions | undefined,
     cost: number,
   ) {
     this.#readmission = readmission;
+    this.#deliveries = deliveries;
     this.sink = sink;
     this.options = options;
     this.cost = cost;
@@ -59,7 +63,7 @@ export abstract class RunnerCall<R> implements Sink<R>, RunnerTicket {
 
   resolve(result: R, batch: BatchRecord): void {
     if (this.isListed) this.#readmission.left(this);
-    this.sink.resolve(result, this.traceOf(batch));
+    this.#deliveries.add(this.sink, result, this.traceOf(batch));
   }
 
   reject(error: Error): void {

@@ -1,0 +1,72 @@
+import { VirtualClock } from 'batchwise';
+import { expect, test } from 'vitest';
+import { createFunctionRunner, type RunnerSink } from '../src/index.js';
+import { enqueue } from './support/runner-outcome.js';
+import { settingsWith } from './support/settings.js';
+
+/** Tells what happens, in order: `start 3` when a batch of three starts, `told 7` when the caller of 7 has its answer. */
+function running() {
+  const clock = new VirtualClock();
+  const events: string[] = [];
+  const runner = createFunctionRunner<number, number>({
+    name: 'echo',
+    handler: async (items) => {
+      events.push(`start ${items.length}`);
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 4));
+      return items;
+    },
+    settings: settingsWith({ batching: { maxBatchSize: 64, policy: 'greedy' } }),
+    clock,
+  });
+  const ask = (item: number, onAnswer = () => {}) => {
+    const sink: RunnerSink<number> = {
+      resolve: () => {
+        events.push(`told ${item}`);
+        onAnswer();
+      },
+      reject: (error) => events.push(`failed ${item}: ${error.message}`),
+    };
+    return runner.enqueue(item, sink);
+  };
+  return { clock, runner, events, ask };
+}
+
+test('the next batch leaves before those of the last one are told', async () => {
+  const { clock, events, ask } = running();
+  ask(1);
+  await clock.settle();
+  ask(2);
+  await clock.advance(4);
+  expect(events).toEqual(['start 1', 'start 1', 'told 1']);
+});
+
+test('those who were told first and ask again go with a batch while others are still being told', async () => {
+  const { clock, events, ask } = running();
+  for (let item = 0; item < 40; item++) ask(item, () => ask(100 + item));
+  await clock.advance(4);
+  const told = events.filter((event) => event.startsWith('told'));
+  expect(told).toEqual(Array.from({ length: 40 }, (_, item) => `told ${item}`));
+  const secondStart = events.findIndex((event, i) => i > 0 && event.startsWith('start'));
+  expect(secondStart).toBeGreaterThan(events.indexOf('told 0'));
+  expect(secondStart).toBeLessThan(events.indexOf('told 39'));
+});
+
+test('an answer that came before its caller gave up is the answer', async () => {
+  const { clock, runner, events, ask } = running();
+  const tickets = Array.from({ length: 40 }, (_, item) => ask(item, () => tickets[39]?.cancel()));
+  await clock.advance(4);
+  expect(events.filter((event) => event.endsWith(' 39'))).toEqual(['told 39']);
+  expect(runner.stats()).toMatchObject({ succeeded: 40, cancelled: 0 });
+});
+
+test('all are told before a runner is closed', async () => {
+  const { clock, runner } = running();
+  const outcomes = Array.from({ length: 40 }, (_, item) => enqueue(runner, item));
+  let toldAtEnd = 0;
+  const closed = runner.close().then(() => {
+    toldAtEnd = outcomes.filter(({ settled }) => settled === 1).length;
+  });
+  await clock.advance(4);
+  await closed;
+  expect(toldAtEnd).toBe(40);
+});
