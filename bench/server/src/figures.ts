@@ -1,5 +1,6 @@
 /** The figures, each measured side by side: contenders take turns, round after round. */
 import { readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import {
   type Figure as CommonFigure,
@@ -177,7 +178,10 @@ const overload: Figure = {
     await openLoop(client, 1.5 * capacity.perSecond, 5);
     const memoryBefore = rssOf(server.pid);
     say('overload');
+    const ownDelay = monitorEventLoopDelay({ resolution: 1 });
+    ownDelay.enable();
     const answers = await openLoop(client, 1.5 * capacity.perSecond, 60);
+    ownDelay.disable();
     const memoryAfter = rssOf(server.pid);
     say('after it');
     const after = await openLoop(client, 0.5 * capacity.perSecond, 4);
@@ -186,6 +190,7 @@ const overload: Figure = {
     const ok = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
     const late = ok.filter(({ ms }) => ms > OVERLOAD_LATENCY_MS).length;
+    const sentAway = refused.filter(({ ms }) => ms > OVERLOAD_LATENCY_MS / 2).length;
     const others = answers.length - ok.length - refused.length;
     const refusedMs = (share: number) =>
       percentile(
@@ -196,7 +201,8 @@ const overload: Figure = {
     return [
       `goodput ÷ capacity: ${((ok.length - late) / 60 / capacity.perSecond).toFixed(3)}, goal ≥ 0.95`,
       `refusals, p99: ${refusedMs(0.99)} ms, goal ≤ 5; p50 ${refusedMs(0.5)} ms, p90 ${refusedMs(0.9)} ms`,
-      `  capacity ${Math.round(capacity.perSecond)}/s; answered ${ok.length}, of them ${late} later than ${OVERLOAD_LATENCY_MS} ms; refused ${refused.length}; others ${others}`,
+      `  capacity ${Math.round(capacity.perSecond)}/s; answered ${ok.length}, of them ${late} later than ${OVERLOAD_LATENCY_MS} ms; refused ${refused.length}, of them ${sentAway} let in and sent away later; others ${others}`,
+      `  of the time of each answer, the load's own: p99 ${(ownDelay.percentile(99) / 1e6 - 1).toFixed(1)} ms`,
       `  memory ${memoryBefore} → ${memoryAfter} MiB`,
       `  from 2 s after it: ${recovered.filter(({ status }) => status === 200).length} of ${recovered.length} answered, p99 ${percentile(
         recovered.map(({ ms }) => ms),
