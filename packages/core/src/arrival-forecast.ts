@@ -23,7 +23,7 @@ const NOBODY: Forecast = { expected: 0, horizonMs: 1, areReturning: false, inAll
 const BURST = 3;
 const RETURN = 2;
 
-/** How fast the mean of what comes together fades. */
+/** How fast the mean of what comes together fades, and the hope that somebody comes back. */
 const FADE = 1 / 32;
 /** After how many batches it is known how long they take. */
 const FIRST_UNIT = 1;
@@ -81,7 +81,8 @@ export class ArrivalForecast {
     this.#afterBatch?.fade();
     this.#lastBatchAt = now;
     this.#countedUntil = now;
-    this.#away += callers;
+    // Who does not come back for many batches has left.
+    this.#away += callers - this.#away * FADE;
     const { expected, horizonMs } = this.#returning(0, 0, Number.POSITIVE_INFINITY);
     this.#returnsPerMs = expected / horizonMs;
     this.#soonMs = expected > 0 ? horizonMs : 0;

@@ -85,6 +85,22 @@ test('users who have left for good are hardly waited for', async () => {
   }
 });
 
+// Root cause: whoever was answered counted as away until he came back, for ever when he never did. To a crowd of them
+// belonged each return of the one who stayed, so that further returns were expected just after each of his.
+test.each(CLOCKS)(
+  'the one of a crowd who stays is not kept waiting for those who have left, with %s',
+  async (_, clock) => {
+    const driven = await closedLoop(adaptive(), 32, 2, 60 * 32, clock());
+    const before = driven.latenciesMs.length;
+    const random = seeded(32);
+    const call = (): void => void driven.arrive({}, () => driven.after(2 + random(), call));
+    call();
+    await driven.clock.advance(600 * durationMs(1));
+    const latenciesMs = laterHalf(driven.latenciesMs.slice(before));
+    expect(mean(latenciesMs)).toBeLessThan(1.03 * durationMs(1));
+  },
+);
+
 test('what was learned of one kind of traffic is forgotten for another', async () => {
   const driven = await closedLoop(adaptive(), 16, 0.2, 800, new VirtualClock());
   const times = poissonTimes(seeded(4), 8, 3000);
