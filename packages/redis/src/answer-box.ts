@@ -141,9 +141,10 @@ export class AnswerBox<I> {
     const payloads = [...clients].map(([id, own]) => packed(id, own));
     const deliveries = answers.map(({ delivery }) => delivery);
     const args: Argument[] = [GROUP, consumer, ALL_HELD, ...payloads, ...byLevel(deliveries, tellDelivery)];
-    const attempts = new LostAttempts(payloads);
-    this.#attempts.add(attempts);
-    const { signal } = attempts;
+    // Only these may be what Redis does not take; the others need nobody to count.
+    const attempts = payloads.some(({ length }) => length >= LARGE) ? new LostAttempts() : undefined;
+    if (attempts !== undefined) this.#attempts.add(attempts);
+    const signal = attempts?.signal;
     try {
       for (;;) {
         try {
@@ -152,7 +153,7 @@ export class AnswerBox<I> {
           if (lost.size === 0) for (const delivery of deliveries) held.remove(delivery);
           return new Set(deliveries.filter(({ key }) => lost.has(key)));
         } catch (error) {
-          if (signal.aborted) return TOO_LARGE;
+          if (signal?.aborted) return TOO_LARGE;
           if (error instanceof LinkClosedError) return new Set();
           // The queue was deleted, and these items with it.
           if (error instanceof ReplyError && error.code === 'NOGROUP') return new Set(deliveries);
@@ -163,7 +164,7 @@ export class AnswerBox<I> {
         }
       }
     } finally {
-      this.#attempts.delete(attempts);
+      if (attempts !== undefined) this.#attempts.delete(attempts);
     }
   }
 
@@ -175,15 +176,10 @@ export class AnswerBox<I> {
   }
 }
 
-/** How often the connection was lost while the same answers were being written. */
+/** How often the connection was lost while the same large answers were being written. */
 class LostAttempts {
   readonly #giveUp = new AbortController();
-  readonly #isLarge: boolean;
   #count = 0;
-
-  constructor(payloads: readonly Argument[]) {
-    this.#isLarge = payloads.some(({ length }) => length >= LARGE);
-  }
 
   get signal(): AbortSignal {
     return this.#giveUp.signal;
@@ -191,7 +187,7 @@ class LostAttempts {
 
   failed(): void {
     this.#count += 1;
-    if (this.#isLarge && this.#count >= MOST_LOST_ATTEMPTS) this.#giveUp.abort();
+    if (this.#count >= MOST_LOST_ATTEMPTS) this.#giveUp.abort();
   }
 }
 

@@ -29,6 +29,8 @@ export interface OutboxOwner<I> {
   takeReadUpTo(): string;
   /** About to be sent: its answer may come before the reply to the submission. */
   expectAnswer(outgoing: Outgoing<I>): void;
+  /** Those that are expected are on their way: to be called after the submission, which goes first. */
+  readAnswers(): void;
   /** It will have no answer. */
   expectNoAnswer(outgoing: Outgoing<I>): void;
   /** Redis had given this client up: what was answered meanwhile is lost. */
@@ -53,6 +55,8 @@ export class Outbox<I> {
   #number = 0;
   #submissions = 0;
   #goOn = () => {};
+  /** Of the submission that is on its way; another one when it has run out. */
+  #patience = new AbortController();
 
   constructor(owner: OutboxOwner<I>) {
     this.#owner = owner;
@@ -152,16 +156,13 @@ export class Outbox<I> {
     }
     const client = keys.clients + clientId;
     // Longer than this the number of the submission may be forgotten: to send it again could do it twice.
-    const patience = new AbortController();
-    const timer = clock.setTimer(() => patience.abort(this.#inDoubt()), settings.clientTtlMs / 2);
+    const { signal } = this.#patience;
+    const timer = clock.setTimer(() => this.#losePatience(), settings.clientTtlMs / 2);
     try {
-      const reply = await link.run(
-        submit,
-        [...keys.requests, client, keys.replies + clientId, keys.rate],
-        args,
-        { signal: patience.signal },
-      );
-      this.#decided(items, reply as readonly (number | string)[]);
+      const ownKeys = [client, keys.replies + clientId, keys.rate];
+      const submission = link.run(submit, [...keys.requests, ...ownKeys], args, { signal });
+      this.#owner.readAnswers();
+      this.#decided(items, (await submission) as readonly (number | string)[]);
     } catch (error) {
       for (const outgoing of items) {
         this.#owner.expectNoAnswer(outgoing);
@@ -170,6 +171,12 @@ export class Outbox<I> {
     } finally {
       clock.clearTimer(timer);
     }
+  }
+
+  #losePatience(): void {
+    const patience = this.#patience;
+    this.#patience = new AbortController();
+    patience.abort(this.#inDoubt());
   }
 
   #decided(items: readonly Outgoing<I>[], reply: readonly (number | string | Buffer)[]): void {

@@ -367,8 +367,9 @@ export class Processing<I, R> {
       const returned = run(items, isSuspect ? withGroup(context, this.#groupOf(items[0] as I)) : context);
       if (Array.isArray(returned)) return returned;
       const results = Promise.resolve(returned);
-      // Its slot is free then; no item tells so when all of them had ended before.
-      const wake = () => this.#fetcher.wake();
+      // Its slot is free then; no item tells so when all of them had ended before. After the batcher has heard of the
+      // results: what is fetched next goes out after the answers, which somebody waits for.
+      const wake = () => queueMicrotask(() => this.#fetcher.wake());
       results.then(wake, wake);
       return results;
     };

@@ -166,6 +166,9 @@ export class RedisBatcher<I, R> {
 
   expectAnswer(outgoing: Outgoing<I>): void {
     this.#awaited.set(outgoing.number, outgoing);
+  }
+
+  readAnswers(): void {
     this.#reader.wake();
     this.#keepAlive();
   }
