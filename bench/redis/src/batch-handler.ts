@@ -25,7 +25,7 @@ export class CountedHandler {
   readonly handle: BatchHandler = async (items) => {
     this.#items += items.length;
     this.#batches += 1;
-    if (this.#batchMs > 0) {
+    if (this.#batchMs > 0 && !items.every(({ isHeat }) => isHeat)) {
       const startedAt = nowMs();
       await pauseMs(this.#batchMs);
       this.#tookMs.push(nowMs() - startedAt);

@@ -6,6 +6,11 @@ export interface Load {
   readonly callers: number;
   readonly warmupMs: number;
   readonly timedMs: number;
+  /**
+   * For loads that would take minutes to have the code compiled that they run through: so long before, one caller
+   * who is answered at once.
+   */
+  readonly heatMs?: number;
 }
 
 export interface LoadReport {
@@ -44,6 +49,7 @@ export async function closedLoop(client: ContenderClient, load: Load): Promise<L
     }
   }
 
+  await heat(client, load.heatMs ?? 0);
   const all = Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)));
   await pauseMs(warmupMs);
   isTimed = true;
@@ -61,4 +67,9 @@ export async function closedLoop(client: ContenderClient, load: Load): Promise<L
     failed,
     unanswered: sent - settled,
   };
+}
+
+async function heat(client: ContenderClient, heatMs: number): Promise<void> {
+  const until = nowMs() + heatMs;
+  for (let id = 0; nowMs() < until; id++) await client.submit({ id, isHeat: true });
 }

@@ -40,7 +40,7 @@ export async function runTrial({ contender, load, batchMs }: Trial): Promise<Tri
     const before = await redis.commandCounts();
     const client = sides.client(redis, load);
     started.push(client);
-    const limit = load.warmupMs + load.timedMs + BEYOND_LOAD_MS;
+    const limit = (load.heatMs ?? 0) + load.warmupMs + load.timedMs + BEYOND_LOAD_MS;
     const report = JSON.parse(await client.line(limit)) as LoadReport;
     const commands = commandsBetween(before, await redis.commandCounts());
     const reports = await Promise.all(processors.map(reportOf));

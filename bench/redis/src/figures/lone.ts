@@ -5,6 +5,8 @@ import { runTrial, type TrialName, type TrialResult } from '../trial.js';
 
 /** A handler that answers at once, and one that takes about as long as a small model. */
 const HANDLERS_MS = [0, 5];
+/** Some thousand requests: with 5 ms each, a caller who is alone would need half a minute for them. */
+const HEAT_MS = 2500;
 
 export const lone: Figure = {
   name: 'lone',
@@ -50,7 +52,11 @@ function keyOf(name: TrialName, batchMs: number): string {
 }
 
 function trialOf(contender: TrialName, batchMs: number, { warmupMs, timedMs }: Effort): Promise<TrialResult> {
-  return runTrial({ contender, load: { callers: 1, warmupMs, timedMs }, batchMs: [batchMs] });
+  return runTrial({
+    contender,
+    load: { callers: 1, warmupMs, timedMs, heatMs: HEAT_MS },
+    batchMs: [batchMs],
+  });
 }
 
 function handlerMs({ processors: [report] }: TrialResult): number {
