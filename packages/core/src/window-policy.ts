@@ -2,7 +2,7 @@ import type { Policy } from './policy.js';
 import { validKeys, validMs } from './valid.js';
 
 export interface WindowOptions {
-  /** How long the first item of a batch waits for company. */
+  /** How long the first item of a batch waits for company, at most; where timers count milliseconds, up to one less. */
   readonly maxWaitMs: number;
 }
 
@@ -18,7 +18,9 @@ export function window(options: WindowOptions): Policy {
     decide(view, now) {
       if (view.cost >= view.limits.maxBatchSize)
         return { action: 'dispatch', count: view.length, reason: 'full' };
-      const windowEnd = view.oldestAt + maxWaitMs;
+      // A timer is late by up to its resolution: rather than late, the window ends early by as much.
+      const earlyMs = Math.min(view.limits.timerResolutionMs, maxWaitMs / 2);
+      const windowEnd = view.oldestAt + maxWaitMs - earlyMs;
       if (now >= windowEnd) return { action: 'dispatch', count: view.length, reason: 'window' };
       return { action: 'wait', until: windowEnd, wakeOnBatchEnd: false };
     },
