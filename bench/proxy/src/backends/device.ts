@@ -1,12 +1,13 @@
 /**
  * What a batch runs on: nothing, which is done at once, a plain timer, or a device that takes as long as the curve
- * says. Both do one batch at a time. The device's last millisecond is waited for turn by turn of the event loop, as
+ * says. Both do one batch at a time; a device for each call, to compare with, does them all at once, and each takes as
+ * long as if it were alone. The device's last millisecond is waited for turn by turn of the event loop, as
  * timers are up to one late; not the timer's, whose waiting would take a core from a caller who is alone.
  */
 import { nowMs, percentile, setTimer } from '@batchwise/bench-harness';
 import { batchMs } from '../curve.js';
 
-export type DeviceName = 'none' | 'five-ms' | 'vit';
+export type DeviceName = 'none' | 'five-ms' | 'vit' | 'vit-each';
 
 export interface DeviceReport {
   readonly batches: number;
@@ -20,19 +21,26 @@ export interface DeviceReport {
 interface Pace {
   readonly msOf: (size: number) => number;
   readonly spinMs: number;
+  readonly isForEach?: true;
 }
 
 const PACES: Readonly<Record<DeviceName, Pace>> = {
   none: { msOf: () => 0, spinMs: 0 },
   'five-ms': { msOf: () => 5, spinMs: 0 },
   vit: { msOf: batchMs, spinMs: 1.2 },
+  'vit-each': { msOf: () => batchMs(1), spinMs: 1.2, isForEach: true },
 };
+
+interface Batch {
+  readonly size: number;
+  readonly onDone: () => void;
+}
 
 export class Device {
   readonly #pace: Pace;
   #isInstant: boolean;
   readonly #isNone: boolean;
-  readonly #queue: { readonly size: number; readonly onDone: () => void }[] = [];
+  readonly #queue: Batch[] = [];
   #lateMs: number[] = [];
   #isBusy = false;
   #batches = 0;
@@ -57,6 +65,7 @@ export class Device {
     this.#batches += 1;
     this.#items += size;
     if (this.#isInstant) onDone();
+    else if (this.#pace.isForEach) this.#take(size, onDone);
     else {
       this.#queue.push({ size, onDone });
       this.#next();
@@ -78,7 +87,17 @@ export class Device {
     const batch = this.#isBusy ? undefined : this.#queue.shift();
     if (batch === undefined) return;
     this.#isBusy = true;
-    const doneAt = nowMs() + this.#pace.msOf(batch.size);
+    this.#take(batch.size, () => {
+      this.#isBusy = false;
+      // The device goes on before anybody is told: answers cost time on this thread.
+      this.#next();
+      batch.onDone();
+    });
+  }
+
+  /** Lets the time of a batch pass. */
+  #take(size: number, onOver: () => void): void {
+    const doneAt = nowMs() + this.#pace.msOf(size);
     const finish = () => {
       const late = nowMs() - doneAt;
       if (late < 0) {
@@ -86,10 +105,7 @@ export class Device {
         return;
       }
       this.#lateMs.push(late);
-      this.#isBusy = false;
-      // The device goes on before anybody is told: answers cost time on this thread.
-      this.#next();
-      batch.onDone();
+      onOver();
     };
     setTimer(finish, doneAt - nowMs() - this.#pace.spinMs);
   }

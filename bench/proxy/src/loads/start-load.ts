@@ -12,7 +12,7 @@ export function startLoad(load: Load, tally: Tally): void {
       arrive(tally, load.perSecond / 1000, nowMs());
       break;
     case 'bursts':
-      burst(tally, load);
+      burst(tally, load, seeded(BURST_SEED));
       break;
   }
 }
@@ -33,10 +33,24 @@ function arrive(tally: Tally, perMs: number, nextAt: number): void {
   setTimer(() => arrive(tally, perMs, dueAt), dueAt - nowMs());
 }
 
-function burst(tally: Tally, load: Load & { readonly kind: 'bursts' }): void {
+/** Whoever is measured gets bursts of the same sizes: what is added to a burst is compared with that burst. */
+function burst(tally: Tally, load: Load & { readonly kind: 'bursts' }, random: () => number): void {
   if (tally.isOver) return;
-  const count = 1 + Math.floor(load.mostItems * Math.random());
+  const count = 1 + Math.floor(load.mostItems * random());
   const sentAt = nowMs();
   for (let item = 0; item < count; item++) tally.ask(sentAt, () => {});
-  setTimer(() => burst(tally, load), load.everyMs);
+  setTimer(() => burst(tally, load, random), load.everyMs);
+}
+
+const BURST_SEED = 2026;
+
+/** mulberry32 */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }
