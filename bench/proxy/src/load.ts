@@ -17,6 +17,7 @@ export interface LoadReport {
   /** Answered in the timed part, a second. */
   readonly perSecond: number;
   readonly p50Ms: number;
+  readonly p90Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
   /** Answered in the timed part. */

@@ -50,6 +50,7 @@ export class Tally {
     return {
       perSecond: (1000 * answered) / elapsedMs,
       p50Ms: percentile(this.#latenciesMs, 0.5),
+      p90Ms: percentile(this.#latenciesMs, 0.9),
       p99Ms: percentile(this.#latenciesMs, 0.99),
       maxMs: percentile(this.#latenciesMs, 1),
       answered,
