@@ -43,6 +43,13 @@ export class QueueInspector implements AsyncDisposable {
     return count;
   }
 
+  /** Processors, of whatever queue, whose read waits for items in Redis. */
+  async waitingReads(): Promise<number> {
+    const clients = String(await this.send('CLIENT', 'LIST')).split('\n');
+    return clients.filter((client) => / flags=\w*b/.test(client) && client.includes(' cmd=xreadgroup'))
+      .length;
+  }
+
   /** The names that the group knows, of processors that live or have lived. */
   async consumers(): Promise<string[]> {
     const names = new Set<string>();

@@ -49,6 +49,8 @@ test('what expired while its processor was frozen is not executed when that goes
   );
   const load = queue.load();
   await load.request();
+  // It answers first and reads on after that.
+  await eventually('it to read', async () => (await queue.inspector.waitingReads()) === 1);
   processor.child.stop();
   const requests = Array.from({ length: 20 }, () => load.request({ timeoutMs: 200 }));
   await eventually('some to be on their way to it', async () => (await queue.inspector.pending()) > 0);

@@ -302,6 +302,8 @@ test('a lone processor that stood still past its lease runs what had come meanwh
   const load = queue.load();
   await load.request();
   for (let round = 1; round <= 3; round += 1) {
+    // It answers first and reads on after that.
+    await eventually('it to read', async () => (await queue.inspector.waitingReads()) === 1);
     child.stop();
     const requests = [load.request(), load.request(), load.request()];
     await eventually('them to be its own', async () => (await queue.inspector.pending(consumer)) === 3);
