@@ -1,5 +1,4 @@
 /** Clients and processors that end, as they should or not: nothing is lost, and nothing is left behind. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gate } from '../chaos/gate.js';
 import { type ChaosItem, Load } from '../chaos/load.js';
@@ -222,8 +221,9 @@ test('a processor that closes takes over no more: what is left goes to the next 
 
 test('processors that were killed are forgotten, once what they held was taken over', async () => {
   const queue = await newQueue();
+  const gate = new Gate();
   const alive = queue.processor({ leaseMs: 400, maxBatchSize: 4 }, async (items) => {
-    await delay(5); // leaves some to the others
+    await gate.passed; // leaves the rest to the others while they live
     return answers(items);
   });
   await alive.ready;
@@ -235,6 +235,7 @@ test('processors that were killed are forgotten, once what they held was taken o
     await eventually('it to be known', async () => (await queue.inspector.consumers()).includes(consumer));
   }
   await Promise.all(dying.map(({ child }) => child.kill()));
+  gate.open();
   await Promise.all(requests);
   expect(queue.ledger.outcomes).toEqual({ answered: 300 });
   await eventually(

@@ -1,5 +1,4 @@
 /** Who is served first, and by whom. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gate } from '../chaos/gate.js';
 import type { ChaosItem } from '../chaos/load.js';
@@ -68,18 +67,25 @@ test('low is not starved: what has waited for long enough goes before what is mo
 
 test('two processors of unequal speed share the work, the quicker one more of it', async () => {
   const queue = await forThisTest(new TestQueue(redis.url));
-  const ran = { quick: 0, slow: 0 };
-  const handler = (who: 'quick' | 'slow', workMs: number) => async (items: ChaosItem[]) => {
-    ran[who] += items.length;
-    await delay(workMs);
-    return answers(items);
-  };
   const options = { maxBatchSize: 8 };
-  const processors = [
-    queue.processor(options, handler('quick', 2)),
-    queue.processor(options, handler('slow', 40)),
-  ];
-  await Promise.all(processors.map(({ ready }) => ready));
+  const ran = { quick: 0, slow: 0 };
+  let quickRuns = 0;
+  const quick = queue.processor(options, async (items) => {
+    ran.quick += items.length;
+    quickRuns += 1;
+    return answers(items);
+  });
+  const slow = queue.processor(options, async (items) => {
+    ran.slow += items.length;
+    // As long as ten batches of the quick one, or until there is hardly anything left for that to run.
+    const enough = quickRuns + 10;
+    await eventually(
+      'the quick one to run',
+      () => quickRuns >= enough || queue.ledger.unsettled <= 2 * options.maxBatchSize,
+    );
+    return answers(items);
+  });
+  await Promise.all([quick.ready, slow.ready]);
   const load = queue.load();
   await load.run(1500, 200);
   expect(queue.ledger.outcomes).toEqual({ answered: 1500 });

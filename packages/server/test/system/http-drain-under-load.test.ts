@@ -27,6 +27,10 @@ test('nothing that was accepted fails', async () => {
   };
   const stage = await HttpStage.open({}, [slowEcho]);
   const outcomes: Outcome[] = [];
+  let underLoad = () => {};
+  const isUnderLoad = new Promise<void>((resolve) => {
+    underLoad = resolve;
+  });
   let isOver = false;
 
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -35,11 +39,12 @@ test('nothing that was accepted fails', async () => {
       const id = `${client}-${i}`;
       const outcome = await ask(stage.port, agent, id, (client * 7 + i) % 20);
       outcomes.push(outcome);
+      if (outcomes.length === 10 * CLIENTS) underLoad();
       if (outcome.error !== '' || outcome.status !== 200) break;
     }
     agent.destroy();
   });
-  while (outcomes.length < 500) await new Promise((resolve) => setTimeout(resolve, 5));
+  await isUnderLoad;
   expect(await stage.server.drain(30_000)).toBe(0);
   isOver = true;
   await Promise.all(clients);
