@@ -61,10 +61,10 @@ describe('a scenario with a trace beside it', () => {
 describe('the quick grid', () => {
   test('has one target played, twice the same, and a page of it', async () => {
     const args = ['--quick', '--target', '9', '--json'];
-    const [first, again] = [
-      await arena(...args, '--html', 'arena.html'),
-      await arena(...args, '--workers', '1'),
-    ];
+    const [first, again] = await Promise.all([
+      arena(...args, '--html', 'arena.html'),
+      arena(...args, '--workers', '1'),
+    ]);
     expect(first.stdout).toBe(again.stdout);
     const { targets, results } = JSON.parse(first.stdout);
     expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'door' })]);

@@ -8,17 +8,25 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
-import { batchwise } from '../support/command.js';
+import { batchwise, type Ended } from '../support/command.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const run = promisify(execFile);
 
 let folder: string;
+/** Of the same question: as text, and as JSON with a picture. */
+let answer: Ended;
+let pictured: Ended;
 
-beforeAll(() => {
+beforeAll(async () => {
   // Within the repository, so that `batchwise` is found as in a user's project.
   folder = mkdtempSync(join(root, 'node_modules', '.cache-cli-'));
   write('curve.json', '{"1": 5.1, "8": 5.8, "64": 11.4}');
+  write('few.csv', Array.from({ length: 100 }, (_, i) => 20 * i).join('\n'));
+  [answer, pictured] = await Promise.all([
+    plan(...QUESTION),
+    plan(...QUESTION, '--json', '--svg', 'plan.svg'),
+  ]);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,6 +38,8 @@ function write(name: string, text: string): string {
 
 const plan = (...args: string[]) => batchwise(['plan', ...args], folder);
 const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-ms', '50'];
+/** Where the plan itself is not the point: one for so few requests takes no time. */
+const FEW = ['--trace', 'few.csv', '--target-ms', '200'];
 
 describe('npx batchwise', () => {
   test('is the command, from the root of the repository', async () => {
@@ -52,8 +62,8 @@ describe('npx batchwise', () => {
 });
 
 describe('a curve and a rate', () => {
-  test('give an answer that can be read', async () => {
-    const { exitCode, stdout, stderr } = await plan(...QUESTION);
+  test('give an answer that can be read', () => {
+    const { exitCode, stdout, stderr } = answer;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Yes: 1 slot can answer 800 requests\/s within 50 ms/m);
     expect(stdout).toMatch(/^ {2}latency +mean [\d.]+ ms {3}p50 [\d.]+ ms {3}p99 [\d.]+ ms$/m);
@@ -62,9 +72,9 @@ describe('a curve and a rate', () => {
   });
 
   test('give the same answer as JSON, and the same again', async () => {
-    const [first, again] = await Promise.all([plan(...QUESTION, '--json'), plan(...QUESTION, '--json')]);
-    expect(first).toEqual(again);
-    expect(JSON.parse(first.stdout)).toMatchObject({
+    const again = await plan(...QUESTION, '--json');
+    expect(again).toEqual(pictured);
+    expect(JSON.parse(again.stdout)).toMatchObject({
       holds: true,
       settings: { max_batch_size: 64, concurrency: 1, target_latency_ms: 50 },
       needed: { slots: 1 },
@@ -72,8 +82,7 @@ describe('a curve and a rate', () => {
   });
 
   test('give settings that run when they are pasted', async () => {
-    const { stdout } = await plan(...QUESTION);
-    const snippet = stdout.slice(stdout.indexOf('import '));
+    const snippet = answer.stdout.slice(answer.stdout.indexOf('import '));
     const program = `const handler = async (items) => items.map((n) => n * n);
       ${snippet}
       console.log(await Promise.all([2, 3, 4].map((n) => batcher.submit(n))));
@@ -103,14 +112,13 @@ describe('the picture', () => {
   afterAll(() => browser?.close());
 
   test('is an SVG with both lines, the target and the knee, and nothing sticks out', async () => {
-    const { stdout } = await plan(...QUESTION, '--json', '--svg', 'plan.svg');
     const page = await browser.newPage({ viewport: { width: 800, height: 500 } });
     const complaints: string[] = [];
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(`file://${join(folder, 'plan.svg')}`);
     const texts = await page.locator('text').allTextContents();
-    const knee = JSON.parse(stdout).largest_rate.rate_per_second.toLocaleString('en');
+    const knee = JSON.parse(pictured.stdout).largest_rate.rate_per_second.toLocaleString('en');
     expect(texts).toEqual(
       expect.arrayContaining(['mean', 'p99', 'target: 50 ms', `knee: ${knee} requests/s hold the target`]),
     );
@@ -165,7 +173,7 @@ describe('a handler', () => {
   test('in TypeScript is measured, the curve kept, and the plan made from it', async () => {
     write('handler.ts', HANDLER);
     const { exitCode, stdout, stderr } = await plan(
-      ...['--probe', './handler.ts', '--rate', '50', '--target-ms', '200', '--max-batch-size', '8'],
+      ...['--probe', './handler.ts', ...FEW, '--max-batch-size', '8'],
       ...['--probe-seconds', '1', '--save-curve', 'measured.json', '--json'],
     );
     expect(exitCode).toBe(0);
@@ -177,7 +185,7 @@ describe('a handler', () => {
     expect(asked.curve).toBe('handler.ts');
     expect(settings.curve[0].duration_ms).toBeGreaterThan(9);
 
-    const again = await plan('--curve', 'measured.json', '--rate', '50', '--target-ms', '200', '--json');
+    const again = await plan('--curve', 'measured.json', ...FEW, '--json');
     expect(JSON.parse(again.stdout).settings.curve).toEqual(settings.curve);
   });
 
@@ -229,16 +237,7 @@ describe('a handler', () => {
       export const sample = { any: 'thing' };
       export const close = () => writeFileSync('closed.txt', 'yes');`,
     );
-    const { exitCode } = await plan(
-      '--probe',
-      'model.mjs',
-      '--rate',
-      '50',
-      '--target-ms',
-      '200',
-      '--probe-seconds',
-      '0.2',
-    );
+    const { exitCode } = await plan('--probe', 'model.mjs', ...FEW, '--probe-seconds', '0.2');
     expect(exitCode).toBe(0);
     expect(readFileSync(join(folder, 'closed.txt'), 'utf8')).toBe('yes');
   });

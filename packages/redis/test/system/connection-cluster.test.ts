@@ -1,6 +1,6 @@
 /** Each key is at the node that has its slot, also while slots move. */
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { checkRedis } from '../../src/connection/check-redis.js';
 import type { Script } from '../../src/connection/script.js';
 import { linkForThisTest } from '../connection/link-for-this-test.js';
@@ -18,12 +18,27 @@ const incrementBoth = script(
   "return { redis.call('INCR', KEYS[1]), redis.call('INCR', KEYS[2]) }",
 );
 
+/** Of all tests that leave its nodes alive: to start one takes seconds. */
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startCluster();
+});
+afterAll(() => cluster?.stop());
+
+/** Each finds it as if it were new, but for who has which slot. */
+beforeEach(async () => {
+  for (const node of cluster.nodes) {
+    await node.cli('FLUSHALL');
+    await node.cli('SCRIPT', 'FLUSH');
+    await node.cli('CONFIG', 'RESETSTAT');
+  }
+});
+
 function urlOf({ nodes }: RedisCluster): string {
   return `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
 }
 
 test('keys are found wherever they are, from any node', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: cluster.url.replace('redis:', 'redis+cluster:') });
   for (const key of ['a', 'b', 'c', 'd', '{a}2']) {
     expect(await link.run(increment, [key], [])).toBe(1);
@@ -33,7 +48,6 @@ test('keys are found wherever they are, from any node', async () => {
 });
 
 test('a link for one queue is one connection, opened at once', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: urlOf(cluster), name: 'queue-link', key: '{q}:1' });
   expect(link.isUp).toBe(false);
   await new Promise<void>((resolve) => link.onUp(resolve));
@@ -44,7 +58,6 @@ test('a link for one queue is one connection, opened at once', async () => {
 });
 
 test('a slot that moves is followed: nothing is lost, nothing is done twice', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: urlOf(cluster) });
   const keys = ['{q}:a', '{q}:b'];
   expect(await link.run(incrementBoth, keys, [])).toEqual([1, 1]);
@@ -69,7 +82,6 @@ test('a slot that moves is followed: nothing is lost, nothing is done twice', as
 });
 
 test('ASK: a key that has moved already is found at its new node, with a script that this one does not know', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: urlOf(cluster) });
   await link.run(increment, ['{q}:n'], []);
   const move = await cluster.beginMoveOf('{q}', await cluster.otherThanOwnerOf('{q}'));
@@ -83,7 +95,6 @@ test('ASK: a key that has moved already is found at its new node, with a script 
 });
 
 test('TRYAGAIN: a script whose keys are at two nodes waits until they are together', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: urlOf(cluster) });
   const keys = ['{q}:a', '{q}:b'];
   await link.run(incrementBoth, keys, []);
@@ -100,7 +111,6 @@ test('TRYAGAIN: a script whose keys are at two nodes waits until they are togeth
 });
 
 test('a read that blocks follows its slot, and can be unblocked there', async () => {
-  const cluster = await forThisTest(startCluster());
   const link = linkForThisTest({ url: urlOf(cluster) });
   const reader = linkForThisTest({ url: urlOf(cluster) });
   await link.send('{q}', ['XGROUP', 'CREATE', '{q}', 'g', '$', 'MKSTREAM']);
@@ -121,6 +131,21 @@ test('a read that blocks follows its slot, and can be unblocked there', async ()
   await isBlocked();
   await reader.unblock('{q}');
   expect(await second).toBeNull();
+});
+
+test('a URL that does not fit is a clear error', async () => {
+  const key = await eventually('a key of another node', async () => {
+    for (const candidate of ['a', 'b', 'c', 'd']) {
+      if ((await cluster.ownerOf(candidate)) !== cluster.nodes[0]) return candidate;
+    }
+    return undefined;
+  });
+  const alone = linkForThisTest({ url: cluster.url });
+  await expect(alone.send(key, ['GET', key])).rejects.toThrow(/expected redis\+cluster:\/\//);
+
+  const redis = await forThisTest(startRedis());
+  const noCluster = linkForThisTest({ url: redis.url.replace('redis:', 'redis+cluster:') });
+  await expect(noCluster.send('k', ['GET', 'k'])).rejects.toThrow('cluster support disabled');
 });
 
 test('a slot whose node died is found at the node that took it over', async () => {
@@ -156,20 +181,4 @@ test('a node that dies and comes back is waited for; the others go on', async ()
   expect(await link.run(increment, [key], [])).toBe(1);
   await owner.restart();
   expect(await waiting).toBe(1);
-});
-
-test('a URL that does not fit is a clear error', async () => {
-  const cluster = await forThisTest(startCluster());
-  const key = await eventually('a key of another node', async () => {
-    for (const candidate of ['a', 'b', 'c', 'd']) {
-      if ((await cluster.ownerOf(candidate)) !== cluster.nodes[0]) return candidate;
-    }
-    return undefined;
-  });
-  const alone = linkForThisTest({ url: cluster.url });
-  await expect(alone.send(key, ['GET', key])).rejects.toThrow(/expected redis\+cluster:\/\//);
-
-  const redis = await forThisTest(startRedis());
-  const noCluster = linkForThisTest({ url: redis.url.replace('redis:', 'redis+cluster:') });
-  await expect(noCluster.send('k', ['GET', 'k'])).rejects.toThrow('cluster support disabled');
 });
