@@ -2,46 +2,24 @@
  * An upstream, as a worker calls it: a batch of the queue is one message to it. A model takes rows, or requests of a
  * server, as one of a file does; anything else takes items.
  */
-import {
-  createModelHandler,
-  createUpstream,
-  DEFAULT_RUNNER_SETTINGS,
-  type RunnerSettings,
-  type UpstreamSettings,
-  whyNotBatchable,
-} from '@batchwise/runners';
+import { createUpstream, type UpstreamSettings } from '@batchwise/runners';
+import { modelOfWorker, type RunnerOfWorker, settingsOfWorker } from './runner-of-worker.js';
 import type { WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
-export interface UpstreamOfWorker {
-  readonly name: string;
+export interface UpstreamOfWorker extends RunnerOfWorker {
   readonly upstream: Partial<UpstreamSettings>;
-  /** What a service says of it. */
-  readonly settings?: Partial<Pick<RunnerSettings, 'batchDim' | 'timeoutMs' | 'warmup'>>;
-  /** @default 64 */
-  readonly maxBatchSize?: number | undefined;
-  /** @default 1 */
-  readonly concurrency?: number | undefined;
 }
 
 /** Reached, and warm. */
 export async function upstreamSource(
-  { name, upstream, settings = {}, ...own }: UpstreamOfWorker,
+  { upstream, ...said }: UpstreamOfWorker,
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
-  const maxBatchSize = asked.maxBatchSize ?? own.maxBatchSize ?? 64;
-  const concurrency = asked.concurrency ?? own.concurrency ?? 1;
-  const runnerSettings: RunnerSettings = {
-    ...DEFAULT_RUNNER_SETTINGS,
-    ...settings,
-    ...(asked.handlerTimeoutMs === undefined ? {} : { timeoutMs: asked.handlerTimeoutMs }),
-    upstream: { ...DEFAULT_RUNNER_SETTINGS.upstream, ...upstream },
-    batchable: true,
-    concurrency,
-    batching: { ...DEFAULT_RUNNER_SETTINGS.batching, maxBatchSize },
-  };
-  const made = createUpstream({ name, settings: runnerSettings, log: note });
+  const { name } = said;
+  const settings = settingsOfWorker(said, asked, upstream);
+  const made = createUpstream({ name, settings, log: note });
   if (made.kind === 'function') {
     const { handler, backend, isolate } = made;
     try {
@@ -50,18 +28,16 @@ export async function upstreamSource(
       await backend.close();
       throw error;
     }
+    const { concurrency, batching } = settings;
     return {
       handler,
-      options: { maxBatchSize, concurrency, isolate },
+      options: { maxBatchSize: batching.maxBatchSize, concurrency, isolate },
       rule: undefined,
       availability: backend.availability,
       close: () => backend.close(),
     };
   }
-  const model = await createModelHandler({ name, model: made.model, settings: runnerSettings });
-  const why = whyNotBatchable(model.signature, runnerSettings);
-  if (why !== undefined) note(`${name}: its rows are not put into batches: ${why}.`);
-  const { handler, options } = model;
-  const { availability } = made.model;
-  return { handler, options, rule: undefined, availability, close: () => model.close() };
+  const { model } = made;
+  const source = await modelOfWorker(name, { name, model, settings }, note);
+  return { ...source, availability: model.availability };
 }
