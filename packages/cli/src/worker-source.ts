@@ -1,12 +1,10 @@
-/** What a worker runs: found by the name that it was called with. */
-
+/**
+ * What a worker runs: found by the name that it was called with. Each kind is loaded when it is the one: a service
+ * brings the whole server, and most workers have none.
+ */
 import { type Availability, isUrl, shownUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
 import { UsageFailure } from './failure.js';
-import { handlerSource } from './handler-source.js';
-import { modelSource } from './model-source.js';
-import { serviceSource } from './service-source.js';
-import { upstreamSource } from './upstream-source.js';
 import type { BatchRule, WorkerOptions } from './worker-settings.js';
 
 export interface WorkerSource {
@@ -21,14 +19,19 @@ export interface WorkerSource {
 }
 
 /** `asked` is what flags and environment say. Throws what is told to the user when there is nothing to run. */
-export function loadWorkerSource(
+export async function loadWorkerSource(
   argument: string,
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
-  if (isUrl(argument))
+  if (isUrl(argument)) {
+    const { upstreamSource } = await import('./upstream-source.js');
     return upstreamSource({ name: shownUrl(argument), upstream: { url: [argument] } }, asked, note);
-  if (argument.endsWith('.onnx')) return modelSource({ name: argument, file: argument }, asked, note);
+  }
+  if (argument.endsWith('.onnx')) {
+    const { modelSource } = await import('./model-source.js');
+    return modelSource({ name: argument, file: argument }, asked, note);
+  }
   const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
   if (path === undefined) {
     throw new UsageFailure(
@@ -36,5 +39,6 @@ export function loadWorkerSource(
         "(grpc://host:port/model) or a service's runner (service.ts#runner).",
     );
   }
-  return runner === undefined ? handlerSource(path) : serviceSource(path, runner, asked, note);
+  if (runner === undefined) return (await import('./handler-source.js')).handlerSource(path);
+  return (await import('./service-source.js')).serviceSource(path, runner, asked, note);
 }
