@@ -89,20 +89,25 @@ function shownPanels(page: Page): Promise<string[]> {
 describe.each([DESKTOP, { width: 820, height: 1100 }, PHONE, { width: 320, height: 600 }])(
   'at $width pixels',
   (viewport) => {
+    let page: Page;
+
+    beforeAll(async () => {
+      page = await open({ viewport });
+    });
+
+    afterAll(() => page?.close());
+
+    test('every backend has one set of plots, for this width', async () => {
+      expect(await page.locator('.grid svg:visible').count()).toBe(4);
+      expect(await page.locator('.timelines svg:visible').count()).toBe(4);
+    });
+
     test.each(['light', 'dark'] as const)('nothing sticks out sideways (%s)', async (colorScheme) => {
-      const page = await open({ viewport, colorScheme });
+      await page.emulateMedia({ colorScheme });
       for (const input of await page.locator('.controls input').all()) {
         await input.check();
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
       }
-      await page.close();
-    });
-
-    test('every backend has one set of plots, for this width', async () => {
-      const page = await open({ viewport });
-      expect(await page.locator('.grid svg:visible').count()).toBe(4);
-      expect(await page.locator('.timelines svg:visible').count()).toBe(4);
-      await page.close();
     });
   },
 );
