@@ -17,12 +17,13 @@ import { curveSteps, quickestSize } from './curve-steps.js';
 import { describe } from './describe.js';
 import { DispatchPlanner } from './dispatch-planner.js';
 import { reasonToLeave } from './greedy-policy.js';
+import { boldlyMs, leapTo } from './growth.js';
 import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
 import { invalidOption, validKeys } from './valid.js';
-import { countWithin, earliestDeadline, fixedPartMs, heldMs, predict } from './view-questions.js';
+import { costOf, countWithin, earliestDeadline, fixedPartMs, heldMs, predict } from './view-questions.js';
 
 export interface AdaptiveOptions {
   /**
@@ -128,18 +129,19 @@ class AdaptivePolicy implements Policy {
   #underDeadlines(view: QueueView, now: number): Decision | undefined {
     const { curve, limits, cost, length } = view;
     const wanted = Math.min(cost, limits.maxBatchSize);
-    // How long larger batches take than any before is a guess: they may grow, but not leap, unless there is time enough.
-    const largest = curve.points().at(-1)?.cost ?? wanted;
-    const isLeap = wanted > 2 * largest;
-    const guess = isLeap ? (predict(view, largest) * wanted) / largest : predict(view, wanted);
-    const ends = now + safeMs(curve, guess);
+    const leap = leapTo(curve, wanted);
+    const ends = now + safeMs(curve, leap === undefined ? predict(view, wanted) : leap.inProportionMs);
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
-    const mostCost = isLeap ? 2 * largest : this.#quickestSize(view);
-    const safeDuration = (batch: number) => safeMs(curve, predict(view, batch));
+    const safeDuration = (batch: number) => safeMs(curve, boldlyMs(curve, batch));
+    const mostCost = leap?.cost ?? this.#quickestSize(view);
     const traffic = this.#costPerMs(view, now);
     const { refuse, count, hopeless } = bestWindow(view, now, mostCost, safeDuration, traffic);
     if (hopeless.length > 0) return { action: 'wait', until: now + 1, refuseAt: hopeless };
-    if (count > 0) return { action: 'dispatch', count, reason: 'deadline', refuse };
+    if (count > 0) {
+      // Those who are let go for a batch had no time for it; for a shorter one they might.
+      const kept = refuse > 0 ? count : quickestOf(view, now, count);
+      return { action: 'dispatch', count: kept, reason: 'deadline', refuse };
+    }
     // What is not known any more is found out rather than believed.
     if (view.freeSlots > 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);
     return { action: 'wait', until: now + 1, refuse };
@@ -193,7 +195,10 @@ class AdaptivePolicy implements Policy {
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const advice = this.#planner.advice(view, this.#rate.ratePerMs(now) * this.#meanCost, now);
     if (advice === undefined) return undefined;
-    if (advice.cost > 0) return leave(view, countWithin(view, advice.cost));
+    if (advice.cost > 0) {
+      const count = countWithin(view, advice.cost);
+      return leave(view, canFollow(view, now, count) ? count : view.length);
+    }
     const { timerResolutionMs, maxBatchSize } = view.limits;
     if (view.cost >= maxBatchSize) return undefined; // nobody could join them
     const leftMs = Math.min(latestStart - now, predict(view, this.#meanCost) - heldMs(view, now));
@@ -240,6 +245,30 @@ class AdaptivePolicy implements Policy {
   #costPerMs(view: QueueView, now: number): number {
     return view.arrivals.ratePerMs(now) * this.#meanCost;
   }
+}
+
+/** Of so many who could be served in time, fewer if all others who wait can follow then, and else could not. */
+function quickestOf(view: QueueView, now: number, count: number): number {
+  const kept = countWithin(view, quickestSize(view.curve, costOf(view, count)));
+  const pays = kept < count && !canFollow(view, now, count) && canFollow(view, now, kept);
+  return pays ? kept : count;
+}
+
+/** Whether, when so many leave, the others can be served after them in time. */
+function canFollow(view: QueueView, now: number, count: number): boolean {
+  const { curve, limits, nextDeadline, running, cost, length } = view;
+  if (nextDeadline === Number.POSITIVE_INFINITY || count >= length) return true;
+  const leaving = costOf(view, count);
+  const left = Math.min(cost - leaving, limits.maxBatchSize);
+  let nextMs = view.freeSlots > 1 ? 0 : predict(view, leaving);
+  for (const { cost, startedAt } of running) {
+    nextMs = Math.min(nextMs, Math.max(0, startedAt + predict(view, cost) - now));
+  }
+  const endsAt = now + safeMs(curve, nextMs + predict(view, left));
+  for (let position = count; position < length; position++) {
+    if (view.deadlineAt(position) < endsAt) return false;
+  }
+  return true;
 }
 
 /** Whether more comes than full batches could serve. */

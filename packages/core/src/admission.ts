@@ -4,6 +4,7 @@
  * It errs on the side of letting in: the policy decides again when the batch is formed.
  */
 import type { ArrivalEstimate } from './arrival-rate.js';
+import { USUAL_GROWTH } from './growth.js';
 import type { RunningWork } from './policy.js';
 import type { CurveEstimate, CurvePoint } from './service-curve.js';
 
@@ -15,6 +16,7 @@ export interface Backend {
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
   readonly arrivals: ArrivalEstimate;
+  readonly steadyArrivals: ArrivalEstimate;
 }
 
 /** Whether there is so much time that no prediction is needed: that of most callers with a deadline. */
@@ -65,21 +67,25 @@ export function retryAfterMs(
   const partial = partialBatch(costAhead, batch);
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
-  if (safeMs(curve, aloneMs) > allowedMs) return Math.ceil(startMs + partialMs + FRESH_MS);
+  if (safeMs(curve, aloneMs) > allowedMs) return roundedUp(startMs + partialMs + FRESH_MS);
+  // As long as batches grow, what they can do is not known. Not all at one moment, as all would if it were counted from
+  // when a slot is free.
+  const growths = Math.log(batch.cost / (curve.points().at(-1)?.cost ?? 1)) / Math.log(USUAL_GROWTH);
+  if (growths > 1 / 2) return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
   // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
   if (crowdUntil(startMs, cost, batch, backend, now) > 0) {
     const opensAfterMs = expectedMs - allowedMs;
     const opensForMs = batch.cost / ratePerMs(cost, backend, now);
-    return Math.max(1, Math.ceil(opensAfterMs + opensForMs / 4));
+    return roundedUp(Math.max(0, opensAfterMs) + opensForMs / 4);
   }
   // Either it comes in time to leave together with the last few ahead of it, or after them.
   const togetherMs = safeMs(curve, curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0);
   // Not sooner than a batch takes, or all who are refused in a burst would be back at once.
-  const leastMs = Math.max(1, Math.ceil(aloneMs));
-  const joinAfterMs = Math.ceil(startMs + togetherMs - allowedMs);
-  if (togetherMs <= allowedMs && joinAfterMs >= leastMs && joinAfterMs < startMs) return joinAfterMs;
-  return Math.max(leastMs, Math.ceil(startMs + partialMs + safeMs(curve, aloneMs) - allowedMs));
+  const joinAfterMs = startMs + togetherMs - allowedMs;
+  if (togetherMs <= allowedMs && joinAfterMs >= aloneMs && joinAfterMs < startMs)
+    return roundedUp(joinAfterMs);
+  return roundedUp(Math.max(aloneMs, startMs + partialMs + safeMs(curve, aloneMs) - allowedMs));
 }
 
 /** The batches that what is ahead will leave in. */
@@ -98,12 +104,20 @@ function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: B
   return isOverloaded ? costPerMs * startMs : 0;
 }
 
-/** The cost that comes a millisecond, once that is known well enough. */
-function ratePerMs(cost: number, { arrivals, line }: Backend, now: number): number {
+/**
+ * The cost that comes a millisecond, once that is known well enough: in the long run, for the door is not to open
+ * and shut with every whim of the traffic, unless it has changed by more than chance would have it.
+ */
+function ratePerMs(cost: number, { arrivals, steadyArrivals, line }: Backend, now: number): number {
+  if (arrivals.samples < LEAST_ARRIVALS) return 0;
   const meanCost = (line.cost + cost) / (line.length + 1);
-  return arrivals.samples < LEAST_ARRIVALS ? 0 : arrivals.ratePerMs(now) * meanCost;
+  const lately = arrivals.ratePerMs(now);
+  const steady = steadyArrivals.ratePerMs(now);
+  return meanCost * (Math.abs(lately - steady) > MOST_CHANCE * steady ? lately : steady);
 }
 
+/** Three standard deviations of what the last arrivals tell. */
+const MOST_CHANCE = 0.27;
 const LEAST_ARRIVALS = 128;
 
 /**
@@ -159,13 +173,16 @@ const SAFETY_SPREADS = 1.6;
 
 /** When the last batch of what is ahead leaves, which has room left. */
 function startsAfterMs(costAhead: number, best: CurvePoint, backend: Backend, now: number): number {
+  const { concurrency } = backend.settings;
   const fullBatches = Math.floor(costAhead / best.cost);
   const otherGroups = backend.line.groups - 1;
-  const busyMs =
-    otherGroups > fullBatches
-      ? otherGroups * (backend.curve.predict(costAhead / otherGroups) ?? best.durationMs)
-      : fullBatches * best.durationMs;
-  return freeSlotAfterMs(backend, now) + busyMs / backend.settings.concurrency;
+  if (otherGroups > fullBatches) {
+    const busyMs = otherGroups * (backend.curve.predict(costAhead / otherGroups) ?? best.durationMs);
+    return freeSlotAfterMs(backend, now, 0) + busyMs / concurrency;
+  }
+  if (concurrency === Number.POSITIVE_INFINITY) return 0;
+  const rounds = Math.floor(fullBatches / concurrency);
+  return rounds * best.durationMs + freeSlotAfterMs(backend, now, fullBatches - rounds * concurrency);
 }
 
 function partialBatch(costAhead: number, best: CurvePoint): number {
@@ -176,10 +193,12 @@ function partialBatch(costAhead: number, best: CurvePoint): number {
 export function roomAfterMs(backend: Backend, now: number): number {
   const best = backend.curve.best(backend.settings.maxBatchSize);
   if (best === undefined) return UNKNOWN_RETRY_MS;
-  return Math.max(
-    1,
-    Math.ceil(freeSlotAfterMs(backend, now) + best.durationMs / backend.settings.concurrency),
-  );
+  return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.settings.concurrency);
+}
+
+/** To the microsecond: with a quick backend a whole millisecond is several batches. Who has coarser timers rounds up. */
+function roundedUp(ms: number): number {
+  return Math.max(1, Math.ceil(1000 * ms)) / 1000;
 }
 
 /** What to tell a caller to wait while nothing is known of the backend. */
@@ -191,11 +210,11 @@ const UNKNOWN_RETRY_MS = 1000;
  */
 export const FRESH_MS = 1000;
 
-function freeSlotAfterMs({ running, settings, curve }: Backend, now: number): number {
-  if (running.length < settings.concurrency) return 0;
-  let earliest = Number.POSITIVE_INFINITY;
-  for (const { cost, startedAt } of running) {
-    earliest = Math.min(earliest, startedAt + (curve.predict(cost) ?? 0));
-  }
-  return Math.max(0, earliest - now);
+/** When a slot is free for one before whom so many others take those that are free earlier. */
+function freeSlotAfterMs({ running, settings, curve }: Backend, now: number, others: number): number {
+  const free = settings.concurrency - running.length;
+  if (others < free) return 0;
+  const after = running.map(({ cost, startedAt }) => startedAt + (curve.predict(cost) ?? 0) - now);
+  after.sort((a, b) => a - b);
+  return Math.max(0, after[others - free] ?? 0);
 }

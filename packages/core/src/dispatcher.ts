@@ -6,7 +6,7 @@
  * exception: when the batch that is next in line is full, waiting could not make it fuller, and it
  * leaves with the next microtask.
  */
-import { roomAfterMs } from './admission.js';
+import { retryAfterMs } from './admission.js';
 import { Alarm } from './alarm.js';
 import { ArrivalRate } from './arrival-rate.js';
 import { inOwnContext } from './async-context.js';
@@ -31,6 +31,8 @@ import { TURN_BUDGET_MS, Turn } from './turn.js';
 import { WaitingLine } from './waiting-line.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
+/** How many of the last arrivals the door goes by. */
+const STEADY_ARRIVALS = 512;
 const resolved = Promise.resolve();
 
 export class Dispatcher<I, R> implements BatchOwner {
@@ -42,6 +44,8 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
   readonly arrivals = new ArrivalRate();
+  /** For the door, which must not open and shut with every whim of the traffic. */
+  readonly steadyArrivals = new ArrivalRate(STEADY_ARRIVALS);
   readonly deadlines = new Deadlines();
   readonly turn: Turn;
   readonly door: Door<I, R> = new Door(this);
@@ -168,7 +172,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const hopeless =
       decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
     if (hopeless.length > 0) {
-      this.#sendAwayAll(hopeless, now);
+      this.#sendAway(hopeless, now);
       return false;
     }
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
@@ -185,17 +189,28 @@ export class Dispatcher<I, R> implements BatchOwner {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
-    this.#sendAwayAll(refused, now);
+    this.#sendAway(refused, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }
 
-  /** Sends those away who can no longer make it. One may give up in reaction to what another is told. */
-  #sendAwayAll(entries: readonly Entry[], now: number): void {
-    this.doorMargin.sentAway(entries.length);
-    for (const entry of entries) {
+  /**
+   * Sends those away who can no longer make it. They may come back when the door would let them in; not all
+   * at one moment, or it would let in nobody else.
+   */
+  #sendAway(refused: readonly Entry[], now: number): void {
+    if (refused.length === 0) return;
+    this.doorMargin.sentAway(refused.length);
+    const { name, targetLatencyMs, maxBatchSize } = this.settings;
+    const { cost, cohort } = refused[0] as Entry;
+    const allowedMs = Math.min(targetLatencyMs, cohort?.timeoutMs ?? POSITIVE_INFINITY);
+    const firstMs = retryAfterMs(cost, this.line.cost, allowedMs, this, now);
+    const batchMs = this.curve.best(maxBatchSize)?.durationMs ?? 0;
+    for (const [i, entry] of refused.entries()) {
+      // One may give up in reaction to what another is told.
       if (entry.settled && entry.shared === undefined) continue;
-      this.exit.sendAway(entry, 'refused', overtakenError(this.settings.name, roomAfterMs(this, now)));
+      const afterMs = firstMs + (i / refused.length) * batchMs;
+      this.exit.sendAway(entry, 'refused', overtakenError(name, afterMs));
     }
   }
 
@@ -247,6 +262,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;
     this.arrivals.record(moment.arrivals, moment.at);
+    this.steadyArrivals.record(moment.arrivals, moment.at);
     const { policy } = this.settings;
     if (policy.observeArrivals === undefined) return;
     this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));

@@ -33,6 +33,13 @@ export function countWithin(view: QueueView, cost: number): number {
   return count;
 }
 
+/** What the first so many cost. */
+export function costOf(view: QueueView, count: number): number {
+  let sum = 0;
+  for (let position = 0; position < count; position++) sum += view.costAt(position);
+  return sum;
+}
+
 export function lastUpTo(sizes: readonly number[], most: number): number {
   let last = 0;
   for (const size of sizes) if (size <= most) last = size;
