@@ -15,7 +15,7 @@ import { ArrivalForecast } from './arrival-forecast.js';
 import { ArrivalRate } from './arrival-rate.js';
 import { curveSteps, quickestSize } from './curve-steps.js';
 import { describe } from './describe.js';
-import { DispatchPlanner } from './dispatch-planner.js';
+import { DispatchPlanner, MOST_SPREAD } from './dispatch-planner.js';
 import { reasonToLeave } from './greedy-policy.js';
 import { boldlyMs, leapTo } from './growth.js';
 import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
@@ -104,18 +104,34 @@ class AdaptivePolicy implements Policy {
       // Later than this, one more could not be taken along.
       latestStart = nextDeadline - safeMs(curve, predict(view, cost + this.#meanCost));
     }
-    const untried = view.isGrouped ? 0 : this.#probing.next(view);
-    if (untried > 0 && this.#restCanWait(view, now, untried)) return leave(view, countWithin(view, untried));
+    // With other slots, no more is tried than would leave: they would have to do without this one for so long.
+    const triesFirst = view.slots === 1 || this.#savesBackend;
+    const probe = triesFirst ? this.#probe(view, now, cost) : undefined;
+    if (probe !== undefined) return probe;
     if (this.#savesBackend && mayBeLate(view)) return this.#asLateAsIsSafe(view, now);
+    const decision = this.#forLatency(view, now, latestStart);
+    // Nothing is tried that will not be planned with.
+    if (triesFirst || decision.action === 'wait' || curve.spread > MOST_SPREAD) return decision;
+    return this.#probe(view, now, Math.min(cost, decision.count * this.#meanCost)) ?? decision;
+  }
+
+  #forLatency(view: QueueView, now: number, latestStart: number): Decision {
     // Of groups nobody knows who will come: what is known of arrivals is known of all together.
     const paying = this.#allThatPays(view);
-    if (view.isGrouped || paying < length) return leave(view, paying);
+    if (view.isGrouped || paying < view.length) return leave(view, paying);
     return (
       this.#heldForCompany(view, now, latestStart) ??
       this.#heldUntilFull(view, now, latestStart) ??
       this.#planned(view, now, latestStart) ??
-      leave(view, length)
+      leave(view, view.length)
     );
+  }
+
+  /** Instead of so much, a size that was hardly tried leaves. */
+  #probe(view: QueueView, now: number, cost: number): Decision | undefined {
+    const untried = view.isGrouped ? 0 : this.#probing.next(view, cost);
+    if (untried === 0 || !this.#restCanWait(view, now, untried)) return undefined;
+    return leave(view, countWithin(view, untried));
   }
 
   /** The curve was emptied: what was concluded from it is void. */
@@ -193,7 +209,12 @@ class AdaptivePolicy implements Policy {
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
-    const advice = this.#planner.advice(view, this.#rate.ratePerMs(now) * this.#meanCost, now);
+    const advice = this.#planner.advice(
+      view,
+      this.#rate.ratePerMs(now) * this.#meanCost,
+      this.#costPerMs(view, now),
+      now,
+    );
     if (advice === undefined) return undefined;
     if (advice.cost > 0) {
       const count = countWithin(view, advice.cost);

@@ -41,8 +41,11 @@ function isStep(points: readonly LearnedPoint[], index: number, spread: number):
 
 /** How much more a smaller size must get done than the largest, at least, or as much as nobody is sure of. */
 const LEAST_GAIN = 0.05;
-/** From which share of the largest batch on it counts as seen. */
+/** How sure that has to be, in standard errors: of many sizes some are lucky. */
+const SURE = 3;
+/** From which share of the largest batch on it counts as seen, and how often it must have been where durations vary: once may be bad luck. */
 const NEARLY_FULL = 0.9;
+const LEAST_FULL = 3;
 
 /** Where durations vary, sizes that differ by no more than this are looked at together. */
 const MOST_REACH = 0.1;
@@ -55,11 +58,13 @@ export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number
   const { spread } = curve;
   const points = curve.points();
   const fullMs = curve.predict(maxBatchSize);
-  if (fullMs === undefined || (points.at(-1)?.cost ?? 0) < NEARLY_FULL * maxBatchSize) return maxBatchSize;
-  const leastWeight = weightToBeSure(spread);
+  const fullWeight = weightFrom(points, NEARLY_FULL * maxBatchSize);
+  const leastFull = Math.max(1, Math.min(LEAST_FULL, weightToBeSure(spread)));
+  if (fullMs === undefined || fullWeight < leastFull) return maxBatchSize;
   const reach = 1 + Math.min(MOST_REACH, spread / 2);
+  const fullPerMs = maxBatchSize / fullMs;
   let quickest = maxBatchSize;
-  let bestPerMs = (maxBatchSize / fullMs) * (1 + Math.max(LEAST_GAIN, spread));
+  let bestPerMs = fullPerMs;
   // Those that are within reach of the one that is looked at: from the first to the one before the next.
   let first = 0;
   let next = 0;
@@ -77,11 +82,22 @@ export function quickestSize(curve: CurveEstimate, maxBatchSize: number): number
       sumWeight -= weight;
       sumPerMs -= weight * perMs(points[first] as LearnedPoint);
     }
-    if (sumWeight < leastWeight || sumPerMs <= bestPerMs * sumWeight) continue;
+    const meanPerMs = sumPerMs / sumWeight;
+    const doubt = SURE * spread * Math.sqrt(1 / sumWeight + 1 / fullWeight);
+    if (meanPerMs <= bestPerMs || meanPerMs < fullPerMs * (1 + Math.max(LEAST_GAIN, doubt))) continue;
     quickest = cost;
-    bestPerMs = sumPerMs / sumWeight;
+    bestPerMs = meanPerMs;
   }
   return quickest;
+}
+
+/** How many batches of this size and more were seen. */
+function weightFrom(points: readonly LearnedPoint[], least: number): number {
+  let sum = 0;
+  for (let i = points.length - 1; i >= 0 && (points[i] as LearnedPoint).cost >= least; i--) {
+    sum += (points[i] as LearnedPoint).weight;
+  }
+  return sum;
 }
 
 /** How many batches it takes to know how long they take, to some percent. */

@@ -12,15 +12,9 @@
  * (modified policy iteration), a few states at a time, so that planning never holds up the thread.
  */
 import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
+import { PlanLookahead } from './plan-lookahead.js';
 import { type PlanProblem, quickestSize, usualDuration } from './plan-problem.js';
 import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
-
-/** A batch that may leave: how long it takes and how much may come meanwhile. */
-interface Candidate {
-  readonly size: number;
-  readonly durationMs: number;
-  readonly outcomes: ArrivalOutcomes;
-}
 
 /** Into how many steps the time that the other slot is busy is divided. */
 const RESIDUALS = 16;
@@ -36,6 +30,8 @@ const KEEPS_UP = 1.1;
 const MOST_GROWTH = 1.5;
 
 const MOST_SWEEPS = 1000;
+/** By how much more than is likely to wait, on average, no plan is off. */
+const LOST = 100;
 /** After so many looks for better decisions those that are left to be found hardly matter. */
 const GOOD_IMPROVEMENTS = 8;
 /** How many of them it takes to adapt a plan for a similar problem. */
@@ -49,6 +45,8 @@ const SETTLED = 1e-3;
 /** How much of an error of the average is put right in a sweep: more would overshoot, because values follow late. */
 const CORRECTION = 0.15;
 
+const NOBODY: ArrivalOutcomes = { arrived: [0], chance: [1] };
+
 export class DispatchPlan {
   readonly #problem: PlanProblem;
   readonly #largestSize: number;
@@ -56,21 +54,22 @@ export class DispatchPlan {
   readonly #quickest: number;
   readonly #states: PlanStates;
   readonly #rowOutcomes: readonly ArrivalOutcomes[];
-  readonly #candidates: readonly Candidate[];
-  readonly #allThatWaits = new Map<number, Candidate>();
+  readonly #lookahead: PlanLookahead;
   readonly #choices: Float64Array;
 
   /** How much dearer a state is in a sweep that looks for better decisions. */
   readonly #improvingUnits: number;
 
-  /** What a millisecond costs on average: the mean of what waits or runs. */
-  #average: number;
-  /** The same for the decisions it starts with. */
+  /** What a millisecond costs on average, the mean of what waits or runs, with the decisions it starts with. */
   #simpleAverage = Number.POSITIVE_INFINITY;
+  /** Where it cannot be. */
+  readonly #mostAverage: number;
   readonly #usualMs: number;
   readonly #usualState: number;
   readonly #longQueue: number;
 
+  /** How much comes in a slot's turn, when the slots take turns. */
+  readonly usualSize: number;
   /** Whether it began with another plan's values. */
   readonly isAdapted: boolean;
 
@@ -90,6 +89,7 @@ export class DispatchPlan {
     this.#quickest = quickestSize(problem);
     const usualMs = usualDuration(problem, this.#quickest);
     const usualSize = (ratePerMs * usualMs) / slots;
+    this.usualSize = usualSize;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
     this.#longQueue = LONG_QUEUE * Math.max(1, usualSize);
     this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
@@ -97,14 +97,25 @@ export class DispatchPlan {
     const stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
     this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs, this.#drainPerMs);
     this.#rowOutcomes = Array.from({ length: rows }, (_, row) => arrivalOutcomes(ratePerMs * row * stepMs));
-    this.#candidates = problem.sizes.map((size) => this.#candidate(size));
-    this.#improvingUnits = 4 + this.#candidates.length / 2;
+    const likelyAverage = 1.5 * ratePerMs * usualMs;
+    this.#mostAverage = LOST * likelyAverage;
+    this.#lookahead = new PlanLookahead(problem, this.#states, likelyAverage);
+    this.#improvingUnits = 4 + problem.sizes.length / 2;
     this.#choices = new Float64Array(this.#states.size);
     this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
-    this.#average = 1.5 * ratePerMs * usualMs;
     this.isAdapted = similar !== undefined;
-    if (similar === undefined) this.#startSimply();
+    if (similar === undefined || similar.#isLost) this.#startSimply();
     else this.#startFrom(similar);
+  }
+
+  get ratePerMs(): number {
+    return this.#problem.ratePerMs;
+  }
+
+  /** What the backend could do at best, as far as was known. */
+  get mostPerMs(): number {
+    const { slots, durationMs } = this.#problem;
+    return (slots * this.#quickest) / durationMs(this.#quickest);
   }
 
   get isSolved(): boolean {
@@ -114,7 +125,7 @@ export class DispatchPlan {
   /** Whether to go by it, even if it may still get a little better: it is good, and better than what it started with. */
   get isUseful(): boolean {
     const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
-    return isGood && this.#average > 0 && this.#average <= 1.005 * this.#simpleAverage;
+    return isGood && this.#lookahead.average > 0 && this.#lookahead.average <= 1.005 * this.#simpleAverage;
   }
 
   /** Does so much of the work: a unit is a fraction of a microsecond. */
@@ -125,18 +136,23 @@ export class DispatchPlan {
 
   /**
    * How much to dispatch now, 0 for waiting, when `count` waits and the other slot is busy for
-   * `residualMs` more (0: it is free too, or there is none).
+   * `residualMs` more (0: it is free too, or there is none). More may come than was planned for: `ratePerMs`.
    */
-  sizeFor(count: number, residualMs: number): number {
+  sizeFor(count: number, residualMs: number, ratePerMs = this.ratePerMs): number {
     if (count >= BACKLOG * this.#quickest) return this.#quickest;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
-    this.#choose(count, Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs)));
-    return count > this.#longQueue ? Math.max(chosen.size, this.#sizeToKeepUp(count)) : chosen.size;
+    // The states are few, and what they are worth can be read between them: not so what to do in them.
+    const { size } = this.#lookahead.finest(count, residualMs, this.#arrivalsWithin(residualMs));
+    return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
+  }
+
+  #arrivalsWithin(residualMs: number): ArrivalOutcomes {
+    return residualMs > 0 ? arrivalOutcomes(this.#problem.ratePerMs * residualMs) : NOBODY;
   }
 
   /** Queues so long are rare, and what is best for them known the less: whatever it is, they must not grow. */
-  #sizeToKeepUp(count: number): number {
-    const { slots, sizes, durationMs, ratePerMs } = this.#problem;
+  #sizeToKeepUp(count: number, ratePerMs: number): number {
+    const { slots, sizes, durationMs } = this.#problem;
     const neededPerMs = Math.max(
       KEEPS_UP * ratePerMs,
       ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#quickest)),
@@ -150,7 +166,8 @@ export class DispatchPlan {
   /** After how long, with nobody else coming, it would no longer wait; Infinity for not before the other slot is free. */
   waitMs(count: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
-      if (this.sizeFor(count, residualMs - waited) > 0) return waited;
+      const leftMs = residualMs - waited;
+      if (this.#lookahead.best(count, leftMs, this.#arrivalsWithin(leftMs)).size > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
   }
@@ -164,17 +181,19 @@ export class DispatchPlan {
     }
   }
 
+  /** As the similar one does; but of a long queue as much as gets most done, for what keeps up with its traffic may not with this. */
   #startFrom(similar: DispatchPlan): void {
     const growth =
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
-    this.#improvements = similar.isUseful ? GOOD_IMPROVEMENTS - ADAPTATIONS : 0;
-    this.#average = similar.#average * growth;
+    this.#improvements = Math.min(similar.#improvements, GOOD_IMPROVEMENTS - ADAPTATIONS);
+    this.#lookahead.average = similar.#lookahead.average * growth;
     this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
     for (let state = 0; state < this.#states.size; state++) {
       const count = this.#states.countOf(state);
       const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
       this.#states.values[state] = similar.#states.valueAt(count, residualMs);
-      this.#choices[state] = Math.min(similar.#choiceAt(count, residualMs), count);
+      const choice = count > this.#longQueue ? this.#quickest : similar.#choiceAt(count, residualMs);
+      this.#choices[state] = Math.min(choice, count);
     }
   }
 
@@ -186,9 +205,7 @@ export class DispatchPlan {
 
   /** How fast a long queue gets shorter. */
   get #drainPerMs(): number {
-    const { slots, durationMs, ratePerMs } = this.#problem;
-    const bestPerMs = (slots * this.#quickest) / durationMs(this.#quickest);
-    return Math.max(0.1 * bestPerMs, bestPerMs - ratePerMs);
+    return Math.max(0.1 * this.mostPerMs, this.mostPerMs - this.ratePerMs);
   }
 
   // Finding the values
@@ -197,24 +214,32 @@ export class DispatchPlan {
     const state = this.#nextState++;
     const row = this.#states.rowOf(state);
     const count = this.#states.countOf(state);
-    if (this.#improves) {
-      this.#choose(count, row);
-      this.#choices[state] = chosen.size;
-    } else this.#evaluate(this.#candidateOf(this.#choices[state] as number), count, row);
-    const change = chosen.value - (this.#states.values[state] as number);
-    this.#states.values[state] = chosen.value;
+    const residualMs = row * this.#states.stepMs;
+    const meanwhile = this.#rowOutcomes[row] as ArrivalOutcomes;
+    const { size, value } = this.#improves
+      ? this.#lookahead.best(count, residualMs, meanwhile)
+      : this.#lookahead.valueOf(this.#choices[state] as number, count, residualMs, meanwhile);
+    this.#choices[state] = size;
+    const change = value - (this.#states.values[state] as number);
+    this.#states.values[state] = value;
     if (state === this.#usualState) this.#drift = change;
     this.#leastChange = Math.min(this.#leastChange, change);
     this.#largestChange = Math.max(this.#largestChange, change);
     if (this.#nextState === this.#states.size) this.#endSweep();
   }
 
+  /** Values that go beyond all bounds come to nothing. */
+  get #isLost(): boolean {
+    return !(Math.abs(this.#lookahead.average) < this.#mostAverage);
+  }
+
   #endSweep(): void {
     this.#sweeps += 1;
     this.#nextState = 0;
     // With the right average, values do not drift.
-    this.#average += (CORRECTION * this.#drift) / this.#usualMs;
-    const unit = Math.abs(this.#average) * this.#usualMs;
+    this.#lookahead.average += (CORRECTION * this.#drift) / this.#usualMs;
+    if (this.#isLost) this.#sweeps = MOST_SWEEPS;
+    const unit = Math.abs(this.#lookahead.average) * this.#usualMs;
     const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
     const isSteady = isSettled || Math.abs(this.#drift) < STEADY * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
@@ -222,105 +247,8 @@ export class DispatchPlan {
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
     this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
     if (this.#improves && this.#simpleAverage === Number.POSITIVE_INFINITY)
-      this.#simpleAverage = this.#average;
+      this.#simpleAverage = this.#lookahead.average;
     this.#largestChange = Number.NEGATIVE_INFINITY;
     this.#leastChange = Number.POSITIVE_INFINITY;
   }
-
-  /** The best there is to do in a state, left in `chosen`. */
-  #choose(count: number, row: number): void {
-    let bestSize = 0;
-    let bestValue = Number.POSITIVE_INFINITY;
-    if (count === 0 || row > 0) {
-      this.#evaluateWait(count, row);
-      bestValue = chosen.value;
-    }
-    if (count > 0) {
-      const all = this.#candidateOf(Math.min(count, this.#problem.maxBatchSize)) as Candidate;
-      this.#evaluate(all, count, row);
-      if (chosen.value < bestValue) {
-        bestValue = chosen.value;
-        bestSize = all.size;
-      }
-    }
-    for (const candidate of this.#candidates) {
-      if (candidate.size >= count) break;
-      this.#evaluate(candidate, count, row);
-      if (chosen.value < bestValue) {
-        bestValue = chosen.value;
-        bestSize = candidate.size;
-      }
-    }
-    chosen.size = bestSize;
-    chosen.value = bestValue;
-  }
-
-  /** What it comes to when this batch leaves now, or none, left in `chosen`. */
-  #evaluate(candidate: Candidate | undefined, count: number, row: number): void {
-    if (candidate === undefined) {
-      this.#evaluateWait(count, row);
-      return;
-    }
-    const { size, durationMs, outcomes } = candidate;
-    const residualMs = row * this.#states.stepMs;
-    const left = count - size;
-    chosen.size = size;
-    chosen.value = size * durationMs;
-    if (this.#states.rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
-    // Both slots were free: now one is, and the next decision is due at once.
-    else if (row === 0) chosen.value += this.#states.valueAt(left, durationMs);
-    else if (durationMs < residualMs) {
-      chosen.value += this.#until(durationMs, outcomes, left, residualMs - durationMs);
-    } else {
-      const free = this.#rowOutcomes[row] as ArrivalOutcomes;
-      chosen.value += this.#until(residualMs, free, left, durationMs - residualMs);
-    }
-  }
-
-  /** What follows when the next decision is due after so long: the waiting until then, and what it will be worth then. */
-  #until(elapsedMs: number, { arrived, chance }: ArrivalOutcomes, count: number, residualMs: number): number {
-    let value = (count - this.#average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
-    for (let i = 0; i < arrived.length; i++) {
-      value += (chance[i] as number) * this.#states.valueAt(count + (arrived[i] as number), residualMs);
-    }
-    return value;
-  }
-
-  /** Until somebody comes, or a step is over and the other slot that much nearer to be free. */
-  #evaluateWait(count: number, row: number): void {
-    const { ratePerMs } = this.#problem;
-    chosen.size = 0;
-    if (row === 0) {
-      chosen.value = (count - this.#average) / ratePerMs + this.#states.valueAt(count + 1, 0);
-      return;
-    }
-    const stepMs = this.#states.stepMs;
-    const nobody = Math.exp(-ratePerMs * stepMs);
-    const elapsedMs = (1 - nobody) / ratePerMs;
-    // When somebody comes within the step, then so long after its begin.
-    const comesAfterMs = 1 / ratePerMs - (stepMs * nobody) / (1 - nobody);
-    chosen.value =
-      (count - this.#average) * elapsedMs +
-      (1 - nobody) * this.#states.valueAt(count + 1, row * stepMs - comesAfterMs) +
-      nobody * this.#states.valueAt(count, (row - 1) * stepMs);
-  }
-
-  #candidateOf(size: number): Candidate | undefined {
-    if (size === 0) return undefined;
-    let candidate = this.#allThatWaits.get(size);
-    if (candidate === undefined) {
-      candidate = this.#candidate(size);
-      // Of costs that are fractions there is no end.
-      if (Number.isInteger(size)) this.#allThatWaits.set(size, candidate);
-    }
-    return candidate;
-  }
-
-  #candidate(size: number): Candidate {
-    const durationMs = this.#problem.durationMs(size);
-    return { size, durationMs, outcomes: arrivalOutcomes(this.#problem.ratePerMs * durationMs) };
-  }
 }
-
-/** The latest choice and what it comes to: one object, because there are millions of them. */
-const chosen = { size: 0, value: 0 };

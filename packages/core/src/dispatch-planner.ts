@@ -3,9 +3,12 @@
  * has changed enough to matter, works on it a little at each decision, and says what it says.
  */
 import { curveSteps } from './curve-steps.js';
+import { curveTable } from './curve-table.js';
 import { DispatchPlan } from './dispatch-plan.js';
+import { quickestSize, usualDuration } from './plan-problem.js';
 import type { QueueView } from './policy.js';
-import type { CurveEstimate, CurvePoint } from './service-curve.js';
+import type { CurveEstimate } from './service-curve.js';
+import { fixedPartMs } from './view-questions.js';
 
 export interface Advice {
   /** How much to dispatch, in cost; 0 to wait. */
@@ -16,8 +19,14 @@ export interface Advice {
 
 /** Rates that differ by less share a plan. */
 const RATE_STEP = 1.12;
+/** By how many steps the rate may be above what is planned for, and below: it need not go back and forth between two. */
+const MOST_ABOVE = 0.25;
+const MOST_BELOW = 1.5;
+/** How much of the rate of the last few arrivals counts: it may be a whim of theirs. */
+const CAUTION = 0.9;
 const MOST_PLANS = 8;
-const MOST_SPREAD = 0.18;
+/** When a slot will be free cannot be planned with where nobody knows how long batches take. */
+export const MOST_SPREAD = 0.18;
 /** Nothing can be planned for more than can be served. */
 const MOST_LOAD = 0.96;
 /** How much of a plan is worked out, in units a millisecond that has passed: a quarter of the thread, for the tenth of a second that a plan takes. */
@@ -30,11 +39,16 @@ const LEAST_SAMPLES = 16;
 const LEAST_COMPANY = 0.2;
 /** By how much durations must change for a plan to be out of date. */
 const LEAST_CHANGE = 0.05;
+/** How much more either may change as long as the first plan is being made. */
+const PATIENCE = 3;
 /** After how many batches it is looked whether they have. */
 const LOOK_EVERY = 16;
-/** How much of an even spread over the slots is kept to, and how much must come meanwhile for that to pay. */
+/** How much of an even spread over the slots is kept to. */
 const PACE = 0.9;
-const LEAST_PACED = 2;
+/** No longer than what comes in so many times the fixed part of a batch: what takes its time anyway need not wait for others. */
+const MOST_PACED = 3;
+/** How far apart the sizes are that are planned with, in doublings. */
+const SIZE_STEP = 0.25;
 /** Beyond this, everything waiting is served at once anyway. */
 const LARGEST_BATCH = 4096;
 
@@ -58,24 +72,33 @@ export class DispatchPlanner {
   #latest: DispatchPlan | undefined;
   #workedAt = 0;
 
-  /** What the plan says to do now; undefined when there is none, or nothing to plan. */
-  advice(view: QueueView, costPerMs: number, now: number): Advice | undefined {
+  /** What the plan says to do now, when so much comes on average, and lately; undefined when there is none, or nothing to plan. */
+  advice(view: QueueView, costPerMs: number, latelyPerMs: number, now: number): Advice | undefined {
     const { curve, slots } = view;
     const { maxBatchSize } = view.limits;
     if (maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
     const aloneMs = curve.predict(1) ?? 0;
     if (curve.samples < LEAST_SAMPLES || !(costPerMs * aloneMs > LEAST_COMPANY * slots)) return undefined;
-    // When a slot will be free cannot be planned with where nobody knows how long batches take.
     if (slots > 1 && curve.spread > MOST_SPREAD) return undefined;
     const sketch = this.#upToDate(view);
     if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
-    const plan = this.#planFor(sketch, slots === 1 ? costPerMs : (2 * costPerMs) / slots, curve);
+    const ratePerMs = (costPerMs * sketch.slots) / slots;
+    const plan = this.#planFor(sketch, ratePerMs, curve);
     if (!plan.isSolved) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
     this.#workedAt = now;
     if (plan.isUseful) this.#inUse = plan;
     else if (plan.isSolved) this.#inUse = undefined;
-    if (this.#inUse?.isUseful) return adviceOf(this.#inUse, view, now);
+    // More than can be served was never planned for.
+    if (this.#inUse?.isUseful && ratePerMs < this.#inUse.mostPerMs) {
+      const risingPerMs = (CAUTION * latelyPerMs * sketch.slots) / slots;
+      return adviceOf(this.#inUse, view, Math.max(ratePerMs, risingPerMs), now);
+    }
     return plan.isSolved ? undefined : evenlySpread(view, costPerMs, now);
+  }
+
+  /** Whether there is none to go by until the one in the making is ready: better a plan that is a little off than to begin again and again. */
+  get #isMakingFirst(): boolean {
+    return this.#inUse === undefined && this.#latest?.isSolved === false;
   }
 
   #upToDate(view: QueueView): Sketch {
@@ -87,13 +110,14 @@ export class DispatchPlanner {
     this.#lookAt = curve.samples + LOOK_EVERY;
     const steps = curveSteps(curve, limits);
     const sizes = sizesToConsider(steps, limits.maxBatchSize, slots);
-    if (isSameProblem && sameSizes(known.sizes, sizes) && !hasChanged(known, curve)) return known;
+    const patience = this.#isMakingFirst ? PATIENCE : 1;
+    if (isSameProblem && sameSizes(known.steps, steps) && !hasChanged(known, curve, patience)) return known;
     if (!isSameProblem) {
       this.#inUse = undefined;
       this.#latest = undefined;
     }
     const durations = new Map<number, number>();
-    for (const size of [...powersOfTwo(limits.maxBatchSize), ...sizes]) {
+    for (const size of [...powersOfTwo(limits.maxBatchSize), ...steps]) {
       durations.set(size, curve.predict(size) as number);
     }
     this.#plans.clear();
@@ -107,25 +131,20 @@ export class DispatchPlanner {
     curve: CurveEstimate,
   ): DispatchPlan {
     const position = Math.log(costPerMs) / Math.log(RATE_STEP);
-    // A rate between two levels does not go back and forth.
-    if (!(Math.abs(position - this.#level) < 0.75)) this.#level = Math.round(position);
+    // Who plans for a little too much loses next to nothing; who plans for too little does not keep up.
+    const above = (position - this.#level) / (this.#isMakingFirst ? PATIENCE : 1);
+    if (!(above < MOST_ABOVE && above > -MOST_BELOW)) this.#level = Math.ceil(position + MOST_ABOVE);
     let plan = this.#plans.get(this.#level);
     // One that came to nothing because of what it began with gets another chance.
     const isInVain = plan?.isSolved && !plan.isUseful && plan.isAdapted;
     if (plan === undefined || isInVain) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
-      const table = tableOf(curve, maxBatchSize);
-      const best = curve.best(maxBatchSize) as CurvePoint;
-      const capacity = (slots * best.cost) / best.durationMs;
-      const problem = {
-        slots,
-        maxBatchSize,
-        steps,
-        sizes,
-        ratePerMs: Math.min(RATE_STEP ** this.#level, MOST_LOAD * capacity),
-        durationMs: (cost: number) => onTable(table, cost),
-      };
-      plan = new DispatchPlan(problem, isInVain ? undefined : (this.#inUse ?? this.#latest));
+      const durationMs = curveTable(curve, maxBatchSize, steps);
+      const quickest = quickestSize({ sizes, maxBatchSize, durationMs });
+      const mostPerMs = (MOST_LOAD * slots * quickest) / durationMs(quickest);
+      const ratePerMs = Math.min(RATE_STEP ** this.#level, mostPerMs);
+      const problem = { slots, maxBatchSize, steps, sizes, ratePerMs, durationMs };
+      plan = new DispatchPlan(problem, isInVain ? undefined : this.#latest);
       this.#latest = plan;
       this.#plans.set(this.#level, plan);
     }
@@ -133,21 +152,24 @@ export class DispatchPlanner {
   }
 }
 
-/** As long as there is no plan for several slots: batches evenly spread over them. */
+/** As long as there is no plan for several slots: batches evenly spread over them, each as large as what comes in its turn. */
 function evenlySpread(view: QueueView, costPerMs: number, now: number): Advice | undefined {
-  const { cost, slots, curve, lastDispatchAt } = view;
-  const everyMs = (curve.predict(cost) as number) / slots;
-  if (slots <= 2 || costPerMs * everyMs < LEAST_PACED) return undefined;
+  const { cost, slots, curve, lastDispatchAt, limits } = view;
+  if (slots <= 2 || cost >= limits.maxBatchSize) return undefined;
+  const durationMs = (size: number) => curve.predict(size) as number;
+  const everyMs = usualDuration({ slots, ratePerMs: costPerMs, durationMs }, limits.maxBatchSize) / slots;
+  const company = costPerMs * Math.min(everyMs, (MOST_PACED * fixedPartMs(view, 1)) / slots);
   const waitMs = lastDispatchAt + PACE * everyMs - now;
-  return waitMs > 0 ? { cost: 0, waitMs } : undefined;
+  return waitMs > 0 && cost < company ? { cost: 0, waitMs } : undefined;
 }
 
-function adviceOf(plan: DispatchPlan, view: QueueView, now: number): Advice {
+function adviceOf(plan: DispatchPlan, view: QueueView, ratePerMs: number, now: number): Advice {
   const residualMs = meanResidualMs(view, now);
-  const cost = plan.sizeFor(view.cost, residualMs);
-  // The time until a slot is free passes as much faster as there are more slots than the plan's two.
-  const waitMs = cost > 0 ? 0 : plan.waitMs(view.cost, residualMs) * Math.min(1, 2 / view.slots);
-  return { cost, waitMs };
+  // Of more slots than the plan's two, each has less to do with what waits beyond the usual, and will be free sooner.
+  const share = Math.min(1, 2 / view.slots);
+  const count = Math.min(view.cost, Math.ceil(plan.usualSize + (view.cost - plan.usualSize) * share));
+  const cost = plan.sizeFor(count, residualMs, ratePerMs);
+  return { cost, waitMs: cost > 0 ? 0 : plan.waitMs(count, residualMs) * share };
 }
 
 /**
@@ -168,9 +190,10 @@ function meanResidualMs({ running, curve, slots }: QueueView, now: number): numb
 function sizesToConsider(steps: readonly number[], maxBatchSize: number, slots: 1 | 2): readonly number[] {
   if (slots === 1) return steps;
   const sizes = new Set(steps);
-  for (const size of powersOfTwo(maxBatchSize)) {
-    if (size < maxBatchSize) sizes.add(size);
-    if (size * 1.5 < maxBatchSize && size > 1) sizes.add(size * 1.5);
+  for (let doublings = 0; ; doublings += SIZE_STEP) {
+    const size = Math.round(2 ** doublings);
+    if (size >= maxBatchSize) break;
+    sizes.add(size);
   }
   return [...sizes].sort((x, y) => x - y);
 }
@@ -185,25 +208,10 @@ function sameSizes(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((size, i) => size === b[i]);
 }
 
-function hasChanged({ durations }: Sketch, curve: CurveEstimate): boolean {
-  const allowed = Math.max(LEAST_CHANGE, curve.spread / 2);
+function hasChanged({ durations }: Sketch, curve: CurveEstimate, patience: number): boolean {
+  const allowed = patience * Math.max(LEAST_CHANGE, curve.spread / 2);
   for (const [size, before] of durations) {
     if (Math.abs((curve.predict(size) as number) / before - 1) > allowed) return true;
   }
   return false;
-}
-
-/** The curve as it is now: a plan that is made bit by bit must not see it change. */
-function tableOf(curve: CurveEstimate, maxBatchSize: number): Float64Array {
-  return Float64Array.from(
-    { length: maxBatchSize + 1 },
-    (_, cost) => curve.predict(Math.max(1, cost)) as number,
-  );
-}
-
-function onTable(table: Float64Array, cost: number): number {
-  const below = Math.min(table.length - 1, Math.floor(cost));
-  const value = table[below] as number;
-  const next = table[below + 1];
-  return next === undefined ? value : value + (cost - below) * (next - value);
 }

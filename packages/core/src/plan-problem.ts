@@ -13,14 +13,25 @@ export interface PlanProblem {
 }
 
 /** The size that gets most done a millisecond. */
-export function quickestSize({ sizes, maxBatchSize, durationMs }: PlanProblem): number {
+export function quickestSize({
+  sizes,
+  maxBatchSize,
+  durationMs,
+}: Pick<PlanProblem, 'sizes' | 'maxBatchSize' | 'durationMs'>): number {
   let quickest = maxBatchSize;
   for (const size of sizes) if (size * durationMs(quickest) > quickest * durationMs(size)) quickest = size;
   return quickest;
 }
 
 /** How long the batches take that such traffic makes. */
-export function usualDuration({ slots, ratePerMs, durationMs }: PlanProblem, largest: number): number {
+export function usualDuration(
+  {
+    slots,
+    ratePerMs,
+    durationMs,
+  }: Pick<PlanProblem, 'ratePerMs' | 'durationMs'> & { readonly slots: number },
+  largest: number,
+): number {
   let usualMs = durationMs(1);
   for (let i = 0; i < 20; i++) {
     usualMs = durationMs(Math.min(largest, Math.max(1, (ratePerMs * usualMs) / slots)));

@@ -16,6 +16,8 @@ export class PlanStates {
   readonly stepMs: number;
   /** What each is worth, row by row. */
   readonly values: Float64Array;
+  /** What lies beyond the last count is read from it and this one: from the very next, a small error would become a large one. */
+  readonly #beforeLast: number;
   /** A long queue is worth the square of its length, for it is worked off at a steady pace: how much that bends. */
   readonly #bend: number;
 
@@ -27,6 +29,7 @@ export class PlanStates {
     drainPerMs: number,
   ) {
     this.counts = countGrid(largestSize, steps);
+    this.#beforeLast = this.indexBelow((this.counts.at(-1) as number) / COUNT_STEP);
     this.#bend = 1 / (2 * drainPerMs);
     this.rows = rows;
     this.stepMs = stepMs;
@@ -51,26 +54,30 @@ export class PlanStates {
 
   /** Between two states, in proportion; beyond the last, as the value grew before it, and more and more. */
   valueAt(count: number, residualMs: number): number {
-    const index = Math.min(this.indexBelow(count), this.counts.length - 2);
+    const last = this.counts.length - 1;
+    const largest = this.counts[last] as number;
+    const isBeyond = count > largest;
+    const index = isBeyond ? this.#beforeLast : Math.min(this.indexBelow(count), last - 1);
+    const next = isBeyond ? last : index + 1;
     const left = this.counts[index] as number;
-    const right = this.counts[index + 1] as number;
+    const right = this.counts[next] as number;
     const share = (count - left) / (right - left);
-    const inProportion = this.#valueInProportion(index, share, residualMs);
-    return share <= 1 ? inProportion : inProportion + this.#bend * (count - right) * (count - left);
+    const inProportion = this.#valueInProportion(index, next, share, residualMs);
+    return isBeyond ? inProportion + this.#bend * (count - right) * (count - left) : inProportion;
   }
 
-  #valueInProportion(index: number, share: number, residualMs: number): number {
+  #valueInProportion(index: number, next: number, share: number, residualMs: number): number {
     const position = this.rows === 1 ? 0 : Math.min(this.rows - 1, residualMs / this.stepMs);
     const row = Math.floor(position);
-    const value = this.#valueInRow(row, index, share);
+    const value = this.#valueInRow(row, index, next, share);
     if (position === row) return value;
-    return value + (position - row) * (this.#valueInRow(row + 1, index, share) - value);
+    return value + (position - row) * (this.#valueInRow(row + 1, index, next, share) - value);
   }
 
-  #valueInRow(row: number, index: number, share: number): number {
-    const state = row * this.counts.length + index;
-    const value = this.values[state] as number;
-    return value + share * ((this.values[state + 1] as number) - value);
+  #valueInRow(row: number, index: number, next: number, share: number): number {
+    const first = row * this.counts.length;
+    const value = this.values[first + index] as number;
+    return value + share * ((this.values[first + next] as number) - value);
   }
 
   /** The last state with no more than `count` waiting. */

@@ -3,7 +3,7 @@
  * that pads shows its steps only at the very size of a step.
  */
 import { weightToBeSure } from './curve-steps.js';
-import type { QueueView } from './policy.js';
+import type { Limits, QueueView } from './policy.js';
 import type { CurveEstimate } from './service-curve.js';
 import { lastUpTo } from './view-questions.js';
 
@@ -21,11 +21,10 @@ export class Probing {
   /** How often each size was aimed at: what leaves may fall short of it, and would be aimed at for ever. */
   readonly #tries = new Map<number, number>();
 
-  /** The size to try now; 0 when there is none. */
-  next(view: QueueView): number {
-    const { curve } = view;
+  /** The size to try now, of the `cost` that would leave; 0 when there is none. */
+  next({ curve, limits }: QueueView, cost: number): number {
     if (curve.samples < this.#from) return 0;
-    const size = untriedSize(view);
+    const size = untriedSize(cost, curve, limits);
     const tries = this.#tries.get(size) ?? 0;
     if (size === 0 || tries >= probesFor(curve)) return 0;
     this.#tries.set(size, tries + 1);
@@ -35,7 +34,7 @@ export class Probing {
 }
 
 /** The largest size to learn below what waits that has hardly been tried and might be a step; 0 when there is none. */
-function untriedSize({ cost, curve, limits }: QueueView): number {
+function untriedSize(cost: number, curve: CurveEstimate, limits: Limits): number {
   const most = Math.min(cost, limits.maxBatchSize);
   if (limits.batchSizes.length > 0) return ifUntried(lastUpTo(limits.batchSizes, most), cost, curve);
   // Backends pad to powers of two, or to multiples of eight.

@@ -73,6 +73,25 @@ describe('with two slots', () => {
     }
   });
 
+  test('and both free, it shares as it is best, not only in the sizes to consider', () => {
+    const plan = solved(problem(mostlyByItem, 0.5, { slots: 2, maxBatchSize: 32, sizes: [4, 8, 16] }));
+    expect(plan.sizeFor(24, 0)).toBeLessThan(16);
+    expect(plan.sizeFor(32, 0)).toBeGreaterThan(16);
+  });
+
+  test('the very time for which the other slot is busy counts, not a rounded one', () => {
+    const plan = solved(problem(straight, 0.6, { slots: 2 }));
+    const waitsFrom = (count: number) => {
+      let tenths = 0;
+      while (plan.sizeFor(count, tenths / 10) > 0) tenths += 1;
+      return tenths;
+    };
+    // The more there are, the more it takes for the other slot to be worth waiting for.
+    const from = [8, 12, 16, 20, 28, 36].map(waitsFrom);
+    expect(new Set(from).size).toBe(from.length);
+    expect(from).toEqual(from.toSorted((x, y) => x - y));
+  });
+
   test('it lets a few wait, so that the slots take turns, only while the other is busy', () => {
     const plan = solved(problem(straight, 0.4, { slots: 2 }));
     const waits = (residualMs: number) => upTo(64).filter((count) => plan.sizeFor(count, residualMs) === 0);
@@ -99,6 +118,19 @@ describe('with two slots', () => {
 });
 
 describe('work', () => {
+  // What a queue beyond the last state is worth was read from the last two, which may lie next to each
+  // other: values grew beyond all bounds, and there was no plan at all.
+  test.each([0.3, 0.45, 0.6, 0.6375, 0.7, 0.8, 0.9])(
+    'leads to a plan, wherever the states end: load %d',
+    (load) => {
+      const sizes = [
+        1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16, 19, 23, 27, 32, 38, 45, 54, 64, 76, 91, 108, 128, 152, 181,
+      ];
+      const given = problem((cost) => 11 + 0.01 * cost, load, { slots: 2, maxBatchSize: 200, sizes });
+      expect(solved(given).isUseful).toBe(true);
+    },
+  );
+
   const problems: [string, PlanProblem][] = [
     ['one slot', problem(padded, 0.7, { steps: POWERS })],
     ['two slots', problem(straight, 0.6, { slots: 2, maxBatchSize: 16, sizes: [1, 2, 3, 4, 6, 8, 12] })],
