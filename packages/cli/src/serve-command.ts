@@ -47,8 +47,12 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
   const named = sortedFiles(files);
   const palette = paletteFor(terminal.stdout, terminal.env);
   const log = (line: string) => terminal.stderr.write(`${line}\n`);
-  const load = (runnerNames?: readonly string[]) =>
-    loadConfig({ file: flags.config, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
+  let file = flags.config;
+  const load = (runnerNames?: readonly string[]) => {
+    const config = loadConfig({ file, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
+    file ??= config.file; // one that was found counts as named from then on: without it, nothing changes
+    return config;
+  };
   const ending = endingSignals();
   ending.first.then((signal) => log(`${signal}.`));
   const starting = new AbortController();
@@ -65,7 +69,6 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
     });
     if (server === undefined) return EXIT_CODES.ok;
     reload = () => reloadOrSay(server, log);
-    const { file } = load();
     const stopWatching = file === undefined ? () => {} : watchFile(file, () => reload(), log);
     terminal.stdout.write(greeting(server, palette));
     await ending.first;

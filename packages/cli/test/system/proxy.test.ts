@@ -190,7 +190,8 @@ describe('signals', () => {
     await proxy.command.said('SIGTERM. Finishing');
     proxy.command.signal('SIGTERM');
     expect(await proxy.command.exit).toEqual({ code: 143, signal: null });
-    expect((await answer).status).toBe(status.UNAVAILABLE);
+    // What a client makes of a process that is gone is its own: a lost connection, or a stream that was reset.
+    expect([status.UNAVAILABLE, status.INTERNAL]).toContain((await answer).status);
   });
 
   test('what does not end in time is cut off, and the exit code says so', async () => {
