@@ -43,7 +43,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 };
 
 const CORE = 'batchwise';
-const CLOCK_FILE = 'clock.ts';
+const CLOCK_FILE = 'time/clock.ts';
 const TIME = ['Date', 'performance', 'setTimeout', 'setInterval', 'setImmediate'];
 
 /** One line for each breach: the file and what is wrong with it. None when all is well. */

@@ -3,7 +3,7 @@
  * by it, worked out as that of a Markov chain, so that no luck of any arrivals is in it.
  */
 import { describe, expect, test } from 'vitest';
-import { DispatchPlan } from '../../core/src/dispatch-plan.js';
+import { DispatchPlan } from '../../core/src/policy/plan/dispatch-plan.js';
 import { poissonOptimum } from '../src/bounds/poisson-optimum.js';
 import { poissonWeights } from '../src/bounds/poisson-weights.js';
 import type { Curve } from '../src/curve.js';

@@ -1,7 +1,7 @@
+import type { Handler, HandlerObject } from './batch/handler.js';
 import { Batcher } from './batcher.js';
-import type { SubmitOptions } from './call-options.js';
-import type { Handler, HandlerObject } from './handler.js';
-import type { BatcherOptions } from './options.js';
+import type { SubmitOptions } from './options/call-options.js';
+import type { BatcherOptions } from './options/options.js';
 
 /** An async function of one item, with the batcher behind it at hand. */
 export interface BatchedFunction<I, R> {

@@ -1,15 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The batcher as its users see it. */
-import type { EnqueueOptions, SubmitOptions } from './call-options.js';
-import { describe } from './describe.js';
-import { Dispatcher } from './dispatcher.js';
-import type { Resolve, Sink, Ticket } from './entry.js';
-import { BatchwiseError } from './errors.js';
-import type { Handler, HandlerObject } from './handler.js';
-import { ManyItems } from './many-items.js';
-import { type BatcherOptions, changedSettings, type LiveOptions, newSettings } from './options.js';
-import { type BatcherStats, statsOf } from './stats.js';
-import { validKeys, validMethods, validMs } from './valid.js';
+
+import type { Handler, HandlerObject } from './batch/handler.js';
+import { Dispatcher } from './dispatch/dispatcher.js';
+import { ManyItems } from './dispatch/many-items.js';
+import { type BatcherStats, statsOf } from './dispatch/stats.js';
+import { describe } from './errors/describe.js';
+import { BatchwiseError } from './errors/errors.js';
+import { validKeys, validMethods, validMs } from './errors/valid.js';
+import type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
+import { type BatcherOptions, changedSettings, type LiveOptions, newSettings } from './options/options.js';
+import type { Resolve, Sink, Ticket } from './queue/entry.js';
 
 export interface CloseOptions {
   /**

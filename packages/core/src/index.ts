@@ -7,27 +7,33 @@
  *     console.log(await Promise.all([squares.submit(2), squares.submit(3)])); // [4, 9], in one batch
  *     await squares.close();
  */
-export { type AdaptiveOptions, adaptive } from './adaptive-policy.js';
-export { type ArrivalEstimate, ArrivalRate } from './arrival-rate.js';
+
 export { AsyncBatcher, type AsyncBatcherOptions, type StopOptions } from './async-batcher.js';
-export { BackendLoad, type Loaded, leastLoaded } from './backend-load.js';
+export { BATCH_CHANNEL, type BatchListener, type BatchRecord, onBatch } from './batch/diagnostics.js';
+export type { BatchContext, Handler, HandlerObject, Results } from './batch/handler.js';
 export { type BatchedFunction, batched } from './batched.js';
 export { Batcher, type CloseOptions } from './batcher.js';
-export type { EnqueueOptions, SubmitOptions } from './call-options.js';
-export { type Clock, realClock } from './clock.js';
-export { BATCH_CHANNEL, type BatchListener, type BatchRecord, onBatch } from './diagnostics.js';
-export type { Sink, Ticket } from './entry.js';
+export type { BatcherStats } from './dispatch/stats.js';
 export {
   BatchwiseError,
   type BatchwiseErrorOptions,
   ERRORS,
   type ErrorCode,
   type ErrorKind,
-} from './errors.js';
-export { greedy } from './greedy-policy.js';
-export type { BatchContext, Handler, HandlerObject, Results } from './handler.js';
-export { didYouMean, nearestWord } from './nearest-word.js';
-export type { BatcherOptions, LiveOptions } from './options.js';
+} from './errors/errors.js';
+export { didYouMean, nearestWord } from './errors/nearest-word.js';
+export { type ArrivalEstimate, ArrivalRate } from './learning/arrival-rate.js';
+export { BackendLoad, type Loaded, leastLoaded } from './learning/backend-load.js';
+export {
+  type CurveEstimate,
+  type CurvePoint,
+  type LearnedPoint,
+  ServiceCurve,
+} from './learning/service-curve.js';
+export type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
+export type { BatcherOptions, LiveOptions } from './options/options.js';
+export { type AdaptiveOptions, adaptive } from './policy/adaptive-policy.js';
+export { greedy } from './policy/greedy-policy.js';
 export type {
   CompletedBatch,
   Decision,
@@ -38,8 +44,8 @@ export type {
   Reason,
   RunningWork,
   Wait,
-} from './policy.js';
-export { type CurveEstimate, type CurvePoint, type LearnedPoint, ServiceCurve } from './service-curve.js';
-export type { BatcherStats } from './stats.js';
-export { VirtualClock } from './virtual-clock.js';
-export { type WindowOptions, window } from './window-policy.js';
+} from './policy/policy.js';
+export { type WindowOptions, window } from './policy/window-policy.js';
+export type { Sink, Ticket } from './queue/entry.js';
+export { type Clock, realClock } from './time/clock.js';
+export { VirtualClock } from './time/virtual-clock.js';

@@ -1,11 +1,11 @@
 /** The adaptive policy, asked directly: whatever it has lived through and is shown, what it answers makes sense. */
-import { adaptive, type Decision, greedy, ServiceCurve } from 'batchwise';
+import { adaptive, type Decision, greedy, type Policy, ServiceCurve } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { safeMs } from '../src/admission.js';
-import { boldlyMs } from '../src/growth.js';
-import { paddedTo } from '../src/padding.js';
-import { validDecision } from '../src/policy.js';
+import { paddedTo } from '../src/learning/padding.js';
+import { safeMs } from '../src/learning/trust.js';
+import { boldlyMs } from '../src/policy/growth.js';
+import { validDecision } from '../src/policy/policy.js';
 import { lived, type Past, type Shown, shownView, type Waiting } from './support/shown-view.js';
 
 const { POSITIVE_INFINITY } = Number;
@@ -130,17 +130,21 @@ function ask({ prefer, backend, knowsCurve, past, limits, ...given }: Situation)
   }));
   const latest = { freeSince: now - 1, lastDispatchAt: now - 1 };
   const shown: Shown = { ...limits, ...latest, waiting, running, curve, arrivals };
+  return answerOf(policy, { waiting, curve, shown, now });
+}
+
+/** Those who are hopeless wherever they stand are sent away, a few thousand at a time, and it is asked again. */
+function answerOf(policy: Policy, question: Omit<Question, 'decision'>): Question {
+  const { waiting, curve, shown, now } = question;
   const decision = policy.decide(shownView(shown), now);
-  const hopeless = decision.action === 'wait' ? (decision.refuseAt ?? []) : [];
-  if (hopeless.length === 0) return { waiting, curve, shown, now, decision };
-  // They are sent away, and it is asked again.
+  const hopeless = new Set(decision.action === 'wait' ? decision.refuseAt : []);
+  if (hopeless.size === 0) return { ...question, decision };
   for (const position of hopeless) {
     const { cost, deadline } = waiting[position] as Item;
     expect(now + safeMs(curve, boldlyMs(curve, cost))).toBeGreaterThan(deadline);
   }
-  const left = waiting.filter((_, position) => !hopeless.includes(position));
-  const asked: Shown = { ...shown, waiting: left };
-  return { waiting: left, curve, shown: asked, now, decision: policy.decide(shownView(asked), now) };
+  const left = waiting.filter((_, position) => !hopeless.has(position));
+  return answerOf(policy, { ...question, waiting: left, shown: { ...shown, waiting: left } });
 }
 
 const costOf = (waiting: readonly Item[]) => waiting.reduce((sum, { cost }) => sum + cost, 0);

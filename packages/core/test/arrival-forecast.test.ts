@@ -1,8 +1,8 @@
 /** Who is about to come: bursts and callers who come back are foreseen, chance is not. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ArrivalForecast } from '../src/arrival-forecast.js';
-import { ArrivalRate } from '../src/arrival-rate.js';
+import { ArrivalRate } from '../src/learning/arrival-rate.js';
+import { ArrivalForecast } from '../src/policy/arrival-forecast.js';
 import { exponential, seeded } from './support/random.js';
 
 const BATCH_MS = 10;

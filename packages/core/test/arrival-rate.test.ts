@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ArrivalRate } from '../src/arrival-rate.js';
+import { ArrivalRate } from '../src/learning/arrival-rate.js';
 
 /** A rate that has seen `count` items together every `gapMs`, so many times. */
 function rateOf(count: number, gapMs: number, times: number): ArrivalRate {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { quickestSize } from '../src/curve-steps.js';
-import { ServiceCurve } from '../src/service-curve.js';
+import { ServiceCurve } from '../src/learning/service-curve.js';
+import { quickestSize } from '../src/policy/curve-steps.js';
 import { seeded } from './support/random.js';
 
 /** A curve that knows how much durations vary, from full batches, and has seen others once. */

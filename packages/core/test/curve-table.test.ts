@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { curveTable } from '../src/curve-table.js';
-import { ServiceCurve } from '../src/service-curve.js';
+import { ServiceCurve } from '../src/learning/service-curve.js';
+import { curveTable } from '../src/policy/plan/curve-table.js';
 import { seeded } from './support/random.js';
 
 type Duration = (cost: number) => number;

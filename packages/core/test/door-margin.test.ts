@@ -3,7 +3,7 @@
  * in many who are sent away after a wait.
  */
 import { expect, test } from 'vitest';
-import { DoorMargin } from '../src/door-margin.js';
+import { DoorMargin } from '../src/dispatch/door-margin.js';
 import { at, Driven } from './support/driven.js';
 import { poissonTimes, seeded } from './support/random.js';
 

@@ -2,7 +2,7 @@
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Age } from '../src/age.js';
+import { Age } from '../src/queue/age.js';
 import { expectRest } from './support/books.js';
 import { Gate } from './support/gate.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Batcher } from '../src/batcher.js';
-import { VirtualClock } from '../src/virtual-clock.js';
+import { VirtualClock } from '../src/time/virtual-clock.js';
 
 const CALLERS = 8;
 

@@ -1,7 +1,7 @@
 /** How far batches grow beyond what was seen, when there is no time to spare. */
 import { ServiceCurve } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { boldlyMs, leapTo } from '../src/growth.js';
+import { boldlyMs, leapTo } from '../src/policy/growth.js';
 
 function seen(...points: [cost: number, durationMs: number][]): ServiceCurve {
   const curve = new ServiceCurve();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Hazard } from '../src/hazard.js';
+import { Hazard } from '../src/policy/hazard.js';
 import { exponential, type Random, seeded } from './support/random.js';
 
 /** A hazard that has seen events after these times, one after the other. */

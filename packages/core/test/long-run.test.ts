@@ -1,7 +1,7 @@
 /** What shows only in the long run, or in unusual company. */
 import { Batcher, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
-import { Tenants } from '../src/tenants.js';
+import { Tenants } from '../src/queue/tenants.js';
 import { CurvedBackend } from './support/curved-backend.js';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';

@@ -1,7 +1,7 @@
 /** Which run of the queue is served when not all of it can be, in time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bestWindow, type OnTimeWindow } from '../src/on-time-window.js';
+import { bestWindow, type OnTimeWindow } from '../src/policy/on-time-window.js';
 import { shownView } from './support/shown-view.js';
 
 interface Item {

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type Policy, type QueueView, realClock, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
-import { ServiceCurve } from '../src/service-curve.js';
+import { ServiceCurve } from '../src/learning/service-curve.js';
 import { BlockedClock } from './support/blocked-clock.js';
 import { expectRest } from './support/books.js';
 import { Gate, gated } from './support/gate.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ServiceCurve } from '../src/service-curve.js';
+import { ServiceCurve } from '../src/learning/service-curve.js';
 import { normal, seeded } from './support/random.js';
 
 /** A curve that has seen these batches, each so many times. */

@@ -1,0 +1,232 @@
+/**
+ * One call of the user's handler, which may throw, hang, answer late or answer twice. It reports
+ * exactly one outcome, and reports it to a batch that can go on as if handlers were well behaved.
+ */
+
+import { describe } from '../errors/describe.js';
+import { BatchwiseError } from '../errors/errors.js';
+import { throwLater } from '../errors/throw-later.js';
+import { paddedTo } from '../learning/padding.js';
+import type { Reason } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
+import type { Deadlines, Expiring } from '../time/deadlines.js';
+import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
+
+/** The batch that a call belongs to. */
+export interface CalledBatch {
+  readonly settings: {
+    readonly name: string;
+    readonly handler: Handler<never, unknown>;
+    readonly handlerTimeoutMs: number;
+    readonly batchSizes: readonly number[];
+  };
+  readonly reason: Reason;
+  readonly group: unknown;
+  answered(call: HandlerCall, results: unknown): void;
+  /** One item of the call is answered before the others. */
+  answeredOne(entry: Entry, result: unknown): void;
+  threw(call: HandlerCall, thrown: unknown): void;
+  timedOut(call: HandlerCall, error: BatchwiseError): void;
+  /** The outcome came after `start()` had returned. */
+  resume(): void;
+}
+
+export class HandlerCall implements Expiring {
+  readonly entries: readonly Entry[];
+  readonly cost: number;
+  readonly startedAt: number;
+  settled = false;
+
+  readonly #batch: CalledBatch;
+  readonly #context: LazyContext;
+  #deadlines: Deadlines | undefined = undefined;
+
+  constructor(batch: CalledBatch, entries: readonly Entry[], cost: number, startedAt: number) {
+    this.#batch = batch;
+    this.entries = entries;
+    this.cost = cost;
+    this.startedAt = startedAt;
+    this.#context = new LazyContext(this, cost, batch);
+  }
+
+  /** The handler answers one item while it goes on with the others. */
+  answerOne(index: number, result: unknown): void {
+    if (this.settled) return; // too late
+    const entry = this.entries[index];
+    if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
+    this.#batch.answeredOne(entry, result);
+  }
+
+  /** Nobody waits for this item any more. */
+  gone(entry: Entry): void {
+    const listener = this.#context.goneListener;
+    if (this.settled || listener === undefined) return;
+    const index = this.entries.indexOf(entry);
+    if (index < 0) return;
+    try {
+      listener(index);
+    } catch (error) {
+      throwLater(error); // others who are gone are yet to be told
+    }
+  }
+
+  /** Calls the handler. Its outcome may be known when this returns, or follow later. */
+  start(deadlines: Deadlines): void {
+    const { handler, handlerTimeoutMs } = this.#batch.settings;
+    if (handlerTimeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#deadlines = deadlines;
+      deadlines.add(this.startedAt + handlerTimeoutMs, this);
+    }
+    let returned: unknown;
+    try {
+      returned = handler(itemsOf(this.entries), this.#context);
+      if (isThenable(returned)) {
+        this.#follow(returned);
+        return;
+      }
+    } catch (thrown) {
+      this.#threw(thrown);
+      return;
+    }
+    this.#answered(returned);
+  }
+
+  /** Fires the handler's signal: what it does is no longer wanted. */
+  abort(reason: BatchwiseError): void {
+    this.#context.abort(reason);
+  }
+
+  get isAborted(): boolean {
+    return this.#context.isAborted;
+  }
+
+  /** Ends the call without an outcome: whatever the handler does now is ignored. */
+  giveUp(): void {
+    if (!this.settled) this.#settle();
+  }
+
+  expire(): void {
+    const { name, handlerTimeoutMs } = this.#batch.settings;
+    const error = new BatchwiseError(
+      'HANDLER_TIMEOUT',
+      `${name}: the handler did not answer within handlerTimeoutMs (${handlerTimeoutMs} ms).`,
+    );
+    this.giveUp();
+    this.#batch.timedOut(this, error);
+    this.abort(error);
+    this.#batch.resume();
+  }
+
+  #follow(returned: PromiseLike<unknown>): void {
+    // A foreign thenable may call back twice or throw; a promise of our own keeps it in order.
+    const promise = returned instanceof Promise ? returned : Promise.resolve(returned);
+    promise.then(
+      (results: unknown) => {
+        this.#answered(results);
+        this.#batch.resume();
+      },
+      (thrown: unknown) => {
+        this.#threw(thrown);
+        this.#batch.resume();
+      },
+    );
+  }
+
+  #answered(results: unknown): void {
+    if (this.settled) return; // too late
+    this.#settle();
+    this.#batch.answered(this, results);
+  }
+
+  #threw(thrown: unknown): void {
+    if (this.settled) return; // too late
+    this.#settle();
+    this.#batch.threw(this, thrown);
+  }
+
+  #settle(): void {
+    this.settled = true;
+    this.#deadlines?.letGo();
+  }
+}
+
+/** What the handler sees. An AbortController costs as much as dozens of items, so it is made when looked at. */
+class LazyContext implements BatchContext {
+  readonly name: string;
+  readonly size: number;
+  readonly cost: number;
+  readonly reason: Reason;
+  readonly group: unknown;
+  readonly answered: Results<never> = ONE_BY_ONE;
+  goneListener: ((index: number) => void) | undefined = undefined;
+  readonly #call: HandlerCall;
+  readonly #batchSizes: readonly number[];
+  #controller: AbortController | undefined = undefined;
+  #abortReason: BatchwiseError | undefined = undefined;
+
+  constructor(call: HandlerCall, cost: number, { settings, reason, group }: CalledBatch) {
+    this.#call = call;
+    this.name = settings.name;
+    this.size = call.entries.length;
+    this.cost = cost;
+    this.reason = reason;
+    this.group = group;
+    this.#batchSizes = settings.batchSizes;
+  }
+
+  answer(index: number, result: unknown): void {
+    this.#call.answerOne(index, result);
+  }
+
+  onGone(listener: (index: number) => void): void {
+    if (typeof listener !== 'function') {
+      throw new BatchwiseError(
+        'INVALID_OPTION',
+        `${this.name}: context.onGone(listener): expected a function, got ${describe(listener)}.`,
+      );
+    }
+    this.goneListener = listener;
+  }
+
+  get oldestWaitMs(): number {
+    const { entries, startedAt } = this.#call;
+    let oldest = startedAt;
+    for (const { arrivedAt } of entries) oldest = Math.min(oldest, arrivedAt);
+    return startedAt - oldest;
+  }
+
+  get paddedCost(): number {
+    return paddedTo(this.#batchSizes, this.cost);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
+  abort(reason: BatchwiseError): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(this.#abortReason);
+  }
+}
+
+function wrongPosition(index: unknown, size: number, name: string): BatchwiseError {
+  const expected = `a position from 0 to ${size - 1}`;
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${name}: context.answer(index, result): expected ${expected} as index, got ${describe(index)}.`,
+  );
+}
+
+function itemsOf(entries: readonly Entry[]): never[] {
+  const items = new Array(entries.length);
+  for (let i = 0; i < entries.length; i++) items[i] = (entries[i] as Entry).item;
+  return items as never[];
+}

@@ -1,0 +1,96 @@
+/**
+ * The books: every caller is counted in exactly one column at any instant, and settled in exactly one
+ * place, here. submitted = succeeded + failed + refused + cancelled + expired + queued + running.
+ */
+
+import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
+import { REASONS, type Reason } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
+import type { RunningBatch } from './running-batch.js';
+
+/** How a caller can end other than by its batch's answer. */
+export type Ending = 'failed' | 'refused' | 'cancelled' | 'expired';
+
+export class Ledger {
+  submitted = 0;
+  succeeded = 0;
+  failed = 0;
+  refused = 0;
+  cancelled = 0;
+  expired = 0;
+  queued = 0;
+  running = 0;
+
+  batches = 0;
+  batchedItems = 0;
+  policyErrors = 0;
+  lastPolicyError: unknown = undefined;
+  readonly reasons = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<Reason, number>;
+  readonly refusals: Partial<Record<ErrorCode, number>> = {};
+
+  dispatched(batch: RunningBatch): void {
+    this.queued -= batch.callers;
+    this.running += batch.callers;
+    this.batches += 1;
+    this.batchedItems += batch.size;
+    this.reasons[batch.reason] += 1;
+  }
+
+  /** Settles a caller whose batch has a result for it. */
+  succeed(entry: Entry, result: unknown, batch: RunningBatch): void {
+    this.running -= 1;
+    this.succeeded += 1;
+    entry.deliver(result, batch);
+  }
+
+  /**
+   * Settles a caller whose batch has an error for it: its own or one for all. Where the handler passes
+   * items on to another queue, a refusal there is a refusal here.
+   */
+  fail(entry: Entry, error: Error): void {
+    this.running -= 1;
+    if (error instanceof BatchwiseError) this.end(entry, endingOf(error.code), error);
+    else {
+      this.failed += 1;
+      entry.fail(error);
+    }
+  }
+
+  /** Settles a caller at the door, or one who has been taken out of the line or its batch. */
+  end(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    this[ending] += 1;
+    if (ending === 'refused') this.#countRefusal(error);
+    entry.fail(error);
+  }
+
+  /** Counts a fault of the policy, which is then gone without. */
+  policyFailed(error: unknown): void {
+    this.policyErrors += 1;
+    this.lastPolicyError = error;
+  }
+
+  /** Counts a request of several items that was refused as a whole. */
+  turnAwayMany(items: number, error: BatchwiseError): void {
+    this.submitted += items;
+    this.refused += items;
+    this.#countRefusal(error, items);
+  }
+
+  #countRefusal({ code }: BatchwiseError, items = 1): void {
+    this.refusals[code] = (this.refusals[code] ?? 0) + items;
+  }
+}
+
+function endingOf(code: ErrorCode): Ending {
+  switch (code) {
+    case 'QUEUE_FULL':
+    case 'OVERLOADED':
+      return 'refused';
+    case 'DEADLINE_EXCEEDED':
+      return 'expired';
+    case 'CANCELLED':
+      return 'cancelled';
+    default:
+      return 'failed';
+  }
+}

@@ -1,0 +1,42 @@
+/** What handlers return, and what is wrong with it. */
+import { describe, messageOf } from '../errors/describe.js';
+import { BatchwiseError } from '../errors/errors.js';
+
+/** Why what a handler returned cannot be handed out; undefined when it can. */
+export function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
+  try {
+    if (Array.isArray(results) && results.length === size) return undefined;
+    if (Array.isArray(results)) ignoreRejections(results);
+  } catch {
+    // A proxy or a getter that throws: whatever it is, it is no array of results.
+  }
+  const expected = `an array of ${size} results, one for each item, in order`;
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${name}: the handler must return ${expected}, but returned ${describe(results)}.`,
+  );
+}
+
+/** Results that nobody will look at may be promises that fail. */
+function ignoreRejections(results: readonly unknown[]): void {
+  for (const result of results) if (result instanceof Promise) result.catch(() => {});
+}
+
+export function unreadable(thrown: unknown, name: string): BatchwiseError {
+  const message = `${name}: the result of the item cannot be read: ${messageOf(thrown)}`;
+  return new BatchwiseError('BAD_RESULT', message, { cause: thrown });
+}
+
+/** `items.map(async …)` without `Promise.all`: the slot would be free before the work is done. */
+export function unawaited(result: PromiseLike<unknown>, name: string): BatchwiseError {
+  ignoreRejections([result]);
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${name}: the handler returned a promise as the result of an item; return await Promise.all(results) instead.`,
+  );
+}
+
+/** The handler says that it has answered all items one by one, and has not. */
+export function neverAnswered(name: string): BatchwiseError {
+  return new BatchwiseError('BAD_RESULT', `${name}: the handler ended without an answer for this item.`);
+}

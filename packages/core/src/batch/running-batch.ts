@@ -1,0 +1,312 @@
+/**
+ * A batch in its slot: calls the handler, hands out the answers, and takes the batch apart when it
+ * failed and `isolate` asks for it. Each of its callers is answered once, and the batch ends once.
+ */
+
+import { messageOf } from '../errors/describe.js';
+import { BatchwiseError } from '../errors/errors.js';
+import type { ServiceCurve } from '../learning/service-curve.js';
+import type { CompletedBatch, Reason, RunningWork } from '../policy/policy.js';
+import type { Entry, EntryExit } from '../queue/entry.js';
+import type { SharedWorks } from '../queue/shared-work.js';
+import type { Deadlines } from '../time/deadlines.js';
+import type { BatchRecord } from './diagnostics.js';
+import { type Handler, isThenable, ONE_BY_ONE } from './handler.js';
+import { type CalledBatch, HandlerCall } from './handler-call.js';
+import type { Ledger } from './ledger.js';
+import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
+
+/** The settings at the time of its start, by which a batch is run. */
+export interface BatchSettings {
+  readonly name: string;
+  readonly handler: Handler<never, unknown>;
+  readonly handlerTimeoutMs: number;
+  readonly batchSizes: readonly number[];
+  readonly isolate: boolean;
+  readonly clock: { now(): number };
+}
+
+/** What a batch needs of the batcher it runs for. */
+export interface BatchOwner {
+  readonly exit: EntryExit;
+  readonly settings: BatchSettings;
+  readonly ledger: Ledger;
+  readonly deadlines: Deadlines;
+  readonly sharedWorks: SharedWorks;
+  readonly curve: ServiceCurve;
+  /** A call of the handler went well: something to learn from. */
+  learn(call: CompletedBatch, now: number): void;
+  /** All callers are answered and the slot is free. */
+  batchEnded(batch: RunningBatch, now: number): void;
+}
+
+export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
+  readonly owner: BatchOwner;
+  readonly settings: BatchSettings;
+  readonly cost: number;
+  readonly reason: Reason;
+  readonly group: unknown;
+  readonly startedAt: number;
+  durationMs = Number.NaN;
+  calls = 0;
+  succeeded = 0;
+  failed = 0;
+  error: unknown = undefined;
+
+  /** How many still wait for it. */
+  callers = 0;
+  /** Its place in the list of running batches. */
+  index = -1;
+
+  readonly #entries: readonly Entry[];
+  /** Parts that have yet to be run, the next one last. */
+  #parts: (readonly Entry[])[] = NO_PARTS;
+  #call: HandlerCall | undefined = undefined;
+  #isOver = false;
+  #succeededBefore = 0;
+  #settledInCall = 0;
+  /** When the latest call was answered, if it was. */
+  #answeredAt: number | undefined = undefined;
+
+  constructor(
+    owner: BatchOwner,
+    entries: readonly Entry[],
+    cost: number,
+    reason: Reason,
+    group: unknown,
+    startedAt: number,
+  ) {
+    this.owner = owner;
+    this.settings = owner.settings;
+    this.cost = cost;
+    this.reason = reason;
+    this.group = group;
+    this.startedAt = startedAt;
+    this.#entries = entries;
+    for (const entry of entries) this.#board(entry);
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  get waitsMs(): readonly number[] {
+    return this.#entries.map(({ arrivedAt }) => this.startedAt - arrivedAt);
+  }
+
+  start(): void {
+    this.#run(this.#entries, this.cost, this.startedAt);
+    this.#goOn();
+  }
+
+  resume(): void {
+    this.#goOn();
+  }
+
+  /** Runs what is left of a batch that was taken apart, until there is a call to be waited for. */
+  #goOn(): void {
+    while (this.#call?.settled) {
+      const part = this.#parts.pop();
+      if (part === undefined) {
+        this.#end();
+        return;
+      }
+      const entries = part.filter(isWanted);
+      if (entries.length > 0) this.#run(entries, sumOfCosts(entries), this.settings.clock.now());
+    }
+  }
+
+  #run(entries: readonly Entry[], cost: number, startedAt: number): void {
+    this.calls += 1;
+    this.#answeredAt = undefined;
+    this.#succeededBefore = this.succeeded;
+    this.#settledInCall = 0;
+    this.#call = new HandlerCall(this, entries, cost, startedAt);
+    this.#call.start(this.owner.deadlines);
+  }
+
+  /** One more caller shares work that is already running. */
+  join(entry: Entry): void {
+    entry.batch = this;
+    this.callers += 1;
+  }
+
+  /** Nobody waits for this item any more. */
+  gone(entry: Entry): void {
+    this.#call?.gone(entry);
+  }
+
+  /** Fires the handler's signal once nobody waits any more. */
+  abortIfUnwanted(): void {
+    if (this.callers > 0) return;
+    this.#parts = NO_PARTS;
+    this.#call?.abort(new BatchwiseError('CANCELLED', `${this.name}: nobody waits for this batch any more.`));
+  }
+
+  /** Gives the batch up: its callers fail, its signal fires, and what the handler may still say is ignored. */
+  abandon(error: BatchwiseError): void {
+    const call = this.#call;
+    this.#parts = NO_PARTS;
+    call?.giveUp();
+    this.error = error;
+    this.#failAll(this.#entries, error);
+    this.#end();
+    call?.abort(error);
+  }
+
+  answered(call: HandlerCall, results: unknown): void {
+    const { entries, cost, startedAt } = call;
+    const oneByOne = results === ONE_BY_ONE;
+    const wrong = oneByOne ? undefined : wrongResults(results, entries.length, this.name);
+    if (wrong !== undefined) {
+      this.error = wrong;
+      this.#failAll(entries, wrong);
+      return;
+    }
+    const now = this.settings.clock.now();
+    this.#answeredAt = now;
+    this.durationMs = now - this.startedAt;
+    if (!oneByOne) {
+      for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
+    } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
+    if (call.isAborted) this.#learnAtLeast(call);
+    // A backend that is down may fail every item quickly: that is no measure of how quick it is.
+    else if (this.succeeded > this.#succeededBefore) {
+      const durationMs = now - startedAt;
+      const callers = this.#settledInCall;
+      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers }, now);
+    }
+  }
+
+  answeredOne(entry: Entry, result: unknown): void {
+    this.durationMs = this.settings.clock.now() - this.startedAt;
+    this.#answer(entry, [result], 0);
+  }
+
+  threw(call: HandlerCall, thrown: unknown): void {
+    const { entries } = call;
+    this.error = thrown;
+    if (call.isAborted) this.#learnAtLeast(call);
+    if (this.settings.isolate && entries.length > 1 && this.callers > 0) {
+      const middle = entries.length >> 1;
+      this.#parts = [...this.#parts, entries.slice(middle), entries.slice(0, middle)];
+      return;
+    }
+    const message = `${this.name}: the handler threw: ${messageOf(thrown)}`;
+    this.#failAll(entries, new BatchwiseError('HANDLER_FAILED', message, { cause: thrown }));
+  }
+
+  timedOut(call: HandlerCall, error: BatchwiseError): void {
+    this.error = error;
+    this.#learnAtLeast(call);
+    this.#failAll(call.entries, error);
+  }
+
+  #learnAtLeast({ cost, startedAt }: HandlerCall): void {
+    const now = this.settings.clock.now();
+    this.owner.curve.recordAtLeast(cost, now - startedAt, now);
+  }
+
+  #board(entry: Entry): void {
+    entry.lane = undefined;
+    entry.batch = this;
+    if (entry.shared === undefined) {
+      this.callers += 1;
+      return;
+    }
+    for (const caller of entry.shared.callers) {
+      caller.lane = undefined;
+      caller.batch = this;
+      this.callers += 1;
+    }
+  }
+
+  #failAll(entries: readonly Entry[], error: Error): void {
+    for (const entry of entries) this.#settle(entry, error, true);
+  }
+
+  #answer(entry: Entry, results: readonly unknown[], index: number): void {
+    let answer: unknown;
+    let isError = false;
+    try {
+      answer = results[index];
+      if (answer instanceof Error) isError = true;
+      else if (isThenable(answer)) {
+        answer = unawaited(answer, this.name);
+        isError = true;
+      }
+    } catch (thrown) {
+      answer = unreadable(thrown, this.name);
+      isError = true;
+    }
+    this.#settle(entry, answer, isError);
+  }
+
+  #settle(entry: Entry, answer: unknown, isError: boolean): void {
+    if (entry.shared === undefined) {
+      this.#settleCaller(entry, answer, isError);
+      return;
+    }
+    const { callers } = entry.shared;
+    this.owner.sharedWorks.end(entry.shared);
+    for (const caller of callers) this.#settleCaller(caller, answer, isError);
+  }
+
+  #settleCaller(caller: Entry, answer: unknown, isError: boolean): void {
+    if (caller.sink === undefined) return; // has given up, maybe in reaction to what another was just told
+    this.callers -= 1;
+    this.#settledInCall += 1;
+    if (isError) {
+      this.failed += 1;
+      this.owner.ledger.fail(caller, answer as Error);
+    } else {
+      this.succeeded += 1;
+      this.owner.ledger.succeed(caller, answer, this);
+    }
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#call = undefined;
+    const now = this.#answeredAt ?? this.settings.clock.now();
+    this.durationMs = now - this.startedAt;
+    this.owner.batchEnded(this, now);
+  }
+
+  /** A copy for subscribers, who may keep it. */
+  record(): BatchRecord {
+    const { name, size, cost, reason, group, startedAt, durationMs } = this;
+    const { waitsMs, calls, succeeded, failed, error } = this;
+    return {
+      name,
+      size,
+      cost,
+      reason,
+      group,
+      startedAt,
+      durationMs,
+      waitsMs,
+      calls,
+      succeeded,
+      failed,
+      error,
+    };
+  }
+}
+
+const NO_PARTS: (readonly Entry[])[] = [];
+
+function isWanted(entry: Entry): boolean {
+  return !entry.settled || entry.shared !== undefined;
+}
+
+function sumOfCosts(entries: readonly Entry[]): number {
+  let sum = 0;
+  for (const { cost } of entries) sum += cost;
+  return sum;
+}

@@ -1,0 +1,207 @@
+/**
+ * No at the door: predicts when a newcomer would be answered, from the learned curve and what is
+ * ahead of it, so that a caller who cannot be served in time hears so at once and not after a wait.
+ * It errs on the side of letting in: the policy decides again when the batch is formed.
+ */
+import type { ArrivalEstimate } from '../learning/arrival-rate.js';
+import type { CurveEstimate, CurvePoint } from '../learning/service-curve.js';
+import { FRESH_MS, safeMs } from '../learning/trust.js';
+import { USUAL_GROWTH } from '../policy/growth.js';
+import type { RunningWork } from '../policy/policy.js';
+
+/** What a prediction looks at: a batcher. */
+export interface Backend {
+  /** Those that have something waiting cannot share batches with each other. */
+  readonly line: { readonly groups: number; readonly length: number; readonly cost: number };
+  readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
+  readonly running: readonly RunningWork[];
+  readonly curve: CurveEstimate;
+  readonly arrivals: ArrivalEstimate;
+  readonly steadyArrivals: ArrivalEstimate;
+}
+
+/** Whether there is so much time that no prediction is needed: that of most callers with a deadline. */
+export function hasTimeEnough(cost: number, costAhead: number, allowedMs: number, backend: Backend): boolean {
+  const { curve, settings, line } = backend;
+  const best = curve.best(settings.maxBatchSize);
+  if (best === undefined || line.groups > 1) return best === undefined;
+  // What runs, what is ahead, its own batch; and as much again, for whatever they may take longer.
+  const batches = 2 + (costAhead + cost) / best.cost;
+  return 2 * batches * safeMs(curve, best.durationMs) <= allowedMs;
+}
+
+/**
+ * How long until an item of this cost is answered, `costAhead` going before it; undefined as long as
+ * nothing is known. It is to be answered within `allowedMs`, and so are the others.
+ */
+export function predictedStayMs(
+  cost: number,
+  costAhead: number,
+  allowedMs: number,
+  backend: Backend,
+  now: number,
+): number | undefined {
+  const { curve } = backend;
+  const batch = usualBatch(cost, allowedMs, backend, now);
+  if (batch === undefined) return undefined;
+  const startMs = startsAfterMs(costAhead, batch, backend, now);
+  const crowd = crowdUntil(startMs, cost, batch, backend, now);
+  const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(costAhead, batch) + crowd + cost));
+  const ownMs = safeMs(curve, curve.predict(ownBatch) ?? batch.durationMs);
+  return startMs + (crowd > 0 ? ownMs / CAREFUL : ownMs);
+}
+
+/** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
+export function retryAfterMs(
+  cost: number,
+  costAhead: number,
+  allowedMs: number,
+  backend: Backend,
+  now: number,
+): number {
+  const { curve, settings } = backend;
+  const batch = usualBatch(cost, allowedMs, backend, now);
+  const expectedMs = predictedStayMs(cost, costAhead, allowedMs, backend, now);
+  const aloneMs = curve.predict(cost);
+  if (batch === undefined || expectedMs === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
+  const startMs = startsAfterMs(costAhead, batch, backend, now);
+  const partial = partialBatch(costAhead, batch);
+  const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
+  // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
+  if (safeMs(curve, aloneMs) > allowedMs) return roundedUp(startMs + partialMs + FRESH_MS);
+  // As long as batches grow, what they can do is not known. Not all at one moment, as all would if it were counted from
+  // when a slot is free.
+  const growths = Math.log(batch.cost / (curve.points().at(-1)?.cost ?? 1)) / Math.log(USUAL_GROWTH);
+  if (growths > 1 / 2) return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
+  // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
+  // comes the moment it opens will have waited longest of all, and is the first to be let go.
+  if (crowdUntil(startMs, cost, batch, backend, now) > 0) {
+    const opensAfterMs = expectedMs - allowedMs;
+    const opensForMs = batch.cost / ratePerMs(cost, backend, now);
+    return roundedUp(Math.max(0, opensAfterMs) + opensForMs / 4);
+  }
+  // Either it comes in time to leave together with the last few ahead of it, or after them.
+  const togetherMs = safeMs(curve, curve.predict(Math.min(settings.maxBatchSize, partial + cost)) ?? 0);
+  // Not sooner than a batch takes, or all who are refused in a burst would be back at once.
+  const joinAfterMs = startMs + togetherMs - allowedMs;
+  if (togetherMs <= allowedMs && joinAfterMs >= aloneMs && joinAfterMs < startMs)
+    return roundedUp(joinAfterMs);
+  return roundedUp(Math.max(aloneMs, startMs + partialMs + safeMs(curve, aloneMs) - allowedMs));
+}
+
+/** The batches that what is ahead will leave in. */
+function usualBatch(cost: number, allowedMs: number, backend: Backend, now: number): CurvePoint | undefined {
+  const { curve, settings } = backend;
+  return bestInTime(curve, settings.maxBatchSize, ratePerMs(cost, backend, now), allowedMs);
+}
+
+/**
+ * When more come than can be served, those who come until it leaves will leave with it, and make its
+ * batch longer. When not, nobody is refused for the sake of others who might come.
+ */
+function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: Backend, now: number): number {
+  const costPerMs = ratePerMs(cost, backend, now);
+  const isOverloaded = costPerMs * batch.durationMs > backend.settings.concurrency * batch.cost;
+  return isOverloaded ? costPerMs * startMs : 0;
+}
+
+/**
+ * The cost that comes a millisecond, once that is known well enough: in the long run, for the door is not to open
+ * and shut with every whim of the traffic, unless it has changed by more than chance would have it.
+ */
+function ratePerMs(cost: number, { arrivals, steadyArrivals, line }: Backend, now: number): number {
+  if (arrivals.samples < LEAST_ARRIVALS) return 0;
+  const meanCost = (line.cost + cost) / (line.length + 1);
+  const lately = arrivals.ratePerMs(now);
+  const steady = steadyArrivals.ratePerMs(now);
+  return meanCost * (Math.abs(lately - steady) > MOST_CHANCE * steady ? lately : steady);
+}
+
+/** Three standard deviations of what the last arrivals tell. */
+const MOST_CHANCE = 0.27;
+const LEAST_ARRIVALS = 128;
+
+/**
+ * The batch that gets most done a millisecond while its first item, which waits until the others have
+ * come, is still in time. That is what batches grow to when more come than can be served.
+ */
+function bestInTime(
+  curve: CurveEstimate,
+  maxCost: number,
+  costPerMs: number,
+  allowedMs: number,
+): CurvePoint | undefined {
+  const best = curve.best(maxCost);
+  if (best === undefined || costPerMs === 0) return best;
+  if (best.cost / costPerMs + best.durationMs <= allowedMs) return best;
+  // The largest that is, whether or not one of its size was ever seen; and those that were.
+  let inTime = largestInTime(curve, maxCost, costPerMs, allowedMs);
+  for (const { cost, durationMs } of curve.points()) {
+    if (cost > inTime.cost) break;
+    if (cost * inTime.durationMs > inTime.cost * durationMs) inTime = { cost, durationMs };
+  }
+  return inTime;
+}
+
+/** How much of the time that is allowed is counted on: traffic is not as even as its mean. */
+const CAREFUL = 0.95;
+
+/** By halving: the time until a batch has come together and is done grows with its cost. */
+function largestInTime(
+  curve: CurveEstimate,
+  maxCost: number,
+  costPerMs: number,
+  allowedMs: number,
+): CurvePoint {
+  let low = Math.min(1, maxCost);
+  let high = Math.min(maxCost, allowedMs * costPerMs);
+  while (high - low > 0.5) {
+    const middle = (low + high) / 2;
+    if (middle / costPerMs + safeMs(curve, curve.predict(middle) as number) <= CAREFUL * allowedMs)
+      low = middle;
+    else high = middle;
+  }
+  return { cost: low, durationMs: curve.predict(low) as number };
+}
+
+/** When the last batch of what is ahead leaves, which has room left. */
+function startsAfterMs(costAhead: number, best: CurvePoint, backend: Backend, now: number): number {
+  const { concurrency } = backend.settings;
+  const fullBatches = Math.floor(costAhead / best.cost);
+  const otherGroups = backend.line.groups - 1;
+  if (otherGroups > fullBatches) {
+    const busyMs = otherGroups * (backend.curve.predict(costAhead / otherGroups) ?? best.durationMs);
+    return freeSlotAfterMs(backend, now, 0) + busyMs / concurrency;
+  }
+  if (concurrency === Number.POSITIVE_INFINITY) return 0;
+  const rounds = Math.floor(fullBatches / concurrency);
+  return rounds * best.durationMs + freeSlotAfterMs(backend, now, fullBatches - rounds * concurrency);
+}
+
+function partialBatch(costAhead: number, best: CurvePoint): number {
+  return best.cost === Number.POSITIVE_INFINITY ? costAhead : costAhead % best.cost;
+}
+
+/** How long until there is room again, when the line is full. */
+export function roomAfterMs(backend: Backend, now: number): number {
+  const best = backend.curve.best(backend.settings.maxBatchSize);
+  if (best === undefined) return UNKNOWN_RETRY_MS;
+  return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.settings.concurrency);
+}
+
+/** To the microsecond: with a quick backend a whole millisecond is several batches. Who has coarser timers rounds up. */
+function roundedUp(ms: number): number {
+  return Math.max(1, Math.ceil(1000 * ms)) / 1000;
+}
+
+/** What to tell a caller to wait while nothing is known of the backend. */
+const UNKNOWN_RETRY_MS = 1000;
+
+/** When a slot is free for one before whom so many others take those that are free earlier. */
+function freeSlotAfterMs({ running, settings, curve }: Backend, now: number, others: number): number {
+  const free = settings.concurrency - running.length;
+  if (others < free) return 0;
+  const after = running.map(({ cost, startedAt }) => startedAt + (curve.predict(cost) ?? 0) - now);
+  after.sort((a, b) => a - b);
+  return Math.max(0, after[others - free] ?? 0);
+}

@@ -1,0 +1,379 @@
+/**
+ * The machine inside a batcher: starts batches when slots are free and the policy says so, and sees to
+ * it that everybody who came in is settled.
+ *
+ * When it decides: at the end of the event-loop turn, when all that came together is there. The
+ * exception: when the batch that is next in line is full, waiting could not make it fuller, and it
+ * leaves with the next microtask.
+ */
+
+import { inOwnContext } from '../batch/async-context.js';
+import { batchChannel } from '../batch/diagnostics.js';
+import { Ledger } from '../batch/ledger.js';
+import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
+import { closedError, overtakenError, tooCostlyError } from '../errors/refusals.js';
+import { ArrivalRate } from '../learning/arrival-rate.js';
+import { ServiceCurve } from '../learning/service-curve.js';
+import { asksNothingOfItems, type Settings } from '../options/options.js';
+import type { CompletedBatch, Decision, Reason } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
+import type { Group } from '../queue/group.js';
+import { type SharedWork, SharedWorks } from '../queue/shared-work.js';
+import type { Tenant } from '../queue/tenants.js';
+import { WaitingLine } from '../queue/waiting-line.js';
+import { Alarm } from '../time/alarm.js';
+import { Deadlines } from '../time/deadlines.js';
+import { retryAfterMs } from './admission.js';
+import { Decider } from './decider.js';
+import { Door } from './door.js';
+import { DoorMargin } from './door-margin.js';
+import { Exit } from './exit.js';
+import { GroupMix } from './group-mix.js';
+import { TURN_BUDGET_MS, Turn } from './turn.js';
+
+const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
+/** How many of the last arrivals the door goes by. */
+const STEADY_ARRIVALS = 512;
+const resolved = Promise.resolve();
+
+export class Dispatcher<I, R> implements BatchOwner {
+  settings: Settings<I, R>;
+  readonly ledger = new Ledger();
+  readonly line: WaitingLine;
+  readonly groupMix = new GroupMix();
+  readonly running: RunningBatch[] = [];
+  readonly sharedWorks = new SharedWorks();
+  readonly curve: ServiceCurve;
+  readonly arrivals = new ArrivalRate();
+  /** For the door, which must not open and shut with every whim of the traffic. */
+  readonly steadyArrivals = new ArrivalRate(STEADY_ARRIVALS);
+  readonly deadlines = new Deadlines();
+  readonly turn: Turn;
+  readonly door: Door<I, R> = new Door(this);
+  readonly exit: Exit<I, R> = new Exit(this);
+  readonly doorMargin = new DoorMargin();
+  readonly decider = new Decider(this);
+  state: 'open' | 'closing' | 'closed' = 'open';
+  lastDispatchAt = NEGATIVE_INFINITY;
+  freeSince = NEGATIVE_INFINITY;
+  /** Items come in unasked: open, and no setting looks at the single item. */
+  doorIsWide: boolean;
+
+  readonly #alarm: Alarm;
+  readonly #whenClosed = deferred();
+  #isDispatching = false;
+  #endedWhileDispatching = false;
+  #fullIsDue = false;
+
+  constructor(settings: Settings<I, R>) {
+    const { clock, priorityAgeMs } = settings;
+    this.settings = settings;
+    this.doorIsWide = asksNothingOfItems(settings);
+    this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
+    this.line = new WaitingLine(this.exit, priorityAgeMs);
+    this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
+    this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
+  }
+
+  get isOpen(): boolean {
+    return this.state === 'open';
+  }
+
+  // Coming in
+
+  append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
+    this.decider.interrupt();
+    const group = this.line.append(entry, groupKey, tenant, priority);
+    this.ledger.queued += 1;
+    if (group.cost >= this.settings.maxBatchSize && !this.#fullIsDue) this.#dispatchFullSoon();
+  }
+
+  /** Adds a caller to work that another has asked for. */
+  join(entry: Entry, work: SharedWork): void {
+    this.decider.interrupt();
+    work.join(entry);
+    const { lane, batch } = work.carrier;
+    entry.lane = lane;
+    if (batch === undefined) this.ledger.queued += 1;
+    else {
+      batch.join(entry);
+      this.ledger.running += 1;
+    }
+  }
+
+  /** Lets batches leave early, the full ones first, rather than refuse newcomers while slots are free. */
+  makeRoom(hasRoom: () => boolean): void {
+    this.#dispatch(this.settings.clock.now(), false);
+    if (!hasRoom() && this.#hasFreeSlot) this.flush();
+  }
+
+  // Leaving in a batch
+
+  #dispatchFullSoon(): void {
+    if (!this.#hasFreeSlot) return;
+    this.#fullIsDue = true;
+    resolved.then(this.#dispatchFull);
+  }
+
+  readonly #dispatchFull = (): void => {
+    this.#fullIsDue = false;
+    this.#dispatch(this.settings.clock.now(), false);
+  };
+
+  #turnEnded(): void {
+    this.#recordArrivals();
+    this.#dispatch(this.settings.clock.now(), true);
+  }
+
+  /** Starts what can be started now; within a turn only batches that cannot grow any further. */
+  #dispatch(at: number, turnIsOver: boolean): void {
+    if (this.#isDispatching || this.state === 'closed') return;
+    this.#isDispatching = true;
+    let now = at;
+    let anySize = turnIsOver;
+    try {
+      for (;;) {
+        this.#expireDue(now);
+        if (!this.#hasFreeSlot) break;
+        const group = this.line.next(now);
+        if (group === undefined || !(anySize || this.#mayLeaveWithinTurn(group, now))) break;
+        const decision = this.decider.decide(group, now);
+        if (decision === undefined) continue;
+        this.#endedWhileDispatching = false;
+        const goesOn = this.#carryOut(decision, group, now);
+        // Handlers take their time even before they first wait.
+        now = this.settings.clock.now();
+        if (!goesOn) {
+          this.turn.open(now);
+          break;
+        }
+        // Others want the thread too.
+        if (this.#endedWhileDispatching || now - at >= TURN_BUDGET_MS) anySize = false;
+      }
+    } finally {
+      this.#isDispatching = false;
+    }
+    this.restIfIdle();
+    this.#setAlarm(now);
+  }
+
+  /** Nobody whose time is up may still leave, not even when the thread was too busy for the alarm to ring. */
+  #expireDue(now: number): void {
+    this.turn.runCohorts(now);
+    if (this.deadlines.earliest <= now) this.deadlines.expire(now);
+  }
+
+  #mayLeaveWithinTurn(group: Group, now: number): boolean {
+    this.turn.open(now);
+    return group.cost >= this.settings.maxBatchSize && !this.turn.isSpent(now);
+  }
+
+  /** Returns false when it is better to go on at the end of the turn. */
+  #carryOut(decision: Decision, group: Group, now: number): boolean {
+    const hopeless =
+      decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
+    if (hopeless.length > 0) {
+      this.#sendAway(hopeless, now);
+      return false;
+    }
+    const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
+    let started = 0;
+    if (decision.action === 'dispatch') {
+      const batch: Entry[] = [];
+      const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
+      started = batch.length;
+      this.line.left(group, refused.length + started);
+      if (started > 0) this.#start(batch, cost, group, decision.reason, now);
+      this.doorMargin.served(started);
+    } else {
+      this.line.left(group, refused.length);
+      const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
+      if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
+    }
+    this.#sendAway(refused, now);
+    // Those who were refused may come back at once; and nothing taken would be nothing taken again.
+    return refused.length === 0 && (started > 0 || decision.action === 'wait');
+  }
+
+  /**
+   * Sends those away who can no longer make it. They may come back when the door would let them in; not all
+   * at one moment, or it would let in nobody else.
+   */
+  #sendAway(refused: readonly Entry[], now: number): void {
+    if (refused.length === 0) return;
+    this.doorMargin.sentAway(refused.length);
+    const { name, targetLatencyMs, maxBatchSize } = this.settings;
+    const { cost, cohort } = refused[0] as Entry;
+    const allowedMs = Math.min(targetLatencyMs, cohort?.timeoutMs ?? POSITIVE_INFINITY);
+    const firstMs = retryAfterMs(cost, this.line.cost, allowedMs, this, now);
+    const batchMs = this.curve.best(maxBatchSize)?.durationMs ?? 0;
+    for (const [i, entry] of refused.entries()) {
+      // One may give up in reaction to what another is told.
+      if (entry.settled && entry.shared === undefined) continue;
+      const afterMs = firstMs + (i / refused.length) * batchMs;
+      this.exit.sendAway(entry, 'refused', overtakenError(name, afterMs));
+    }
+  }
+
+  /** Takes those at the head who can no longer make it. Nobody may join them any more. */
+  #takeRefused(group: Group, count: number): readonly Entry[] {
+    const refused = group.takeUncharged(count);
+    for (const entry of refused) {
+      entry.lane = undefined;
+      if (entry.shared !== undefined) this.sharedWorks.retire(entry.shared);
+    }
+    return refused;
+  }
+
+  #start(entries: readonly Entry[], cost: number, group: Group, reason: Reason, now: number): void {
+    const batch = new RunningBatch(this, entries, cost, reason, group.key, now);
+    batch.index = this.running.length;
+    this.running.push(batch);
+    this.lastDispatchAt = now;
+    this.groupMix.left(group.key);
+    this.ledger.dispatched(batch);
+    inOwnContext(start, batch);
+  }
+
+  batchEnded(batch: RunningBatch, now: number): void {
+    if (!this.#hasFreeSlot) this.freeSince = now;
+    const last = this.running.pop();
+    if (last !== undefined && last !== batch) {
+      this.running[batch.index] = last;
+      last.index = batch.index;
+    }
+    if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
+    if (this.state === 'closed') return;
+    this.#recordArrivals();
+    this.line.wakeLightSleepers();
+    if (this.#isDispatching) this.#endedWhileDispatching = true;
+    else this.#dispatch(now, false);
+  }
+
+  // Learning
+
+  learn(call: CompletedBatch, now: number): void {
+    this.#recordArrivals(); // in the order in which things happened
+    this.curve.record(call.cost, call.durationMs, now);
+    const { policy } = this.settings;
+    if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
+  }
+
+  #recordArrivals(): void {
+    const moment = this.turn.endMoment();
+    if (moment === undefined) return;
+    this.arrivals.record(moment.arrivals, moment.at);
+    this.steadyArrivals.record(moment.arrivals, moment.at);
+    const { policy } = this.settings;
+    if (policy.observeArrivals === undefined) return;
+    this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
+  }
+
+  #tellPolicy(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.ledger.policyFailed(error);
+    }
+  }
+
+  // The life of a batcher
+
+  configure(settings: Settings<I, R>): void {
+    const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
+    this.decider.interrupt();
+    this.curve.padTo(settings.batchSizes);
+    this.settings = settings;
+    this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
+    if (shrinks) this.#refuseTooCostly();
+    this.#wake();
+  }
+
+  flush(): void {
+    if (this.line.length === 0) return;
+    this.decider.interrupt();
+    this.#recordArrivals();
+    const now = this.settings.clock.now();
+    this.line.flush(now);
+    this.#dispatch(now, true);
+  }
+
+  close(timeoutMs: number): Promise<void> {
+    if (this.state === 'closed') return this.#whenClosed.promise;
+    this.decider.interrupt();
+    this.state = 'closing';
+    this.doorIsWide = false;
+    this.#wake();
+    if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
+      const now = this.settings.clock.now();
+      this.deadlines.add(now + timeoutMs, { settled: false, expire: () => this.destroy() });
+      this.#setAlarm(now);
+    }
+    return this.#whenClosed.promise;
+  }
+
+  destroy(): void {
+    if (this.state === 'closed') return;
+    this.decider.interrupt();
+    this.state = 'closed';
+    this.doorIsWide = false;
+    const error = closedError(this.settings.name);
+    for (const entry of this.line.entries()) this.exit.sendAway(entry, 'failed', error);
+    for (const batch of [...this.running]) batch.abandon(error);
+    this.restIfIdle();
+  }
+
+  #wake(): void {
+    this.line.wakeAll();
+    this.#dispatch(this.settings.clock.now(), true);
+  }
+
+  /** Nothing may be dispatched meanwhile: what is still in line need not fit in any batch. */
+  #refuseTooCostly(): void {
+    const wasDispatching = this.#isDispatching;
+    this.#isDispatching = true;
+    const { name, maxBatchSize } = this.settings;
+    for (const entry of this.line.entries()) {
+      if (entry.cost <= maxBatchSize) continue;
+      this.exit.sendAway(entry, 'refused', tooCostlyError(name, entry.cost, maxBatchSize));
+    }
+    this.#isDispatching = wasDispatching;
+  }
+
+  #setAlarm(now: number): void {
+    const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
+    this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest), now);
+  }
+
+  /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */
+  restIfIdle(): void {
+    if (!this.#isIdle) return;
+    this.deadlines.clear();
+    this.#alarm.clear();
+    if (this.state === 'open') return;
+    this.state = 'closed';
+    this.#whenClosed.resolve();
+  }
+
+  get #hasFreeSlot(): boolean {
+    return this.running.length < this.settings.concurrency;
+  }
+
+  get #isIdle(): boolean {
+    return this.ledger.queued === 0 && this.running.length === 0;
+  }
+}
+
+const NOBODY: readonly Entry[] = [];
+
+function start(batch: RunningBatch): void {
+  batch.start();
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,68 @@
+/**
+ * Where callers go who leave without an answer: they give up, their time is up, or they are sent away.
+ * Each is taken out of where it stands, then counted, then told, so that whatever it does when it is
+ * told, it finds everybody else in one place.
+ */
+
+import type { Ending } from '../batch/ledger.js';
+import type { BatchwiseError } from '../errors/errors.js';
+import { cancelledError, expiredError } from '../errors/refusals.js';
+import type { Entry, EntryExit } from '../queue/entry.js';
+import type { Dispatcher } from './dispatcher.js';
+
+export class Exit<I, R> implements EntryExit {
+  readonly #dispatcher: Dispatcher<I, R>;
+
+  constructor(dispatcher: Dispatcher<I, R>) {
+    this.#dispatcher = dispatcher;
+  }
+
+  cancelled(entry: Entry, reason: unknown): void {
+    this.#leave(entry, 'cancelled', cancelledError(this.#dispatcher.settings.name, reason));
+  }
+
+  expired(entry: Entry): void {
+    this.#leave(entry, 'expired', expiredError(this.#dispatcher.settings.name));
+  }
+
+  /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
+  sendAway(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    // First of all, so that nobody who is told so can join the very work that is being sent away.
+    if (entry.shared !== undefined) this.#dispatcher.sharedWorks.retire(entry.shared);
+    for (const caller of [...(entry.shared?.callers ?? [entry])]) {
+      if (!caller.settled) this.#leave(caller, ending, error);
+    }
+  }
+
+  #leave(entry: Entry, ending: Ending, error: BatchwiseError): void {
+    const { batch } = entry;
+    const unwanted = this.#takeOut(entry);
+    this.#dispatcher.ledger.end(entry, ending, error);
+    if (batch !== undefined) {
+      if (unwanted !== undefined) batch.gone(unwanted);
+      batch.abortIfUnwanted();
+    }
+    this.#dispatcher.restIfIdle();
+  }
+
+  /** Takes a caller out of the line or the batch it is in; returns the item that nobody waits for any more. */
+  #takeOut(entry: Entry): Entry | undefined {
+    const { decider, ledger, line, sharedWorks } = this.#dispatcher;
+    decider.interrupt();
+    const { batch, shared } = entry;
+    if (batch === undefined) ledger.queued -= 1;
+    else {
+      ledger.running -= 1;
+      batch.callers -= 1;
+    }
+    if (shared !== undefined) {
+      shared.callers.delete(entry);
+      if (entry !== shared.carrier) entry.shared = undefined;
+      if (shared.callers.size > 0) return undefined;
+      sharedWorks.end(shared);
+    }
+    const carrier = shared?.carrier ?? entry;
+    if (batch === undefined) line.remove(carrier);
+    return carrier;
+  }
+}

@@ -1,0 +1,56 @@
+/** One request with several items. */
+import type { SubmitOptions } from '../options/call-options.js';
+import type { Ticket } from '../queue/entry.js';
+import type { Dispatcher } from './dispatcher.js';
+
+export class ManyItems<I, R> {
+  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #tickets: Ticket[] = [];
+  #results: R[] = [];
+  #missing = 0;
+  #isOver = false;
+
+  constructor(dispatcher: Dispatcher<I, R>) {
+    this.#dispatcher = dispatcher;
+  }
+
+  submit(given: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
+    const items = [...given]; // functions that are asked about an item may change it
+    if (items.length === 0) return Promise.resolve([]);
+    const refusal = this.#dispatcher.door.refusalOf(items.length);
+    if (refusal !== undefined) {
+      this.#dispatcher.ledger.turnAwayMany(items.length, refusal);
+      return Promise.reject(refusal);
+    }
+    this.#missing = items.length;
+    this.#results = new Array(items.length);
+    return new Promise((resolve, reject) => {
+      for (const [index, item] of items.entries()) {
+        if (this.#isOver) break; // one was turned away at the door, and the request with it
+        const sink = {
+          resolve: (result: R) => this.#answered(index, result, resolve),
+          reject: (error: Error) => this.#failed(error, reject),
+        };
+        this.#tickets.push(this.#dispatcher.door.enter(item, sink, options));
+      }
+      if (this.#isOver) this.#cancelRest();
+    });
+  }
+
+  #answered(index: number, result: R, resolve: (results: R[]) => void): void {
+    this.#results[index] = result;
+    this.#missing -= 1;
+    if (this.#missing === 0) resolve(this.#results);
+  }
+
+  #failed(error: Error, reject: (error: Error) => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    reject(error);
+    this.#cancelRest();
+  }
+
+  #cancelRest(): void {
+    for (const ticket of this.#tickets) ticket.cancel('another item of the same request failed');
+  }
+}

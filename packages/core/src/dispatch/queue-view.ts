@@ -1,0 +1,154 @@
+/** Shows a policy one group of the waiting line. One object a batcher, pointed at a group for each question. */
+import type { ArrivalEstimate } from '../learning/arrival-rate.js';
+import type { CurveEstimate } from '../learning/service-curve.js';
+import type { Limits, QueueView, RunningWork } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
+import type { Group } from '../queue/group.js';
+import type { WaitingLine } from '../queue/waiting-line.js';
+import type { GroupMix } from './group-mix.js';
+
+/** What the view shows besides the group. */
+export interface ViewedBatcher {
+  readonly settings: Limits & { readonly concurrency: number; readonly groupOf: unknown };
+  readonly line: WaitingLine;
+  readonly groupMix: GroupMix;
+  readonly running: readonly RunningWork[];
+  readonly lastDispatchAt: number;
+  readonly freeSince: number;
+  readonly deadlines: { readonly earliest: number };
+  readonly curve: CurveEstimate;
+  readonly arrivals: ArrivalEstimate;
+}
+
+export class GroupView implements QueueView {
+  readonly #batcher: ViewedBatcher;
+  #group: Group | undefined = undefined;
+  #length = 0;
+  #cost = 0;
+  /**
+   * The entries from the head as far as they were looked at. Looking means taking them out in order
+   * and putting them back in the end: one algorithm decides who is next, not two.
+   */
+  #looked: Entry[] = [];
+
+  constructor(batcher: ViewedBatcher) {
+    this.#batcher = batcher;
+  }
+
+  show(group: Group): this {
+    this.#group = group;
+    this.#length = group.length;
+    this.#cost = group.cost;
+    return this;
+  }
+
+  /** Puts back what was looked at, and shows nothing any more. To be called before anything else touches the line. */
+  hide(): void {
+    this.putBack();
+    this.#group = undefined;
+  }
+
+  /** Puts back what was looked at; it can be looked at again. */
+  putBack(): void {
+    if (this.#looked.length === 0) return;
+    this.#group?.putBack(this.#looked);
+    this.#looked = [];
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get cost(): number {
+    return this.#cost;
+  }
+
+  get oldestAt(): number {
+    const inGroup = this.#group?.oldestAt ?? Number.POSITIVE_INFINITY;
+    return this.#looked.reduce((oldest, { arrivedAt }) => Math.min(oldest, arrivedAt), inGroup);
+  }
+
+  get waitingElsewhere(): number {
+    return this.#batcher.line.length - this.#length;
+  }
+
+  arrivedAt(position: number): number {
+    return this.#at(position).arrivedAt;
+  }
+
+  costAt(position: number): number {
+    return this.#at(position).cost;
+  }
+
+  deadlineAt(position: number): number {
+    const entry = this.#at(position);
+    const { targetLatencyMs } = this.limits;
+    return (
+      entry.shared?.latestDeadline(targetLatencyMs) ??
+      Math.min(entry.deadline, entry.arrivedAt + targetLatencyMs)
+    );
+  }
+
+  earliestDeadline(count: number): number {
+    // Without deadlines of their own, who came first has the earliest.
+    if (this.#batcher.deadlines.earliest === Number.POSITIVE_INFINITY) {
+      return this.oldestAt + this.limits.targetLatencyMs;
+    }
+    let earliest = Number.POSITIVE_INFINITY;
+    const last = Math.min(count, this.#length);
+    for (let position = 0; position < last; position++) {
+      earliest = Math.min(earliest, this.deadlineAt(position));
+    }
+    return earliest;
+  }
+
+  get isGrouped(): boolean {
+    const { settings, line, groupMix } = this.#batcher;
+    return settings.groupOf !== undefined && (line.groups > 1 || groupMix.hasOthers);
+  }
+
+  get slots(): number {
+    return this.#batcher.settings.concurrency;
+  }
+
+  get freeSlots(): number {
+    return this.slots - this.#batcher.running.length;
+  }
+
+  get running(): readonly RunningWork[] {
+    return this.#batcher.running;
+  }
+
+  get lastDispatchAt(): number {
+    return this.#batcher.lastDispatchAt;
+  }
+
+  get freeSince(): number {
+    return this.#batcher.freeSince;
+  }
+
+  get nextDeadline(): number {
+    const { settings, deadlines } = this.#batcher;
+    return Math.min(this.oldestAt + settings.targetLatencyMs, deadlines.earliest);
+  }
+
+  get limits(): Limits {
+    return this.#batcher.settings;
+  }
+
+  get curve(): CurveEstimate {
+    return this.#batcher.curve;
+  }
+
+  get arrivals(): ArrivalEstimate {
+    return this.#batcher.arrivals;
+  }
+
+  #at(position: number): Entry {
+    if (position >= this.#looked.length) this.#group?.look(position + 1, this.#looked);
+    const entry = this.#looked[position];
+    if (entry === undefined)
+      throw new RangeError(`There is no position ${position} in a queue of ${this.#length}.`);
+    return entry;
+  }
+}

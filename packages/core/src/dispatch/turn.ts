@@ -1,0 +1,87 @@
+/**
+ * A turn of the event loop, as a batcher sees it: who came in it, and when it is over. What arrives
+ * together leaves together, so most decisions wait for its end.
+ */
+
+import { Cohort } from '../queue/cohort.js';
+import type { Moment } from '../queue/entry.js';
+import type { Clock } from '../time/clock.js';
+import type { Deadlines } from '../time/deadlines.js';
+
+/**
+ * For how long batches may follow each other within one turn. Handlers that never leave the thread
+ * would otherwise keep sockets, timers and cancellations waiting.
+ */
+export const TURN_BUDGET_MS = 2;
+
+export class Turn {
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #onEnd: () => void;
+  #isOpen = false;
+  #openedAt = 0;
+  #moment: Moment | undefined = undefined;
+  /** Whose time starts to run when the clock is next read, at the end of the turn at the latest. */
+  #cohorts: Cohort[] = [];
+
+  constructor(clock: Clock, deadlines: Deadlines, onEnd: () => void) {
+    this.#clock = clock;
+    this.#deadlines = deadlines;
+    this.#onEnd = onEnd;
+  }
+
+  /** Sees to it that the end of the turn is noticed. */
+  open(now: number): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#openedAt = now;
+    this.#clock.defer(this.#end);
+  }
+
+  isSpent(now: number): boolean {
+    return now - this.#openedAt >= TURN_BUDGET_MS;
+  }
+
+  /** The moment of all arrivals since the clock was last read, with one more. */
+  arrival(): Moment {
+    const moment = this.#moment ?? this.#beginMoment();
+    moment.arrivals += 1;
+    return moment;
+  }
+
+  /** The callers of this moment with this time-out. */
+  cohort(moment: Moment, timeoutMs: number): Cohort {
+    let cohort = this.#cohorts.at(-1);
+    if (cohort?.timeoutMs !== timeoutMs || cohort.moment !== moment) {
+      cohort = new Cohort(timeoutMs, moment, this.#deadlines);
+      this.#cohorts.push(cohort);
+    }
+    return cohort;
+  }
+
+  /** The clock has been read: time starts to run for those who have come. */
+  runCohorts(now: number): void {
+    if (this.#cohorts.length === 0) return;
+    for (const cohort of this.#cohorts) cohort.run(now);
+    this.#cohorts = [];
+  }
+
+  /** Ends the moment of arrival; whoever comes next has another. */
+  endMoment(): Moment | undefined {
+    const moment = this.#moment;
+    this.#moment = undefined;
+    return moment;
+  }
+
+  #beginMoment(): Moment {
+    const now = this.#clock.now();
+    this.open(now);
+    this.#moment = { at: now, arrivals: 0 };
+    return this.#moment;
+  }
+
+  readonly #end = (): void => {
+    this.#isOpen = false;
+    this.#onEnd();
+  };
+}

@@ -1,0 +1,40 @@
+/** The one timer of a batcher. */
+import { inOwnContext } from '../batch/async-context.js';
+import type { Clock } from './clock.js';
+
+export class Alarm {
+  readonly #clock: Clock;
+  readonly #ring: () => void;
+  #timer: unknown = undefined;
+  #at = Number.POSITIVE_INFINITY;
+
+  constructor(clock: Clock, ring: () => void) {
+    this.#clock = clock;
+    this.#ring = ring;
+  }
+
+  /**
+   * Sees to it that it rings at `at` or before. When it rings too early it is set again: that is
+   * cheaper than to move it whenever somebody is served before his time.
+   */
+  ringBy(at: number, now: number): void {
+    if (at >= this.#at) return;
+    this.clear();
+    this.#at = at;
+    this.#timer = this.#clock.setTimer(this.#onTimer, Math.max(0, at - now));
+  }
+
+  clear(): void {
+    if (this.#at === Number.POSITIVE_INFINITY) return;
+    this.#at = Number.POSITIVE_INFINITY;
+    this.#clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #onTimer = (): void => {
+    this.#at = Number.POSITIVE_INFINITY;
+    this.#timer = undefined;
+    // A timer remembers the context of the request in which it was set.
+    inOwnContext(this.#ring, undefined);
+  };
+}
