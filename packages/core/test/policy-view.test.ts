@@ -1,4 +1,5 @@
 /** What a policy sees. Looking changes nothing. */
+import { Batcher, type QueueView, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -247,4 +248,25 @@ test('looking changes nothing: a tenant who comes later starts where it would ha
     }));
     expect((await orderOf(script, looks)).flat()).toEqual([0, 1, 2, 4, 3]);
   }
+});
+
+// Root cause: time-outs of calls lay among the deadlines of callers.
+test('a time-out of the handler is no deadline of those who wait', async () => {
+  const clock = new VirtualClock();
+  const seen: number[] = [];
+  const policy = {
+    name: 'looking',
+    decide(view: QueueView) {
+      seen.push(view.nextDeadline, view.earliestDeadline(1));
+      return { action: 'dispatch', count: 1, reason: 'idle' } as const;
+    },
+  };
+  const options = { clock, policy, concurrency: 2, handlerTimeoutMs: 50 };
+  const batcher = new Batcher(() => new Promise<number[]>(() => {}), options);
+  const calls = [batcher.submit(1), batcher.submit(2)];
+  await clock.advance(1);
+  expect(seen).toEqual(Array(4).fill(Number.POSITIVE_INFINITY));
+  const ends = Promise.allSettled(calls);
+  await clock.advance(60);
+  expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

@@ -31,7 +31,7 @@ export interface BatchOwner {
   readonly exit: EntryExit;
   readonly settings: BatchSettings;
   readonly ledger: Ledger;
-  readonly deadlines: Deadlines;
+  readonly timeouts: Deadlines;
   readonly sharedWorks: SharedWorks;
   readonly curve: ServiceCurve;
   /** A call of the handler went well: something to learn from. */
@@ -126,7 +126,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#succeededBefore = this.succeeded;
     this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
-    this.#call.start(this.owner.deadlines);
+    this.#call.start(this.owner.timeouts);
   }
 
   /** One more caller shares work that is already running. */

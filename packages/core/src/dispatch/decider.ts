@@ -8,7 +8,7 @@ import type { Ledger } from '../batch/ledger.js';
 import { reasonToLeave } from '../policy/greedy-policy.js';
 import { type Decision, type Limits, type Policy, type Reason, validDecision } from '../policy/policy.js';
 import type { Group } from '../queue/group.js';
-import { GroupView, type ViewedBatcher } from './queue-view.js';
+import { GroupView, type ViewedBatcher } from './group-view.js';
 
 export interface DecidingBatcher extends ViewedBatcher {
   readonly settings: Limits & {

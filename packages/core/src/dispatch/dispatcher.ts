@@ -47,7 +47,10 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly arrivals = new ArrivalRate();
   /** For the door, which must not open and shut with every whim of the traffic. */
   readonly steadyArrivals = new ArrivalRate(STEADY_ARRIVALS);
+  /** Of callers. */
   readonly deadlines = new Deadlines();
+  /** Of calls of the handler, and of a patient close: no policy hurries for those. */
+  readonly timeouts = new Deadlines();
   readonly turn: Turn;
   readonly door: Door<I, R> = new Door(this);
   readonly exit: Exit<I, R> = new Exit(this);
@@ -85,7 +88,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.decider.interrupt();
     const group = this.line.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
-    if (group.cost >= this.settings.maxBatchSize && !this.#fullIsDue) this.#dispatchFullSoon();
+    if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
   /** Adds a caller to work that another has asked for. */
@@ -136,7 +139,11 @@ export class Dispatcher<I, R> implements BatchOwner {
         this.#expireDue(now);
         if (!this.#hasFreeSlot) break;
         const group = this.line.next(now);
-        if (group === undefined || !(anySize || this.#mayLeaveWithinTurn(group, now))) break;
+        if (group === undefined) break;
+        if (!anySize) {
+          this.turn.open(now); // at its end the rest follows
+          if (!this.#isFull(group) || this.turn.isSpent(now)) break;
+        }
         const decision = this.decider.decide(group, now);
         if (decision === undefined) continue;
         this.#endedWhileDispatching = false;
@@ -161,11 +168,11 @@ export class Dispatcher<I, R> implements BatchOwner {
   #expireDue(now: number): void {
     this.turn.runCohorts(now);
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
+    if (this.timeouts.earliest <= now) this.timeouts.expire(now);
   }
 
-  #mayLeaveWithinTurn(group: Group, now: number): boolean {
-    this.turn.open(now);
-    return group.cost >= this.settings.maxBatchSize && !this.turn.isSpent(now);
+  #isFull(group: Group): boolean {
+    return group.cost >= this.settings.maxBatchSize;
   }
 
   /** Returns false when it is better to go on at the end of the turn. */
@@ -306,7 +313,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#wake();
     if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
       const now = this.settings.clock.now();
-      this.deadlines.add(now + timeoutMs, { settled: false, expire: () => this.destroy() });
+      this.timeouts.add(now + timeoutMs, { settled: false, expire: () => this.destroy() });
       this.#setAlarm(now);
     }
     return this.#whenClosed.promise;
@@ -342,13 +349,14 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   #setAlarm(now: number): void {
     const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
-    this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest), now);
+    this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
 
   /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */
   restIfIdle(): void {
     if (!this.#isIdle) return;
     this.deadlines.clear();
+    this.timeouts.clear();
     this.#alarm.clear();
     if (this.state === 'open') return;
     this.state = 'closed';
