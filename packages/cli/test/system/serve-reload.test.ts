@@ -1,4 +1,6 @@
 /** New settings while it works: they count from now on, and no request notices otherwise. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Load } from './support/load.js';
 import { Metrics } from './support/metrics.js';
@@ -77,6 +79,17 @@ test('a setting that waits for a restart is named as such, and the rest counts',
   server.signal('SIGHUP');
   await until(async () => (await largestBatch(server)) === 16, 'larger batches');
   await server.said(/restart only: server\.limits\.body_bytes: /);
+});
+
+// Root cause: a file that nobody had named was looked for again, and its absence taken for no settings at all.
+test('without the file that was found at the start, the settings stay as they were', async () => {
+  const server = await Serving.start([model('digits')], { yaml: settings(4) });
+  rmSync(join(server.folder, 'batchwise.yaml'));
+  server.signal('SIGHUP');
+  await server.said('The settings stay as they were.');
+  expect(await largestBatch(server)).toBe(4);
+  server.configure(settings(16));
+  await until(async () => (await largestBatch(server)) === 16, 'a file that is back counts again');
 });
 
 /** The bounds of the histogram go up to the largest batch there may be. */
