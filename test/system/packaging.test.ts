@@ -80,7 +80,9 @@ test('it holds what its users need, and nothing else', () => {
   expect(published).toEqual(
     expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE', 'package.json']),
   );
-  const surplus = published.filter((path) => !/^(dist\/[\w-]+\.(js|js\.map|d\.ts)|[\w.]+)$/.test(path));
+  const surplus = published.filter(
+    (path) => !/^(dist\/([\w-]+\/)*[\w-]+\.(js|js\.map|d\.ts)|[\w.]+)$/.test(path),
+  );
   expect(surplus).toEqual([]);
   expect(published.filter((path) => /tsbuildinfo|tsconfig|\.test\.|^src\b|^test\b/.test(path))).toEqual([]);
 });

@@ -50,14 +50,18 @@ export class OnnxThreadLife {
 
   /**
    * Ends it, whatever it does. Resolves when it is gone, or at once when it is in the midst of a request:
-   * code of the runtime cannot be interrupted, and the thread ends only when that returns.
+   * code of the runtime cannot be interrupted, and were its thread ended meanwhile, it would take the whole
+   * process with it on its return. So the thread is ended when it has answered.
    */
   async kill(error: Error): Promise<void> {
     const { isBusy } = this;
     this.#end(error);
-    const gone = this.#worker.terminate();
-    if (isBusy) this.#worker.unref();
-    else await gone;
+    if (!isBusy) {
+      await this.#worker.terminate();
+      return;
+    }
+    this.#worker.unref();
+    this.#worker.once('message', () => void this.#worker.terminate());
   }
 
   #heard(reply: OnnxReply): void {

