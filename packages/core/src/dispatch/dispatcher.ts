@@ -11,7 +11,7 @@ import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
 import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
-import { closedError, overtakenError, tooCostlyError } from '../errors/refusals.js';
+import { closedError, tooCostlyError } from '../errors/refusals.js';
 import { ArrivalRate } from '../learning/arrival-rate.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { asksNothingOfItems, type Settings } from '../options/options.js';
@@ -23,7 +23,6 @@ import type { Tenant } from '../queue/tenants.js';
 import { WaitingLine } from '../queue/waiting-line.js';
 import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
-import { retryAfterMs } from './admission.js';
 import { Decider } from './decider.js';
 import { Door } from './door.js';
 import { DoorMargin } from './door-margin.js';
@@ -180,7 +179,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const hopeless =
       decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
     if (hopeless.length > 0) {
-      this.#sendAway(hopeless, now);
+      this.exit.overtaken(hopeless, now);
       return false;
     }
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
@@ -197,29 +196,9 @@ export class Dispatcher<I, R> implements BatchOwner {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
-    this.#sendAway(refused, now);
+    this.exit.overtaken(refused, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
-  }
-
-  /**
-   * Sends those away who can no longer make it. They may come back when the door would let them in; not all
-   * at one moment, or it would let in nobody else.
-   */
-  #sendAway(refused: readonly Entry[], now: number): void {
-    if (refused.length === 0) return;
-    this.doorMargin.sentAway(refused.length);
-    const { name, targetLatencyMs, maxBatchSize } = this.settings;
-    const { cost, cohort } = refused[0] as Entry;
-    const allowedMs = Math.min(targetLatencyMs, cohort?.timeoutMs ?? POSITIVE_INFINITY);
-    const firstMs = retryAfterMs(cost, this.line.cost, allowedMs, this, now);
-    const batchMs = this.curve.best(maxBatchSize)?.durationMs ?? 0;
-    for (const [i, entry] of refused.entries()) {
-      // One may give up in reaction to what another is told.
-      if (entry.settled && entry.shared === undefined) continue;
-      const afterMs = firstMs + (i / refused.length) * batchMs;
-      this.exit.sendAway(entry, 'refused', overtakenError(name, afterMs));
-    }
   }
 
   /** Takes those at the head who can no longer make it. Nobody may join them any more. */

@@ -6,8 +6,9 @@
 
 import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
-import { cancelledError, expiredError } from '../errors/refusals.js';
+import { cancelledError, expiredError, overtakenError } from '../errors/refusals.js';
 import type { Entry, EntryExit } from '../queue/entry.js';
+import { retryAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 export class Exit<I, R> implements EntryExit {
@@ -23,6 +24,24 @@ export class Exit<I, R> implements EntryExit {
 
   expired(entry: Entry): void {
     this.#leave(entry, 'expired', expiredError(this.#dispatcher.settings.name));
+  }
+
+  /**
+   * Sends those away who were let in and can no longer make it. They may come back when the door would let
+   * them in; not all at one moment, or it would let in nobody else.
+   */
+  overtaken(entries: readonly Entry[], now: number): void {
+    const [first] = entries;
+    if (first === undefined) return;
+    const dispatcher = this.#dispatcher;
+    const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
+    dispatcher.doorMargin.sentAway(entries.length);
+    const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const firstMs = retryAfterMs(first.cost, dispatcher.line.cost, allowedMs, dispatcher, now);
+    const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
+    for (const [i, entry] of entries.entries()) {
+      this.sendAway(entry, 'refused', overtakenError(name, firstMs + (i / entries.length) * batchMs));
+    }
   }
 
   /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
