@@ -299,3 +299,22 @@ test('ten times as many tenants cost about ten times as much', async () => {
   };
   expect(await looksFor(3000)).toBeLessThan(20 * (await looksFor(300)));
 });
+
+// Root cause: the weight was taken over before it was known whether the item may come in.
+test('an item that is turned away at once does not change the weight of its tenant', async () => {
+  const shared = new Shared({ costOf: (item) => (item === 'large' ? 100 : 1) });
+  const refused = shared.batcher.submit('large', { tenant: 'a', weight: 100 });
+  await expect(refused).rejects.toMatchObject({ code: 'INVALID_ITEM' });
+  const late = shared.batcher.submit('a', { tenant: 'a', weight: 100, timeoutMs: 0 });
+  await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  shared.submit('a', 20);
+  shared.submit('b', 20);
+  await shared.run(4);
+  expect(
+    shared.gate.calls
+      .slice(0, 4)
+      .flatMap(({ items }) => items)
+      .filter((item) => item === 'a'),
+  ).toHaveLength(16);
+  shared.batcher.destroy();
+});

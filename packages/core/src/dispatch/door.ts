@@ -71,14 +71,13 @@ export class Door<I, R> {
     // Only now: those who were asked may have changed the settings.
     const { settings } = dispatcher;
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
+    let objection = this.#objection(cost, timeoutMs, signal);
+    if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
     const tenant = dispatcher.line.tenants.find(tenantId, weight);
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
-    let objection = this.#objection(cost, timeoutMs, signal);
-    if (objection === undefined && !isRunning) {
-      objection = this.#lackOfRoom(cost, timeoutMs, signal, tenant);
-    }
+    if (!isRunning) objection = this.#lackOfRoom(cost, timeoutMs, signal, tenant);
     if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
 
     const arrival = dispatcher.turn.arrival();

@@ -153,14 +153,12 @@ export class Tenants {
     this.#level = this.#rememberedLevel;
   }
 
-  /** Which part of the line is a tenant's due, by weight: all of it only where no other tenant is known. */
+  /** Which part of the line is due to a tenant who waits, by weight: all of it only where no other is known. */
   shareOf(tenant: Tenant): number {
     const isUnnamedKnown = this.unnamed.served > 0 || this.unnamed.queuedItems > 0;
-    const others = this.#named.size + (isUnnamedKnown ? 1 : 0) - (tenant.queuedItems > 0 ? 1 : 0);
-    if (tenant === this.unnamed ? this.#named.size === 0 : others <= 0) return 1;
-    const own = tenant.queuedItems > 0 ? 0 : tenant.weight;
-    // One who has nothing waiting now may come any moment.
-    return tenant.weight / Math.max(this.#waitingWeight + own, tenant.weight + 1);
+    if (this.#named.size + (isUnnamedKnown ? 1 : 0) === 1) return 1;
+    // Another who has nothing waiting now may come any moment.
+    return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
   /** How much is served, all tenants together, until this one has had `cost`. */
