@@ -132,6 +132,7 @@ describe('two web processes', () => {
       last = now;
       return now.value('batchwise_process_restarts_total', { kind: 'web', runner: '' }) === 1;
     }, 'the restart is counted');
+    load.phase = 'after';
     await load.more(20);
     await until(async () => {
       const places = (await atOnce(4, askWhere)).map(placeIn);
@@ -141,11 +142,13 @@ describe('two web processes', () => {
 
     expect(load.outcomes).toHaveLength(load.sent);
     const lost = load.outcomes.filter(({ status }) => status !== 200);
-    // Each client had one connection: half of them to the one that is no more.
     expect(lost.map(({ status }) => status)).toEqual(Array(lost.length).fill(0));
-    expect(new Set(lost.map(({ client }) => client)).size).toBe(lost.length);
-    expect(lost.length).toBeGreaterThan(0);
-    expect(lost.length).toBeLessThan(8);
+    // Until its end is noticed, a client who connects again may be sent to the dead process once more.
+    expect(lost.map(({ phase }) => phase)).toEqual(Array(lost.length).fill('before'));
+    // Each client had one connection: half of them to the one that is no more.
+    const losers = new Set(lost.map(({ client }) => client));
+    expect(losers.size).toBeGreaterThan(0);
+    expect(losers.size).toBeLessThan(8);
     expect(server.pids('web')).toHaveLength(2);
     expect(new Set(placesOf(load).map(({ runner }) => runner)).size).toBe(1);
   });
