@@ -9,30 +9,7 @@
  *     const run = await simulate(scenario, { name: 'greedy', policy: () => greedy(), knowsTarget: false });
  *     console.log(measure(run).meanMs);
  */
-export { ArenaError, type ArenaErrorCode } from './arena-error.js';
-export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './arena-page.js';
-export {
-  type ArenaReport,
-  arenaReport,
-  pageFacts,
-  type TargetReport,
-  targetFigures,
-} from './arena-report.js';
-export { arenaJson } from './arena-report-json.js';
-export { arenaText, missedLimits } from './arena-report-text.js';
-export {
-  type Arrivals,
-  type ClosedArrivals,
-  closedLoop,
-  fanOut,
-  lognormalGaps,
-  mmpp,
-  type OpenArrivals,
-  onOff,
-  phases,
-  poisson,
-  recorded,
-} from './arrivals.js';
+
 export { backendTimeBound } from './bounds/backend-time-bound.js';
 export { type ClosedLoopReference, closedLoopReference } from './bounds/closed-loop-reference.js';
 export { fluidGoodput } from './bounds/fluid-goodput.js';
@@ -51,53 +28,20 @@ export {
   type TwoSlotTable,
   twoSlotOptimum,
 } from './bounds/two-slot-optimum.js';
-export type { Contender } from './contender.js';
-export { type Curve, capacity, formulaCurve, type MeasuredPoint, monotone, tableCurve } from './curve.js';
-export { type CurveOptions, parseCurve, parseCurveText } from './curve-file.js';
-export { type Cell, type CellArrivals, cellName, scenarioOf } from './grid-cell.js';
-export { GRID_CURVES } from './grid-curves.js';
-export { HOLD_OUT_CURVES } from './grid-hold-out.js';
-export { itemAfterBatches, type Measures, measure, percentile } from './measures.js';
-export { CONTENDERS, OURS } from './our-contenders.js';
-export { PEERS, peer } from './peers/peers.js';
-export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from './plan.js';
-export { chartOf, planChart } from './plan-chart.js';
-export { planJson } from './plan-json.js';
-export { curveNoise } from './plan-noise.js';
-export type { PlannedPolicy, Prefer } from './plan-policy.js';
-export type { PlanProgress } from './plan-progress.js';
-export { HOLDS_FROM, MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan-request.js';
-export { snippetOf } from './plan-snippet.js';
-export { type Palette, PLAIN, planText } from './plan-text.js';
-export { LONGEST_TRACE, MOST_PER_SECOND, type Traffic } from './plan-traffic.js';
-export type { LoadResult } from './plan-trial.js';
-export { answerOf } from './plan-verdict.js';
-export { type LineChartSpec, lineChart, type Series } from './plot/line-chart.js';
-export type { Mark } from './plot/marks.js';
-export type { Axis } from './plot/scale.js';
-export { type Timeline, timelineOf } from './plot/timeline.js';
-export { type TimelineChartSpec, timelineChart } from './plot/timeline-chart.js';
+export { ArenaError, type ArenaErrorCode } from './files/arena-error.js';
+export { type CurveOptions, parseCurve, parseCurveText } from './files/curve-file.js';
+export { type ScenarioBound, scenarioBound } from './files/scenario-bound.js';
 export {
-  type Probe,
-  type ProbePoint,
-  type ProbeProgress,
-  type ProbeRequest,
-  probe,
-  probedCurve,
-  probeJson,
-} from './probe.js';
-export { type Random, randomStream } from './random.js';
-export type { Scenario, Traits } from './scenario.js';
-export { type ScenarioBound, scenarioBound } from './scenario-bound.js';
-export { parseScenario, readScenarioFile, type ScenarioFile, type ScenarioOptions } from './scenario-file.js';
-export {
-  type Averaged,
-  type PolicyReport,
-  type ScenarioReport,
-  scenarioJson,
-  scenarioReport,
-  scenarioText,
-} from './scenario-report.js';
+  parseScenario,
+  readScenarioFile,
+  type ScenarioFile,
+  type ScenarioOptions,
+} from './files/scenario-file.js';
+export { parseTrace, type Trace } from './files/trace-file.js';
+export { type Cell, type CellArrivals, cellName, scenarioOf } from './grid/grid-cell.js';
+export { GRID_CURVES } from './grid/grid-curves.js';
+export { HOLD_OUT_CURVES } from './grid/grid-hold-out.js';
+export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './page/arena-page.js';
 export {
   type NamedContender,
   SHOWCASE_CURVES,
@@ -108,12 +52,81 @@ export {
   type Stretch,
   type Sweep,
   showcase,
-} from './showcase.js';
-export { type BatchRun, type Run, simulate } from './simulate.js';
+} from './page/showcase.js';
+export { PEERS, peer } from './peers/peers.js';
+export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from './plan/plan.js';
+export { chartOf, planChart } from './plan/plan-chart.js';
+export { planJson } from './plan/plan-json.js';
+export { curveNoise } from './plan/plan-noise.js';
+export type { PlannedPolicy, Prefer } from './plan/plan-policy.js';
+export type { PlanProgress } from './plan/plan-progress.js';
+export { HOLDS_FROM, MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan/plan-request.js';
+export { snippetOf } from './plan/plan-snippet.js';
+export { type Palette, PLAIN, planText } from './plan/plan-text.js';
+export { LONGEST_TRACE, MOST_PER_SECOND, type Traffic } from './plan/plan-traffic.js';
+export type { LoadResult } from './plan/plan-trial.js';
+export { answerOf } from './plan/plan-verdict.js';
+export {
+  type Probe,
+  type ProbePoint,
+  type ProbeProgress,
+  type ProbeRequest,
+  probe,
+  probedCurve,
+  probeJson,
+} from './plan/probe.js';
+export { type LineChartSpec, lineChart, type Series } from './plot/line-chart.js';
+export type { Mark } from './plot/marks.js';
+export type { Axis } from './plot/scale.js';
+export { type Timeline, timelineOf } from './plot/timeline.js';
+export { type TimelineChartSpec, timelineChart } from './plot/timeline-chart.js';
+export {
+  type ArenaReport,
+  arenaReport,
+  pageFacts,
+  type TargetReport,
+  targetFigures,
+} from './report/arena-report.js';
+export { arenaJson } from './report/arena-report-json.js';
+export { arenaText, missedLimits } from './report/arena-report-text.js';
+export {
+  type Averaged,
+  type PolicyReport,
+  type ScenarioReport,
+  scenarioJson,
+  scenarioReport,
+  scenarioText,
+} from './report/scenario-report.js';
+export {
+  type Arrivals,
+  type ClosedArrivals,
+  closedLoop,
+  fanOut,
+  lognormalGaps,
+  mmpp,
+  type OpenArrivals,
+  onOff,
+  phases,
+  poisson,
+  recorded,
+} from './simulation/arrivals.js';
+export type { Contender } from './simulation/contender.js';
+export {
+  type Curve,
+  capacity,
+  formulaCurve,
+  type MeasuredPoint,
+  monotone,
+  tableCurve,
+} from './simulation/curve.js';
+export { itemAfterBatches, type Measures, measure, percentile } from './simulation/measures.js';
+export { CONTENDERS, OURS } from './simulation/our-contenders.js';
+export { type Random, randomStream } from './simulation/random.js';
+export type { Scenario, Traits } from './simulation/scenario.js';
+export { type BatchRun, type Run, simulate } from './simulation/simulate.js';
 export type { CellResult, Extent, Goal, Target } from './targets/target.js';
 export { TARGET_NUMBERS, TARGETS } from './targets/targets.js';
-export { type TournamentOptions, type TournamentProgress, tournament } from './tournament.js';
-export { runScenario } from './tournament-scenario.js';
-export { runShowcase, type ShowcaseRunOptions } from './tournament-showcase.js';
-export { type ArenaOptions, FIRST_SEED, runArena } from './tournament-targets.js';
-export { parseTrace, type Trace } from './trace-file.js';
+export { type TournamentOptions, type TournamentProgress, tournament } from './tournament/tournament.js';
+export { runScenario } from './tournament/tournament-scenario.js';
+export { runShowcase, type ShowcaseRunOptions } from './tournament/tournament-showcase.js';
+export { type ArenaOptions, FIRST_SEED, runArena } from './tournament/tournament-targets.js';

@@ -1,10 +1,10 @@
 /** Traffic that once misled the adaptive policy. Each opens with what it took for something else. */
 import { describe, expect, test } from 'vitest';
-import { type CellArrivals, scenarioOf } from '../src/grid-cell.js';
-import { measure } from '../src/measures.js';
-import { VARIANTS } from '../src/our-contenders.js';
+import { type CellArrivals, scenarioOf } from '../src/grid/grid-cell.js';
 import { peer } from '../src/peers/peers.js';
-import { simulate } from '../src/simulate.js';
+import { measure } from '../src/simulation/measures.js';
+import { VARIANTS } from '../src/simulation/our-contenders.js';
+import { simulate } from '../src/simulation/simulate.js';
 
 describe('the adaptive policy', () => {
   // A plan made for the curve as it was known before the overload said "full batches", and was gone by

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { ServiceCurve } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { type Curve, formulaCurve } from '../src/curve.js';
-import { parseCurve } from '../src/curve-file.js';
-import { lognormal, normal, type Random, randomStream } from '../src/random.js';
+import { parseCurve } from '../src/files/curve-file.js';
+import { type Curve, formulaCurve } from '../src/simulation/curve.js';
+import { lognormal, normal, type Random, randomStream } from '../src/simulation/random.js';
 
 function stored(file: string): Curve[] {
   const curves = JSON.parse(readFileSync(new URL(`../curves/${file}`, import.meta.url), 'utf8'));

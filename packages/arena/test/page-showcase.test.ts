@@ -1,7 +1,7 @@
 import { greedy, window } from 'batchwise';
 import { expect, test } from 'vitest';
-import { formulaCurve } from '../src/curve.js';
-import { LOADS, type ShowcaseOptions, showcase } from '../src/showcase.js';
+import { LOADS, type ShowcaseOptions, showcase } from '../src/page/showcase.js';
+import { formulaCurve } from '../src/simulation/curve.js';
 
 const contenders = [
   { name: 'Greedy', contender: { name: 'greedy', policy: () => greedy(), knowsTarget: false } },

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type ArenaPageData, arenaPage } from '../src/arena-page.js';
-import type { Showcase } from '../src/showcase.js';
+import { type ArenaPageData, arenaPage } from '../src/page/arena-page.js';
+import type { Showcase } from '../src/page/showcase.js';
 import { smallShowcase } from './support/small-showcase.js';
 import { parsePlot, parseXml } from './support/well-formed.js';
 

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { DispatchPlan } from '../../core/src/policy/plan/dispatch-plan.js';
 import { poissonOptimum } from '../src/bounds/poisson-optimum.js';
 import { poissonWeights } from '../src/bounds/poisson-weights.js';
-import type { Curve } from '../src/curve.js';
-import { gridCurve } from '../src/grid-curves.js';
+import { gridCurve } from '../src/grid/grid-curves.js';
+import type { Curve } from '../src/simulation/curve.js';
 import { perMsAt } from './bounds/support/grid.js';
 
 /** The mean time in the system of one slot with Poisson arrivals, when of `n` that wait so many leave, 0 for waiting. */

@@ -4,13 +4,13 @@
  */
 import { Batcher, type BatcherOptions, type BatchwiseError, type CurvePoint, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { poisson } from '../src/arrivals.js';
-import { type Curve, formulaCurve, tableCurve } from '../src/curve.js';
-import { makePlan, type Plan, type PlanSettings } from '../src/plan.js';
-import { validRequest } from '../src/plan-request.js';
-import { simulationOf } from '../src/plan-trial.js';
-import { randomStream } from '../src/random.js';
-import { type Run, simulate } from '../src/simulate.js';
+import { makePlan, type Plan, type PlanSettings } from '../src/plan/plan.js';
+import { validRequest } from '../src/plan/plan-request.js';
+import { simulationOf } from '../src/plan/plan-trial.js';
+import { poisson } from '../src/simulation/arrivals.js';
+import { type Curve, formulaCurve, tableCurve } from '../src/simulation/curve.js';
+import { randomStream } from '../src/simulation/random.js';
+import { type Run, simulate } from '../src/simulation/simulate.js';
 
 interface Batch {
   readonly startedAt: number;

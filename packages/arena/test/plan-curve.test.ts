@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formulaCurve, tableCurve } from '../src/curve.js';
-import { GRID_CURVES } from '../src/grid-curves.js';
-import { cornersOf, knownPoints, sizesToTry } from '../src/plan-curve.js';
+import { GRID_CURVES } from '../src/grid/grid-curves.js';
+import { cornersOf, knownPoints, sizesToTry } from '../src/plan/plan-curve.js';
+import { formulaCurve, tableCurve } from '../src/simulation/curve.js';
 
 describe('the corners of a curve', () => {
   test('of a straight line are its ends', () => {

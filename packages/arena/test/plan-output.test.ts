@@ -1,14 +1,14 @@
 import { adaptive, Batcher } from 'batchwise';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { formulaCurve } from '../src/curve.js';
-import { makePlan, type Plan, type Verdict } from '../src/plan.js';
-import { chartOf, planChart } from '../src/plan-chart.js';
-import { planJson } from '../src/plan-json.js';
-import { curveNoise, noiseBetween } from '../src/plan-noise.js';
-import { writtenCount, writtenMs, writtenShare, writtenTarget } from '../src/plan-notation.js';
-import { snippetOf } from '../src/plan-snippet.js';
-import { PLAIN, planText } from '../src/plan-text.js';
-import { answerOf } from '../src/plan-verdict.js';
+import { makePlan, type Plan, type Verdict } from '../src/plan/plan.js';
+import { chartOf, planChart } from '../src/plan/plan-chart.js';
+import { planJson } from '../src/plan/plan-json.js';
+import { curveNoise, noiseBetween } from '../src/plan/plan-noise.js';
+import { writtenCount, writtenMs, writtenShare, writtenTarget } from '../src/plan/plan-notation.js';
+import { snippetOf } from '../src/plan/plan-snippet.js';
+import { PLAIN, planText } from '../src/plan/plan-text.js';
+import { answerOf } from '../src/plan/plan-verdict.js';
+import { formulaCurve } from '../src/simulation/curve.js';
 
 /** The one that is simulated; the others are made from it. */
 let held: Plan;

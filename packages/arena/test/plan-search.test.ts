@@ -1,8 +1,7 @@
 /** The searches against backends of which the answer is known: only where they look is of interest here. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formulaCurve } from '../src/curve.js';
-import { type Question, validRequest } from '../src/plan-request.js';
+import { type Question, validRequest } from '../src/plan/plan-request.js';
 import {
   bestBatchSize,
   capacityPerSecond,
@@ -11,8 +10,9 @@ import {
   lowestTarget,
   rounded,
   type Trials,
-} from '../src/plan-search.js';
-import type { Setup } from '../src/plan-trial.js';
+} from '../src/plan/plan-search.js';
+import type { Setup } from '../src/plan/plan-trial.js';
+import { formulaCurve } from '../src/simulation/curve.js';
 
 /** At best 2424 a second, of one slot. */
 const question: Question = validRequest({

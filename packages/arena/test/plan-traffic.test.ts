@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Place } from '../src/place.js';
-import { arrivalsAt, LONGEST_TRACE, rateOf, type Traffic, validTraffic } from '../src/plan-traffic.js';
-import { randomStream } from '../src/random.js';
+import { Place } from '../src/files/place.js';
+import { arrivalsAt, LONGEST_TRACE, rateOf, type Traffic, validTraffic } from '../src/plan/plan-traffic.js';
+import { randomStream } from '../src/simulation/random.js';
 
 const place = new Place('INVALID_PLAN', 'test');
 

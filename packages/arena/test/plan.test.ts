@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formulaCurve, tableCurve } from '../src/curve.js';
-import { makePlan, type Plan } from '../src/plan.js';
-import { planJson } from '../src/plan-json.js';
-import type { PlanRequest } from '../src/plan-request.js';
+import { makePlan, type Plan } from '../src/plan/plan.js';
+import { planJson } from '../src/plan/plan-json.js';
+import type { PlanRequest } from '../src/plan/plan-request.js';
+import { formulaCurve, tableCurve } from '../src/simulation/curve.js';
 
 /** At best 2424 a second; so small that the runs are short, and yet many times the target. */
 const straight = formulaCurve('straight', 16, (b) => 5 + 0.1 * b);

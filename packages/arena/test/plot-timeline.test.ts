@@ -1,12 +1,12 @@
 import { greedy, window } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fanOut, poisson } from '../src/arrivals.js';
-import { formulaCurve } from '../src/curve.js';
 import { beginningOf, type Timeline, timelineOf } from '../src/plot/timeline.js';
 import { timelineChart } from '../src/plot/timeline-chart.js';
-import type { Scenario } from '../src/scenario.js';
-import { type BatchRun, type Run, simulate } from '../src/simulate.js';
+import { fanOut, poisson } from '../src/simulation/arrivals.js';
+import { formulaCurve } from '../src/simulation/curve.js';
+import type { Scenario } from '../src/simulation/scenario.js';
+import { type BatchRun, type Run, simulate } from '../src/simulation/simulate.js';
 import { named, parsePlot, textOf, texts } from './support/well-formed.js';
 
 const scenario: Scenario = {

@@ -1,8 +1,8 @@
 import { BatchwiseError, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { parseCurve } from '../src/curve-file.js';
-import { type Probe, type ProbeRequest, probe, probedCurve, probeJson } from '../src/probe.js';
-import { randomStream } from '../src/random.js';
+import { parseCurve } from '../src/files/curve-file.js';
+import { type Probe, type ProbeRequest, probe, probedCurve, probeJson } from '../src/plan/probe.js';
+import { randomStream } from '../src/simulation/random.js';
 
 /** Probes a handler that takes as long as this says, in virtual time. */
 async function probed(

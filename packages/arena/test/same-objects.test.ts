@@ -4,11 +4,11 @@
  */
 import { adaptive, Batcher, BatchwiseError, greedy, type Policy, VirtualClock, window } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { recorded } from '../src/arrivals.js';
-import { formulaCurve } from '../src/curve.js';
-import { exponential, lognormal, type Random, randomStream } from '../src/random.js';
-import type { Scenario, Traits } from '../src/scenario.js';
-import { simulate } from '../src/simulate.js';
+import { recorded } from '../src/simulation/arrivals.js';
+import { formulaCurve } from '../src/simulation/curve.js';
+import { exponential, lognormal, type Random, randomStream } from '../src/simulation/random.js';
+import type { Scenario, Traits } from '../src/simulation/scenario.js';
+import { simulate } from '../src/simulation/simulate.js';
 
 interface Item extends Traits {
   readonly index: number;

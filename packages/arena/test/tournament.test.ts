@@ -1,6 +1,6 @@
 import { type Cell, tournament } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import type { CellJob } from '../src/tournament-job.js';
+import type { CellJob } from '../src/tournament/tournament-job.js';
 
 function jobAt(load: number, items = 400, curve = 'c'): CellJob {
   const arrivals = { kind: 'poisson', load } as const;

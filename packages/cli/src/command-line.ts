@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { COMMANDS } from './commands.js';
-import { EXIT_CODES } from './exit-codes.js';
-import { messageOf, UsageFailure } from './failure.js';
-import { withDashes } from './proxy-dashes.js';
-import { withLongFlags } from './seed-flags.js';
-import { hasColours, type Terminal } from './terminal.js';
+import { withDashes } from './proxy/proxy-dashes.js';
+import { EXIT_CODES } from './terminal/exit-codes.js';
+import { messageOf, UsageFailure } from './terminal/failure.js';
+import { hasColours, type Terminal } from './terminal/terminal.js';
+import { withLongFlags } from './worker/seed-flags.js';
 
 const EXAMPLES = `
 Examples:

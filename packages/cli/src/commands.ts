@@ -3,7 +3,7 @@
  * the server, Redis, the proxy and the arena, and `batchwise --help` needs none of it.
  */
 import type { Command } from 'commander';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './terminal/terminal.js';
 
 /** Gives a command its flags, its help and what it does. */
 export type SetUp = (command: Command, terminal: Terminal, exit: (code: number) => void) => void;
@@ -21,48 +21,48 @@ export const COMMANDS: readonly ListedCommand[] = [
     name: 'serve',
     takes: '[options] [files...]',
     summary: 'serve models or a service over HTTP and gRPC',
-    load: async () => (await import('./serve-command.js')).setUpServe,
+    load: async () => (await import('./serve/serve-command.js')).setUpServe,
   },
   {
     name: 'config',
     takes: '[options]',
     summary: 'the settings as they count, and where each is from',
-    load: async () => (await import('./config-command.js')).setUpConfig,
+    load: async () => (await import('./serve/config-command.js')).setUpConfig,
   },
   {
     name: 'proxy',
     takes: '[options]',
     summary: 'batch the calls to a gRPC service that is there already',
-    load: async () => (await import('./proxy-command.js')).setUpProxy,
+    load: async () => (await import('./proxy/proxy-command.js')).setUpProxy,
   },
   {
     name: 'worker',
     takes: '[options] <what>',
     summary: 'run the batches of a queue in Redis',
-    load: async () => (await import('./worker-command.js')).setUpWorker,
+    load: async () => (await import('./worker/worker-command.js')).setUpWorker,
   },
   {
     name: 'queue',
     takes: '',
     summary: 'how a queue in Redis stands',
-    load: async () => (await import('./queue-command.js')).setUpQueue,
+    load: async () => (await import('./queue/queue-command.js')).setUpQueue,
   },
   {
     name: 'dead',
     takes: '',
     summary: 'list, retry or drop the dead letters of a queue in Redis',
-    load: async () => (await import('./dead-command.js')).setUpDead,
+    load: async () => (await import('./queue/dead-command.js')).setUpDead,
   },
   {
     name: 'plan',
     takes: '[options]',
     summary: 'which settings, what latency, how much can it take',
-    load: async () => (await import('./plan-command.js')).setUpPlan,
+    load: async () => (await import('./plan/plan-command.js')).setUpPlan,
   },
   {
     name: 'arena',
     takes: '[options]',
     summary: 'the policies side by side, against the bounds',
-    load: async () => (await import('./arena-command.js')).setUpArena,
+    load: async () => (await import('./plan/arena-command.js')).setUpArena,
   },
 ];

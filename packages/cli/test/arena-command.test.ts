@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writtenLeft } from '../src/arena-progress.js';
 import { runCommandLine } from '../src/command-line.js';
+import { writtenLeft } from '../src/plan/arena-progress.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 let folder: string;

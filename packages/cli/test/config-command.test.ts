@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/command-line.js';
-import { addConfigFlags } from '../src/config-command.js';
+import { addConfigFlags } from '../src/serve/config-command.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 let folder: string;

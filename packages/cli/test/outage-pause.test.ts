@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutagePause } from '../src/outage-pause.js';
+import { OutagePause } from '../src/worker/outage-pause.js';
 
 function staged({ isAway = false } = {}) {
   const heard: string[] = [];

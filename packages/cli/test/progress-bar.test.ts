@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProgressBar } from '../src/progress-bar.js';
+import { ProgressBar } from '../src/terminal/progress-bar.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 const ERASE = '\r\x1b[2K';

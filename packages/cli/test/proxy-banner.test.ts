@@ -1,6 +1,6 @@
 import { PLAIN } from '@batchwise/arena';
 import { expect, test } from 'vitest';
-import { proxyBanner } from '../src/proxy-banner.js';
+import { proxyBanner } from '../src/proxy/proxy-banner.js';
 import { optionsOf } from './support/proxy-options.js';
 
 const address = { host: '127.0.0.1', port: 50_049 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/command-line.js';
-import { PROXY_SETTINGS } from '../src/proxy-schema.js';
+import { PROXY_SETTINGS } from '../src/proxy/proxy-schema.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProxyLog } from '../src/proxy-log.js';
+import { ProxyLog } from '../src/proxy/proxy-log.js';
 
 function logged(...lines: string[]): string[] {
   const written: string[] = [];

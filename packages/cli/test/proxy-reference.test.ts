@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { proxyReference } from '../src/proxy-reference.js';
-import { PROXY_GROUPS, PROXY_SETTINGS } from '../src/proxy-schema.js';
+import { proxyReference } from '../src/proxy/proxy-reference.js';
+import { PROXY_GROUPS, PROXY_SETTINGS } from '../src/proxy/proxy-schema.js';
 
 const page = (name: string) =>
   readFileSync(new URL(`../../../docs/reference/${name}`, import.meta.url), 'utf8');

@@ -1,9 +1,9 @@
 import { PLAIN } from '@batchwise/arena';
 import type { DeadLetter, LevelStatus, QueueStatus } from '@batchwise/redis';
 import { describe, expect, test } from 'vitest';
-import { letterJson, lettersTable } from '../src/dead-text.js';
-import { queueJson, queueText } from '../src/queue-text.js';
-import { textTable } from '../src/text-table.js';
+import { letterJson, lettersTable } from '../src/queue/dead-text.js';
+import { queueJson, queueText } from '../src/queue/queue-text.js';
+import { textTable } from '../src/terminal/text-table.js';
 
 const nothing: LevelStatus = { depth: 0, waiting: 0, pending: 0, lagMs: 0, oldestAgeMs: 0 };
 const busy: LevelStatus = { depth: 1234, waiting: 1170, pending: 64, lagMs: 950, oldestAgeMs: 90_000 };

@@ -1,7 +1,7 @@
 import type { ProcessorNotice } from '@batchwise/redis';
 import { type BatchRecord, greedy } from 'batchwise';
 import { expect, test } from 'vitest';
-import { WorkerLog, type WorkerLogOptions } from '../src/worker-log.js';
+import { WorkerLog, type WorkerLogOptions } from '../src/worker/worker-log.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 function log(options: Partial<WorkerLogOptions> = {}) {

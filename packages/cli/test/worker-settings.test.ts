@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { queueAddress } from '../src/queue-flags.js';
-import { withLongFlags } from '../src/seed-flags.js';
-import { policyOf, workerSettings } from '../src/worker-settings.js';
+import { queueAddress } from '../src/queue/queue-flags.js';
+import { withLongFlags } from '../src/worker/seed-flags.js';
+import { policyOf, workerSettings } from '../src/worker/worker-settings.js';
 
 describe('what is said of a worker', () => {
   test('nothing, where nothing is said: the handler may have something to say', () => {

@@ -6,7 +6,7 @@
  * items, what follows depends on when the slot is free alone: a plan that frees it no earlier than
  * another and has worked no less can be left, because whatever follows it can follow the other.
  */
-import type { Curve } from '../curve.js';
+import type { Curve } from '../simulation/curve.js';
 import { risingDurations, TARGET_TOLERANCE } from './rising-durations.js';
 
 /** Plans in which one that frees the slot later has worked less: by rising time, falling work. */

@@ -3,7 +3,7 @@
  * slot and a pause that is short against a batch, everybody is in every batch and waits T(N). Not a bound:
  * with longer pauses, smaller batches may do better.
  */
-import { type Curve, capacity } from '../curve.js';
+import { type Curve, capacity } from '../simulation/curve.js';
 
 export interface ClosedLoopReference {
   readonly perMs: number;

@@ -7,7 +7,7 @@
  * to serve in the order of arrival and to drop whoever would be late (a later one in its place would end
  * no earlier) makes every number of answers as soon as it can be made.
  */
-import { type Curve, capacity } from '../curve.js';
+import { type Curve, capacity } from '../simulation/curve.js';
 import { TARGET_TOLERANCE } from './rising-durations.js';
 
 /** The share of items on time, at most. `arrivedAt` in rising order. */

@@ -12,7 +12,7 @@
  * no fewer drops that frees the slot no earlier than another can be left: whatever follows it can follow
  * the other, at the same times. And two that free the slot before the next item comes are equal in that.
  */
-import type { Curve } from '../curve.js';
+import type { Curve } from '../simulation/curve.js';
 import { risingDurations, TARGET_TOLERANCE } from './rising-durations.js';
 
 export interface GoodputOptimum {

@@ -2,7 +2,7 @@
  * What is known of queues too long to be tabled: how rare they are, and what it takes to get back into
  * the table. With it a table can end where hardly any queue ever is without pretending that none is.
  */
-import { type Curve, capacity } from '../curve.js';
+import { type Curve, capacity } from '../simulation/curve.js';
 
 /** Queues as long as the limit have about this share of time. */
 const RARE = 1e-12;

@@ -1,5 +1,5 @@
 /** Durations by batch size, for the bounds that rest on a larger batch never being quicker. */
-import type { Curve } from '../curve.js';
+import type { Curve } from '../simulation/curve.js';
 
 /** By size from 1; 0 at size 0. */
 export function risingDurations(curve: Curve): Float64Array {

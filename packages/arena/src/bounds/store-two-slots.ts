@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { gridCurve } from '../grid-curves.js';
+import { gridCurve } from '../grid/grid-curves.js';
 import {
   pack,
   type StoredTwoSlots,

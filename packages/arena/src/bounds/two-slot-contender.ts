@@ -1,7 +1,7 @@
 /** The optimum for two slots as a contender, to be run on the very arrivals that the others get. */
 import type { Decision, QueueView, RunningWork } from 'batchwise';
-import type { Contender } from '../contender.js';
-import type { Curve } from '../curve.js';
+import type { Contender } from '../simulation/contender.js';
+import type { Curve } from '../simulation/curve.js';
 import type { TwoSlotTable } from './two-slot-optimum.js';
 
 export function twoSlotContender(curve: Curve, { stepMs, limit, actions }: TwoSlotTable): Contender {

@@ -3,7 +3,7 @@
  * of the busy slot's remainder allows, and the policy that has it. Takes seconds to minutes: what the
  * arena needs is stored, see `stored-two-slots.ts`.
  */
-import { type Curve, capacity } from '../curve.js';
+import { type Curve, capacity } from '../simulation/curve.js';
 import { type Change, TwoSlotProcess } from './two-slot-process.js';
 
 export interface TwoSlotOptimum {

@@ -8,7 +8,7 @@
  * change at an arrival and while nothing happens. Costs are item-milliseconds: the service of a batch is
  * paid when it leaves, waiting as it goes by.
  */
-import { type Curve, capacity } from '../curve.js';
+import { type Curve, capacity } from '../simulation/curve.js';
 import { type LongQueue, longQueue } from './long-queue.js';
 import { type PoissonWeights, poissonWeights } from './poisson-weights.js';
 

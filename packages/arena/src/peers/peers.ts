@@ -4,8 +4,8 @@
  * nothing like it.
  */
 import { greedy, type Policy, window } from 'batchwise';
-import type { Contender } from '../contender.js';
-import type { Scenario } from '../scenario.js';
+import type { Contender } from '../simulation/contender.js';
+import type { Scenario } from '../simulation/scenario.js';
 import { bentoml } from './bentoml-policy.js';
 import { clipper } from './clipper-policy.js';
 import { earlyWindow } from './early-window-policy.js';

@@ -1,5 +1,5 @@
 /** A stretch of one run, as it can be drawn: plain data, so that it can be stored and sent. */
-import type { Run } from '../simulate.js';
+import type { Run } from '../simulation/simulate.js';
 
 export interface Timeline {
   readonly fromMs: number;

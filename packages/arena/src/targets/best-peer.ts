@@ -1,10 +1,10 @@
 /** Target 3: whatever the traffic, no slower than whichever peer's rule is best for it. */
-import type { Cell, CellArrivals, OpenKind } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { HOLD_OUT_CURVES } from '../grid-hold-out.js';
-import { itemsFor } from '../grid-size.js';
-import { VARIANTS } from '../our-contenders.js';
+import type { Cell, CellArrivals, OpenKind } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
+import { HOLD_OUT_CURVES } from '../grid/grid-hold-out.js';
+import { itemsFor } from '../grid/grid-size.js';
 import { PEERS } from '../peers/peers.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Averages, afterLearning, contest, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 

@@ -1,8 +1,8 @@
 /** Target 6: callers who come back as soon as they are answered go together, all of them. */
-import { type Cell, curveOf } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { VARIANTS } from '../our-contenders.js';
+import { type Cell, curveOf } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
 import { afterLearning, contest, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 

@@ -1,8 +1,9 @@
 /** Several contenders in one cell: the same callers for all, counted from the same item on. */
-import type { Contender } from '../contender.js';
-import { type Cell, scenarioOf } from '../grid-cell.js';
-import { itemAfterBatches, type Measures, measure } from '../measures.js';
-import { type Run, simulate } from '../simulate.js';
+
+import { type Cell, scenarioOf } from '../grid/grid-cell.js';
+import type { Contender } from '../simulation/contender.js';
+import { itemAfterBatches, type Measures, measure } from '../simulation/measures.js';
+import { type Run, simulate } from '../simulation/simulate.js';
 
 /** By then everybody has learned what there is to learn. */
 export const LEARNED_BATCHES = 200;

@@ -1,9 +1,9 @@
 /** Admission: who is let in gets an answer in time, and who comes back when told to, too. */
-import { type Cell, scenarioOf } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { itemsFor } from '../grid-size.js';
-import { VARIANTS } from '../our-contenders.js';
-import { type Run, simulate } from '../simulate.js';
+import { type Cell, scenarioOf } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
+import { itemsFor } from '../grid/grid-size.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
+import { type Run, simulate } from '../simulation/simulate.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 
 const EXTENTS = {

@@ -1,11 +1,11 @@
 /** Target 5: the backend works hardly longer than it must for everybody to be answered in time. */
 import { backendTimeBound } from '../bounds/backend-time-bound.js';
-import { type Cell, curveOf, scenarioOf, targetMsOf } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { itemAfterBatches, measure } from '../measures.js';
-import { VARIANTS } from '../our-contenders.js';
+import { type Cell, curveOf, scenarioOf, targetMsOf } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
-import { type Run, simulate } from '../simulate.js';
+import { itemAfterBatches, measure } from '../simulation/measures.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
+import { type Run, simulate } from '../simulation/simulate.js';
 import { LEARNED_BATCHES } from './contest.js';
 import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
 

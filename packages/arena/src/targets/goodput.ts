@@ -1,13 +1,13 @@
 /** Target 4: of what anybody could have answered in time who knew all arrivals, how much is. */
 import { goodputOptimum } from '../bounds/goodput-optimum.js';
-import type { Contender } from '../contender.js';
-import { type Cell, curveOf, type OpenKind, scenarioOf, targetMsOf } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { itemsFor, usualBatch } from '../grid-size.js';
-import { measure } from '../measures.js';
-import { VARIANTS } from '../our-contenders.js';
+import { type Cell, curveOf, type OpenKind, scenarioOf, targetMsOf } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
+import { itemsFor, usualBatch } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
-import { type BatchRun, type Run, simulate } from '../simulate.js';
+import type { Contender } from '../simulation/contender.js';
+import { measure } from '../simulation/measures.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
+import { type BatchRun, type Run, simulate } from '../simulation/simulate.js';
 import { LEARNED_BATCHES } from './contest.js';
 import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
 

@@ -1,5 +1,5 @@
 /** From what was measured in cells to what is said of a target. */
-import { type Cell, cellName } from '../grid-cell.js';
+import { type Cell, cellName } from '../grid/grid-cell.js';
 import type { Aside, CellResult, Goal } from './target.js';
 
 export interface Figure {

@@ -1,10 +1,10 @@
 /** Target 1: with one slot and Poisson arrivals, as quick as the best policy there can be. */
 import { poissonOptimum, poissonOptimumContender } from '../bounds/poisson-optimum.js';
-import { type Cell, curveOf, ratePerMs } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { itemsFor } from '../grid-size.js';
-import { VARIANTS } from '../our-contenders.js';
+import { type Cell, curveOf, ratePerMs } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
+import { itemsFor } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
 import { afterLearning, contest, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 

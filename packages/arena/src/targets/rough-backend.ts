@@ -1,10 +1,10 @@
 /** Target 7: a backend that is noisy, or that becomes twice as slow, misleads nobody. */
-import type { Cell } from '../grid-cell.js';
-import { GRID_CURVES } from '../grid-curves.js';
-import { itemsFor } from '../grid-size.js';
-import { VARIANTS } from '../our-contenders.js';
+import type { Cell } from '../grid/grid-cell.js';
+import { GRID_CURVES } from '../grid/grid-curves.js';
+import { itemsFor } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
-import type { Run } from '../simulate.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
+import type { Run } from '../simulation/simulate.js';
 import { afterLearning, contest, LEARNED_BATCHES, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 

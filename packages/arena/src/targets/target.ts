@@ -1,5 +1,5 @@
 /** What a target is made of: the cells it is about, what is measured in each, and what is asked of that. */
-import type { Cell } from '../grid-cell.js';
+import type { Cell } from '../grid/grid-cell.js';
 
 export type Extent = 'quick' | 'full';
 

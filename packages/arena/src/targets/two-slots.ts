@@ -1,9 +1,9 @@
 /** Target 2: with two slots and Poisson arrivals, as quick as the best policy there can be. */
 import { storedTwoSlots, twoSlotBound } from '../bounds/stored-two-slots.js';
-import { type Cell, curveOf } from '../grid-cell.js';
-import { itemsFor } from '../grid-size.js';
-import { VARIANTS } from '../our-contenders.js';
+import { type Cell, curveOf } from '../grid/grid-cell.js';
+import { itemsFor } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
+import { VARIANTS } from '../simulation/our-contenders.js';
 import { afterLearning, contest, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 

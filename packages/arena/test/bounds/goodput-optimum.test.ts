@@ -1,7 +1,7 @@
 import { type Curve, formulaCurve, goodputOptimum, measure, simulate } from '@batchwise/arena';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gridCurve } from '../../src/grid-curves.js';
+import { gridCurve } from '../../src/grid/grid-curves.js';
 import { puzzles, solveByAnyPlan, solveByRuns, TRAPS } from './support/exhaustive.js';
 import { GREEDY, perMsAt, poissonCell, poissonTimes } from './support/grid.js';
 

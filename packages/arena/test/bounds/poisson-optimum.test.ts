@@ -1,6 +1,6 @@
 import { formulaCurve, measure, poissonOptimum, poissonOptimumContender, simulate } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import { gridCurve } from '../../src/grid-curves.js';
+import { gridCurve } from '../../src/grid/grid-curves.js';
 import { GREEDY, perMsAt, poissonCell } from './support/grid.js';
 import { ratioEstimate } from './support/ratio-estimate.js';
 

@@ -1,6 +1,6 @@
 import { measure, simulate, storedTwoSlots, type TwoSlotBound, twoSlotBound } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import { gridCurve } from '../../src/grid-curves.js';
+import { gridCurve } from '../../src/grid/grid-curves.js';
 import { GREEDY, poissonCell } from './support/grid.js';
 import { ratioEstimate } from './support/ratio-estimate.js';
 

@@ -1,7 +1,7 @@
 /** A showcase that takes no time: one backend, short runs. */
 import { greedy, window } from 'batchwise';
-import { formulaCurve } from '../../src/curve.js';
-import { type Showcase, showcase } from '../../src/showcase.js';
+import { type Showcase, showcase } from '../../src/page/showcase.js';
+import { formulaCurve } from '../../src/simulation/curve.js';
 
 export function smallShowcase(slots: readonly number[] = [1, 2]): Promise<Showcase> {
   return showcase({

@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
-import { arenaPage } from '../../src/arena-page.js';
+import { arenaPage } from '../../src/page/arena-page.js';
+import type { Showcase } from '../../src/page/showcase.js';
 import { lineChart } from '../../src/plot/line-chart.js';
-import type { Showcase } from '../../src/showcase.js';
 import { smallShowcase } from '../support/small-showcase.js';
 
 const DESKTOP = { width: 1280, height: 900 };

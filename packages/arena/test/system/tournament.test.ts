@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Cell } from '../../src/grid-cell.js';
-import type * as Built from '../../src/tournament.js';
+import type { Cell } from '../../src/grid/grid-cell.js';
+import type * as Built from '../../src/tournament/tournament.js';
 
-const built = new URL('../../dist/tournament.js', import.meta.url);
+const built = new URL('../../dist/tournament/tournament.js', import.meta.url);
 
 let tournament: typeof Built.tournament;
 

@@ -1,6 +1,6 @@
 /** A terminal that writes down what it is told. */
 import { COMMANDS } from '../../src/commands.js';
-import type { Terminal } from '../../src/terminal.js';
+import type { Terminal } from '../../src/terminal/terminal.js';
 
 // Commands are loaded when they are called. Here beforehand: the first test of a file should not pay for it.
 await Promise.all(COMMANDS.map(({ load }) => load()));

@@ -2,11 +2,11 @@
 import type { ProxyOptions } from '@batchwise/proxy';
 import { ConfigError, problemText } from '@batchwise/server';
 import { Command, CommanderError } from 'commander';
-import { UsageFailure } from '../../src/failure.js';
-import { withDashes } from '../../src/proxy-dashes.js';
-import { addProxyFlags, type ProxyFlags } from '../../src/proxy-flags.js';
-import { loadProxy } from '../../src/proxy-load.js';
-import { proxyOptions } from '../../src/proxy-options.js';
+import { withDashes } from '../../src/proxy/proxy-dashes.js';
+import { addProxyFlags, type ProxyFlags } from '../../src/proxy/proxy-flags.js';
+import { loadProxy } from '../../src/proxy/proxy-load.js';
+import { proxyOptions } from '../../src/proxy/proxy-options.js';
+import { UsageFailure } from '../../src/terminal/failure.js';
 
 export interface CommandLine {
   readonly env?: Readonly<Record<string, string>>;

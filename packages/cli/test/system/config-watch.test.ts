@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { watchFile } from '../../src/config-watch.js';
+import { watchFile } from '../../src/serve/config-watch.js';
 import { until } from './support/until.js';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { type Contender, type Curve, capacity, poisson, randomStream, type Scenario } from '@batchwise/arena';
 import { greedy } from 'batchwise';
-import { gridCurve } from '../../../src/grid-curves.js';
+import { gridCurve } from '../../../src/grid/grid-curves.js';
 
 export const GREEDY: Contender = { name: 'greedy', policy: () => greedy(), knowsTarget: false };
 

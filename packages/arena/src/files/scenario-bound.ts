@@ -1,0 +1,55 @@
+/** What could be had at best in a scenario of the user's, where that is known. */
+import { closedLoopReference } from '../bounds/closed-loop-reference.js';
+import { fluidGoodput } from '../bounds/fluid-goodput.js';
+import { goodputOptimum } from '../bounds/goodput-optimum.js';
+import { poissonOptimum } from '../bounds/poisson-optimum.js';
+import { capacity } from '../simulation/curve.js';
+import { randomStream } from '../simulation/random.js';
+import type { Scenario } from '../simulation/scenario.js';
+
+export interface ScenarioBound {
+  readonly measure: 'mean_ms' | 'goodput';
+  /**
+   * The optimum of all policies; what somebody could do who knew all arrivals; something looser that nobody
+   * can beat either; or, for closed loops, what equal shares for all slots come to, which is no bound.
+   */
+  readonly kind: 'optimum' | 'clairvoyant' | 'fluid' | 'reference';
+  readonly value: number;
+}
+
+/** Beyond these the exact bounds take minutes and more. */
+const LARGEST_BATCH = 256;
+const MOST_WORK = 2e7;
+
+/** Undefined where none is known: with noise, with items that differ, or for the latency of bursts. */
+export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
+  const { curve, slots, arrivals, targetMs, noise, slowdown, traits, items } = scenario;
+  if (noise > 0 || slowdown !== undefined || traits !== undefined) return undefined;
+  const hasTarget = targetMs !== Number.POSITIVE_INFINITY;
+  if (arrivals.kind === 'closed') {
+    if (hasTarget) return undefined;
+    const { meanMs } = closedLoopReference(curve, slots, arrivals.users, arrivals.thinkMs);
+    return { measure: 'mean_ms', kind: 'reference', value: meanMs };
+  }
+  if (hasTarget) {
+    const arrivedAt = timesOf(scenario);
+    if (slots > 1 || items * curve.maxBatchSize > MOST_WORK) {
+      return { measure: 'goodput', kind: 'fluid', value: fluidGoodput(arrivedAt, curve, slots, targetMs) };
+    }
+    const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);
+    return { measure: 'goodput', kind: 'clairvoyant', value: goodput };
+  }
+  const { poissonPerMs } = arrivals;
+  if (slots > 1 || poissonPerMs === undefined || poissonPerMs >= 0.99 * capacity(curve).perMs)
+    return undefined;
+  if (curve.maxBatchSize > LARGEST_BATCH) return undefined;
+  return { measure: 'mean_ms', kind: 'optimum', value: poissonOptimum(curve, poissonPerMs).meanMs };
+}
+
+function timesOf({ arrivals, items, seed }: Scenario): Float64Array {
+  if (arrivals.kind === 'closed') throw new RangeError('In a closed loop arrivals depend on the answers.');
+  const next = arrivals.times(randomStream(seed, 'arrivals'));
+  const times: number[] = [];
+  for (let at = next(); at < Number.POSITIVE_INFINITY && times.length < items; at = next()) times.push(at);
+  return Float64Array.from(times);
+}

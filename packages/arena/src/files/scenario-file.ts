@@ -1,0 +1,208 @@
+/**
+ * Scenarios from a file, for `batchwise arena --scenario file.json`. The file is described in
+ * docs/reference/scenario.md; whatever is wrong with one is told with its place before anything runs.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import type { Contender } from '../simulation/contender.js';
+import { type Curve, capacity } from '../simulation/curve.js';
+import type { Scenario } from '../simulation/scenario.js';
+import { curveAt, LARGEST_BATCH } from './curve-file.js';
+import { parseJson } from './json-text.js';
+import { Place } from './place.js';
+import { arrivalsAt, type FileArrivals } from './scenario-arrivals.js';
+import { recordedTraits, TRAIT_KEYS, type TraitMixes, traitMixesAt } from './scenario-traits.js';
+import { MOST_ARRIVALS } from './trace-file.js';
+import {
+  type Fields,
+  validKeys,
+  validList,
+  validMs,
+  validMsAboveZero,
+  validNumber,
+  validPositive,
+  validShare,
+  validString,
+  validWhole,
+} from './valid.js';
+
+export interface ScenarioFile {
+  readonly name: string;
+  /** One for each seed. */
+  readonly scenarios: readonly Scenario[];
+  /** Who is to run in each. */
+  readonly contenders: readonly Contender[];
+}
+
+export interface ScenarioOptions {
+  /** The policies that a file may name. */
+  readonly contenders: ReadonlyMap<string, Contender>;
+  /** The text of a file, by its name relative to that of the scenario. */
+  readFile(name: string): string;
+}
+
+const KEYS: readonly string[] = [
+  'name',
+  'curve',
+  'max_batch_size',
+  'slots',
+  'arrivals',
+  'items',
+  'target_ms',
+  'noise',
+  'timer_ms',
+  'seeds',
+  'policies',
+  'max_wait_ms',
+  'batch_sizes',
+  ...TRAIT_KEYS,
+  'slowdown',
+  'obeys_retry_after',
+];
+const MOST_SLOTS = 1024;
+const MOST_SEEDS = 1000;
+const LARGEST_SEED = 2 ** 32 - 1;
+const DEFAULT_ITEMS = 10_000;
+
+/** Reads a scenario file, and the trace it may name, from disk. */
+export function readScenarioFile(path: string, contenders: ReadonlyMap<string, Contender>): ScenarioFile {
+  const folder = dirname(path);
+  return parseScenario(readFileSync(path, 'utf8'), basename(path), {
+    contenders,
+    readFile: (name) => readFileSync(resolve(folder, name), 'utf8'),
+  });
+}
+
+/**
+ * @param fileName names the file in errors, and the scenario if it has no name of its own.
+ * @throws {ArenaError} INVALID_SCENARIO
+ */
+export function parseScenario(text: string, fileName: string, options: ScenarioOptions): ScenarioFile {
+  const place = new Place('INVALID_SCENARIO', fileName);
+  const fields = validKeys(place, parseJson(text, place), KEYS);
+  const name =
+    fields.name === undefined
+      ? fileName.replace(/\.json$/i, '')
+      : validString(place.key('name'), fields.name);
+  const curve = curveOf(place, fields, name);
+  const slots = validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS);
+  const mixes = traitMixesAt(place, fields, curve.maxBatchSize);
+  const capacityPerMs = (slots * capacity(curve).perMs) / mixes.meanCost;
+  const come = arrivalsAt(place.key('arrivals'), fields.arrivals, { ...options, capacityPerMs });
+  const scenario: Omit<Scenario, 'seed'> = {
+    name,
+    curve,
+    slots,
+    arrivals: come.arrivals,
+    items: itemsOf(place.key('items'), fields.items, come),
+    targetMs: validTarget(place.key('target_ms'), fields.target_ms),
+    noise: validNumber(place.key('noise'), fields.noise ?? 0, 0, 3),
+    timerMs: validNumber(place.key('timer_ms'), fields.timer_ms ?? 1, 0, 1000),
+    ...optional('maxWaitMs', place.key('max_wait_ms'), fields.max_wait_ms, validMs),
+    ...optional('batchSizes', place.key('batch_sizes'), fields.batch_sizes, validSizes),
+    ...optional('slowdown', place.key('slowdown'), fields.slowdown, validSlowdown),
+    ...optional('obeysRetryAfter', place.key('obeys_retry_after'), fields.obeys_retry_after, validShare),
+    ...traitsOf(place, come, mixes, curve),
+  };
+  const seeds = validSeeds(place.key('seeds'), fields.seeds ?? [1]);
+  return {
+    name,
+    scenarios: seeds.map((seed) => ({ ...scenario, seed })),
+    contenders: contendersOf(place.key('policies'), fields.policies, options.contenders),
+  };
+}
+
+function curveOf(place: Place, fields: Fields, name: string): Curve {
+  const here = place.key('max_batch_size');
+  const { max_batch_size, curve } = fields;
+  const maxBatchSize =
+    max_batch_size === undefined ? undefined : validWhole(here, max_batch_size, 1, LARGEST_BATCH);
+  return curveAt(place.key('curve'), curve, name, maxBatchSize);
+}
+
+/** Of recorded arrivals all come, unless fewer are wanted. */
+function itemsOf(place: Place, value: unknown, { trace }: FileArrivals): number {
+  const recorded = trace?.timesMs.length;
+  const items = validWhole(place, value ?? recorded ?? DEFAULT_ITEMS, 1, MOST_ARRIVALS);
+  if (recorded === undefined || items <= recorded) return items;
+  throw place.expected(`at most as many as there are times (${recorded})`, items);
+}
+
+/** JSON has no infinity: no target, or null, is none. */
+function validTarget(place: Place, value: unknown): number {
+  return value === undefined || value === null ? Number.POSITIVE_INFINITY : validMsAboveZero(place, value);
+}
+
+function validSizes(place: Place, value: unknown): readonly number[] {
+  let before = 0;
+  return validList(place, value, 'rising numbers', LARGEST_BATCH).map((item, i) => {
+    const size = validPositive(place.index(i), item, LARGEST_BATCH);
+    if (size <= before) throw place.index(i).expected(`more than the size before (${before})`, size);
+    before = size;
+    return size;
+  });
+}
+
+function validSlowdown(place: Place, value: unknown): NonNullable<Scenario['slowdown']> {
+  const { at_ms, factor } = validKeys(place, value, ['at_ms', 'factor']);
+  return {
+    atMs: validMs(place.key('at_ms'), at_ms),
+    factor: validPositive(place.key('factor'), factor, 1000),
+  };
+}
+
+function validSeeds(place: Place, value: unknown): readonly number[] {
+  const seeds = validList(place, value, 'whole numbers', MOST_SEEDS).map((seed, i) =>
+    validWhole(place.index(i), seed, 0, LARGEST_SEED),
+  );
+  const again = seeds.findIndex((seed, i) => seeds.indexOf(seed) < i);
+  if (again >= 0) throw place.index(again).expected('a seed that is not in the list yet', seeds[again]);
+  return seeds;
+}
+
+/** Everybody, unless some are named. */
+function contendersOf(
+  place: Place,
+  value: unknown,
+  known: ReadonlyMap<string, Contender>,
+): readonly Contender[] {
+  if (value === undefined) return [...known.values()];
+  const chosen = new Set<Contender>();
+  validList(place, value, 'names of policies', known.size).forEach((item, i) => {
+    const here = place.index(i);
+    const name = validString(here, item);
+    const contender = known.get(name);
+    if (contender === undefined) throw here.unknown('policy', name, [...known.keys()]);
+    if (chosen.has(contender)) throw here.expected('a policy that is not in the list yet', name);
+    chosen.add(contender);
+  });
+  return [...chosen];
+}
+
+/** What a trace has recorded of its items is not drawn as well. */
+function traitsOf(place: Place, { trace }: FileArrivals, { traits }: TraitMixes, { maxBatchSize }: Curve) {
+  if (trace?.traits === undefined) return traits === undefined ? {} : { traits };
+  if (traits !== undefined) {
+    throw place.error(`expected no ${TRAIT_KEYS.join(', ')} beside a trace that has such columns.`);
+  }
+  const tooCostly = trace.traits.findIndex(({ cost = 1 }) => cost > maxBatchSize);
+  if (tooCostly >= 0) {
+    const what = `expected costs of at most max_batch_size (${maxBatchSize})`;
+    const { cost } = trace.traits[tooCostly] ?? {};
+    throw place
+      .key('arrivals')
+      .key('file')
+      .error(`${what}, got ${cost} for arrival ${tooCostly + 1}.`);
+  }
+  return { traits: recordedTraits(trace.traits) };
+}
+
+/** The key with its value, if there is one. */
+function optional<Key extends string, Value>(
+  key: Key,
+  place: Place,
+  value: unknown,
+  valid: (place: Place, value: unknown) => Value,
+): { readonly [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: valid(place, value) } as { readonly [K in Key]: Value });
+}

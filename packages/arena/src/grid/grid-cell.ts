@@ -1,0 +1,137 @@
+/**
+ * A cell of the grid: one kind of backend under one kind of traffic. A plain description, so that it can be
+ * sent to another thread, which makes the scenario of it.
+ */
+import {
+  type Arrivals,
+  type ClosedArrivals,
+  closedLoop,
+  fanOut,
+  lognormalGaps,
+  mmpp,
+  onOff,
+  poisson,
+} from '../simulation/arrivals.js';
+import { type Curve, capacity } from '../simulation/curve.js';
+import type { Scenario } from '../simulation/scenario.js';
+import { GRID_CURVES } from './grid-curves.js';
+import { HOLD_OUT_CURVES } from './grid-hold-out.js';
+import { gridTrace } from './grid-trace.js';
+
+export type OpenKind = 'poisson' | 'mmpp' | 'on-off' | 'fan-out' | 'lognormal' | 'trace';
+
+export type CellArrivals =
+  | {
+      readonly kind: OpenKind;
+      /** As a share of what all slots can do; where the backend slows down, of what they can do then. */
+      readonly load: number;
+    }
+  | {
+      readonly kind: 'closed';
+      readonly users: number;
+      /** How long users think, as a multiple of a batch with all of them. */
+      readonly think: number;
+      readonly thinking: ClosedArrivals['thinking'];
+    };
+
+export interface Cell {
+  /** The target it is for. */
+  readonly target: string;
+  /** What it is averaged with in the table of families. */
+  readonly family: string;
+  readonly curve: string;
+  readonly slots: number;
+  readonly arrivals: CellArrivals;
+  /** The target latency, as a multiple of a full batch; none unless given. */
+  readonly targetFactor?: number;
+  /** The spread of durations; 0 unless given. */
+  readonly noise?: number;
+  /** Ideal unless given. */
+  readonly timerMs?: number;
+  /** From the middle of the run on, every batch takes so many times as long. */
+  readonly slowdown?: number;
+  readonly obeysRetryAfter?: number;
+  readonly items: number;
+  readonly seeds: readonly number[];
+}
+
+/** States of the traffic last so many full batches. */
+const MMPP_BATCHES = 20;
+const ON_OFF_BATCHES = 10;
+
+export function curveOf({ curve: name }: Pick<Cell, 'curve'>): Curve {
+  const curve = [...GRID_CURVES, ...HOLD_OUT_CURVES].find((candidate) => candidate.name === name);
+  if (curve === undefined) throw new RangeError(`There is no curve ${name} in the grid.`);
+  return curve;
+}
+
+export function targetMsOf(cell: Cell): number {
+  const curve = curveOf(cell);
+  return (cell.targetFactor ?? Number.POSITIVE_INFINITY) * curve.durationMs(curve.maxBatchSize);
+}
+
+/** Items a millisecond, where they come by themselves. */
+export function ratePerMs(cell: Cell): number {
+  const { arrivals, slots, slowdown = 1 } = cell;
+  if (arrivals.kind === 'closed') return Number.NaN;
+  return (arrivals.load * slots * capacity(curveOf(cell)).perMs) / slowdown;
+}
+
+export function scenarioOf(cell: Cell, seed: number): Scenario {
+  const { slots, items, noise = 0, timerMs = 0, slowdown, obeysRetryAfter } = cell;
+  return {
+    name: cellName(cell),
+    curve: curveOf(cell),
+    slots,
+    arrivals: arrivalsOf(cell),
+    items,
+    targetMs: targetMsOf(cell),
+    noise,
+    timerMs,
+    seed,
+    ...(slowdown === undefined ? {} : { slowdown: { atMs: items / 2 / ratePerMs(cell), factor: slowdown } }),
+    ...(obeysRetryAfter === undefined ? {} : { obeysRetryAfter }),
+  };
+}
+
+/** Short and unique among the cells of a target. */
+export function cellName(cell: Cell): string {
+  const { curve, slots, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown } = cell;
+  const come =
+    arrivals.kind === 'closed'
+      ? `closed N ${arrivals.users} Z ${arrivals.think}·T(N) ${arrivals.thinking}`
+      : `${arrivals.kind} ρ ${arrivals.load}`;
+  return [
+    `${curve} k ${slots} ${come}`,
+    ...(targetFactor === undefined ? [] : [`target ${targetFactor}·T(B)`]),
+    ...(noise === 0 ? [] : [`noise ${Math.round(100 * noise)} %`]),
+    ...(timerMs === 0 ? [] : [`timer ${timerMs} ms`]),
+    ...(slowdown === undefined ? [] : [`${slowdown}× as slow`]),
+  ].join(', ');
+}
+
+function arrivalsOf(cell: Cell): Arrivals {
+  const { arrivals } = cell;
+  const curve = curveOf(cell);
+  const fullMs = curve.durationMs(curve.maxBatchSize);
+  const perMs = ratePerMs(cell);
+  switch (arrivals.kind) {
+    case 'closed': {
+      const { users, think, thinking } = arrivals;
+      const thinkMs = think * curve.durationMs(Math.min(users, curve.maxBatchSize));
+      return closedLoop(users, thinkMs, thinking);
+    }
+    case 'poisson':
+      return poisson(perMs);
+    case 'mmpp':
+      return mmpp(perMs, MMPP_BATCHES * fullMs);
+    case 'on-off':
+      return onOff(perMs, ON_OFF_BATCHES * fullMs);
+    case 'fan-out':
+      return fanOut(perMs);
+    case 'lognormal':
+      return lognormalGaps(perMs);
+    case 'trace':
+      return gridTrace(perMs);
+  }
+}

@@ -1,0 +1,166 @@
+/** One simulation within a plan: these settings under that load, by the production batcher. */
+import type { Contender } from '../simulation/contender.js';
+import type { Curve } from '../simulation/curve.js';
+import { measure } from '../simulation/measures.js';
+import type { Scenario } from '../simulation/scenario.js';
+import { type Run, simulate } from '../simulation/simulate.js';
+import { knownPoints } from './plan-curve.js';
+import { plannedPolicy } from './plan-policy.js';
+import { cappedCurve, HOLDS_FROM, type Question } from './plan-request.js';
+import { arrivalsAt } from './plan-traffic.js';
+
+/** What is tried. */
+export interface Setup {
+  readonly slots: number;
+  readonly maxBatchSize: number;
+  readonly perSecond: number;
+  readonly targetMs: number;
+}
+
+/** What a load comes to. */
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly meanMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** The share of all requests that were answered within the target. */
+  readonly goodput: number;
+  /** The share of all requests that were refused. */
+  readonly refused: number;
+  readonly meanBatchSize: number;
+  readonly batchesPerSecond: number;
+  /** The share of the time of all slots that a batch was running. */
+  readonly utilisation: number;
+}
+
+export interface Trial extends LoadResult {
+  /** Whether the target is held: enough are answered in time. */
+  readonly holds: boolean;
+  /** The most that waited at a time. */
+  readonly deepestQueue: number;
+  /** For how long requests came. */
+  readonly lastedMs: number;
+}
+
+const FEWEST_ITEMS = 10_000;
+const MOST_ITEMS = 120_000;
+/** How many batches a run is, about; and for each slot. Fewer, and near the limit luck would decide. */
+const BATCHES = 1000;
+const BATCHES_PER_SLOT = 40;
+/** How many times the target a run lasts: a queue that grows slowly needs time to become too long. */
+const TARGETS = 40;
+/** The first of a run find an empty batcher, as nobody does later. */
+const WARM_UP = 0.1;
+
+/** Runs what is to be tried, each only once. */
+export class Trials {
+  readonly #question: Question;
+  readonly #done = new Map<string, Promise<Trial>>();
+  readonly #onTrial: () => void;
+
+  constructor(question: Question, onTrial: () => void = () => {}) {
+    this.#question = question;
+    this.#onTrial = onTrial;
+  }
+
+  run(setup: Setup): Promise<Trial> {
+    const key = JSON.stringify([setup.slots, setup.maxBatchSize, setup.perSecond, setup.targetMs]);
+    let trial = this.#done.get(key);
+    if (trial === undefined) {
+      trial = this.#simulate(setup);
+      this.#done.set(key, trial);
+    }
+    return trial;
+  }
+
+  async #simulate(setup: Setup): Promise<Trial> {
+    const { scenario, contender } = simulationOf(this.#question, setup);
+    const run = await simulate(scenario, contender);
+    this.#onTrial();
+    return trialOf(run, setup.perSecond, firstCounted(this.#question, run));
+  }
+}
+
+/** The simulation of a setup, as anybody may run it. */
+export function simulationOf(
+  question: Question,
+  setup: Setup,
+): { readonly scenario: Scenario; readonly contender: Contender } {
+  const { curve, traffic, noise, timerMs, seed, prefer } = question;
+  const { slots, maxBatchSize, perSecond, targetMs } = setup;
+  const capped = cappedCurve(curve, maxBatchSize);
+  const scenario: Scenario = {
+    name: 'plan',
+    curve: capped,
+    slots,
+    arrivals: arrivalsAt(traffic, perSecond),
+    items: traffic.kind === 'trace' ? traffic.timesMs.length : (question.items ?? itemsFor(capped, setup)),
+    targetMs,
+    noise,
+    timerMs,
+    seed,
+  };
+  const contender: Contender = {
+    name: 'plan',
+    policy: () => plannedPolicy(prefer).make(),
+    knowsTarget: true,
+    knowsCurve: knownPoints(capped),
+  };
+  return { scenario, contender };
+}
+
+/** The index of the first request that counts: all of a trace do. */
+export function firstCounted({ traffic }: Question, { latencyMs }: Run): number {
+  return traffic.kind === 'trace' ? 0 : Math.floor(WARM_UP * latencyMs.length);
+}
+
+function trialOf(run: Run, perSecond: number, from: number): Trial {
+  const { arrivedAt, scenario } = run;
+  const { meanMs, p50Ms, p99Ms, goodput, refused, busyMs, batches, meanBatchSize } = measure(run, from);
+  const lastBatch = run.batches.at(-1);
+  const endsAt = Math.max(
+    arrivedAt.at(-1) ?? 0,
+    lastBatch === undefined ? 0 : lastBatch.startedAt + lastBatch.durationMs,
+  );
+  const spanMs = endsAt - (arrivedAt[from] ?? 0);
+  return {
+    perSecond,
+    meanMs,
+    p50Ms,
+    p99Ms,
+    goodput,
+    refused,
+    meanBatchSize,
+    batchesPerSecond: (batches / spanMs) * 1000,
+    utilisation: busyMs / (scenario.slots * spanMs),
+    holds: goodput >= HOLDS_FROM,
+    deepestQueue: deepestQueueOf(run),
+    lastedMs: arrivedAt.at(-1) ?? 0,
+  };
+}
+
+/** Batches are as large as what comes while one runs. */
+function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
+  const perMs = perSecond / 1000;
+  let size = 1;
+  while (size < curve.maxBatchSize && perMs * curve.durationMs(size) > size * slots) size += 1;
+  const wanted = Math.max(size * BATCHES, size * BATCHES_PER_SLOT * slots, TARGETS * targetMs * perMs);
+  return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MOST_ITEMS);
+}
+
+/** The queue is deepest just before a batch leaves. Who is refused does not wait. */
+function deepestQueueOf({ latencyMs, batches }: Run): number {
+  let deepest = 0;
+  let arrived = 0;
+  let accepted = 0;
+  let dispatched = 0;
+  for (const { itemsBefore, size } of batches) {
+    while (arrived < itemsBefore) {
+      if (!Number.isNaN(latencyMs[arrived])) accepted += 1;
+      arrived += 1;
+    }
+    deepest = Math.max(deepest, accepted - dispatched);
+    dispatched += size;
+  }
+  return deepest;
+}

@@ -1,0 +1,140 @@
+/** A piece of work of the tournament: a plain description, so that any thread can do it. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { poissonOptimum } from '../bounds/poisson-optimum.js';
+import { type ScenarioBound, scenarioBound } from '../files/scenario-bound.js';
+import { parseScenario, type ScenarioFile } from '../files/scenario-file.js';
+import { type Cell, cellName } from '../grid/grid-cell.js';
+import { type NamedContender, SHOWCASE_CURVES, type Showcase, showcase } from '../page/showcase.js';
+import type { Curve } from '../simulation/curve.js';
+import { type Measures, measure } from '../simulation/measures.js';
+import { CONTENDERS } from '../simulation/our-contenders.js';
+import type { Scenario } from '../simulation/scenario.js';
+import { simulate } from '../simulation/simulate.js';
+import type { CellResult } from '../targets/target.js';
+import { targetNamed } from '../targets/targets.js';
+
+/** A cell of the grid. */
+export interface CellJob {
+  readonly kind: 'cell';
+  readonly cell: Cell;
+}
+
+/** One of the page's backends, with so many slots. */
+export interface ShowcaseJob {
+  readonly kind: 'showcase';
+  readonly curve: number;
+  readonly slots: number;
+  readonly effort: number;
+  readonly seed: number;
+}
+
+/** A scenario file as it was read, so that all threads have the same even if it changes meanwhile. */
+export interface ScenarioSource {
+  readonly text: string;
+  readonly fileName: string;
+  /** Where the traces are that it names. */
+  readonly folder: string;
+}
+
+/** One policy with one seed in a scenario of the user's. */
+export interface ScenarioJob {
+  readonly kind: 'scenario';
+  readonly source: ScenarioSource;
+  readonly seed: number;
+  readonly policy: string;
+}
+
+/** What could be had at best there. */
+export interface BoundJob {
+  readonly kind: 'bound';
+  readonly source: ScenarioSource;
+  readonly seed: number;
+}
+
+export type Job = CellJob | ShowcaseJob | ScenarioJob | BoundJob;
+
+export interface JobResults {
+  readonly cell: CellResult;
+  readonly showcase: Showcase;
+  readonly scenario: Measures;
+  readonly bound: ScenarioBound | undefined;
+}
+
+export type ResultOf<J extends Job> = JobResults[J['kind']];
+
+export async function doJob(job: Job): Promise<ResultOf<Job>> {
+  switch (job.kind) {
+    case 'cell':
+      return targetNamed(job.cell.target).play(job.cell);
+    case 'showcase':
+      return showcaseOf(job);
+    case 'scenario':
+      return simulateScenario(job);
+    case 'bound':
+      return scenarioBound(scenarioWith(job));
+  }
+}
+
+export function jobName(job: Job): string {
+  switch (job.kind) {
+    case 'cell':
+      return `${job.cell.target}: ${cellName(job.cell)}`;
+    case 'showcase':
+      return `${SHOWCASE_CURVES[job.curve]?.title}, ${job.slots} slots`;
+    case 'scenario':
+      return `${job.policy}, seed ${job.seed}`;
+    case 'bound':
+      return `the bound, seed ${job.seed}`;
+  }
+}
+
+/** The page's lines: ours first, then one of each kind of rule. */
+const SHOWN = ['adaptive', 'greedy', 'triton-10', 'window-10', 'bentoml'];
+
+export function shownContenders(): NamedContender[] {
+  return SHOWN.map((name) => {
+    const contender = CONTENDERS.get(name);
+    if (contender === undefined) throw new RangeError(`There is no contender ${name}.`);
+    return { name, contender };
+  });
+}
+
+function showcaseOf({ curve, slots, effort, seed }: ShowcaseJob): Promise<Showcase> {
+  const chosen = SHOWCASE_CURVES[curve];
+  if (chosen === undefined) throw new RangeError(`There is no showcase ${curve}.`);
+  return showcase({
+    contenders: shownContenders(),
+    curves: [chosen],
+    slots: [slots],
+    effort,
+    seed,
+    meanBound: (of: Curve, count: number, perMs: number) =>
+      count === 1 ? poissonOptimum(of, perMs).meanMs : undefined,
+  });
+}
+
+async function simulateScenario(job: ScenarioJob): Promise<Measures> {
+  const contender = CONTENDERS.get(job.policy);
+  if (contender === undefined) throw new RangeError(`There is no policy ${job.policy}.`);
+  return measure(await simulate(scenarioWith(job), contender));
+}
+
+export function parsedSource({ text, fileName, folder }: ScenarioSource): ScenarioFile {
+  return parseScenario(text, fileName, {
+    contenders: CONTENDERS,
+    readFile: (name) => readFileSync(resolve(folder, name), 'utf8'),
+  });
+}
+
+/** The last one that was parsed: all jobs of a tournament are about the same. */
+let last: { readonly source: ScenarioSource; readonly file: ScenarioFile } | undefined;
+
+function scenarioWith({ source, seed }: ScenarioJob | BoundJob): Scenario {
+  if (last?.source.text !== source.text || last.source.folder !== source.folder) {
+    last = { source, file: parsedSource(source) };
+  }
+  const scenario = last.file.scenarios.find((candidate) => candidate.seed === seed);
+  if (scenario === undefined) throw new RangeError(`There is no seed ${seed} in ${source.fileName}.`);
+  return scenario;
+}

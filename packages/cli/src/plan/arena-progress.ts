@@ -1,0 +1,14 @@
+/** How far the arena is, for the bar: how much is done, and about how long the rest will take. */
+import type { TournamentProgress } from '@batchwise/arena';
+import type { ProgressBar } from '../terminal/progress-bar.js';
+
+export function progressOf(bar: ProgressBar, what: string): (progress: TournamentProgress) => void {
+  return ({ done, total, share, leftMs }) =>
+    bar.show({ doing: `${done} of ${total} ${what}, ${writtenLeft(leftMs)}`, share });
+}
+
+export function writtenLeft(leftMs: number): string {
+  if (leftMs < 1000) return 'nearly done';
+  const seconds = Math.round(leftMs / 1000);
+  return seconds < 90 ? `about ${seconds} s left` : `about ${Math.round(seconds / 60)} min left`;
+}

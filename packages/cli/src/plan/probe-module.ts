@@ -1,0 +1,87 @@
+/** `--probe`: measures the handler of a module, says how that went, and keeps the curve if asked to. */
+import { basename } from 'node:path';
+import { type Probe, probe, probedCurve, probeJson } from '@batchwise/arena';
+import { BatchwiseError } from 'batchwise';
+import { Failure, messageOf } from '../terminal/failure.js';
+import { writeNamedFile } from '../terminal/files.js';
+import type { ProgressBar } from '../terminal/progress-bar.js';
+import type { Terminal } from '../terminal/terminal.js';
+import type { CurveInput } from './curve-input.js';
+import { loadHandlerModule } from './handler-module.js';
+
+export interface ProbeFlags {
+  readonly probe: string;
+  readonly targetMs: number;
+  readonly maxBatchSize?: number;
+  readonly probeSeconds: number;
+  readonly saveCurve?: string;
+}
+
+/** From here on a measurement is more noise than signal. */
+const NOISY = 0.3;
+/** Batches that take longer than the target by so much are of no use at any rate. */
+const USEFUL_TARGETS = 2;
+
+export async function probeModule(
+  flags: ProbeFlags,
+  terminal: Terminal,
+  progress: ProgressBar,
+  note: (text: string) => void,
+): Promise<CurveInput> {
+  const { probe: path, saveCurve, targetMs } = flags;
+  const probed = await measured(flags, progress);
+  progress.clear();
+  terminal.stderr.write(tableOf(probed, path));
+  if (probed.leftOutFrom !== undefined)
+    note(`batches of ${probed.leftOutFrom} and more were not measured: they are far beyond ${targetMs} ms.`);
+  if (probed.noise > NOISY)
+    note('the durations spread a lot. Measure again with less going on, or with a longer --probe-seconds.');
+  if (saveCurve !== undefined)
+    await writeNamedFile('--save-curve', saveCurve, `${JSON.stringify(probeJson(probed), null, 2)}\n`);
+  return { curve: probedCurve(basename(path), probed), noise: probed.noise };
+}
+
+async function measured(flags: ProbeFlags, progress: ProgressBar): Promise<Probe> {
+  const { probe: path, maxBatchSize, probeSeconds, targetMs } = flags;
+  progress.show({ doing: `loading ${path}`, share: 0 });
+  const { handler, makeItem, close } = await loadHandlerModule('--probe', path);
+  try {
+    return await probe({
+      handler,
+      makeItem,
+      maxBatchSize,
+      timeLimitMs: 1000 * probeSeconds,
+      longestMs: USEFUL_TARGETS * targetMs,
+      onProgress: (step) => progress.show(step),
+    });
+  } catch (error) {
+    const cause = error instanceof BatchwiseError && error.cause !== undefined ? error.cause : error;
+    // The name of the batcher tells the user nothing.
+    const message = messageOf(cause).replace(/^batchwise probe: /, '');
+    throw new Failure(`--probe: ${path} failed: ${message}`, { cause: error });
+  } finally {
+    await close();
+  }
+}
+
+function tableOf({ points, rounds, noise, tookMs }: Probe, path: string): string {
+  const head = ['batch', 'p50', 'p10 – p90', 'each'];
+  const cells = points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
+    `${size}`,
+    ms(p50Ms),
+    `${ms(p10Ms)} – ${ms(p90Ms)}`,
+    ms(p50Ms / size),
+  ]);
+  const widths = head.map((title, i) =>
+    Math.max(title.length, ...cells.map((row) => (row[i] as string).length)),
+  );
+  const lines = [head, ...cells].map(
+    (row) => `  ${row.map((cell, i) => cell.padStart(widths[i] as number)).join('  ')}`,
+  );
+  const about = `Measured ${path}: ${rounds} rounds in ${(tookMs / 1000).toFixed(1)} s, spread ${(100 * noise).toFixed(1)} %`;
+  return `${[about, ...lines].join('\n')}\n\n`;
+}
+
+function ms(value: number): string {
+  return `${value.toPrecision(3)} ms`;
+}

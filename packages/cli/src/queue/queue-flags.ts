@@ -1,0 +1,28 @@
+/** Which queue, and where: the same for every command about one. Flags go over the environment, that over defaults. */
+import { connectionFrom, type RedisQueueOptions } from '@batchwise/redis';
+import type { Command } from 'commander';
+import type { Terminal } from '../terminal/terminal.js';
+
+export interface QueueFlags {
+  readonly url?: string;
+  readonly queue?: string;
+}
+
+/** What the queue is called where nobody says it, as in dynamic_batcher. */
+const DEFAULT_QUEUE = 'request';
+
+export function addQueueFlags(command: Command): Command {
+  return command
+    .option('--queue <name>', `the queue (default: REDIS__STREAM_KEY_REQUEST, else ${DEFAULT_QUEUE})`)
+    .option(
+      '--url <url>',
+      'where Redis is (default: REDIS__URL or REDIS__HOST, else redis://localhost:6379)',
+    );
+}
+
+export function queueAddress({ url, queue }: QueueFlags, env: Terminal['env']): RedisQueueOptions {
+  return {
+    ...connectionFrom({ url }, env),
+    queue: queue ?? (env.REDIS__STREAM_KEY_REQUEST || DEFAULT_QUEUE),
+  };
+}

@@ -1,0 +1,114 @@
+/** What flags and environment say of a worker. What they leave open is its handler's to say. */
+import type { PayloadKind, RedisProcessorOptions } from '@batchwise/redis';
+import { adaptive, greedy, type Policy, window } from 'batchwise';
+import type { QueueFlags } from '../queue/queue-flags.js';
+import { Failure, UsageFailure } from '../terminal/failure.js';
+import type { Terminal } from '../terminal/terminal.js';
+
+export interface WorkerFlags extends QueueFlags {
+  readonly maxBatchSize?: number;
+  /** In seconds. */
+  readonly batchTime?: number;
+  readonly maxWaitMs?: number;
+  readonly targetLatencyMs?: number;
+  readonly concurrency?: number;
+  readonly handlerTimeoutMs?: number;
+  readonly leaseMs?: number;
+  readonly maxDeliveries?: number;
+  readonly payload?: PayloadKind;
+  readonly policy?: 'adaptive' | 'greedy' | 'window';
+  readonly isolate?: boolean;
+  readonly verbose?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** How batches are formed. A window's length is told in the log. */
+export type BatchRule =
+  | { readonly kind: 'window'; readonly seconds: number }
+  | { readonly kind: 'adaptive'; readonly prefer?: 'latency' | 'efficiency' | undefined }
+  | { readonly kind: 'greedy' }
+  /** One that a module has made itself. */
+  | { readonly kind: 'own'; readonly policy: Policy };
+
+/** The settings of a processor but for where its queue is. */
+export type WorkerOptions = Omit<
+  RedisProcessorOptions<unknown>,
+  'url' | 'username' | 'password' | 'database' | 'tls' | 'queue' | 'clock' | 'policy'
+>;
+
+export interface WorkerSettings {
+  /** Only what was said. */
+  readonly options: WorkerOptions;
+  readonly rule: BatchRule | undefined;
+}
+
+const OPTION_FLAGS = [
+  'maxBatchSize',
+  'maxWaitMs',
+  'targetLatencyMs',
+  'concurrency',
+  'handlerTimeoutMs',
+  'leaseMs',
+  'maxDeliveries',
+  'payload',
+  'isolate',
+] as const satisfies readonly (keyof WorkerFlags & keyof WorkerOptions)[];
+
+export const LARGEST_BATCH = 65_536;
+export const LONGEST_SECONDS = 86_400;
+/** The window where only its kind is asked for, as in dynamic_batcher. */
+const DEFAULT_SECONDS = 2;
+
+/** Throws what is told to the user when something cannot be meant. */
+export function workerSettings(flags: WorkerFlags, env: Terminal['env']): WorkerSettings {
+  const said = Object.fromEntries(
+    OPTION_FLAGS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]),
+  );
+  const batchSize = numberIn(env, 'DYNAMIC_BATCHER__BATCH_SIZE', 1, LARGEST_BATCH, true);
+  const seconds = numberIn(env, 'DYNAMIC_BATCHER__BATCH_TIME', 0, LONGEST_SECONDS, false);
+  return {
+    options: { ...(batchSize === undefined ? {} : { maxBatchSize: batchSize }), ...said },
+    rule: ruleOf(flags, seconds),
+  };
+}
+
+function ruleOf({ policy, batchTime, maxWaitMs }: WorkerFlags, seconds?: number): BatchRule | undefined {
+  if (policy === 'adaptive' || policy === 'greedy') {
+    if (batchTime === undefined) return { kind: policy };
+    throw new UsageFailure(`--batch-time is the window of --policy window; it does not go with ${policy}.`);
+  }
+  const said = batchTime ?? seconds;
+  if (said !== undefined) return { kind: 'window', seconds: said };
+  if (policy === undefined) return undefined;
+  return { kind: 'window', seconds: maxWaitMs === undefined ? DEFAULT_SECONDS : maxWaitMs / 1000 };
+}
+
+/** An empty variable is one that is not set. */
+function numberIn(
+  env: Terminal['env'],
+  name: string,
+  least: number,
+  most: number,
+  isWhole: boolean,
+): number | undefined {
+  const text = env[name];
+  if (text === undefined || text === '') return undefined;
+  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return value;
+  const what = isWhole ? 'a whole number' : 'seconds, a number';
+  const range = `from ${least} to ${most.toLocaleString('en')}`;
+  throw new Failure(`${name}: expected ${what} ${range}, got ${JSON.stringify(text.slice(0, 40))}.`);
+}
+
+export function policyOf(rule: BatchRule): Policy {
+  switch (rule.kind) {
+    case 'window':
+      return window({ maxWaitMs: 1000 * rule.seconds });
+    case 'greedy':
+      return greedy();
+    case 'adaptive':
+      return adaptive(rule.prefer === undefined ? {} : { prefer: rule.prefer });
+    case 'own':
+      return rule.policy;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * What a worker runs: found by the name that it was called with. Each kind is loaded when it is the one: a service
+ * brings the whole server, and most workers have none.
+ */
+import { type Availability, isUrl, shownUrl } from '@batchwise/runners';
+import type { Handler, HandlerObject } from 'batchwise';
+import { UsageFailure } from '../terminal/failure.js';
+import type { BatchRule, WorkerOptions } from './worker-settings.js';
+
+export interface WorkerSource {
+  readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
+  /** What it says of itself: what flags and environment say goes before it. */
+  readonly options: WorkerOptions;
+  readonly rule: BatchRule | undefined;
+  /** Of one that is elsewhere: nothing is taken from the queue while it is away. */
+  readonly availability?: Availability | undefined;
+  /** Gives back what it holds. */
+  close(): Promise<void>;
+}
+
+/** `asked` is what flags and environment say. Throws what is told to the user when there is nothing to run. */
+export async function loadWorkerSource(
+  argument: string,
+  asked: WorkerOptions,
+  note: (line: string) => void,
+): Promise<WorkerSource> {
+  if (isUrl(argument)) {
+    const { upstreamSource } = await import('./upstream-source.js');
+    return upstreamSource({ name: shownUrl(argument), upstream: { url: [argument] } }, asked, note);
+  }
+  if (argument.endsWith('.onnx')) {
+    const { modelSource } = await import('./model-source.js');
+    return modelSource({ name: argument, file: argument }, asked, note);
+  }
+  const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
+  if (path === undefined) {
+    throw new UsageFailure(
+      `${argument}: expected a module with a handler (handler.ts), a model (model.onnx), an upstream ` +
+        "(grpc://host:port/model) or a service's runner (service.ts#runner).",
+    );
+  }
+  if (runner === undefined) return (await import('./handler-source.js')).handlerSource(path);
+  return (await import('./service-source.js')).serviceSource(path, runner, asked, note);
+}
