@@ -139,9 +139,11 @@ function answerOf(policy: Policy, question: Omit<Question, 'decision'>): Questio
   const decision = policy.decide(shownView(shown), now);
   const hopeless = new Set(decision.action === 'wait' ? decision.refuseAt : []);
   if (hopeless.size === 0) return { ...question, decision };
+  // With the others, who would have to do without each other else, or alone.
+  const together = Math.min(costOf(waiting), shownView(shown).limits.maxBatchSize);
   for (const position of hopeless) {
     const { cost, deadline } = waiting[position] as Item;
-    expect(now + safeMs(curve, boldlyMs(curve, cost))).toBeGreaterThan(deadline);
+    expect(now + safeMs(curve, boldlyMs(curve, Math.max(cost, together)))).toBeGreaterThan(deadline);
   }
   const left = waiting.filter((_, position) => !hopeless.has(position));
   return answerOf(policy, { ...question, waiting: left, shown: { ...shown, waiting: left } });

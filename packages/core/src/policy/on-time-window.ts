@@ -10,7 +10,7 @@ export interface OnTimeWindow {
   readonly refuse: number;
   /** How many of those that follow can, together. */
   readonly count: number;
-  /** The positions of those in between who cannot, not even alone: of another priority, say, or of a higher cost. */
+  /** The positions of those in between who cannot, or only at too high a price: of another priority, say, or of a higher cost. */
   readonly hopeless: readonly number[];
 }
 
@@ -42,6 +42,7 @@ export function bestWindow(
   let firstHopeless = 0;
   let hopelessCost = 0;
   let latestRefused = Number.NEGATIVE_INFINITY;
+  let isServedByTwo = false;
   for (let start = 0; start < length; start++) {
     // A run that begins later never ends earlier, so each position is taken up once.
     for (; end < length; end++) {
@@ -77,6 +78,7 @@ export function bestWindow(
       bestPerMs = perMs;
       const rest = view.cost - cost - hopelessCost + costPerMs * takesMs;
       if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
+        isServedByTwo = true;
         break; // all can be served, one batch after the other: nobody need be let go
       }
     }
@@ -87,5 +89,54 @@ export function bestWindow(
     latestRefused = Math.max(latestRefused, view.deadlineAt(start));
   }
   // No run at all: all that was looked at cannot be served in time, each of them not even alone.
-  return best.count > 0 ? best : { refuse: length, count: 0, hopeless: [] };
+  if (best.count === 0) return { refuse: length, count: 0, hopeless: [] };
+  if (isServedByTwo) return best;
+  const { window, perMs } = ofThePatient(view, now, length, maxCost, durationMs);
+  return perMs > bestPerMs * LEAST_GAIN ? window : best;
+}
+
+/**
+ * The batch of those who have time for as large a one as there could be, and of the others whom it leaves time. Where
+ * not all leave in the order of their deadlines, one in a hurry in the midst would keep all behind it from every batch,
+ * until they are in a hurry themselves.
+ */
+function ofThePatient(
+  view: QueueView,
+  now: number,
+  length: number,
+  maxCost: number,
+  durationMs: SafeDuration,
+): { window: OnTimeWindow; perMs: number } {
+  const isHopeless = (position: number) =>
+    now + durationMs(view.costAt(position)) > view.deadlineAt(position);
+  let wanted = 0;
+  for (let position = 0; position < length && wanted < maxCost; position++) {
+    if (!isHopeless(position)) wanted += view.costAt(position);
+  }
+  const endsAt = now + durationMs(Math.min(wanted, maxCost));
+  const hurried: number[] = [];
+  let end = 0;
+  let cost = 0;
+  for (let position = 0; position < length; position++) {
+    if (view.deadlineAt(position) < endsAt || isHopeless(position)) hurried.push(position);
+    else if (cost + view.costAt(position) > maxCost) break;
+    else {
+      cost += view.costAt(position);
+      end = position + 1;
+    }
+  }
+  const passed = new Set(hurried.filter((position) => position < end));
+  for (const position of [...passed].sort((a, b) => view.deadlineAt(b) - view.deadlineAt(a))) {
+    const grown = cost + view.costAt(position);
+    if (grown > maxCost || now + durationMs(grown) > view.deadlineAt(position)) continue;
+    cost = grown;
+    passed.delete(position);
+  }
+  // Those at the head are counted, the others named.
+  let refuse = 0;
+  while (passed.delete(refuse)) refuse += 1;
+  const window = { refuse, count: end - refuse - passed.size, hopeless: [...passed] };
+  // Nobody was in the way who would not be let go anyway.
+  if (window.hopeless.every(isHopeless)) return { window, perMs: 0 };
+  return { window, perMs: cost / durationMs(cost) };
 }
