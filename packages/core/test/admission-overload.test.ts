@@ -146,3 +146,35 @@ describe('admission: false', () => {
     await driven.clock.advance(1000);
   });
 });
+
+// Root cause: before a tenant who had nothing waiting the door saw nobody, however many others waited. Where each
+// caller is a tenant it let in all, and they heard that there is no time when it had passed.
+test('where every caller is a tenant of its own, who is refused hears it at once', async () => {
+  const driven = new Driven(() => 10, { maxBatchSize: 10, targetLatencyMs: 200 });
+  const times = poissonTimes(seeded(1), 1 / 1.5, 6000);
+  await driven.play(times.map((time, i) => ({ at: time, tenant: `caller ${i}` })));
+  const refused = [...driven.fates.values()].slice(1000).filter(({ code }) => code === 'OVERLOADED');
+  expect(refused.length).toBeGreaterThan(1000);
+  expect(refused.filter(({ arrival, endedAt }) => endedAt > arrival.at).length).toBeLessThan(10);
+});
+
+test('a tenant who has little waiting is not refused for what another has, whatever a third weighs', async () => {
+  const driven = new Driven(() => 10, { maxBatchSize: 10, targetLatencyMs: 100 });
+  await driven.play(at([0, 1, 2], {}));
+  const flood = Array.from({ length: 80 }, () => ({ at: 0, tenant: 'many' }));
+  await driven.play([...flood, { at: 0, tenant: 'heavy', weight: 1000 }], 1);
+  const light = driven.arrive({ tenant: 'light', timeoutMs: 50 });
+  await driven.clock.advance(200);
+  expect(driven.fates.get(light)?.code).toBeUndefined();
+});
+
+// Root cause: it was worked out how often batches must grow until they are as large as the limit.
+test('whoever is refused where batches have no limit is told a time to come back', async () => {
+  const driven = new Driven(() => 50, { maxBatchSize: -1, targetLatencyMs: 100 });
+  await driven.play(at([0, 60, 120]), 100);
+  driven.arrive();
+  await driven.clock.advance(5);
+  const late = driven.arrive({ timeoutMs: 60 });
+  expect(driven.fates.get(late)).toMatchObject({ code: 'OVERLOADED' });
+  expect(driven.fates.get(late)?.retryAfterMs).toBeLessThan(1000);
+});

@@ -72,7 +72,9 @@ export function retryAfterMs(
   // As long as batches grow, what they can do is not known. Not all at one moment, as all would if it were counted from
   // when a slot is free.
   const growths = Math.log(batch.cost / (curve.points().at(-1)?.cost ?? 1)) / Math.log(USUAL_GROWTH);
-  if (growths > 1 / 2) return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
+  // Without a limit there is no size that they grow to.
+  if (growths > 1 / 2 && growths !== Number.POSITIVE_INFINITY)
+    return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
   // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
   if (crowdUntil(startMs, cost, batch, backend, now) > 0) {

@@ -176,7 +176,7 @@ export class Door<I, R> {
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at + waitedMs;
-    const costAhead = line.costAhead(tenant, priority);
+    const costAhead = line.costAhead(entry.cost, tenant, priority);
     if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
     const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
     if (expectedMs === undefined) return undefined;

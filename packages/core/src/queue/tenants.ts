@@ -33,6 +33,8 @@ const HIGHEST_LEVEL = 2 ** 24;
 const FIRST_SWEEP = 1024;
 /** From how many on also the weights of those who have nothing waiting are forgotten. */
 const MOST_REMEMBERED = 65_536;
+/** At how many others it is looked to tell what goes before a newcomer. */
+const MOST_LOOKED_AT = 64;
 
 export class Tenants {
   /** The tenant of all items that name none. */
@@ -161,10 +163,21 @@ export class Tenants {
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
-  /** How much is served, all tenants together, until this one has had `cost`. */
-  costUntilServed(tenant: Tenant, cost: number): number {
-    const others = this.#waitingWeight - (tenant.queuedItems > 0 ? tenant.weight : 0);
-    return cost * (1 + Math.max(0, others) / tenant.weight);
+  /**
+   * How much of the others who wait is served until this one has had `cost`: of each as much for its weight, and no
+   * more than it has. Of very many, some stand for all.
+   */
+  othersServedUntil(tenant: Tenant, cost: number): number {
+    let looked = 0;
+    let served = 0;
+    for (const other of this.#waiting) {
+      if (other === tenant) continue;
+      if (looked === MOST_LOOKED_AT) break;
+      looked += 1;
+      served += Math.min(other.queuedCost, (cost * other.weight) / tenant.weight);
+    }
+    const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
+    return looked < others ? (served * others) / looked : served;
   }
 
   #serve(tenant: Tenant, served: number): void {

@@ -124,11 +124,13 @@ export class WaitingLine {
     return this.#asleep.first?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What will be served before a newcomer, by its priority and its tenant's share. */
-  costAhead(tenant: Tenant, priority: number): number {
+  /** What will be served before a newcomer of this cost, by its priority and its tenant's share. */
+  costAhead(cost: number, tenant: Tenant, priority: number): number {
     let ahead = 0;
     for (const known of this.#priorities) if (known.priority >= priority) ahead += known.cost;
-    return Math.min(ahead, this.tenants.costUntilServed(tenant, tenant.queuedCost));
+    const { queuedCost } = tenant;
+    if (ahead <= queuedCost) return ahead;
+    return Math.min(ahead, queuedCost + this.tenants.othersServedUntil(tenant, queuedCost + cost));
   }
 
   get cost(): number {
