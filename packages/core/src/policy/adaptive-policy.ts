@@ -23,7 +23,7 @@ import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
 import { DispatchPlanner, MOST_SPREAD } from './plan/dispatch-planner.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
-import { Probing } from './probing.js';
+import { Probing, quickestOrAbove } from './probing.js';
 import { costOf, countWithin, earliestDeadline, fixedPartMs, heldMs, predict } from './view-questions.js';
 
 export interface AdaptiveOptions {
@@ -191,12 +191,13 @@ class AdaptivePolicy implements Policy {
   }
 
   /** Looked for after every batch: in an overload each that is too large costs everybody. */
-  #quickestSize({ curve, limits }: QueueView): number {
+  #quickestSize(view: QueueView): number {
+    const { curve, limits } = view;
     if (curve.samples === this.#quickestAt && limits.maxBatchSize === this.#quickestUpTo)
       return this.#quickest;
     this.#quickestAt = curve.samples;
     this.#quickestUpTo = limits.maxBatchSize;
-    this.#quickest = quickestSize(curve, limits.maxBatchSize);
+    this.#quickest = quickestOrAbove(quickestSize(curve, limits.maxBatchSize), view);
     return this.#quickest;
   }
 

@@ -45,6 +45,29 @@ function untriedSize(cost: number, curve: CurveEstimate, limits: Limits): number
   return multiple > 0 && mayBeStep(multiple, curve) ? multiple : 0;
 }
 
+/**
+ * The size to serve of a long queue: the quickest that is known, or one above it as long as hardly any in between was
+ * tried. Nobody else would try those: less is tried where less waits, and of a long queue always the quickest leaves.
+ */
+export function quickestOrAbove(quickest: number, { curve, limits }: QueueView): number {
+  const { maxBatchSize, batchSizes } = limits;
+  if (quickest >= maxBatchSize) return quickest;
+  const above =
+    batchSizes.length > 0
+      ? [batchSizes.find((size) => size > quickest) ?? maxBatchSize]
+      : [2 ** (Math.floor(Math.log2(quickest)) + 1), 8 * (Math.floor(quickest / 8) + 1)];
+  for (const size of above) {
+    if (size <= maxBatchSize && weightBetween(quickest, size, curve) < probesFor(curve)) return size;
+  }
+  return quickest;
+}
+
+function weightBetween(above: number, upTo: number, curve: CurveEstimate): number {
+  let sum = 0;
+  for (const { cost, weight } of curve.points()) if (cost > above && cost <= upTo) sum += weight;
+  return sum;
+}
+
 function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
   return size >= 1 && size < cost && curve.weightOf(size) < probesFor(curve) ? size : 0;
 }
