@@ -1,8 +1,8 @@
 /** A backend that was too slow for the target and is quick again is used again: nobody is refused for ever. */
 import { adaptive } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { type Arrival, Driven, pointsOf } from './support/driven.js';
-import { exponential, seeded } from './support/random.js';
+import { type Arrival, at, Driven, pointsOf } from './support/driven.js';
+import { exponential, normal, poissonTimes, seeded } from './support/random.js';
 
 const TARGET_MS = 100;
 const usual = (cost: number) => 10 + 0.5 * cost;
@@ -126,3 +126,78 @@ describe('some batches that take three times as long, then all as before:', () =
     expect(last.filter(({ code }) => code !== undefined)).toEqual([]);
   });
 });
+
+/** The share of those who came from then on that were answered within the target. */
+function inTimeFrom(driven: Driven, fromMs: number, targetMs: number): number {
+  const last = [...driven.fates.values()].filter(({ arrival }) => arrival.at >= fromMs);
+  return (
+    last.filter(({ arrival, endedAt, code }) => !code && endedAt - arrival.at <= targetMs).length /
+    last.length
+  );
+}
+
+// Root cause: a size that was slow the first and only time was forgotten only if the one before it let expect less; of
+// two next to each other the one vouched for the other, and no batch was ever as large again.
+test('two batches that are slow, each the first of its size, keep nobody out for long', async () => {
+  const usualMs = (cost: number) => 50 + 2 * cost;
+  const slow = new Set<number>();
+  const isHeldUp = (cost: number) => cost >= 13 && slow.size < 2 && !slow.has(cost);
+  const driven = new Driven((cost) => (isHeldUp(cost) && slow.add(cost) ? 400 : usualMs(cost)), {
+    maxBatchSize: 32,
+    targetLatencyMs: 3 * usualMs(32),
+  });
+  await driven.play(at(poissonTimes(seeded(1), usualMs(32) / (0.75 * 32), 6000)));
+  expect(slow.size).toBe(2);
+  expect(inTimeFrom(driven, 14_000, 3 * usualMs(32))).toBeGreaterThan(0.99);
+});
+
+// Root cause: who is not safe in time was refused though the backend had nothing else to do. What could have shown that
+// it is steady again was then measured once a second, and the spread is one of 64 batches.
+test('where one batch in ten is slow, those are served who are in time on average, and all when none is any more', async () => {
+  const draw = seeded(7);
+  const driven = new Driven(() => 70, { maxBatchSize: 32, concurrency: 4, targetLatencyMs: TARGET_MS });
+  const come = (count: number) => driven.play(at(poissonTimes(draw, 50, count)), 0);
+  await come(500);
+  const noisyFrom = driven.clock.now();
+  driven.durationMs = () => (draw() < 0.1 ? 147 : 70);
+  await come(1000);
+  expect(inTimeFrom(driven, noisyFrom, TARGET_MS)).toBeGreaterThan(0.8);
+  const steadyFrom = driven.clock.now() + 500;
+  driven.durationMs = () => 70;
+  await come(200);
+  await driven.clock.advance(500);
+  expect(inTimeFrom(driven, steadyFrom, TARGET_MS)).toBeGreaterThan(0.95);
+});
+
+// Root cause: the batch ended before the first who had no time for it. Of a lower priority that is the oldest, in front
+// of all others of his priority: they were left behind with him, time and again, until they had no time either.
+test('at three quarters of what can be served all priorities are served in time', async () => {
+  const draw = seeded(1);
+  const spread = 0.15;
+  const durationMs = (cost: number) => (11 + 0.01 * cost) * Math.exp(spread * normal(draw));
+  const driven = new Driven(durationMs, { maxBatchSize: 200, targetLatencyMs: 39 });
+  const times = poissonTimes(draw, 13 / (0.75 * 100), 15_000);
+  await driven.play(
+    times.map((time) => ({ at: time, priority: Math.floor(3 * draw()), cost: draw() < 0.5 ? 1 : 3 })),
+  );
+  expect(inTimeFrom(driven, 500, 39)).toBeGreaterThan(0.98);
+});
+
+// Root cause: of a long queue the size leaves that is the quickest known, so that no size between it and the next known
+// was ever tried: seven at a time, for ever, where 24 take hardly longer and more are slow.
+test.each([1, 2])(
+  'a queue that is long before much is known is worked off, with %i slots',
+  async (concurrency) => {
+    const durationMs = (cost: number) => (cost <= 24 ? 8 + 0.1 * cost : 20 + cost);
+    const driven = new Driven(durationMs, { maxBatchSize: 64, concurrency });
+    for (const count of [7, 200]) {
+      for (let i = 0; i < count; i++) driven.arrive();
+      await driven.clock.advance(50);
+    }
+    await driven.play(
+      at(poissonTimes(seeded(1), durationMs(24) / (0.6 * concurrency * 24), 6000 * concurrency)),
+    );
+    const latencies = driven.latenciesMs.slice(-1000);
+    expect(Math.max(...latencies)).toBeLessThan(5 * durationMs(24));
+  },
+);

@@ -49,3 +49,19 @@ test('it is forgotten when few enough are sent away', () => {
   margin.served(100_000);
   expect(margin.within(1000, 10)).toBe(1000);
 });
+
+// Root cause: hundreds who were sent away in a slow spell made the margin as wide as can be, and it takes a hundred
+// thousand who are served to make it narrow again; meanwhile the door shut in the midst of every burst.
+test('after a slow spell bursts that can be served in time are let in as before', async () => {
+  const driven = new Driven(() => 10, { maxBatchSize: 10, targetLatencyMs: 1000 });
+  const burst = Array.from({ length: 700 }, () => ({ at: 0 }));
+  for (let second = 0; second < 5; second++) await driven.play(burst, 1000);
+  driven.durationMs = () => 100;
+  for (let second = 0; second < 3; second++) await driven.play(burst, 1000);
+  expect(driven.codes.length).toBeGreaterThan(1500);
+  driven.durationMs = () => 10;
+  for (let second = 0; second < 3; second++) await driven.play(burst, 1000);
+  const refused = driven.codes.length;
+  for (let second = 0; second < 5; second++) await driven.play(burst, 1000);
+  expect(driven.codes.length).toBe(refused);
+});

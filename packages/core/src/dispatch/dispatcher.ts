@@ -240,7 +240,9 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   learn(call: CompletedBatch, now: number): void {
     this.#recordArrivals(); // in the order in which things happened
+    const { changes } = this.curve;
     this.curve.record(call.cost, call.durationMs, now);
+    if (this.curve.changes > changes) this.doorMargin.forget();
     const { policy } = this.settings;
     if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
   }

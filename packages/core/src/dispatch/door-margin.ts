@@ -25,6 +25,11 @@ export class DoorMargin {
     this.#share = Math.max(0, this.#share - count * STEP * TOLERATED);
   }
 
+  /** The backend has changed: those who were sent away tell nothing of how well it is predicted from now on. */
+  forget(): void {
+    this.#share = 0;
+  }
+
   /** What to count on of the time that is allowed, where a batch takes so long. */
   within(allowedMs: number, batchMs: number): number {
     if (this.#share === 0) return allowedMs;

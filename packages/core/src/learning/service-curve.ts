@@ -52,12 +52,16 @@ const LEAST_SURPRISE = 0.25;
 /** How much quicker a larger batch must be, whatever the spread, to cast doubt on a smaller one not seen for so long. */
 const MOST_DOUBT = 0.4;
 const LATELY = 16;
+/** So few batches of a size may all have been held up. */
+const HARDLY_SEEN = 2;
 /** One that is far off is an outlier; so many in a row, all quicker or all slower, are a backend that has changed. */
 const MOST_SURPRISES = 3;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
   updatedAt = Number.NEGATIVE_INFINITY;
+  /** How often the backend was taken to have changed. */
+  changes = 0;
   #buckets: Bucket[] = [];
   #variance = 0;
   #residuals = 0;
@@ -159,6 +163,7 @@ export class ServiceCurve implements CurveEstimate {
   #startAnew(): void {
     const surprises = this.#surprises;
     this.#former ??= new FormerCurve(this.#buckets, this.spread, this.samples);
+    this.changes += 1;
     this.#surprises = [];
     this.#buckets = [];
     for (const { cost, durationMs } of surprises) this.#learn(this.#bucketFor(cost), cost, durationMs);
@@ -167,6 +172,7 @@ export class ServiceCurve implements CurveEstimate {
   #changeBack(cost: number, durationMs: number): void {
     if (this.#former?.isBack(cost, durationMs)) {
       this.#buckets = this.#former.buckets;
+      this.changes += 1;
       this.#surprises = [];
       this.#former = undefined;
     } else if (this.#former?.isForgotten) this.#former = undefined;
@@ -202,14 +208,21 @@ export class ServiceCurve implements CurveEstimate {
    * that it is quick now.
    */
   #forgetLargest(): void {
-    const largest = this.#buckets.at(-1);
+    const buckets = this.#buckets;
+    const largest = buckets.at(-1);
     if (largest === undefined || this.samples - largest.seenAt <= MEMORY) return;
-    this.#buckets.pop();
+    // Of those next to it that were hardly ever seen either, all may have been held up.
+    let from = buckets.length - 1;
+    for (let next = buckets[from - 1]; next !== undefined; next = buckets[from - 1]) {
+      if (next.weight > HARDLY_SEEN || this.samples - next.seenAt <= MEMORY) break;
+      from -= 1;
+    }
+    const unseen = buckets.splice(from);
     this.#points = undefined;
     const expected = this.predict(largest.cost);
     if (expected !== undefined && largest.durationMs > expected * (1 + LEAST_SURPRISE)) return;
     largest.seenAt = this.samples; // to be looked at again
-    this.#buckets.push(largest);
+    buckets.push(...unseen);
   }
 
   /** How far a duration may be off what is expected before it counts as an outlier. */
