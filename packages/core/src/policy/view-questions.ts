@@ -8,7 +8,8 @@ export function predict({ curve }: QueueView, cost: number): number {
 /** Of those who could be in the next batch. */
 export function earliestDeadline(view: QueueView): number {
   const { cost, length, limits } = view;
-  return view.earliestDeadline(cost === length ? Math.min(length, limits.maxBatchSize) : length);
+  const { maxBatchSize } = limits;
+  return view.earliestDeadline(cost <= maxBatchSize ? length : countWithin(view, maxBatchSize));
 }
 
 /** For how long those who wait could have left. */
