@@ -194,3 +194,15 @@ describe('among groups', () => {
     }
   });
 });
+
+// Root cause: many who come at one instant, the next pause counting as one of 64 usual gaps, make the usual gap ever
+// shorter, until the time in which a batch would be full was lost in rounding.
+test('callers who come back at one instant are never waited for until now', async () => {
+  const driven = new Driven((cost) => 11 + 0.01 * cost, { maxBatchSize: 200, targetLatencyMs: 260 });
+  const comeBack = (): void => {
+    driven.arrive({}, () => driven.after(0.2, comeBack));
+  };
+  for (let i = 0; i < 300; i++) comeBack();
+  await driven.clock.advance(2000);
+  expect(driven.batcher.stats().policyErrors).toBe(0);
+});

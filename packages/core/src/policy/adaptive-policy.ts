@@ -265,7 +265,9 @@ class AdaptivePolicy implements Policy {
     if (!isOverload(view, costPerMs) || costPerMs * fixedMs < maxBatchSize) return undefined;
     const fullAfterMs = Math.max(timerResolutionMs, (maxBatchSize - cost) / costPerMs);
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
-    return fullAfterMs < leftMs ? { action: 'wait', until: now + fullAfterMs } : undefined;
+    const until = now + fullAfterMs;
+    // When many come at one instant, it may seem that those who are missing will be here before any time has passed.
+    return fullAfterMs < leftMs && until > now ? { action: 'wait', until } : undefined;
   }
 
   #costPerMs(view: QueueView, now: number): number {
