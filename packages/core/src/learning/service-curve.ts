@@ -208,21 +208,29 @@ export class ServiceCurve implements CurveEstimate {
    * that it is quick now.
    */
   #forgetLargest(): void {
-    const buckets = this.#buckets;
-    const largest = buckets.at(-1);
+    const largest = this.#buckets.at(-1);
     if (largest === undefined || this.samples - largest.seenAt <= MEMORY) return;
+    if (this.#forgetsFrom(this.#buckets.length - 1, LEAST_SURPRISE)) return;
     // Of those next to it that were hardly ever seen either, all may have been held up.
-    let from = buckets.length - 1;
-    for (let next = buckets[from - 1]; next !== undefined; next = buckets[from - 1]) {
+    let from = this.#buckets.length - 1;
+    for (let next = this.#buckets[from - 1]; next !== undefined; next = this.#buckets[from - 1]) {
       if (next.weight > HARDLY_SEEN || this.samples - next.seenAt <= MEMORY) break;
       from -= 1;
     }
-    const unseen = buckets.splice(from);
+    if (this.#forgetsFrom(from, MOST_RESIDUAL)) return;
+    largest.seenAt = this.samples; // to be looked at again
+  }
+
+  /** Forgets these and all larger if the largest took so much longer than the others let expect. */
+  #forgetsFrom(from: number, surprise: number): boolean {
+    const largest = this.#buckets.at(-1) as Bucket;
+    const unseen = this.#buckets.splice(from);
     this.#points = undefined;
     const expected = this.predict(largest.cost);
-    if (expected !== undefined && largest.durationMs > expected * (1 + LEAST_SURPRISE)) return;
-    largest.seenAt = this.samples; // to be looked at again
-    buckets.push(...unseen);
+    if (expected !== undefined && largest.durationMs > expected * (1 + surprise)) return true;
+    this.#buckets.push(...unseen);
+    this.#points = undefined;
+    return false;
   }
 
   /** How far a duration may be off what is expected before it counts as an outlier. */

@@ -14,6 +14,7 @@ const MOST_PROBES = 6;
 /** Not before so many batches, and at most once in so many. */
 const FIRST_PROBE = 16;
 const PROBE_EVERY = 4;
+const MOST_SPREAD = 0.18;
 /** A rise of less than this is none. */
 const LEAST_RISE = 0.03;
 
@@ -49,9 +50,10 @@ function untriedSize(cost: number, curve: CurveEstimate, limits: Limits): number
  * The size to serve of a long queue: the quickest that is known, or one above it as long as hardly any in between was
  * tried. Nobody else would try those: less is tried where less waits, and of a long queue always the quickest leaves.
  */
-export function quickestOrAbove(quickest: number, { curve, limits }: QueueView): number {
+export function quickestOrAbove(quickest: number, { curve, limits, slots }: QueueView): number {
   const { maxBatchSize, batchSizes } = limits;
-  if (quickest >= maxBatchSize) return quickest;
+  // Where durations vary that much, the quickest is too often another.
+  if (quickest >= maxBatchSize || slots > 1 || curve.spread > MOST_SPREAD) return quickest;
   const above =
     batchSizes.length > 0
       ? [batchSizes.find((size) => size > quickest) ?? maxBatchSize]
