@@ -5,6 +5,7 @@
 
 import type { CurveEstimate } from '../learning/service-curve.js';
 import { weightToBeSure } from './curve-steps.js';
+import { MOST_SPREAD } from './plan/dispatch-planner.js';
 import type { Limits, QueueView } from './policy.js';
 import { lastUpTo } from './view-questions.js';
 
@@ -14,7 +15,6 @@ const MOST_PROBES = 6;
 /** Not before so many batches, and at most once in so many. */
 const FIRST_PROBE = 16;
 const PROBE_EVERY = 4;
-const MOST_SPREAD = 0.18;
 /** A rise of less than this is none. */
 const LEAST_RISE = 0.03;
 
