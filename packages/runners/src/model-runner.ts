@@ -21,7 +21,7 @@ import { Readmission } from './readmission.js';
 import type { InferRequest, ModelRunner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
 import type { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
-import { enterInParts } from './split-request.js';
+import { enterInParts, neverInTime, type PartsPace, SETTLED } from './split-request.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 import { warmUp } from './warm-up.js';
@@ -46,9 +46,6 @@ export interface ModelRunnerOptions {
 export function createModelRunner(options: ModelRunnerOptions): ModelRunner {
   return new BatchingModelRunner(options);
 }
-
-/** For those who are turned away before they are in: there is nothing to cancel. */
-const SETTLED: RunnerTicket = { cancel() {} };
 
 class BatchingModelRunner implements ModelRunner {
   readonly kind = 'model';
@@ -98,6 +95,7 @@ class BatchingModelRunner implements ModelRunner {
     try {
       if (this.#batcher === undefined) throw this.#notReadyError();
       rows = checkRequest(this.signature as Signature, this.#rowDim, request);
+      if (this.#isBatching && rows > this.#mostCost) this.#checkHope(rows, options);
     } catch (error) {
       sink.reject(error as Error);
       return SETTLED;
@@ -256,8 +254,22 @@ class BatchingModelRunner implements ModelRunner {
       batchDim,
       maxRows: this.#mostCost,
       maxParts: batching.maxQueueSize,
+      pace: this.#paceFor(options),
     };
     return enterInParts(piece, rule, sink, (part, partSink) => this.#enter(part, partSink, options));
+  }
+
+  #checkHope(rows: number, options: EnqueueOptions | undefined): void {
+    const refusal = neverInTime(this.name, rows, this.#mostCost, this.#paceFor(options));
+    if (refusal !== undefined) throw refusal;
+  }
+
+  #paceFor(options: EnqueueOptions | undefined): PartsPace | undefined {
+    const { batching, timeoutMs, concurrency } = this.#settings;
+    const partMs = this.#batcher?.stats().fullBatchMs;
+    if (partMs === undefined) return undefined;
+    const allowedMs = Math.min(batching.maxLatencyMs, options?.timeoutMs ?? timeoutMs);
+    return { partMs, concurrency, allowedMs };
   }
 
   /** By the limits of now. */

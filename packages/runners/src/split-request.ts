@@ -28,12 +28,46 @@ export interface PartsRule {
   readonly maxRows: number;
   /** How many may ever wait; −1 for any number. */
   readonly maxParts: number;
+  /** Undefined where it is not known here how long a part takes. */
+  readonly pace?: PartsPace | undefined;
+}
+
+/** How quickly parts are answered, and how quickly they have to be. */
+export interface PartsPace {
+  /** Of one part, as it is expected. */
+  readonly partMs: number;
+  /** Parts that run at a time. */
+  readonly concurrency: number;
+  readonly allowedMs: number;
+}
+
+/** What takes so many times as long as is allowed, with nobody before it, is too much: no backend is that quick some other time. */
+const HOPELESS = 2;
+
+/**
+ * Why a request of so many rows is not let in at all. Asked before any part is: the first that the door turns away would
+ * be told to come back in a moment, when a little less is before it, and that is its own request.
+ */
+export function neverInTime(
+  name: string,
+  rows: number,
+  maxRows: number,
+  pace: PartsPace | undefined,
+): BatchwiseError | undefined {
+  const count = Math.ceil(rows / maxRows);
+  if (count <= 1 || pace === undefined || durationOf(count, pace) <= HOPELESS * pace.allowedMs)
+    return undefined;
+  const message =
+    `${name}: a request of ${rows} rows makes ${count} batches of ${maxRows}, which take ` +
+    `${Math.ceil(durationOf(count, pace))} ms with nobody before them: never in time ` +
+    `(${Math.round(pace.allowedMs)} ms). Send fewer rows at a time.`;
+  return new BatchwiseError('INVALID_ITEM', message);
 }
 
 /** Lets a request in by its parts; refuses it when they never fit. */
 export function enterInParts(
   piece: Piece,
-  { name, batchDim, maxRows, maxParts }: PartsRule,
+  { name, batchDim, maxRows, maxParts, pace }: PartsRule,
   sink: RunnerSink<Tensors>,
   enterPart: (part: Piece, sink: RunnerSink<Tensors>) => RunnerTicket,
 ): RunnerTicket {
@@ -45,15 +79,21 @@ export function enterInParts(
     sink.reject(new BatchwiseError('INVALID_ITEM', message));
     return SETTLED;
   }
-  return new SplitRequest(sink, batchDim[1]).enter(partsOf(piece, batchDim[0], maxRows), enterPart);
+  const split = new SplitRequest(sink, batchDim[1], pace);
+  return split.enter(partsOf(piece, batchDim[0], maxRows), enterPart);
 }
 
-/** There is nothing to cancel. */
-const SETTLED: RunnerTicket = { cancel() {} };
+function durationOf(parts: number, { partMs, concurrency }: PartsPace): number {
+  return Math.ceil(parts / concurrency) * partMs;
+}
+
+/** For those who are turned away before they are in: there is nothing to cancel. */
+export const SETTLED: RunnerTicket = { cancel() {} };
 
 export class SplitRequest implements RunnerTicket {
   readonly #sink: RunnerSink<Tensors>;
   readonly #outputDim: number;
+  readonly #pace: PartsPace | undefined;
   readonly #tickets: RunnerTicket[] = [];
   #results: Tensors[] = [];
   #missing = 0;
@@ -62,24 +102,35 @@ export class SplitRequest implements RunnerTicket {
   #queueMs = 0;
   #computeMs = 0;
 
-  constructor(sink: RunnerSink<Tensors>, outputDim: number) {
+  constructor(sink: RunnerSink<Tensors>, outputDim: number, pace?: PartsPace) {
     this.#sink = sink;
     this.#outputDim = outputDim;
+    this.#pace = pace;
   }
 
   enter(parts: readonly Piece[], enterPart: (part: Piece, sink: RunnerSink<Tensors>) => RunnerTicket): this {
     this.#missing = parts.length;
     this.#results = new Array(parts.length);
+    let partsBehind = parts.length;
     for (const [index, part] of parts.entries()) {
       if (this.#isOver) break; // one was turned away at the door, and the request with it
+      partsBehind -= 1;
       const sink = {
         resolve: (result: Tensors, trace: BatchTrace) => this.#answered(index, result, trace),
-        reject: (error: Error) => this.#fail(error),
+        reject: (error: Error) => this.#fail(partsBehind > 0 ? this.#forAll(error, partsBehind) : error),
       };
       this.#tickets.push(enterPart(part, sink));
     }
     if (this.#isOver) this.#cancelRest();
     return this;
+  }
+
+  /** The door has told when there is room for one part: the others need their time as well. */
+  #forAll(error: Error, partsBehind: number): Error {
+    if (!(error instanceof BatchwiseError) || error.retryAfterMs === undefined || this.#pace === undefined)
+      return error;
+    const retryAfterMs = error.retryAfterMs + durationOf(partsBehind, this.#pace);
+    return new BatchwiseError(error.code, error.message, { retryAfterMs, cause: error });
   }
 
   cancel(reason?: unknown): void {

@@ -30,6 +30,14 @@ async function running(settings: RunnerSettings = settingsWith(), options: Parti
   return { clock, model, runner };
 }
 
+/** One whose batches take 10 ms, and that knows it. */
+async function runningSteadily(batching: { maxBatchSize: number; maxLatencyMs: number }) {
+  const started = await running(settingsWith({ batching }), { durationMs: () => 10 });
+  enqueue(started.runner, rowsFrom(0, batching.maxBatchSize));
+  await started.clock.advance(10);
+  return started;
+}
+
 /** Rows [n, 0], [n + 1, 0] … */
 function rowsFrom(n: number, count = 1, outputs?: readonly string[]): InferRequest {
   const values = Array.from({ length: count }, (_, row) => [n + row, 0]).flat();
@@ -246,6 +254,43 @@ describe('limits', () => {
       code: 'INVALID_ITEM',
       message: expect.stringMatching(/7 rows makes 4 batches of 2.*queue of 3/),
     });
+  });
+
+  // Its parts were let in one by one, until the door turned one away for the sake of those before it: its own.
+  // So it heard, each time and from an idle backend, that there is room in a moment.
+  test('a request that is never answered in time, even by itself, is told so and leaves no trace', async () => {
+    const { clock, model, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    expect(enqueue(runner, rowsFrom(0, 84)).error).toMatchObject({
+      code: 'INVALID_ITEM',
+      message: expect.stringMatching(/84 rows makes 21 batches of 4.* 210 ms.*never in time \(100 ms\)/),
+    });
+    expect(runner.stats()?.submitted).toBe(1);
+    const small = enqueue(runner, rowsFrom(1, 40));
+    await clock.advance(100);
+    expectRowsFrom(small, 1, 40);
+    expect(rowsOfCalls(model)).toHaveLength(11);
+  });
+
+  test('a request that its own deadline leaves no time for is told so, too', async () => {
+    const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 1000 });
+    expect(enqueue(runner, rowsFrom(0, 84), { timeoutMs: 100 }).error).toMatchObject({
+      code: 'INVALID_ITEM',
+      message: expect.stringContaining('never in time (100 ms)'),
+    });
+  });
+
+  test('who is refused for want of time comes back when there is time for all parts, not for one more', async () => {
+    const { clock, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    const before = enqueue(runner, rowsFrom(0, 24));
+    const large = enqueue(runner, rowsFrom(50, 36));
+    expect(large.error).toMatchObject({ code: 'OVERLOADED' });
+    const { retryAfterMs } = large.error as BatchwiseError;
+    expect(retryAfterMs).toBeGreaterThanOrEqual(50);
+    await clock.advance(retryAfterMs as number);
+    const again = enqueue(runner, rowsFrom(50, 36));
+    await clock.advance(100);
+    expectRowsFrom(before, 0, 24);
+    expectRowsFrom(again, 50, 36);
   });
 
   test('when one part fails, the request fails with its error and the others do not run', async () => {
