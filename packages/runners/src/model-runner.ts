@@ -266,10 +266,11 @@ class BatchingModelRunner implements ModelRunner {
 
   #paceFor(options: EnqueueOptions | undefined): PartsPace | undefined {
     const { batching, timeoutMs, concurrency } = this.#settings;
-    const partMs = this.#batcher?.stats().fullBatchMs;
-    if (partMs === undefined) return undefined;
+    const stats = this.#batcher?.stats();
+    if (stats?.fullBatchMs === undefined) return undefined;
+    const { fullBatchMs: partMs, queued, batchesRunning } = stats;
     const allowedMs = Math.min(batching.maxLatencyMs, options?.timeoutMs ?? timeoutMs);
-    return { partMs, concurrency, allowedMs };
+    return { partMs, concurrency, allowedMs, isAlone: queued + batchesRunning === 0 };
   }
 
   /** By the limits of now. */

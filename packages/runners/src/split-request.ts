@@ -39,7 +39,12 @@ export interface PartsPace {
   /** Parts that run at a time. */
   readonly concurrency: number;
   readonly allowedMs: number;
+  /** Nobody is before them. */
+  readonly isAlone: boolean;
 }
+
+/** When to come back for one whom nobody was in the way of: when something else may be known of the backend. */
+const KNOWN_ANEW_MS = 1000;
 
 /** What takes so many times as long as is allowed, with nobody before it, is too much: no backend is that quick some other time. */
 const HOPELESS = 2;
@@ -112,15 +117,17 @@ export class SplitRequest implements RunnerTicket {
     this.#missing = parts.length;
     this.#results = new Array(parts.length);
     let partsBehind = parts.length;
+    let isEntering = true;
     for (const [index, part] of parts.entries()) {
       if (this.#isOver) break; // one was turned away at the door, and the request with it
       partsBehind -= 1;
       const sink = {
         resolve: (result: Tensors, trace: BatchTrace) => this.#answered(index, result, trace),
-        reject: (error: Error) => this.#fail(partsBehind > 0 ? this.#forAll(error, partsBehind) : error),
+        reject: (error: Error) => this.#fail(isEntering ? this.#forAll(error, partsBehind) : error),
       };
       this.#tickets.push(enterPart(part, sink));
     }
+    isEntering = false;
     if (this.#isOver) this.#cancelRest();
     return this;
   }
@@ -129,7 +136,8 @@ export class SplitRequest implements RunnerTicket {
   #forAll(error: Error, partsBehind: number): Error {
     if (!(error instanceof BatchwiseError) || error.retryAfterMs === undefined || this.#pace === undefined)
       return error;
-    const retryAfterMs = error.retryAfterMs + durationOf(partsBehind, this.#pace);
+    const roomForAllMs = error.retryAfterMs + durationOf(partsBehind, this.#pace);
+    const retryAfterMs = this.#pace.isAlone ? Math.max(KNOWN_ANEW_MS, roomForAllMs) : roomForAllMs;
     return new BatchwiseError(error.code, error.message, { retryAfterMs, cause: error });
   }
 

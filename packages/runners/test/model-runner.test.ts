@@ -271,6 +271,12 @@ describe('limits', () => {
     expect(rowsOfCalls(model)).toHaveLength(11);
   });
 
+  test('a request that is just too large, with nobody before it, is not told to come back in a moment', async () => {
+    const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    const { error } = enqueue(runner, rowsFrom(0, 48));
+    expect(error).toMatchObject({ code: 'OVERLOADED', retryAfterMs: 1000 });
+  });
+
   test('a request that its own deadline leaves no time for is told so, too', async () => {
     const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 1000 });
     expect(enqueue(runner, rowsFrom(0, 84), { timeoutMs: 100 }).error).toMatchObject({
