@@ -78,9 +78,21 @@ export class HttpExchange implements HttpCall, Waiting {
     this.isReceiving = transfer !== undefined || (length !== undefined && length !== '0');
   }
 
-  /** HTTP/1.1 demands one, HTTP/1.0 does not. */
-  get isWithoutHost(): boolean {
-    return this.headers.host === undefined && this.#request.httpVersionMinor > 0;
+  /** HTTP/1.1 demands one, HTTP/1.0 does not; of two, nobody knows which one a proxy on the way went by. */
+  get hasWrongHost(): boolean {
+    const { rawHeaders, httpVersionMinor } = this.#request;
+    if (this.headers.host === undefined) return httpVersionMinor > 0;
+    let hosts = 0;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] as string;
+      if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    }
+    return hosts > 1;
+  }
+
+  /** Its end has not come yet, which is known before the last of it was looked at. */
+  get isComing(): boolean {
+    return this.isReceiving && !this.#request.complete;
   }
 
   get query(): URLSearchParams {

@@ -207,9 +207,10 @@ export class HttpServer {
     exchange.label = route.label ?? route.path;
     this.#hooks?.started(exchange.label);
     this.#timeout.watch();
-    if (exchange.isWithoutHost) {
+    if (exchange.hasWrongHost) {
+      const got = exchange.headers.host === undefined ? 'none' : 'several';
       exchange.failAndClose(
-        new RequestError('BAD_REQUEST', 'expected one, as HTTP/1.1 demands; got none.', { where: 'host' }),
+        new RequestError('BAD_REQUEST', `expected one, as HTTP/1.1 demands; got ${got}.`, { where: 'host' }),
       );
       return;
     }
@@ -319,7 +320,7 @@ export class HttpServer {
     const isSilent = socket.bytesRead === 0;
     if (connection === undefined || refusal === undefined || isSilent || !socket.writable) {
       socket.destroy();
-    } else if (connection.newest?.isReceiving) {
+    } else if (connection.newest?.isComing) {
       connection.newest.failAndClose(refusal);
     } else if (connection.isDiscarding) {
       socket.destroySoon();

@@ -19,6 +19,8 @@ describe('what is no HTTP', () => {
     ],
     ['a header without a colon', 'GET / HTTP/1.1\r\nhost a\r\n\r\n'],
     ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['two hosts', 'GET / HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n'],
+    ['two hosts that are one', 'GET / HTTP/1.0\r\nhost: a\r\nhost: a\r\n\r\n'],
     ['a chunk without a size', 'POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
   ])('%s is told 400 as problem+json, once', async (_what, bytes) => {
     const stage = await HttpStage.open();
@@ -51,6 +53,19 @@ describe('what is no HTTP', () => {
     });
     client.socket.end();
     await client.closed();
+  });
+
+  // The parser meets it before the stream of the body has said that it is at its end: the error seemed to be the body's.
+  test('what comes in one packet behind a whole request costs the connection, not the request its answer', async () => {
+    const stage = await HttpStage.open();
+    const client = await stage.client();
+    client.send(`${post('/echo', 'whole')}no HTTP\r\n\r\n`);
+    expect(await client.answer()).toMatchObject({ status: 200, body: 'whole' });
+    expect((await client.answer()).status).toBe(400);
+    client.socket.end();
+    await client.closed();
+    expect(stage.ended.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(stage.server.inFlight).toBe(0);
   });
 
   test('CONNECT is not allowed', async () => {
