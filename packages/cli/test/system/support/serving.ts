@@ -143,6 +143,12 @@ export class Serving {
     process.kill(this.pid, signal);
   }
 
+  /** Nobody reads what it says any more. */
+  closeLog(): void {
+    this.#process.stdout?.destroy();
+    this.#process.stderr?.destroy();
+  }
+
   configure(yaml: string): void {
     writeFileSync(join(this.folder, 'batchwise.yaml'), yaml);
   }
