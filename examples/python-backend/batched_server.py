@@ -14,6 +14,7 @@ from proto_file import load
 pb = load('inference.proto')  # with protoc: import inference_pb2 as pb
 
 HEADER_BYTES = 12 * 1024  # of all item errors together: peers refuse what is much larger
+NO_INPUT = object()
 WEIGHTS = np.random.default_rng(7).normal(size=(16, 4)).astype(np.float32)
 
 
@@ -29,18 +30,18 @@ class Inference:
 
     def Compute(self, request, context):
         if len(request.features) != 16:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, wrong_length(request))
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, what_is_wrong(request))
         return pb.Output(scores=self.model(np.array([request.features], np.float32))[0])
 
     def BatchedCompute(self, requests, context):
         items = list(requests)  # ends with the half-close: then the batch is complete
-        bad = [i for i, item in enumerate(items) if len(item.features) != 16]
+        bad = [i for i, item in enumerate(items) if item is NO_INPUT or len(item.features) != 16]
         if bad:  # they fail alone: their status goes ahead of the answers
             status = grpc.StatusCode.INVALID_ARGUMENT.value[0]
             most = (HEADER_BYTES // len(bad) - 12) // 3  # letters a message: around it 12, and %20 is three
             if most <= 0:
                 context.abort(grpc.StatusCode.INVALID_ARGUMENT, f'{len(bad)} items have no 16 features')
-            errors = [f'{i} {status} {urllib.parse.quote(wrong_length(items[i])[:most])}' for i in bad]
+            errors = [f'{i} {status} {urllib.parse.quote(what_is_wrong(items[i])[:most])}' for i in bad]
             context.send_initial_metadata((('batchwise-item-error', ', '.join(errors)),))
         rows = np.zeros((len(items), 16), np.float32)
         for i in set(range(len(items))).difference(bad):
@@ -49,15 +50,24 @@ class Inference:
             yield pb.Output(scores=scores)  # one answer an item, in their order
 
 
-def wrong_length(request):
+def parsed(message):  # for batches: bytes that are no Input would end the stream, and fail all its items
+    try:
+        return pb.Input.FromString(message)
+    except Exception:
+        return NO_INPUT  # not None, which is an error to grpcio
+
+
+def what_is_wrong(request):
+    if request is NO_INPUT:
+        return 'expected an Input, got bytes that are none'
     return f'features: expected 16 numbers, got {len(request.features)}'
 
 
 def handlers(service):  # with protoc: inference_pb2_grpc.add_InferenceServicer_to_server(service, server)
-    types = {'request_deserializer': pb.Input.FromString, 'response_serializer': pb.Output.SerializeToString}
+    answers = pb.Output.SerializeToString
     return grpc.method_handlers_generic_handler('example.Inference', {
-        'Compute': grpc.unary_unary_rpc_method_handler(service.Compute, **types),
-        'BatchedCompute': grpc.stream_stream_rpc_method_handler(service.BatchedCompute, **types),
+        'Compute': grpc.unary_unary_rpc_method_handler(service.Compute, pb.Input.FromString, answers),
+        'BatchedCompute': grpc.stream_stream_rpc_method_handler(service.BatchedCompute, parsed, answers),
     })
 
 

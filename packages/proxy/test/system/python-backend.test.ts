@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import {
+  Client,
   type ClientDuplexStream,
   credentials,
   makeClientConstructor,
@@ -101,6 +102,26 @@ describe('batched_server.py', () => {
     expect(await client.compute([1, 2])).toMatchObject({
       status: status.INVALID_ARGUMENT,
       details: 'features: expected 16 numbers, got 2',
+    });
+  });
+
+  // grpcio parses a message before the service sees it, and ends the stream of one that it cannot.
+  test('bytes that are no item fail alone, and the others of the batch get their answers', async () => {
+    const backend = await startPythonExample('batched_server.py');
+    const { port } = await proxied(backend, batchesOf(3));
+    const good = inferenceClient(port);
+    const hostile = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+    onTestFinished(() => hostile.close());
+    const asIs = (bytes: Buffer) => bytes;
+    const garbage = new Promise<ServiceError | null>((resolve) => {
+      const path = '/example.Inference/Compute';
+      hostile.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(13, 0xff), (error) => resolve(error));
+    });
+    const answers = await Promise.all([good.compute(SIXTEEN), good.compute(SIXTEEN)]);
+    expect(answers.map(({ status: code }) => code)).toEqual([status.OK, status.OK]);
+    expect(await garbage).toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: 'expected an Input, got bytes that are none',
     });
   });
 
