@@ -61,6 +61,25 @@ describe('what cannot finish in time', () => {
     expect([early.code, late.value]).toEqual(['OVERLOADED', 2]);
   });
 
+  // That batches may still grow was counted for everybody as long as they had not: 650 ms here, for a slot that is free in 80.
+  test('is told when the slot is free, where only small batches were ever needed and one runs', async () => {
+    const backend = new CurvedBackend(() => 100);
+    const { clock } = backend;
+    const batcher = backend.batcher({ maxBatchSize: 100, targetLatencyMs: 150 });
+    batcher.submit(1);
+    await clock.advance(100);
+    batcher.submit(2);
+    await clock.advance(20);
+    const refused = outcomeOf(batcher.submit(3));
+    await clock.advance(0);
+    expect(refused.code).toBe('OVERLOADED');
+    expect(retryAfterMs(refused)).toBe(100);
+    await clock.advance(100);
+    const again = outcomeOf(batcher.submit(4));
+    await clock.advance(150);
+    expect(again.value).toBe(4);
+  });
+
   test('is measured by the target where that is earlier', async () => {
     const { batcher, clock } = await learned();
     await load(batcher, clock, 2 * BATCH);

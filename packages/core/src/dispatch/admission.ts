@@ -69,11 +69,12 @@ export function retryAfterMs(
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
   if (safeMs(curve, aloneMs) > allowedMs) return roundedUp(startMs + partialMs + FRESH_MS);
-  // As long as batches grow, what they can do is not known. Not all at one moment, as all would if it were counted from
-  // when a slot is free.
-  const growths = Math.log(batch.cost / (curve.points().at(-1)?.cost ?? 1)) / Math.log(USUAL_GROWTH);
-  // Without a limit there is no size that they grow to.
-  if (growths > 1 / 2 && growths !== Number.POSITIVE_INFINITY)
+  // As long as batches have to grow, what they can do is not known. Not all at one moment, as all would if it were counted
+  // from when a slot is free. Without a limit there is no size that they grow to.
+  const largestCost = curve.points().at(-1)?.cost ?? 1;
+  const growths = Math.log(batch.cost / largestCost) / Math.log(USUAL_GROWTH);
+  const hasToGrow = growths > 1 / 2 && growths !== Number.POSITIVE_INFINITY;
+  if (hasToGrow && costAhead + cost > largestCost)
     return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
   // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
