@@ -6,10 +6,12 @@
 -- Returns  1, or 0 when the client had been given up: what was answered meanwhile is lost
 if ARGV[2] ~= '' then redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2]) end
 redis.call('PEXPIRE', KEYS[2], ARGV[1])
-if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+local kept = redis.call('GET', KEYS[1])
+if kept then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
   -- Asked again after a lost connection, it is told the same.
-  return redis.call('HGET', KEYS[1], 'back') == ARGV[3] and 0 or 1
+  return string.match(kept, '^%d* (%d*) ') == ARGV[3] and 0 or 1
 end
-redis.call('HSET', KEYS[1], 'back', ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
+-- As submit.lua keeps it: no submission yet, this beat, no result.
+redis.call('SET', KEYS[1], ' ' .. ARGV[3] .. ' ', 'PX', ARGV[1])
 return 0

@@ -3,71 +3,74 @@
 -- A submission has a number. The result of a client's last one is kept: when the connection broke before
 -- the client heard it, the client sends the same submission again and is told, and nothing is done twice.
 --
+-- A caller who is alone waits for each call that is made here: none is made whose answer is not needed.
+--
 -- KEYS  the three streams of requests (high, normal, low), the client, its replies, the rate
 -- ARGV  number of the submission, TTL of the client in ms, most that may be outstanding,
---       id up to which the client has read its replies ('' for none),
+--       id up to which the client has read its replies ('' for none, or when they can stay for now),
 --       how many items for each of the three streams, then header and payload of each, stream by stream
 -- A header is 'client number timeoutMs', the time-out 0 for none.
 --
--- Returns  time of Redis in ms, outstanding before, rate in items a second (0 when unknown),
---          the first id in each stream ('' for none), 1 when the client was known (0: it is new, or had been given
---          up, and what was answered meanwhile is lost), and for each item in order:
---          0 accepted, 1 no room, 1 + n no hope to be answered within its time-out: n are ahead of it
-local client, replies, rate_key = KEYS[4], KEYS[5], KEYS[6]
-local number, ttl = ARGV[1], ARGV[2]
+-- Returns  in one text: 1 when the client was known (0: it is new, or had been given up, and what was answered meanwhile
+--          is lost), rate in items a second (0 when unknown, or nobody was refused), the first id in each stream ('-' for
+--          none), and for each item that was refused: its position from 0, a colon, and 0 for no room, or how many are
+--          ahead of it when there is no hope to be answered within its time-out
+local call = redis.call
+local client, number, ttl = KEYS[4], ARGV[1], ARGV[2]
 
-local known = redis.call('HMGET', client, 'number', 'result')
-if known[1] == number then
-  redis.call('PEXPIRE', client, ttl)
-  return cmsgpack.unpack(known[2])
-end
--- On a connection that the client had given up, and overtaken by its next: carried out before, or never to be.
-if known[1] and tonumber(known[1]) > tonumber(number) then
-  return redis.error_reply('OVERTAKEN submission ' .. number .. ' comes after ' .. known[1])
+-- '<number of the last submission> <number of the beat that found it given up> <result>': see keep.lua.
+local kept = call('GET', client)
+local is_known, back = '0', ''
+if kept then
+  local last, beat, result = string.match(kept, '^(%d*) (%d*) (.*)$')
+  if last == number then
+    call('PEXPIRE', client, ttl)
+    return result
+  end
+  -- On a connection that the client had given up, and overtaken by its next: carried out before, or never to be.
+  if last ~= '' and tonumber(last) > tonumber(number) then
+    return redis.error_reply('OVERTAKEN submission ' .. number .. ' comes after ' .. last)
+  end
+  is_known, back = '1', beat
 end
 
-local time = redis.call('TIME')
-local outstanding, lengths = 0, {}
-for level = 1, 3 do
-  lengths[level] = redis.call('XLEN', KEYS[level])
-  outstanding = outstanding + lengths[level]
-end
-local rate = tonumber(redis.call('GET', rate_key) or '0')
-local room = tonumber(ARGV[3]) - outstanding
-local result = { time[1] * 1000 + math.floor(time[2] / 1000), outstanding, tostring(rate), '', '', '', redis.call('EXISTS', client) }
-
-local at = 8
+local lengths = { call('XLEN', KEYS[1]), call('XLEN', KEYS[2]), call('XLEN', KEYS[3]) }
+local room = tonumber(ARGV[3]) - lengths[1] - lengths[2] - lengths[3]
+local rate
+local firsts, refused = { '-', '-', '-' }
+local at, position = 8, 0
 -- Of the levels above and its own: those below have to wait for it.
 local ahead = 0
 for level = 1, 3 do
   ahead = ahead + lengths[level]
-  -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
-  local id = '*'
   for _ = 1, tonumber(ARGV[4 + level]) do
     local header = ARGV[at]
-    local verdict = 0
-    if room <= 0 then
-      verdict = 1
-    elseif rate > 0 and string.sub(header, -2) ~= ' 0' then
-      if ahead / rate * 1000 > tonumber(string.match(header, '%d+$')) then verdict = 1 + ahead end
+    local has_room, has_hope = room > 0, true
+    if (not has_room or ahead > 0) and not rate then rate = tonumber(call('GET', KEYS[6]) or '0') end
+    if has_room and ahead > 0 and rate > 0 and string.sub(header, -2) ~= ' 0' then
+      has_hope = ahead / rate * 1000 <= tonumber(string.match(header, '%d+$'))
     end
-    if verdict == 0 then
-      local added = redis.call('XADD', KEYS[level], id, header, ARGV[at + 1])
-      if id == '*' then
-        result[3 + level] = added
-        id = string.match(added, '^%d+') .. '-*'
-      end
+    if has_room and has_hope then
+      -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
+      local first = firsts[level]
+      local id = first == '-' and '*' or string.match(first, '^%d+') .. '-*'
+      local added = call('XADD', KEYS[level], id, header, ARGV[at + 1])
+      if id == '*' then firsts[level] = added end
       room = room - 1
       ahead = ahead + 1
+    else
+      refused = refused or {}
+      refused[#refused + 1] = ' ' .. position .. ':' .. (has_room and ahead or 0)
     end
-    result[#result + 1] = verdict
+    position = position + 1
     at = at + 2
   end
 end
 
 -- Not before: after the first write of a script Redis no longer refuses for want of memory.
-if ARGV[4] ~= '' then redis.call('XTRIM', replies, 'MINID', ARGV[4]) end
-redis.call('HSET', client, 'number', number, 'result', cmsgpack.pack(result))
-redis.call('PEXPIRE', client, ttl)
-redis.call('PEXPIRE', replies, ttl)
+local result = is_known .. ' ' .. (rate or 0) .. ' ' .. firsts[1] .. ' ' .. firsts[2] .. ' ' .. firsts[3]
+if refused then result = result .. table.concat(refused) end
+call('SET', client, number .. ' ' .. back .. ' ' .. result, 'PX', ttl)
+if ARGV[4] ~= '' then call('XTRIM', KEYS[5], 'MINID', ARGV[4]) end
+call('PEXPIRE', KEYS[5], ttl)
 return result

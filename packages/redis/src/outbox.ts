@@ -50,6 +50,7 @@ const submit = loadScript('submit');
 export class Outbox<I> {
   readonly #owner: OutboxOwner<I>;
   #waiting: Outgoing<I>[] = [];
+  #isReady = false;
   #isSending = false;
   #sending: Promise<void> = Promise.resolve();
   #number = 0;
@@ -105,9 +106,11 @@ export class Outbox<I> {
   async #send(): Promise<void> {
     this.#isSending = true;
     try {
-      await this.#owner.ready;
+      // Where nothing is to be waited for, it is written before this returns.
+      if (!this.#isReady) await this.#owner.ready;
+      this.#isReady = true;
       while (this.#waiting.length > 0) {
-        await this.#whenUp();
+        if (!this.#owner.link.isUp) await this.#whenUp();
         const items = this.#next();
         if (items.length > 0) await this.#submit(items);
       }
@@ -120,7 +123,6 @@ export class Outbox<I> {
 
   /** What is handed over while Redis is away would be in doubt, though it was never sent. */
   #whenUp(): Promise<void> {
-    if (this.#owner.link.isUp) return Promise.resolve();
     return new Promise((resolve) => {
       this.#goOn = resolve;
     });
@@ -140,7 +142,8 @@ export class Outbox<I> {
   async #submit(items: readonly Outgoing<I>[]): Promise<void> {
     const { keys, link, clientId, settings, clock } = this.#owner;
     const now = clock.now();
-    const perLevel = LEVELS.map((level) => items.filter((one) => one.level === level).length);
+    const perLevel = [0, 0, 0];
+    for (const { level } of items) perLevel[level - 1] = (perLevel[level - 1] as number) + 1;
     const args: Argument[] = [
       String(++this.#submissions),
       String(settings.clientTtlMs),
@@ -157,12 +160,13 @@ export class Outbox<I> {
     const client = keys.clients + clientId;
     // Longer than this the number of the submission may be forgotten: to send it again could do it twice.
     const { signal } = this.#patience;
-    const timer = clock.setTimer(() => this.#losePatience(), settings.clientTtlMs / 2);
+    let timer: unknown;
     try {
       const ownKeys = [client, keys.replies + clientId, keys.rate];
       const submission = link.run(submit, [...keys.requests, ...ownKeys], args, { signal });
+      timer = clock.setTimer(() => this.#losePatience(), settings.clientTtlMs / 2);
       this.#owner.readAnswers();
-      this.#decided(items, (await submission) as readonly (number | string)[]);
+      this.#decided(items, String(await submission));
     } catch (error) {
       for (const outgoing of items) {
         this.#owner.expectNoAnswer(outgoing);
@@ -179,26 +183,31 @@ export class Outbox<I> {
     patience.abort(this.#inDoubt());
   }
 
-  #decided(items: readonly Outgoing<I>[], reply: readonly (number | string | Buffer)[]): void {
-    const rate = Number(reply[2]);
-    const accepted = [0, 0, 0];
+  #decided(items: readonly Outgoing<I>[], reply: string): void {
+    const [isKnown, rate, ...rest] = reply.split(' ');
     // Before these items have ids: those that do were answered while nobody kept the answers, or are still queued.
-    if (reply[6] === 0) this.#owner.wasForgotten();
-    let refused = 0;
-    for (let i = 0; i < items.length; i++) {
-      const outgoing = items[i] as Outgoing<I>;
+    if (isKnown === '0') this.#owner.wasForgotten();
+    const refused = new Map(
+      rest.slice(LEVELS.length).map((text) => text.split(':').map(Number) as [number, number]),
+    );
+    const accepted = [0, 0, 0];
+    let count = 0;
+    items.forEach((outgoing, position) => {
       const level = outgoing.level - 1;
-      if (reply[7 + i] === 0) {
-        outgoing.id = idAfter(String(reply[3 + level]), accepted[level] as number);
+      const ahead = refused.get(position);
+      if (ahead === undefined) {
+        outgoing.id = idAfter(rest[level] as string, accepted[level] as number);
         accepted[level] = (accepted[level] as number) + 1;
         if (outgoing.isDone) this.#owner.cancel(outgoing);
-        continue;
+        return;
       }
       this.#owner.expectNoAnswer(outgoing);
-      refused += 1;
-      const ahead = Number(reply[7 + i]) - 1;
-      outgoing.answer(ahead > 0 ? this.#overloaded(outgoing, ahead, rate) : this.#full(refused, rate));
-    }
+      count += 1;
+      const perSecond = Number(rate);
+      outgoing.answer(
+        ahead > 0 ? this.#overloaded(outgoing, ahead, perSecond) : this.#full(count, perSecond),
+      );
+    });
   }
 
   #noRoomHere(): BatchwiseError {

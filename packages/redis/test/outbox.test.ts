@@ -15,7 +15,7 @@ test('the submission is handed over before the read for its answers', async () =
     onUp: () => {},
     run: async () => {
       order.push('submit');
-      return [0, 0, '0', '', '1-0', '', 1, 0];
+      return '1 0 - 1-0 -';
     },
   };
   const owner: OutboxOwner<number> = {
@@ -37,4 +37,8 @@ test('the submission is handed over before the read for its answers', async () =
   outbox.add([new Outgoing(1, 2, Number.POSITIVE_INFINITY)]);
   await outbox.whenStill();
   expect(order).toEqual(['expect', 'submit', 'read']);
+  // Nothing is to be waited for by now: it is on its way before anything else happens.
+  outbox.add([new Outgoing(2, 2, Number.POSITIVE_INFINITY)]);
+  expect(order.slice(3)).toEqual(['expect', 'submit', 'read']);
+  await outbox.whenStill();
 });
