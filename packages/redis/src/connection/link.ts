@@ -1,6 +1,6 @@
 /**
  * One way to Redis for one kind of traffic. Whoever blocks on a read has a link of its own; everything else of a
- * process may share one: what is sent in the same turn of the event loop goes out in one write.
+ * process may share one: nothing waits for the reply to what was sent before it, and all is written at once.
  */
 import type { Clock } from 'batchwise';
 import type { ConnectionOptions } from './connection-options.js';

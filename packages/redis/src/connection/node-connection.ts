@@ -1,19 +1,15 @@
 /**
  * One TCP connection to one Redis node, from its opening to its end: it never connects again. Who wants the next one
  * opens it (see `line.ts`), because where to may have changed by then.
- *
- * node-redis could reconnect by itself, but it writes the commands that wait together with AUTH and SELECT and before
- * their replies: where SELECT is refused, they are carried out in database 0. Here a connection takes commands once
- * all of its handshake is answered.
+ * It takes commands once all of its handshake is answered: where SELECT is refused, none is carried out in database 0.
  */
-import { isIP } from 'node:net';
-import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
 import { type Clock, realClock } from 'batchwise';
 import type { Argument, Reply } from './link.js';
-import { LinkLostError, ReplyError } from './link-errors.js';
+import { LinkLostError, type ReplyError } from './link-errors.js';
 import { isTemporary } from './reply-verdict.js';
 import { blockingMs, SilenceWatch } from './silence-watch.js';
 import type { TlsOptions } from './tls-options.js';
+import { Wire } from './wire.js';
 
 export interface Address {
   readonly host: string;
@@ -41,18 +37,16 @@ export interface NodeOptions {
 }
 
 const OPENING_MS = 10_000;
-/** A peer that went away without a word is noticed, when nothing is under way, this long and ten probes later. */
-const KEEP_ALIVE_MS = 10_000;
-
-type Client = ReturnType<typeof clientFor>;
 
 export class NodeConnection {
   readonly address: Address;
-  readonly #client: Client;
+  readonly #wire: Wire;
   readonly #watch: SilenceWatch;
   readonly #lostListeners: ((error: Error) => void)[] = [];
   #hello: ReadonlyMap<string, Reply> = new Map();
   #lost: Error | undefined;
+  /** All of its handshake is answered. */
+  #isReady = false;
   #isRetired = false;
   #hasServed = false;
 
@@ -64,9 +58,10 @@ export class NodeConnection {
 
   private constructor(address: Address, options: NodeOptions) {
     this.address = address;
-    this.#client = clientFor(address, options);
-    // Before it is ready `connect()` tells of errors; listened to all the same, or they would end the process.
-    this.#client.on('error', (error: Error) => this.#end(error));
+    this.#wire = new Wire(address.host, address.port, options.tls, {
+      onReply: (isError) => this.#answered(isError),
+      onLost: (error) => this.#end(error),
+    });
     this.#watch = new SilenceWatch(options.clock ?? realClock, (error) => this.destroy(error));
   }
 
@@ -95,21 +90,15 @@ export class NodeConnection {
     else listener(this.#lost);
   }
 
-  /** Rejects with a ReplyError, or with a LinkLostError when it broke before the reply. */
+  /**
+   * Rejects with a ReplyError, or with a LinkLostError when it broke before the reply. Throws a TypeError for an argument
+   * that is neither text nor bytes: the caller's mistake, and the same the next time.
+   */
   send(command: readonly Argument[]): Promise<Reply> {
     if (this.#lost !== undefined) return Promise.reject(this.#lostError(this.#lost));
+    const reply = this.#wire.send(command);
     this.#watch.sent(blockingMs(command));
-    return this.#client.sendCommand(command as Argument[]).then(
-      (reply: unknown) => {
-        this.#hasServed = true;
-        this.#answered();
-        return reply as Reply;
-      },
-      (error: Error) => {
-        this.#answered();
-        throw this.#explain(error);
-      },
-    );
+    return reply;
   }
 
   /** Takes no further commands; closes when those under way are answered. */
@@ -133,7 +122,6 @@ export class NodeConnection {
     try {
       if (signal?.aborted) throw this.#lostError(new Error('closed by this side'));
       await Promise.race([this.#handshake(options), this.#whenLost()]);
-      this.#client.ref();
     } catch (error) {
       const reason = this.#lost ?? (error as Error);
       this.destroy(reason);
@@ -144,43 +132,32 @@ export class NodeConnection {
     }
   }
 
-  async #handshake({ name }: NodeOptions): Promise<void> {
-    // A socket that is still connecting cannot be closed; the timer above keeps the process, not the socket.
-    this.#client.unref();
-    const connected = this.#client.connect();
-    // Without this one that was destroyed while it was connecting would be left open.
-    connected.then(
-      () => this.#lost !== undefined && this.#client.destroy(),
-      () => {},
-    );
-    await connected;
+  async #handshake({ username, password, database, name, replies }: NodeOptions): Promise<void> {
+    await this.#wire.connected;
+    if (username !== undefined || password !== undefined) {
+      await this.#wire.send(['AUTH', ...(username === undefined ? [] : [username]), password ?? '']);
+    }
+    if (database !== undefined && database !== 0) await this.#wire.send(['SELECT', String(database)]);
     // HELLO tells number and role, and sets the name, with no permission but the login.
-    const hello = await this.#ask(['HELLO', '2', 'SETNAME', name.replace(/[^!-~]/g, '-')]);
+    const hello = await this.#wire.send(['HELLO', '2', 'SETNAME', name.replace(/[^!-~]/g, '-')]);
     this.#hello = pairs(hello as readonly Reply[]);
     // Says LOADING or MASTERDOWN where commands would.
-    await this.#ask(['PING']).catch((error: Error) => {
+    await this.#wire.send(['PING']).catch((error: Error) => {
       if (!error.message.startsWith('NOPERM')) throw error;
     });
-  }
-
-  #ask(command: string[]): Promise<unknown> {
-    return this.#client.sendCommand(command, { typeMapping: {} });
+    this.#wire.isText = replies === 'text';
+    this.#isReady = true;
   }
 
   #whenLost(): Promise<never> {
     return new Promise((_, reject) => this.#lostListeners.push(reject));
   }
 
-  #answered(): void {
+  #answered(isError: boolean): void {
+    if (!this.#isReady) return;
+    this.#hasServed ||= !isError;
     this.#watch.answered();
     if (this.#isRetired && this.#watch.underWay === 0) this.destroy();
-  }
-
-  #explain(error: Error): Error {
-    if (error instanceof ErrorReply) return new ReplyError(error.message);
-    // An argument that is neither text nor bytes: the caller's mistake, and the same the next time.
-    if (error instanceof TypeError) return error;
-    return this.#lostError(error);
   }
 
   #lostError(cause: Error): LinkLostError {
@@ -194,7 +171,7 @@ export class NodeConnection {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
     this.#watch.stop();
-    this.#client.destroy();
+    this.#wire.destroy(this.#lostError(reason));
     if (this.#isRetired) return;
     for (const listener of this.#lostListeners.splice(0)) listener(reason);
   }
@@ -205,43 +182,7 @@ export function isNotYet(error: ReplyError): boolean {
   return isTemporary(error) || error.message.startsWith('ERR max number of clients');
 }
 
-function clientFor(address: Address, options: NodeOptions) {
-  const { username, password, database, tls, replies, openingMs = OPENING_MS } = options;
-  return createClient({
-    RESP: 2,
-    socket: {
-      ...address,
-      ...(tls === undefined ? {} : encryption(address, tls)),
-      reconnectStrategy: false,
-      connectTimeout: openingMs,
-      keepAliveInitialDelay: KEEP_ALIVE_MS,
-    },
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(database === undefined ? {} : { database }),
-    // The default is 5 s for a command to be written, and a timer for each; how long to wait is the callers' to say.
-    commandOptions: {
-      timeout: 0,
-      typeMapping: replies === 'bytes' ? { [RESP_TYPES.BLOB_STRING]: Buffer } : {},
-    },
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-  });
-}
-
-function encryption({ host }: Address, tls: TlsOptions) {
-  const { ca, ...rest } = tls;
-  return {
-    tls: true as const,
-    // The name is not sent to the server unless it is given.
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...rest,
-    ...(ca === undefined ? {} : { ca: ca as string | Buffer | (string | Buffer)[] }),
-  };
-}
-
 function plain(reason: Error): Error {
-  if (reason instanceof ErrorReply) return new ReplyError(reason.message);
   // Of a host with several addresses, none of which answered, Node says nothing but the code.
   const { message, code } = reason as NodeJS.ErrnoException;
   return message === '' && code !== undefined

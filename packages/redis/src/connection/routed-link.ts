@@ -133,9 +133,11 @@ export class RoutedLink implements RedisLink {
   async #carryOut(call: Call, read?: BlockingRead): Promise<Reply> {
     let detour: Address | undefined;
     for (;;) {
+      const line = this.#routes.lineFor(call.key);
+      // Where it can be, it is written before this returns.
       const connection =
         detour === undefined
-          ? await this.#routes.lineFor(call.key).whenUp()
+          ? (line.connection ?? (await line.whenUp()))
           : await this.#detourTo(detour, call);
       if (this.#state === 'closed' || call.isAbandoned) throw new LinkClosedError();
       if (connection === undefined || !connection.isOpen) {
@@ -283,13 +285,14 @@ export class RoutedLink implements RedisLink {
 
 async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
+  const started = start(); // first: somebody waits for it
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([start(), aborted]);
+    return await Promise.race([started, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

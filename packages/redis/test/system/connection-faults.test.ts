@@ -43,7 +43,7 @@ test('an error reply is an error with the message of Redis', async () => {
   });
 });
 
-test('what is sent in one turn of the event loop goes out in one write', async () => {
+test('what is sent in one turn of the event loop goes out without waiting for replies, in its order', async () => {
   const redis = await startFakeRedis(([name]) => (name === 'GET' ? '$-1\r\n' : undefined));
   const link = linkForThisTest({ url: redis.url });
   await link.send('k', ['GET', 'first']);
@@ -368,12 +368,13 @@ test('destroy rejects what is under way, wherever it is', async () => {
   await blocked.close();
 });
 
-// A client of node-redis that is destroyed before its socket is connected opens it all the same, and leaves it open.
+// At each stage: before its socket is connected, and at each turn of the handshake. A socket that was destroyed before it was
+// connected was once opened all the same, and left open.
 test('a link that is destroyed while it connects leaves no connection behind', async () => {
   const redis = await forThisTest(startRedis());
   for (let i = 0; i < 30; i += 1) {
     const link = linkForThisTest({ url: redis.url });
-    for (let step = 0; step < i; step += 1) await null;
+    for (let turn = 0; turn < i; turn += 1) await new Promise(setImmediate);
     link.destroy();
   }
   // Redis takes connections in their order: when this one is answered, the others have been there.

@@ -1,0 +1,134 @@
+/**
+ * Puts the replies of Redis together (RESP 2), from the pieces they come in. What is complete is never looked at again,
+ * and what is large is put together once, however many pieces it comes in.
+ */
+import type { Reply } from './link.js';
+import { ReplyError } from './link-errors.js';
+
+/** An error may stand within a list, too. */
+export type ParsedReply = Reply | ReplyError | readonly ParsedReply[];
+
+/** A list of which some are still to come. */
+interface OpenList {
+  readonly items: ParsedReply[];
+  readonly size: number;
+}
+
+const CR = 13;
+const MINUS = 45;
+const LINE_END = 2;
+const [TEXT, ERROR, INTEGER, BULK, LIST] = [43, 45, 58, 36, 42] as const;
+/** The value is not complete. */
+const MORE = Symbol('more');
+/** The value is a list, whose items come next. */
+const OPENED = Symbol('opened');
+const NOTHING = Buffer.alloc(0);
+
+export class ReplyParser {
+  /** Bulk strings as text; else as Buffers. */
+  isText = true;
+  readonly #onReply: (reply: ParsedReply) => void;
+  readonly #open: OpenList[] = [];
+  #bytes: Buffer = NOTHING;
+  #at = 0;
+  /** What has come and was not looked at, as it cannot make the value complete. */
+  #later: Buffer[] = [];
+  #laterLength = 0;
+  /** How many bytes the value takes that is being waited for, as far as is known. */
+  #needed = 0;
+
+  constructor(onReply: (reply: ParsedReply) => void) {
+    this.#onReply = onReply;
+  }
+
+  /** Calls back for each reply that is complete now. The chunk may be used again afterwards. Throws when it is not RESP. */
+  push(chunk: Buffer): void {
+    if (this.#bytes.length === 0) {
+      this.#bytes = chunk;
+    } else {
+      this.#later.push(Buffer.from(chunk));
+      this.#laterLength += chunk.length;
+      if (this.#bytes.length + this.#laterLength < this.#needed) return;
+      this.#bytes = Buffer.concat([this.#bytes, ...this.#later]);
+      this.#later = [];
+      this.#laterLength = 0;
+    }
+    this.#needed = 0;
+    while (this.#at < this.#bytes.length) {
+      const value = this.#value();
+      if (value === MORE) {
+        this.#bytes = Buffer.from(this.#bytes.subarray(this.#at));
+        this.#at = 0;
+        return;
+      }
+      if (value !== OPENED) this.#complete(value);
+    }
+    this.#bytes = NOTHING;
+    this.#at = 0;
+  }
+
+  #complete(value: ParsedReply): void {
+    let done = value;
+    for (let list = this.#open.at(-1); list !== undefined; list = this.#open.at(-1)) {
+      list.items.push(done);
+      if (list.items.length < list.size) return;
+      this.#open.pop();
+      done = list.items;
+    }
+    this.#onReply(done);
+  }
+
+  /** The next value, and past it; or nothing has happened, when it is not complete. */
+  #value(): ParsedReply | typeof MORE | typeof OPENED {
+    const bytes = this.#bytes;
+    const start = this.#at + 1;
+    let end = start;
+    while (end < bytes.length && bytes[end] !== CR) end += 1;
+    if (end + 1 >= bytes.length) return MORE;
+    const next = end + LINE_END;
+    const type = bytes[this.#at];
+    switch (type) {
+      case BULK: {
+        const length = integer(bytes, start, end);
+        if (length >= 0) return this.#bulk(next, length);
+        this.#at = next;
+        return null;
+      }
+      case INTEGER:
+        this.#at = next;
+        return integer(bytes, start, end);
+      case LIST: {
+        const size = integer(bytes, start, end);
+        this.#at = next;
+        if (size <= 0) return size < 0 ? null : [];
+        this.#open.push({ items: [], size });
+        return OPENED;
+      }
+      case TEXT:
+        this.#at = next;
+        return bytes.toString('utf8', start, end);
+      case ERROR:
+        this.#at = next;
+        return new ReplyError(bytes.toString('utf8', start, end));
+      default:
+        throw new Error(`expected a reply of Redis, got one that begins with byte ${type}`);
+    }
+  }
+
+  #bulk(from: number, length: number): string | Buffer | typeof MORE {
+    const to = from + length;
+    if (to + LINE_END > this.#bytes.length) {
+      this.#needed = to + LINE_END - this.#at;
+      return MORE;
+    }
+    this.#at = to + LINE_END;
+    return this.isText ? this.#bytes.toString('utf8', from, to) : Buffer.from(this.#bytes.subarray(from, to));
+  }
+}
+
+function integer(bytes: Buffer, from: number, to: number): number {
+  const isNegative = bytes[from] === MINUS;
+  let value = 0;
+  for (let i = isNegative ? from + 1 : from; i < to; i++) value = value * 10 + (bytes[i] as number) - 48;
+  return isNegative ? -value : value;
+}

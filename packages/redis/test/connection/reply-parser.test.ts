@@ -1,0 +1,69 @@
+/** Replies, from whatever pieces they come in. */
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ReplyError } from '../../src/connection/link-errors.js';
+import { type ParsedReply, ReplyParser } from '../../src/connection/reply-parser.js';
+
+const word = fc.stringMatching(/^[A-Za-z0-9 :-]{1,20}$/);
+const { value } = fc.letrec<{ value: ParsedReply }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.integer(),
+    fc.constant(null),
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    word.map((message) => new ReplyError(message)),
+    fc.array(tie('value'), { maxLength: 5 }),
+  ),
+}));
+
+test('replies are what was sent, wherever they are cut, as text and as bytes', () => {
+  fc.assert(
+    fc.property(
+      fc.array(value, { maxLength: 6 }),
+      fc.array(fc.nat({ max: 30 }), { minLength: 1 }),
+      fc.boolean(),
+      (replies, cuts, isText) => {
+        const parsed: ParsedReply[] = [];
+        const parser = new ReplyParser((reply) => parsed.push(reply));
+        parser.isText = isText;
+        const wire = Buffer.concat(replies.map(wireOf));
+        for (let at = 0, cut = 0; at < wire.length; cut += 1) {
+          const to = at + 1 + (cuts[cut % cuts.length] as number);
+          const chunk = Buffer.from(wire.subarray(at, to));
+          parser.push(chunk);
+          chunk.fill(0); // as a buffer that is read into again
+          at = to;
+        }
+        expect(parsed).toEqual(isText ? replies : replies.map(asBytes));
+      },
+    ),
+  );
+});
+
+test('a simple string is text, and a large value comes in many pieces', () => {
+  const parsed: ParsedReply[] = [];
+  const parser = new ReplyParser((reply) => parsed.push(reply));
+  const large = 'ä'.repeat(100_000);
+  const wire = Buffer.concat([Buffer.from('+OK\r\n'), wireOf([large, 'end'])]);
+  for (let at = 0; at < wire.length; at += 1000) parser.push(wire.subarray(at, at + 1000));
+  expect(parsed).toEqual(['OK', [large, 'end']]);
+});
+
+test('what is not a reply of Redis is said so', () => {
+  const parser = new ReplyParser(() => {});
+  expect(() => parser.push(Buffer.from('HTTP/1.1 400 Bad Request\r\n'))).toThrow('expected a reply of Redis');
+});
+
+function wireOf(reply: ParsedReply): Buffer {
+  if (reply === null) return Buffer.from('$-1\r\n');
+  if (typeof reply === 'number') return Buffer.from(`:${reply}\r\n`);
+  if (reply instanceof ReplyError) return Buffer.from(`-${reply.message}\r\n`);
+  if (typeof reply === 'string') return Buffer.from(`$${Buffer.byteLength(reply)}\r\n${reply}\r\n`);
+  const list = reply as readonly ParsedReply[];
+  return Buffer.concat([Buffer.from(`*${list.length}\r\n`), ...list.map(wireOf)]);
+}
+
+function asBytes(reply: ParsedReply): ParsedReply {
+  if (typeof reply === 'string') return Buffer.from(reply);
+  return Array.isArray(reply) ? reply.map(asBytes) : reply;
+}
