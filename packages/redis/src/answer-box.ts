@@ -1,5 +1,5 @@
 /**
- * Writes answers: all of one turn of the event loop in one step, one entry for each client. The step is fenced: if one of
+ * Writes answers: those of a batch, or of one turn of the event loop, in one step, one entry for each client. The step is fenced: if one of
  * the items is held by another delivery by now, nothing is written, and it is tried again without that one.
  */
 import { BatchwiseError, type Clock } from 'batchwise';
@@ -63,8 +63,13 @@ export class AnswerBox<I> {
     this.#isDue = true;
     this.#owner.clock.defer(() => {
       this.#isDue = false;
-      void this.#flush();
+      this.flush();
     });
+  }
+
+  /** Writes what it has, before this returns: for the last answer of a batch, when there is nothing more to wait for. */
+  flush(): void {
+    if (this.#waiting.length > 0) void this.#flush();
   }
 
   /** Resolves when all answers that were given are written. */
@@ -136,19 +141,24 @@ export class AnswerBox<I> {
   /** Returns those that are no longer held; nothing was written if there are any. */
   async #write(answers: readonly Answered<I>[]): Promise<ReadonlySet<Delivery<I>> | typeof TOO_LARGE> {
     const { keys, link, consumer, held, clock } = this.#owner;
-    const clients = byClient(answers);
-    const clientKeys = [...clients.keys()].flatMap((id) => [keys.clients + id, keys.replies + id]);
-    const payloads = [...clients].map(([id, own]) => packed(id, own));
     const deliveries = answers.map(({ delivery }) => delivery);
-    const args: Argument[] = [GROUP, consumer, ALL_HELD, ...payloads, ...byLevel(deliveries, tellDelivery)];
-    // Only these may be what Redis does not take; the others need nobody to count.
-    const attempts = payloads.some(({ length }) => length >= LARGE) ? new LostAttempts() : undefined;
+    const scriptKeys: string[] = [...keys.requests];
+    const payloads: Argument[] = [];
+    let attempts: LostAttempts | undefined;
+    for (const [id, own] of byClient(answers)) {
+      const payload = packed(id, own);
+      scriptKeys.push(keys.clients + id, keys.replies + id);
+      payloads.push(payload);
+      // Only these may be what Redis does not take; the others need nobody to count.
+      if (payload.length >= LARGE) attempts ??= new LostAttempts();
+    }
+    const args = [GROUP, consumer, ALL_HELD, ...payloads, ...byLevel(deliveries, tellDelivery)];
     if (attempts !== undefined) this.#attempts.add(attempts);
     const signal = attempts?.signal;
     try {
       for (;;) {
         try {
-          const reply = await link.run(answer, [...keys.requests, ...clientKeys], args, { signal });
+          const reply = await link.run(answer, scriptKeys, args, { signal });
           const lost = new Set((reply as readonly Argument[]).map(String));
           if (lost.size === 0) for (const delivery of deliveries) held.remove(delivery);
           return new Set(deliveries.filter(({ key }) => lost.has(key)));

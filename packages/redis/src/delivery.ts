@@ -31,6 +31,8 @@ export class Delivery<I> implements Sink<unknown> {
   /** Its answer is on its way, and hears itself when it comes too late. */
   isSettled = false;
   ticket: Ticket | undefined = undefined;
+  /** The call of the handler that it is in: how many of its items have not ended yet. */
+  call: { unsettled: number } | undefined = undefined;
   /** Called when it is settled. */
   onSettled: (() => void) | undefined = undefined;
 

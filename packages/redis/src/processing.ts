@@ -360,7 +360,11 @@ export class Processing<I, R> {
     return (deliveries: Delivery<I>[], context: BatchContext) => {
       this.#itemsRun += context.size;
       this.#costRun += context.cost;
-      for (const delivery of deliveries) this.#leftQueue(delivery);
+      const call = { unsettled: deliveries.length };
+      for (const delivery of deliveries) {
+        this.#leftQueue(delivery);
+        delivery.call = call;
+      }
       this.#fetcher.wake(); // there may be another slot, or none any more
       const items = deliveries.map(({ item }) => item as I);
       const isSuspect = deliveries[0]?.suspicion !== undefined;
@@ -405,6 +409,8 @@ export class Processing<I, R> {
     this.#leftQueue(delivery);
     delivery.isSettled = true;
     if (!this.#isGivingBack && delivery.isHeld) this.#answers.add(delivery, result, error);
+    // Its callers wait for nothing else; what there is to learn from a batch, and what to fetch next, comes after.
+    if (delivery.call !== undefined && --delivery.call.unsettled === 0) this.#answers.flush();
     this.#fetcher.wake();
     delivery.onSettled?.();
   }

@@ -228,7 +228,10 @@ export class RedisBatcher<I, R> {
 
   #send(items: Outgoing<I>[], context: BatchContext): Promise<Results<never>> {
     return new Promise((resolve) => {
-      const group = new OutgoingGroup(items.length, context, resolve);
+      // After the submissions of callers who ask again at once: they wait for theirs, and nobody for this.
+      const end = (results: Results<never>) =>
+        this.clock.defer(() => this.clock.defer(() => resolve(results)));
+      const group = new OutgoingGroup(items.length, context, end);
       items.forEach((outgoing, index) => {
         outgoing.join(group, index);
       });
