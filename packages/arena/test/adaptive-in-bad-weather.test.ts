@@ -22,6 +22,21 @@ describe('the adaptive policy', () => {
     expect(ours).toBeLessThan(0.6 * greedy);
   });
 
+  // That one more is about to come was looked at, and not worth it; that all were, was not. They took turns in halves.
+  test('brings callers together who have split on a step of the curve', async () => {
+    const loop = { kind: 'closed', users: 64, think: 0.005, thinking: 'exponential' } as const;
+    const [ours, greedy] = await meanMs({ curve: 'd', slots: 1, items: 16_000 }, loop);
+    expect(ours).toBeLessThan(0.95 * greedy);
+  });
+
+  // The margin of the door's prediction was taken for an overload, and a twelfth of all callers were refused.
+  test('refuses hardly anybody when there is time for all, though not much to spare', async () => {
+    const cell = { target: '', family: '', curve: 'b', slots: 1, noise: 0.05, targetFactor: 2, seeds: [] };
+    const arrivals = { kind: 'poisson', load: 0.7 } as const;
+    const run = await simulate(scenarioOf({ ...cell, arrivals, items: 30_000 }, 1), VARIANTS.adaptive);
+    expect(measure(run, 15_000).goodput).toBeGreaterThan(0.98);
+  });
+
   // After large batches many had been answered, and whoever came was taken for one of them coming back.
   test('does not take traffic for callers who come back', async () => {
     const cell = { curve: 'vit_l16', slots: 1, noise: 0.15, timerMs: 1, items: 8000 };

@@ -7,6 +7,7 @@ import type { ArrivalEstimate } from '../learning/arrival-rate.js';
 import type { CurveEstimate, CurvePoint } from '../learning/service-curve.js';
 import { FRESH_MS, safeMs } from '../learning/trust.js';
 import { USUAL_GROWTH } from '../policy/growth.js';
+import type { SafeDuration } from '../policy/on-time-window.js';
 import type { RunningWork } from '../policy/policy.js';
 
 /** What a prediction looks at: a batcher. */
@@ -47,8 +48,9 @@ export function predictedStayMs(
   const startMs = startsAfterMs(costAhead, batch, backend, now);
   const crowd = crowdUntil(startMs, cost, batch, backend, now);
   const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(costAhead, batch) + crowd + cost));
-  const ownMs = safeMs(curve, curve.predict(ownBatch) ?? batch.durationMs);
-  return startMs + (crowd > 0 ? ownMs / CAREFUL : ownMs);
+  const ownMs = curve.predict(ownBatch) ?? batch.durationMs;
+  // A margin decides whom to serve when not all can be. Where all can, it would refuse many for sure so that few are not late perhaps.
+  return startMs + (crowd > 0 ? safeMs(curve, ownMs) / CAREFUL : ownMs);
 }
 
 /** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
@@ -95,7 +97,12 @@ export function retryAfterMs(
 /** The batches that what is ahead will leave in. */
 function usualBatch(cost: number, allowedMs: number, backend: Backend, now: number): CurvePoint | undefined {
   const { curve, settings } = backend;
-  return bestInTime(curve, settings.maxBatchSize, ratePerMs(cost, backend, now), allowedMs);
+  const costPerMs = ratePerMs(cost, backend, now);
+  const expected = (ofCost: number) => curve.predict(ofCost) as number;
+  const all = bestInTime(curve, settings.maxBatchSize, costPerMs, allowedMs, expected);
+  if (all === undefined || !isTooMuch(costPerMs, all, backend)) return all;
+  const surely = (ofCost: number) => safeMs(curve, expected(ofCost));
+  return bestInTime(curve, settings.maxBatchSize, costPerMs, CAREFUL * allowedMs, surely);
 }
 
 /**
@@ -104,8 +111,12 @@ function usualBatch(cost: number, allowedMs: number, backend: Backend, now: numb
  */
 function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: Backend, now: number): number {
   const costPerMs = ratePerMs(cost, backend, now);
-  const isOverloaded = costPerMs * batch.durationMs > backend.settings.concurrency * batch.cost;
-  return isOverloaded ? costPerMs * startMs : 0;
+  return isTooMuch(costPerMs, batch, backend) ? costPerMs * startMs : 0;
+}
+
+/** Whether more comes while such batches run than they take along. */
+function isTooMuch(costPerMs: number, batch: CurvePoint, { settings }: Backend): boolean {
+  return costPerMs * batch.durationMs > settings.concurrency * batch.cost;
 }
 
 /**
@@ -133,15 +144,16 @@ function bestInTime(
   maxCost: number,
   costPerMs: number,
   allowedMs: number,
+  durationMs: SafeDuration,
 ): CurvePoint | undefined {
   const best = curve.best(maxCost);
   if (best === undefined || costPerMs === 0) return best;
   if (best.cost / costPerMs + best.durationMs <= allowedMs) return best;
   // The largest that is, whether or not one of its size was ever seen; and those that were.
-  let inTime = largestInTime(curve, maxCost, costPerMs, allowedMs);
-  for (const { cost, durationMs } of curve.points()) {
-    if (cost > inTime.cost) break;
-    if (cost * inTime.durationMs > inTime.cost * durationMs) inTime = { cost, durationMs };
+  let inTime = largestInTime(curve, maxCost, costPerMs, allowedMs, durationMs);
+  for (const point of curve.points()) {
+    if (point.cost > inTime.cost) break;
+    if (point.cost * inTime.durationMs > inTime.cost * point.durationMs) inTime = point;
   }
   return inTime;
 }
@@ -155,13 +167,13 @@ function largestInTime(
   maxCost: number,
   costPerMs: number,
   allowedMs: number,
+  durationMs: SafeDuration,
 ): CurvePoint {
   let low = Math.min(1, maxCost);
   let high = Math.min(maxCost, allowedMs * costPerMs);
   while (high - low > 0.5) {
     const middle = (low + high) / 2;
-    if (middle / costPerMs + safeMs(curve, curve.predict(middle) as number) <= CAREFUL * allowedMs)
-      low = middle;
+    if (middle / costPerMs + durationMs(middle) <= allowedMs) low = middle;
     else high = middle;
   }
   return { cost: low, durationMs: curve.predict(low) as number };

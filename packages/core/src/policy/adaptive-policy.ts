@@ -147,7 +147,7 @@ class AdaptivePolicy implements Policy {
     const { curve, limits, cost, length } = view;
     const wanted = Math.min(cost, limits.maxBatchSize);
     const leap = leapTo(curve, wanted);
-    const ends = now + safeMs(curve, leap === undefined ? predict(view, wanted) : leap.inProportionMs);
+    const ends = now + (leap === undefined ? predict(view, wanted) : safeMs(curve, leap.inProportionMs));
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const safeDuration = (batch: number) => safeMs(curve, boldlyMs(curve, batch));
     const mostCost = leap?.cost ?? this.#quickestSize(view);
@@ -247,10 +247,17 @@ class AdaptivePolicy implements Policy {
     const { expected, horizonMs, areReturning, inAll } = forecast;
     const company = Math.min(inAll * this.#meanCost, limits.maxBatchSize - cost);
     const savesMs = predict(view, cost) + predict(view, company) - predict(view, cost + company);
-    if (savesMs < LEAST_SAVING * predict(view, cost)) return undefined;
-    // Who is left behind by his own crowd waits for all of it, unless another slot is free.
-    const lossMs = areReturning && view.slots === 1 ? LEFT_BEHIND * predict(view, cost) : CAUTION * savesMs;
-    return expected * lossMs > length * horizonMs ? { action: 'wait', until: now + horizonMs } : undefined;
+    const savedMs = expected * CAUTION * savesMs;
+    const lostMs = length * horizonMs;
+    if (!areReturning || view.slots > 1) {
+      if (savesMs < LEAST_SAVING * predict(view, cost) || savedMs <= lostMs) return undefined;
+      return { action: 'wait', until: now + horizonMs };
+    }
+    // Callers who come back leave together from then on, and save as much with every batch: that is worth the time
+    // until all are here, of whom the last takes far longer than the next. And who is left behind by his own crowd waits for all of it.
+    const isMissed = expected * LEFT_BEHIND * predict(view, cost) > lostMs;
+    const allMs = (horizonMs * (1 + Math.log(Math.max(1, inAll)))) / -Math.log(1 - expected / inAll);
+    return isMissed && CAUTION * savesMs > allMs ? { action: 'wait', until: now + horizonMs } : undefined;
   }
 
   /** In overload, when those who are missing come sooner than the backend can do without them. */

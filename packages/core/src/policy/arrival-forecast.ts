@@ -93,13 +93,13 @@ export class ArrivalForecast {
    * when no more than usual are.
    */
   best(now: number, leastMs: number, mostMs: number, usualPerMs: number): Forecast | undefined {
-    const burst = this.#burst(now, leastMs, mostMs);
-    const isBurst = burst.expected > BURST * usualPerMs * burst.horizonMs;
     // Whether those who were answered come back at once shows at the beginning; later there are only a few left.
     const isReturn = this.#returnsPerMs > RETURN * usualPerMs && this.#cameBack;
     const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NOBODY;
-    if (isBurst && burst.expected * returning.horizonMs > returning.expected * burst.horizonMs) return burst;
-    return returning.expected > 0 ? returning : undefined;
+    // They come close on each other, too; but of them it is known how many are still to come.
+    if (returning.expected > 0) return returning;
+    const burst = this.#burst(now, leastMs, mostMs);
+    return burst.expected > BURST * usualPerMs * burst.horizonMs ? burst : undefined;
   }
 
   /** Times are sorted by how they compare with that of a batch; when that changes much, anew. */

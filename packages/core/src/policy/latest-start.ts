@@ -3,7 +3,6 @@
  * as large as they can, and there are as few of them as possible.
  */
 
-import type { CurveEstimate } from '../learning/service-curve.js';
 import type { QueueView } from './policy.js';
 import { countWithin, earliestDeadline, lastUpTo, predict } from './view-questions.js';
 
@@ -20,8 +19,10 @@ export interface LatestStart {
   readonly count: number;
 }
 
-/** How far above the expected duration a batch may be that starts at the last moment, in spreads. */
-const SURE_SPREADS = 2.4;
+/** How many answers may be late because a batch that starts at the last moment takes longer than expected. */
+const MOST_LATE = 0.0025;
+/** How much of what comes within a spread of a batch's duration is late, too, when its first item is. */
+const LATE_WITH_IT = 0.45;
 
 /** Whether there is something to be late for. Of groups, each would be late because of the others. */
 export function mayBeLate({ cost, limits, isGrouped }: QueueView): boolean {
@@ -31,13 +32,15 @@ export function mayBeLate({ cost, limits, isGrouped }: QueueView): boolean {
 
 /** For as long as all can still be served in time, and those too who come while they are. */
 export function latestStart(view: QueueView, now: number, traffic: Traffic): LatestStart {
-  const { curve, limits, length, cost } = view;
+  const { limits, length, cost } = view;
   const deadline = earliestDeadline(view);
   const size = efficientSize(view, now, deadline, traffic);
   const takesMs = predict(view, size < cost ? size : cost + traffic.meanCost);
-  const startBy = deadline - surelyMs(curve, takesMs) - limits.timerResolutionMs;
-  const nextCost = Math.min(limits.maxBatchSize, traffic.costPerMs * takesMs);
-  const nextIsSafe = surelyMs(curve, takesMs + predict(view, nextCost)) <= deadline - view.oldestAt;
+  const startBy = deadline - takesMs - marginMs(view, takesMs, traffic) - limits.timerResolutionMs;
+  const nextMs = predict(view, Math.min(limits.maxBatchSize, traffic.costPerMs * takesMs));
+  // That both take longer than expected is less likely than that one does.
+  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic);
+  const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
   const at = wholeSteps(startBy, limits.timerResolutionMs);
   if (nextIsSafe && at - now >= limits.timerResolutionMs && at > now) return { at, count: 0 };
   return { at: now, count: size < cost ? countWithin(view, size) : length };
@@ -45,19 +48,20 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
 
 /** How much to serve at the latest moment: all, or up to the step where more gets done, if the rest can wait. */
 function efficientSize(view: QueueView, now: number, deadline: number, traffic: Traffic): number {
-  const { curve, cost, limits } = view;
+  const { cost, limits } = view;
   let best = cost;
   for (const step of traffic.steps) {
     if (step >= cost) break;
     if (view.costAt(0) > step) continue;
     const takesMs = predict(view, step);
     if (step * predict(view, best) <= best * takesMs) continue;
-    const ends = Math.max(now, deadline - surelyMs(curve, takesMs)) + takesMs;
+    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic));
     const left = cost - step;
     const waiting = Math.min(limits.maxBatchSize, left + traffic.costPerMs * (ends - now));
     const next = Math.max(left, lastUpTo(traffic.steps, waiting) || waiting);
-    if (ends + surelyMs(curve, predict(view, next)) <= deadlineOfRest(view, countWithin(view, step)))
-      best = step;
+    const nextMs = predict(view, next);
+    const latest = deadlineOfRest(view, countWithin(view, step));
+    if (ends + nextMs + marginMs(view, nextMs, traffic) <= latest) best = step;
   }
   return best;
 }
@@ -77,7 +81,19 @@ function deadlineOfRest(view: QueueView, from: number): number {
   return earliest;
 }
 
-/** What to count on when nothing is left in reserve: who starts at the last moment must not be late for one slow batch in twenty. */
-function surelyMs({ spread }: CurveEstimate, expectedMs: number): number {
-  return expectedMs * (1 + SURE_SPREADS * spread);
+/**
+ * What to leave in reserve: so much that, of all who leave, hardly any are late. A batch that takes longer makes
+ * its first item late, and of the others those who came soon after it; among many that is less than among few.
+ */
+function marginMs({ curve, cost }: QueueView, takesMs: number, { meanCost, costPerMs }: Traffic): number {
+  const spreadMs = curve.spread * takesMs;
+  const lateWithIt = 1 + (LATE_WITH_IT * costPerMs * spreadMs) / meanCost;
+  return spreadMs * spreadsFor((MOST_LATE * cost) / meanCost / lateWithIt);
+}
+
+/** How many spreads above its mean a duration is no more often than this (Hastings). */
+function spreadsFor(share: number): number {
+  if (share >= 0.5) return 0;
+  const t = Math.sqrt(-2 * Math.log(share));
+  return t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);
 }
