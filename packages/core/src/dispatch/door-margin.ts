@@ -7,7 +7,7 @@
 /** What one who was sent away adds to the margin, as a share of the time allowed. */
 const STEP = 0.002;
 /** How many of those who are let in may have to be sent away after all. */
-const TOLERATED = 0.002;
+const TOLERATED = 0.0005;
 /** The most of the time allowed that is given up. */
 const MOST = 0.5;
 /** So many batches may always be ahead: a shorter queue would run dry, and less be done. */
