@@ -16,12 +16,7 @@ export class BoundRunner implements BoundModel<unknown, unknown> {
 
   predict(item: unknown, options?: EnqueueOptions): Promise<unknown> {
     const predictor = this.#predictor;
-    return this.#scope.ask(
-      predictor.runner,
-      () => predictor.request([item]),
-      (answer) => predictor.results(answer)[0],
-      options,
-    );
+    return this.#scope.ask(predictor.runner, () => predictor.request([item]), predictor.result, options);
   }
 
   predictMany(items: readonly unknown[], options?: EnqueueOptions): Promise<unknown[]> {

@@ -10,7 +10,9 @@ import { RunnerAnswer } from './runner-answer.js';
 export class CallScope {
   readonly #call: HttpCall;
   readonly #options: EnqueueOptions | undefined;
-  #open: RunnerTicket[] = [];
+  /** Most handlers ask once. */
+  #first: RunnerTicket | undefined;
+  #others: RunnerTicket[] | undefined;
   #openCount = 0;
   #slowest: BatchTrace | undefined;
   #isAnswered = false;
@@ -31,8 +33,8 @@ export class CallScope {
   abandon(): void {
     const error = gone();
     this.#controller?.abort(error);
-    // A copy: cancelling settles, and the last to be settled empties the list.
-    for (const ticket of [...this.#open]) ticket.cancel(error);
+    // A list of its own: cancelling settles, and the last to be settled forgets them all.
+    for (const ticket of [this.#first, ...(this.#others ?? [])]) ticket?.cancel(error);
   }
 
   /** Of the runner call that took longest, of those that have ended. */
@@ -74,14 +76,19 @@ export class CallScope {
 
   /** One of its calls is settled. */
   closed(trace: BatchTrace | undefined): void {
-    if (--this.#openCount === 0) this.#open.length = 0;
+    if (--this.#openCount === 0) {
+      this.#first = undefined;
+      this.#others = undefined;
+    }
     if (trace === undefined) return;
     const before = this.#slowest;
     if (before === undefined || stay(trace) > stay(before)) this.#slowest = trace;
   }
 
   #opened(ticket: RunnerTicket): void {
-    this.#open.push(ticket);
+    if (this.#first === undefined) this.#first = ticket;
+    else if (this.#others === undefined) this.#others = [ticket];
+    else this.#others.push(ticket);
     this.#watch();
   }
 

@@ -12,11 +12,19 @@ export interface Predictor {
   request(items: readonly unknown[]): unknown;
   /** What the answer means for each of them. */
   results(answer: unknown): unknown[];
+  /** What it means where there is one. A function of its own, for all requests: many may be waiting. */
+  readonly result: (answer: unknown) => unknown;
 }
 
 /** Each item goes for itself: the runner's batcher brings them together again. */
 export function functionPredictor(runner: Runner): Predictor {
-  return { runner, takesMany: false, request: ([item]) => item, results: (answer) => [answer] };
+  return {
+    runner,
+    takesMany: false,
+    request: ([item]) => item,
+    results: (answer) => [answer],
+    result: (answer) => answer,
+  };
 }
 
 export function modelPredictor(
@@ -32,5 +40,6 @@ export function modelPredictor(
     },
     request: (items) => rows.request(items),
     results: (answer) => rows.results(answer as Tensors),
+    result: (answer) => rows.results(answer as Tensors)[0],
   };
 }

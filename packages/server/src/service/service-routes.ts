@@ -70,10 +70,18 @@ function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRou
       call.fail(error);
       scope.abandon();
     };
-    const checked = (result: unknown) => then(output(result), (fit) => answer(call, scope, fit));
+    const ended = (result: unknown): void => {
+      try {
+        const answered = then(output(result), (fit) => answer(call, scope, fit));
+        if (isPromise(answered)) answered.then(undefined, failed);
+      } catch (error) {
+        failed(error);
+      }
+    };
     try {
-      const ended = then(handler(input, new ServiceCall(call, scope, bind)), checked);
-      if (isPromise(ended)) ended.then(undefined, failed);
+      const result = handler(input, new ServiceCall(call, scope, bind));
+      if (isPromise(result)) result.then(ended, failed);
+      else ended(result);
     } catch (error) {
       failed(error);
     }
