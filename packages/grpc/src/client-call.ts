@@ -1,8 +1,10 @@
-import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import type { Connection } from './connection.js';
 import type { Due } from './deadline-heap.js';
 import { FrameReader } from './frame-reader.js';
 import { GrpcError } from './grpc-error.js';
+import type { ClientStream, StreamListener } from './http2/client-stream.js';
+import { ERROR_CODE } from './http2/error-code.js';
 import type { CallEnd, CallHandlers, OutgoingCall } from './outgoing-call.js';
 import { STATUS, statusOfHttp, statusOfReset } from './status.js';
 import { decodeStatusMessage } from './status-message.js';
@@ -10,12 +12,12 @@ import { unsendable } from './unsendable.js';
 import type { Waiting } from './waiting.js';
 
 /** One call of a channel: waits for a connection, then lives on its stream. Ends exactly once. */
-export class ClientCall implements OutgoingCall, Waiting, Due {
+export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
   dueAt = Number.POSITIVE_INFINITY;
   readonly #handlers: CallHandlers;
   readonly #reader: FrameReader;
   #headers: OutgoingHttpHeaders | undefined;
-  #stream: ClientHttp2Stream | undefined;
+  #stream: ClientStream | undefined;
   #connection: Connection | undefined;
   #isOver = false;
   #hasEnded = false;
@@ -25,8 +27,6 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
   #earlyBytes = 0;
   #onDrain: (() => void) | undefined;
   #responseHeaders: IncomingHttpHeaders | undefined;
-  #trailers: IncomingHttpHeaders | undefined;
-  #hasReadAll = false;
 
   constructor(headers: OutgoingHttpHeaders, handlers: CallHandlers, maxMessageBytes: number) {
     this.#headers = headers;
@@ -48,7 +48,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
       this.#earlyBytes += frame.length;
       return this.#earlyBytes < EARLY_BYTES;
     }
-    return stream.destroyed || stream.closed ? true : stream.write(frame);
+    return stream.write(frame);
   }
 
   end(last?: Buffer): void {
@@ -68,7 +68,6 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
   }
 
   onDrain(callback: () => void): void {
-    if (this.#onDrain === undefined) this.#stream?.on('drain', () => this.#drained());
     this.#onDrain = callback;
   }
 
@@ -83,9 +82,9 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
   }
 
   begin(connection: Connection): void {
-    let stream: ClientHttp2Stream;
+    let stream: ClientStream;
     try {
-      stream = connection.request(this.#headers as OutgoingHttpHeaders);
+      stream = connection.request(this.#headers as OutgoingHttpHeaders, this);
     } catch (error) {
       const { status, message } = unsendable(error);
       this.#over({ status, message, isUnseen: true, ...causeOf(error) });
@@ -94,13 +93,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     this.#connection = connection;
     this.#stream = stream;
     this.#headers = undefined;
-    stream.on('response', (headers, flags) => this.#responded(headers, flags));
-    stream.on('trailers', (trailers) => this.#gotTrailers(trailers));
-    stream.on('data', (chunk: Buffer) => this.#received(chunk));
-    stream.on('end', () => this.#readAll());
-    stream.on('close', () => this.#closed());
     if (this.#isPaused) stream.pause();
-    if (this.#onDrain !== undefined) stream.on('drain', () => this.#drained());
     this.#sendEarly(stream);
   }
 
@@ -108,33 +101,30 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     this.#over({ status: error.status, message: error.message, isUnseen: true, ...causeOf(error.cause) });
   }
 
-  #sendEarly(stream: ClientHttp2Stream): void {
+  #sendEarly(stream: ClientStream): void {
     const early = this.#early;
     const wasFull = this.#earlyBytes >= EARLY_BYTES;
     this.#early = [];
     this.#earlyBytes = 0;
     const last = this.#hasEnded ? early.pop() : undefined;
-    stream.cork();
-    for (const frame of early) stream.write(frame);
-    stream.uncork();
-    if (!this.#hasEnded) {
-      if (wasFull && !stream.writableNeedDrain) this.#drained();
-    } else if (last === undefined) stream.end();
-    else stream.end(last);
+    let isTaken = true;
+    for (const frame of early) isTaken = stream.write(frame);
+    if (this.#hasEnded) stream.end(last);
+    else if (wasFull && isTaken) this.drained();
   }
 
-  #drained(): void {
+  drained(): void {
     if (!this.#isOver) this.#onDrain?.();
   }
 
-  #responded(headers: IncomingHttpHeaders, flags: number): void {
+  responded(headers: IncomingHttpHeaders, isAll: boolean): void {
     this.#connection?.heard();
-    if (this.#isOver || this.#responseHeaders !== undefined) return;
+    if (this.#isOver) return;
     this.#responseHeaders = headers;
     // Trailers-only: the one block of headers is the end of the call as well.
     if (headers['grpc-status'] !== undefined) {
-      this.#trailers = headers;
-      this.#finish((flags & END_STREAM) === 0 ? CANCEL : NO_ERROR);
+      this.#finish(headers);
+      if (!isAll) this.#stream?.reset();
       return;
     }
     const httpStatus = Number(headers[':status'] ?? 0);
@@ -149,7 +139,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     this.#handlers.onHeaders?.(headers);
   }
 
-  #received(chunk: Buffer): void {
+  received(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#connection?.heard();
     try {
@@ -160,19 +150,41 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
     }
   }
 
-  #gotTrailers(trailers: IncomingHttpHeaders): void {
-    this.#trailers = trailers;
-    if (this.#hasReadAll) this.#finish();
+  ended(trailers: IncomingHttpHeaders | undefined): void {
+    if (trailers === undefined) this.#endedWithoutStatus();
+    else this.#finish(trailers);
+    // A peer that has answered need not read what is still to be sent.
+    if (this.#stream?.isAllSent === false) this.#stream.reset();
   }
 
-  #readAll(): void {
-    this.#hasReadAll = true;
-    if (this.#trailers !== undefined) this.#finish();
+  closed(): void {
+    if (this.#isOver) return;
+    const connection = this.#connection as Connection;
+    const { errorCode, id } = this.#stream as ClientStream;
+    const isUnseen =
+      this.#responseHeaders === undefined &&
+      (errorCode === ERROR_CODE.REFUSED_STREAM || connection.isBelow(id));
+    if (connection.isLost || isUnseen) {
+      const error = connection.error;
+      this.#over({
+        status: STATUS.UNAVAILABLE,
+        message: isUnseen
+          ? `${this.#peer} did not take the call`
+          : `the connection to ${this.#peer} was lost${error === undefined ? '' : `: ${error.message}`}`,
+        isUnseen,
+        ...causeOf(error),
+      });
+    } else if (errorCode === ERROR_CODE.NO_ERROR) this.#endedWithoutStatus();
+    else {
+      this.#over({
+        status: statusOfReset(errorCode),
+        message: `${this.#peer} reset the stream with HTTP/2 error code ${errorCode}`,
+      });
+    }
   }
 
   /** The peer's status is there, and every message before it has been read. */
-  #finish(resetCode = NO_ERROR): void {
-    const trailers = this.#trailers ?? {};
+  #finish(trailers: IncomingHttpHeaders): void {
     const code = Number(trailers['grpc-status']);
     const text = trailers['grpc-message'];
     if (trailers['grpc-status'] === undefined || !Number.isInteger(code)) {
@@ -194,38 +206,10 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
         trailers,
       });
     }
-    this.#letGo(resetCode);
   }
 
-  #closed(): void {
-    if (this.#isOver) return;
-    if (this.#trailers !== undefined) {
-      this.#finish();
-      return;
-    }
-    const connection = this.#connection as Connection;
-    const stream = this.#stream as ClientHttp2Stream;
-    const code = stream.rstCode ?? 0;
-    const isUnseen =
-      this.#responseHeaders === undefined && (code === REFUSED_STREAM || connection.isBelow(stream.id));
-    if (connection.isLost || isUnseen) {
-      const error = connection.error;
-      this.#over({
-        status: STATUS.UNAVAILABLE,
-        message: isUnseen
-          ? `${this.#peer} did not take the call`
-          : `the connection to ${this.#peer} was lost${error === undefined ? '' : `: ${error.message}`}`,
-        isUnseen,
-        ...causeOf(error),
-      });
-    } else if (code === 0) {
-      this.#over({ status: STATUS.UNKNOWN, message: `${this.#peer} ended the call without grpc-status` });
-    } else {
-      this.#over({
-        status: statusOfReset(code),
-        message: `${this.#peer} reset the stream with HTTP/2 error code ${code}`,
-      });
-    }
+  #endedWithoutStatus(): void {
+    this.#over({ status: STATUS.UNKNOWN, message: `${this.#peer} ended the call without grpc-status` });
   }
 
   get #peer(): string {
@@ -236,16 +220,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
   #abort(status: number, message: string): void {
     if (this.#isOver) return;
     this.#over({ status, message, isUnseen: this.#stream === undefined });
-    this.#letGo(CANCEL);
-  }
-
-  /** Frees the stream: the peer's slot and ours are not held by a call that is over. */
-  #letGo(code: number): void {
-    const stream = this.#stream;
-    if (stream === undefined || stream.destroyed) return;
-    // A peer that has answered need not read what is still to be sent.
-    if (code !== NO_ERROR || !stream.writableFinished) stream.close(code === NO_ERROR ? CANCEL : code);
-    stream.resume();
+    this.#stream?.reset();
   }
 
   #over(end: { status: number; message: string } & Partial<CallEnd>): void {
@@ -259,10 +234,6 @@ export class ClientCall implements OutgoingCall, Waiting, Due {
 }
 
 const EARLY_BYTES = 64 * 1024;
-const END_STREAM = 0x1;
-const NO_ERROR = 0x0;
-const REFUSED_STREAM = 0x7;
-const CANCEL = 0x8;
 
 function causeOf(error: unknown): { cause?: Error } {
   return error instanceof Error ? { cause: error } : {};

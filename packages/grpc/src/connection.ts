@@ -1,20 +1,15 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  type OutgoingHttpHeaders,
-  type Settings,
-} from 'node:http2';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from 'batchwise';
 import type { ClientTls } from './channel-options.js';
 import { tlsOptions } from './client-tls.js';
-import { deferDestroy } from './defer-destroy.js';
-import { destroyWhenRead } from './destroy-when-reset.js';
 import { unreferenced } from './expiry-line.js';
 import { GrpcError } from './grpc-error.js';
 import { headerBytes } from './header-bytes.js';
+import { ClientSession, type SessionListener } from './http2/client-session.js';
+import type { ClientStream, StreamListener } from './http2/client-stream.js';
+import type { PeerSettings } from './http2/peer-settings.js';
 import { Keepalive } from './keepalive.js';
 import { oneLine } from './one-line.js';
 import { checkSendable } from './sendable-headers.js';
@@ -42,19 +37,16 @@ export interface ConnectionListener {
 }
 
 /** One HTTP/2 connection to a peer. Ready when the peer's settings have come, so that its limits are known. */
-export class Connection {
+export class Connection implements SessionListener {
   readonly #options: ConnectionOptions;
   readonly #listener: ConnectionListener;
-  readonly #session: ClientHttp2Session;
-  #socket: Socket | undefined;
+  readonly #session: ClientSession;
   #keepalive: Keepalive | undefined;
   #timer: unknown;
   #state: 'connecting' | 'ready' | 'leaving' | 'closed' = 'connecting';
   #openStreams = 0;
   #maxStreams = 0;
   #maxHeaderBytes = Number.POSITIVE_INFINITY;
-  /** Destroyed, or about to be: its end is told a little later. */
-  #isDoomed = false;
   #error: Error | undefined;
   #lastSeenId: number | undefined;
   #lastSentId = 0;
@@ -71,17 +63,11 @@ export class Connection {
         options.connectTimeoutMs,
       ),
     );
-    this.#session = connect(`${tls === undefined ? 'http' : 'https'}://${URL_HOST}`, {
-      createConnection: () => this.#openSocket(address, tls),
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-      maxSessionMemory: SESSION_MEMORY_MB,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
-    });
-    this.#listen();
+    this.#session = new ClientSession(this.#openSocket(address, tls), WINDOWS, this);
   }
 
   get isReady(): boolean {
-    return this.#state === 'ready' && !this.#isDoomed && !this.#session.destroyed && !this.#session.closed;
+    return this.#state === 'ready' && !this.#session.destroyed && !this.#session.closed;
   }
 
   /**
@@ -92,6 +78,10 @@ export class Connection {
     if (this.#readyAt === undefined) return false;
     const hasBegun = this.#lastSeenId !== undefined && Math.min(this.#lastSeenId, this.#lastSentId) > 0;
     return this.#hasAnswered || hasBegun || this.#options.clock.now() - this.#readyAt >= A_WHILE_MS;
+  }
+
+  get session(): ClientSession {
+    return this.#session;
   }
 
   get target(): string {
@@ -121,21 +111,13 @@ export class Connection {
   }
 
   /** Throws when the headers cannot be sent. */
-  request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+  request(headers: OutgoingHttpHeaders, listener: StreamListener): ClientStream {
     checkSendable(headers);
     this.#checkSize(headers);
-    const stream = this.#session.request(headers, REQUEST);
-    stream.on('error', nothing);
-    destroyWhenRead(stream);
+    const stream = this.#session.request(headers, listener);
     this.#openStreams++;
-    this.#lastSentId = stream.id ?? 0;
-    if (this.#lastSentId >= LAST_STREAM_ID) this.#retire();
-    stream.on('close', () => {
-      this.#openStreams--;
-      // Not at once when it begins to leave: a GOAWAY would overtake the last call.
-      if (this.#state === 'leaving' && this.#openStreams === 0) this.#session.close();
-      this.#listener.hasRoom(this);
-    });
+    this.#lastSentId = stream.id;
+    if (stream.id >= LAST_STREAM_ID) this.#retire();
     return stream;
   }
 
@@ -158,44 +140,12 @@ export class Connection {
   /** Lets the open streams end. */
   close(): void {
     if (this.#state === 'connecting') this.destroy();
-    else if (!this.#session.closed) this.#session.close();
+    else this.#session.close();
   }
 
   destroy(error?: Error): void {
     this.#error ??= error;
     this.#session.destroy();
-    this.#dropSocket();
-  }
-
-  /** A session waits for its last bytes to be written, for ever if the peer takes none: so the socket goes, too. */
-  #dropSocket(): void {
-    setImmediate(() => setImmediate(() => this.#socket?.destroy()));
-  }
-
-  #listen(): void {
-    const session = this.#session;
-    deferDestroy(session, (isGraceful) => {
-      this.#isDoomed = true;
-      if (!isGraceful) this.#dropSocket();
-    });
-    session.on('error', (error: Error) => this.#failed(error));
-    session.on('connect', (_session, socket) => {
-      const { alpnProtocol } = socket as Partial<TLSSocket>;
-      if (this.#options.tls !== undefined && alpnProtocol !== 'h2') {
-        this.destroy(
-          new Error(
-            `the peer does not speak HTTP/2 over TLS: ALPN gave ${alpnProtocol || 'nothing'}, expected h2`,
-          ),
-        );
-        return;
-      }
-      if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    });
-    session.on('remoteSettings', (settings) => this.#gotSettings(settings));
-    session.on('goaway', (code: number, lastStreamId: number, data?: Uint8Array) =>
-      this.#goneAway(code, lastStreamId, data),
-    );
-    session.on('close', () => this.#closed());
   }
 
   #openSocket(address: TargetAddress, tls: ClientTls | undefined): Socket {
@@ -205,19 +155,32 @@ export class Connection {
       tls === undefined
         ? connectTcp(where)
         : connectTls({ ...where, ...tlsOptions(tls, address), ALPNProtocols: ['h2'] });
-    // Its errors come again from the session, but not all of them once the session is gone.
-    socket.on('error', (error: Error) => this.#failed(error));
-    this.#socket = socket;
+    socket.on('error', (error: Error) => this.failed(error));
+    socket.on(tls === undefined ? 'connect' : 'secureConnect', () => this.#connected(socket));
     return socket;
   }
 
-  #failed(error: Error): void {
+  #connected(socket: Socket): void {
+    const { alpnProtocol } = socket as Partial<TLSSocket>;
+    if (this.#options.tls === undefined || alpnProtocol === 'h2') this.#session.start();
+    else {
+      const came = `ALPN gave ${alpnProtocol || 'nothing'}, expected h2`;
+      this.destroy(new Error(`the peer does not speak HTTP/2 over TLS: ${came}`));
+    }
+  }
+
+  failed(error: Error): void {
     this.#error ??= new Error(oneLine(error), { cause: error });
   }
 
-  #gotSettings({ maxConcurrentStreams, maxHeaderListSize }: Settings): void {
-    this.#maxStreams = maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
-    this.#maxHeaderBytes = maxHeaderListSize ?? Number.POSITIVE_INFINITY;
+  streamClosed(): void {
+    this.#openStreams--;
+    this.#listener.hasRoom(this);
+  }
+
+  settled({ maxStreams, maxHeaderBytes }: PeerSettings): void {
+    this.#maxStreams = maxStreams;
+    this.#maxHeaderBytes = maxHeaderBytes;
     if (this.#state === 'connecting') {
       this.#state = 'ready';
       this.#readyAt = this.#options.clock.now();
@@ -241,11 +204,12 @@ export class Connection {
   /** Its stream numbers are used up: no new calls, the open ones may end. */
   #retire(): void {
     this.#state = 'leaving';
+    this.#session.close();
     this.#listener.leaving(this, false);
   }
 
-  #goneAway(code: number, lastStreamId: number, data: Uint8Array | undefined): void {
-    const text = data === undefined ? '' : Buffer.from(data).toString('latin1').slice(0, 200);
+  goneAway(code: number, lastStreamId: number, data: Buffer): void {
+    const text = data.toString('latin1').slice(0, 200);
     // A graceful peer sends two, the second one lower.
     this.#lastSeenId = Math.min(this.#lastSeenId ?? lastStreamId, lastStreamId);
     if (code !== 0) {
@@ -258,8 +222,7 @@ export class Connection {
     else this.#listener.leaving(this, code === ENHANCE_YOUR_CALM && text.includes('too_many_pings'));
   }
 
-  #closed(): void {
-    if (this.#state === 'closed') return;
+  closed(): void {
     this.#state = 'closed';
     this.#clearTimer();
     this.#keepalive?.stop();
@@ -272,19 +235,11 @@ export class Connection {
   }
 }
 
-/** Only the scheme counts: every request names its own `:authority`, and the socket is made here. */
-const URL_HOST = 'localhost';
 /** Numbers go up by two; one is kept in hand. */
 const LAST_STREAM_ID = 2 ** 31 - 3;
-const REQUEST = { endStream: false } as const;
 /** One ping when a peer falls silent during calls finds a dead one soon, and is not what servers count as abuse. */
 const QUIET_MS = 10_000;
 /** Connections of less than that, one after another, are a storm. */
 const A_WHILE_MS = 1000;
-const STREAM_WINDOW_BYTES = 1024 * 1024;
-const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
-const SESSION_MEMORY_MB = 256;
-const MAX_HEADER_PAIRS = 256;
+const WINDOWS = { streamWindowBytes: 1024 * 1024, connectionWindowBytes: 16 * 1024 * 1024 };
 const ENHANCE_YOUR_CALM = 0xb;
-
-function nothing(): void {}

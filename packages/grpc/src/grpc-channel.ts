@@ -1,4 +1,4 @@
-import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { createSecureContext } from 'node:tls';
 import { type Clock, realClock } from 'batchwise';
 import { Backoff } from './backoff.js';
@@ -11,6 +11,7 @@ import { DeadlineHeap } from './deadline-heap.js';
 import { unreferenced } from './expiry-line.js';
 import { GrpcError } from './grpc-error.js';
 import type { CallHandlers, CallOptions, OutgoingCall } from './outgoing-call.js';
+import type { RawStream } from './raw-stream.js';
 import { STATUS } from './status.js';
 import { parseTarget, type TargetAddress } from './target.js';
 import type { Waiting } from './waiting.js';
@@ -119,7 +120,7 @@ export class GrpcChannel {
    */
   openStream(
     headers: OutgoingHttpHeaders,
-    callback: (error: GrpcError | undefined, stream?: ClientHttp2Stream) => void,
+    callback: (error: GrpcError | undefined, stream?: RawStream) => void,
   ): () => void {
     const waiting = new WaitingStream(
       { ...streamHeaders(this.#scheme, this.#authority), ...headers, ':scheme': this.#scheme },

@@ -10,6 +10,7 @@ export type { IncomingCall } from './incoming-call.js';
 export { ITEM_ERROR_HEADER, parseItemErrors } from './item-errors.js';
 export { isMetadata, metadataOf, sentAs } from './metadata.js';
 export type { CallEnd, CallHandlers, CallOptions, OutgoingCall } from './outgoing-call.js';
+export { RawStream } from './raw-stream.js';
 export { checkSendable } from './sendable-headers.js';
 export { DEFAULT_SERVER_LIMITS, type GrpcServerLimits, serverLimits } from './server-limits.js';
 export { STATUS, type StatusCode, statusName, statusOfHttp, statusOfReset } from './status.js';

@@ -1,6 +1,12 @@
-import type { Http2Session } from 'node:http2';
 import type { Clock } from 'batchwise';
 import { unreferenced } from './expiry-line.js';
+
+/** A connection of HTTP/2, as a server or as a client has it. */
+export interface Pingable {
+  readonly destroyed: boolean;
+  /** Calls back with null when the peer has answered. */
+  ping(callback: (error: Error | null) => void): unknown;
+}
 
 export interface KeepaliveOptions {
   readonly clock: Clock;
@@ -19,14 +25,14 @@ export interface KeepaliveOptions {
 
 /** Pings a peer that is silent, and tells when it does not answer. One timer a connection. */
 export class Keepalive {
-  readonly #session: Http2Session;
+  readonly #session: Pingable;
   readonly #options: KeepaliveOptions;
   readonly #quietMs: number;
   #heardAt: number;
   #timer: unknown;
   #state: 'active' | 'silent' | 'pinging' | 'stopped' = 'active';
 
-  constructor(session: Http2Session, options: KeepaliveOptions) {
+  constructor(session: Pingable, options: KeepaliveOptions) {
     this.#session = session;
     this.#options = options;
     this.#quietMs = Math.min(options.quietMs ?? options.intervalMs, options.intervalMs);

@@ -1,6 +1,7 @@
-import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import type { Connection } from './connection.js';
 import type { GrpcError } from './grpc-error.js';
+import { RawStream } from './raw-stream.js';
 import { unsendable } from './unsendable.js';
 import type { Waiting } from './waiting.js';
 
@@ -8,25 +9,24 @@ import type { Waiting } from './waiting.js';
 export class WaitingStream implements Waiting {
   isOver = false;
   readonly #headers: OutgoingHttpHeaders;
-  readonly #callback: (error: GrpcError | undefined, stream?: ClientHttp2Stream) => void;
+  readonly #callback: (error: GrpcError | undefined, stream?: RawStream) => void;
 
   constructor(
     headers: OutgoingHttpHeaders,
-    callback: (error: GrpcError | undefined, stream?: ClientHttp2Stream) => void,
+    callback: (error: GrpcError | undefined, stream?: RawStream) => void,
   ) {
     this.#headers = headers;
     this.#callback = callback;
   }
 
   begin(connection: Connection): void {
-    let stream: ClientHttp2Stream;
+    let stream: RawStream;
     try {
-      stream = connection.request(this.#headers);
+      stream = new RawStream(connection, this.#headers);
     } catch (error) {
       this.#callback(unsendable(error));
       return;
     }
-    stream.once('response', () => connection.heard());
     this.#callback(undefined, stream);
   }
 

@@ -2,17 +2,13 @@
  * A call that is passed on as it is, streams too: headers, messages, trailers and resets in both directions,
  * each side no faster than the other takes it.
  */
-import type {
-  ClientHttp2Stream,
-  IncomingHttpHeaders,
-  OutgoingHttpHeaders,
-  ServerHttp2Stream,
-} from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import {
   checkSendable,
   encodeStatusMessage,
   GrpcError,
   type IncomingCall,
+  type RawStream,
   STATUS,
   sentAs,
   statusOfHttp,
@@ -24,12 +20,10 @@ import type { Backend } from './backend.js';
 /** Told once, when the call is over for the caller: with its status. */
 export type PassedDone = (status: number) => void;
 
-const END_STREAM = 0x1;
 /** Without a date, which the backend did not send. */
 const ALL_AT_ONCE = { endStream: true, sendDate: false };
 const TRAILERS_LATER = { waitForTrailers: true, sendDate: false };
 const NO_ERROR = 0x0;
-const CANCEL = 0x8;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
 /** Of one connection, not of the call; HTTP/2 has none of them, and Node throws where it is to send one. */
@@ -48,7 +42,7 @@ export class PassedCall {
   readonly #backend: Backend;
   readonly #done: PassedDone;
   readonly #clock: Clock;
-  #upstream: ClientHttp2Stream | undefined = undefined;
+  #upstream: RawStream | undefined = undefined;
   #giveUp: () => void = () => {};
   #trailers: OutgoingHttpHeaders | undefined = undefined;
   #wantsTrailers = false;
@@ -79,28 +73,26 @@ export class PassedCall {
     });
   }
 
-  #link(upstream: ClientHttp2Stream): void {
+  #link(upstream: RawStream): void {
     this.#upstream = upstream;
     if (this.#isOver) {
-      upstream.close(CANCEL);
+      upstream.destroy();
       return;
     }
-    upstream.on('response', (headers, flags) => this.#responded(headers, flags));
+    upstream.on('response', (headers, isAll) => this.#responded(headers, isAll));
     upstream.on('trailers', (trailers) => this.#gotTrailers(ofCall(trailers)));
-    const { session } = upstream; // a stream that is closed does not know any more
     upstream.on('close', () => {
-      const isLost = session === undefined || session.destroyed || session.closed;
+      const isLost = upstream.session.destroyed || upstream.session.closed;
       // With its trailers there, what was not read of the answer may still be lost.
       if (this.#trailers === undefined || !upstream.readableEnded)
-        this.#upstreamClosed(isLost, upstream.rstCode);
+        this.#upstreamClosed(isLost, upstream.errorCode);
     });
     this.#caller.pipe(upstream);
   }
 
-  #responded(headers: IncomingHttpHeaders, flags: number): void {
+  #responded(headers: IncomingHttpHeaders, isAll: boolean): void {
     const caller = this.#caller;
     if (this.#isOver || !this.#isThere || caller.headersSent) return;
-    const isAll = (flags & END_STREAM) !== 0;
     const httpStatus = Number(headers[':status'] ?? 200);
     if (httpStatus !== 200 && headers['grpc-status'] === undefined) {
       this.#cancelUpstream();
@@ -127,7 +119,7 @@ export class PassedCall {
       this.#wantsTrailers = true;
       this.#sendTrailers();
     });
-    (this.#upstream as ClientHttp2Stream).pipe(caller);
+    (this.#upstream as RawStream).pipe(caller);
   }
 
   #gotTrailers(trailers: OutgoingHttpHeaders): void {
@@ -159,9 +151,9 @@ export class PassedCall {
     this.#letGo();
   }
 
-  #upstreamClosed(isLost: boolean, errorCode: number | undefined): void {
+  #upstreamClosed(isLost: boolean, errorCode: number): void {
     if (this.#isOver) return;
-    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode ?? NO_ERROR);
+    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode);
     const reset =
       errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
     const how = isLost ? 'closed the connection' : reset;
@@ -217,11 +209,7 @@ export class PassedCall {
   }
 
   #cancelUpstream(): void {
-    const upstream = this.#upstream;
-    if (upstream === undefined || upstream.destroyed) return;
-    // One that the backend has closed waits for somebody to read what it has sent.
-    if (upstream.closed) upstream.destroy();
-    else upstream.close(CANCEL);
+    this.#upstream?.destroy();
   }
 
   #over(status: number): void {

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
+import { ERROR_CODE } from './error-code.js';
+
+const MAX_FIELDS = 256;
+const MAX_BYTES = 64 * 1024;
+const ENTRY_BYTES = 32;
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const UPPER_CASE = /[A-Z]/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const STATUS = /^[1-9]\d\d$/;
+
+/** Of HTTP/1's connections; in HTTP/2 they make a message invalid. */
+const OF_CONNECTIONS = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Of these the first one counts; of all others, several are joined. */
+const ONCE = new Set([
+  'age',
+  'authorization',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'expires',
+  'host',
+  'last-modified',
+  'location',
+  'retry-after',
+  'user-agent',
+]);
+
+/**
+ * One list of headers or trailers as it comes in, in the form that `node:http2` gives them. A field whose name or value is
+ * no HTTP is left out, as there; what a stream cannot live with is its `errorCode`.
+ */
+export class ReceivedHeaders {
+  readonly headers: IncomingHttpHeaders & IncomingHttpStatusHeader = Object.create(null);
+  errorCode: number = ERROR_CODE.NO_ERROR;
+  #fields = 0;
+  #bytes = 0;
+  #hasPlainFields = false;
+
+  readonly add = (name: string, value: string): void => {
+    this.#fields += 1;
+    this.#bytes += name.length + value.length + ENTRY_BYTES;
+    if (this.#fields > MAX_FIELDS || this.#bytes > MAX_BYTES) this.errorCode = ERROR_CODE.ENHANCE_YOUR_CALM;
+    if (this.errorCode !== ERROR_CODE.NO_ERROR) return;
+    if (name.charCodeAt(0) === COLON) this.#addPseudo(name, value);
+    else this.#addPlain(name, value);
+  };
+
+  /** `:status` as a number; 0 in trailers, which have none. */
+  get status(): number {
+    return Number(this.headers[':status'] ?? 0);
+  }
+
+  #addPseudo(name: string, value: string): void {
+    const isValid =
+      name === ':status' &&
+      STATUS.test(value) &&
+      !this.#hasPlainFields &&
+      this.headers[':status'] === undefined;
+    if (isValid) this.headers[':status'] = Number(value);
+    else this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
+  }
+
+  #addPlain(name: string, value: string): void {
+    this.#hasPlainFields = true;
+    if (!NAME.test(name)) {
+      if (UPPER_CASE.test(name)) this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
+      return;
+    }
+    if (OF_CONNECTIONS.has(name)) {
+      this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
+      return;
+    }
+    if (!VALUE.test(value)) return;
+    const { headers } = this;
+    const earlier = headers[name];
+    if (name === 'set-cookie') headers[name] = [...(headers[name] ?? []), value];
+    else if (earlier === undefined) headers[name] = value;
+    else if (!ONCE.has(name)) headers[name] = `${earlier}${name === 'cookie' ? '; ' : ', '}${value}`;
+  }
+}
+
+const COLON = 0x3a;

@@ -1,0 +1,35 @@
+import type { OutgoingHttpHeaders } from 'node:http2';
+
+const PSEUDO = [':method', ':scheme', ':authority', ':path'];
+const COLON = 0x3a;
+
+/** Of HTTP/1's connections; peers drop the call, or the connection, for one of them. */
+const OF_CONNECTIONS = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Names and values in turns, in the order in which HTTP/2 wants them. Throws for what is no part of a request. */
+export function requestFields(headers: OutgoingHttpHeaders): string[] {
+  const fields: string[] = [];
+  for (const name of PSEUDO) {
+    const value = headers[name];
+    if (value !== undefined) fields.push(name, String(value));
+  }
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    if (name.charCodeAt(0) === COLON) {
+      if (!PSEUDO.includes(name)) throw new TypeError(`'${name}' is not expected in a request`);
+    } else if (OF_CONNECTIONS.has(name) || (name === 'te' && value !== 'trailers')) {
+      throw new TypeError(`HTTP/2 has no header '${name}' with the value ${JSON.stringify(value)}`);
+    } else if (Array.isArray(value)) {
+      for (const one of value) fields.push(name, one);
+    } else fields.push(name, typeof value === 'string' ? value : String(value));
+  }
+  return fields;
+}
