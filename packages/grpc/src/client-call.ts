@@ -114,7 +114,8 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
   }
 
   drained(): void {
-    if (!this.#isOver) this.#onDrain?.();
+    // Behind the half-close there is nothing that could still be written.
+    if (!this.#isOver && !this.#hasEnded) this.#onDrain?.();
   }
 
   responded(headers: IncomingHttpHeaders, isAll: boolean): void {

@@ -26,6 +26,7 @@ export class RawStream extends Duplex {
         this.emit('response', answer, isAll);
       },
       received: (chunk) => {
+        connection.heard();
         if (!this.push(chunk)) this.#stream.pause();
       },
       ended: (trailers) => {

@@ -56,6 +56,7 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
   readonly #pings: ((error: null) => void)[] = [];
   #sendWindow = DEFAULT_WINDOW_BYTES;
   #nextStreamId = 1;
+  #isStarted = false;
   #isClosing = false;
   #isDestroyed = false;
   #isSending = false;
@@ -69,13 +70,14 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     this.#receiveWindow = new ReceiveWindow(0, options.connectionWindowBytes);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('drain', () => this.#sendWaiting());
-    socket.on('end', () => this.destroy());
+    socket.on('end', () => socket.destroy());
     socket.on('close', () => this.#socketClosed());
   }
 
   /** Once the socket is connected. */
   start(): void {
     const { streamWindowBytes, connectionWindowBytes } = this.#options;
+    this.#isStarted = true;
     this.#socket.setNoDelay(true);
     this.#writer.push(
       preface([
@@ -88,7 +90,7 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
 
   /** Its streams are lost, or will be in a moment. */
   get destroyed(): boolean {
-    return this.#isDestroyed;
+    return this.#isDestroyed || this.#socket.destroyed;
   }
 
   /** It takes no new streams; those that are open may end. */
@@ -131,7 +133,7 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     this.#frames.stop();
-    if (this.#socket.connecting) {
+    if (!this.#isStarted) {
       this.#socket.destroy();
       return;
     }
