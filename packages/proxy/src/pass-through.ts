@@ -46,6 +46,7 @@ export class PassedCall {
   #giveUp: () => void = () => {};
   #trailers: OutgoingHttpHeaders | undefined = undefined;
   #wantsTrailers = false;
+  #isCancelled = false;
   #isOver = false;
 
   constructor(call: IncomingCall, backend: Backend, clock: Clock, done: PassedDone) {
@@ -82,6 +83,7 @@ export class PassedCall {
     upstream.on('response', (headers, isAll) => this.#responded(headers, isAll));
     upstream.on('trailers', (trailers) => this.#gotTrailers(ofCall(trailers)));
     upstream.on('close', () => {
+      if (this.#isCancelled) return; // whoever did that has said why
       const isLost = upstream.session.destroyed || upstream.session.closed;
       // With its trailers there, what was not read of the answer may still be lost.
       if (this.#trailers === undefined || !upstream.readableEnded)
@@ -209,6 +211,7 @@ export class PassedCall {
   }
 
   #cancelUpstream(): void {
+    this.#isCancelled = true;
     this.#upstream?.destroy();
   }
 

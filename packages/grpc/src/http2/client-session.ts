@@ -16,10 +16,11 @@ import { FrameWriter } from './frame-writer.js';
 import { HpackEncoder } from './hpack-encoder.js';
 import { Http2Fault } from './http2-fault.js';
 import { PeerFrames, type PeerFramesListener } from './peer-frames.js';
-import { DEFAULT_WINDOW_BYTES, MAX_WINDOW_BYTES, PeerSettings, SETTING } from './peer-settings.js';
+import { DEFAULT_WINDOW_BYTES, PeerSettings, SETTING } from './peer-settings.js';
 import { ReceiveWindow } from './receive-window.js';
 import type { ReceivedHeaders } from './received-headers.js';
 import { requestFields } from './request-fields.js';
+import { SendTurns } from './send-turns.js';
 
 export interface SessionOptions {
   readonly streamWindowBytes: number;
@@ -50,26 +51,24 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
   readonly #hpack = new HpackEncoder();
   readonly #settings = new PeerSettings();
   readonly #streams = new Map<number, ClientStream>();
-  /** Those with something to send, in turns. */
-  readonly #waiting = new Set<ClientStream>();
+  readonly #turns: SendTurns;
   readonly #receiveWindow: ReceiveWindow;
   readonly #pings: ((error: null) => void)[] = [];
-  #sendWindow = DEFAULT_WINDOW_BYTES;
   #nextStreamId = 1;
   #isStarted = false;
   #isClosing = false;
   #isDestroyed = false;
-  #isSending = false;
 
   constructor(socket: Socket, options: SessionOptions, listener: SessionListener) {
     this.#socket = socket;
     this.#options = options;
     this.#listener = listener;
     this.#writer = new FrameWriter(socket);
+    this.#turns = new SendTurns(this.#writer, this.#settings);
     this.#frames = new PeerFrames(this);
     this.#receiveWindow = new ReceiveWindow(0, options.connectionWindowBytes);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('drain', () => this.#sendWaiting());
+    socket.on('drain', () => this.#turns.run());
     socket.on('end', () => socket.destroy());
     socket.on('close', () => this.#socketClosed());
   }
@@ -143,11 +142,11 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
   }
 
   get sendableBytes(): number {
-    return this.#writer.isCongested ? 0 : Math.min(this.#sendWindow, this.#settings.maxPayloadBytes);
+    return this.#turns.sendableBytes;
   }
 
   sendData(streamId: number, bytes: Buffer, isLast: boolean): void {
-    this.#sendWindow -= bytes.length;
+    this.#turns.sent(bytes.length);
     this.#writer.push(frameHead(FRAME_TYPE.DATA, isLast ? FLAG.END_STREAM : 0, streamId, bytes.length));
     if (bytes.length > 0) this.#writer.push(bytes);
   }
@@ -164,13 +163,13 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
   }
 
   waits(stream: ClientStream): void {
-    this.#waiting.add(stream);
-    this.#sendWaiting();
+    this.#turns.add(stream);
+    this.#turns.run();
   }
 
   streamClosed(stream: ClientStream): void {
     this.#streams.delete(stream.id);
-    this.#waiting.delete(stream);
+    this.#turns.delete(stream);
     if (this.#isClosing && !this.#isDestroyed && this.#streams.size === 0) this.#leave(ERROR_CODE.NO_ERROR);
     this.#listener.streamClosed();
   }
@@ -203,7 +202,10 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     this.#hpack.setMaxTableBytes(settings.headerTableBytes);
     this.send(settingsAck());
     const wider = settings.windowBytes - before;
-    if (wider !== 0) this.#widenStreams(wider);
+    if (wider !== 0) {
+      this.#turns.widenStreams(this.#streams.values(), wider);
+      this.#turns.run();
+    }
     this.#listener.settled(settings);
   }
 
@@ -227,11 +229,8 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
       this.#stream(streamId)?.gotWindow(increment);
       return;
     }
-    this.#sendWindow += increment;
-    if (increment === 0)
-      throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, 'the peer widened its window by nothing');
-    if (this.#sendWindow > MAX_WINDOW_BYTES) throw tooWide();
-    this.#sendWaiting();
+    this.#turns.widen(increment);
+    this.#turns.run();
   }
 
   #read(chunk: Buffer): void {
@@ -239,8 +238,12 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     try {
       this.#frames.push(chunk);
     } catch (error) {
-      if (!(error instanceof Http2Fault)) throw error;
-      this.#fail(error);
+      if (error instanceof Http2Fault) this.#fail(error);
+      else {
+        // A listener's fault. The rest of the chunk is lost with it, so nothing that follows could be read.
+        this.destroy(ERROR_CODE.INTERNAL_ERROR);
+        throw error;
+      }
     }
   }
 
@@ -260,14 +263,6 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     return this.#streams.get(id);
   }
 
-  #widenStreams(bytes: number): void {
-    for (const stream of this.#streams.values()) {
-      if (!stream.widen(bytes)) throw tooWide();
-      if (stream.isReadyToSend) this.#waiting.add(stream);
-    }
-    this.#sendWaiting();
-  }
-
   #sendHeaders(streamId: number, block: Buffer): void {
     const { maxPayloadBytes } = this.#settings;
     for (let at = 0; at === 0 || at < block.length; at += maxPayloadBytes) {
@@ -277,19 +272,6 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
       this.#writer.push(frameHead(type, flags, streamId, piece.length));
       this.send(piece);
     }
-  }
-
-  /** A frame of each in turns, so that a large message does not hold up the small ones. */
-  #sendWaiting(): void {
-    if (this.#isSending || this.#isDestroyed) return;
-    this.#isSending = true;
-    for (const stream of this.#waiting) {
-      if (this.sendableBytes <= 0 && !stream.isOnlyEndLeft) continue;
-      this.#waiting.delete(stream);
-      if (stream.sendMore() && stream.isReadyToSend) this.#waiting.add(stream);
-      stream.checkDrained();
-    }
-    this.#isSending = false;
   }
 
   #leave(errorCode: number): void {
@@ -307,7 +289,3 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
 }
 
 const PING_PAYLOAD = Buffer.alloc(8);
-
-function tooWide(): Http2Fault {
-  return new Http2Fault(ERROR_CODE.FLOW_CONTROL_ERROR, 'the peer opened a window wider than HTTP/2 allows');
-}

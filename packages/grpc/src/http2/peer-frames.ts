@@ -42,7 +42,12 @@ export class PeerFrames {
   }
 
   push(chunk: Buffer): void {
-    this.#decoder.push(chunk);
+    try {
+      this.#decoder.push(chunk);
+    } catch (error) {
+      if (this.#hasSettings || !(error instanceof Http2Fault)) throw error;
+      throw new Http2Fault(error.errorCode, `the peer does not seem to speak HTTP/2: ${error.message}`);
+    }
   }
 
   /** Nothing is told any more, not even of what has been pushed. */
