@@ -2,17 +2,12 @@
  * Frees streams that the peer has reset without an error (NO_ERROR). Node keeps those until what they hold was read
  * and what they had to send is sent, which it never is: they would count as open for ever, and so would their calls.
  */
-import type { ClientHttp2Stream, Http2Stream, ServerHttp2Stream } from 'node:http2';
+import type { Http2Stream, ServerHttp2Stream } from 'node:http2';
 import { constants } from 'node:http2';
 
-/** At a server's end: who resets a call does not want it, so what has come of its request is thrown away. */
+/** Who resets a call does not want it, so what has come of its request is thrown away. */
 export function destroyWhenReset(stream: ServerHttp2Stream): void {
   stream.on('aborted', () => setImmediate(destroyIfGone, stream));
-  destroyWhenRead(stream);
-}
-
-/** At a client's end: all that came before the reset is read first. It may be the whole answer. */
-export function destroyWhenRead(stream: ClientHttp2Stream | ServerHttp2Stream): void {
   stream.on('end', () => {
     // Node destroys a stream by itself that has nothing more to send.
     if (stream.closed && !stream.writableFinished) setImmediate(destroyIfGone, stream);
