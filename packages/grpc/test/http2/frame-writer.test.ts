@@ -1,24 +1,6 @@
-import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { FrameWriter } from '../../src/http2/frame-writer.js';
-
-class FakeSocket extends Duplex {
-  readonly writes: Buffer[] = [];
-  /** A peer that reads nothing. */
-  isStuck = false;
-
-  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
-    this.writes.push(chunk);
-    if (!this.isStuck) callback();
-  }
-
-  override _read(): void {}
-
-  get asSocket(): Socket {
-    return this as unknown as Socket;
-  }
-}
+import { FakeSocket } from '../support/fake-socket.js';
 
 test('what is sent in one turn is one write', async () => {
   const socket = new FakeSocket();
