@@ -71,7 +71,7 @@ export class RawStream extends Duplex {
 
   #closed(): void {
     if (this.#hasEnded) this.#destroyWhenRead();
-    else if (this.errorCode !== ERROR_CODE.NO_ERROR) this.destroy();
+    else if (this.errorCode !== ERROR_CODE.NO_ERROR || this.readableLength === 0) this.destroy();
     else {
       // All that came before a reset without an error is read first.
       this.push(null);

@@ -79,7 +79,7 @@ it.each([
 );
 
 /** The trailers were there, so nobody noticed that messages before them were lost with the connection. */
-it('a backend that is lost before its answer was read to the end is told of', async () => {
+it('an answer that had come is read to its end, though its backend is lost meanwhile', async () => {
   const backend = await rawBackend();
   const running = await proxied(backend, { ...batchesOf(1), ejection: false });
   const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
@@ -89,6 +89,22 @@ it('a backend that is lost before its answer was read to the end is told of', as
   const { id } = await backend.nextStream();
   await hasBegun;
   await backend.untilClosed(id);
+  await backend.kill();
+  await eventually('the backend to be missed', () => running.proxy.stats().backends[0]?.isUp === false);
+  const { status, messages } = await answerOf(stream);
+  expect([status, messages.map(({ length }) => length)]).toEqual([0, [300_000]]);
+  await isAtRest(running);
+});
+
+it('a backend that is lost before all of its answer had come is told of', async () => {
+  const backend = await rawBackend();
+  const running = await proxied(backend, { ...batchesOf(1), ejection: false });
+  const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
+  const stream = client.open({}, passedPath);
+  const hasBegun = new Promise((resolve) => stream.once('response', resolve));
+  // More than fits into the windows on the way, as nobody reads it.
+  stream.end(framed(Buffer.alloc(3_000_000)));
+  await hasBegun;
   await backend.kill();
   await eventually('the backend to be missed', () => running.proxy.stats().backends[0]?.isUp === false);
   expect((await answerOf(stream)).status).toBe(14);
