@@ -8,7 +8,6 @@ import {
   adaptive,
   type BatchContext,
   Batcher,
-  BatchwiseError,
   type Clock,
   type CloseOptions,
   type Handler,
@@ -19,15 +18,17 @@ import { BacklogPolicy } from './backlog-policy.js';
 import { CancelReader } from './cancel-reader.js';
 import { type Codec, codecFor } from './codec.js';
 import { checkRedis } from './connection/check-redis.js';
-import { LinkClosedError, LinkLostError, openLink, type RedisLink, ReplyError } from './connection/link.js';
+import { LinkClosedError, openLink, type RedisLink } from './connection/link.js';
+import { makeGroup, makeGroupInTheEnd } from './consumer-group.js';
 import { decodedItem } from './decoded-item.js';
 import type { Delivery } from './delivery.js';
+import { deliveryHandler } from './delivery-handler.js';
 import { Fetcher } from './fetcher.js';
 import { giveBack } from './give-back.js';
 import { HeldItems } from './held-items.js';
 import { Leases } from './leases.js';
 import type { ProcessorNotice, ProcessorStats } from './processor-report.js';
-import { GROUP, type Level, type QueueKeys, queueKeys } from './queue-keys.js';
+import { type Level, type QueueKeys, queueKeys } from './queue-keys.js';
 import {
   connectionOf,
   type ProcessorSettings,
@@ -36,12 +37,7 @@ import {
 } from './redis-options.js';
 import { RedisTime } from './redis-time.js';
 import { timeOf } from './stream-id.js';
-
-/** After an error that may pass it is tried again. */
-const AGAIN_AFTER_MS = 1000;
-
-/** Batches that take no time at all say nothing about how many there could be a second. */
-const LEAST_MS = 0.1;
+import { Workload } from './workload.js';
 
 export class Processing<I, R> {
   readonly consumer = `${process.pid}-${randomUUID()}`;
@@ -71,8 +67,7 @@ export class Processing<I, R> {
   readonly #call = { waitedMs: 0, priority: 0, timeoutMs: 0 };
   /** What `groupOf` said of the items that were fetched last. */
   readonly #groupsFetched = new Set<unknown>();
-  #itemsRun = 0;
-  #costRun = 0;
+  readonly #workload = new Workload();
   #isPaused = false;
   /** What was given back so far has reached Redis. */
   #whenReturned: Promise<unknown> = Promise.resolve();
@@ -93,7 +88,14 @@ export class Processing<I, R> {
     this.maxBatchSize = maxBatchSize === -1 ? Number.POSITIVE_INFINITY : maxBatchSize;
     this.#concurrency = concurrency;
     this.#policy = new BacklogPolicy(batching.policy ?? adaptive(), this.#fetcher, groupOf !== undefined);
-    this.#batcher = new Batcher(this.#handlerOf(handler), {
+    const run = deliveryHandler(handler, {
+      groupOf,
+      onStart: (deliveries, context) => this.#started(deliveries, context),
+      // Its slot is free then; no item tells so when all of them had ended before. What is fetched next goes out after the
+      // answers, which somebody waits for.
+      onResults: () => this.#fetcher.wake(),
+    });
+    this.#batcher = new Batcher(run, {
       ...batching,
       name,
       clock,
@@ -175,8 +177,7 @@ export class Processing<I, R> {
   }
 
   get maxBatchItems(): number {
-    if (this.#itemsRun === 0) return this.maxBatchSize;
-    return Math.max(1, Math.ceil((this.maxBatchSize * this.#itemsRun) / this.#costRun));
+    return this.#workload.itemsWithin(this.maxBatchSize);
   }
 
   get groups(): number {
@@ -194,14 +195,8 @@ export class Processing<I, R> {
   get ratePerSecond(): number {
     if (this.#isPaused) return 0;
     const { curve, batches } = this.#batcher.stats();
-    const meanCost = this.#costRun / this.#itemsRun;
-    // Small batches say nothing about what large ones get done: a rate that is too low would refuse callers for nothing.
-    const large = (Math.min(this.maxBatchItems, this.#fetcher.wantedSize) * meanCost) / 2;
-    let costPerMs = 0;
-    for (const { cost, durationMs } of curve) {
-      if (cost >= large) costPerMs = Math.max(costPerMs, cost / Math.max(durationMs, LEAST_MS));
-    }
-    return costPerMs === 0 ? 0 : (1000 * costPerMs * Math.min(this.#concurrency, batches)) / meanCost;
+    const items = Math.min(this.maxBatchItems, this.#fetcher.wantedSize);
+    return this.#workload.ratePerSecond(curve, items, Math.min(this.#concurrency, batches));
   }
 
   get portrait(): Readonly<Record<string, unknown>> {
@@ -318,69 +313,28 @@ export class Processing<I, R> {
     for (const listener of this.#listeners) listener(notice);
   }
 
-  async makeGroup(): Promise<void> {
-    for (const stream of this.keys.requests) {
-      try {
-        await this.link.send(stream, ['XGROUP', 'CREATE', stream, GROUP, '0', 'MKSTREAM']);
-      } catch (error) {
-        if (!(error instanceof ReplyError && error.code === 'BUSYGROUP')) throw error;
-      }
-    }
+  makeGroup(): Promise<void> {
+    return makeGroup(this.link, this.keys);
   }
 
   async #start(): Promise<void> {
     await checkRedis(this.link, this.keys.processors);
-    for (;;) {
-      try {
-        await this.makeGroup();
-        break;
-      } catch (error) {
-        if (error instanceof LinkLostError) continue;
-        // It has no memory now; what is in the queue it has all the same.
-        if (!(error instanceof ReplyError && error.code === 'OOM')) throw error;
-        this.notify({ event: 'failed', error });
-        await new Promise<void>((resolve) => {
-          this.clock.setTimer(resolve, AGAIN_AFTER_MS);
-        });
-      }
-    }
+    await makeGroupInTheEnd(this.link, this.keys, this.clock, (error) =>
+      this.notify({ event: 'failed', error }),
+    );
     if (this.#isClosing) return;
     await this.#leases.start();
     this.#fetcher.open();
   }
 
-  #handlerOf(handler: Handler<I, R> | HandlerObject<I, R>): Handler<Delivery<I>, R> {
-    const run = typeof handler === 'function' ? handler : handler?.processBatch?.bind(handler);
-    if (typeof run !== 'function') {
-      throw new BatchwiseError(
-        'INVALID_OPTION',
-        'handler: expected a function (items, context) => results, or an object with processBatch().',
-      );
+  #started(deliveries: readonly Delivery<I>[], { size, cost }: BatchContext): void {
+    this.#workload.ran(size, cost);
+    const call = { unsettled: deliveries.length };
+    for (const delivery of deliveries) {
+      this.#leftQueue(delivery);
+      delivery.call = call;
     }
-    return (deliveries: Delivery<I>[], context: BatchContext) => {
-      this.#itemsRun += context.size;
-      this.#costRun += context.cost;
-      const call = { unsettled: deliveries.length };
-      for (const delivery of deliveries) {
-        this.#leftQueue(delivery);
-        delivery.call = call;
-      }
-      this.#fetcher.wake(); // there may be another slot, or none any more
-      const items = deliveries.map(({ item }) => item as I);
-      const isSuspect = deliveries[0]?.suspicion !== undefined;
-      const returned = run(items, isSuspect ? withGroup(context, this.#groupOf(items[0] as I)) : context);
-      if (Array.isArray(returned)) return returned;
-      const results = Promise.resolve(returned);
-      // Its slot is free then; no item tells so when all of them had ended before. After the batcher has heard of the
-      // results: what is fetched next goes out after the answers, which somebody waits for.
-      const wake = () => queueMicrotask(() => this.#fetcher.wake());
-      results.then(wake, wake);
-      return results;
-    };
-  }
-
-  #groupOf(item: I): unknown {
-    return this.settings.batching.groupOf?.(item);
+    this.#fetcher.wake(); // there may be another slot, or none any more
   }
 
   /** Has it batched and answered. */
@@ -484,14 +438,4 @@ export class Processing<I, R> {
     }
     this.link.destroy();
   }
-}
-
-/** What is kept apart for reasons of our own is of the user's group all the same. */
-function withGroup(context: BatchContext, group: unknown): BatchContext {
-  const { signal, name, size, cost, paddedCost, reason, oldestWaitMs, answered } = context;
-  return {
-    ...{ signal, name, size, cost, paddedCost, reason, oldestWaitMs, answered, group },
-    answer: (index, result) => context.answer(index, result),
-    onGone: (listener) => context.onGone(listener),
-  };
 }
