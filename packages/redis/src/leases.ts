@@ -156,12 +156,14 @@ export class Leases<I> {
     this.#isReclaiming = true;
     try {
       while (this.#takesOver) {
+        this.#owner.held.rememberReleased();
         this.#taking = this.#reclaim();
         const items = await this.#taking;
         if (items.length === 0) return;
         await this.#settled(items);
       }
     } finally {
+      this.#owner.held.forgetReleased();
       this.#isReclaiming = false;
     }
   }
@@ -181,6 +183,7 @@ export class Leases<I> {
     const settled = this.#owner.tookOver(items).finally(() => {
       this.#unsettled -= 1;
     });
+    this.#owner.held.forgetReleased(); // it was looked up which of them are unknown
     let timer: unknown;
     const longEnough = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, settings.leaseMs);
