@@ -149,7 +149,7 @@ describe('batched_server.py', () => {
 
   test('load.py tells how many answers its callers got', async () => {
     const { target } = await startPythonExample('batched_server.py');
-    const args = [examplePath('load.py'), target, '--callers', '2', '--seconds', '0.2'];
+    const args = [examplePath('load.py'), target, '--callers', '2', '--seconds', '1'];
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
     const { stdout } = await promisify(execFile)(python(), args, { env });
     expect(stdout).toMatch(/^[1-9]\d* answers\/s, p50 [\d.]+ ms, p99 [\d.]+ ms\n$/);
