@@ -36,10 +36,10 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
   const deadline = earliestDeadline(view);
   const size = efficientSize(view, now, deadline, traffic);
   const takesMs = predict(view, size < cost ? size : cost + traffic.meanCost);
-  const startBy = deadline - takesMs - marginMs(view, takesMs, traffic) - limits.timerResolutionMs;
+  const startBy = deadline - takesMs - marginMs(view, takesMs, traffic, deadline) - limits.timerResolutionMs;
   const nextMs = predict(view, Math.min(limits.maxBatchSize, traffic.costPerMs * takesMs));
   // That both take longer than expected is less likely than that one does.
-  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic);
+  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic, deadline);
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
   const at = wholeSteps(startBy, limits.timerResolutionMs);
   if (nextIsSafe && at - now >= limits.timerResolutionMs && at > now) return { at, count: 0 };
@@ -55,13 +55,14 @@ function efficientSize(view: QueueView, now: number, deadline: number, traffic: 
     if (view.costAt(0) > step) continue;
     const takesMs = predict(view, step);
     if (step * predict(view, best) <= best * takesMs) continue;
-    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic));
+    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic, deadline));
     const left = cost - step;
     const waiting = Math.min(limits.maxBatchSize, left + traffic.costPerMs * (ends - now));
     const next = Math.max(left, lastUpTo(traffic.steps, waiting) || waiting);
     const nextMs = predict(view, next);
-    const latest = deadlineOfRest(view, countWithin(view, step));
-    if (ends + nextMs + marginMs(view, nextMs, traffic) <= latest) best = step;
+    const from = countWithin(view, step);
+    const latest = deadlineOfRest(view, from);
+    if (ends + nextMs + marginMs(view, nextMs, traffic, latest, from) <= latest) best = step;
   }
   return best;
 }
@@ -83,12 +84,28 @@ function deadlineOfRest(view: QueueView, from: number): number {
 
 /**
  * What to leave in reserve: so much that, of all who leave, hardly any are late. A batch that takes longer makes
- * its first item late, and of the others those who came soon after it; among many that is less than among few.
+ * its first item late, and of the others those who came soon after it; among many that is less than among few. Who came
+ * together is late together: of a burst, all.
  */
-function marginMs({ curve, cost }: QueueView, takesMs: number, { meanCost, costPerMs }: Traffic): number {
-  const spreadMs = curve.spread * takesMs;
-  const lateWithIt = 1 + (LATE_WITH_IT * costPerMs * spreadMs) / meanCost;
-  return spreadMs * spreadsFor((MOST_LATE * cost) / meanCost / lateWithIt);
+function marginMs(
+  view: QueueView,
+  takesMs: number,
+  { meanCost, costPerMs }: Traffic,
+  deadline: number,
+  from = 0,
+): number {
+  const spreadMs = view.curve.spread * takesMs;
+  if (spreadMs === 0) return 0;
+  const soonMs = LATE_WITH_IT * spreadMs;
+  const lateWithIt = Math.max(1 + (soonMs * costPerMs) / meanCost, countUntil(view, from, deadline + soonMs));
+  return spreadMs * spreadsFor((MOST_LATE * view.cost) / meanCost / lateWithIt);
+}
+
+/** How many in a row, from a position on, are due by then. */
+function countUntil(view: QueueView, from: number, until: number): number {
+  let position = from;
+  while (position < view.length && view.deadlineAt(position) <= until) position += 1;
+  return position - from;
 }
 
 /** How many spreads above its mean a duration is no more often than this (Hastings). */
