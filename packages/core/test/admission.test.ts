@@ -80,6 +80,29 @@ describe('what cannot finish in time', () => {
     expect(again.value).toBe(4);
   });
 
+  // It was told to wait until what is known is no longer fresh, because a batch may take longer; but the door lets in who finds it idle.
+  test('is told when the slot is free, where batches sometimes take longer than there is time', async () => {
+    const backend = new CurvedBackend(() => 70);
+    const { clock } = backend;
+    const batcher = backend.batcher({ maxBatchSize: 1, targetLatencyMs: 100, admission: false });
+    for (let item = 0; item < 64; item++) {
+      backend.durationMs = () => (item % 2 === 0 ? 50 : 90);
+      batcher.submit(item);
+      await clock.advance(100);
+    }
+    batcher.configure({ admission: true });
+    batcher.submit(64);
+    await clock.advance(10);
+    const refused = outcomeOf(batcher.submit(65));
+    await clock.advance(0);
+    expect(refused.code).toBe('OVERLOADED');
+    expect(retryAfterMs(refused)).toBeLessThan(110);
+    await clock.advance(retryAfterMs(refused));
+    const again = outcomeOf(batcher.submit(66));
+    await clock.advance(100);
+    expect(again.value).toBe(66);
+  });
+
   test('is measured by the target where that is earlier', async () => {
     const { batcher, clock } = await learned();
     await load(batcher, clock, 2 * BATCH);

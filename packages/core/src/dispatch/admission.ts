@@ -42,15 +42,25 @@ export function predictedStayMs(
   backend: Backend,
   now: number,
 ): number | undefined {
-  const { curve } = backend;
   const batch = usualBatch(cost, allowedMs, backend, now);
   if (batch === undefined) return undefined;
   const startMs = startsAfterMs(costAhead, batch, backend, now);
   const crowd = crowdUntil(startMs, cost, batch, backend, now);
+  return startMs + takesMs(cost, costAhead, crowd, batch, backend.curve);
+}
+
+/** How long its batch takes: with the last few ahead of it, and with those who come until it leaves. */
+function takesMs(
+  cost: number,
+  costAhead: number,
+  crowd: number,
+  batch: CurvePoint,
+  curve: CurveEstimate,
+): number {
   const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(costAhead, batch) + crowd + cost));
   const ownMs = curve.predict(ownBatch) ?? batch.durationMs;
   // A margin decides whom to serve when not all can be. Where all can, it would refuse many for sure so that few are not late perhaps.
-  return startMs + (crowd > 0 ? safeMs(curve, ownMs) / CAREFUL : ownMs);
+  return crowd > 0 ? safeMs(curve, ownMs) / CAREFUL : ownMs;
 }
 
 /** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
@@ -63,14 +73,15 @@ export function retryAfterMs(
 ): number {
   const { curve, settings } = backend;
   const batch = usualBatch(cost, allowedMs, backend, now);
-  const expectedMs = predictedStayMs(cost, costAhead, allowedMs, backend, now);
   const aloneMs = curve.predict(cost);
-  if (batch === undefined || expectedMs === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
+  if (batch === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
   const startMs = startsAfterMs(costAhead, batch, backend, now);
+  const crowd = crowdUntil(startMs, cost, batch, backend, now);
   const partial = partialBatch(costAhead, batch);
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
-  // Too slow even with nobody ahead: to be tried again when what was measured is no longer fresh.
-  if (safeMs(curve, aloneMs) > allowedMs) return roundedUp(startMs + partialMs + FRESH_MS);
+  // Too slow even with nobody ahead, as the door sees it: to be tried again when what was measured is no longer fresh.
+  if ((crowd > 0 ? safeMs(curve, aloneMs) : aloneMs) > allowedMs)
+    return roundedUp(startMs + partialMs + FRESH_MS);
   // As long as batches have to grow, what they can do is not known. Not all at one moment, as all would if it were counted
   // from when a slot is free. Without a limit there is no size that they grow to.
   const largestCost = curve.points().at(-1)?.cost ?? 1;
@@ -80,8 +91,8 @@ export function retryAfterMs(
     return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
   // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
-  if (crowdUntil(startMs, cost, batch, backend, now) > 0) {
-    const opensAfterMs = expectedMs - allowedMs;
+  if (crowd > 0) {
+    const opensAfterMs = startMs + takesMs(cost, costAhead, crowd, batch, curve) - allowedMs;
     const opensForMs = batch.cost / ratePerMs(cost, backend, now);
     return roundedUp(Math.max(0, opensAfterMs) + opensForMs / 4);
   }

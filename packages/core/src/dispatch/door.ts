@@ -185,9 +185,9 @@ export class Door<I, R> {
     if (expectedMs <= plannedMs) return undefined;
     const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything; and nobody is sent away from an
-    // idle backend only because batches sometimes take longer.
+    // idle backend only because others, in a crowd, were let in and sent away later.
     const isUnknown = now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost;
-    if (isIdle && (isUnknown || (curve.predict(entry.cost) as number) <= allowedMs)) return undefined;
+    if (isIdle && (isUnknown || expectedMs <= allowedMs)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
     const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
     return tooLateError(settings.name, expectedMs, limit, retryAfter);

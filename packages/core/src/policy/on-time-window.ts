@@ -19,7 +19,7 @@ const MOST_LOOKS = 2048;
 /** What letting go of the head must gain. */
 const LEAST_GAIN = 1.01;
 
-/** The durations that a plan may rely on, with a margin for their spread; monotone. */
+/** The durations that a plan relies on, mostly with a margin for their spread; monotone. */
 export type SafeDuration = (cost: number) => number;
 
 /** The best run, when `costPerMs` comes besides, among the first of the queue, as many as could be in one batch and stand before it. */
