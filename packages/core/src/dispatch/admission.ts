@@ -31,22 +31,28 @@ export function hasTimeEnough(cost: number, costAhead: number, allowedMs: number
   return 2 * batches * safeMs(curve, best.durationMs) <= allowedMs;
 }
 
+export interface Stay {
+  readonly ms: number;
+  /** Whether more come than can be served. */
+  readonly isInCrowd: boolean;
+}
+
 /**
  * How long until an item of this cost is answered, `costAhead` going before it; undefined as long as
  * nothing is known. It is to be answered within `allowedMs`, and so are the others.
  */
-export function predictedStayMs(
+export function predictedStay(
   cost: number,
   costAhead: number,
   allowedMs: number,
   backend: Backend,
   now: number,
-): number | undefined {
+): Stay | undefined {
   const batch = usualBatch(cost, allowedMs, backend, now);
   if (batch === undefined) return undefined;
   const startMs = startsAfterMs(costAhead, batch, backend, now);
   const crowd = crowdUntil(startMs, cost, batch, backend, now);
-  return startMs + takesMs(cost, costAhead, crowd, batch, backend.curve);
+  return { ms: startMs + takesMs(cost, costAhead, crowd, batch, backend.curve), isInCrowd: crowd > 0 };
 }
 
 /** How long its batch takes: with the last few ahead of it, and with those who come until it leaves. */

@@ -22,7 +22,7 @@ import { type CallSettings, callSettings, type EnqueueOptions } from '../options
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
 import type { Tenant } from '../queue/tenants.js';
-import { hasTimeEnough, predictedStayMs, retryAfterMs, roomAfterMs } from './admission.js';
+import { hasTimeEnough, predictedStay, retryAfterMs, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 interface Objection {
@@ -178,19 +178,19 @@ export class Door<I, R> {
     const now = entry.moment.at + waitedMs;
     const costAhead = line.costAhead(entry.cost, tenant, priority);
     if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
-    const expectedMs = predictedStayMs(entry.cost, costAhead, allowedMs, dispatcher, now);
-    if (expectedMs === undefined) return undefined;
+    const stay = predictedStay(entry.cost, costAhead, allowedMs, dispatcher, now);
+    if (stay === undefined) return undefined;
     const batchMs = curve.best(settings.maxBatchSize)?.durationMs ?? 0;
-    const plannedMs = dispatcher.doorMargin.within(allowedMs, batchMs);
-    if (expectedMs <= plannedMs) return undefined;
+    // Where all can be served, those who were sent away earlier keep nobody out; and if few were let in, it would not
+    // be noticed that there is time for more.
+    const plannedMs = stay.isInCrowd ? dispatcher.doorMargin.within(allowedMs, batchMs) : allowedMs;
+    if (stay.ms <= plannedMs) return undefined;
     const isIdle = line.length === 0 && running.length < settings.concurrency;
-    // What is not known, or not any more, is found out when it costs nobody anything; and nobody is sent away from an
-    // idle backend only because others, in a crowd, were let in and sent away later.
-    const isUnknown = now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost;
-    if (isIdle && (isUnknown || expectedMs <= allowedMs)) return undefined;
+    // What is not known, or not any more, is found out when it costs nobody anything.
+    if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
     const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
-    return tooLateError(settings.name, expectedMs, limit, retryAfter);
+    return tooLateError(settings.name, stay.ms, limit, retryAfter);
   }
 
   #costOf(costOf: (item: I) => number, item: I): number {
