@@ -191,7 +191,8 @@ export class Connection implements SessionListener {
         quietMs: QUIET_MS,
         intervalMs: keepaliveMs,
         timeoutMs: keepaliveTimeoutMs,
-        isWanted: () => this.#openStreams > 0,
+        // Once it is closed from here no ping can leave, so a peer that never closes its end is found dead, too.
+        isWanted: () => this.#openStreams > 0 || this.#session.closed,
         onDead: () =>
           this.destroy(new Error(`the peer did not answer a ping within ${keepaliveTimeoutMs} ms`)),
       });

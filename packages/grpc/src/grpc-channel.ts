@@ -39,6 +39,7 @@ export class GrpcChannel {
   readonly #leaving = new Set<Connection>();
   readonly #connectionListener: ConnectionListener;
   #waiting: Waiting[] = [];
+  #isServing = false;
   #state: ChannelState = 'idle';
   #lastError: Error | undefined;
   #keepaliveMs: number;
@@ -177,18 +178,20 @@ export class GrpcChannel {
     return best;
   }
 
+  /** Whoever begins may end a stream at once, its own or another, and so give room while this still goes on. */
   #serveWaiting(): void {
-    if (this.#waiting.length === 0) return;
-    let served = 0;
-    for (const waiting of this.#waiting) {
-      if (!waiting.isOver) {
-        const connection = this.#withRoom();
-        if (connection === undefined) break;
-        waiting.begin(connection);
+    if (this.#isServing) return;
+    this.#isServing = true;
+    try {
+      for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+        const connection = next.isOver ? undefined : this.#withRoom();
+        if (!next.isOver && connection === undefined) break;
+        this.#waiting.shift();
+        if (connection !== undefined) next.begin(connection);
       }
-      served++;
+    } finally {
+      this.#isServing = false;
     }
-    this.#waiting.splice(0, served);
     this.#openIfNeeded();
   }
 
