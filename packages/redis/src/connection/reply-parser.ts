@@ -15,9 +15,16 @@ interface OpenList {
 }
 
 const CR = 13;
+const LF = 10;
 const MINUS = 45;
+const ZERO = 48;
 const LINE_END = 2;
 const [TEXT, ERROR, INTEGER, BULK, LIST] = [43, 45, 58, 36, 42] as const;
+const MOST_DIGITS = 19;
+/** Redis has no larger value, unless it is told to (proto-max-bulk-len). */
+const MOST_BULK_BYTES = 512 * 1024 * 1024;
+/** Errors are lines, and a script's may be long; what has no end at all is none. */
+const MOST_LINE_BYTES = 1024 * 1024;
 /** The value is not complete. */
 const MORE = Symbol('more');
 /** The value is a list, whose items come next. */
@@ -84,12 +91,17 @@ export class ReplyParser {
     const start = this.#at + 1;
     let end = start;
     while (end < bytes.length && bytes[end] !== CR) end += 1;
-    if (end + 1 >= bytes.length) return MORE;
+    const type = bytes[this.#at] as number;
+    if (end + 1 >= bytes.length) {
+      if (!TYPES.includes(type)) throw notRedis(`one that begins with byte ${type}`);
+      if (end - start > MOST_LINE_BYTES) throw notRedis(`a line of more than ${MOST_LINE_BYTES} bytes`);
+      return MORE;
+    }
+    if (bytes[end + 1] !== LF) throw notRedis(`a line that ends with byte ${bytes[end + 1]}`);
     const next = end + LINE_END;
-    const type = bytes[this.#at];
     switch (type) {
       case BULK: {
-        const length = integer(bytes, start, end);
+        const length = lengthIn(bytes, start, end);
         if (length >= 0) return this.#bulk(next, length);
         this.#at = next;
         return null;
@@ -98,7 +110,7 @@ export class ReplyParser {
         this.#at = next;
         return integer(bytes, start, end);
       case LIST: {
-        const size = integer(bytes, start, end);
+        const size = lengthIn(bytes, start, end);
         this.#at = next;
         if (size <= 0) return size < 0 ? null : [];
         this.#open.push({ items: [], size });
@@ -111,24 +123,48 @@ export class ReplyParser {
         this.#at = next;
         return new ReplyError(bytes.toString('utf8', start, end));
       default:
-        throw new Error(`expected a reply of Redis, got one that begins with byte ${type}`);
+        throw notRedis(`one that begins with byte ${type}`);
     }
   }
 
   #bulk(from: number, length: number): string | Buffer | typeof MORE {
+    if (length > MOST_BULK_BYTES) throw notRedis(`a value of ${length} bytes`);
     const to = from + length;
     if (to + LINE_END > this.#bytes.length) {
       this.#needed = to + LINE_END - this.#at;
       return MORE;
+    }
+    if (this.#bytes[to] !== CR || this.#bytes[to + 1] !== LF) {
+      throw notRedis(`a value that does not end after its ${length} bytes`);
     }
     this.#at = to + LINE_END;
     return this.isText ? this.#bytes.toString('utf8', from, to) : Buffer.from(this.#bytes.subarray(from, to));
   }
 }
 
+const TYPES: readonly number[] = [TEXT, ERROR, INTEGER, BULK, LIST];
+
+/** -1 for what is not there. */
+function lengthIn(bytes: Buffer, from: number, to: number): number {
+  const length = integer(bytes, from, to);
+  if (length < -1) throw notRedis(`the length ${length}`);
+  return length;
+}
+
 function integer(bytes: Buffer, from: number, to: number): number {
   const isNegative = bytes[from] === MINUS;
+  const first = isNegative ? from + 1 : from;
+  if (first === to || to - first > MOST_DIGITS) throw notRedis(`a number of ${to - first} digits`);
   let value = 0;
-  for (let i = isNegative ? from + 1 : from; i < to; i++) value = value * 10 + (bytes[i] as number) - 48;
+  for (let i = first; i < to; i++) {
+    const digit = (bytes[i] as number) - ZERO;
+    if (digit < 0 || digit > 9) throw notRedis(`a number with byte ${bytes[i]} in it`);
+    value = value * 10 + digit;
+  }
   return isNegative ? -value : value;
+}
+
+/** Nothing that follows could be told apart any more. */
+function notRedis(what: string): Error {
+  return new Error(`expected a reply of Redis, got ${what}`);
 }

@@ -54,6 +54,42 @@ test('what is not a reply of Redis is said so', () => {
   expect(() => parser.push(Buffer.from('HTTP/1.1 400 Bad Request\r\n'))).toThrow('expected a reply of Redis');
 });
 
+// Each byte of a length or number was taken for a digit, and the end of a line or value for what it should be: what came
+// then was another number, a value cut elsewhere, or replies in the wrong place.
+test.each([
+  ['a length that is no number', '$1x\r\nab\r\n'],
+  ['a length that is missing', '$\r\n\r\n'],
+  ['a length below none', '$-2\r\n'],
+  ['half a negative length', '$-\r\n'],
+  ['a length beyond all measure', '$99999999999999999999\r\n'],
+  ['a value larger than Redis has any', `$${512 * 1024 * 1024 + 1}\r\n`],
+  ['a size of a list that is no number', '*two\r\n'],
+  ['a size of a list below none', '*-7\r\n'],
+  ['a size of a list that is a fraction', '*1.5\r\n'],
+  ['an integer that is none', ':1e3\r\n'],
+  ['an integer without digits', ':\r\n'],
+  ['a line that ends otherwise', '+OK\rX'],
+  ['a value that is longer than it says', '$2\r\nabc\r\n'],
+  ['a kind of reply that is not known', '%1\r\n'],
+  ['an unknown kind, before its line has ended', 'H'],
+])('%s is said not to be a reply of Redis', (_name, wire) => {
+  const parsed: ParsedReply[] = [];
+  const all = new ReplyParser((reply) => parsed.push(reply));
+  expect(() => all.push(Buffer.from(wire))).toThrow('expected a reply of Redis');
+  const byBytes = new ReplyParser((reply) => parsed.push(reply));
+  expect(() => {
+    for (const byte of Buffer.from(wire)) byBytes.push(Buffer.from([byte]));
+  }).toThrow('expected a reply of Redis');
+  expect(parsed).toEqual([]);
+});
+
+test('a line without end is given up', () => {
+  const parser = new ReplyParser(() => {});
+  expect(() => {
+    for (let i = 0; i < 100; i++) parser.push(Buffer.alloc(64 * 1024, '+'));
+  }).toThrow('expected a reply of Redis');
+});
+
 function wireOf(reply: ParsedReply): Buffer {
   if (reply === null) return Buffer.from('$-1\r\n');
   if (typeof reply === 'number') return Buffer.from(`:${reply}\r\n`);
