@@ -38,12 +38,14 @@ export class Wire {
 
   constructor(host: string, port: number, tls: TlsOptions | undefined, events: WireEvents) {
     this.#events = events;
-    const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     const socket =
       tls === undefined
-        ? connectPlain({ ...options, onread: this.#intoOneBuffer() })
-        : connectEncrypted({ ...options, ...encryption(host, tls) });
+        ? connectPlain({ host, port, onread: this.#intoOneBuffer() })
+        : connectEncrypted({ host, port, ...encryption(host, tls) });
     this.#socket = socket;
+    // Not by the options of `connect`: with TLS these are passed over without a word.
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.connected = new Promise((resolve) => {
       socket.once(tls === undefined ? 'connect' : 'secureConnect', resolve);
     });
@@ -106,8 +108,12 @@ export class Wire {
 
   #replied(reply: ParsedReply): void {
     const waiter = this.#waiting.shift();
-    if (waiter === undefined) return;
     const isError = reply instanceof ReplyError;
+    if (waiter === undefined) {
+      // The next one's reply would be taken for another's. Redis itself does so when it shuts the door.
+      this.#lose(isError ? reply : new Error('Redis sent a reply that nobody had asked for'));
+      return;
+    }
     if (isError) waiter.reject(reply);
     else waiter.resolve(reply as Reply);
     this.#events.onReply(isError);

@@ -51,6 +51,25 @@ test('what is sent in one turn of the event loop goes out without waiting for re
   expect(redis.chunks).toEqual([['GET'], ['GET', 'GET', 'GET', 'GET']]);
 });
 
+// It was thrown away; had a command been under way, it would have been taken for that one's reply.
+test('a reply that nobody asked for ends the connection', async () => {
+  const redis = await startFakeRedis(([name]) => (name === 'GET' ? '$1\r\n1\r\n$1\r\n2\r\n' : undefined));
+  const link = linkForThisTest({ url: redis.url });
+  const whenDown = new Promise<Error>((resolve) => link.onDown(resolve));
+  expect(await link.send('k', ['GET', 'k'])).toBe('1');
+  expect((await whenDown).message).toBe('Redis sent a reply that nobody had asked for');
+  expect(await link.send('k', ['GET', 'k'])).toBe('1');
+  expect(redis.connections).toBe(2);
+});
+
+test('a reply that cannot be read ends the connection, and what is under way is in doubt', async () => {
+  const redis = await startFakeRedis(([name]) => (name === 'GET' ? '$x\r\n' : undefined));
+  const link = linkForThisTest({ url: redis.url });
+  const lost = link.send('k', ['GET', 'k']);
+  await expect(lost).rejects.toThrow(LinkLostError);
+  await expect(lost).rejects.toThrow('expected a reply of Redis, got a number with byte 120 in it');
+});
+
 test('what is sent while Redis is away waits for it, in order', async () => {
   const redis = await forThisTest(startRedis());
   await redis.kill();
