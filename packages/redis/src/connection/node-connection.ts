@@ -5,7 +5,7 @@
  */
 import { type Clock, realClock } from 'batchwise';
 import type { Argument, Reply } from './link.js';
-import { LinkLostError, type ReplyError } from './link-errors.js';
+import { LinkLostError, ReplyError } from './link-errors.js';
 import { isTemporary } from './reply-verdict.js';
 import { blockingMs, SilenceWatch } from './silence-watch.js';
 import type { TlsOptions } from './tls-options.js';
@@ -135,7 +135,10 @@ export class NodeConnection {
   async #handshake({ username, password, database, name, replies }: NodeOptions): Promise<void> {
     await this.#wire.connected;
     if (username !== undefined || password !== undefined) {
-      await this.#wire.send(['AUTH', ...(username === undefined ? [] : [username]), password ?? '']);
+      const login = ['AUTH', ...(username === undefined ? [] : [username]), password ?? ''];
+      await this.#wire.send(login).catch((error: Error) => {
+        throw withoutArguments(error);
+      });
     }
     if (database !== undefined && database !== 0) await this.#wire.send(['SELECT', String(database)]);
     // HELLO tells number and role, and sets the name, with no permission but the login.
@@ -180,6 +183,12 @@ export class NodeConnection {
 /** Whether the reply to a handshake says "not yet" rather than "no". */
 export function isNotYet(error: ReplyError): boolean {
   return isTemporary(error) || error.message.startsWith('ERR max number of clients');
+}
+
+/** Who does not know AUTH (a sentinel of old, or where it was renamed) repeats what came with it: the password. */
+function withoutArguments(error: Error): Error {
+  if (!(error instanceof ReplyError)) return error;
+  return new ReplyError(error.message.replace(/,? with args beginning with.*$/s, ''));
 }
 
 function plain(reason: Error): Error {

@@ -1,5 +1,7 @@
 /** Who is let in, to which Redis, and what is said to those who are not. */
-import { expect, test } from 'vitest';
+import { Socket } from 'node:net';
+import { inspect } from 'node:util';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { checkRedis } from '../../src/connection/check-redis.js';
 import { linkForThisTest } from '../connection/link-for-this-test.js';
 import { eventually } from '../support/eventually.js';
@@ -18,6 +20,17 @@ test('a password', async () => {
   await expect(wrong).rejects.toThrow('WRONGPASS');
   await expect(wrong).rejects.not.toThrow('hunter2');
   await expect(linkForThisTest({ url: redis.url }).send('k', ['PING'])).rejects.toThrow('NOAUTH');
+});
+
+// Redis repeats the arguments of a command that it does not know, and the message is logged.
+test('a password is not repeated by the error of one who knows no AUTH', async () => {
+  const redis = await forThisTest(startRedis({ settings: ['requirepass secret', 'rename-command AUTH ""'] }));
+  const refused = linkForThisTest({ url: redis.url, username: 'alice', password: 'hunter2' }).send('k', [
+    'PING',
+  ]);
+  await expect(refused).rejects.toThrow(/unknown command .AUTH./);
+  const error = (await refused.catch((reason: unknown) => reason)) as Error;
+  expect(inspect(error, { depth: 10 })).not.toMatch(/hunter2|alice/);
 });
 
 test('a password that is changed while the link is in use: what is sent waits until it is right again', async () => {
@@ -81,6 +94,23 @@ test('TLS, with an authority of its own', async () => {
   await expect(otherName.send('k', ['PING'])).rejects.toThrow(/redis\.example/);
   const trusting = linkForThisTest({ url: redis.url, tls: { rejectUnauthorized: false } });
   expect(await trusting.send('k', ['PING'])).toBe('PONG');
+});
+
+// Of what `net.connect` knows, `tls.connect` passes over this without a word: small commands waited for the
+// acknowledgement of those before them, and a peer that went away was never noticed.
+test('TLS or not, commands are not held back, and a peer that goes away is noticed', async () => {
+  const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay');
+  const setKeepAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const redis = await forThisTest(startRedis({ tls: true }));
+  const ca = redis.certificates?.ca ?? '';
+  setNoDelay.mockClear();
+  setKeepAlive.mockClear();
+  expect(await linkForThisTest({ url: redis.url, tls: { ca } }).send('k', ['PING'])).toBe('PONG');
+  expect(setNoDelay).toHaveBeenCalledWith(true);
+  expect(setKeepAlive).toHaveBeenCalledWith(true, 10_000);
 });
 
 test('TLS in which the client shows a certificate too', async () => {
