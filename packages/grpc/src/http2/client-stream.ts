@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { ERROR_CODE } from './error-code.js';
+import { HeldBytes } from './held-bytes.js';
 import { MAX_WINDOW_BYTES } from './peer-settings.js';
 import { ReceiveWindow } from './receive-window.js';
 import type { ReceivedHeaders } from './received-headers.js';
@@ -55,7 +56,7 @@ export class ClientStream {
   #isAllReceived = false;
   #trailers: IncomingHttpHeaders | undefined;
   #isPaused = false;
-  #held: Buffer[] = [];
+  readonly #held = new HeldBytes();
   #isEndHeld = false;
 
   #isClosed = false;
@@ -119,9 +120,9 @@ export class ClientStream {
 
   resume(): void {
     this.#isPaused = false;
-    while (!this.#isPaused && this.#held.length > 0) this.#give(this.#held.shift() as Buffer);
+    while (!this.#isPaused && !this.#held.isEmpty) this.#give(this.#held.shift() as Buffer);
     if (!this.#isPaused && this.#isEndHeld) this.#giveEnd();
-    if (this.#isClosed && this.#held.length === 0 && !this.#isEndHeld) this.#tellClosed();
+    if (this.#isClosed && this.#held.isEmpty && !this.#isEndHeld) this.#tellClosed();
   }
 
   // From here on: for the connection
@@ -151,7 +152,7 @@ export class ClientStream {
       if (isLast) this.#isAllReceived = true;
       this.#free(wireBytes - bytes.length);
       if (bytes.length > 0) {
-        if (this.#isPaused || this.#held.length > 0) this.#held.push(bytes);
+        if (this.#isPaused || !this.#held.isEmpty) this.#held.push(bytes);
         else this.#give(bytes);
       }
       if (isLast && !this.#isClosed) this.#gotAll(undefined);
@@ -252,7 +253,7 @@ export class ClientStream {
     this.#isAllReceived = true;
     this.#trailers = trailers;
     this.#isEndHeld = true;
-    if (!this.#isPaused && this.#held.length === 0) this.#giveEnd();
+    if (!this.#isPaused && this.#held.isEmpty) this.#giveEnd();
     if (this.#isAllSent && !this.#isClosed) this.#close(NO_ERROR, true);
   }
 
@@ -268,12 +269,12 @@ export class ClientStream {
     this.#errorCode = errorCode;
     this.#queue = [];
     this.#carrier.streamClosed(this);
-    const isHolding = this.#held.length > 0 || this.#isEndHeld;
+    const isHolding = !this.#held.isEmpty || this.#isEndHeld;
     if (!isHolding || !(isGood || this.#isAllReceived)) this.#drop();
   }
 
   #drop(): void {
-    this.#held = [];
+    this.#held.clear();
     this.#isEndHeld = false;
     this.#tellClosed();
   }
