@@ -104,13 +104,13 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
 
   /** Throws for headers that are no request's. */
   request(headers: OutgoingHttpHeaders, listener: StreamListener): ClientStream {
-    const fields = requestFields(headers);
+    const block = this.#hpack.encode(requestFields(headers));
     const id = this.#nextStreamId;
     this.#nextStreamId += 2;
     const windows = { send: this.#settings.windowBytes, receive: this.#options.streamWindowBytes };
     const stream = new ClientStream(id, this, listener, windows);
     this.#streams.set(id, stream);
-    this.#sendHeaders(id, this.#hpack.encode(fields));
+    this.#sendHeaders(id, block);
     return stream;
   }
 
@@ -199,6 +199,7 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
     const settings = this.#settings;
     const before = settings.windowBytes;
     settings.apply(payload);
+    this.#hpack.setMaxTableBytes(settings.leastHeaderTableBytes);
     this.#hpack.setMaxTableBytes(settings.headerTableBytes);
     this.send(settingsAck());
     const wider = settings.windowBytes - before;

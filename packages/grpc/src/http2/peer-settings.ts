@@ -19,6 +19,8 @@ const MAX_PAYLOAD_BYTES = 2 ** 24 - 1;
 /** What the peer allows; what it has not said is as HTTP/2 has it. */
 export class PeerSettings {
   headerTableBytes = 4096;
+  /** The least that the last frame said on the way to it: a table that was shrunk has lost what did not fit. */
+  leastHeaderTableBytes = 4096;
   maxStreams = Number.POSITIVE_INFINITY;
   windowBytes = DEFAULT_WINDOW_BYTES;
   maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES;
@@ -29,6 +31,7 @@ export class PeerSettings {
     if (payload.length % SETTING_BYTES !== 0) {
       throw new Http2Fault(ERROR_CODE.FRAME_SIZE_ERROR, `SETTINGS of ${payload.length} bytes came`);
     }
+    this.leastHeaderTableBytes = this.headerTableBytes;
     for (let at = 0; at < payload.length; at += SETTING_BYTES) {
       this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     }
@@ -38,6 +41,7 @@ export class PeerSettings {
     switch (id) {
       case SETTING.HEADER_TABLE_SIZE:
         this.headerTableBytes = value;
+        this.leastHeaderTableBytes = Math.min(this.leastHeaderTableBytes, value);
         break;
       case SETTING.ENABLE_PUSH:
         if (value !== 0) throw invalid('ENABLE_PUSH', value, ERROR_CODE.PROTOCOL_ERROR);

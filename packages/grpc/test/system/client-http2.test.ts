@@ -348,3 +348,61 @@ test('a peer that widens its own limits is sent what waits for them', async () =
   expect((await first.ended).status).toBe(STATUS.OK);
   expect((await second.ended).status).toBe(STATUS.OK);
 });
+
+// Only the last value of a frame was looked at; but a decoder that shrinks its table on the way to it has lost its entries.
+test('a peer that empties its table and opens it again in one frame is told so, and sent no index of what is gone', async () => {
+  await using greeted = await greetedPeer();
+  const { peer } = greeted;
+  await begunCall(greeted, ['m']);
+  await begunCall(greeted, ['m']);
+  peer.send(rawFrame(SETTINGS, 0, 0, Buffer.concat([setting(1, 0), setting(1, 4096)])));
+  await until(() => peer.frames.filter(({ type, flags }) => type === SETTINGS && flags === 1).length === 2);
+  await begunCall(greeted, ['m']);
+  const blocks = peer.frames.filter(({ type }) => type === HEADERS).map(({ payload }) => payload);
+  const resized = Buffer.from([0x20, 0x3f, 0xe1, 0x1f]);
+  expect(blocks[2]?.subarray(0, 4)).toEqual(resized);
+  expect(blocks[2]?.subarray(4)).toEqual(blocks[0]);
+  expect(blocks[1]?.length).toBeLessThan(blocks[0]?.length as number);
+});
+
+test('headers of a call that was cancelled still count for the table, and its messages for the connection’s window', async () => {
+  await using greeted = await greetedPeer();
+  const { peer } = greeted;
+  const cancelled = await begunCall(greeted, ['m']);
+  const other = await begunCall(greeted, ['m']);
+  cancelled.call.cancel();
+  await peer.saw(({ type }) => type === RST_STREAM);
+  // A literal with incremental indexing: the next block refers to it.
+  const indexed = Buffer.concat([Buffer.from([0x40]), headerBlock({ 'x-kept': 'by the table' }).subarray(1)]);
+  peer.send(rawFrame(HEADERS, END_HEADERS, 1, Buffer.concat([RESPONSE, indexed])));
+  const large = rawFrame(DATA, 0, 1, Buffer.alloc(16_384));
+  const wireBytes = () =>
+    peer.frames
+      .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === 0)
+      .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0);
+  const before = wireBytes();
+  for (let i = 0; i < 1024; i++) peer.send(large);
+  await until(() => wireBytes() - before === 16 * 1024 * 1024);
+  peer.send(rawFrame(HEADERS, END_HEADERS, 3, Buffer.concat([RESPONSE, Buffer.from([0x80 | 62])])));
+  peer.send(rawFrame(HEADERS, END_HEADERS | END_STREAM, 3, TRAILERS));
+  expect((await other.ended).status).toBe(STATUS.OK);
+  expect(other.headers()).toMatchObject({ 'x-kept': 'by the table' });
+  expect(cancelled.ends).toHaveLength(1);
+});
+
+test('a window that the peer makes negative is waited for', async () => {
+  await using greeted = await greetedPeer();
+  const { peer } = greeted;
+  await begunCall(greeted, [Buffer.alloc(100_000)]);
+  await until(() => dataBytes(peer, 1) === 65_535);
+  peer.send(rawFrame(SETTINGS, 0, 0, setting(4, 1000)), rawFrame(WINDOW_UPDATE, 0, 0, uint32(1_000_000)));
+  // 64,535 below zero now.
+  peer.send(rawFrame(WINDOW_UPDATE, 0, 1, uint32(64_535)), rawFrame(PING, 0, 0, Buffer.alloc(8)));
+  await peer.saw(({ type }) => type === PING);
+  expect(dataBytes(peer, 1)).toBe(65_535);
+  peer.send(rawFrame(WINDOW_UPDATE, 0, 1, uint32(1)));
+  await until(() => dataBytes(peer, 1) === 65_536);
+  peer.send(rawFrame(SETTINGS, 0, 0, setting(4, 65_535)));
+  await until(() => hasEnded(peer, 1));
+  expect(dataBytes(peer, 1)).toBe(100_005);
+});
