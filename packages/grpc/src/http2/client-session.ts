@@ -164,7 +164,6 @@ export class ClientSession implements StreamCarrier, PeerFramesListener {
 
   waits(stream: ClientStream): void {
     this.#turns.add(stream);
-    this.#turns.run();
   }
 
   streamClosed(stream: ClientStream): void {

@@ -44,8 +44,12 @@ export class SendTurns {
     }
   }
 
+  /** It has something to send, and does so now if there is room. */
   add(stream: ClientStream): void {
     this.#waiting.add(stream);
+    if (this.sendableBytes > 0) this.run();
+    // Not all of them for each that comes: without room those that wait already cannot send either.
+    else if (stream.isOnlyEndLeft && !this.#isRunning) this.#serve(stream);
   }
 
   delete(stream: ClientStream): void {
@@ -58,14 +62,18 @@ export class SendTurns {
     try {
       for (const stream of this.#waiting) {
         if (this.sendableBytes <= 0 && !stream.isOnlyEndLeft) continue;
-        this.#waiting.delete(stream);
-        // Behind all others that wait.
-        if (stream.sendMore() && stream.isReadyToSend) this.#waiting.add(stream);
-        stream.checkDrained();
+        this.#serve(stream);
       }
     } finally {
       this.#isRunning = false;
     }
+  }
+
+  #serve(stream: ClientStream): void {
+    this.#waiting.delete(stream);
+    // Behind all others that wait.
+    if (stream.sendMore() && stream.isReadyToSend) this.#waiting.add(stream);
+    stream.checkDrained();
   }
 }
 
