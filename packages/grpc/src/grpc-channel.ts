@@ -39,6 +39,8 @@ export class GrpcChannel {
   readonly #leaving = new Set<Connection>();
   readonly #connectionListener: ConnectionListener;
   #waiting: Waiting[] = [];
+  /** How many of them have had their turn, while others are having theirs. */
+  #served = 0;
   #isServing = false;
   #state: ChannelState = 'idle';
   #lastError: Error | undefined;
@@ -183,13 +185,16 @@ export class GrpcChannel {
     if (this.#isServing) return;
     this.#isServing = true;
     try {
-      for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[this.#served]) {
         const connection = next.isOver ? undefined : this.#withRoom();
         if (!next.isOver && connection === undefined) break;
-        this.#waiting.shift();
+        this.#served++;
         if (connection !== undefined) next.begin(connection);
       }
     } finally {
+      // In one go: of thousands that waited for the connection, each would move all behind it.
+      this.#waiting.splice(0, this.#served);
+      this.#served = 0;
       this.#isServing = false;
     }
     this.#openIfNeeded();
@@ -289,8 +294,9 @@ export class GrpcChannel {
   }
 
   #refuseWaiting(error: GrpcError): void {
-    const waiting = this.#waiting;
+    const waiting = this.#waiting.slice(this.#served);
     this.#waiting = [];
+    this.#served = 0;
     for (const one of waiting) if (!one.isOver) one.refuse(error);
   }
 

@@ -49,6 +49,23 @@ test('a stream that is given up as soon as it begins is begun once, and those be
   expect(channel.openCalls).toBe(0);
 });
 
+test('a channel that is destroyed by the first that gets its turn refuses those behind it, each once', async () => {
+  await using greeted = await greetedPeer(setting(MAX_CONCURRENT_STREAMS, 1));
+  const { channel, peer } = greeted;
+  await begunCall(greeted, ['m']);
+  const given: string[] = [];
+  for (const name of ['a', 'b', 'c']) {
+    channel.openStream({ ':path': '/a.B/C' }, (error, stream) => {
+      given.push(`${name}: ${error === undefined ? 'begun' : 'refused'}`);
+      stream?.on('close', () => given.push(`${name}: closed`));
+      channel.destroy();
+    });
+  }
+  peer.send(answer(1));
+  await until(() => given.includes('a: closed'));
+  expect(given).toEqual(['a: begun', 'b: refused', 'c: refused', 'a: closed']);
+});
+
 // Nothing is sent on a connection that has been closed from here, so nobody noticed a peer that does not close its end.
 test('a channel is closed, also when the peer never closes the connection', async () => {
   const sockets: Socket[] = [];
