@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 
 const JOINED_BYTES = 32 * 1024;
+const SMALL_BYTES = 4096;
 const CONGESTED_BYTES = 256 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -48,10 +49,29 @@ export class FrameWriter {
     else if (bytes <= JOINED_BYTES) socket.write(joined(chunks, bytes));
     else {
       socket.cork();
-      for (const chunk of chunks) socket.write(chunk);
+      for (const piece of gathered(chunks)) socket.write(piece);
       socket.uncork();
     }
   };
+}
+
+/** Large ones as they are, and the small ones between them put together: a socket needs far more for a write than for a frame. */
+function gathered(chunks: readonly Buffer[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let from = 0;
+  let bytes = 0;
+  for (let at = 0; at <= chunks.length; at++) {
+    const chunk = chunks[at];
+    if (chunk !== undefined && chunk.length < SMALL_BYTES) {
+      bytes += chunk.length;
+      continue;
+    }
+    if (bytes > 0) pieces.push(joined(chunks.slice(from, at), bytes));
+    if (chunk !== undefined) pieces.push(chunk);
+    from = at + 1;
+    bytes = 0;
+  }
+  return pieces;
 }
 
 function joined(chunks: readonly Buffer[], bytes: number): Buffer {
