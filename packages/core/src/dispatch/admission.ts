@@ -7,7 +7,7 @@ import type { ArrivalEstimate } from '../learning/arrival-rate.js';
 import type { CurveEstimate, CurvePoint } from '../learning/service-curve.js';
 import { FRESH_MS, safeMs } from '../learning/trust.js';
 import { USUAL_GROWTH } from '../policy/growth.js';
-import type { SafeDuration } from '../policy/on-time-window.js';
+import type { DurationOf } from '../policy/on-time-window.js';
 import type { RunningWork } from '../policy/policy.js';
 
 /** What a prediction looks at: a batcher. */
@@ -161,7 +161,7 @@ function bestInTime(
   maxCost: number,
   costPerMs: number,
   allowedMs: number,
-  durationMs: SafeDuration,
+  durationMs: DurationOf,
 ): CurvePoint | undefined {
   const best = curve.best(maxCost);
   if (best === undefined || costPerMs === 0) return best;
@@ -184,7 +184,7 @@ function largestInTime(
   maxCost: number,
   costPerMs: number,
   allowedMs: number,
-  durationMs: SafeDuration,
+  durationMs: DurationOf,
 ): CurvePoint {
   let low = Math.min(1, maxCost);
   let high = Math.min(maxCost, allowedMs * costPerMs);

@@ -19,15 +19,15 @@ const MOST_LOOKS = 2048;
 /** What letting go of the head must gain. */
 const LEAST_GAIN = 1.01;
 
-/** The durations that a plan relies on, mostly with a margin for their spread; monotone. */
-export type SafeDuration = (cost: number) => number;
+/** How long a batch of a cost is counted to take: as expected, or with a margin for the spread; monotone. */
+export type DurationOf = (cost: number) => number;
 
 /** The best run, when `costPerMs` comes besides, among the first of the queue, as many as could be in one batch and stand before it. */
 export function bestWindow(
   view: QueueView,
   now: number,
   maxCost: number,
-  durationMs: SafeDuration,
+  durationMs: DurationOf,
   costPerMs: number,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_LOOKS);
@@ -105,7 +105,7 @@ function ofThePatient(
   now: number,
   length: number,
   maxCost: number,
-  durationMs: SafeDuration,
+  durationMs: DurationOf,
 ): { window: OnTimeWindow; perMs: number } {
   const isHopeless = (position: number) =>
     now + durationMs(view.costAt(position)) > view.deadlineAt(position);
