@@ -18,6 +18,7 @@ export default defineConfig({
     },
   },
   test: {
+    setupFiles: ['./test/support/property-seed.ts'],
     projects: [
       {
         extends: true,

@@ -256,6 +256,28 @@ const FULL_BY_ITSELF: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
+/** Those in a hurry have time for a full batch; for more than a full one they would not. */
+const NO_MORE_THAN_FULL: Situation = {
+  prefer: 'latency',
+  backend: 'by tokens',
+  knowsCurve: false,
+  past: { gapsMs: [0], together: [1], cost: 37.5, sizes: [33, 1], batches: 20 },
+  limits: {
+    maxBatchSize: 4096,
+    slots: 1,
+    targetLatencyMs: POSITIVE_INFINITY,
+    timerResolutionMs: 0,
+    batchSizes: [],
+    isGrouped: false,
+    waitingElsewhere: 0,
+  },
+  busy: [],
+  length: 13,
+  agesMs: [0],
+  costs: [1, 1e6, 1],
+  leftMs: [6, 1000],
+};
+
 describe('whatever it has lived through, and whatever it is shown,', () => {
   test('it decides on what can be carried out', () => {
     fc.assert(
@@ -267,7 +289,7 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
         if (decision.action === 'dispatch')
           expect(refuse + decision.count).toBeLessThanOrEqual(waiting.length);
       }),
-      MANY,
+      { ...MANY, examples: [[NO_MORE_THAN_FULL]] },
     );
   });
 

@@ -26,6 +26,10 @@ describe('a batch far larger than any before', () => {
     expect(leapTo(seen([1, 2], [8, 9]), 200)?.cost).toBe(16);
   });
 
+  test('is no larger than was wanted', () => {
+    expect(leapTo(seen([1, 11], [16, 11.2]), 40)?.cost).toBe(40);
+  });
+
   test('is expected to take no less than on a line, and no more than in proportion', () => {
     const curve = seen([1, 2], [8, 9]);
     for (const cost of [17, 40, 500]) {

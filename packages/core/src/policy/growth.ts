@@ -34,7 +34,7 @@ export function leapTo(curve: CurveEstimate, wanted: number): Leap | undefined {
   ) {
     cost *= 2;
   }
-  return { cost, inProportionMs };
+  return { cost: Math.min(cost, wanted), inProportionMs };
 }
 
 /**
