@@ -60,11 +60,14 @@ function canResolve(file: string, name: string): boolean {
   }
 }
 
+/** Installed, or beside this package in its repository. */
+const LIBRARY = /\/node_modules\/|\/packages\/[^/]+\/(dist|src)\//;
+
 /** What was thrown, and where in the user's own code. */
 function thrownText(thrown: unknown, file: string): string {
   if (!(thrown instanceof Error)) return `it throws ${shownValue(thrown)}.`;
   const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  const own = frames.filter((line) => line.includes(dirname(file)) && !line.includes('/node_modules/'));
+  const own = frames.filter((line) => line.includes(dirname(file)) && !LIBRARY.test(line));
   const text = `${thrown.name}: ${thrown.message}`;
   return own.length === 0 ? text : `${text}\n${own.join('\n')}`;
 }

@@ -1,12 +1,13 @@
 /** What a service module can set for a runner: the words of the YAML file in camel case, as many as are needed. */
-import type {
-  BatchingSettings,
-  RedisSettings,
-  ResourceSettings,
-  RunnerSettings,
-  UpstreamSettings,
+import {
+  type BatchingSettings,
+  type RedisSettings,
+  type ResourceSettings,
+  type RunnerSettings,
+  shownValue,
+  type UpstreamSettings,
 } from '@batchwise/runners';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, didYouMean } from 'batchwise';
 import * as z from 'zod';
 import { issueText } from './schema-issues.js';
 
@@ -57,7 +58,19 @@ const count = z.int().min(1);
 const milliseconds = z.number().positive();
 const dimension = z.int().min(0);
 
-const batching = z.strictObject({
+/** An object of these keys and no others; of another it is said which was probably meant. */
+function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return undefined;
+      const [key = ''] = issue.keys as string[];
+      return `unknown key ${shownValue(key)}.${didYouMean(key, known)} Known are ${known.join(', ')}.`;
+    },
+  });
+}
+
+const batching = ofKeys({
   enabled: z.boolean().optional(),
   maxBatchSize: count.optional(),
   maxLatencyMs: milliseconds.optional(),
@@ -73,19 +86,19 @@ const batching = z.strictObject({
     .optional(),
 });
 
-const resources = z.strictObject({
+const resources = ofKeys({
   cpu: count.optional(),
   gpu: z.array(z.int().min(0)).optional(),
 });
 
-const redis = z.strictObject({
+const redis = ofKeys({
   queue: z.string().optional(),
   url: z.string().optional(),
   maxBacklog: count.optional(),
   payload: z.enum(['json', 'msgpack']).optional(),
 });
 
-const upstream = z.strictObject({
+const upstream = ofKeys({
   url: z.array(z.string()).min(1).optional(),
   model: z.string().optional(),
   version: z.string().optional(),
@@ -102,7 +115,7 @@ const upstream = z.strictObject({
   serverName: z.string().optional(),
 });
 
-const options = z.strictObject({
+const options = ofKeys({
   batchable: z.boolean().optional(),
   batchDim: z
     .union([dimension.transform((both) => [both, both] as const), z.tuple([dimension, dimension])])

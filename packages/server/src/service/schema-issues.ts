@@ -44,7 +44,7 @@ function place(root: string, path: readonly PropertyKey[]): string {
 function messageOf(issue: Issue): string {
   // What the author of the schema has to say of it goes before ours; zod's own sentences begin like these.
   const isOurs = /^(Invalid|Too |Unrecognized)/.test(issue.message);
-  if (!isOurs) return withInput(issue.message, issue);
+  if (!isOurs) return issue.code === 'unrecognized_keys' ? issue.message : withInput(issue.message, issue);
   switch (issue.code) {
     case 'unrecognized_keys':
       return `unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${issue.keys.slice(0, MOST_ISSUES).map(shownValue).join(', ')}`;

@@ -228,7 +228,12 @@ describe('what is wrong with a runner is said:', () => {
     [
       'a key of the YAML file',
       () => onnx('a.onnx', { batch_dim: 1 } as never),
-      'onnx("a.onnx", options): unknown key "batch_dim"',
+      'onnx("a.onnx", options): unknown key "batch_dim". Did you mean batchDim? Known are batchable, batchDim,',
+    ],
+    [
+      'a key mistyped further in',
+      () => onnx('a.onnx', { batching: { maxBatchsize: 8 } } as never),
+      'options).batching: unknown key "maxBatchsize". Did you mean maxBatchSize?',
     ],
     [
       'a size of 0',

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -103,6 +103,20 @@ test('what a module throws comes with its place', async () => {
   expect(message).toContain('cannot be loaded: TypeError: no model here');
   expect(message).toMatch(/at broken \(.*throws\.ts:4:/);
   expect(message).not.toContain('node_modules');
+});
+
+test('of a module that stands above this package in its repository, only its own place is told', async () => {
+  await mkdir(join(folder, 'packages/some/dist'), { recursive: true });
+  await file(
+    'packages/some/dist/checked.mjs',
+    "export const checked = () => { throw new Error('mistyped'); };",
+  );
+  const path = await file(
+    'above.mjs',
+    "import { checked } from './packages/some/dist/checked.mjs';\nchecked();\n",
+  );
+  const message = await messageOf(path);
+  expect(message).toMatch(/Error: mistyped\n +at [^\n]*above\.mjs:2:1\)?$/);
 });
 
 test('a module that is not TypeScript, or throws no error, is told so', async () => {
