@@ -57,6 +57,16 @@ describe('two web processes', () => {
     expect(server.pids('runner')).toHaveLength(4);
   });
 
+  test('are named in the list of processes', () => {
+    for (const [kind, name] of [
+      ['web', '0'],
+      ['web', '1'],
+      ['runner', 'digits/0'],
+    ] as const) {
+      expect(server.pids(kind, `${name}\0`)).toHaveLength(1);
+    }
+  });
+
   test('give the answers that one gives', async () => {
     await atOnce(16, async (client, number) => {
       for (let i = number; i < digits.length; i += 16) {

@@ -23,14 +23,16 @@ export interface ChildExit {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export function forkChild(module: string | URL, env: Environment = {}): ChildHandle {
+export function forkChild(module: string | URL, env: Environment, name: string): ChildHandle {
   // Advanced: what JSON cannot carry, such as Infinity in settings, arrives as it left.
-  return handleOf(fork(pathOf(module), [], { serialization: 'advanced', env: { ...process.env, ...env } }));
+  return handleOf(
+    fork(pathOf(module), [name], { serialization: 'advanced', env: { ...process.env, ...env } }),
+  );
 }
 
 /** A process that shares its listening sockets with all others that are started so. */
-export function forkClusterChild(module: string | URL, env: Environment = {}): ChildHandle {
-  cluster.setupPrimary({ exec: pathOf(module), args: [], serialization: 'advanced' });
+export function forkClusterChild(module: string | URL, env: Environment, name: string): ChildHandle {
+  cluster.setupPrimary({ exec: pathOf(module), args: [name], serialization: 'advanced' });
   const child = cluster.fork(env).process;
   closeWhatIsNotTaken(child);
   return handleOf(child);

@@ -53,7 +53,7 @@ export interface SupervisorOptions {
   readonly foldSnapshots?: FoldSnapshots | undefined;
   readonly log?: ((line: string) => void) | undefined;
   readonly clock?: Clock | undefined;
-  readonly spawn?: ((kind: ProcessKind, module: string | URL, env: Environment) => ChildHandle) | undefined;
+  readonly spawn?: typeof spawnReal | undefined;
 }
 
 /** Runners have nothing left to do once the web processes are gone: however late it is, they get so long. */
@@ -194,7 +194,10 @@ export class Supervisor {
       runner,
       index,
       clock: this.#clock,
-      spawn: () => spawn(kind, kind === 'web' ? webModule : runnerModule, env),
+      spawn: () =>
+        kind === 'web'
+          ? spawn(kind, webModule, env, `${index}`)
+          : spawn(kind, runnerModule, env, `${runner}/${index}`),
       start,
       mostSilentMs: () => this.#mostSilentMs(runner),
       onMessage: (message, from) => this.#take(message, from),
@@ -249,6 +252,7 @@ async function stopped(processes: readonly SupervisedProcess[], timeoutMs: numbe
   return ended.every(Boolean);
 }
 
-function spawnReal(kind: ProcessKind, module: string | URL, env: Environment): ChildHandle {
-  return kind === 'web' ? forkClusterChild(module, env) : forkChild(module, env);
+/** The name is for whoever looks at the list of processes. */
+function spawnReal(kind: ProcessKind, module: string | URL, env: Environment, name: string): ChildHandle {
+  return kind === 'web' ? forkClusterChild(module, env, name) : forkChild(module, env, name);
 }

@@ -110,8 +110,8 @@ export class Serving {
   }
 
   /** Of the server's own processes, as they are now. */
-  pids(kind: ProcessKind): number[] {
-    return this.#group().filter((pid) => procFile(pid, 'cmdline').includes(`${kind}-process.js`));
+  pids(kind: ProcessKind, name = ''): number[] {
+    return this.#group().filter((pid) => procFile(pid, 'cmdline').includes(`${kind}-process.js\0${name}`));
   }
 
   /** When nothing that it started is there any more. */
