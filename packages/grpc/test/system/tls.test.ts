@@ -221,7 +221,9 @@ test('a handshake that fails is one line of the log, which names the client', as
   await outcome(`localhost:${port}`, { ca, ...stranger });
   await until(() => log.length > 0);
   expect((await outcome(`localhost:${port}`, { ca, ...client })).status).toBe(STATUS.OK);
-  expect(log).toEqual([expect.stringMatching(/^the TLS handshake with 127\.0\.0\.1:\d+ failed: .+$/)]);
+  for (const line of log) expect(line).toMatch(/^the TLS handshake with 127\.0\.0\.1:\d+ failed: .+$/);
+  // It may try again, from another port.
+  expect(new Set(log.map((line) => /:\d+/.exec(line)?.[0])).size).toBe(log.length);
 });
 
 test('a peer that does not speak TLS is named in one line', async () => {
