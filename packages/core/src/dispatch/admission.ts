@@ -9,11 +9,11 @@ import { FRESH_MS, safeMs } from '../learning/trust.js';
 import { USUAL_GROWTH } from '../policy/growth.js';
 import type { DurationOf } from '../policy/on-time-window.js';
 import type { RunningWork } from '../policy/policy.js';
+import type { Ahead } from '../queue/waiting-line.js';
 
 /** What a prediction looks at: a batcher. */
 export interface Backend {
-  /** Those that have something waiting cannot share batches with each other. */
-  readonly line: { readonly groups: number; readonly length: number; readonly cost: number };
+  readonly line: { readonly length: number; readonly cost: number };
   readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
@@ -22,12 +22,12 @@ export interface Backend {
 }
 
 /** Whether there is so much time that no prediction is needed: that of most callers with a deadline. */
-export function hasTimeEnough(cost: number, costAhead: number, allowedMs: number, backend: Backend): boolean {
-  const { curve, settings, line } = backend;
+export function hasTimeEnough(cost: number, ahead: Ahead, allowedMs: number, backend: Backend): boolean {
+  const { curve, settings } = backend;
   const best = curve.best(settings.maxBatchSize);
-  if (best === undefined || line.groups > 1) return best === undefined;
+  if (best === undefined) return true;
   // What runs, what is ahead, its own batch; and as much again, for whatever they may take longer.
-  const batches = 2 + (costAhead + cost) / best.cost;
+  const batches = 2 + ahead.groups + (ahead.groupsCost + ahead.cost + cost) / best.cost;
   return 2 * batches * safeMs(curve, best.durationMs) <= allowedMs;
 }
 
@@ -43,27 +43,21 @@ export interface Stay {
  */
 export function predictedStay(
   cost: number,
-  costAhead: number,
+  ahead: Ahead,
   allowedMs: number,
   backend: Backend,
   now: number,
 ): Stay | undefined {
   const batch = usualBatch(cost, allowedMs, backend, now);
   if (batch === undefined) return undefined;
-  const startMs = startsAfterMs(costAhead, batch, backend, now);
-  const crowd = crowdUntil(startMs, cost, batch, backend, now);
-  return { ms: startMs + takesMs(cost, costAhead, crowd, batch, backend.curve), isInCrowd: crowd > 0 };
+  const startMs = startsAfterMs(ahead, batch, backend, now);
+  const crowd = crowdUntil(startMs, cost, allowedMs, backend, now);
+  return { ms: startMs + takesMs(cost, ahead, crowd, batch, backend.curve), isInCrowd: crowd > 0 };
 }
 
 /** How long its batch takes: with the last few ahead of it, and with those who come until it leaves. */
-function takesMs(
-  cost: number,
-  costAhead: number,
-  crowd: number,
-  batch: CurvePoint,
-  curve: CurveEstimate,
-): number {
-  const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(costAhead, batch) + crowd + cost));
+function takesMs(cost: number, ahead: Ahead, crowd: number, batch: CurvePoint, curve: CurveEstimate): number {
+  const ownBatch = Math.max(cost, Math.min(batch.cost, partialBatch(ahead.cost, batch) + crowd + cost));
   const ownMs = curve.predict(ownBatch) ?? batch.durationMs;
   // A margin decides whom to serve when not all can be. Where all can, it would refuse many for sure so that few are not late perhaps.
   return crowd > 0 ? safeMs(curve, ownMs) / CAREFUL : ownMs;
@@ -72,7 +66,7 @@ function takesMs(
 /** When to come back, for one who would be answered too late now: when what is ahead has gone far enough. */
 export function retryAfterMs(
   cost: number,
-  costAhead: number,
+  ahead: Ahead,
   allowedMs: number,
   backend: Backend,
   now: number,
@@ -81,9 +75,9 @@ export function retryAfterMs(
   const batch = usualBatch(cost, allowedMs, backend, now);
   const aloneMs = curve.predict(cost);
   if (batch === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
-  const startMs = startsAfterMs(costAhead, batch, backend, now);
-  const crowd = crowdUntil(startMs, cost, batch, backend, now);
-  const partial = partialBatch(costAhead, batch);
+  const startMs = startsAfterMs(ahead, batch, backend, now);
+  const crowd = crowdUntil(startMs, cost, allowedMs, backend, now);
+  const partial = partialBatch(ahead.cost, batch);
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead, as the door sees it: to be tried again when what was measured is no longer fresh.
   if ((crowd > 0 ? safeMs(curve, aloneMs) : aloneMs) > allowedMs)
@@ -93,12 +87,12 @@ export function retryAfterMs(
   const largestCost = curve.points().at(-1)?.cost ?? 1;
   const growths = Math.log(batch.cost / largestCost) / Math.log(USUAL_GROWTH);
   const hasToGrow = growths > 1 / 2 && growths !== Number.POSITIVE_INFINITY;
-  if (hasToGrow && costAhead + cost > largestCost)
+  if (hasToGrow && ahead.cost + cost > largestCost)
     return roundedUp(allowedMs + Math.ceil(1 + growths) * batch.durationMs);
   // In a crowd there is always a batch to leave with. The door opens when the next is near enough; who
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
   if (crowd > 0) {
-    const opensAfterMs = startMs + takesMs(cost, costAhead, crowd, batch, curve) - allowedMs;
+    const opensAfterMs = startMs + takesMs(cost, ahead, crowd, batch, curve) - allowedMs;
     const opensForMs = batch.cost / ratePerMs(cost, backend, now);
     return roundedUp(Math.max(0, opensAfterMs) + opensForMs / 4);
   }
@@ -115,10 +109,9 @@ export function retryAfterMs(
 function usualBatch(cost: number, allowedMs: number, backend: Backend, now: number): CurvePoint | undefined {
   const { curve, settings } = backend;
   const costPerMs = ratePerMs(cost, backend, now);
-  const expected = (ofCost: number) => curve.predict(ofCost) as number;
-  const all = bestInTime(curve, settings.maxBatchSize, costPerMs, allowedMs, expected);
-  if (all === undefined || !isTooMuch(costPerMs, all, backend)) return all;
-  const surely = (ofCost: number) => safeMs(curve, expected(ofCost));
+  const atOnce = bestAtOnce(allowedMs, backend);
+  if (atOnce === undefined || !isTooMuch(costPerMs, atOnce, backend)) return atOnce;
+  const surely = (ofCost: number) => safeMs(curve, curve.predict(ofCost) as number);
   return bestInTime(curve, settings.maxBatchSize, costPerMs, CAREFUL * allowedMs, surely);
 }
 
@@ -126,14 +119,21 @@ function usualBatch(cost: number, allowedMs: number, backend: Backend, now: numb
  * When more come than can be served, those who come until it leaves will leave with it, and make its
  * batch longer. When not, nobody is refused for the sake of others who might come.
  */
-function crowdUntil(startMs: number, cost: number, batch: CurvePoint, backend: Backend, now: number): number {
+function crowdUntil(startMs: number, cost: number, allowedMs: number, backend: Backend, now: number): number {
   const costPerMs = ratePerMs(cost, backend, now);
-  return isTooMuch(costPerMs, batch, backend) ? costPerMs * startMs : 0;
+  const atOnce = bestAtOnce(allowedMs, backend);
+  return atOnce !== undefined && isTooMuch(costPerMs, atOnce, backend) ? costPerMs * startMs : 0;
 }
 
 /** Whether more comes while such batches run than they take along. */
 function isTooMuch(costPerMs: number, batch: CurvePoint, { settings }: Backend): boolean {
   return costPerMs * batch.durationMs > settings.concurrency * batch.cost;
+}
+
+/** The batch that gets most done a millisecond and is in time if it leaves at once. */
+function bestAtOnce(allowedMs: number, { curve, settings }: Backend): CurvePoint | undefined {
+  const expected = (ofCost: number) => curve.predict(ofCost) as number;
+  return bestInTime(curve, settings.maxBatchSize, Number.POSITIVE_INFINITY, allowedMs, expected);
 }
 
 /**
@@ -178,7 +178,7 @@ function bestInTime(
 /** How much of the time that is allowed is counted on: traffic is not as even as its mean. */
 const CAREFUL = 0.95;
 
-/** By halving: the time until a batch has come together and is done grows with its cost. */
+/** By doubling and halving: the time until a batch has come together and is done grows with its cost. */
 function largestInTime(
   curve: CurveEstimate,
   maxCost: number,
@@ -186,28 +186,35 @@ function largestInTime(
   allowedMs: number,
   durationMs: DurationOf,
 ): CurvePoint {
+  const isInTime = (cost: number) => cost / costPerMs + durationMs(cost) <= allowedMs;
+  const most = Math.min(maxCost, Number.MAX_SAFE_INTEGER);
   let low = Math.min(1, maxCost);
-  let high = Math.min(maxCost, allowedMs * costPerMs);
-  while (high - low > 0.5) {
+  let high = low;
+  while (high < most && isInTime(high)) {
+    low = high;
+    high = Math.min(most, 2 * high);
+  }
+  while (high - low > Math.max(0.5, low / 1000)) {
     const middle = (low + high) / 2;
-    if (middle / costPerMs + durationMs(middle) <= allowedMs) low = middle;
+    if (isInTime(middle)) low = middle;
     else high = middle;
   }
   return { cost: low, durationMs: curve.predict(low) as number };
 }
 
 /** When the last batch of what is ahead leaves, which has room left. */
-function startsAfterMs(costAhead: number, best: CurvePoint, backend: Backend, now: number): number {
+function startsAfterMs(ahead: Ahead, best: CurvePoint, backend: Backend, now: number): number {
   const { concurrency } = backend.settings;
-  const fullBatches = Math.floor(costAhead / best.cost);
-  const otherGroups = backend.line.groups - 1;
-  if (otherGroups > fullBatches) {
-    const busyMs = otherGroups * (backend.curve.predict(costAhead / otherGroups) ?? best.durationMs);
-    return freeSlotAfterMs(backend, now, 0) + busyMs / concurrency;
-  }
-  if (concurrency === Number.POSITIVE_INFINITY) return 0;
-  const rounds = Math.floor(fullBatches / concurrency);
-  return rounds * best.durationMs + freeSlotAfterMs(backend, now, fullBatches - rounds * concurrency);
+  const fullBatches = Math.floor(ahead.cost / best.cost);
+  // Each group leaves in batches of its own.
+  const groupBatches = Math.max(ahead.groups, Math.floor(ahead.groupsCost / best.cost));
+  const batches = fullBatches + groupBatches;
+  if (batches === 0 || concurrency === Number.POSITIVE_INFINITY) return freeSlotAfterMs(backend, now, 0);
+  const groupBatchMs =
+    groupBatches === 0 ? 0 : (backend.curve.predict(ahead.groupsCost / groupBatches) ?? best.durationMs);
+  const meanMs = (fullBatches * best.durationMs + groupBatches * groupBatchMs) / batches;
+  const rounds = Math.floor(batches / concurrency);
+  return rounds * meanMs + freeSlotAfterMs(backend, now, batches - rounds * concurrency);
 }
 
 function partialBatch(costAhead: number, best: CurvePoint): number {

@@ -95,7 +95,7 @@ export class Door<I, R> {
     const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
     // Sharing work that is under way adds none.
     const noHope =
-      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, tenant, priority) : undefined;
+      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, group, tenant, priority) : undefined;
     if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
 
     dispatcher.ledger.submitted += 1;
@@ -168,6 +168,7 @@ export class Door<I, R> {
     entry: Entry,
     timeoutMs: number,
     waitedMs: number,
+    group: unknown,
     tenant: Tenant,
     priority: number,
   ): BatchwiseError | undefined {
@@ -176,9 +177,9 @@ export class Door<I, R> {
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at + waitedMs;
-    const costAhead = line.costAhead(entry.cost, tenant, priority);
-    if (hasTimeEnough(entry.cost, costAhead, allowedMs, dispatcher)) return undefined;
-    const stay = predictedStay(entry.cost, costAhead, allowedMs, dispatcher, now);
+    const ahead = line.ahead(entry.cost, group, tenant, priority);
+    if (hasTimeEnough(entry.cost, ahead, allowedMs, dispatcher)) return undefined;
+    const stay = predictedStay(entry.cost, ahead, allowedMs, dispatcher, now);
     if (stay === undefined) return undefined;
     const batchMs = curve.best(settings.maxBatchSize)?.durationMs ?? 0;
     // Where all can be served, those who were sent away earlier keep nobody out; and if few were let in, it would not
@@ -189,7 +190,7 @@ export class Door<I, R> {
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
-    const retryAfter = retryAfterMs(entry.cost, costAhead, plannedMs, dispatcher, now);
+    const retryAfter = retryAfterMs(entry.cost, ahead, plannedMs, dispatcher, now);
     return tooLateError(settings.name, stay.ms, limit, retryAfter);
   }
 

@@ -37,7 +37,13 @@ export class Exit<I, R> implements EntryExit {
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     dispatcher.doorMargin.sentAway(entries.length);
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const firstMs = retryAfterMs(first.cost, dispatcher.line.cost, allowedMs, dispatcher, now);
+    const firstMs = retryAfterMs(
+      first.cost,
+      { cost: dispatcher.line.cost, groups: 0, groupsCost: 0 },
+      allowedMs,
+      dispatcher,
+      now,
+    );
     const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {
       this.sendAway(entry, 'refused', overtakenError(name, firstMs + (i / entries.length) * batchMs));

@@ -152,10 +152,14 @@ class AdaptivePolicy implements Policy {
     const safeDuration = (batch: number) => safeMs(curve, boldlyMs(curve, batch));
     const mostCost = leap?.cost ?? this.#quickestSize(view);
     const traffic = this.#costPerMs(view, now);
-    const safest = bestWindow(view, now, mostCost, safeDuration, traffic);
-    // Nobody is sure to be in time: rather than nobody, those are served who are on average.
+    // A margin decides whom to serve when not all can be. Where all can, or when nobody is sure to be in time, those are
+    // served who are on average.
+    const isCrowd = cost > limits.maxBatchSize || isOverload(view, traffic);
+    const safest = isCrowd ? bestWindow(view, now, mostCost, safeDuration, traffic) : undefined;
     const { refuse, count, hopeless } =
-      safest.count > 0 ? safest : bestWindow(view, now, mostCost, (batch) => boldlyMs(curve, batch), traffic);
+      safest !== undefined && safest.count > 0
+        ? safest
+        : bestWindow(view, now, mostCost, (batch) => boldlyMs(curve, batch), traffic);
     if (hopeless.length > 0) return { action: 'wait', until: now + 1, refuseAt: hopeless };
     if (count > 0) {
       // Those who are let go for a batch had no time for it; for a shorter one they might.

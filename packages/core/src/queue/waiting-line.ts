@@ -19,6 +19,18 @@ import { Heap } from './heap.js';
 import type { Lane, PriorityClass } from './lane.js';
 import { type Tenant, Tenants } from './tenants.js';
 
+/** What leaves before a newcomer. */
+export interface Ahead {
+  /** Of those with whom it can share a batch. */
+  readonly cost: number;
+  /** Groups whose turn comes earlier, and what waits in them. */
+  readonly groups: number;
+  readonly groupsCost: number;
+}
+
+/** How many groups are looked at for a newcomer. */
+const MOST_LOOKS = 64;
+
 export class WaitingLine {
   readonly tenants = new Tenants();
   /** Items in line; callers who share an item with one in line are not counted. */
@@ -73,8 +85,8 @@ export class WaitingLine {
 
   /** When the item that has waited longest came; Infinity when nothing waits. */
   get oldestAt(): number {
-    let oldestAt = this.#ungrouped.oldestAt;
-    for (const group of this.#grouped.values()) oldestAt = Math.min(oldestAt, group.oldestAt);
+    let oldestAt = Number.POSITIVE_INFINITY;
+    for (const group of this.#groups()) oldestAt = Math.min(oldestAt, group.oldestAt);
     return oldestAt;
   }
 
@@ -124,8 +136,28 @@ export class WaitingLine {
     return this.#asleep.first?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What will be served before a newcomer of this cost, by its priority and its tenant's share. */
-  costAhead(cost: number, tenant: Tenant, priority: number): number {
+  /** What will leave before a newcomer of this cost, by its group's turn, its priority and its tenant's share. */
+  ahead(cost: number, groupKey: unknown, tenant: Tenant, priority: number): Ahead {
+    const costAhead = this.#costAhead(cost, tenant, priority);
+    const own = groupKey === undefined ? this.#ungrouped : this.#grouped.get(groupKey);
+    const ownCost = Math.min(costAhead, own?.cost ?? 0);
+    const othersCost = costAhead - ownCost;
+    // A group that begins now comes after all others.
+    if (own === undefined || own.length === 0)
+      return { cost: 0, groups: this.groups, groupsCost: othersCost };
+    let groups = 0;
+    let groupsCost = 0;
+    let looks = 0;
+    for (const group of this.#groups()) {
+      if (looks++ > MOST_LOOKS) break;
+      if (group === own || group.length === 0 || group.oldestAt > own.oldestAt) continue;
+      groups += 1;
+      groupsCost += group.cost;
+    }
+    return { cost: ownCost, groups, groupsCost: Math.min(groupsCost, othersCost) };
+  }
+
+  #costAhead(cost: number, tenant: Tenant, priority: number): number {
     let ahead = 0;
     for (const known of this.#priorities) if (known.priority >= priority) ahead += known.cost;
     const { queuedCost } = tenant;
@@ -141,7 +173,7 @@ export class WaitingLine {
 
   /** Everything that waits, as of now. */
   entries(): Entry[] {
-    return this.#groups().flatMap((group) => group.entries());
+    return [...this.#groups()].flatMap((group) => group.entries());
   }
 
   /** How many groups have something waiting. */
@@ -149,8 +181,9 @@ export class WaitingLine {
     return this.#grouped.size + (this.#ungrouped.length > 0 ? 1 : 0);
   }
 
-  #groups(): Group[] {
-    return [this.#ungrouped, ...this.#grouped.values()];
+  *#groups(): Generator<Group> {
+    yield this.#ungrouped;
+    yield* this.#grouped.values();
   }
 
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
