@@ -65,6 +65,9 @@ class AdaptivePolicy implements Policy {
   #probing = new Probing();
   readonly #rate = new ArrivalRate(PLANNED_ARRIVALS);
   #meanCost = 1;
+  /** Of a batch, on average. */
+  #busyMs = 0;
+  #busyCost = 0;
   #knownSteps: readonly number[] = [];
   #quickest = Number.POSITIVE_INFINITY;
   #quickestAt = Number.NaN;
@@ -88,6 +91,8 @@ class AdaptivePolicy implements Policy {
   observeBatch({ size, cost, callers, durationMs }: CompletedBatch, now: number): void {
     if (this.#isUnlimited) return;
     this.#meanCost += (cost / size - this.#meanCost) * FADE;
+    this.#busyMs += (durationMs - this.#busyMs) * FADE;
+    this.#busyCost += (cost - this.#busyCost) * FADE;
     this.#forecast.batchEnded(callers, durationMs, now);
   }
 
@@ -182,6 +187,7 @@ class AdaptivePolicy implements Policy {
     const traffic = {
       meanCost: this.#meanCost,
       costPerMs: this.#costPerMs(view, now),
+      busyPerCost: this.#busyCost > 0 ? this.#busyMs / this.#busyCost : predict(view, view.cost) / view.cost,
       steps: this.#steps(view),
     };
     const { at, count } = latestStartOf(view, now, traffic);

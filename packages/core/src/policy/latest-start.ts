@@ -9,6 +9,8 @@ import { countWithin, earliestDeadline, lastUpTo, predict } from './view-questio
 export interface Traffic {
   readonly meanCost: number;
   readonly costPerMs: number;
+  /** How long the backend has been busy for each unit of cost, lately. */
+  readonly busyPerCost: number;
   /** Where the curve has steps. */
   readonly steps: readonly number[];
 }
@@ -19,52 +21,78 @@ export interface LatestStart {
   readonly count: number;
 }
 
+/** What sums of times are off by, at the most: a batch that starts at the last moment is not late by that. */
+const ROUNDING_MS = 1e-6;
 /** How many answers may be late because a batch that starts at the last moment takes longer than expected. */
 const MOST_LATE = 0.0025;
 /** How much of what comes within a spread of a batch's duration is late, too, when its first item is. */
 const LATE_WITH_IT = 0.45;
 
 /** Whether there is something to be late for. Of groups, each would be late because of the others. */
-export function mayBeLate({ cost, limits, isGrouped }: QueueView): boolean {
-  const { maxBatchSize, targetLatencyMs } = limits;
-  return targetLatencyMs !== Number.POSITIVE_INFINITY && cost < maxBatchSize && !isGrouped;
+export function mayBeLate({ limits, isGrouped }: QueueView): boolean {
+  return limits.targetLatencyMs !== Number.POSITIVE_INFINITY && !isGrouped;
 }
 
 /** For as long as all can still be served in time, and those too who come while they are. */
 export function latestStart(view: QueueView, now: number, traffic: Traffic): LatestStart {
   const { limits, length, cost } = view;
+  const { maxBatchSize, timerResolutionMs } = limits;
   const deadline = earliestDeadline(view);
-  const size = efficientSize(view, now, deadline, traffic);
-  const takesMs = predict(view, size < cost ? size : cost + traffic.meanCost);
-  const startBy = deadline - takesMs - marginMs(view, takesMs, traffic, deadline) - limits.timerResolutionMs;
-  const nextMs = predict(view, Math.min(limits.maxBatchSize, traffic.costPerMs * takesMs));
+  const size = cheapestSize(view, now, deadline, traffic);
+  const count = size < cost ? countWithin(view, size) : length;
+  if (cost >= maxBatchSize) return { at: now, count };
+  // Past a step nobody is taken along: who comes is in the next batch.
+  const isAlone = size < cost || traffic.steps.includes(size);
+  const takesMs = predict(view, isAlone ? size : cost + traffic.meanCost);
+  const reserveMs = marginMs(view, takesMs, traffic, deadline) + timerResolutionMs + ROUNDING_MS;
+  const nextMs = predict(view, Math.min(maxBatchSize, traffic.costPerMs * takesMs));
   // That both take longer than expected is less likely than that one does.
   const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic, deadline);
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
-  const at = wholeSteps(startBy, limits.timerResolutionMs);
-  if (nextIsSafe && at - now >= limits.timerResolutionMs && at > now) return { at, count: 0 };
-  return { at: now, count: size < cost ? countWithin(view, size) : length };
+  const at = wholeSteps(deadline - takesMs - reserveMs, timerResolutionMs);
+  return nextIsSafe && at - now >= timerResolutionMs && at > now ? { at, count: 0 } : { at: now, count };
 }
 
-/** How much to serve at the latest moment: all, or up to the step where more gets done, if the rest can wait. */
-function efficientSize(view: QueueView, now: number, deadline: number, traffic: Traffic): number {
+/**
+ * How much to serve at the latest moment: all, or up to the step where the backend is busy least in the long run, if
+ * the rest can wait. The rest costs what it adds to the next batch; and that one leaves the earlier the longer its first
+ * has waited, so that others do not come along who each need a batch's fixed part anew.
+ */
+function cheapestSize(view: QueueView, now: number, deadline: number, traffic: Traffic): number {
   const { cost, limits } = view;
-  let best = cost;
-  for (const step of traffic.steps) {
+  const { maxBatchSize, targetLatencyMs } = limits;
+  const { steps, meanCost, costPerMs, busyPerCost } = traffic;
+  let best = Math.min(cost, maxBatchSize);
+  let leastMs = predict(view, best);
+  const leavesAt = Math.max(now, deadline - leastMs);
+  const addsPerCost = addedPerCost(view, traffic);
+  const fixedPerCost = Math.max(0, busyPerCost - addsPerCost);
+  for (const step of steps) {
     if (step >= cost) break;
     if (view.costAt(0) > step) continue;
     const takesMs = predict(view, step);
-    if (step * predict(view, best) <= best * takesMs) continue;
-    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic, deadline));
     const left = cost - step;
-    const waiting = Math.min(limits.maxBatchSize, left + traffic.costPerMs * (ends - now));
-    const next = Math.max(left, lastUpTo(traffic.steps, waiting) || waiting);
-    const nextMs = predict(view, next);
     const from = countWithin(view, step);
     const latest = deadlineOfRest(view, from);
-    if (ends + nextMs + marginMs(view, nextMs, traffic, latest, from) <= latest) best = step;
+    const waitedMs = leavesAt - (latest - targetLatencyMs);
+    const restMs = left * addsPerCost + (meanCost + costPerMs * waitedMs) * fixedPerCost;
+    if (takesMs + restMs >= leastMs) continue;
+    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic, deadline));
+    const waiting = Math.min(maxBatchSize, left + costPerMs * (ends - now));
+    const next = Math.max(left, lastUpTo(steps, waiting) || waiting);
+    const nextMs = predict(view, next);
+    if (ends + nextMs + marginMs(view, nextMs, traffic, latest, from) > latest) continue;
+    best = step;
+    leastMs = takesMs + restMs;
   }
   return best;
+}
+
+/** How much longer a batch takes for each that is added, over the steps: within one it is nothing, past it much. */
+function addedPerCost(view: QueueView, { steps, meanCost }: Traffic): number {
+  const first = steps.length > 1 ? (steps[0] as number) : meanCost;
+  const last = steps.at(-1) ?? meanCost;
+  return last > first ? (predict(view, last) - predict(view, first)) / (last - first) : 0;
 }
 
 /** Down to the step of a timer: with each that comes the start moves a little, and no timer need move with it. */
