@@ -172,6 +172,41 @@ describe('where the load is low, and batches take as long as they are known to,'
   });
 });
 
+describe('where the backend pads,', () => {
+  // Root cause: a full queue was left to the rules for latency, which serve a part of it first because that is quicker.
+  test('a full queue leaves whole', async () => {
+    const run = await driven(padded, efficient()).play(at(poissonTimes(seeded(2), 2.2, 3000)));
+    expectEverybodyInTime(run);
+    const full = run.batches.filter(({ context }) => context.reason === 'full');
+    expect(full.length).toBeGreaterThan(20);
+    expect(new Set(full.map(({ context }) => context.size))).toEqual(new Set([32]));
+  });
+
+  // Root cause: whether a batch that starts at its latest moment is in time was asked of sums that had been rounded
+  // differently, and who was late by the last bit was refused.
+  test('nobody is refused because of a rounding error', async () => {
+    const eights = (cost: number) => 3 + 1.2 * Math.ceil(cost / 8);
+    const run = driven(eights, efficient(), { targetLatencyMs: 25.2 });
+    await run.play(at(poissonTimes(seeded(1), 2, 2000)));
+    expectEverybodyInTime(run, 25.2);
+  });
+
+  // Root cause: it was only looked at what gets more done a millisecond, not at how long those have waited who would be
+  // left behind: for them the next batch leaves the earlier.
+  test.each([
+    ['who have just come are left for the next batch', 79, [8, 1]],
+    ['who have waited for long are not', 30, [9]],
+  ])('those past a step %s', async (_, lastAt, sizes) => {
+    const steep = (cost: number) => 4 + 2 * Math.ceil(cost / 8);
+    const run = driven(steep, efficient());
+    await run.play(at([...Array.from({ length: 60 }, (_, i) => i * 10), 1000]), 1100);
+    const before = run.batches.length;
+    await run.play(at([0, 1, 2, 3, 4, 5, 6, 7, lastAt]), 300);
+    expect(run.batches.slice(before).map(({ context }) => context.size)).toEqual(sizes);
+    expectEverybodyInTime(run);
+  });
+});
+
 // Root cause: of a batch that takes longer, only those were taken to be late who come as close on its first as all do on
 // average. Of a burst all are, and the reserve was made the smaller the larger the burst.
 test('where durations vary, hardly anybody of a burst is late', async () => {

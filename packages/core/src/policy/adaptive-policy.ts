@@ -191,7 +191,8 @@ class AdaptivePolicy implements Policy {
       steps: this.#steps(view),
     };
     const { at, count } = latestStartOf(view, now, traffic);
-    return count > 0 ? leave(view, count, 'deadline') : { action: 'wait', until: at };
+    if (count === 0) return { action: 'wait', until: at };
+    return leave(view, count, view.cost < view.limits.maxBatchSize ? 'deadline' : undefined);
   }
 
   /**
