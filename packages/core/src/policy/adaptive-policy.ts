@@ -184,6 +184,8 @@ class AdaptivePolicy implements Policy {
   }
 
   #asLateAsIsSafe(view: QueueView, now: number): Decision {
+    // Nobody could join them.
+    if (view.cost >= view.limits.maxBatchSize) return leave(view, this.#allThatPays(view));
     const traffic = {
       meanCost: this.#meanCost,
       costPerMs: this.#costPerMs(view, now),
@@ -191,8 +193,7 @@ class AdaptivePolicy implements Policy {
       steps: this.#steps(view),
     };
     const { at, count } = latestStartOf(view, now, traffic);
-    if (count === 0) return { action: 'wait', until: at };
-    return leave(view, count, view.cost < view.limits.maxBatchSize ? 'deadline' : undefined);
+    return count > 0 ? leave(view, count, 'deadline') : { action: 'wait', until: at };
   }
 
   /**

@@ -39,8 +39,6 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
   const { maxBatchSize, timerResolutionMs } = limits;
   const deadline = earliestDeadline(view);
   const size = cheapestSize(view, now, deadline, traffic);
-  const count = size < cost ? countWithin(view, size) : length;
-  if (cost >= maxBatchSize) return { at: now, count };
   // Past a step nobody is taken along: who comes is in the next batch.
   const isAlone = size < cost || traffic.steps.includes(size);
   const takesMs = predict(view, isAlone ? size : cost + traffic.meanCost);
@@ -50,7 +48,8 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
   const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic, deadline);
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
   const at = wholeSteps(deadline - takesMs - reserveMs, timerResolutionMs);
-  return nextIsSafe && at - now >= timerResolutionMs && at > now ? { at, count: 0 } : { at: now, count };
+  if (nextIsSafe && at - now >= timerResolutionMs && at > now) return { at, count: 0 };
+  return { at: now, count: size < cost ? countWithin(view, size) : length };
 }
 
 /**
@@ -62,7 +61,7 @@ function cheapestSize(view: QueueView, now: number, deadline: number, traffic: T
   const { cost, limits } = view;
   const { maxBatchSize, targetLatencyMs } = limits;
   const { steps, meanCost, costPerMs, busyPerCost } = traffic;
-  let best = Math.min(cost, maxBatchSize);
+  let best = cost;
   let leastMs = predict(view, best);
   const leavesAt = Math.max(now, deadline - leastMs);
   const addsPerCost = addedPerCost(view, traffic);
@@ -74,7 +73,7 @@ function cheapestSize(view: QueueView, now: number, deadline: number, traffic: T
     const left = cost - step;
     const from = countWithin(view, step);
     const latest = deadlineOfRest(view, from);
-    const waitedMs = leavesAt - (latest - targetLatencyMs);
+    const waitedMs = Math.max(0, leavesAt - (latest - targetLatencyMs));
     const restMs = left * addsPerCost + (meanCost + costPerMs * waitedMs) * fixedPerCost;
     if (takesMs + restMs >= leastMs) continue;
     const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic, deadline));
