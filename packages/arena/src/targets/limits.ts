@@ -12,8 +12,6 @@ export const FALL_SHORT: Readonly<Record<string, Shortfall>> = {
   one_slot_mean: { goal: 1.01, quick: 1.03 },
   best_peer_mean: { goal: 1.01, quick: 1.14 },
   best_peer_p99: { goal: 1.05, quick: 1.42 },
-  efficiency_true_busy: { goal: 1.02, quick: 1.08 },
-  efficiency_noisy_true_busy: { goal: 1.05, quick: 1.08 },
   noisy_mean: { goal: 1.03, quick: 1.08 },
 };
 
