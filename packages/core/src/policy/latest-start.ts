@@ -39,9 +39,7 @@ export function latestStart(view: QueueView, now: number, traffic: Traffic): Lat
   const { maxBatchSize, timerResolutionMs } = limits;
   const deadline = earliestDeadline(view);
   const size = cheapestSize(view, now, deadline, traffic);
-  // Past a step nobody is taken along: who comes is in the next batch.
-  const isAlone = size < cost || traffic.steps.includes(size);
-  const takesMs = predict(view, isAlone ? size : cost + traffic.meanCost);
+  const takesMs = predict(view, size < cost ? size : cost + traffic.meanCost);
   const reserveMs = marginMs(view, takesMs, traffic, deadline) + timerResolutionMs + ROUNDING_MS;
   const nextMs = predict(view, Math.min(maxBatchSize, traffic.costPerMs * takesMs));
   // That both take longer than expected is less likely than that one does.
