@@ -159,7 +159,9 @@ class AdaptivePolicy implements Policy {
     const traffic = this.#costPerMs(view, now);
     // A margin decides whom to serve when not all can be. Where all can, or when nobody is sure to be in time, those are
     // served who are on average.
-    const isCrowd = cost > limits.maxBatchSize || isOverload(view, traffic);
+    // Who saves the backend waits until the last moment for a batch up to a step: just past it there seems to be time, too.
+    const isAtStep = this.#savesBackend && this.#steps(view).length > 0;
+    const isCrowd = isAtStep || cost > limits.maxBatchSize || isOverload(view, traffic);
     const safest = isCrowd ? bestWindow(view, now, mostCost, safeDuration, traffic) : undefined;
     const { refuse, count, hopeless } =
       safest !== undefined && safest.count > 0
