@@ -1,6 +1,7 @@
 /** Traffic that once misled the adaptive policy. Each opens with what it took for something else. */
 import { describe, expect, test } from 'vitest';
-import { type CellArrivals, scenarioOf } from '../src/grid/grid-cell.js';
+import { poissonOptimum, poissonOptimumContender } from '../src/bounds/poisson-optimum.js';
+import { type CellArrivals, curveOf, ratePerMs, scenarioOf } from '../src/grid/grid-cell.js';
 import { peer } from '../src/peers/peers.js';
 import { measure } from '../src/simulation/measures.js';
 import { VARIANTS } from '../src/simulation/our-contenders.js';
@@ -63,7 +64,8 @@ describe('the adaptive policy', () => {
   // made its favourite; batches of sizes far beyond were tried; and larger ones were hoped to be quicker.
   test('is far better than greedy with four slots near saturation, though durations vary', async () => {
     const cell = { curve: 'vit_l16', slots: 4, noise: 0.15, timerMs: 1, items: 30_000 };
-    const [ours, greedy] = await meanMs(cell, { kind: 'poisson', load: 0.95 });
+    // With such noise a run may be a third off the next.
+    const [ours, greedy] = await meanMs(cell, { kind: 'poisson', load: 0.95 }, [11, 12, 13, 14]);
     expect(ours).toBeLessThan(0.7 * greedy);
   });
 
@@ -75,6 +77,17 @@ describe('the adaptive policy', () => {
       { kind: 'fan-out', load: 0.8 },
     );
     expect(ours).toBeLessThan(1.1 * greedy);
+  });
+
+  // Of a long queue the plan knew only steps, not the sizes beyond them; and whenever the rate seemed to be more than
+  // can be served, as it does every now and then near that, it was not gone by at all.
+  test('keeps to its plan near saturation', async () => {
+    const arrivals = { kind: 'poisson', load: 0.95 } as const;
+    const cell = { target: '', family: '', curve: 'vit_l16', slots: 1, items: 60_000, arrivals, seeds: [] };
+    const optimum = poissonOptimumContender(poissonOptimum(curveOf(cell), ratePerMs(cell)));
+    const best = measure(await simulate(scenarioOf(cell, 11), optimum), 20_000);
+    const ours = measure(await simulate(scenarioOf(cell, 11), VARIANTS.adaptive), 20_000);
+    expect(ours.meanMs).toBeLessThan(1.015 * best.meanMs);
   });
 
   test('has a plan for many slots soon, and spreads batches until then', async () => {
@@ -92,10 +105,19 @@ interface Backend {
   readonly items: number;
 }
 
-/** Ours and greedy's, after a fifth of the items. */
-async function meanMs(backend: Backend, arrivals: CellArrivals): Promise<[ours: number, greedy: number]> {
-  const scenario = scenarioOf({ target: '', family: '', ...backend, arrivals, seeds: [11] }, 11);
-  const ours = measure(await simulate(scenario, VARIANTS.adaptive), 0.2 * backend.items);
-  const greedy = measure(await simulate(scenario, peer('greedy')), 0.2 * backend.items);
-  return [ours.meanMs, greedy.meanMs];
+/** Ours and greedy's, after a fifth of the items, averaged over the seeds. */
+async function meanMs(
+  backend: Backend,
+  arrivals: CellArrivals,
+  seeds: readonly number[] = [11],
+): Promise<[ours: number, greedy: number]> {
+  const sums: [number, number] = [0, 0];
+  for (const seed of seeds) {
+    const scenario = scenarioOf({ target: '', family: '', ...backend, arrivals, seeds }, seed);
+    const ours = measure(await simulate(scenario, VARIANTS.adaptive), 0.2 * backend.items);
+    const greedy = measure(await simulate(scenario, peer('greedy')), 0.2 * backend.items);
+    sums[0] += ours.meanMs / seeds.length;
+    sums[1] += greedy.meanMs / seeds.length;
+  }
+  return sums;
 }

@@ -113,7 +113,7 @@ export class DispatchPlan {
   }
 
   /** What the backend could do at best, as far as was known. */
-  get mostPerMs(): number {
+  get #mostPerMs(): number {
     const { slots, durationMs } = this.#problem;
     return (slots * this.#quickest) / durationMs(this.#quickest);
   }
@@ -205,7 +205,7 @@ export class DispatchPlan {
 
   /** How fast a long queue gets shorter. */
   get #drainPerMs(): number {
-    return Math.max(0.1 * this.mostPerMs, this.mostPerMs - this.ratePerMs);
+    return Math.max(0.1 * this.#mostPerMs, this.#mostPerMs - this.ratePerMs);
   }
 
   // Finding the values

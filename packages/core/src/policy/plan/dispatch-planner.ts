@@ -40,6 +40,9 @@ const LEAST_SAMPLES = 16;
 const LEAST_COMPANY = 0.2;
 /** By how much durations must change for a plan to be out of date. */
 const LEAST_CHANGE = 0.05;
+/** Near what can be done at most, a little more or less of that is a world of difference: from which load on, and how little. */
+const BUSY = 0.8;
+const LEAST_GAIN = 0.02;
 /** How much more either may change as long as the first plan is being made. */
 const PATIENCE = 3;
 /** After how many batches it is looked whether they have. */
@@ -59,6 +62,8 @@ interface Sketch {
   readonly steps: readonly number[];
   readonly sizes: readonly number[];
   readonly durations: ReadonlyMap<number, number>;
+  /** What can be done at most. */
+  readonly mostPerMs: number;
 }
 
 export class DispatchPlanner {
@@ -81,16 +86,18 @@ export class DispatchPlanner {
     const aloneMs = curve.predict(1) ?? 0;
     if (curve.samples < LEAST_SAMPLES || !(costPerMs * aloneMs > LEAST_COMPANY * slots)) return undefined;
     if (slots > 1 && curve.spread > MOST_SPREAD) return undefined;
-    const sketch = this.#upToDate(view);
+    const ratePerMs = costPerMs * Math.min(1, 2 / slots);
+    const sketch = this.#upToDate(view, ratePerMs);
     if (sketch.slots === 1 && sketch.sizes.length === 0) return undefined; // leaving with everything is best
-    const ratePerMs = (costPerMs * sketch.slots) / slots;
     const plan = this.#planFor(sketch, ratePerMs, curve);
     if (!plan.isSolved) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
     this.#workedAt = now;
     if (plan.isUseful) this.#inUse = plan;
     else if (plan.isSolved) this.#inUse = undefined;
-    // More than can be served was never planned for.
-    if (this.#inUse?.isUseful && ratePerMs < this.#inUse.mostPerMs) {
+    // Also when more seems to come than can be served: near that, it seems so every now and then, and queues are long.
+    // But it knows no deadlines: in overload, who is left for another slot may be late.
+    const mayLeaveSome = slots === 1 || view.nextDeadline === Number.POSITIVE_INFINITY;
+    if (this.#inUse?.isUseful && (mayLeaveSome || ratePerMs < sketch.mostPerMs)) {
       const risingPerMs = (CAUTION * latelyPerMs * sketch.slots) / slots;
       return adviceOf(this.#inUse, view, Math.max(ratePerMs, risingPerMs), now);
     }
@@ -102,27 +109,37 @@ export class DispatchPlanner {
     return this.#inUse === undefined && this.#latest?.isSolved === false;
   }
 
-  #upToDate(view: QueueView): Sketch {
+  #upToDate(view: QueueView, ratePerMs: number): Sketch {
     const { curve, limits } = view;
+    const { maxBatchSize } = limits;
     const slots = view.slots === 1 ? 1 : 2;
     const known = this.#sketch;
-    const isSameProblem = known?.maxBatchSize === limits.maxBatchSize && known.slots === slots;
+    const isSameProblem = known?.maxBatchSize === maxBatchSize && known.slots === slots;
     if (isSameProblem && curve.samples < this.#lookAt) return known;
     this.#lookAt = curve.samples + LOOK_EVERY;
     const steps = curveSteps(curve, limits);
-    const sizes = sizesToConsider(steps, limits.maxBatchSize, slots);
+    const sizes = sizesToConsider(steps, maxBatchSize, slots);
     const patience = this.#isMakingFirst ? PATIENCE : 1;
-    if (isSameProblem && sameSizes(known.steps, steps) && !hasChanged(known, curve, patience)) return known;
+    const mostPerMs =
+      sizes.length === 0 ? 0 : slots * mostDone(curveTable(curve, maxBatchSize, steps), sizes, maxBatchSize);
+    const isBusy = ratePerMs > BUSY * mostPerMs;
+    if (
+      isSameProblem &&
+      sameSizes(known.steps, steps) &&
+      !hasChanged(known, curve, patience) &&
+      !(isBusy && canDoOtherwise(known.mostPerMs, mostPerMs, curve, patience))
+    )
+      return known;
     if (!isSameProblem) {
       this.#inUse = undefined;
       this.#latest = undefined;
     }
     const durations = new Map<number, number>();
-    for (const size of [...powersOfTwo(limits.maxBatchSize), ...steps]) {
+    for (const size of [...powersOfTwo(maxBatchSize), ...steps]) {
       durations.set(size, curve.predict(size) as number);
     }
     this.#plans.clear();
-    this.#sketch = { maxBatchSize: limits.maxBatchSize, slots, steps, sizes, durations };
+    this.#sketch = { maxBatchSize, slots, steps, sizes, durations, mostPerMs };
     return this.#sketch;
   }
 
@@ -141,9 +158,8 @@ export class DispatchPlanner {
     if (plan === undefined || isInVain) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
       const durationMs = curveTable(curve, maxBatchSize, steps);
-      const quickest = quickestSize({ sizes, maxBatchSize, durationMs });
-      const mostPerMs = (MOST_LOAD * slots * quickest) / durationMs(quickest);
-      const ratePerMs = Math.min(RATE_STEP ** this.#level, mostPerMs);
+      const mostPerMs = slots * mostDone(durationMs, sizes, maxBatchSize);
+      const ratePerMs = Math.min(RATE_STEP ** this.#level, MOST_LOAD * mostPerMs);
       const problem = { slots, maxBatchSize, steps, sizes, ratePerMs, durationMs };
       plan = new DispatchPlan(problem, isInVain ? undefined : this.#latest);
       this.#latest = plan;
@@ -187,9 +203,9 @@ function meanResidualMs({ running, curve, slots }: QueueView, now: number): numb
   return sumMs / (slots - 1);
 }
 
-/** Where to stop; and, to share work between slots, sizes of all magnitudes. */
+/** Where to stop; and sizes of all magnitudes: to share work between slots, and where a long queue is cut beyond the last step. */
 function sizesToConsider(steps: readonly number[], maxBatchSize: number, slots: 1 | 2): readonly number[] {
-  if (slots === 1) return steps;
+  if (slots === 1 && steps.length === 0) return steps;
   const sizes = new Set(steps);
   for (let doublings = 0; ; doublings += SIZE_STEP) {
     const size = Math.round(2 ** doublings);
@@ -197,6 +213,16 @@ function sizesToConsider(steps: readonly number[], maxBatchSize: number, slots: 
     sizes.add(size);
   }
   return [...sizes].sort((x, y) => x - y);
+}
+
+/** What one slot gets done a millisecond at most. */
+function mostDone(
+  durationMs: (cost: number) => number,
+  sizes: readonly number[],
+  maxBatchSize: number,
+): number {
+  const quickest = quickestSize({ sizes, maxBatchSize, durationMs });
+  return quickest / durationMs(quickest);
 }
 
 function powersOfTwo(limit: number): number[] {
@@ -215,4 +241,14 @@ function hasChanged({ durations }: Sketch, curve: CurveEstimate, patience: numbe
     if (Math.abs((curve.predict(size) as number) / before - 1) > allowed) return true;
   }
   return false;
+}
+
+/** Whether more, or less, can be done than was known. */
+function canDoOtherwise(
+  knownPerMs: number,
+  mostPerMs: number,
+  { spread }: CurveEstimate,
+  patience: number,
+): boolean {
+  return Math.abs(mostPerMs / knownPerMs - 1) > patience * Math.max(LEAST_GAIN, spread / 3);
 }
