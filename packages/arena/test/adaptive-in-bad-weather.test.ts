@@ -90,6 +90,13 @@ describe('the adaptive policy', () => {
     expect(ours.meanMs).toBeLessThan(1.015 * best.meanMs);
   });
 
+  // How long it takes until a burst is complete was taken for what the timer could wait at the least.
+  test('waits for the rest of a burst though its timer is coarser than the burst', async () => {
+    const cell = { curve: 'vit_l16', slots: 1, timerMs: 1, items: 12_000 };
+    const [ours, greedy] = await meanMs(cell, { kind: 'fan-out', load: 0.5 });
+    expect(ours).toBeLessThan(0.8 * greedy);
+  });
+
   test('has a plan for many slots soon, and spreads batches until then', async () => {
     const cell = { curve: 'vit_l16', slots: 4, noise: 0.05, timerMs: 1, items: 8000 };
     const [ours, greedy] = await meanMs(cell, { kind: 'fan-out', load: 0.5 });

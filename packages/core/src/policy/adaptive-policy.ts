@@ -258,11 +258,11 @@ class AdaptivePolicy implements Policy {
     const usualPerMs = view.arrivals.ratePerMs(now);
     const forecast = this.#forecast.best(now, limits.timerResolutionMs, leftMs, usualPerMs);
     if (forecast === undefined) return undefined;
-    const { expected, horizonMs, areReturning, inAll } = forecast;
+    const { expected, horizonMs, takesMs, areReturning, inAll } = forecast;
     const company = Math.min(inAll * this.#meanCost, limits.maxBatchSize - cost);
     const savesMs = predict(view, cost) + predict(view, company) - predict(view, cost + company);
     const savedMs = expected * CAUTION * savesMs;
-    const lostMs = length * horizonMs;
+    const lostMs = length * takesMs;
     if (!areReturning || view.slots > 1) {
       if (savesMs < LEAST_SAVING * predict(view, cost) || savedMs <= lostMs) return undefined;
       return { action: 'wait', until: now + horizonMs };

@@ -9,15 +9,17 @@ import { Hazard } from './hazard.js';
 export interface Forecast {
   /** How many are expected within the horizon. */
   readonly expected: number;
-  /** How long to wait for them. */
+  /** How long to wait for them, at most. */
   readonly horizonMs: number;
+  /** How long that will be, on average: until they are here, or nobody has come. */
+  readonly takesMs: number;
   /** Whether they are callers who were just answered. */
   readonly areReturning: boolean;
   /** How many will come in all, sooner or later. */
   readonly inAll: number;
 }
 
-const NOBODY: Forecast = { expected: 0, horizonMs: 1, areReturning: false, inAll: 0 };
+const NOBODY: Forecast = { expected: 0, horizonMs: 1, takesMs: 1, areReturning: false, inAll: 0 };
 
 /** How much more than usual must come for it to be a burst, and to be callers who come back. */
 const BURST = 3;
@@ -99,7 +101,7 @@ export class ArrivalForecast {
     // They come close on each other, too; but of them it is known how many are still to come.
     if (returning.expected > 0) return returning;
     const burst = this.#burst(now, leastMs, mostMs);
-    return burst.expected > BURST * usualPerMs * burst.horizonMs ? burst : undefined;
+    return burst.expected > BURST * usualPerMs * burst.takesMs ? burst : undefined;
   }
 
   /** Times are sorted by how they compare with that of a batch; when that changes much, anew. */
@@ -134,14 +136,14 @@ export class ArrivalForecast {
     if (missing <= 0) return best;
     for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
       const chance = hazard.chanceWithin(sinceMs, horizonMs);
+      const everyMs = hazard.meanWithin(horizonMs);
       // Each that comes may bring another after it, as long as there is time.
-      const inARow = Math.min(
-        chance / (1 - Math.min(chance, 0.99)),
-        horizonMs / hazard.meanWithin(horizonMs),
-      );
+      const inARow = Math.min(chance / (1 - Math.min(chance, 0.99)), horizonMs / everyMs);
       const expected = Math.min(missing, inARow * this.#meanTogether);
-      if (expected * best.horizonMs > best.expected * horizonMs) {
-        best = { expected, horizonMs, areReturning: false, inAll: expected };
+      const gatherMs = (expected / this.#meanTogether) * everyMs;
+      const takesMs = Math.min(horizonMs, gatherMs + (1 - chance) * horizonMs);
+      if (expected * best.takesMs > best.expected * takesMs) {
+        best = { expected, horizonMs, takesMs, areReturning: false, inAll: expected };
       }
     }
     return best;
@@ -152,7 +154,7 @@ export class ArrivalForecast {
     const likeliest = away > 0 ? this.#afterBatch?.likeliest(sinceMs, leastMs, mostMs) : undefined;
     if (likeliest === undefined) return NOBODY;
     const { chance, horizonMs } = likeliest;
-    return { expected: away * chance, horizonMs, areReturning: true, inAll: away };
+    return { expected: away * chance, horizonMs, takesMs: horizonMs, areReturning: true, inAll: away };
   }
 
   /** Whether more came soon after batches than at other times. If not, they came by themselves. */
