@@ -90,6 +90,13 @@ describe('the adaptive policy', () => {
     expect(ours.meanMs).toBeLessThan(1.015 * best.meanMs);
   });
 
+  // The first of a rush left alone in each slot, and all who came after them waited for that to the end of the rush.
+  test('does not begin an overload with batches that hardly get anything done', async () => {
+    const cell = { curve: 'bert_base_seq128', slots: 2, items: 30_000 };
+    const [ours, greedy] = await meanMs(cell, { kind: 'on-off', load: 0.7 });
+    expect(ours).toBeLessThan(0.95 * greedy);
+  });
+
   // How long it takes until a burst is complete was taken for what the timer could wait at the least.
   test('waits for the rest of a burst though its timer is coarser than the burst', async () => {
     const cell = { curve: 'vit_l16', slots: 1, timerMs: 1, items: 12_000 };

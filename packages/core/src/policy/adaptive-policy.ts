@@ -24,7 +24,16 @@ import { bestWindow } from './on-time-window.js';
 import { DispatchPlanner, MOST_SPREAD } from './plan/dispatch-planner.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing, quickestOrAbove } from './probing.js';
-import { costOf, countWithin, earliestDeadline, fixedPartMs, heldMs, predict } from './view-questions.js';
+import {
+  costOf,
+  countWithin,
+  earliestDeadline,
+  fixedPartMs,
+  heldMs,
+  lastUpTo,
+  predict,
+} from './view-questions.js';
+import { waitUntilFuller } from './wait-until-fuller.js';
 
 export interface AdaptiveOptions {
   /**
@@ -45,6 +54,8 @@ const LEAST_SAVING = 0.15;
 const PLANNED_ARRIVALS = 512;
 /** From so many batches on a queue is long. */
 const BACKLOG = 2;
+/** How much more than can be served must come for it to be no whim of the traffic. */
+const SURE_OVERLOAD = 1.1;
 const FADE = 1 / 32;
 /** After how many batches it is looked whether the curve has other steps. */
 const LOOK_EVERY = 16;
@@ -127,7 +138,7 @@ class AdaptivePolicy implements Policy {
     if (view.isGrouped || paying < view.length) return leave(view, paying);
     return (
       this.#heldForCompany(view, now, latestStart) ??
-      this.#heldUntilFull(view, now, latestStart) ??
+      this.#heldUntilFuller(view, now, latestStart) ??
       this.#planned(view, now, latestStart) ??
       leave(view, view.length)
     );
@@ -274,21 +285,20 @@ class AdaptivePolicy implements Policy {
     return isMissed && CAUTION * savesMs > allMs ? { action: 'wait', until: now + horizonMs } : undefined;
   }
 
-  /** In overload, when those who are missing come sooner than the backend can do without them. */
-  #heldUntilFull(view: QueueView, now: number, latestStart: number): Decision | undefined {
-    const { cost, limits } = view;
-    const { maxBatchSize, timerResolutionMs } = limits;
-    if (cost >= maxBatchSize) return undefined;
-    // Callers who come back together are many for a moment only: what counts is what comes in the long run.
-    const costPerMs = Math.min(this.#costPerMs(view, now), this.#rate.ratePerMs(now) * this.#meanCost);
+  /** In overload, when those who come meanwhile are worth more than the time in which the backend does nothing. */
+  #heldUntilFuller(view: QueueView, now: number, latestStart: number): Decision | undefined {
+    // Callers who come back together are many for a moment only, and after a pause there seem to be few: what counts
+    // is what comes in the long run.
+    const costPerMs = this.#rate.ratePerMs(now) * this.#meanCost;
+    if (!isOverload(view, costPerMs / SURE_OVERLOAD)) return undefined;
     const fixedMs = fixedPartMs(view, this.#meanCost);
-    // A batch that is short by a share of its size wastes that share of its fixed time.
-    if (!isOverload(view, costPerMs) || costPerMs * fixedMs < maxBatchSize) return undefined;
-    const fullAfterMs = Math.max(timerResolutionMs, (maxBatchSize - cost) / costPerMs);
+    // Under a target there is no long queue, and the door has counted on batches that leave: only for a full one.
+    if (latestStart < Number.POSITIVE_INFINITY && costPerMs * fixedMs < view.limits.maxBatchSize)
+      return undefined;
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
-    const until = now + fullAfterMs;
+    const until = now + waitUntilFuller(view, costPerMs, leftMs, lastUpTo(this.#steps(view), view.cost));
     // When many come at one instant, it may seem that those who are missing will be here before any time has passed.
-    return fullAfterMs < leftMs && until > now ? { action: 'wait', until } : undefined;
+    return until > now ? { action: 'wait', until } : undefined;
   }
 
   #costPerMs(view: QueueView, now: number): number {
