@@ -24,7 +24,7 @@ export function runModel(
           call.fail(error);
           return;
         }
-        call.reply(200, { ...answer.headers, ...traceHeaders(trace) }, answer.body);
+        call.reply(200, traceHeaders(trace, answer.headers), answer.body);
       },
       reject(error) {
         call.fail(error);

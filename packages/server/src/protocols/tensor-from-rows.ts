@@ -26,7 +26,7 @@ export function tensorFromRows(
     const shape = [rows.length, flatLength];
     const elements = countElements(shape, place.root);
     const tensor = tensorFromNestedJson({ datatype, shape, elements, place }, rows, most);
-    return { ...tensor, shape: [rows.length, ...spec.shape.slice(1)] };
+    return { datatype, shape: [rows.length, ...spec.shape.slice(1)], data: tensor.data };
   }
   const shape = shapeOfFirst(rows, spec, place);
   const tensor = { datatype, shape, elements: countElements(shape, place.root), place };

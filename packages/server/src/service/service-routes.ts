@@ -22,6 +22,8 @@ export interface ServiceRoutesOptions {
   readonly settings?: ReadonlyMap<string, RunnerSettings>;
 }
 
+const JSON_HEADERS = { 'content-type': 'application/json' } as const;
+
 type Bind = ReturnType<typeof runnerBinder>;
 
 export function serviceRoutes(
@@ -59,9 +61,11 @@ function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRou
 
   const answer = (call: HttpCall, scope: CallScope, result: unknown): void => {
     scope.answered();
-    const headers = scope.slowest === undefined ? {} : traceHeaders(scope.slowest);
-    if (result === undefined) call.reply(204, headers, '');
-    else call.reply(200, { 'content-type': 'application/json', ...headers }, jsonText(route, result));
+    const { slowest } = scope;
+    const headers = result === undefined ? {} : JSON_HEADERS;
+    const told = slowest === undefined ? headers : traceHeaders(slowest, headers);
+    if (result === undefined) call.reply(204, told, '');
+    else call.reply(200, told, jsonText(route, result));
   };
 
   const run = (call: HttpCall, input: unknown): void => {
