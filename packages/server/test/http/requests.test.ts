@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { HttpCall } from '../../src/http/http-route.js';
 import { HttpStage } from './support/http-stage.js';
 import { get, post } from './support/raw-client.js';
 
@@ -84,6 +86,43 @@ describe('an ordinary request', () => {
     const { status, headers } = await (await stage.client()).send(get('/none')).answer();
     expect(status).toBe(204);
     expect(headers.has('content-length')).toBe(false);
+  });
+});
+
+describe('an answer that is text', () => {
+  const texts = ['plain', 'naïve', 'äöü€😀', 'x'.repeat(300_000), '€'.repeat(100_000)];
+  const routes = texts.map((text, i) => ({
+    method: 'GET' as const,
+    path: `/text/${i}`,
+    handle: (call: HttpCall) => call.reply(200, {}, text),
+  }));
+
+  test('comes through whole, whatever it is written in', async () => {
+    const client = await (await HttpStage.open({}, routes)).client();
+    for (const [i, text] of texts.entries()) {
+      const { headers, body } = await client.send(get(`/text/${i}`)).answer();
+      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+      expect(body === text).toBe(true);
+    }
+  });
+
+  test('comes through whole behind one that is due', async () => {
+    const stage = await HttpStage.open({}, routes);
+    const client = await stage.client();
+    client.send(get('/held') + texts.map((_, i) => get(`/text/${i}`)).join(''));
+    await stage.until(() => stage.ended.length === texts.length);
+    stage.held[0]?.reply(200, {}, 'first');
+    expect((await client.answer()).body).toBe('first');
+    for (const text of texts) expect((await client.answer()).body === text).toBe(true);
+  });
+
+  test('goes out with its headers in one piece', async () => {
+    const client = await (await HttpStage.open({}, routes)).client();
+    const pieces = vi.spyOn(Socket.prototype as unknown as { _writev(): void }, '_writev');
+    onTestFinished(() => pieces.mockRestore());
+    expect((await client.send(get('/text/0')).answer()).body).toBe('plain');
+    expect((await client.send(get('/text/2')).answer()).body).toBe('äöü€😀');
+    expect(pieces).not.toHaveBeenCalled();
   });
 });
 
