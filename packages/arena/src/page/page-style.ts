@@ -39,6 +39,7 @@ th { text-align: left; color: var(--soft); font-weight: 550; font-size: 0.82rem;
 th, td { padding: 10px 14px; border-bottom: 1px solid var(--edge); vertical-align: top; overflow-wrap: anywhere; }
 tbody tr:last-child > * { border-bottom: 0; }
 tbody th { background: none; color: var(--ink); font-weight: 600; font-size: inherit; }
+thead th { overflow-wrap: normal; }
 .number { text-align: right; white-space: nowrap; }
 .verdict { white-space: nowrap; }
 .badge { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 0.86rem; }
