@@ -290,3 +290,28 @@ test('whom the policy lets go hears OVERLOADED with retryAfterMs, and is never e
   expect(backend.executed.map(({ item }) => item)).toEqual([2, 3]);
   expectRest(batcher);
 });
+
+// Root cause: all that waits was taken to leave in one batch, though groups never share one.
+test('who was let in and is sent away is told to come back when the other groups have left, too', async () => {
+  const backend = new CurvedBackend(() => 10);
+  const { clock } = backend;
+  const batcher = await backend.knownTo(BATCH, {
+    policy: greedy(),
+    admission: false,
+    targetLatencyMs: 15,
+    groupOf: (item) => item,
+  });
+  batcher.submit(0);
+  await clock.advance(0);
+  // One batch runs, and each of these is a group.
+  const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
+  const refusing: Policy = {
+    name: 'refusing',
+    decide: (_, now) => ({ action: 'wait', until: now + 50, refuse: 1 }),
+  };
+  batcher.configure({ policy: refusing });
+  await clock.advance(10);
+  // 3 has nobody behind it; when 1 was sent away 2 and 3 waited: 2 × 10 + 10 of its own, and 15 are allowed.
+  expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED', 'OVERLOADED']);
+  expect(outcomes.map(retryAfterMs)).toEqual([15, 10, 10]);
+});

@@ -38,8 +38,8 @@ export interface Stay {
 }
 
 /**
- * How long until an item of this cost is answered, `costAhead` going before it; undefined as long as
- * nothing is known. It is to be answered within `allowedMs`, and so are the others.
+ * How long until an item of this cost is answered, so much leaving before it; undefined as long as nothing is
+ * known. It is to be answered within `allowedMs`, and so are the others.
  */
 export function predictedStay(
   cost: number,
@@ -48,10 +48,11 @@ export function predictedStay(
   backend: Backend,
   now: number,
 ): Stay | undefined {
-  const batch = usualBatch(cost, allowedMs, backend, now);
-  if (batch === undefined) return undefined;
+  const prospect = prospectOf(cost, allowedMs, backend, now);
+  if (prospect === undefined) return undefined;
+  const { batch, crowdPerMs } = prospect;
   const startMs = startsAfterMs(ahead, batch, backend, now);
-  const crowd = crowdUntil(startMs, cost, allowedMs, backend, now);
+  const crowd = crowdPerMs * startMs;
   return { ms: startMs + takesMs(cost, ahead, crowd, batch, backend.curve), isInCrowd: crowd > 0 };
 }
 
@@ -72,11 +73,12 @@ export function retryAfterMs(
   now: number,
 ): number {
   const { curve, settings } = backend;
-  const batch = usualBatch(cost, allowedMs, backend, now);
+  const prospect = prospectOf(cost, allowedMs, backend, now);
   const aloneMs = curve.predict(cost);
-  if (batch === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
+  if (prospect === undefined || aloneMs === undefined) return UNKNOWN_RETRY_MS;
+  const { batch, crowdPerMs } = prospect;
   const startMs = startsAfterMs(ahead, batch, backend, now);
-  const crowd = crowdUntil(startMs, cost, allowedMs, backend, now);
+  const crowd = crowdPerMs * startMs;
   const partial = partialBatch(ahead.cost, batch);
   const partialMs = partial === 0 ? 0 : (curve.predict(partial) ?? 0);
   // Too slow even with nobody ahead, as the door sees it: to be tried again when what was measured is no longer fresh.
@@ -93,7 +95,7 @@ export function retryAfterMs(
   // comes the moment it opens will have waited longest of all, and is the first to be let go.
   if (crowd > 0) {
     const opensAfterMs = startMs + takesMs(cost, ahead, crowd, batch, curve) - allowedMs;
-    const opensForMs = batch.cost / ratePerMs(cost, backend, now);
+    const opensForMs = batch.cost / crowdPerMs;
     return roundedUp(Math.max(0, opensAfterMs) + opensForMs / 4);
   }
   // Either it comes in time to leave together with the last few ahead of it, or after them.
@@ -105,24 +107,25 @@ export function retryAfterMs(
   return roundedUp(Math.max(aloneMs, startMs + partialMs + safeMs(curve, aloneMs) - allowedMs));
 }
 
-/** The batches that what is ahead will leave in. */
-function usualBatch(cost: number, allowedMs: number, backend: Backend, now: number): CurvePoint | undefined {
-  const { curve, settings } = backend;
-  const costPerMs = ratePerMs(cost, backend, now);
-  const atOnce = bestAtOnce(allowedMs, backend);
-  if (atOnce === undefined || !isTooMuch(costPerMs, atOnce, backend)) return atOnce;
-  const surely = (ofCost: number) => safeMs(curve, curve.predict(ofCost) as number);
-  return bestInTime(curve, settings.maxBatchSize, costPerMs, CAREFUL * allowedMs, surely);
+interface Prospect {
+  /** The batches that what is ahead will leave in. */
+  readonly batch: CurvePoint;
+  /**
+   * When more come than can be served, those who come until it leaves will leave with it, and make its
+   * batch longer. When not, nobody is refused for the sake of others who might come: 0.
+   */
+  readonly crowdPerMs: number;
 }
 
-/**
- * When more come than can be served, those who come until it leaves will leave with it, and make its
- * batch longer. When not, nobody is refused for the sake of others who might come.
- */
-function crowdUntil(startMs: number, cost: number, allowedMs: number, backend: Backend, now: number): number {
-  const costPerMs = ratePerMs(cost, backend, now);
+function prospectOf(cost: number, allowedMs: number, backend: Backend, now: number): Prospect | undefined {
+  const { curve, settings } = backend;
   const atOnce = bestAtOnce(allowedMs, backend);
-  return atOnce !== undefined && isTooMuch(costPerMs, atOnce, backend) ? costPerMs * startMs : 0;
+  if (atOnce === undefined) return undefined;
+  const costPerMs = ratePerMs(cost, backend, now);
+  if (!isTooMuch(costPerMs, atOnce, backend)) return { batch: atOnce, crowdPerMs: 0 };
+  const surely = (ofCost: number) => safeMs(curve, curve.predict(ofCost) as number);
+  const batch = bestInTime(curve, settings.maxBatchSize, costPerMs, CAREFUL * allowedMs, surely);
+  return batch && { batch, crowdPerMs: costPerMs };
 }
 
 /** Whether more comes while such batches run than they take along. */

@@ -179,7 +179,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const hopeless =
       decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
     if (hopeless.length > 0) {
-      this.exit.overtaken(hopeless, now);
+      this.exit.overtaken(hopeless, group, now);
       return false;
     }
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
@@ -196,7 +196,7 @@ export class Dispatcher<I, R> implements BatchOwner {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
-    this.exit.overtaken(refused, now);
+    this.exit.overtaken(refused, group, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }

@@ -8,6 +8,7 @@ import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { cancelledError, expiredError, overtakenError } from '../errors/refusals.js';
 import type { Entry, EntryExit } from '../queue/entry.js';
+import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
@@ -30,20 +31,14 @@ export class Exit<I, R> implements EntryExit {
    * Sends those away who were let in and can no longer make it. They may come back when the door would let
    * them in; not all at one moment, or it would let in nobody else.
    */
-  overtaken(entries: readonly Entry[], now: number): void {
+  overtaken(entries: readonly Entry[], group: Group, now: number): void {
     const [first] = entries;
     if (first === undefined) return;
     const dispatcher = this.#dispatcher;
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     dispatcher.doorMargin.sentAway(entries.length);
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const firstMs = retryAfterMs(
-      first.cost,
-      { cost: dispatcher.line.cost, groups: 0, groupsCost: 0 },
-      allowedMs,
-      dispatcher,
-      now,
-    );
+    const firstMs = retryAfterMs(first.cost, dispatcher.line.behindAll(group), allowedMs, dispatcher, now);
     const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {
       this.sendAway(entry, 'refused', overtakenError(name, firstMs + (i / entries.length) * batchMs));

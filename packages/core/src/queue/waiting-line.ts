@@ -149,12 +149,18 @@ export class WaitingLine {
     let groupsCost = 0;
     let looks = 0;
     for (const group of this.#groups()) {
-      if (looks++ > MOST_LOOKS) break;
+      if (++looks > MOST_LOOKS) break;
       if (group === own || group.length === 0 || group.oldestAt > own.oldestAt) continue;
       groups += 1;
       groupsCost += group.cost;
     }
     return { cost: ownCost, groups, groupsCost: Math.min(groupsCost, othersCost) };
+  }
+
+  /** What will leave before one of this group that comes when all others are to go first. */
+  behindAll(group: Group): Ahead {
+    const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
+    return { cost: group.cost, groups: otherGroups, groupsCost: this.cost - group.cost };
   }
 
   #costAhead(cost: number, tenant: Tenant, priority: number): number {

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { createJiti } from 'jiti';
@@ -60,14 +60,18 @@ function canResolve(file: string, name: string): boolean {
   }
 }
 
-/** Installed, or beside this package in its repository. */
-const LIBRARY = /\/node_modules\/|\/packages\/[^/]+\/(dist|src)\//;
+/** This package and those beside it: a module in the root of their repository stands above them. */
+const PACKAGES = fileURLToPath(new URL('../../../', import.meta.url));
+
+function isOwnFrame(line: string, folder: string): boolean {
+  return line.includes(folder) && !line.includes('/node_modules/') && !line.includes(PACKAGES);
+}
 
 /** What was thrown, and where in the user's own code. */
 function thrownText(thrown: unknown, file: string): string {
   if (!(thrown instanceof Error)) return `it throws ${shownValue(thrown)}.`;
   const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  const own = frames.filter((line) => line.includes(dirname(file)) && !LIBRARY.test(line));
+  const own = frames.filter((line) => isOwnFrame(line, dirname(file)));
   const text = `${thrown.name}: ${thrown.message}`;
   return own.length === 0 ? text : `${text}\n${own.join('\n')}`;
 }

@@ -64,8 +64,10 @@ function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined;
-      const [key = ''] = issue.keys as string[];
-      return `unknown key ${shownValue(key)}.${didYouMean(key, known)} Known are ${known.join(', ')}.`;
+      const unknown = (issue.keys as string[]).map(
+        (key) => `unknown key ${shownValue(key)}.${didYouMean(key, known)}`,
+      );
+      return `${unknown.join(' ')} Known are ${known.join(', ')}.`;
     },
   });
 }

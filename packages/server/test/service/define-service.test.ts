@@ -231,6 +231,11 @@ describe('what is wrong with a runner is said:', () => {
       'onnx("a.onnx", options): unknown key "batch_dim". Did you mean batchDim? Known are batchable, batchDim,',
     ],
     [
+      'several keys',
+      () => onnx('a.onnx', { batchDimm: 1, warmups: 2 } as never),
+      'unknown key "batchDimm". Did you mean batchDim? unknown key "warmups". Did you mean warmup? Known are batchable,',
+    ],
+    [
       'a key mistyped further in',
       () => onnx('a.onnx', { batching: { maxBatchsize: 8 } } as never),
       'options).batching: unknown key "maxBatchsize". Did you mean maxBatchSize?',

@@ -106,17 +106,31 @@ test('what a module throws comes with its place', async () => {
 });
 
 test('of a module that stands above this package in its repository, only its own place is told', async () => {
-  await mkdir(join(folder, 'packages/some/dist'), { recursive: true });
+  const path = fileURLToPath(new URL(`../../../../above-${process.pid}.ts`, import.meta.url));
+  try {
+    await writeFile(
+      path,
+      "import { onnx } from '@batchwise/server';\nonnx('a.onnx', { batchabel: true } as never);\n",
+    );
+    expect(await messageOf(path)).toMatch(/"batchabel"[^\n]*\n +at [^\n]*above-\d+\.ts:2:\d+\)?$/);
+  } finally {
+    await rm(path, { force: true });
+  }
+});
+
+test("a place in the user's own packages is told, too", async () => {
+  await mkdir(join(folder, 'packages/mine/src'), { recursive: true });
   await file(
-    'packages/some/dist/checked.mjs',
-    "export const checked = () => { throw new Error('mistyped'); };",
+    'packages/mine/src/checked.mjs',
+    "export const checked = () => { throw new Error('no licence'); };",
   );
   const path = await file(
-    'above.mjs',
-    "import { checked } from './packages/some/dist/checked.mjs';\nchecked();\n",
+    'mine.mjs',
+    "import { checked } from './packages/mine/src/checked.mjs';\nchecked();\n",
   );
-  const message = await messageOf(path);
-  expect(message).toMatch(/Error: mistyped\n +at [^\n]*above\.mjs:2:1\)?$/);
+  expect(await messageOf(path)).toMatch(
+    /\n +at checked [^\n]*mine\/src\/checked\.mjs:1:\d+\)\n +at [^\n]*mine\.mjs:2:1/,
+  );
 });
 
 test('a module that is not TypeScript, or throws no error, is told so', async () => {
