@@ -1,63 +1,297 @@
-/** What the server remembers of one connection: who on it still waits for an answer. */
-import type { ServerResponse } from 'node:http';
+/**
+ * One client's connection: requests are read from its bytes one after another, and answers go back in the order of
+ * their requests, whichever is ready first. It ends with the last word said and heard, as far as the client lets it.
+ */
 import type { Socket } from 'node:net';
-import type { Clock } from 'batchwise';
-import type { HttpExchange } from './http-exchange.js';
+import { RequestError } from '../request-error.js';
+import { type Answer, writeAnswer } from './answer-bytes.js';
+import { type ExchangeOwner, HttpExchange } from './http-exchange.js';
+import type { HttpLimits } from './http-limits.js';
+import { BodyReader, NO_BODY, tooLarge } from './request-body.js';
+import { mayBecomeHead, notHttp, parseRequestHead, type RequestHead } from './request-head.js';
 
 /** How long a client is listened to after the last word: closed at once, it might not get to read it. */
 export const LINGER_MS = 1000;
+/** A client that has so many answers to come is not read from until it has got some. */
+const MAX_DUE = 128;
+
+const EMPTY_LINE = Buffer.from('\r\n\r\n');
+const CR = 0x0d;
+const LF = 0x0a;
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What a connection needs of its server. */
+export interface ConnectionOwner extends ExchangeOwner {
+  readonly limits: HttpLimits;
+  /** A request's head has come; its body may follow. */
+  asked(exchange: HttpExchange): void;
+  /** Its body has come, or turned out to be none. */
+  received(exchange: HttpExchange, error: RequestError | undefined, body: Buffer): void;
+  /** The whole answer to what is no request. */
+  complaint(refusal: RequestError): string;
+  closed(connection: Connection): void;
+}
 
 export class Connection {
   readonly socket: Socket;
   /** Above the limit: its first request is refused. */
   readonly isRefused: boolean;
-  /** Not answered yet, oldest first; several when requests are pipelined. */
-  readonly unanswered: HttpExchange[] = [];
+  /** By when the client must have done what is expected of it. */
+  deadline = NEVER;
   /** The last one on this connection, while it is not answered. */
   newest: HttpExchange | undefined;
   /** Its last answer is on the way, or due: what else comes is not looked at. */
   isClosing = false;
-  #newestResponse: ServerResponse | undefined;
+  readonly #owner: ConnectionOwner;
+  /** Whose answers have not been written yet, oldest first; several when requests are pipelined. */
+  readonly #due: HttpExchange[] = [];
+  /** What came and could not be read yet: most often the first bytes of a head. */
+  #rest: Buffer = NO_BODY;
+  /** When the first of them came. */
+  #restSince: number | undefined;
+  #bodyOf: HttpExchange | undefined;
+  #body: BodyReader | undefined;
+  #isPaused = false;
+  #isReading = false;
+  /** Due after all answers. */
+  #lastWord: string | undefined;
+  /** The last answer has been written. */
+  #isLeaving = false;
+  #lingering: unknown;
 
-  constructor(socket: Socket, isRefused: boolean) {
+  constructor(socket: Socket, isRefused: boolean, owner: ConnectionOwner) {
     this.socket = socket;
     this.isRefused = isRefused;
+    this.#owner = owner;
+    this.#expectHead(owner.clock.now());
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    // Who closes its side has gone: of a process that has died nothing else is heard.
+    socket.on('end', () => socket.destroySoon());
+    socket.on('drain', () => this.#readOn());
+    socket.on('timeout', () => socket.destroy());
+    // 'close' follows.
+    socket.on('error', nothing);
+    socket.once('close', () => this.#closed());
+    if (isRefused) socket.setTimeout(LINGER_MS);
   }
 
   /** Owes nobody anything: neither an answer nor the rest of one. */
   get isIdle(): boolean {
-    return this.unanswered.length === 0 && this.#isFlushed;
+    return this.#due.length === 0 && this.socket.writableLength === 0;
   }
 
-  /** In the middle of a body that nobody waits for any more. */
-  get isDiscarding(): boolean {
-    return this.newest === undefined && this.#newestResponse?.req.complete === false;
+  /** Tells the client to send the body that it announced. */
+  sendContinue(exchange: HttpExchange): void {
+    if (this.#due[0] === exchange) this.socket.write(CONTINUE, 'latin1');
+    else exchange.isContinueDue = true;
   }
 
-  asked(exchange: HttpExchange, response: ServerResponse): void {
-    this.unanswered.push(exchange);
-    this.newest = exchange;
-    this.#newestResponse = response;
-  }
-
+  /** It has its answer, which goes out as soon as those before it have. */
   answered(exchange: HttpExchange): void {
-    this.unanswered.splice(this.unanswered.indexOf(exchange), 1);
+    const due = this.#due;
     if (this.newest === exchange) this.newest = undefined;
+    if (due[0] !== exchange) return;
+    while (due[0]?.answer !== undefined) this.#write(due.shift() as HttpExchange);
+    if (due[0]?.isContinueDue) this.sendContinue(due[0]);
+    if (due.length === 0) this.#rested();
+    if (this.#isPaused) this.#readOn();
   }
 
-  /** Answers go out in the order of their requests, so the last word waits for all that are still due. */
-  closeWith(lastWord: string, clock: Clock): void {
+  /** The deadline is over. */
+  expire(): void {
+    this.deadline = NEVER;
+    const isSilent = this.#rest.length === 0 && this.newest?.isReceiving !== true;
+    if (isSilent) this.socket.destroy();
+    else this.#complain(new RequestError('REQUEST_TIMEOUT', 'The request did not arrive in time.'));
+  }
+
+  #read(came: Buffer): void {
+    const bytes = this.#rest.length === 0 ? came : Buffer.concat([this.#rest, came]);
+    this.#rest = NO_BODY;
+    this.#isReading = true;
+    try {
+      this.#readAll(bytes);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this.#complain(error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #readAll(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#body !== undefined) {
+        at = this.#readBody(this.#body, bytes, at);
+      } else if (this.isClosing) {
+        return;
+      } else if (this.#due.length >= MAX_DUE) {
+        this.#rest = bytes.subarray(at);
+        this.#pause();
+        return;
+      } else {
+        while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
+        const end = this.#endOfHead(bytes, at);
+        if (end === -1) {
+          this.#keep(bytes.subarray(at));
+          return;
+        }
+        const head = parseRequestHead(bytes.toString('latin1', at, end));
+        at = this.#begin(head, bytes, end + EMPTY_LINE.length);
+      }
+    }
+  }
+
+  /** -1 when it has not come yet. */
+  #endOfHead(bytes: Buffer, from: number): number {
+    const end = bytes.indexOf(EMPTY_LINE, from);
+    const { maxHeaderBytes } = this.#owner.limits;
+    if ((end === -1 ? bytes.length : end + EMPTY_LINE.length) - from > maxHeaderBytes) {
+      const expected = `expected at most ${maxHeaderBytes} bytes of path and headers, got more.`;
+      throw new RequestError('HEADERS_TOO_LARGE', expected);
+    }
+    return end;
+  }
+
+  #keep(rest: Buffer): void {
+    if (rest.length === 0) return;
+    if (!mayBecomeHead(rest.toString('latin1'))) throw notHttp('the first bytes');
+    this.#rest = rest;
+    if (this.#restSince !== undefined) return;
+    this.#restSince = this.#owner.clock.now();
+    this.#expectHead(this.#restSince);
+  }
+
+  /** Returns where its body ends, as far as that has come. */
+  #begin(head: RequestHead, bytes: Buffer, bodyAt: number): number {
+    const exchange = new HttpExchange(head, this, this.#owner);
+    const since = this.#restSince ?? exchange.startedAt;
+    this.#restSince = undefined;
+    this.deadline = NEVER;
+    if (!head.isKeptAlive) this.isClosing = true;
+    this.#due.push(exchange);
+    this.newest = exchange;
+    const { bodyBytes } = head;
+    if (bodyBytes !== undefined && bodyAt + bodyBytes <= bytes.length) {
+      // Most bodies come with their heads.
+      const end = bodyAt + bodyBytes;
+      exchange.isReceiving = false;
+      this.#owner.asked(exchange);
+      if (!exchange.isSettled) {
+        this.#owner.received(exchange, undefined, bodyBytes === 0 ? NO_BODY : bytes.subarray(bodyAt, end));
+      }
+      return end;
+    }
+    const { receiveTimeoutMs, maxBodyBytes } = this.#owner.limits;
+    this.deadline = since + (receiveTimeoutMs || NEVER);
+    this.#body = new BodyReader(bodyBytes, maxBodyBytes);
+    this.#bodyOf = exchange;
+    this.#owner.asked(exchange);
+    return bodyAt;
+  }
+
+  #readBody(body: BodyReader, bytes: Buffer, from: number): number {
+    const exchange = this.#bodyOf as HttpExchange;
+    if (exchange.isSettled) body.drop();
+    const end = body.push(bytes, from);
+    if (body.isTooLarge && !exchange.isSettled) {
+      this.#owner.received(exchange, tooLarge(this.#owner.limits.maxBodyBytes), NO_BODY);
+    }
+    if (!body.isComplete) return end;
+    this.#body = undefined;
+    this.#bodyOf = undefined;
+    this.deadline = NEVER;
+    exchange.isReceiving = false;
+    if (!exchange.isSettled) this.#owner.received(exchange, undefined, body.body);
+    else if (this.#isLeaving) this.#hangUp();
+    else if (this.#due.length === 0) this.#rested();
+    return end;
+  }
+
+  /** What came is no HTTP, too much of it, or too slow. */
+  #complain(refusal: RequestError): void {
+    const { newest } = this;
+    const isInBody = this.#body !== undefined;
+    // Where it would end is not known any more.
+    this.#body = undefined;
+    if (isInBody && newest === undefined) this.socket.destroySoon();
+    else if (isInBody) newest?.failAndClose(refusal);
+    else if (!this.isClosing) {
+      this.isClosing = true;
+      this.#lastWord = this.#owner.complaint(refusal);
+      if (this.#due.length === 0) this.#rested();
+    }
+  }
+
+  #write(exchange: HttpExchange): void {
+    const { socket } = this;
+    // Nobody hears it any more.
+    if (!socket.writable) return;
+    writeAnswer(socket, exchange.answer as Answer);
+    if (exchange.isLast) this.#leave();
+    if (socket.writableLength === 0) return;
+    // A client that does not read its answers must neither hold them in memory for ever nor get more of them.
+    socket.setTimeout(this.#owner.limits.keepAliveTimeoutMs);
+    if (socket.writableNeedDrain) this.#pause();
+  }
+
+  /** All is answered. */
+  #rested(): void {
+    if (this.#lastWord !== undefined) {
+      this.socket.write(this.#lastWord);
+      this.#leave();
+    } else if (this.#body === undefined && !this.isClosing && this.#restSince === undefined) {
+      this.deadline = this.#owner.clock.now() + (this.#owner.limits.keepAliveTimeoutMs || NEVER);
+    }
+  }
+
+  /**
+   * The client may be in the middle of sending. To close now would reset the connection under the answer, so what comes
+   * is dropped, and the end follows when the client has had time to read.
+   */
+  #leave(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
     this.isClosing = true;
-    const hangUp = () => {
-      this.socket.end(lastWord);
-      const timer = clock.setTimer(() => this.socket.destroy(), LINGER_MS);
-      this.socket.once('close', () => clock.clearTimer(timer));
-    };
-    if (this.#isFlushed) hangUp();
-    else this.#newestResponse?.once('finish', hangUp);
+    const { clock } = this.#owner;
+    this.#lingering = clock.setTimer(() => this.socket.destroySoon(), LINGER_MS);
+    if (this.#body === undefined) this.#hangUp();
   }
 
-  get #isFlushed(): boolean {
-    return this.#newestResponse === undefined || this.#newestResponse.writableFinished;
+  #hangUp(): void {
+    this.socket.end();
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.socket.pause();
+  }
+
+  #readOn(): void {
+    const { socket } = this;
+    if (socket.writableLength === 0) socket.setTimeout(0);
+    if (!this.#isPaused || this.#isReading) return;
+    if (socket.writableNeedDrain || this.#due.length >= MAX_DUE) return;
+    this.#isPaused = false;
+    socket.resume();
+    this.#read(NO_BODY);
+  }
+
+  #expectHead(since: number): void {
+    const { headersTimeoutMs, receiveTimeoutMs } = this.#owner.limits;
+    // A head is part of what must have been received.
+    this.deadline = since + Math.min(headersTimeoutMs || NEVER, receiveTimeoutMs || NEVER);
+  }
+
+  #closed(): void {
+    this.#owner.clock.clearTimer(this.#lingering);
+    this.deadline = NEVER;
+    this.isClosing = true;
+    for (const exchange of this.#due.splice(0)) exchange.gone();
+    this.#owner.closed(this);
   }
 }
+
+function nothing(): void {}

@@ -1,5 +1,4 @@
 /** The end of a server that owes answers: waits for them, refuses what comes too late, then cuts the lines. */
-import type { Socket } from 'node:net';
 import type { Clock } from 'batchwise';
 import { RequestError } from '../request-error.js';
 import type { Connection } from './connection.js';
@@ -12,7 +11,7 @@ const IDLE_GRACE_MS = 250;
 export class Drain {
   /** Resolves when all connections are closed, with the number of requests that the time did not suffice for. */
   readonly done: Promise<number>;
-  readonly #connections: ReadonlyMap<Socket, Connection>;
+  readonly #connections: ReadonlySet<Connection>;
   readonly #unanswered: Unanswered<HttpExchange>;
   readonly #clock: Clock;
   readonly #timers: readonly unknown[];
@@ -21,7 +20,7 @@ export class Drain {
   #refused = 0;
 
   constructor(
-    connections: ReadonlyMap<Socket, Connection>,
+    connections: ReadonlySet<Connection>,
     unanswered: Unanswered<HttpExchange>,
     clock: Clock,
     timeoutMs: number,
@@ -42,7 +41,7 @@ export class Drain {
   /** To be called when an answer is given or a connection closed. */
   check(): void {
     if (this.#isGraceOver) {
-      for (const { isIdle, socket } of this.#connections.values()) if (isIdle) socket.destroy();
+      for (const { isIdle, socket } of this.#connections) if (isIdle) socket.destroy();
     }
     if (this.#connections.size > 0) return;
     for (const timer of this.#timers) this.#clock.clearTimer(timer);
@@ -61,7 +60,7 @@ export class Drain {
     }
     // Not at once: what has just been written goes out first.
     this.#clock.defer(() => {
-      for (const socket of this.#connections.keys()) socket.destroy();
+      for (const { socket } of this.#connections) socket.destroy();
     });
   }
 }

@@ -2,12 +2,14 @@
  * One request and its one answer. Whoever answers first has answered: the handler, a limit, or the client
  * by hanging up; all who come later are ignored.
  */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from 'batchwise';
-import { type Connection, LINGER_MS } from './connection.js';
-import type { HttpCall } from './http-route.js';
+import { type Answer, answerHead } from './answer-bytes.js';
+import type { Connection } from './connection.js';
+import type { HttpCall, HttpRoute } from './http-route.js';
 import { problemOf } from './problem.js';
-import { NO_BODY } from './request-body.js';
+import { type Inflate, NO_BODY } from './request-body.js';
+import type { RequestHead } from './request-head.js';
 import { requestId } from './request-id.js';
 import type { Waiting } from './unanswered.js';
 
@@ -20,9 +22,9 @@ const NO_PARAMS: ReadonlyMap<string, string> = new Map();
 /** What an exchange needs of its server. */
 export interface ExchangeOwner {
   readonly clock: Clock;
+  /** What tells a client how long its connection is kept. */
+  readonly keepAliveLines: string;
   isDraining(): boolean;
-  /** How long a client may take nothing of its answer. */
-  readonly stallTimeoutMs: number;
   /** Answered, or gone with 499. */
   ended(exchange: HttpExchange, status: number): void;
   fault(message: string, error: unknown, requestId: string): void;
@@ -35,11 +37,11 @@ export class HttpExchange implements HttpCall, Waiting {
   readonly headers: IncomingHttpHeaders;
   readonly connection: Connection;
   readonly startedAt: number;
-  /** The size that the body is said to have; nothing when it comes in chunks. */
-  readonly declaredBytes: number | undefined;
   params = NO_PARAMS;
   body: Buffer = NO_BODY;
   label = '';
+  route: HttpRoute | undefined = undefined;
+  inflater: Inflate | undefined = undefined;
   olderOne: this | undefined = undefined;
   newerOne: this | undefined = undefined;
   isSettled = false;
@@ -47,52 +49,53 @@ export class HttpExchange implements HttpCall, Waiting {
   isGone = false;
   /** Part of the body may still be under way. */
   isReceiving: boolean;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
+  /** The client waits to be told to send the body, for which others must be answered first. */
+  isContinueDue = false;
+  /** Until it can be written. */
+  answer: Answer | undefined = undefined;
+  /** Its answer is the last one on its connection. */
+  isLast = false;
+  readonly #head: RequestHead;
   readonly #owner: ExchangeOwner;
   readonly #search: string;
-  #query: URLSearchParams | undefined;
+  #query: URLSearchParams | undefined = undefined;
   #mustClose = false;
-  #goneListeners: (() => void)[] | undefined;
+  #goneListeners: (() => void)[] | undefined = undefined;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    connection: Connection,
-    owner: ExchangeOwner,
-  ) {
-    this.#request = request;
-    this.#response = response;
+  constructor(head: RequestHead, connection: Connection, owner: ExchangeOwner) {
+    this.#head = head;
     this.connection = connection;
     this.#owner = owner;
     this.startedAt = owner.clock.now();
-    this.headers = request.headers;
-    this.id = requestId(request.headers['x-request-id']);
-    this.method = request.method ?? '';
-    const target = originForm(request.url ?? '');
+    this.headers = head.headers;
+    this.id = requestId(head.headers['x-request-id']);
+    this.method = head.method;
+    const target = originForm(head.target);
     const queryAt = target.indexOf('?');
     this.path = queryAt === -1 ? target : target.slice(0, queryAt);
     this.#search = queryAt === -1 ? '' : target.slice(queryAt + 1);
-    const { 'content-length': length, 'transfer-encoding': transfer } = request.headers;
-    this.declaredBytes = transfer !== undefined || length === undefined ? undefined : Number(length);
-    this.isReceiving = transfer !== undefined || (length !== undefined && length !== '0');
+    this.isReceiving = this.hasBody;
+  }
+
+  /** The size that the body is said to have; nothing when it comes in chunks. */
+  get declaredBytes(): number | undefined {
+    return this.#head.bodyBytes;
+  }
+
+  get hasBody(): boolean {
+    return this.#head.bodyBytes !== 0;
   }
 
   /** HTTP/1.1 demands one, HTTP/1.0 does not; of two, nobody knows which one a proxy on the way went by. */
   get hasWrongHost(): boolean {
-    const { rawHeaders, httpVersionMinor } = this.#request;
-    if (this.headers.host === undefined) return httpVersionMinor > 0;
-    let hosts = 0;
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i] as string;
-      if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-    }
-    return hosts > 1;
+    const { hosts, isHttp10 } = this.#head;
+    return hosts > 1 || (hosts === 0 && !isHttp10);
   }
 
-  /** Its end has not come yet, which is known before the last of it was looked at. */
-  get isComing(): boolean {
-    return this.isReceiving && !this.#request.complete;
+  /** The client sends the body only when told to. */
+  get expectsContinue(): boolean {
+    const { expect } = this.headers;
+    return expect !== undefined && !this.#head.isHttp10 && CONTINUE_EXPECTED.test(expect);
   }
 
   get query(): URLSearchParams {
@@ -181,53 +184,23 @@ export class HttpExchange implements HttpCall, Waiting {
   }
 
   #send(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
-    const response = this.#response;
+    const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const isBodiless = status === 204 || status === 304;
-    if (!(status >= 200)) throw new RangeError(`A status from 200 up was expected, got ${status}.`);
-    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    // As a flat list Node writes them without an object for each.
-    const list: string[] = ['x-request-id', this.id];
-    if (!isBodiless) list.push('content-length', String(length));
-    for (const name in headers) {
-      if (name.length === 14 && name.toLowerCase() === 'content-length') continue;
-      list.push(name, headers[name] as string);
-    }
-    const closes = this.#closesConnection();
-    if (closes) response.shouldKeepAlive = false;
-    response.writeHead(status, list);
-    if (closes) this.connection.isClosing = true;
-    if (closes && this.isReceiving) this.#endLater(body);
-    else if (isBodiless || length === 0) response.end();
-    else if (typeof body === 'string') this.#sendText(body, length);
-    else response.end(body);
-    if (this.connection.socket.writableLength > 0) this.#watchStall();
-  }
-
-  /**
-   * In one piece. `end(body)` gives the socket an empty one besides, and to write two costs more than to write
-   * one; and ASCII, as most answers are, need not be encoded.
-   */
-  #sendText(body: string, length: number): void {
-    const response = this.#response;
-    const { socket } = response;
-    // It has none while answers to requests before it on the same connection are due.
-    socket?.cork();
-    response.write(body, length === body.length ? 'latin1' : 'utf8');
-    socket?.uncork();
-    response.end();
-  }
-
-  /** A client that does not read its answer must not hold it in memory for ever. */
-  #watchStall(): void {
-    const { socket } = this.connection;
-    socket.setTimeout(this.#owner.stallTimeoutMs);
-    // Before Node sets its own time-out for the idle connection.
-    this.#response.prependOnceListener('finish', () => socket.setTimeout(0));
+    const isLast = this.#closesConnection();
+    let lines = `x-request-id: ${this.id}\r\n`;
+    if (!isBodiless) lines += `content-length: ${bodyBytes}\r\n`;
+    lines += isLast ? 'connection: close\r\n' : this.#owner.keepAliveLines;
+    const head = answerHead(status, lines, headers);
+    const isHeadAll = isBodiless || this.method === 'HEAD';
+    this.answer = { head, body, bodyBytes: isHeadAll ? 0 : bodyBytes };
+    this.isLast = isLast;
+    if (isLast) this.connection.isClosing = true;
+    this.connection.answered(this);
   }
 
   #closesConnection(): boolean {
     const { connection } = this;
-    if (this.#mustClose || connection.isRefused) return true;
+    if (this.#mustClose || connection.isRefused || !this.#head.isKeptAlive) return true;
     // Those who sent a request before hearing of it get their answers: only the newest one's ends the connection.
     if (this.#owner.isDraining() && connection.newest === this) return true;
     if (!this.isReceiving) return false;
@@ -237,29 +210,9 @@ export class HttpExchange implements HttpCall, Waiting {
       this.headers.expect !== undefined
     );
   }
-
-  /**
-   * The client may be in the middle of sending. To close now would reset the connection under the answer,
-   * so the answer goes out, what comes is dropped, and the end follows when the client has had time to read.
-   */
-  #endLater(body: string | Buffer): void {
-    const response = this.#response;
-    const { clock } = this.#owner;
-    const { socket } = this.connection;
-    if (body.length > 0) response.write(body);
-    else response.flushHeaders();
-    const end = () => {
-      clock.clearTimer(timer);
-      socket.off('close', end);
-      this.#request.off('end', end);
-      response.end();
-    };
-    const timer = clock.setTimer(end, LINGER_MS);
-    socket.on('close', end);
-    this.#request.on('end', end);
-    this.#request.resume();
-  }
 }
+
+const CONTINUE_EXPECTED = /^100-continue$/i;
 
 /** `GET http://host/path` means the same here as `GET /path`. */
 function originForm(target: string): string {

@@ -1,19 +1,19 @@
 /**
- * HTTP/1.1 on plain node:http. Every request that has come in is answered exactly once, whatever its client,
+ * HTTP/1.1 on plain sockets. Every request that has come in is answered exactly once, whatever its client,
  * its handler or the server's end do in the meantime; what exceeds a limit is told so early and cheaply.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { RequestError } from '../request-error.js';
-import { malformedAnswer, refusalOf } from './client-error.js';
-import { Connection, LINGER_MS } from './connection.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import { ConnectionSweep } from './connection-sweep.js';
 import { Drain } from './drain.js';
-import { type ExchangeOwner, HttpExchange } from './http-exchange.js';
+import type { HttpExchange } from './http-exchange.js';
 import { type HttpLimits, validHttpLimits } from './http-limits.js';
 import type { HttpRoute } from './http-route.js';
 import { listenError } from './listen-error.js';
-import { inflateBody, inflaterOf, receiveBody, tooLarge } from './request-body.js';
+import { malformedAnswer } from './malformed-answer.js';
+import { inflateBody, inflaterOf, tooLarge } from './request-body.js';
 import { RequestTimeout } from './request-timeout.js';
 import { type RouteMatch, Router } from './router.js';
 import { Unanswered } from './unanswered.js';
@@ -53,8 +53,9 @@ export class HttpServer {
   readonly #hooks: HttpCallHooks | undefined;
   readonly #log: NonNullable<HttpServerOptions['log']>;
   readonly #server: Server;
-  readonly #owner: ExchangeOwner;
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #owner: ConnectionOwner;
+  readonly #sweep: ConnectionSweep;
+  readonly #connections = new Set<Connection>();
   /** Not answered yet, oldest first. */
   readonly #unanswered = new Unanswered<HttpExchange>();
   readonly #timeout: RequestTimeout;
@@ -69,14 +70,9 @@ export class HttpServer {
     this.#hooks = options.onCall;
     this.#log = options.log ?? ((message, error, id) => console.error(`${message} (request ${id}):`, error));
     this.#timeout = new RequestTimeout(this.#unanswered, this.#limits.requestTimeoutMs, this.#clock);
+    this.#owner = this.#connectionOwner();
+    this.#sweep = new ConnectionSweep(this.#connections, this.#limits, this.#clock);
     this.#server = this.#createServer();
-    this.#owner = {
-      clock: this.#clock,
-      stallTimeoutMs: this.#limits.keepAliveTimeoutMs,
-      isDraining: () => this.isDraining,
-      ended: (exchange, status) => this.#ended(exchange, status),
-      fault: this.#log,
-    };
   }
 
   get isDraining(): boolean {
@@ -118,8 +114,7 @@ export class HttpServer {
    */
   async drain(timeoutMs: number): Promise<number> {
     if (this.#drain === undefined) {
-      // Not the close of http.Server, which cuts off connections that look idle while they are written to.
-      NetServer.prototype.close.call(this.#server);
+      this.#server.close();
       this.#drain = new Drain(this.#connections, this.#unanswered, this.#clock, timeoutMs);
     }
     const refused = await this.#drain.done;
@@ -131,70 +126,57 @@ export class HttpServer {
   async close(): Promise<void> {
     this.#isClosed = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const { socket } of this.#connections.values()) socket.destroy();
+    for (const { socket } of this.#connections) socket.destroy();
     await closed;
     this.#timeout.stop();
+    this.#sweep.stop();
   }
 
   #createServer(): Server {
-    const { maxHeaderBytes, headersTimeoutMs, receiveTimeoutMs, keepAliveTimeoutMs, maxConnections } =
-      this.#limits;
-    const timeouts = [headersTimeoutMs, receiveTimeoutMs].filter((ms) => ms > 0);
-    // Headers are part of what must have been received: Node insists on the order of the two.
-    const headersTimeout = headersTimeoutMs === 0 ? receiveTimeoutMs : Math.min(...timeouts);
-    const server = createServer({
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout,
-      requestTimeout: receiveTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      connectionsCheckingInterval: Math.max(10, Math.min(1000, ...timeouts.map((ms) => ms >> 1))),
-      // Checked here instead, to be answered like everything else.
-      requireHostHeader: false,
-    });
-    // Their bytes are limited; beyond a number Node would drop some, the one with the body's length perhaps.
-    server.maxHeadersCount = 0;
+    const { maxConnections } = this.#limits;
+    // A client that closes its side is dealt with by its connection.
+    const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.#connected(socket));
     if (maxConnections > 0) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
-    server.on('connection', (socket) => this.#connected(socket));
-    server.on('request', (request, response) => this.#asked(request, response, false));
-    server.on('checkContinue', (request, response) => this.#asked(request, response, true));
-    // Expectations that are not known may be ignored, and are.
-    server.on('checkExpectation', (request, response) => this.#asked(request, response, false));
-    server.on('connect', (_request, socket) => {
-      const refusal = new RequestError(
-        'METHOD_NOT_ALLOWED',
-        'This server is no proxy: CONNECT is not allowed.',
-      );
-      this.#connections.get(socket as Socket)?.closeWith(malformedAnswer(refusal), this.#clock);
-    });
-    server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
     return server;
+  }
+
+  #connectionOwner(): ConnectionOwner {
+    const { keepAliveTimeoutMs } = this.#limits;
+    const seconds = Math.floor(keepAliveTimeoutMs / 1000);
+    const timeout = seconds === 0 ? '' : `keep-alive: timeout=${seconds}\r\n`;
+    return {
+      clock: this.#clock,
+      limits: this.#limits,
+      keepAliveLines: `connection: keep-alive\r\n${timeout}`,
+      isDraining: () => this.isDraining,
+      asked: (exchange) => this.#asked(exchange),
+      received: (exchange, error, body) => this.#received(exchange, error, body),
+      ended: (exchange, status) => this.#ended(exchange, status),
+      complaint: (refusal) => {
+        this.#hooks?.started(UNROUTED);
+        this.#hooks?.ended(UNROUTED, refusal.httpStatus, 0);
+        return malformedAnswer(refusal);
+      },
+      closed: (connection) => {
+        this.#connections.delete(connection);
+        if (connection.isRefused) this.#refusedConnections -= 1;
+        this.#drain?.check();
+      },
+      fault: this.#log,
+    };
   }
 
   #connected(socket: Socket): void {
     const { maxConnections } = this.#limits;
     const isRefused =
       maxConnections > 0 && this.#connections.size - this.#refusedConnections >= maxConnections;
-    const connection = new Connection(socket, isRefused);
-    this.#connections.set(socket, connection);
-    if (isRefused) {
-      this.#refusedConnections += 1;
-      socket.setTimeout(LINGER_MS);
-    }
-    socket.once('close', () => {
-      this.#connections.delete(socket);
-      if (isRefused) this.#refusedConnections -= 1;
-      for (const exchange of [...connection.unanswered]) exchange.gone();
-      this.#drain?.check();
-    });
+    if (isRefused) this.#refusedConnections += 1;
+    this.#connections.add(new Connection(socket, isRefused, this.#owner));
+    this.#sweep.watch();
   }
 
-  #asked(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
-    const connection = this.#connections.get(request.socket);
-    if (connection === undefined || connection.isClosing) return;
-    const exchange = new HttpExchange(request, response, connection, this.#owner);
-    connection.asked(exchange, response);
+  #asked(exchange: HttpExchange): void {
     this.#unanswered.add(exchange);
-
     const found = this.#route(exchange);
     if (found instanceof RequestError) {
       exchange.label = UNROUTED;
@@ -216,8 +198,9 @@ export class HttpServer {
     }
     try {
       this.#admit(exchange, route);
-      if (!exchange.isReceiving) this.#handle(exchange, route);
-      else this.#receive(exchange, route, request, expectsContinue ? response : undefined);
+      exchange.route = route;
+      if (exchange.hasBody) exchange.inflater = inflaterOf(exchange.headers['content-encoding']);
+      if (exchange.isReceiving && exchange.expectsContinue) exchange.connection.sendContinue(exchange);
     } catch (error) {
       this.#refuse(exchange, error);
     }
@@ -255,35 +238,25 @@ export class HttpServer {
     }
   }
 
-  #receive(
-    exchange: HttpExchange,
-    route: HttpRoute,
-    request: IncomingMessage,
-    waiting: ServerResponse | undefined,
-  ): void {
-    const { maxBodyBytes } = this.#limits;
-    const inflater = inflaterOf(exchange.headers['content-encoding']);
-    waiting?.writeContinue();
-    receiveBody(request, exchange.declaredBytes, maxBodyBytes, (error, body) => {
-      if (error === undefined) exchange.isReceiving = false;
-      if (error !== undefined || inflater === undefined) {
-        this.#received(exchange, route, error, body);
-      } else {
-        inflateBody(inflater, body, maxBodyBytes, (unfit, inflated) =>
-          this.#received(exchange, route, unfit, inflated),
-        );
-      }
-    });
+  #received(exchange: HttpExchange, error: RequestError | undefined, body: Buffer): void {
+    const { inflater } = exchange;
+    if (error !== undefined || inflater === undefined) {
+      this.#take(exchange, error, body);
+      return;
+    }
+    inflateBody(inflater, body, this.#limits.maxBodyBytes, (unfit, inflated) =>
+      this.#take(exchange, unfit, inflated),
+    );
   }
 
-  #received(exchange: HttpExchange, route: HttpRoute, error: RequestError | undefined, body: Buffer): void {
+  #take(exchange: HttpExchange, error: RequestError | undefined, body: Buffer): void {
     if (exchange.isSettled) return;
     if (error !== undefined) {
       this.#refuse(exchange, error);
       return;
     }
     exchange.body = body;
-    this.#handle(exchange, route);
+    this.#handle(exchange, exchange.route as HttpRoute);
   }
 
   #handle(exchange: HttpExchange, route: HttpRoute): void {
@@ -309,25 +282,7 @@ export class HttpServer {
 
   #ended(exchange: HttpExchange, status: number): void {
     this.#unanswered.delete(exchange);
-    exchange.connection.answered(exchange);
     this.#hooks?.ended(exchange.label, status, this.#clock.now() - exchange.startedAt);
     this.#drain?.check();
-  }
-
-  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    const connection = this.#connections.get(socket);
-    const refusal = refusalOf(error, this.#limits);
-    const isSilent = socket.bytesRead === 0;
-    if (connection === undefined || refusal === undefined || isSilent || !socket.writable) {
-      socket.destroy();
-    } else if (connection.newest?.isComing) {
-      connection.newest.failAndClose(refusal);
-    } else if (connection.isDiscarding) {
-      socket.destroySoon();
-    } else if (!connection.isClosing) {
-      this.#hooks?.started(UNROUTED);
-      this.#hooks?.ended(UNROUTED, refusal.httpStatus, 0);
-      connection.closeWith(malformedAnswer(refusal), this.#clock);
-    }
   }
 }

@@ -3,17 +3,17 @@
  * beyond the limit is kept or inflated, so a small body that would grow a thousandfold costs no more than
  * an honest one.
  */
-import type { IncomingMessage } from 'node:http';
 import { brotliDecompress, gunzip, type InputType, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
 import { RequestError } from '../request-error.js';
+import { ChunkedCoding } from './chunked-coding.js';
 
-export type BodyListener = (error: RequestError | undefined, body: Buffer) => void;
+type BodyListener = (error: RequestError | undefined, body: Buffer) => void;
 
 export const NO_BODY = Buffer.alloc(0);
 
 const FIRST_CAPACITY = 64 * 1024;
 
-type Inflate = (
+export type Inflate = (
   body: InputType,
   options: ZlibOptions,
   done: (error: Error | null, body: Buffer) => void,
@@ -39,43 +39,71 @@ export function inflaterOf(encoding: string | undefined): Inflate | undefined {
   });
 }
 
-/** Calls back once, unless the client hangs up first: then never. */
-export function receiveBody(
-  request: IncomingMessage,
-  declaredBytes: number | undefined,
-  maxBytes: number,
-  done: BodyListener,
-): void {
-  let body: Buffer = NO_BODY;
-  let length = 0;
-  let isOver = false;
-  request.on('data', (chunk: Buffer) => {
-    if (isOver) return;
-    const needed = length + chunk.length;
-    if (needed > maxBytes) {
-      isOver = true;
-      body = NO_BODY;
-      done(tooLarge(maxBytes), NO_BODY);
+/** Puts a body together as it comes. */
+export class BodyReader {
+  readonly #maxBytes: number;
+  readonly #declaredBytes: number | undefined;
+  readonly #chunked: ChunkedCoding | undefined;
+  #body: Buffer = NO_BODY;
+  #length = 0;
+  /** All that came, kept or not. */
+  #receivedBytes = 0;
+  #isDropped = false;
+  /** More has come than is allowed; nothing of it is kept. */
+  isTooLarge = false;
+
+  /** Without a number of bytes it comes in chunks. */
+  constructor(declaredBytes: number | undefined, maxBytes: number) {
+    this.#declaredBytes = declaredBytes;
+    this.#maxBytes = maxBytes;
+    this.#chunked = declaredBytes === undefined ? new ChunkedCoding() : undefined;
+  }
+
+  get isComplete(): boolean {
+    return this.#chunked === undefined ? this.#receivedBytes === this.#declaredBytes : this.#chunked.isAtEnd;
+  }
+
+  get body(): Buffer {
+    return this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length);
+  }
+
+  /** Nobody wants it: what comes is read to its end and let go. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#body = NO_BODY;
+    this.#length = 0;
+  }
+
+  /** Takes what belongs to it, and returns where that ends. Throws for chunks that are none. */
+  push(bytes: Buffer, from: number): number {
+    if (this.#chunked !== undefined) return this.#chunked.push(bytes, from, this.#keep);
+    const end = Math.min(bytes.length, from + (this.#declaredBytes as number) - this.#receivedBytes);
+    this.#receivedBytes += end - from;
+    this.#keep(bytes.subarray(from, end));
+    return end;
+  }
+
+  readonly #keep = (piece: Buffer): void => {
+    if (this.#isDropped) return;
+    const needed = this.#length + piece.length;
+    if (needed > this.#maxBytes) {
+      this.isTooLarge = true;
+      this.drop();
       return;
     }
-    if (length === 0) {
-      body = chunk;
+    if (this.#length === 0) {
+      this.#body = piece;
     } else {
       // Copied rather than kept in a list: a list of one-byte chunks would take a hundred times the limit.
-      if (needed > body.length) {
-        const grown = Buffer.allocUnsafeSlow(capacityFor(needed, declaredBytes ?? maxBytes));
-        body.copy(grown, 0, 0, length);
-        body = grown;
+      if (needed > this.#body.length) {
+        const grown = Buffer.allocUnsafeSlow(capacityFor(needed, this.#declaredBytes ?? this.#maxBytes));
+        this.#body.copy(grown, 0, 0, this.#length);
+        this.#body = grown;
       }
-      chunk.copy(body, length);
+      piece.copy(this.#body, this.#length);
     }
-    length = needed;
-  });
-  request.on('end', () => {
-    if (isOver) return;
-    isOver = true;
-    done(undefined, body.length === length ? body : body.subarray(0, length));
-  });
+    this.#length = needed;
+  };
 }
 
 export function inflateBody(inflater: Inflate, body: Buffer, maxBytes: number, done: BodyListener): void {

@@ -102,9 +102,12 @@ describe('a client that hangs up', () => {
 });
 
 describe('the time for a request', () => {
+  /** Only the time for requests has a timer then. */
+  const noOtherTimes = { headersTimeoutMs: 0, receiveTimeoutMs: 0, keepAliveTimeoutMs: 0 };
+
   test('up, the client is told 504 and the handler that its answer is not wanted', async () => {
     const clock = new VirtualClock();
-    const stage = await HttpStage.open({ clock, limits: { requestTimeoutMs: 1000 } });
+    const stage = await HttpStage.open({ clock, limits: { ...noOtherTimes, requestTimeoutMs: 1000 } });
     const client = await stage.client();
     client.send(get('/held'));
     const first = await stage.heldCall(1);
@@ -148,7 +151,7 @@ describe('the time for a request', () => {
       [0, 0],
     ] as const) {
       const clock = new VirtualClock();
-      const stage = await HttpStage.open({ clock, limits: { requestTimeoutMs } });
+      const stage = await HttpStage.open({ clock, limits: { ...noOtherTimes, requestTimeoutMs } });
       const client = await stage.client();
       client.send(get('/held').repeat(20));
       await stage.heldCall(20);
