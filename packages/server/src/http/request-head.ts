@@ -21,8 +21,12 @@ export interface RequestHead {
 const REQUEST_LINE = /^([A-Z][A-Z-]*) (\/[\x21-\x7e]*|\*|[A-Za-z]+:\/\/[\x21-\x7e]+) HTTP\/1\.([01])$/;
 const CONNECT_LINE = /^CONNECT [\x21-\x7e]+ HTTP\/1\.[01]$/;
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
-/** With what follows it up to the next line; the blanks behind a value are cut off later. */
-const HEADER_LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)(?:\r\n|$)/y;
+/**
+ * With what follows it up to the next line; the blanks behind a value are cut off later. A value does not begin with a
+ * blank: could each blank belong to either side, a refusal would try them all, in time that grows with their square.
+ */
+const HEADER_LINE =
+  /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*((?:[\x21-\x7e\x80-\xff][\t\x20-\x7e\x80-\xff]*)?)(?:\r\n|$)/y;
 const BODY_BYTES = /^\d{1,15}$/;
 const CHUNKED = /^chunked$/i;
 const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
@@ -115,9 +119,15 @@ function isKeptAlive({ connection }: Readonly<Record<string, string>>, isHttp10:
   return !CLOSE.test(connection) && (!isHttp10 || KEEP_ALIVE.test(connection));
 }
 
+/** No regular expression: one would start again at each blank within the value. */
 function withoutEnd(value: string): string {
-  const last = value.charCodeAt(value.length - 1);
-  return last === SPACE || last === TAB ? value.replace(/[\t ]+$/, '') : value;
+  let end = value.length;
+  while (end > 0 && isBlank(value.charCodeAt(end - 1))) end -= 1;
+  return end === value.length ? value : value.slice(0, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
 }
 
 export function notHttp(what: string): RequestError {
