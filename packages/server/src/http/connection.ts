@@ -53,8 +53,11 @@ export class Connection {
   #bodyOf: HttpExchange | undefined;
   #body: BodyReader | undefined;
   #isPaused = false;
+  #pausedAt = 0;
   #isReading = false;
-  /** Due after all answers. */
+  /** The client has closed its side, with requests that have not been read yet. */
+  #hasEnded = false;
+  /** Due after all answers, before the end; empty when there is nothing to say. */
   #lastWord: string | undefined;
   /** The last answer has been written. */
   #isLeaving = false;
@@ -66,19 +69,20 @@ export class Connection {
     this.#owner = owner;
     this.#expectHead(owner.clock.now());
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
-    // Who closes its side has gone: of a process that has died nothing else is heard.
-    socket.on('end', () => socket.destroySoon());
+    socket.on('end', () => this.#ended());
     socket.on('drain', () => this.#readOn());
-    socket.on('timeout', () => socket.destroy());
+    socket.on('timeout', () => this.#timedOut());
     // 'close' follows.
     socket.on('error', nothing);
     socket.once('close', () => this.#closed());
     if (isRefused) socket.setTimeout(LINGER_MS);
   }
 
-  /** Owes nobody anything: neither an answer nor the rest of one. */
-  get isIdle(): boolean {
-    return this.#due.length === 0 && this.socket.writableLength === 0;
+  /** Ends it unless an answer is due. What is left of one that was written goes out first. */
+  endIfIdle(): void {
+    if (this.#due.length > 0) return;
+    if (this.socket.writableLength === 0) this.socket.destroy();
+    else this.#leave();
   }
 
   /** Tells the client to send the body that it announced. */
@@ -100,14 +104,22 @@ export class Connection {
 
   /** The deadline is over. */
   expire(): void {
+    // What is missed may have come: nobody reads it at the moment, and that time does not count.
+    if (this.#isPaused) return;
     this.deadline = NEVER;
-    const isSilent = this.#rest.length === 0 && this.newest?.isReceiving !== true;
-    if (isSilent) this.socket.destroy();
-    else this.#complain(new RequestError('REQUEST_TIMEOUT', 'The request did not arrive in time.'));
+    this.#restSince = undefined;
+    if (this.#rest.length > 0 || this.#body !== undefined) {
+      this.#complain(new RequestError('REQUEST_TIMEOUT', 'The request did not arrive in time.'));
+    } else if (this.#due.length === 0) {
+      // A client that is still taking in its answer is not silent; for that there is a time of its own.
+      if (this.socket.writableLength === 0) this.socket.destroy();
+      else this.#rested();
+    }
   }
 
   #read(came: Buffer): void {
-    const bytes = this.#rest.length === 0 ? came : Buffer.concat([this.#rest, came]);
+    const rest = this.#rest;
+    const bytes = rest.length === 0 ? came : came.length === 0 ? rest : Buffer.concat([rest, came]);
     this.#rest = NO_BODY;
     this.#isReading = true;
     try {
@@ -127,7 +139,7 @@ export class Connection {
         at = this.#readBody(this.#body, bytes, at);
       } else if (this.isClosing) {
         return;
-      } else if (this.#due.length >= MAX_DUE) {
+      } else if (this.#isPaused || this.#due.length >= MAX_DUE) {
         this.#rest = bytes.subarray(at);
         this.#pause();
         return;
@@ -216,11 +228,13 @@ export class Connection {
     const isInBody = this.#body !== undefined;
     // Where it would end is not known any more.
     this.#body = undefined;
-    if (isInBody && newest === undefined) this.socket.destroySoon();
-    else if (isInBody) newest?.failAndClose(refusal);
+    this.deadline = NEVER;
+    if (isInBody && newest !== undefined) newest.failAndClose(refusal);
+    else if (this.#isLeaving) this.#hangUp();
     else if (!this.isClosing) {
       this.isClosing = true;
-      this.#lastWord = this.#owner.complaint(refusal);
+      // Whose body it is has been answered already.
+      this.#lastWord = isInBody ? '' : this.#owner.complaint(refusal);
       if (this.#due.length === 0) this.#rested();
     }
   }
@@ -240,7 +254,7 @@ export class Connection {
   /** All is answered. */
   #rested(): void {
     if (this.#lastWord !== undefined) {
-      this.socket.write(this.#lastWord);
+      if (this.#lastWord !== '') this.socket.write(this.#lastWord);
       this.#leave();
     } else if (this.#body === undefined && !this.isClosing && this.#restSince === undefined) {
       this.deadline = this.#owner.clock.now() + (this.#owner.limits.keepAliveTimeoutMs || NEVER);
@@ -264,8 +278,25 @@ export class Connection {
     this.socket.end();
   }
 
+  /** Who closes its side has gone: of a process that has died nothing else is heard. */
+  #ended(): void {
+    // Nothing is being worked on: it was too slow to take its answers, and what it asked lies here unread.
+    if (this.#isPaused && this.#due.length === 0) this.#hasEnded = true;
+    else this.socket.destroySoon();
+  }
+
+  /** The client takes nothing of its answers; or has nothing to say where it is to be refused. */
+  #timedOut(): void {
+    const { socket } = this;
+    // It has taken all since, of which nobody is told where it was little.
+    if (socket.writableLength === 0 && !this.isRefused) socket.setTimeout(0);
+    else socket.destroy();
+  }
+
   #pause(): void {
+    if (this.#isPaused) return;
     this.#isPaused = true;
+    this.#pausedAt = this.#owner.clock.now();
     this.socket.pause();
   }
 
@@ -275,8 +306,10 @@ export class Connection {
     if (!this.#isPaused || this.#isReading) return;
     if (socket.writableNeedDrain || this.#due.length >= MAX_DUE) return;
     this.#isPaused = false;
+    this.deadline += this.#owner.clock.now() - this.#pausedAt;
     socket.resume();
     this.#read(NO_BODY);
+    if (this.#hasEnded && !this.#isPaused) socket.destroySoon();
   }
 
   #expectHead(since: number): void {

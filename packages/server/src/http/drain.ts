@@ -41,7 +41,7 @@ export class Drain {
   /** To be called when an answer is given or a connection closed. */
   check(): void {
     if (this.#isGraceOver) {
-      for (const { isIdle, socket } of this.#connections) if (isIdle) socket.destroy();
+      for (const connection of this.#connections) connection.endIfIdle();
     }
     if (this.#connections.size > 0) return;
     for (const timer of this.#timers) this.#clock.clearTimer(timer);

@@ -276,7 +276,8 @@ export class HttpServer {
 
   #refuse(exchange: HttpExchange, error: unknown): void {
     const isTooLarge = error instanceof RequestError && error.code === 'TOO_LARGE';
-    if (isTooLarge) exchange.failAndClose(error);
+    // One that has come wholly is in nobody's way, and requests may have followed it.
+    if (isTooLarge && exchange.isReceiving) exchange.failAndClose(error);
     else exchange.fail(error);
   }
 
