@@ -35,8 +35,13 @@ export class ConnectionSweep {
 
   #look(): void {
     this.#timer = undefined;
+    // After a turn that took long, timers come first. What has arrived in its course is not late: it is read before.
+    this.#clock.defer(() => this.#expire());
+    if (this.#connections.size > 0) this.watch();
+  }
+
+  #expire(): void {
     const now = this.#clock.now();
     for (const connection of this.#connections) if (connection.deadline <= now) connection.expire();
-    if (this.#connections.size > 0) this.watch();
   }
 }

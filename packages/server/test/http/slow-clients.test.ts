@@ -1,5 +1,5 @@
 /** Clients that take their time: with their requests, with reading the answers, or with both. */
-import { VirtualClock } from 'batchwise';
+import { realClock, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import type { HttpExchange } from '../../src/http/http-exchange.js';
 import type { HttpRoute } from '../../src/http/http-route.js';
@@ -164,4 +164,25 @@ describe('a request that is worked on is answered', () => {
     expect((await client.answer()).status).toBe(413);
     expect((await client.answer()).body).toBe('two');
   });
+});
+
+// Timers run before sockets are read: connections were closed over requests that had come in time.
+test('when the server itself was slow, what has come in the meantime is in time', async () => {
+  let time = 0;
+  const timers: { readonly callback: () => void; readonly delayMs: number }[] = [];
+  const clock = {
+    ...realClock,
+    now: () => time,
+    setTimer: (callback: () => void, delayMs: number) => timers.push({ callback, delayMs }),
+    clearTimer: () => {},
+  };
+  const stage = await HttpStage.open({ clock });
+  const client = await stage.client();
+  await client.send(get('/')).answer();
+  // In the loop's phase of timers, as those of the real clock.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  client.send(get('/'));
+  time = 100_000;
+  for (const { callback, delayMs } of timers.splice(0)) if (delayMs <= 1000) callback();
+  expect((await client.answer()).body).toBe('root');
 });
