@@ -13,6 +13,8 @@ const MAX_SIZE_DIGITS = 12;
 const SIZE_LINE =
   /^([0-9A-Fa-f]+)(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/;
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** Where a message ends cannot be said behind it: another reader may believe it. */
+const FRAMING = /^(?:content-length|transfer-encoding):/i;
 
 type State = 'size' | 'data' | 'after data' | 'trailers' | 'end';
 
@@ -73,7 +75,7 @@ export class ChunkedCoding {
     } else {
       this.#trailerBytes += line.length + 2;
       if (this.#trailerBytes > MAX_TRAILER_BYTES) throw tooLong();
-      if (!TRAILER_LINE.test(line)) throw notHttp('a header behind the chunks');
+      if (!TRAILER_LINE.test(line) || FRAMING.test(line)) throw notHttp('a header behind the chunks');
     }
   }
 

@@ -21,6 +21,14 @@ describe('what is no HTTP', () => {
     ['no host', 'GET / HTTP/1.1\r\n\r\n'],
     ['two hosts', 'GET / HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n'],
     ['two hosts that are one', 'GET / HTTP/1.0\r\nhost: a\r\nhost: a\r\n\r\n'],
+    [
+      'a coding behind the chunks',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    [
+      'a length behind the chunks',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\ncontent-length: 5\r\n\r\n',
+    ],
     ['a chunk without a size', 'POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
   ])('%s is told 400 as problem+json, once', async (_what, bytes) => {
     const stage = await HttpStage.open();
