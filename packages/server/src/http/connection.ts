@@ -248,7 +248,7 @@ export class Connection {
     if (socket.writableLength === 0) return;
     // A client that does not read its answers must neither hold them in memory for ever nor get more of them.
     socket.setTimeout(this.#owner.limits.keepAliveTimeoutMs);
-    if (socket.writableNeedDrain) this.#pause();
+    if (socket.writableNeedDrain && !this.#isLeaving) this.#pause();
   }
 
   /** All is answered. */
@@ -269,6 +269,9 @@ export class Connection {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.isClosing = true;
+    this.#rest = NO_BODY;
+    this.#isPaused = false;
+    this.socket.resume();
     const { clock } = this.#owner;
     this.#lingering = clock.setTimer(() => this.socket.destroySoon(), LINGER_MS);
     if (this.#body === undefined) this.#hangUp();

@@ -89,6 +89,19 @@ describe('a client that does not read', () => {
     expect((await client.answer()).body).toHaveLength(BIG.length);
     expect(await drained).toBe(0);
   });
+
+  // What it had sent meanwhile lay unread when the connection closed, which resets it under the answer.
+  test('gets its answer wholly from a server that drains, whatever it has sent since', async () => {
+    const clock = new VirtualClock();
+    const stage = await HttpStage.open({ clock });
+    const client = await withUnreadAnswer(stage);
+    client.send(get('/').repeat(4000));
+    const drained = stage.server.drain(100_000);
+    await clock.advance(5000);
+    client.socket.resume();
+    expect((await client.answer()).body).toHaveLength(BIG.length);
+    expect(await drained).toBe(0);
+  });
 });
 
 describe('a request that is worked on is answered', () => {
