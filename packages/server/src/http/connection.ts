@@ -87,8 +87,14 @@ export class Connection {
 
   /** Tells the client to send the body that it announced. */
   sendContinue(exchange: HttpExchange): void {
-    if (this.#due[0] === exchange) this.socket.write(CONTINUE, 'latin1');
-    else exchange.isContinueDue = true;
+    if (this.#due[0] === exchange) {
+      if (exchange.isContinueDue) this.#expectBody(this.#owner.clock.now());
+      this.socket.write(CONTINUE, 'latin1');
+    } else {
+      // It is the client who waits.
+      this.deadline = NEVER;
+      exchange.isContinueDue = true;
+    }
   }
 
   /** It has its answer, which goes out as soon as those before it have. */
@@ -97,7 +103,7 @@ export class Connection {
     if (this.newest === exchange) this.newest = undefined;
     if (due[0] !== exchange) return;
     while (due[0]?.answer !== undefined) this.#write(due.shift() as HttpExchange);
-    if (due[0]?.isContinueDue) this.sendContinue(due[0]);
+    if (due[0]?.isContinueDue && due[0].isReceiving) this.sendContinue(due[0]);
     if (due.length === 0) this.#rested();
     if (this.#isPaused) this.#readOn();
   }
@@ -196,9 +202,8 @@ export class Connection {
       }
       return end;
     }
-    const { receiveTimeoutMs, maxBodyBytes } = this.#owner.limits;
-    this.deadline = since + (receiveTimeoutMs || NEVER);
-    this.#body = new BodyReader(bodyBytes, maxBodyBytes);
+    this.#expectBody(since);
+    this.#body = new BodyReader(bodyBytes, this.#owner.limits.maxBodyBytes);
     this.#bodyOf = exchange;
     this.#owner.asked(exchange);
     return bodyAt;
@@ -319,6 +324,10 @@ export class Connection {
     const { headersTimeoutMs, receiveTimeoutMs } = this.#owner.limits;
     // A head is part of what must have been received.
     this.deadline = since + Math.min(headersTimeoutMs || NEVER, receiveTimeoutMs || NEVER);
+  }
+
+  #expectBody(since: number): void {
+    this.deadline = since + (this.#owner.limits.receiveTimeoutMs || NEVER);
   }
 
   #closed(): void {

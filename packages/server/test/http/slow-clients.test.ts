@@ -179,6 +179,23 @@ describe('a request that is worked on is answered', () => {
   });
 });
 
+// The time for the body ran from its head, when the client had to wait for others to be answered.
+test('a client that waits to be told to go on is not late', async () => {
+  const clock = new VirtualClock();
+  const stage = await HttpStage.open({ clock });
+  const [client, other] = [await stage.client(), await stage.client()];
+  client.send(
+    `${get('/held')}POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n`,
+  );
+  await stage.until(() => stage.started.length === 2);
+  await clock.advance(100_000);
+  await other.closed();
+  stage.held[0]?.reply(200, {}, 'first');
+  expect((await client.answer()).body).toBe('first');
+  expect((await client.answer()).status).toBe(100);
+  expect((await client.send('body').answer()).body).toBe('body');
+});
+
 // Timers run before sockets are read: connections were closed over requests that had come in time.
 test('when the server itself was slow, what has come in the meantime is in time', async () => {
   let time = 0;
