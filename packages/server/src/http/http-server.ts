@@ -11,6 +11,7 @@ import { Drain } from './drain.js';
 import type { HttpExchange } from './http-exchange.js';
 import { type HttpLimits, validHttpLimits } from './http-limits.js';
 import type { HttpRoute } from './http-route.js';
+import { InflateQueue } from './inflate-queue.js';
 import { listenError } from './listen-error.js';
 import { malformedAnswer } from './malformed-answer.js';
 import { inflateBody, inflaterOf, tooLarge } from './request-body.js';
@@ -59,6 +60,7 @@ export class HttpServer {
   /** Not answered yet, oldest first. */
   readonly #unanswered = new Unanswered<HttpExchange>();
   readonly #timeout: RequestTimeout;
+  readonly #inflating = new InflateQueue();
   #refusedConnections = 0;
   #drain: Drain | undefined;
   #isClosed = false;
@@ -244,9 +246,14 @@ export class HttpServer {
       this.#take(exchange, error, body);
       return;
     }
-    inflateBody(inflater, body, this.#limits.maxBodyBytes, (unfit, inflated) =>
-      this.#take(exchange, unfit, inflated),
-    );
+    this.#inflating.add({
+      isWanted: () => !exchange.isSettled,
+      start: (ended) =>
+        inflateBody(inflater, body, this.#limits.maxBodyBytes, (unfit, inflated) => {
+          ended();
+          this.#take(exchange, unfit, inflated);
+        }),
+    });
   }
 
   #take(exchange: HttpExchange, error: RequestError | undefined, body: Buffer): void {
