@@ -1,23 +1,21 @@
 /**
- * One client's connection: requests are read from its bytes one after another, and answers go back in the order of
- * their requests, whichever is ready first. It ends with the last word said and heard, as far as the client lets it.
+ * One client's connection: requests come one after another, and answers go back in the order of their requests, whichever
+ * is ready first. It ends with the last word said and heard, as far as the client lets it.
  */
 import type { Socket } from 'node:net';
 import { RequestError } from '../request-error.js';
 import { type Answer, writeAnswer } from './answer-bytes.js';
 import { type ExchangeOwner, HttpExchange } from './http-exchange.js';
 import type { HttpLimits } from './http-limits.js';
-import { BodyReader, NO_BODY, tooLarge } from './request-body.js';
-import { mayBecomeHead, notHttp, parseRequestHead, type RequestHead } from './request-head.js';
+import { NO_BODY, tooLarge } from './request-body.js';
+import type { RequestHead } from './request-head.js';
+import { RequestReader, type RequestReaderListener } from './request-reader.js';
 
 /** How long a client is listened to after the last word: closed at once, it might not get to read it. */
 export const LINGER_MS = 1000;
 /** A client that has so many answers to come is not read from until it has got some. */
 const MAX_DUE = 128;
 
-const EMPTY_LINE = Buffer.from('\r\n\r\n');
-const CR = 0x0d;
-const LF = 0x0a;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -33,7 +31,7 @@ export interface ConnectionOwner extends ExchangeOwner {
   closed(connection: Connection): void;
 }
 
-export class Connection {
+export class Connection implements RequestReaderListener {
   readonly socket: Socket;
   /** Above the limit: its first request is refused. */
   readonly isRefused: boolean;
@@ -44,14 +42,13 @@ export class Connection {
   /** Its last answer is on the way, or due: what else comes is not looked at. */
   isClosing = false;
   readonly #owner: ConnectionOwner;
+  readonly #reader: RequestReader;
   /** Whose answers have not been written yet, oldest first; several when requests are pipelined. */
   readonly #due: HttpExchange[] = [];
-  /** What came and could not be read yet: most often the first bytes of a head. */
-  #rest: Buffer = NO_BODY;
-  /** When the first of them came. */
-  #restSince: number | undefined;
-  #bodyOf: HttpExchange | undefined;
-  #body: BodyReader | undefined;
+  /** The last one, answered or not, while its body comes. */
+  #last: HttpExchange | undefined;
+  /** When the first bytes of the head came that is coming. */
+  #headSince: number | undefined;
   #isPaused = false;
   #pausedAt = 0;
   #isReading = false;
@@ -67,6 +64,7 @@ export class Connection {
     this.socket = socket;
     this.isRefused = isRefused;
     this.#owner = owner;
+    this.#reader = new RequestReader(owner.limits, this);
     this.#expectHead(owner.clock.now());
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => this.#ended());
@@ -113,8 +111,8 @@ export class Connection {
     // What is missed may have come: nobody reads it at the moment, and that time does not count.
     if (this.#isPaused) return;
     this.deadline = NEVER;
-    this.#restSince = undefined;
-    if (this.#rest.length > 0 || this.#body !== undefined) {
+    this.#headSince = undefined;
+    if (this.#reader.isInHead || this.#reader.isInBody) {
       this.#complain(new RequestError('REQUEST_TIMEOUT', 'The request did not arrive in time.'));
     } else if (this.#due.length === 0) {
       // A client that is still taking in its answer is not silent; for that there is a time of its own.
@@ -123,13 +121,63 @@ export class Connection {
     }
   }
 
+  // What comes, as the reader tells it
+
+  get mayBegin(): boolean {
+    return !this.#isPaused && this.#due.length < MAX_DUE;
+  }
+
+  get isBodyWanted(): boolean {
+    return this.#last?.isSettled === false;
+  }
+
+  waits(): void {
+    this.#pause();
+  }
+
+  headIsComing(): void {
+    if (this.#headSince !== undefined) return;
+    this.#headSince = this.#owner.clock.now();
+    this.#expectHead(this.#headSince);
+  }
+
+  begun(head: RequestHead, isWhole: boolean): void {
+    const exchange = new HttpExchange(head, this, this.#owner);
+    const since = this.#headSince ?? exchange.startedAt;
+    this.#headSince = undefined;
+    if (!head.isKeptAlive) this.isClosing = true;
+    this.#due.push(exchange);
+    this.#last = exchange;
+    this.newest = exchange;
+    if (isWhole) {
+      exchange.isReceiving = false;
+      this.deadline = NEVER;
+    } else {
+      this.#expectBody(since);
+    }
+    this.#owner.asked(exchange);
+  }
+
+  bodyIsTooLarge(): void {
+    this.#owner.received(this.#last as HttpExchange, tooLarge(this.#owner.limits.maxBodyBytes), NO_BODY);
+  }
+
+  completed(body: Buffer): void {
+    const exchange = this.#last as HttpExchange;
+    this.#last = undefined;
+    const wasReceiving = exchange.isReceiving;
+    exchange.isReceiving = false;
+    if (wasReceiving) this.deadline = NEVER;
+    if (!exchange.isSettled) this.#owner.received(exchange, undefined, body);
+    else if (!wasReceiving) return;
+    else if (this.#isLeaving) this.#hangUp();
+    else if (this.#due.length === 0) this.#rested();
+  }
+
   #read(came: Buffer): void {
-    const rest = this.#rest;
-    const bytes = rest.length === 0 ? came : came.length === 0 ? rest : Buffer.concat([rest, came]);
-    this.#rest = NO_BODY;
     this.#isReading = true;
     try {
-      this.#readAll(bytes);
+      this.#reader.push(came);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       this.#complain(error);
@@ -138,101 +186,11 @@ export class Connection {
     }
   }
 
-  #readAll(bytes: Buffer): void {
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#body !== undefined) {
-        at = this.#readBody(this.#body, bytes, at);
-      } else if (this.isClosing) {
-        return;
-      } else if (this.#isPaused || this.#due.length >= MAX_DUE) {
-        this.#rest = bytes.subarray(at);
-        this.#pause();
-        return;
-      } else {
-        while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
-        const end = this.#endOfHead(bytes, at);
-        if (end === -1) {
-          this.#keep(bytes.subarray(at));
-          return;
-        }
-        const head = parseRequestHead(bytes.toString('latin1', at, end));
-        at = this.#begin(head, bytes, end + EMPTY_LINE.length);
-      }
-    }
-  }
-
-  /** -1 when it has not come yet. */
-  #endOfHead(bytes: Buffer, from: number): number {
-    const end = bytes.indexOf(EMPTY_LINE, from);
-    const { maxHeaderBytes } = this.#owner.limits;
-    if ((end === -1 ? bytes.length : end + EMPTY_LINE.length) - from > maxHeaderBytes) {
-      const expected = `expected at most ${maxHeaderBytes} bytes of path and headers, got more.`;
-      throw new RequestError('HEADERS_TOO_LARGE', expected);
-    }
-    return end;
-  }
-
-  #keep(rest: Buffer): void {
-    if (rest.length === 0) return;
-    if (!mayBecomeHead(rest.toString('latin1'))) throw notHttp('the first bytes');
-    this.#rest = rest;
-    if (this.#restSince !== undefined) return;
-    this.#restSince = this.#owner.clock.now();
-    this.#expectHead(this.#restSince);
-  }
-
-  /** Returns where its body ends, as far as that has come. */
-  #begin(head: RequestHead, bytes: Buffer, bodyAt: number): number {
-    const exchange = new HttpExchange(head, this, this.#owner);
-    const since = this.#restSince ?? exchange.startedAt;
-    this.#restSince = undefined;
-    this.deadline = NEVER;
-    if (!head.isKeptAlive) this.isClosing = true;
-    this.#due.push(exchange);
-    this.newest = exchange;
-    const { bodyBytes } = head;
-    if (bodyBytes !== undefined && bodyAt + bodyBytes <= bytes.length) {
-      // Most bodies come with their heads.
-      const end = bodyAt + bodyBytes;
-      exchange.isReceiving = false;
-      this.#owner.asked(exchange);
-      if (!exchange.isSettled) {
-        this.#owner.received(exchange, undefined, bodyBytes === 0 ? NO_BODY : bytes.subarray(bodyAt, end));
-      }
-      return end;
-    }
-    this.#expectBody(since);
-    this.#body = new BodyReader(bodyBytes, this.#owner.limits.maxBodyBytes);
-    this.#bodyOf = exchange;
-    this.#owner.asked(exchange);
-    return bodyAt;
-  }
-
-  #readBody(body: BodyReader, bytes: Buffer, from: number): number {
-    const exchange = this.#bodyOf as HttpExchange;
-    if (exchange.isSettled) body.drop();
-    const end = body.push(bytes, from);
-    if (body.isTooLarge && !exchange.isSettled) {
-      this.#owner.received(exchange, tooLarge(this.#owner.limits.maxBodyBytes), NO_BODY);
-    }
-    if (!body.isComplete) return end;
-    this.#body = undefined;
-    this.#bodyOf = undefined;
-    this.deadline = NEVER;
-    exchange.isReceiving = false;
-    if (!exchange.isSettled) this.#owner.received(exchange, undefined, body.body);
-    else if (this.#isLeaving) this.#hangUp();
-    else if (this.#due.length === 0) this.#rested();
-    return end;
-  }
-
   /** What came is no HTTP, too much of it, or too slow. */
   #complain(refusal: RequestError): void {
     const { newest } = this;
-    const isInBody = this.#body !== undefined;
-    // Where it would end is not known any more.
-    this.#body = undefined;
+    const { isInBody } = this.#reader;
+    this.#reader.leaveBody();
     this.deadline = NEVER;
     if (isInBody && newest !== undefined) newest.failAndClose(refusal);
     else if (this.#isLeaving) this.#hangUp();
@@ -261,7 +219,7 @@ export class Connection {
     if (this.#lastWord !== undefined) {
       if (this.#lastWord !== '') this.socket.write(this.#lastWord);
       this.#leave();
-    } else if (this.#body === undefined && !this.isClosing && this.#restSince === undefined) {
+    } else if (!this.#reader.isInBody && !this.isClosing && this.#headSince === undefined) {
       this.deadline = this.#owner.clock.now() + (this.#owner.limits.keepAliveTimeoutMs || NEVER);
     }
   }
@@ -274,12 +232,12 @@ export class Connection {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.isClosing = true;
-    this.#rest = NO_BODY;
+    this.#reader.forgetRest();
     this.#isPaused = false;
     this.socket.resume();
     const { clock } = this.#owner;
     this.#lingering = clock.setTimer(() => this.socket.destroySoon(), LINGER_MS);
-    if (this.#body === undefined) this.#hangUp();
+    if (!this.#reader.isInBody) this.#hangUp();
   }
 
   #hangUp(): void {
