@@ -1,18 +1,19 @@
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { createSecureServer, createServer, type Http2SecureServer, type Http2Server } from 'node:http2';
-import type { Socket } from 'node:net';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { type Clock, realClock } from 'batchwise';
 import { AnswersOnTheWay } from './answers-on-the-way.js';
-import { destroyWhenReset } from './destroy-when-reset.js';
 import { unreferenced } from './expiry-line.js';
 import { GrpcError } from './grpc-error.js';
+import { responseFields } from './http2/header-fields.js';
+import type { ReceivedRequest } from './http2/received-request.js';
+import type { ServerStream } from './http2/server-stream.js';
 import type { IncomingCall } from './incoming-call.js';
 import { limitedLog } from './limited-log.js';
 import { oneLine } from './one-line.js';
 import { refusalOf } from './refused-request.js';
 import { ServerCall, type ServerCallHost } from './server-call.js';
+import { peerOf, ServerConnection, type ServerConnectionHost } from './server-connection.js';
 import { type GrpcServerLimits, serverLimits } from './server-limits.js';
-import { peerOf, ServerSession } from './server-session.js';
 import { STATUS } from './status.js';
 import { parseTimeout } from './timeout.js';
 import { UnfinishedRequests } from './unary-request.js';
@@ -39,14 +40,13 @@ export class GrpcServer {
   readonly limits: GrpcServerLimits;
   readonly #options: GrpcServerOptions;
   readonly #clock: Clock;
-  readonly #server: Http2Server | Http2SecureServer;
-  readonly #sessions = new Map<ServerHttp2Session, ServerSession>();
+  readonly #server: Server;
+  readonly #connections = new Set<ServerConnection>();
   readonly #sockets = new Set<Socket>();
-  readonly #host: ServerCallHost;
+  readonly #callHost: ServerCallHost;
+  readonly #connectionHost: ServerConnectionHost;
   readonly #log: (line: string) => void;
   readonly #whenSettled: (() => void)[] = [];
-  /** That which is about to become a session. */
-  #arriving: Socket | undefined;
   readonly #calls = new Set<ServerCall>();
   #isClosing = false;
 
@@ -55,7 +55,12 @@ export class GrpcServer {
     this.#clock = options.clock ?? realClock;
     this.limits = serverLimits(options.limits);
     this.#log = limitedLog(this.#clock, (line) => options.log?.(line));
-    this.#host = this.#callHost();
+    this.#callHost = {
+      requests: new UnfinishedRequests(this.#clock, this.limits),
+      answers: new AnswersOnTheWay(this.#clock, this.limits),
+      closed: (call) => this.#calls.delete(call),
+    };
+    this.#connectionHost = this.#hostOfConnections();
     this.#server = this.#makeServer();
   }
 
@@ -64,7 +69,7 @@ export class GrpcServer {
   }
 
   get openConnections(): number {
-    return this.#sessions.size;
+    return this.#connections.size;
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<{ host: string; port: number }> {
@@ -97,7 +102,7 @@ export class GrpcServer {
       if (!this.#isClosing) {
         this.#isClosing = true;
         if (this.#server.listening) this.#server.close();
-        for (const session of this.#sessions.values()) session.drain();
+        for (const connection of [...this.#connections]) connection.drain();
       }
       this.#settleWhenEmpty();
     });
@@ -105,44 +110,31 @@ export class GrpcServer {
 
   /** Every call that has heard nothing yet hears this, and whoever works on it that it is gone. */
   failOpenCalls(error: GrpcError): void {
-    for (const call of [...this.#calls]) if (!call.stream.headersSent) call.failHere(error);
+    for (const call of [...this.#calls]) if (!call.headersSent) call.failHere(error);
   }
 
   /** Everything ends now; whoever waits is told that the connection is lost. */
   destroy(): void {
     this.#isClosing = true;
     if (this.#server.listening) this.#server.close();
-    for (const session of [...this.#sessions.values()]) session.destroy();
-    // Those that have not become a session; later, because a session must not lose its socket while it reads.
-    setImmediate(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    });
-    this.#host.requests.line.clear();
-    this.#host.answers.line.clear();
+    for (const connection of [...this.#connections]) connection.destroy();
+    // Those that have not become one, too; after the last words of the others, which say why.
+    setImmediate(() =>
+      setImmediate(() => {
+        for (const socket of this.#sockets) socket.destroy();
+      }),
+    );
     this.#settleWhenEmpty();
   }
 
-  #makeServer(): Http2Server | Http2SecureServer {
+  #makeServer(): Server {
     const { tls } = this.#options;
     const { limits } = this;
-    const options = {
-      settings: {
-        maxConcurrentStreams: limits.maxConcurrentStreams,
-        maxHeaderListSize: limits.maxHeaderBytes,
-        initialWindowSize: STREAM_WINDOW_BYTES,
-        enablePush: false,
-      },
-      maxSessionMemory: SESSION_MEMORY_MB,
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
-      maxOutstandingPings: MAX_OUTSTANDING_PINGS,
-      maxSessionInvalidFrames: MAX_INVALID_FRAMES,
-      unknownProtocolTimeout: limits.handshakeMs,
-    };
     const server =
       tls === undefined
-        ? createServer(options)
-        : createSecureServer({
-            ...options,
+        ? createTcpServer({ noDelay: true })
+        : createTlsServer({
+            noDelay: true,
             cert: tls.cert,
             key: tls.key,
             ALPNProtocols: ['h2'],
@@ -153,36 +145,25 @@ export class GrpcServer {
               : {}),
           });
     server.maxConnections = limits.maxConnections;
-    // Node's own two minutes of idleness are not gRPC's: keepalive decides.
-    server.setTimeout(0);
-    server.on('session', (session: ServerHttp2Session) => this.#opened(session));
-    server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
-      this.#received(stream, headers),
-    );
-    server.on('sessionError', (error: Error, session?: ServerHttp2Session) => {
-      const peer = session === undefined ? undefined : this.#sessions.get(session)?.peer;
-      this.#log(`the connection of ${peer ?? 'a client'} failed: ${oneLine(error)}`);
-    });
-    // Once for each handshake that fails; 'tlsClientError' is the same again.
-    server.on('clientError', (error: Error, socket: WrappedSocket) => {
-      const peer = peerOf(socket) ?? (socket._parent && peerOf(socket._parent));
-      this.#log(`the TLS handshake with ${peer ?? 'a client'} failed: ${oneLine(error)}`);
-      socket.destroy();
-    });
-    // Sockets can fail before they become a session; without a listener that would end the process.
     server.on('connection', (socket: Socket) => {
+      // Sockets can fail before they become a connection; without a listener that would end the process.
       socket.on('error', nothing);
       // Asked now, it can still tell when it is closed.
       peerOf(socket);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
+      if (tls === undefined) this.#connected(socket);
     });
-    server.on('secureConnection', (socket: Socket) => socket.on('error', nothing));
-    // Before Node's own listener, which makes it a session.
-    server.prependListener(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-      this.#arriving = socket;
+    server.on('secureConnection', (socket: TLSSocket) => {
+      socket.on('error', nothing);
+      if (socket.alpnProtocol === 'h2') this.#connected(socket);
+      else socket.destroy();
     });
-    server.on('unknownProtocol', (socket: Socket) => socket.destroy());
+    server.on('tlsClientError', (error: Error, socket: WrappedSocket) => {
+      const peer = peerOf(socket) ?? (socket._parent && peerOf(socket._parent));
+      this.#log(`the TLS handshake with ${peer ?? 'a client'} failed: ${oneLine(error)}`);
+      socket.destroy();
+    });
     server.on('error', (error: Error) => {
       // Who wanted it to listen is told if it cannot.
       if (server.listening) this.#log(`the server failed: ${error.message}`);
@@ -190,33 +171,42 @@ export class GrpcServer {
     return server;
   }
 
-  #opened(session: ServerHttp2Session): void {
-    const socket = this.#arriving as Socket;
-    this.#arriving = undefined;
-    const opened = new ServerSession(session, socket, this.#clock, this.limits, () => {
-      this.#sessions.delete(session);
-      this.#settleWhenEmpty();
-    });
-    this.#sessions.set(session, opened);
-    if (this.#isClosing) opened.drain();
+  #hostOfConnections(): ServerConnectionHost {
+    const { requests } = this.#callHost;
+    return {
+      clock: this.#clock,
+      limits: this.limits,
+      hold: (bytes) => requests.tryHold(bytes),
+      letGo: (bytes) => requests.release(bytes),
+      awaitsEnd: (stream) => requests.unwantedLine.join(stream),
+      endCame: (stream) => requests.unwantedLine.leave(stream),
+      opened: (connection, stream, request) => this.#received(connection, stream, request),
+      failed: ({ peer }, error) =>
+        this.#log(`the connection of ${peer ?? 'a client'} failed: ${oneLine(error)}`),
+      closed: (connection) => {
+        this.#connections.delete(connection);
+        this.#settleWhenEmpty();
+      },
+    };
   }
 
-  #received(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    stream.on('error', nothing);
-    const session = stream.session as ServerHttp2Session | undefined;
-    if (stream.destroyed || session === undefined) return;
-    destroyWhenReset(stream);
-    this.#sessions.get(session)?.heard();
-    const timeout = headers['grpc-timeout'];
-    const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
-    const refusal = refusalOf(headers, timeoutMs, this.limits.maxHeaderBytes);
-    if (refusal !== undefined) {
-      stream.respond(refusal, { endStream: true });
-      stream.resume();
-      stream.close(NO_ERROR);
+  #connected(socket: Socket): void {
+    if (this.#isClosing || socket.destroyed) {
+      socket.destroy();
       return;
     }
-    const call = new ServerCall(this.#host, stream, headers, timeoutMs);
+    this.#connections.add(new ServerConnection(socket, this.#connectionHost));
+  }
+
+  #received(connection: ServerConnection, stream: ServerStream, { headers, bytes }: ReceivedRequest): void {
+    const timeout = headers['grpc-timeout'];
+    const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
+    const refusal = refusalOf(headers, bytes, timeoutMs, this.limits.maxHeaderBytes);
+    if (refusal !== undefined) {
+      stream.respond(responseFields(refusal), true);
+      return;
+    }
+    const call = new ServerCall(this.#callHost, connection, stream, headers, timeoutMs);
     this.#calls.add(call);
     try {
       this.#options.onCall(call);
@@ -226,37 +216,16 @@ export class GrpcServer {
     }
   }
 
-  #callHost(): ServerCallHost {
-    return {
-      requests: new UnfinishedRequests(this.#clock, this.limits),
-      answers: new AnswersOnTheWay(this.#clock, this.limits),
-      closed: (call) => this.#calls.delete(call),
-      untaken: ({ stream }) => {
-        const session = stream.session as ServerHttp2Session | undefined;
-        if (session !== undefined) this.#sessions.get(session)?.probe();
-      },
-    };
-  }
-
   #settleWhenEmpty(): void {
-    if (!this.#isClosing || this.#sessions.size > 0) return;
-    this.#host.requests.line.clear();
-    this.#host.answers.line.clear();
+    if (!this.#isClosing || this.#connections.size > 0) return;
+    this.#callHost.requests.clear();
+    this.#callHost.answers.line.clear();
     for (const settled of this.#whenSettled.splice(0)) settled();
   }
 }
 
 /** Node's name for the socket below TLS, which is not public: only a log depends on it. */
 type WrappedSocket = Socket & { readonly _parent?: Socket };
-
-/** Room for one message of usual size without waiting for the peer's window updates. */
-const STREAM_WINDOW_BYTES = 1024 * 1024;
-/** Node refuses further streams of a connection that holds more than this. */
-const SESSION_MEMORY_MB = 64;
-const NO_ERROR = 0;
-const MAX_HEADER_PAIRS = 128;
-const MAX_OUTSTANDING_PINGS = 10;
-const MAX_INVALID_FRAMES = 100;
 
 function nothing(): void {}
 

@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import type { CallStream } from './call-stream.js';
 import type { GrpcError } from './grpc-error.js';
 
 /** A call as a server gets it. Ended by exactly one of `answer`, `fail`, or the caller's going. */
@@ -8,8 +9,10 @@ export interface IncomingCall {
   readonly headers: IncomingHttpHeaders;
   /** Of `grpc-timeout`. The layer keeps no time itself: whoever works on the call does. */
   readonly timeoutMs: number | undefined;
-  /** For whoever passes the call on as it is. It has an error listener already. */
-  readonly stream: ServerHttp2Stream;
+  /** For whoever passes the call on as it is, or answers in several messages. Made when it is asked for. */
+  readonly stream: CallStream;
+  /** Nothing of it is left: its answer has been taken, or never will be. */
+  readonly isClosed: boolean;
   /**
    * Reads the one message of a unary call up to the half-close. None, two or a broken one: the call is
    * failed by this layer, and `onGone` is told.
@@ -21,4 +24,6 @@ export interface IncomingCall {
   fail(error: GrpcError): void;
   /** Told once when the caller has gone (reset, connection lost) or the layer failed the call, before an answer was given. */
   onGone(listener: () => void): void;
+  /** Told once when what was answered has been taken, or never will be. */
+  onTaken(listener: () => void): void;
 }

@@ -1,4 +1,5 @@
 export type { BackoffOptions } from './backoff.js';
+export { CallStream } from './call-stream.js';
 export type { ChannelOptions, ChannelState, ClientTls } from './channel-options.js';
 export { checkHealth, type HealthCheckOptions, type HealthState } from './check-health.js';
 export { frameOf, isCompressed, messageOf, PREFIX_BYTES } from './frame.js';

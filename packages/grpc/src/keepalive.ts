@@ -11,8 +11,7 @@ export interface Pingable {
 export interface KeepaliveOptions {
   readonly clock: Clock;
   /**
-   * A peer that falls silent is pinged after this time, once. A server needs it: a connection that nghttp2
-   * has given up (a flood of resets, say) is no longer read, so not even its end would be noticed.
+   * A peer that falls silent is pinged after this time, once: one that vanished without a word is found soon.
    */
   readonly quietMs?: number | undefined;
   /** A peer that stays silent is pinged at this interval. */

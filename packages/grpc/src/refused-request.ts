@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { isBase64, valuesOf } from './binary-metadata.js';
-import { headerBytes } from './header-bytes.js';
 import { STATUS } from './status.js';
 import { encodeStatusMessage } from './status-message.js';
 
 /** The answer to a request that is no gRPC call, or a broken one; undefined for a good one. */
 export function refusalOf(
   headers: IncomingHttpHeaders,
+  headerBytes: number,
   timeoutMs: number | undefined,
   maxHeaderBytes: number,
 ): OutgoingHttpHeaders | undefined {
-  if (headerBytes(headers) > maxHeaderBytes) {
+  if (headerBytes > maxHeaderBytes) {
     return {
       ':status': 431,
       ...status(

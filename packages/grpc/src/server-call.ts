@@ -1,93 +1,110 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import type { AnswersOnTheWay } from './answers-on-the-way.js';
+import { CallStream } from './call-stream.js';
 import type { Expiring, ExpiryLine } from './expiry-line.js';
 import type { GrpcError } from './grpc-error.js';
+import { responseFields, trailerFields } from './http2/header-fields.js';
+import type { ServerStream, ServerStreamListener } from './http2/server-stream.js';
 import type { IncomingCall } from './incoming-call.js';
 import { checkSendable } from './sendable-headers.js';
 import { STATUS } from './status.js';
 import { encodeStatusMessage } from './status-message.js';
-import { UnaryRequest, type UnfinishedRequests } from './unary-request.js';
+import { UnaryRequest, type UnaryRequestListener, type UnfinishedRequests } from './unary-request.js';
 
 /** What the calls of one server share. */
 export interface ServerCallHost {
   readonly requests: UnfinishedRequests;
   readonly answers: AnswersOnTheWay;
   closed(call: ServerCall): void;
-  /** The answer was not taken in time. */
-  untaken(call: ServerCall): void;
 }
 
-/** One call on its HTTP/2 stream. An answer is one `respond` and one `end`; everything else is the rare case. */
-export class ServerCall implements IncomingCall, Expiring {
+/** The connection of a call, as far as the call knows it. */
+export interface CallConnection {
+  /** Something suggests that the client is dead. */
+  probe(): void;
+}
+
+/** One call on its HTTP/2 stream. An answer is one piece; everything else is the rare case. */
+export class ServerCall implements IncomingCall, Expiring, ServerStreamListener, UnaryRequestListener {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly timeoutMs: number | undefined;
-  readonly stream: ServerHttp2Stream;
   expiresAt = 0;
   before: Expiring | undefined = undefined;
   after: Expiring | undefined = undefined;
 
   readonly #host: ServerCallHost;
+  readonly #connection: CallConnection;
+  readonly #stream: ServerStream;
   #state: 'open' | 'told' | 'gone' = 'open';
   /** The line that the call stands in: at first for its request, then for its answer. */
   #line: ExpiryLine | undefined = undefined;
   #request: UnaryRequest | undefined = undefined;
+  #onFrame: ((frame: Buffer) => void) | undefined = undefined;
+  #callStream: CallStream | undefined = undefined;
+  #hasEnded = false;
+  #isOver = false;
   #answerBytes = 0;
   #onGone: (() => void) | undefined = undefined;
-  #trailers = OK_TRAILERS;
+  #onTaken: (() => void) | undefined = undefined;
 
   constructor(
     host: ServerCallHost,
-    stream: ServerHttp2Stream,
+    connection: CallConnection,
+    stream: ServerStream,
     headers: IncomingHttpHeaders,
     timeoutMs: number | undefined,
   ) {
     this.#host = host;
-    this.stream = stream;
+    this.#connection = connection;
+    this.#stream = stream;
     this.headers = headers;
     this.path = headers[':path'] as string;
     this.timeoutMs = timeoutMs;
-    stream.on('close', () => this.#closed());
+    stream.listen(this);
+  }
+
+  get stream(): CallStream {
+    this.#callStream ??= this.#makeCallStream();
+    return this.#callStream;
+  }
+
+  get isClosed(): boolean {
+    return this.#isOver;
+  }
+
+  get headersSent(): boolean {
+    return this.#stream.headersSent;
   }
 
   readUnary(onFrame: (frame: Buffer) => void): void {
     if (this.#state !== 'open') return;
     const { requests } = this.#host;
-    this.#request = new UnaryRequest(this.stream, requests, {
-      complete: (frame) => {
-        this.#joinLine(undefined);
-        if (this.#state === 'open') onFrame(frame);
-      },
-      broken: (error) => {
-        if (this.#state === 'open') this.#failHere(error);
-      },
-    });
+    this.#onFrame = onFrame;
+    this.#request = new UnaryRequest(requests, this);
     this.#joinLine(requests.line);
+    this.#stream.resume();
   }
 
   answer(frame: Buffer, headers?: OutgoingHttpHeaders, trailers?: OutgoingHttpHeaders): void {
-    const { stream } = this;
-    if (this.#state !== 'open' || stream.destroyed || stream.closed) return;
+    const stream = this.#stream;
+    if (this.#state !== 'open' || stream.isClosed) return;
     this.#state = 'told';
+    let fields: readonly string[] | undefined;
+    let tail: readonly string[] | undefined;
     try {
-      if (headers !== undefined) checkSendable(headers);
-      if (trailers !== undefined) checkSendable(trailers);
-      stream.respond(
-        headers === undefined
-          ? { ':status': 200, 'content-type': this.#contentType() }
-          : { ...headers, ':status': 200, 'content-type': this.#contentType() },
-        WITH_TRAILERS,
-      );
+      fields = this.#answerFields(headers);
+      tail = answerTrailers(trailers);
     } catch (error) {
       this.#cannotBeSent(error);
       return;
     }
-    if (trailers !== undefined) this.#trailers = { ...trailers, 'grpc-status': '0' };
-    stream.on('wantTrailers', () => this.#sendTrailers());
-    stream.end(frame);
-    this.#answerBytes = frame.length;
-    this.#joinLine(this.#host.answers.line);
-    this.#host.answers.add(frame.length);
+    if (stream.headersSent) stream.reset();
+    else if (!stream.answer(frame, fields, tail)) {
+      this.#answerBytes = frame.length;
+      this.#joinLine(this.#host.answers.line);
+      this.#host.answers.add(frame.length);
+    }
   }
 
   fail(error: GrpcError): void {
@@ -101,50 +118,127 @@ export class ServerCall implements IncomingCall, Expiring {
     else this.#onGone = listener;
   }
 
+  onTaken(listener: () => void): void {
+    if (this.#isOver) listener();
+    else this.#onTaken = listener;
+  }
+
   /** Ends an open call from this layer, and tells whoever works on it. */
   failHere(error: GrpcError): void {
-    if (this.#state === 'open') this.#failHere(error);
+    if (this.#state !== 'open') return;
+    this.#release();
+    this.#state = 'gone';
+    this.#respondWith(error);
+    this.#tellGone();
   }
 
   /** The time for the request, or for the answer, is over. */
   expire(): void {
     this.#line = undefined;
     if (this.#state === 'open') {
-      this.#failHere(this.#host.requests.lateError);
+      this.failHere(this.#host.requests.lateError);
     } else {
-      this.#host.untaken(this);
+      this.#connection.probe();
       this.#release();
-      this.stream.close(CANCEL);
+      this.#stream.reset();
     }
   }
 
-  #failHere(error: GrpcError): void {
+  // What becomes of the request
+
+  complete(frame: Buffer): void {
+    this.#joinLine(undefined);
+    const onFrame = this.#onFrame;
+    this.#onFrame = undefined;
+    if (this.#state === 'open') onFrame?.(frame);
+  }
+
+  broken(error: GrpcError): void {
+    this.failHere(error);
+  }
+
+  // What becomes of the stream
+
+  received(chunk: Buffer): void {
+    if (this.#request !== undefined) this.#request.received(chunk);
+    else if (this.#callStream?.received(chunk) === false) this.#stream.pause();
+  }
+
+  ended(): void {
+    this.#hasEnded = true;
+    this.#request?.ended();
+    this.#callStream?.ended();
+  }
+
+  drained(): void {
+    this.#callStream?.drained();
+  }
+
+  answered(): void {
+    this.#callStream?.drained();
+    this.closed();
+  }
+
+  closed(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#release();
+    this.#host.closed(this);
+    this.#tellTaken();
+    if (this.#callStream !== undefined) this.#closeCallStream(this.#callStream);
+    else this.#gone();
+  }
+
+  #makeCallStream(): CallStream {
+    const stream = new CallStream(this.#stream);
+    stream.on('error', nothing);
+    if (this.#hasEnded) stream.ended();
+    if (this.#isOver) stream.destroy();
+    return stream;
+  }
+
+  /** Not from within a call of its user: whoever has just sent the last trailers has not said yet that all is well. */
+  #closeCallStream(stream: CallStream): void {
+    stream.destroy();
+    if (stream.closed) this.#gone();
+    else stream.once('close', () => this.#gone());
+  }
+
+  #gone(): void {
+    if (this.#state !== 'open') return;
     this.#state = 'gone';
-    this.#respondWith(error);
+    this.#tellGone();
+  }
+
+  #tellGone(): void {
     const listener = this.#onGone;
     this.#onGone = undefined;
     listener?.();
   }
 
+  #tellTaken(): void {
+    const listener = this.#onTaken;
+    this.#onTaken = undefined;
+    listener?.();
+  }
+
   #respondWith(error: GrpcError): void {
-    const { stream } = this;
-    if (stream.destroyed || stream.closed) return;
+    const stream = this.#stream;
+    if (stream.isClosed) return;
     if (stream.headersSent) {
-      stream.close(CANCEL);
+      stream.reset();
       return;
     }
-    const headers = {
-      ...error.trailers,
-      ':status': 200,
-      'content-type': this.#contentType(),
-      'grpc-status': String(error.status),
-      'grpc-message': encodeStatusMessage(error.message),
-    };
     try {
       if (error.trailers !== undefined) checkSendable(error.trailers);
-      stream.respond(headers, AT_ONCE);
-      this.#refuseTheRest();
+      const fields = responseFields({
+        ...error.trailers,
+        ':status': 200,
+        'content-type': this.#contentType(),
+        'grpc-status': String(error.status),
+        'grpc-message': encodeStatusMessage(error.message),
+      });
+      stream.respond(fields, true);
     } catch (cause) {
       this.#cannotBeSent(cause);
     }
@@ -152,53 +246,30 @@ export class ServerCall implements IncomingCall, Expiring {
 
   /** Metadata that HTTP/2 cannot carry: the caller is told, not left waiting. */
   #cannotBeSent(error: unknown): void {
-    const { stream } = this;
     const text = error instanceof Error ? error.message : String(error);
-    if (stream.destroyed || stream.closed) return;
-    stream.respond(
-      {
+    this.#stream.respond(
+      responseFields({
         ':status': 200,
         'content-type': 'application/grpc',
         'grpc-status': String(STATUS.INTERNAL),
         'grpc-message': encodeStatusMessage(`the metadata of the answer cannot be sent: ${text}`),
-      },
-      AT_ONCE,
+      }),
+      true,
     );
-    this.#refuseTheRest();
   }
 
-  /** What is still to come of the request is not wanted: said so, and not kept. */
-  #refuseTheRest(): void {
-    if (this.stream.readableEnded) return;
-    this.stream.resume();
-    this.stream.close(NO_ERROR);
-  }
-
-  #sendTrailers(): void {
-    try {
-      this.stream.sendTrailers(this.#trailers);
-    } catch {
-      // The message is out already, so a status is all that can still be said; without one the caller would wait.
-      this.stream.sendTrailers({
-        'grpc-status': String(STATUS.INTERNAL),
-        'grpc-message': 'the trailing metadata of the answer cannot be sent',
-      });
+  /** Undefined for those that nearly all answers have. */
+  #answerFields(headers: OutgoingHttpHeaders | undefined): readonly string[] | undefined {
+    const contentType = this.#contentType();
+    if (isEmpty(headers)) {
+      return contentType === USUAL_CONTENT_TYPE ? undefined : [':status', '200', 'content-type', contentType];
     }
+    checkSendable(headers);
+    return responseFields({ ...headers, ':status': 200, 'content-type': contentType });
   }
 
   #contentType(): string {
-    return this.headers['content-type'] ?? 'application/grpc';
-  }
-
-  #closed(): void {
-    this.#release();
-    if (this.#state === 'open') {
-      this.#state = 'gone';
-      const listener = this.#onGone;
-      this.#onGone = undefined;
-      listener?.();
-    }
-    this.#host.closed(this);
+    return this.headers['content-type'] ?? USUAL_CONTENT_TYPE;
   }
 
   #joinLine(line: ExpiryLine | undefined): void {
@@ -210,15 +281,22 @@ export class ServerCall implements IncomingCall, Expiring {
   #release(): void {
     this.#joinLine(undefined);
     this.#request?.drop();
-    this.#request = undefined;
     if (this.#answerBytes > 0) this.#host.answers.remove(this.#answerBytes);
     this.#answerBytes = 0;
   }
 }
 
-// Without `date`: gRPC has no use for it, and it is a sixth of a small answer's bytes.
-const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
-const AT_ONCE = { endStream: true, sendDate: false };
-const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': '0' };
-const NO_ERROR = 0x0;
-const CANCEL = 0x8;
+const USUAL_CONTENT_TYPE = 'application/grpc';
+
+function answerTrailers(trailers: OutgoingHttpHeaders | undefined): readonly string[] | undefined {
+  if (isEmpty(trailers)) return undefined;
+  checkSendable(trailers);
+  return trailerFields({ ...trailers, 'grpc-status': '0' });
+}
+
+function isEmpty(headers: OutgoingHttpHeaders | undefined): headers is undefined {
+  for (const _name in headers) return false;
+  return true;
+}
+
+function nothing(): void {}

@@ -1,4 +1,3 @@
-import type { ServerHttp2Stream } from 'node:http2';
 import type { Clock } from 'batchwise';
 import { ExpiryLine } from './expiry-line.js';
 import { PREFIX_BYTES } from './frame.js';
@@ -11,6 +10,8 @@ import { STATUS } from './status.js';
 export class UnfinishedRequests {
   readonly maxMessageBytes: number;
   readonly line: ExpiryLine;
+  /** Of those that have been answered before they had come. */
+  readonly unwantedLine: ExpiryLine;
   readonly #limits: GrpcServerLimits;
   #heldBytes = 0;
 
@@ -18,6 +19,7 @@ export class UnfinishedRequests {
     this.#limits = limits;
     this.maxMessageBytes = limits.maxMessageBytes;
     this.line = new ExpiryLine(clock, limits.unfinishedMs);
+    this.unwantedLine = new ExpiryLine(clock, limits.unfinishedMs);
   }
 
   get heldBytes(): number {
@@ -30,6 +32,18 @@ export class UnfinishedRequests {
       STATUS.DEADLINE_EXCEEDED,
       `the request was expected to be complete within ${unfinishedMs} ms`,
     );
+  }
+
+  /** For a stream that nobody reads; false when all of them together hold too much. */
+  tryHold(bytes: number): boolean {
+    if (this.#heldBytes + bytes > this.#limits.maxUnfinishedBytes) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  clear(): void {
+    this.line.clear();
+    this.unwantedLine.clear();
   }
 
   /** Throws when all of them together hold too much. */
@@ -63,11 +77,9 @@ export class UnaryRequest {
   #heldBytes = 0;
   #isOver = false;
 
-  constructor(stream: ServerHttp2Stream, shared: UnfinishedRequests, listener: UnaryRequestListener) {
+  constructor(shared: UnfinishedRequests, listener: UnaryRequestListener) {
     this.#shared = shared;
     this.#listener = listener;
-    stream.on('data', (chunk: Buffer) => this.#received(chunk));
-    stream.on('end', () => this.#ended());
   }
 
   /** Nobody waits for it any more: what comes is thrown away. */
@@ -79,7 +91,7 @@ export class UnaryRequest {
     this.#heldBytes = 0;
   }
 
-  #received(chunk: Buffer): void {
+  received(chunk: Buffer): void {
     if (this.#isOver) return;
     // Nearly always the whole request is one chunk, and that chunk is the frame.
     if (this.#frame === undefined && this.#reader === undefined && this.#isOneFrame(chunk)) {
@@ -108,7 +120,7 @@ export class UnaryRequest {
     this.#frame = withoutBallast(frame);
   }
 
-  #ended(): void {
+  ended(): void {
     if (this.#isOver) return;
     const frame = this.#frame;
     if (this.#reader?.isBetweenFrames === false) {

@@ -131,9 +131,9 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   /** A caller that does not read its answer keeps it in memory: a large one counts until it is taken. */
   answered({ call }: ProxyItem, answer: Buffer): void {
     const { length } = answer;
-    if (length < LARGE_ANSWER_BYTES || call.stream.destroyed) return;
+    if (length < LARGE_ANSWER_BYTES || call.isClosed) return;
     this.#queueBytes.add(length);
-    call.stream.once('close', () => this.#queueBytes.giveBack(length));
+    call.onTaken(() => this.#queueBytes.giveBack(length));
   }
 
   done({ frame, arrivedAt }: ProxyItem, status: number): void {

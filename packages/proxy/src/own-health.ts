@@ -3,8 +3,7 @@
  * messages are so small that they are read and written by hand.
  */
 
-import type { ServerHttp2Stream } from 'node:http2';
-import { frameOf, GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
+import { type CallStream, frameOf, GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
 
 const CHECK = '/grpc.health.v1.Health/Check';
 const WATCH = '/grpc.health.v1.Health/Watch';
@@ -18,7 +17,7 @@ const SERVICE_UNKNOWN = statusFrame(3);
 export class OwnHealth {
   readonly #isServing: () => boolean;
   /** Each with whether it asks about the proxy, the only service that is known here. */
-  readonly #watchers = new Map<ServerHttp2Stream, boolean>();
+  readonly #watchers = new Map<CallStream, boolean>();
   #wasServing = false;
   #isEnding = false;
 
@@ -64,8 +63,8 @@ export class OwnHealth {
 
   #watch(call: IncomingCall, frame: Buffer): void {
     const { stream } = call;
-    if (stream.destroyed || stream.closed) return;
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    if (stream.destroyed) return;
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
     stream.on('wantTrailers', () => {
       const message = 'the proxy is closing';
       stream.sendTrailers({ 'grpc-status': String(STATUS.UNAVAILABLE), 'grpc-message': message });
@@ -82,7 +81,7 @@ export class OwnHealth {
   }
 }
 
-function tell(stream: ServerHttp2Stream, frame: Buffer): void {
+function tell(stream: CallStream, frame: Buffer): void {
   if (!stream.destroyed && !stream.writableEnded) stream.write(frame);
 }
 

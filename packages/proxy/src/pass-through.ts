@@ -2,8 +2,9 @@
  * A call that is passed on as it is, streams too: headers, messages, trailers and resets in both directions,
  * each side no faster than the other takes it.
  */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
+  type CallStream,
   checkSendable,
   encodeStatusMessage,
   GrpcError,
@@ -14,19 +15,15 @@ import {
   statusOfHttp,
   statusOfReset,
 } from '@batchwise/grpc';
-import type { Clock } from 'batchwise';
 import type { Backend } from './backend.js';
 
 /** Told once, when the call is over for the caller: with its status. */
 export type PassedDone = (status: number) => void;
 
-/** Without a date, which the backend did not send. */
-const ALL_AT_ONCE = { endStream: true, sendDate: false };
-const TRAILERS_LATER = { waitForTrailers: true, sendDate: false };
 const NO_ERROR = 0x0;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
-/** Of one connection, not of the call; HTTP/2 has none of them, and Node throws where it is to send one. */
+/** Of one connection, not of the call; HTTP/2 has none of them. */
 const OF_CONNECTIONS = new Set([
   'connection',
   'http2-settings',
@@ -38,10 +35,9 @@ const OF_CONNECTIONS = new Set([
 
 export class PassedCall {
   readonly #call: IncomingCall;
-  readonly #caller: ServerHttp2Stream;
+  readonly #caller: CallStream;
   readonly #backend: Backend;
   readonly #done: PassedDone;
-  readonly #clock: Clock;
   #upstream: RawStream | undefined = undefined;
   #giveUp: () => void = () => {};
   #trailers: OutgoingHttpHeaders | undefined = undefined;
@@ -49,8 +45,7 @@ export class PassedCall {
   #isCancelled = false;
   #isOver = false;
 
-  constructor(call: IncomingCall, backend: Backend, clock: Clock, done: PassedDone) {
-    this.#clock = clock;
+  constructor(call: IncomingCall, backend: Backend, done: PassedDone) {
     this.#call = call;
     this.#caller = call.stream;
     this.#backend = backend;
@@ -105,7 +100,7 @@ export class PassedCall {
     const answer = ofCall(headers);
     try {
       checkSendable(answer);
-      caller.respond(answer, isAll ? ALL_AT_ONCE : TRAILERS_LATER);
+      caller.respond(answer, { endStream: isAll });
     } catch (error) {
       this.#cancelUpstream();
       this.#fail(this.#unsendable(error));
@@ -179,7 +174,7 @@ export class PassedCall {
   }
 
   get #isThere(): boolean {
-    return !this.#caller.destroyed && !this.#caller.closed;
+    return !this.#caller.destroyed;
   }
 
   #unsendable(cause: unknown): GrpcError {
@@ -193,10 +188,6 @@ export class PassedCall {
     if (caller.readableEnded || caller.destroyed) return;
     caller.unpipe();
     caller.resume();
-    // In a turn of its own: a reset would overtake the trailers.
-    this.#clock.defer(() => {
-      if (!caller.destroyed) caller.close(NO_ERROR);
-    });
   }
 
   #callerClosed(): void {

@@ -1,7 +1,6 @@
 /** The proxy's own health, as gRPC's health protocol tells it. */
 import { EventEmitter } from 'node:events';
-import type { ServerHttp2Stream } from 'node:http2';
-import { messageOf, STATUS } from '@batchwise/grpc';
+import { type CallStream, messageOf, STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
 import { OwnHealth } from '../src/own-health.js';
 import { FakeCaller } from './fakes/fake-caller.js';
@@ -40,7 +39,7 @@ function healthy() {
   const watch = (request = '') => {
     const stream = new FakeStream();
     const caller = Object.assign(new FakeCaller({ path: WATCH }), {
-      stream: stream as unknown as ServerHttp2Stream,
+      stream: stream as unknown as CallStream,
     });
     expect(health.accept(caller)).toBe(true);
     caller.sends(request);

@@ -1,19 +1,20 @@
 /** Frames as they are sent. */
 import { FLAG, FRAME_HEAD_BYTES, FRAME_TYPE } from './frame-type.js';
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+/** What a client says first. */
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 export function frameHead(type: number, flags: number, streamId: number, payloadBytes: number): Buffer {
   return withHead(Buffer.allocUnsafe(FRAME_HEAD_BYTES), type, flags, streamId, payloadBytes);
 }
 
-export function preface(settings: readonly (readonly [id: number, value: number])[]): Buffer {
+export function settingsFrame(settings: readonly (readonly [id: number, value: number])[]): Buffer {
   const payload = Buffer.alloc(SETTING_BYTES * settings.length);
   settings.forEach(([id, value], place) => {
     payload.writeUInt16BE(id, SETTING_BYTES * place);
     payload.writeUInt32BE(value, SETTING_BYTES * place + 2);
   });
-  return Buffer.concat([PREFACE, frameHead(FRAME_TYPE.SETTINGS, 0, 0, payload.length), payload]);
+  return Buffer.concat([frameHead(FRAME_TYPE.SETTINGS, 0, 0, payload.length), payload]);
 }
 
 export function settingsAck(): Buffer {
@@ -36,9 +37,10 @@ export function resetFrame(streamId: number, errorCode: number): Buffer {
 }
 
 /** A client is sent no streams, so the last one it has seen is none. */
-export function goawayFrame(errorCode: number): Buffer {
+export function goawayFrame(errorCode: number, lastStreamId = 0): Buffer {
   const frame = Buffer.alloc(FRAME_HEAD_BYTES + 2 * NUMBER_BYTES);
   withHead(frame, FRAME_TYPE.GOAWAY, 0, 0, 2 * NUMBER_BYTES);
+  frame.writeUInt32BE(lastStreamId, FRAME_HEAD_BYTES);
   frame.writeUInt32BE(errorCode, FRAME_HEAD_BYTES + NUMBER_BYTES);
   return frame;
 }

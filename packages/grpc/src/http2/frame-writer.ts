@@ -11,12 +11,14 @@ const MOST_BYTES = 16 * 1024 * 1024;
  */
 export class FrameWriter {
   readonly #socket: Socket;
+  readonly #mostBytes: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isDue = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, mostBytes: number = MOST_BYTES) {
     this.#socket = socket;
+    this.#mostBytes = mostBytes;
   }
 
   get isCongested(): boolean {
@@ -25,7 +27,7 @@ export class FrameWriter {
 
   /** A peer that reads nothing, but has us answer its pings or send it calls: no memory is worth that. */
   get isFlooded(): boolean {
-    return this.#bytes + this.#socket.writableLength >= MOST_BYTES;
+    return this.#bytes + this.#socket.writableLength >= this.#mostBytes;
   }
 
   push(chunk: Buffer): void {

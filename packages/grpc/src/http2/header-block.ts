@@ -23,7 +23,8 @@ export class HeaderBlock {
   }
 
   add(piece: Buffer): void {
-    this.#pieces.push(piece);
+    // A view would keep all that was read with it.
+    this.#pieces.push(Buffer.from(piece));
     this.#bytes += piece.length;
     if (this.#bytes > MAX_BLOCK_BYTES || this.#pieces.length > MAX_PIECES) {
       throw new Http2Fault(

@@ -15,6 +15,10 @@ export class HeldBytes {
     return this.#bytes === 0;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   push(bytes: Buffer): void {
     const last = this.#blocks.at(-1);
     const taken = last === undefined ? 0 : bytes.copy(last, this.#filled);
@@ -30,11 +34,6 @@ export class HeldBytes {
     const first = this.#blocks.length === 0 ? block.subarray(0, this.#filled) : block;
     this.#bytes -= first.length;
     return first;
-  }
-
-  clear(): void {
-    this.#blocks = [];
-    this.#bytes = 0;
   }
 
   #addBlock(bytes: Buffer): void {

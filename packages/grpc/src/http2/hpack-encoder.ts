@@ -27,7 +27,7 @@ STATIC_TABLE.forEach(([name, value], place) => {
 });
 
 /**
- * Writes the headers of one connection's requests (RFC 7541). What is the same from call to call is in the peer's table
+ * Writes the headers of one connection (RFC 7541). What is the same from call to call is in the peer's table
  * and takes a byte or two. Nothing is ever pushed out of that table: when it is full, the rest is spelled out. Texts
  * are sent plainly; Huffman's code would save some bytes of those that are sent once.
  */
@@ -49,6 +49,11 @@ export class HpackEncoder {
     this.#places.clear();
     this.#entries = 0;
     this.#tableBytes = 0;
+  }
+
+  /** Whether a block may be sent that this has not written. */
+  get isInStep(): boolean {
+    return !this.#isTableToBeEmptied;
   }
 
   /** Names and values in turns. */

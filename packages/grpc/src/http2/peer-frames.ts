@@ -6,36 +6,42 @@ import { HeaderBlock } from './header-block.js';
 import { HpackDecoder } from './hpack-decoder.js';
 import { Http2Fault } from './http2-fault.js';
 import { withoutPadding } from './padding.js';
-import { ReceivedHeaders } from './received-headers.js';
+import type { ReceivedHeaders } from './received-headers.js';
 
-export interface PeerFramesListener {
+export interface PeerFramesListener<Headers extends ReceivedHeaders> {
   gotData(streamId: number, bytes: Buffer, wireBytes: number, isLast: boolean): void;
-  gotHeaders(streamId: number, headers: ReceivedHeaders, isLast: boolean): void;
+  gotHeaders(streamId: number, headers: Headers, isLast: boolean): void;
   gotReset(streamId: number, errorCode: number): void;
   gotSettings(payload: Buffer): void;
+  gotSettingsAck(): void;
   gotPing(payload: Buffer, isAck: boolean): void;
   goneAway(errorCode: number, lastStreamId: number, data: Buffer): void;
   gotWindow(streamId: number, increment: number): void;
+  /** A priority, or a frame of an extension, which HTTP/2 has us pass over. */
+  gotUseless(): void;
 }
 
 const { FRAME_SIZE_ERROR, PROTOCOL_ERROR } = ERROR_CODE;
 const NUMBER_BYTES = 4;
 const GOAWAY_BYTES = 8;
+const PRIORITY_BYTES = 5;
 const UNSIGNED_31 = 0x7fffffff;
 
 /**
- * Reads what a server sends: bytes in, frames out that are of the right length, on the right kind of stream and in a place
+ * Reads what a peer sends: bytes in, frames out that are of the right length, on the right kind of stream and in a place
  * where they may be, with their headers decoded. Throws `Http2Fault` for any other.
  */
-export class PeerFrames {
-  readonly #listener: PeerFramesListener;
+export class PeerFrames<Headers extends ReceivedHeaders> {
+  readonly #listener: PeerFramesListener<Headers>;
+  readonly #newHeaders: () => Headers;
   readonly #decoder: FrameDecoder;
   readonly #hpack = new HpackDecoder();
   #hasSettings = false;
   #block: HeaderBlock | undefined;
 
-  constructor(listener: PeerFramesListener) {
+  constructor(listener: PeerFramesListener<Headers>, newHeaders: () => Headers) {
     this.#listener = listener;
+    this.#newHeaders = newHeaders;
     this.#decoder = new FrameDecoder((type, flags, streamId, payload) => {
       this.#got(type, flags, streamId, payload);
     });
@@ -86,7 +92,7 @@ export class PeerFrames {
         this.#gotSettings(flags, streamId, payload);
         break;
       case FRAME_TYPE.PUSH_PROMISE:
-        throw notAllowed('a push, which was switched off');
+        throw notAllowed('a push, which nobody may');
       case FRAME_TYPE.PING:
         checkConnection(streamId);
         checkLength(payload, PING_BYTES);
@@ -105,7 +111,13 @@ export class PeerFrames {
         checkLength(payload, NUMBER_BYTES);
         this.#listener.gotWindow(streamId, payload.readUInt32BE(0) & UNSIGNED_31);
         break;
-      default: // PRIORITY, and those of extensions: HTTP/2 has us pass over them
+      case FRAME_TYPE.PRIORITY:
+        checkStream(streamId);
+        checkLength(payload, PRIORITY_BYTES);
+        this.#listener.gotUseless();
+        break;
+      default:
+        this.#listener.gotUseless();
     }
   }
 
@@ -114,6 +126,7 @@ export class PeerFrames {
     if ((flags & FLAG.ACK) !== 0) {
       checkLength(payload, 0);
       if (!this.#hasSettings) throw notAllowed('an acknowledgement before its settings');
+      this.#listener.gotSettingsAck();
       return;
     }
     this.#hasSettings = true;
@@ -136,7 +149,7 @@ export class PeerFrames {
   }
 
   #decode(streamId: number, block: Buffer, isLast: boolean): void {
-    const received = new ReceivedHeaders();
+    const received = this.#newHeaders();
     this.#hpack.decode(block, received.add);
     this.#listener.gotHeaders(streamId, received, isLast);
   }

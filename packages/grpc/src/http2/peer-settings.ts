@@ -18,6 +18,8 @@ const MAX_PAYLOAD_BYTES = 2 ** 24 - 1;
 
 /** What the peer allows; what it has not said is as HTTP/2 has it. */
 export class PeerSettings {
+  /** Only a client may allow pushes. */
+  readonly #mayAllowPushes: boolean;
   headerTableBytes = 4096;
   /** The least that the last frame said on the way to it: a table that was shrunk has lost what did not fit. */
   leastHeaderTableBytes = 4096;
@@ -25,6 +27,10 @@ export class PeerSettings {
   windowBytes = DEFAULT_WINDOW_BYTES;
   maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES;
   maxHeaderBytes = Number.POSITIVE_INFINITY;
+
+  constructor(mayAllowPushes = false) {
+    this.#mayAllowPushes = mayAllowPushes;
+  }
 
   /** Takes over what a SETTINGS frame says. */
   apply(payload: Buffer): void {
@@ -44,7 +50,8 @@ export class PeerSettings {
         this.leastHeaderTableBytes = Math.min(this.leastHeaderTableBytes, value);
         break;
       case SETTING.ENABLE_PUSH:
-        if (value !== 0) throw invalid('ENABLE_PUSH', value, ERROR_CODE.PROTOCOL_ERROR);
+        if (value !== 0 && !(this.#mayAllowPushes && value === 1))
+          throw invalid('ENABLE_PUSH', value, ERROR_CODE.PROTOCOL_ERROR);
         break;
       case SETTING.MAX_CONCURRENT_STREAMS:
         this.maxStreams = value;

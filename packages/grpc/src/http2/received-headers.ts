@@ -1,14 +1,12 @@
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { ERROR_CODE } from './error-code.js';
 
-const MAX_FIELDS = 256;
 const MAX_BYTES = 64 * 1024;
 const ENTRY_BYTES = 32;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const UPPER_CASE = /[A-Z]/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const STATUS = /^[1-9]\d\d$/;
 
 /** Of HTTP/1's connections; in HTTP/2 they make a message invalid. */
 const OF_CONNECTIONS = new Set([
@@ -40,51 +38,59 @@ const ONCE = new Set([
 ]);
 
 /**
- * One list of headers or trailers as it comes in, in the form that `node:http2` gives them. A field whose name or value is
- * no HTTP is left out, as there; what a stream cannot live with is its `errorCode`.
+ * One list of headers or trailers as it comes in, in the form that `node:http2` gives them. What a stream cannot live with
+ * is its `errorCode`.
  */
-export class ReceivedHeaders {
+export abstract class ReceivedHeaders {
   readonly headers: IncomingHttpHeaders & IncomingHttpStatusHeader = Object.create(null);
   errorCode: number = ERROR_CODE.NO_ERROR;
+  protected hasPlainFields = false;
+  readonly #maxFields: number;
   #fields = 0;
   #bytes = 0;
-  #hasPlainFields = false;
+
+  constructor(maxFields: number) {
+    this.#maxFields = maxFields;
+  }
 
   readonly add = (name: string, value: string): void => {
     this.#fields += 1;
     this.#bytes += name.length + value.length + ENTRY_BYTES;
-    if (this.#fields > MAX_FIELDS || this.#bytes > MAX_BYTES) this.errorCode = ERROR_CODE.ENHANCE_YOUR_CALM;
+    if (this.#fields > this.#maxFields || this.#bytes > MAX_BYTES)
+      this.errorCode = ERROR_CODE.ENHANCE_YOUR_CALM;
     if (this.errorCode !== ERROR_CODE.NO_ERROR) return;
-    if (name.charCodeAt(0) === COLON) this.#addPseudo(name, value);
+    if (name.charCodeAt(0) === COLON) this.addPseudo(name, value);
     else this.#addPlain(name, value);
   };
 
-  /** `:status` as a number; 0 in trailers, which have none. */
-  get status(): number {
-    return Number(this.headers[':status'] ?? 0);
+  /** As HTTP/2 counts them. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  #addPseudo(name: string, value: string): void {
-    const isValid =
-      name === ':status' &&
-      STATUS.test(value) &&
-      !this.#hasPlainFields &&
-      this.headers[':status'] === undefined;
-    if (isValid) this.headers[':status'] = Number(value);
-    else this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
-  }
+  protected abstract addPseudo(name: string, value: string): void;
+
+  /** A field whose name or value is no HTTP. */
+  protected abstract addBroken(): void;
+
+  /** False for one that breaks the whole list. */
+  protected abstract allows(name: string, value: string): boolean;
 
   #addPlain(name: string, value: string): void {
-    this.#hasPlainFields = true;
+    this.hasPlainFields = true;
     if (!NAME.test(name)) {
       if (UPPER_CASE.test(name)) this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
+      else this.addBroken();
       return;
     }
-    if (OF_CONNECTIONS.has(name)) {
+    if (OF_CONNECTIONS.has(name) || !this.allows(name, value)) {
       this.errorCode = ERROR_CODE.PROTOCOL_ERROR;
       return;
     }
-    if (!VALUE.test(value)) return;
+    if (!VALUE.test(value)) {
+      this.addBroken();
+      return;
+    }
     const { headers } = this;
     const earlier = headers[name];
     if (name === 'set-cookie') headers[name] = [...(headers[name] ?? []), value];

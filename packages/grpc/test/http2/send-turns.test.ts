@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ClientStream } from '../../src/http2/client-stream.js';
 import type { FrameWriter } from '../../src/http2/frame-writer.js';
+import type { SendingStream } from '../../src/http2/http2-stream.js';
 import { PeerSettings } from '../../src/http2/peer-settings.js';
 import { SendTurns } from '../../src/http2/send-turns.js';
 
@@ -8,15 +8,15 @@ class Waiting {
   looks = 0;
   sent = 0;
   readonly isReadyToSend = true;
-  readonly #isOnlyEndLeft: boolean;
+  readonly #needsNoWindow: boolean;
 
-  constructor(isOnlyEndLeft: boolean) {
-    this.#isOnlyEndLeft = isOnlyEndLeft;
+  constructor(needsNoWindow: boolean) {
+    this.#needsNoWindow = needsNoWindow;
   }
 
-  get isOnlyEndLeft(): boolean {
+  get needsNoWindow(): boolean {
     this.looks += 1;
-    return this.#isOnlyEndLeft;
+    return this.#needsNoWindow;
   }
 
   sendMore(): boolean {
@@ -26,8 +26,8 @@ class Waiting {
 
   checkDrained(): void {}
 
-  get asStream(): ClientStream {
-    return this as unknown as ClientStream;
+  get asStream(): SendingStream {
+    return this as unknown as SendingStream;
   }
 }
 

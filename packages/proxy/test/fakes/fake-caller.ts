@@ -1,7 +1,13 @@
 /** A caller without a network: what it is told is kept. */
-import { EventEmitter } from 'node:events';
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { frameOf, type GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import {
+  type CallStream,
+  frameOf,
+  type GrpcError,
+  type IncomingCall,
+  messageOf,
+  STATUS,
+} from '@batchwise/grpc';
 
 export interface Told {
   readonly status: number;
@@ -20,19 +26,19 @@ export class FakeCaller implements IncomingCall {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly timeoutMs: number | undefined;
-  readonly stream: ServerHttp2Stream;
+  readonly stream = undefined as unknown as CallStream;
+  readonly isClosed = false;
   /** Everything it was told; more than one thing is a fault. */
   readonly told: Told[] = [];
-  readonly #events = Object.assign(new EventEmitter(), { destroyed: false });
   #onFrame: ((frame: Buffer) => void) | undefined = undefined;
   #onGone: (() => void) | undefined = undefined;
+  #onTaken: (() => void) | undefined = undefined;
   #isGone = false;
 
   constructor({ path = '/pkg.Service/Compute', headers = {}, timeoutMs }: CallerOptions = {}) {
     this.path = path;
     this.headers = { 'content-type': 'application/grpc', ...headers };
     this.timeoutMs = timeoutMs;
-    this.stream = this.#events as unknown as ServerHttp2Stream;
   }
 
   /** What it was told first, if anything. */
@@ -46,6 +52,10 @@ export class FakeCaller implements IncomingCall {
 
   onGone(listener: () => void): void {
     this.#onGone = listener;
+  }
+
+  onTaken(listener: () => void): void {
+    this.#onTaken = listener;
   }
 
   answer(frame: Buffer, headers?: OutgoingHttpHeaders): void {
@@ -70,7 +80,7 @@ export class FakeCaller implements IncomingCall {
 
   /** Has read all of its answer. */
   closes(): void {
-    this.#events.emit('close');
+    this.#onTaken?.();
   }
 
   /** Kept even when it comes twice, so that a test sees it; only one who has gone hears nothing. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestFields } from '../../src/http2/request-fields.js';
+import { requestFields } from '../../src/http2/header-fields.js';
 
 test('what HTTP/2 itself needs comes first, lists one by one, what is not set not at all', () => {
   const fields = requestFields({

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ERROR_CODE } from '../../src/http2/error-code.js';
-import { ReceivedHeaders } from '../../src/http2/received-headers.js';
+import { ReceivedResponse } from '../../src/http2/received-response.js';
 
-function receivedOf(...fields: readonly (readonly [name: string, value: string])[]): ReceivedHeaders {
-  const received = new ReceivedHeaders();
+function receivedOf(...fields: readonly (readonly [name: string, value: string])[]): ReceivedResponse {
+  const received = new ReceivedResponse();
   for (const [name, value] of fields) received.add(name, value);
   return received;
 }

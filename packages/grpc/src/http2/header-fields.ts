@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 
-const PSEUDO = [':method', ':scheme', ':authority', ':path'];
+const OF_REQUESTS = [':method', ':scheme', ':authority', ':path'];
+const OF_RESPONSES = [':status'];
 const COLON = 0x3a;
 
 /** Of HTTP/1's connections; peers drop the call, or the connection, for one of them. */
@@ -15,8 +16,24 @@ const OF_CONNECTIONS = new Set([
 
 /** Names and values in turns, in the order in which HTTP/2 wants them. Throws for what is no part of a request. */
 export function requestFields(headers: OutgoingHttpHeaders): string[] {
+  return fieldsOf(headers, OF_REQUESTS, 'a request');
+}
+
+/** As `requestFields`. */
+export function responseFields(headers: OutgoingHttpHeaders): string[] {
+  const status = Number(headers[':status']);
+  if (!(status >= 200 && status <= 599)) throw new TypeError(`${headers[':status']} is no status of an answer`);
+  return fieldsOf(headers, OF_RESPONSES, 'an answer');
+}
+
+/** As `requestFields`. */
+export function trailerFields(trailers: OutgoingHttpHeaders): string[] {
+  return fieldsOf(trailers, [], 'trailers');
+}
+
+function fieldsOf(headers: OutgoingHttpHeaders, pseudo: readonly string[], where: string): string[] {
   const fields: string[] = [];
-  for (const name of PSEUDO) {
+  for (const name of pseudo) {
     const value = headers[name];
     if (value !== undefined) fields.push(name, String(value));
   }
@@ -24,7 +41,7 @@ export function requestFields(headers: OutgoingHttpHeaders): string[] {
     const value = headers[name];
     if (value === undefined) continue;
     if (name.charCodeAt(0) === COLON) {
-      if (!PSEUDO.includes(name)) throw new TypeError(`'${name}' is not expected in a request`);
+      if (!pseudo.includes(name)) throw new TypeError(`'${name}' is not expected in ${where}`);
     } else if (OF_CONNECTIONS.has(name) || (name === 'te' && value !== 'trailers')) {
       throw new TypeError(`HTTP/2 has no header '${name}' with the value ${JSON.stringify(value)}`);
     } else if (Array.isArray(value)) {

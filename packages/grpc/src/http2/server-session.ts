@@ -1,0 +1,311 @@
+import type { Socket } from 'node:net';
+import { Allowance } from './allowance.js';
+import { CutOffStreams } from './cut-off-streams.js';
+import { ERROR_CODE } from './error-code.js';
+import { goawayFrame, PREFACE, settingsFrame, windowUpdate } from './frame-encoder.js';
+import { Http2Fault } from './http2-fault.js';
+import type { SendingStream } from './http2-stream.js';
+import { DEFAULT_WINDOW_BYTES, PeerSettings, SETTING } from './peer-settings.js';
+import { ReceivedRequest } from './received-request.js';
+import { ServerStream, type ServerStreamCarrier } from './server-stream.js';
+import { Session } from './session.js';
+import { OK_FIELDS, OK_TRAILERS, usualAnswer } from './usual-answer.js';
+
+export interface ServerSessionOptions {
+  readonly streamWindowBytes: number;
+  readonly connectionWindowBytes: number;
+  readonly maxStreams: number;
+  /** What clients are told; whether they keep to it is seen by whoever gets their requests. */
+  readonly maxHeaderBytes: number;
+  /** The most of a request that is thrown away for a call that has been answered. */
+  readonly maxUnwantedBytes: number;
+  now(): number;
+}
+
+/** What the connections of one server share. */
+export interface ServerSessionHost {
+  hold(bytes: number): boolean;
+  letGo(bytes: number): void;
+  awaitsEnd(stream: ServerStream): void;
+  endCame(stream: ServerStream): void;
+}
+
+export interface ServerSessionListener {
+  /** The client's first settings have come: it speaks HTTP/2. */
+  greeted(): void;
+  /** A request. Who takes it listens to the stream from now on. */
+  opened(stream: ServerStream, request: ReceivedRequest): void;
+  /** The client has broken the protocol; the connection ends. */
+  failed(error: Error): void;
+  /** All is said; the client has still to take it, and to close its end. */
+  left(isGraceful: boolean): void;
+  /** Once, when the socket is closed and every stream has been told. */
+  closed(): void;
+}
+
+const { ENHANCE_YOUR_CALM, NO_ERROR, PROTOCOL_ERROR, REFUSED_STREAM, STREAM_CLOSED } = ERROR_CODE;
+
+/** Calls that are taken back, or broken, at once and a second: as nghttp2 has it. Each that is of use makes up for one. */
+const MOST_RESETS = 1000;
+const RESETS_PER_SECOND = 33;
+/** Pings, settings, priorities and empty frames, which a client can send without end and which have us work. */
+const MOST_USELESS = 10_000;
+const USELESS_PER_SECOND = 1000;
+/** Answers wait when a client does not read; what does not wait are pings, settings and resets that it provokes. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+/** Thrown away of what a client still sends, so that it reads why it was closed instead of failing to write. */
+const MOST_LATE_BYTES = 16 * 1024 * 1024;
+
+/** HTTP/2 as a server, on the socket of one client. */
+export class ServerSession extends Session<ServerStream, ReceivedRequest> implements ServerStreamCarrier {
+  readonly #options: ServerSessionOptions;
+  readonly #host: ServerSessionHost;
+  readonly #listener: ServerSessionListener;
+  readonly #resets: Allowance;
+  readonly #useless: Allowance;
+  readonly #cutOff = new CutOffStreams();
+  #prefaceBytes = 0;
+  #isGreeted = false;
+  #isAcknowledged = false;
+  /** The highest that the client has named, and the highest that was taken. */
+  #lastStreamId = 0;
+  #lastServedId = 0;
+  /** Of which only the request has not ended. */
+  #answeredStreams = 0;
+  #lateBytes = 0;
+
+  constructor(
+    socket: Socket,
+    options: ServerSessionOptions,
+    host: ServerSessionHost,
+    listener: ServerSessionListener,
+  ) {
+    super(socket, {
+      settings: new PeerSettings(true),
+      connectionWindowBytes: options.connectionWindowBytes,
+      mostUnreadBytes: MOST_UNREAD_BYTES,
+      newHeaders: () => new ReceivedRequest(),
+    });
+    this.#options = options;
+    this.#host = host;
+    this.#listener = listener;
+    const now = () => options.now();
+    this.#resets = new Allowance(MOST_RESETS, RESETS_PER_SECOND, now);
+    this.#useless = new Allowance(MOST_USELESS, USELESS_PER_SECOND, now);
+    this.writer.push(
+      settingsFrame([
+        [SETTING.MAX_CONCURRENT_STREAMS, options.maxStreams],
+        [SETTING.INITIAL_WINDOW_SIZE, options.streamWindowBytes],
+        [SETTING.MAX_HEADER_LIST_SIZE, options.maxHeaderBytes],
+      ]),
+    );
+    this.writer.push(windowUpdate(0, options.connectionWindowBytes - DEFAULT_WINDOW_BYTES));
+  }
+
+  get openStreams(): number {
+    return this.streams.size;
+  }
+
+  get maxUnwantedBytes(): number {
+    return this.#options.maxUnwantedBytes;
+  }
+
+  /**
+   * GOAWAY with the number of the last call that is served; those above it the client knows never to have begun. Open ones
+   * may end, and then the connection does. One GOAWAY is enough: a first one that only asks for no more calls would have
+   * some clients wait for a ping before they believe it.
+   */
+  close(): void {
+    if (this.isClosing || this.isDestroyed) return;
+    this.isClosing = true;
+    if (this.#isAllAnswered) this.allEnded();
+    else this.writer.push(goawayFrame(NO_ERROR, this.#lastServedId));
+  }
+
+  destroy(errorCode: number = NO_ERROR): void {
+    if (this.isDestroyed) return;
+    this.isDestroyed = true;
+    this.frames.stop();
+    this.leave(errorCode, this.#lastServedId);
+    this.loseStreams();
+    this.#listener.left(false);
+  }
+
+  sendUsualAnswer(streamId: number, message: Buffer): void {
+    if (!this.hpack.isInStep) {
+      // The next block of headers has to tell of the table, so it is written as any other is.
+      this.sendHeaders(streamId, OK_FIELDS, false);
+      this.sendData(streamId, message, false);
+      this.sendHeaders(streamId, OK_TRAILERS, true);
+      return;
+    }
+    this.turns.sent(message.length);
+    for (const bytes of usualAnswer(streamId, message)) this.writer.push(bytes);
+  }
+
+  charge(): void {
+    if (this.isDestroyed || this.#resets.take()) return;
+    this.fail(new Http2Fault(ENHANCE_YOUR_CALM, 'the client takes back, or breaks, too many of its calls'));
+  }
+
+  hold(bytes: number): boolean {
+    return this.#host.hold(bytes);
+  }
+
+  letGo(bytes: number): void {
+    this.#host.letGo(bytes);
+  }
+
+  awaitsEnd(stream: ServerStream): void {
+    this.#answeredStreams += 1;
+    this.#host.awaitsEnd(stream);
+    if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
+  }
+
+  endCame(stream: ServerStream): void {
+    this.#answeredStreams -= 1;
+    this.#host.endCame(stream);
+  }
+
+  override streamClosed(stream: SendingStream): void {
+    const { isEndedByClient, wasOfUse, errorCode } = stream as ServerStream;
+    if (!isEndedByClient) this.#cutOff.add(stream.id);
+    else if (wasOfUse && errorCode === NO_ERROR) this.#resets.giveBack();
+    super.streamClosed(stream);
+    if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
+  }
+
+  override gotHeaders(streamId: number, request: ReceivedRequest, isLast: boolean): void {
+    if (streamId % 2 === 0) throw unknownStream(streamId);
+    if (streamId > this.#lastStreamId) this.#open(streamId, request, isLast);
+    else this.streamOfContent(streamId, isLast)?.gotTrailers(request, isLast);
+  }
+
+  override gotData(streamId: number, bytes: Buffer, wireBytes: number, isLast: boolean): void {
+    if (bytes.length === 0 && !isLast) this.gotUseless();
+    super.gotData(streamId, bytes, wireBytes, isLast);
+  }
+
+  override gotReset(streamId: number, errorCode: number): void {
+    const stream = this.streamOf(streamId);
+    if (stream === undefined) this.#cutOff.delete(streamId);
+    else stream.gotReset(errorCode);
+  }
+
+  override gotSettings(payload: Buffer): void {
+    this.gotUseless();
+    super.gotSettings(payload);
+    if (this.#isGreeted || this.isDestroyed) return;
+    this.#isGreeted = true;
+    this.#listener.greeted();
+  }
+
+  override gotSettingsAck(): void {
+    this.#isAcknowledged = true;
+  }
+
+  override gotPing(payload: Buffer, isAck: boolean): void {
+    this.gotUseless();
+    super.gotPing(payload, isAck);
+  }
+
+  override gotUseless(): void {
+    if (this.#useless.take()) return;
+    throw new Http2Fault(ENHANCE_YOUR_CALM, 'the client sends too many frames that are of no use');
+  }
+
+  /** It begins no more calls; with an error code, it gives up those that are open, too. */
+  override goneAway(errorCode: number): void {
+    if (errorCode === NO_ERROR) this.close();
+    else {
+      this.#listener.failed(new Error(`the client gave it up with HTTP/2 error code ${errorCode}`));
+      this.destroy();
+    }
+  }
+
+  protected override streamOf(id: number): ServerStream | undefined {
+    if (id % 2 === 0 || id > this.#lastStreamId) throw unknownStream(id);
+    return this.streams.get(id);
+  }
+
+  protected override streamOfContent(id: number, isLast: boolean): ServerStream | undefined {
+    const stream = this.streamOf(id);
+    if (stream !== undefined) return stream;
+    if (!this.#cutOff.has(id)) {
+      throw new Http2Fault(STREAM_CLOSED, `the client goes on with stream ${id}, which it had ended`);
+    }
+    if (isLast) this.#cutOff.delete(id);
+    return undefined;
+  }
+
+  protected override receive(chunk: Buffer): void {
+    if (this.#prefaceBytes === PREFACE.length) super.receive(chunk);
+    else this.#receivePreface(chunk);
+  }
+
+  protected override readLate(chunk: Buffer): void {
+    this.#lateBytes += chunk.length;
+    if (this.#lateBytes > MOST_LATE_BYTES) this.socket.destroy();
+  }
+
+  protected override allEnded(): void {
+    this.isDestroyed = true;
+    this.frames.stop();
+    this.leave(NO_ERROR, this.#lastServedId);
+    this.loseStreams();
+    this.#listener.left(true);
+  }
+
+  protected override failed(fault: Http2Fault): void {
+    this.#listener.failed(fault);
+  }
+
+  protected override socketClosed(): void {
+    super.socketClosed();
+    this.#listener.closed();
+  }
+
+  get #isAllAnswered(): boolean {
+    return this.streams.size === this.#answeredStreams;
+  }
+
+  #receivePreface(chunk: Buffer): void {
+    const from = this.#prefaceBytes;
+    const taken = Math.min(PREFACE.length - from, chunk.length);
+    if (chunk.compare(PREFACE, from, from + taken, 0, taken) !== 0) {
+      throw new Http2Fault(PROTOCOL_ERROR, 'the client does not speak HTTP/2');
+    }
+    this.#prefaceBytes += taken;
+    if (taken < chunk.length) super.receive(chunk.subarray(taken));
+  }
+
+  #open(id: number, request: ReceivedRequest, isLast: boolean): void {
+    this.#lastStreamId = id;
+    if (!request.isRequest) {
+      this.#refuse(id, request.errorCode === NO_ERROR ? PROTOCOL_ERROR : request.errorCode, isLast);
+      this.charge();
+    } else if (this.isClosing) this.#refuse(id, REFUSED_STREAM, isLast);
+    else if (this.streams.size >= this.#options.maxStreams) {
+      this.#refuse(id, REFUSED_STREAM, isLast);
+      // Before that it need not know how many there may be.
+      if (this.#isAcknowledged) this.charge();
+    } else {
+      const { streamWindowBytes } = this.#options;
+      const { windowBytes } = this.settings;
+      const stream = new ServerStream(id, this, request.contentBytes, windowBytes, streamWindowBytes);
+      this.#lastServedId = id;
+      this.streams.set(id, stream);
+      this.#listener.opened(stream, request);
+      if (isLast && !stream.isClosed) stream.gotEnd();
+    }
+  }
+
+  #refuse(id: number, errorCode: number, isLast: boolean): void {
+    if (!isLast) this.#cutOff.add(id);
+    this.reset(id, errorCode);
+  }
+}
+
+function unknownStream(id: number): Http2Fault {
+  return new Http2Fault(PROTOCOL_ERROR, `the client speaks of stream ${id}, which it has not begun`);
+}
