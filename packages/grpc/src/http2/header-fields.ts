@@ -22,7 +22,8 @@ export function requestFields(headers: OutgoingHttpHeaders): string[] {
 /** As `requestFields`. */
 export function responseFields(headers: OutgoingHttpHeaders): string[] {
   const status = Number(headers[':status']);
-  if (!(status >= 200 && status <= 599)) throw new TypeError(`${headers[':status']} is no status of an answer`);
+  if (!(status >= 200 && status <= 599))
+    throw new TypeError(`${headers[':status']} is no status of an answer`);
   return fieldsOf(headers, OF_RESPONSES, 'an answer');
 }
 

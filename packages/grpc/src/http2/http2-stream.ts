@@ -281,6 +281,12 @@ export abstract class Http2Stream<Listener extends ContentListener> implements S
     if (this.#isAllSent && !this.#isClosed) this.close(NO_ERROR, true);
   }
 
+  /** As `gotAll`, of what nobody wants to hear any more. */
+  protected gotUnwantedEnd(): void {
+    this.#isAllReceived = true;
+    this.close(NO_ERROR, false);
+  }
+
   /** With `isHeldWanted` the listener gets what is held before it hears of the end. */
   protected close(errorCode: number, isHeldWanted: boolean): void {
     if (this.#isClosed) return;

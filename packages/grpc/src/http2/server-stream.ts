@@ -113,6 +113,7 @@ export class ServerStream extends Http2Stream<ServerStreamListener> implements E
     if (this.isAllReceived) this.fail(STREAM_CLOSED);
     else if (trailers.errorCode !== NO_ERROR) this.fail(trailers.errorCode);
     else if (!isLast || !trailers.isTrailers || this.#contentLeft > 0) this.fail(PROTOCOL_ERROR);
+    else if (this.#isUnwanted) this.gotUnwantedEnd();
     else this.gotAll(trailers.headers);
   }
 
@@ -128,6 +129,7 @@ export class ServerStream extends Http2Stream<ServerStreamListener> implements E
   /** It came with its headers alone. */
   gotEnd(): void {
     if (this.#contentLeft > 0) this.fail(PROTOCOL_ERROR);
+    else if (this.#isUnwanted) this.gotUnwantedEnd();
     else this.gotAll(undefined);
   }
 
@@ -185,7 +187,7 @@ export class ServerStream extends Http2Stream<ServerStreamListener> implements E
 
   #throwAway(wireBytes: number, isLast: boolean): void {
     this.#unwantedBytes += wireBytes;
-    if (isLast) this.gotAll(undefined);
+    if (isLast) this.gotUnwantedEnd();
     else if (this.#unwantedBytes > this.#carrier.maxUnwantedBytes) this.reset(NO_ERROR);
     else this.free(wireBytes);
   }
