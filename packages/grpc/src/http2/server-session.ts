@@ -48,9 +48,15 @@ const { ENHANCE_YOUR_CALM, NO_ERROR, PROTOCOL_ERROR, REFUSED_STREAM, STREAM_CLOS
 /** Calls that are taken back, or broken, at once and a second: as nghttp2 has it. Each that is of use makes up for one. */
 const MOST_RESETS = 1000;
 const RESETS_PER_SECOND = 33;
-/** Pings, settings, priorities and empty frames, which a client can send without end and which have us work. */
+/**
+ * Pings, priorities and empty frames, which a client can send without end and which have us work. Each frame of a message
+ * makes up for one: there are clients that measure the connection by a ping for each answer.
+ */
 const MOST_USELESS = 10_000;
 const USELESS_PER_SECOND = 1000;
+/** Each of them may have us look at all streams. */
+const MOST_SETTINGS = 1000;
+const SETTINGS_PER_SECOND = 10;
 /** Answers wait when a client does not read; what does not wait are pings, settings and resets that it provokes. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 /** Thrown away of what a client still sends, so that it reads why it was closed instead of failing to write. */
@@ -63,6 +69,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   readonly #listener: ServerSessionListener;
   readonly #resets: Allowance;
   readonly #useless: Allowance;
+  readonly #settings: Allowance;
   readonly #cutOff = new CutOffStreams();
   #prefaceBytes = 0;
   #isGreeted = false;
@@ -92,6 +99,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     const now = () => options.now();
     this.#resets = new Allowance(MOST_RESETS, RESETS_PER_SECOND, now);
     this.#useless = new Allowance(MOST_USELESS, USELESS_PER_SECOND, now);
+    this.#settings = new Allowance(MOST_SETTINGS, SETTINGS_PER_SECOND, now);
     this.writer.push(
       settingsFrame([
         [SETTING.MAX_CONCURRENT_STREAMS, options.maxStreams],
@@ -139,8 +147,14 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
       this.sendHeaders(streamId, OK_TRAILERS, true);
       return;
     }
+    this.#useless.giveBack();
     this.turns.sent(message.length);
     for (const bytes of usualAnswer(streamId, message)) this.writer.push(bytes);
+  }
+
+  override sendData(streamId: number, bytes: Buffer, isLast: boolean): void {
+    this.#useless.giveBack();
+    super.sendData(streamId, bytes, isLast);
   }
 
   charge(): void {
@@ -183,6 +197,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   override gotData(streamId: number, bytes: Buffer, wireBytes: number, isLast: boolean): void {
     if (bytes.length === 0 && !isLast) this.gotUseless();
+    else this.#useless.giveBack();
     super.gotData(streamId, bytes, wireBytes, isLast);
   }
 
@@ -193,7 +208,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   override gotSettings(payload: Buffer): void {
-    this.gotUseless();
+    if (!this.#settings.take()) throw tooMuch('settings');
     super.gotSettings(payload);
     if (this.#isGreeted || this.isDestroyed) return;
     this.#isGreeted = true;
@@ -210,8 +225,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   override gotUseless(): void {
-    if (this.#useless.take()) return;
-    throw new Http2Fault(ENHANCE_YOUR_CALM, 'the client sends too many frames that are of no use');
+    if (!this.#useless.take()) throw tooMuch('frames that are of no use');
   }
 
   /** It begins no more calls; with an error code, it gives up those that are open, too. */
@@ -284,11 +298,11 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     if (!request.isRequest) {
       this.#refuse(id, request.errorCode === NO_ERROR ? PROTOCOL_ERROR : request.errorCode, isLast);
       this.charge();
-    } else if (this.isClosing) this.#refuse(id, REFUSED_STREAM, isLast);
-    else if (this.streams.size >= this.#options.maxStreams) {
+    } else if (this.isClosing || this.streams.size >= this.#options.maxStreams) {
       this.#refuse(id, REFUSED_STREAM, isLast);
-      // Before that it need not know how many there may be.
-      if (this.#isAcknowledged) this.charge();
+      // It need not know yet that there may be no more.
+      if (this.isClosing || !this.#isAcknowledged) this.gotUseless();
+      else this.charge();
     } else {
       const { streamWindowBytes } = this.#options;
       const { windowBytes } = this.settings;
@@ -304,6 +318,10 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     if (!isLast) this.#cutOff.add(id);
     this.reset(id, errorCode);
   }
+}
+
+function tooMuch(what: string): Http2Fault {
+  return new Http2Fault(ENHANCE_YOUR_CALM, `the client sends too many ${what}`);
 }
 
 function unknownStream(id: number): Http2Fault {

@@ -13,6 +13,7 @@ import {
   headerBlock,
   PING,
   PREFACE,
+  type RawFrame,
   RST_STREAM,
   rawFrame,
   SETTINGS,
@@ -388,7 +389,6 @@ test('calls that a client breaks count as taken back', async () => {
 test.each<[string, Buffer]>([
   ['pings', rawFrame(PING, 0, 0, Buffer.alloc(8))],
   ['answers to pings', rawFrame(PING, ACK, 0, Buffer.alloc(8))],
-  ['settings', rawFrame(SETTINGS, 0, 0)],
   ['priorities', rawFrame(PRIORITY, 0, 1, Buffer.alloc(5))],
   ['empty frames', data(1, 0)],
   ['padding', rawFrame(DATA, PADDED, 1, Buffer.of(0))],
@@ -398,6 +398,43 @@ test.each<[string, Buffer]>([
   await served.gets(opening(1), ...Array(9000).fill(frame));
   expect(goawayOf(served)).toBeUndefined();
   await served.gets(...Array(2000).fill(frame));
+  expect(goawayOf(served)?.code).toBe(ERROR_CODE.ENHANCE_YOUR_CALM);
+});
+
+test('settings that change without end are too many at some point', async () => {
+  const served = await ServedSession.greeted();
+  await served.gets(...Array(900).fill(rawFrame(SETTINGS, 0, 0)));
+  expect(goawayOf(served)).toBeUndefined();
+  await served.gets(...Array(200).fill(rawFrame(SETTINGS, 0, 0)));
+  expect(goawayOf(served)?.code).toBe(ERROR_CODE.ENHANCE_YOUR_CALM);
+});
+
+// Some clients measure the connection by a ping for each answer, thousands a second.
+test('a client that pings as often as it calls stays', async () => {
+  const served = await ServedSession.greeted();
+  served.onOpened = ({ stream }) => {
+    stream.resume();
+    stream.answer(Buffer.from('a'), undefined, undefined);
+  };
+  const ping = rawFrame(PING, 0, 0, Buffer.alloc(8));
+  for (let id = 1; id < 2 * 12_000; id += 200) {
+    const calls = Array.from({ length: 100 }, (_, place) => [opening(id + 2 * place, END_STREAM), ping]);
+    await served.gets(...calls.flat());
+  }
+  expect(goawayOf(served)).toBeUndefined();
+  expect(served.framesOf(PING)).toHaveLength(12_000);
+});
+
+test('streams that are refused because the client cannot know better are no fault of its', async () => {
+  const served = new ServedSession({ maxStreams: 1 });
+  await served.gets(PREFACE, rawFrame(SETTINGS, 0, 0));
+  await served.gets(...Array.from({ length: 2000 }, (_, place) => opening(2 * place + 1)));
+  expect(resetsOf(served)).toHaveLength(1999);
+  // Those that had been refused are still being sent.
+  await served.gets(...Array.from({ length: 2000 }, (_, place) => data(2 * place + 1, 1, END_STREAM)));
+  expect(goawayOf(served)).toBeUndefined();
+  await served.gets(rawFrame(SETTINGS, ACK, 0), opening(4001));
+  for (let id = 4003; id < 4003 + 2 * 1100; id += 2) await served.gets(opening(id));
   expect(goawayOf(served)?.code).toBe(ERROR_CODE.ENHANCE_YOUR_CALM);
 });
 
@@ -599,7 +636,7 @@ test('whatever a client sends and handlers do, every stream is told its story in
         );
         // An answer, or a reset, or at most an answer and then a reset without an error.
         expect(ends.length).toBeLessThanOrEqual(2);
-        const end = said.findIndex((frame) => frame === ends[0]);
+        const end = said.indexOf(ends[0] as RawFrame);
         if (end !== -1)
           for (const { type } of said.slice(end + 1)) expect([RST_STREAM, WINDOW_UPDATE]).toContain(type);
       }
