@@ -32,6 +32,7 @@ export class CallStream extends Duplex {
 
   /** Behind all that was written. Throws when they cannot be sent. */
   sendTrailers(trailers: OutgoingHttpHeaders): void {
+    if (!this.headersSent) throw new Error(TOO_EARLY);
     if (this.#stream.end(undefined, trailerFields(trailers))) this.drained();
   }
 
@@ -56,8 +57,9 @@ export class CallStream extends Duplex {
     this.#stream.resume();
   }
 
-  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
-    if (this.#stream.write(chunk)) callback();
+  override _write(chunk: Buffer, _encoding: string, callback: (error?: Error) => void): void {
+    if (!this.headersSent) callback(new Error(TOO_EARLY));
+    else if (this.#stream.write(chunk)) callback();
     else this.#whenDrained = callback;
   }
 
@@ -72,3 +74,5 @@ export class CallStream extends Duplex {
     callback(error);
   }
 }
+
+const TOO_EARLY = 'an answer is expected to begin with respond(), but a message or trailers came before';

@@ -16,20 +16,14 @@ export class Allowance {
 
   /** False when it is used up. */
   take(): boolean {
-    if (this.#left < 1) this.#refill();
-    this.#left -= 1;
+    const now = this.#now();
+    const earned = ((now - this.#countedAt) * this.#perSecond) / 1000;
+    this.#left = Math.min(this.#most, this.#left + earned) - 1;
+    this.#countedAt = now;
     return this.#left >= 0;
   }
 
   giveBack(): void {
     this.#left = Math.min(this.#most, this.#left + 1);
-  }
-
-  /** Only when there is nothing left: a clock is not read for each of them. */
-  #refill(): void {
-    const now = this.#now();
-    const earned = ((now - this.#countedAt) * this.#perSecond) / 1000;
-    this.#left = Math.min(this.#most, this.#left + earned);
-    this.#countedAt = now;
   }
 }

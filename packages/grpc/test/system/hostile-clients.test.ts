@@ -1,4 +1,5 @@
 import { connect as connectHttp2, constants } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import {
@@ -22,6 +23,7 @@ import {
   HEADERS,
   headerBlock,
   PING,
+  PREFACE,
   RawPeer,
   RST_STREAM,
   rawFrame,
@@ -482,6 +484,67 @@ test('a client that takes nothing any more is let go, with what it was to be sen
   peer.send(rawFrame(WINDOW_UPDATE, 0, 0, uint32(2 ** 30)), completeCall(1));
   await until(() => server?.openCalls === 1);
   await until(() => server?.openConnections === 0);
+});
+
+/** A client that keeps its end open, whatever comes. */
+async function stubborn(port: number): Promise<RawPeer> {
+  const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const peer = new RawPeer(socket);
+  peers.push(peer);
+  peer.send(PREFACE, rawFrame(SETTINGS, 0, 0), rawFrame(SETTINGS, ACK, 0));
+  await peer.saw(({ type }) => type === SETTINGS);
+  return peer;
+}
+
+test('a connection that breaks the protocol is closed, also where its client neither reads nor closes', async () => {
+  const port = await serve({ keepaliveTimeoutMs: 50 });
+  const peer = await stubborn(port);
+  peer.socket.pause();
+  peer.send(rawFrame(DATA, 0, 1, Buffer.alloc(10)));
+  await until(() => server?.openConnections === 0);
+  await expectServing(port);
+});
+
+test('a graceful close waits for a client that does not close for a while only', async () => {
+  const port = await serve({ keepaliveTimeoutMs: 50 });
+  const peer = await stubborn(port);
+  peer.send(completeCall(1));
+  await peer.saw(({ type }) => type === DATA);
+  await server?.close();
+  expect(await peer.saw(({ type }) => type === GOAWAY)).toBeDefined();
+});
+
+// A reset would be allowed, but Node's client corrupts its memory when it comes while it sends.
+test('an error before the end of a request lets the request end', async () => {
+  const port = await serve({}, (call) => call.fail(new GrpcError(STATUS.UNAUTHENTICATED, 'who?')));
+  const peer = await greeted(port);
+  peer.send(rawFrame(HEADERS, END_HEADERS, 1, callHeaders()));
+  await peer.saw(({ type }) => type === HEADERS);
+  expect(server?.openCalls).toBe(0);
+  const piece = rawFrame(DATA, 0, 1, Buffer.alloc(16_000));
+  for (let i = 0; i < 60; i++) peer.send(piece);
+  await peer.saw(({ type, streamId }) => type === WINDOW_UPDATE && streamId === 1);
+  peer.send(rawFrame(DATA, END_STREAM, 1), completeCall(3));
+  await peer.saw(({ type, streamId }) => type === HEADERS && streamId === 3);
+  expect(peer.frames.some(({ type }) => type === RST_STREAM || type === GOAWAY)).toBe(false);
+});
+
+test('a message or trailers before the headers of an answer are a fault of the handler, and cost it that call', async () => {
+  const faults: string[] = [];
+  const port = await serve({}, (call) => {
+    if (call.path !== '/a.B/Early') echo(call);
+    else {
+      call.stream.on('error', (error) => faults.push(error.message));
+      expect(() => call.stream.sendTrailers({ 'grpc-status': '0' })).toThrow('respond()');
+      call.stream.write(frameOf(Buffer.from('m')));
+    }
+  });
+  const peer = await greeted(port);
+  peer.send(rawFrame(HEADERS, END_HEADERS, 1, callHeaders({ ':path': '/a.B/Early' })));
+  await peer.saw(({ type, streamId }) => type === RST_STREAM && streamId === 1);
+  expect(faults).toEqual([expect.stringContaining('respond()')]);
+  await expectServing(port);
 });
 
 test('calls that have heard nothing can be told why they end', async () => {
