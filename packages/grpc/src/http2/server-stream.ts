@@ -34,14 +34,14 @@ const NOBODY: ServerStreamListener = { received() {}, ended() {}, drained() {}, 
  * One request and its answer, as a server has them. Paused at first, until somebody reads.
  *
  * A call may be answered while its request still comes. Its rest is then thrown away, and is let come as long as it is not
- * beyond measure: a reset would be allowed, but Node's own client, at least up to version 20, corrupts its memory when it is
- * told to stop by NO_ERROR while it sends.
+ * beyond measure: a reset would be allowed, but Node's own client, at least up to version 20, never closes a stream that is
+ * reset without an error while it sends, and its memory is not safe from it.
  */
 export class ServerStream extends Http2Stream<ServerStreamListener> implements Expiring {
   expiresAt = 0;
   before: Expiring | undefined = undefined;
   after: Expiring | undefined = undefined;
-  /** Its call was carried out, and answered as such. */
+  /** Its call was carried out, and answered as such: not by headers alone. */
   wasOfUse = false;
   readonly #carrier: ServerStreamCarrier;
   /** What is still to come, if the client has said so. */
@@ -91,15 +91,20 @@ export class ServerStream extends Http2Stream<ServerStreamListener> implements E
     trailers: readonly string[] | undefined,
   ): boolean {
     if (this.isClosed || this.#hasHead) return true;
-    this.wasOfUse = true;
     if (fields === undefined && trailers === undefined && this.mayLeaveAtOnce(message.length)) {
       this.#hasHead = true;
+      this.wasOfUse = true;
       this.#carrier.sendUsualAnswer(this.id, message);
       this.leftAtOnce(message.length);
       return true;
     }
     this.respond(fields ?? OK_FIELDS, false);
     return this.end(message, trailers ?? OK_TRAILERS);
+  }
+
+  override end(last?: Buffer, trailers?: readonly string[]): boolean {
+    this.wasOfUse = true;
+    return super.end(last, trailers);
   }
 
   /** The time for the rest of the request is over. */

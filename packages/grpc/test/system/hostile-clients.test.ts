@@ -515,7 +515,7 @@ test('a graceful close waits for a client that does not close for a while only',
   expect(await peer.saw(({ type }) => type === GOAWAY)).toBeDefined();
 });
 
-// A reset would be allowed, but Node's client corrupts its memory when it comes while it sends.
+// A reset would be allowed, but Node's client never closes a stream that is reset without an error while it sends.
 test('an error before the end of a request lets the request end', async () => {
   const port = await serve({}, (call) => call.fail(new GrpcError(STATUS.UNAUTHENTICATED, 'who?')));
   const peer = await greeted(port);
