@@ -35,7 +35,7 @@ const NOBODY: ServerStreamListener = { received() {}, ended() {}, drained() {}, 
  *
  * A call may be answered while its request still comes. Its rest is then thrown away, and is let come as long as it is not
  * beyond measure: a reset would be allowed, but Node's own client, at least up to version 20, never closes a stream that is
- * reset without an error while it sends, and its memory is not safe from it.
+ * reset without an error while it sends.
  */
 export class ServerStream extends Http2Stream<ServerStreamListener> implements Expiring {
   expiresAt = 0;
