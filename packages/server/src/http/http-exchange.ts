@@ -108,19 +108,18 @@ export class HttpExchange implements HttpCall, Waiting {
     this.isSettled = true;
     let sent = status;
     try {
-      this.#send(status, headers, body);
+      this.#prepare(status, headers, body);
     } catch (error) {
       // No status, header or body that could be sent. Nothing has been, so there is room for saying so.
-      sent = 500;
-      this.#sendProblem(error);
+      sent = this.#prepareProblem(error);
     }
-    this.#owner.ended(this, sent);
+    this.#send(sent);
   }
 
   fail(error: unknown): void {
     if (this.isSettled) return;
     this.isSettled = true;
-    this.#owner.ended(this, this.#sendProblem(error));
+    this.#send(this.#prepareProblem(error));
   }
 
   /** Fails it, and the connection with it: the client is not to go on sending. */
@@ -168,22 +167,28 @@ export class HttpExchange implements HttpCall, Waiting {
     }
   }
 
-  #sendProblem(error: unknown): number {
+  /** Counted as answered first: with room for another, its connection may read on. */
+  #send(status: number): void {
+    this.#owner.ended(this, status);
+    this.connection.answered(this);
+  }
+
+  #prepareProblem(error: unknown): number {
     const problem = problemOf(error, this.id);
     if (problem.isFault) this.#owner.fault(`${this.method} ${this.path} failed`, error, this.id);
     try {
-      this.#send(problem.status, problem.headers, problem.body);
+      this.#prepare(problem.status, problem.headers, problem.body);
       return problem.status;
     } catch (unsendable) {
       // A header of the error cannot be sent; one of a plain error can.
       this.#owner.fault(`${this.method} ${this.path}: its error cannot be sent`, unsendable, this.id);
       const plain = problemOf(unsendable, this.id);
-      this.#send(plain.status, plain.headers, plain.body);
+      this.#prepare(plain.status, plain.headers, plain.body);
       return plain.status;
     }
   }
 
-  #send(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
+  #prepare(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
     const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const isBodiless = status === 204 || status === 304;
     const isLast = this.#closesConnection();
@@ -195,7 +200,6 @@ export class HttpExchange implements HttpCall, Waiting {
     this.answer = { head, body, bodyBytes: isHeadAll ? 0 : bodyBytes };
     this.isLast = isLast;
     if (isLast) this.connection.isClosing = true;
-    this.connection.answered(this);
   }
 
   #closesConnection(): boolean {

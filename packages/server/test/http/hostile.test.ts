@@ -181,6 +181,19 @@ describe('limits of the server', () => {
   });
 });
 
+test('who could only be read because another was answered finds the place of that one free', async () => {
+  // As many as are read at a time on one connection.
+  const many = 128;
+  const stage = await HttpStage.open({ limits: { maxInFlight: many } });
+  const client = await stage.client();
+  client.send(get('/held').repeat(many + 1));
+  await stage.heldCall(many);
+  stage.held[0]?.reply(200, {}, 'first');
+  await stage.until(() => stage.started.length === many + 1);
+  expect(stage.ended.map(({ status }) => status)).toEqual([200]);
+  expect(stage.held).toHaveLength(many + 1);
+});
+
 test('a port that is taken, or a host that is not here, is refused with what to do', async () => {
   const stage = await HttpStage.open();
   const { HttpServer } = await import('../../src/http/http-server.js');
