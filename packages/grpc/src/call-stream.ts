@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { Duplex } from 'node:stream';
 import { responseFields, trailerFields } from './http2/header-fields.js';
 import type { ServerStream } from './http2/server-stream.js';
+import { withoutBallast } from './without-ballast.js';
 
 /**
  * The stream of an incoming call as one of Node's, for who answers in more than one message or passes the call on: bytes in
@@ -13,7 +14,8 @@ export class CallStream extends Duplex {
   #whenDrained: (() => void) | undefined = undefined;
 
   constructor(stream: ServerStream) {
-    super();
+    // What is not read at once waits in the stream, where it is put together, and counted.
+    super({ readableHighWaterMark: 1 });
     this.#stream = stream;
   }
 
@@ -40,7 +42,7 @@ export class CallStream extends Duplex {
 
   /** False when that was enough for now. */
   received(chunk: Buffer): boolean {
-    return this.destroyed || this.push(chunk);
+    return this.destroyed || this.push(withoutBallast(chunk));
   }
 
   ended(): void {

@@ -4,6 +4,7 @@ import type { Connection } from './connection.js';
 import type { ClientSession } from './http2/client-session.js';
 import type { ClientStream } from './http2/client-stream.js';
 import { ERROR_CODE } from './http2/error-code.js';
+import { withoutBallast } from './without-ballast.js';
 
 /**
  * A stream of a channel as one of Node's, for a call that is passed on as it is: bytes in and out, each side no faster
@@ -27,7 +28,7 @@ export class RawStream extends Duplex {
       },
       received: (chunk) => {
         connection.heard();
-        if (!this.push(chunk)) this.#stream.pause();
+        if (!this.push(withoutBallast(chunk))) this.#stream.pause();
       },
       ended: (trailers) => {
         this.#hasEnded = true;

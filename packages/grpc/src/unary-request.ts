@@ -5,6 +5,7 @@ import { FrameReader } from './frame-reader.js';
 import { GrpcError } from './grpc-error.js';
 import type { GrpcServerLimits } from './server-limits.js';
 import { STATUS } from './status.js';
+import { withoutBallast } from './without-ballast.js';
 
 /** What the requests of one server share that have not come completely: their time, and the bytes they hold. */
 export class UnfinishedRequests {
@@ -147,17 +148,4 @@ export class UnaryRequest {
     const messageBytes = chunk.length - PREFIX_BYTES;
     return messageBytes <= this.#shared.maxMessageBytes && chunk.readUInt32BE(1) === messageBytes;
   }
-}
-
-const SMALL_BYTES = 4096;
-const BALLAST_FACTOR = 16;
-
-/**
- * A chunk is a view of everything that one read of the socket brought. A small frame that waits in a queue
- * would keep all of that alive, and a client could fill the rest with padding: so a small one is copied.
- */
-function withoutBallast(frame: Buffer): Buffer {
-  return frame.length < SMALL_BYTES && frame.buffer.byteLength > BALLAST_FACTOR * frame.length
-    ? Buffer.from(frame)
-    : frame;
 }
