@@ -15,7 +15,7 @@ export class CallStream extends Duplex {
 
   constructor(stream: ServerStream) {
     // What is not read at once waits in the stream, where it is put together, and counted.
-    super({ readableHighWaterMark: 1 });
+    super({ highWaterMark: 1 });
     this.#stream = stream;
   }
 

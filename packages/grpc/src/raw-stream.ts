@@ -19,7 +19,8 @@ export class RawStream extends Duplex {
 
   /** Throws when the headers cannot be sent. */
   constructor(connection: Connection, headers: OutgoingHttpHeaders) {
-    super();
+    // What waits does so in the stream, where it is put together: each piece here would take more than it has bytes.
+    super({ highWaterMark: 1 });
     this.session = connection.session;
     this.#stream = connection.request(headers, {
       responded: (answer, isAll) => {

@@ -12,6 +12,7 @@ const read = Buffer.alloc(65_536);
 class FakeStream {
   isPaused = false;
   isAllSent = true;
+  headersSent = true;
   pause(): void {
     this.isPaused = true;
   }
@@ -19,6 +20,10 @@ class FakeStream {
     this.isPaused = false;
   }
   reset(): void {}
+  /** There is no room. */
+  write(): boolean {
+    return false;
+  }
 }
 
 function ofCaller(): [Duplex, (chunk: Buffer) => boolean] {
@@ -47,13 +52,19 @@ function ofBackend(): [Duplex, (chunk: Buffer) => boolean] {
 describe.each([
   ['a caller', ofCaller],
   ['a backend', ofBackend],
-])('what comes of %s and nobody reads', (_name, make) => {
-  it('keeps nothing else of what was read with it', () => {
+])('what comes of %s', (_name, make) => {
+  it('keeps nothing else of what was read with it while nobody reads it', () => {
     const [stream, received] = make();
     received(read.subarray(0, 3));
     const chunk = stream.read() as Buffer;
     expect(chunk).toHaveLength(3);
     expect(chunk.buffer).not.toBe(read.buffer);
+    stream.destroy();
+  });
+
+  it('and goes there has its writer wait as soon as there is no room, however little it is', () => {
+    const [stream] = make();
+    expect(stream.write(read.subarray(0, 1))).toBe(false);
     stream.destroy();
   });
 });
