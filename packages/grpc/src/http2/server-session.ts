@@ -78,7 +78,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   #lastStreamId = 0;
   #lastServedId = 0;
   /** Of which only the request has not ended. */
-  #answeredStreams = 0;
+  readonly #answered = new Set<ServerStream>();
   #lateBytes = 0;
 
   constructor(
@@ -171,13 +171,13 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   awaitsEnd(stream: ServerStream): void {
-    this.#answeredStreams += 1;
+    this.#answered.add(stream);
     this.#host.awaitsEnd(stream);
     if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
   }
 
   endCame(stream: ServerStream): void {
-    this.#answeredStreams -= 1;
+    this.#answered.delete(stream);
     this.#host.endCame(stream);
   }
 
@@ -280,7 +280,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   get #isAllAnswered(): boolean {
-    return this.streams.size === this.#answeredStreams;
+    return this.streams.size === this.#answered.size;
   }
 
   #receivePreface(chunk: Buffer): void {
@@ -298,7 +298,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     if (!request.isRequest) {
       this.#refuse(id, request.errorCode === NO_ERROR ? PROTOCOL_ERROR : request.errorCode, isLast);
       this.charge();
-    } else if (this.isClosing || this.streams.size >= this.#options.maxStreams) {
+    } else if (this.isClosing || !this.#hasRoom()) {
       this.#refuse(id, REFUSED_STREAM, isLast);
       // It need not know yet that there may be no more.
       if (this.isClosing || !this.#isAcknowledged) this.gotUseless();
@@ -312,6 +312,18 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
       this.#listener.opened(stream, request);
       if (isLast && !stream.isClosed) stream.gotEnd();
     }
+  }
+
+  /**
+   * Some clients, as that of Go, take a call for ended by its answer, and leave its request as it is without a word. One that
+   * begins more calls than may be open is such a client: the oldest of those requests makes room.
+   */
+  #hasRoom(): boolean {
+    const { maxStreams } = this.#options;
+    if (this.streams.size < maxStreams) return true;
+    const [oldest] = this.#answered;
+    oldest?.expire();
+    return this.streams.size < maxStreams && !this.isDestroyed;
   }
 
   #refuse(id: number, errorCode: number, isLast: boolean): void {

@@ -244,6 +244,21 @@ test('streams beyond those that may be open are refused, and room is made by tho
   expect(served.streams.map(({ stream }) => stream.id)).toEqual([1, 3, 7]);
 });
 
+test('a request that its client leaves unfinished when it is answered makes room for another', async () => {
+  const served = await ServedSession.greeted(undefined, { maxStreams: 2 });
+  await served.gets(opening(1), opening(3));
+  served.streams[1]?.stream.respond([':status', '200', 'grpc-status', '8'], true);
+  await served.gets(opening(5));
+  expect(served.streams.map(({ stream }) => stream.id)).toEqual([1, 3, 5]);
+  expect(resetsOf(served)).toEqual([[3, ERROR_CODE.NO_ERROR]]);
+  await served.gets(data(3, 1, END_STREAM), opening(7));
+  expect(resetsOf(served)).toEqual([
+    [3, ERROR_CODE.NO_ERROR],
+    [7, ERROR_CODE.REFUSED_STREAM],
+  ]);
+  expect(goawayOf(served)).toBeUndefined();
+});
+
 test('an answer is headers, message and trailers in one write', async () => {
   const served = await ServedSession.greeted();
   await served.gets(wholeCall(1));
