@@ -177,7 +177,7 @@ export class GrpcServer {
       clock: this.#clock,
       limits: this.limits,
       hold: (bytes) => requests.tryHold(bytes),
-      letGo: (bytes) => requests.release(bytes),
+      letGo: (bytes) => requests.letGo(bytes),
       awaitsEnd: (stream) => requests.unwantedLine.join(stream),
       endCame: (stream) => requests.unwantedLine.leave(stream),
       opened: (connection, stream, request) => this.#received(connection, stream, request),

@@ -15,6 +15,7 @@ export class UnfinishedRequests {
   readonly unwantedLine: ExpiryLine;
   readonly #limits: GrpcServerLimits;
   #heldBytes = 0;
+  #unreadBytes = 0;
 
   constructor(clock: Clock, limits: GrpcServerLimits) {
     this.#limits = limits;
@@ -24,7 +25,7 @@ export class UnfinishedRequests {
   }
 
   get heldBytes(): number {
-    return this.#heldBytes;
+    return this.#heldBytes + this.#unreadBytes;
   }
 
   get lateError(): GrpcError {
@@ -35,11 +36,21 @@ export class UnfinishedRequests {
     );
   }
 
-  /** For a stream that nobody reads; false when all of them together hold too much. */
+  /**
+   * For a stream that nobody reads; false when all of them together hold too much. They may do so for ever, as long as its
+   * client and its backend wait for each other: half of the room is for messages that have their time.
+   */
   tryHold(bytes: number): boolean {
-    if (this.#heldBytes + bytes > this.#limits.maxUnfinishedBytes) return false;
-    this.#heldBytes += bytes;
+    const { maxUnfinishedBytes } = this.#limits;
+    if (this.#unreadBytes + bytes > maxUnfinishedBytes / 2) return false;
+    if (this.heldBytes + bytes > maxUnfinishedBytes) return false;
+    this.#unreadBytes += bytes;
     return true;
+  }
+
+  /** What `tryHold` has taken. */
+  letGo(bytes: number): void {
+    this.#unreadBytes -= bytes;
   }
 
   clear(): void {
@@ -50,7 +61,7 @@ export class UnfinishedRequests {
   /** Throws when all of them together hold too much. */
   hold(bytes: number): void {
     this.#heldBytes += bytes;
-    if (bytes > 0 && this.#heldBytes > this.#limits.maxUnfinishedBytes) {
+    if (bytes > 0 && this.heldBytes > this.#limits.maxUnfinishedBytes) {
       throw new GrpcError(
         STATUS.RESOURCE_EXHAUSTED,
         `messages that have not come completely may hold ${this.#limits.maxUnfinishedBytes} bytes in all, and more came`,

@@ -143,6 +143,25 @@ test('a request that does not become complete is ended, and its handler told', a
   await until(() => server?.openCalls === 0);
 });
 
+test('requests that nobody reads, and that may wait for ever, leave room for those that come in parts', async () => {
+  const port = await serve({ maxUnfinishedBytes: 100_000 }, (call) => {
+    if (call.path !== '/test.Unread/Stream') echo(call);
+  });
+  const peer = await greeted(port);
+  for (let streamId = 1; streamId < 40; streamId += 2) {
+    peer.send(
+      rawFrame(HEADERS, END_HEADERS, streamId, callHeaders({ ':path': '/test.Unread/Stream' })),
+      rawFrame(DATA, 0, streamId, Buffer.alloc(10_000)),
+    );
+  }
+  await peer.saw(({ type, streamId }) => type === RST_STREAM && streamId === 39);
+  const client = byteClient(port);
+  const outcome = await unary(client, '/test.Echo/Call', Buffer.alloc(45_000));
+  client.close();
+  expect(outcome.error).toBeNull();
+  expect(outcome.answer).toHaveLength(45_000);
+});
+
 test('unfinished requests hold no more than they may, all together', async () => {
   const gone: number[] = [];
   const port = await serve({ maxUnfinishedBytes: 100_000 }, (call) => {
