@@ -95,7 +95,8 @@ export const LIMIT_SETTINGS: readonly ProxySetting[] = [
   }),
   proxySetting('maxUnfinishedBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
-    meaning: 'Held in all for messages of which only a part has come.',
+    meaning:
+      'Held in all for messages of which only a part has come; half of it at most for streams that are passed on and not read.',
   }),
   proxySetting('keepaliveMs', span, {
     default: '7200000',
