@@ -9,6 +9,7 @@ import {
   encodeStatusMessage,
   GrpcError,
   type IncomingCall,
+  OF_CONNECTIONS,
   type RawStream,
   STATUS,
   sentAs,
@@ -23,15 +24,6 @@ export type PassedDone = (status: number) => void;
 const NO_ERROR = 0x0;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
-/** Of one connection, not of the call; HTTP/2 has none of them. */
-const OF_CONNECTIONS = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 export class PassedCall {
   readonly #call: IncomingCall;

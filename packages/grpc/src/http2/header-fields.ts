@@ -4,8 +4,8 @@ const OF_REQUESTS = [':method', ':scheme', ':authority', ':path'];
 const OF_RESPONSES = [':status'];
 const COLON = 0x3a;
 
-/** Of HTTP/1's connections; peers drop the call, or the connection, for one of them. */
-const OF_CONNECTIONS = new Set([
+/** Of HTTP/1's connections, not of a call; peers drop the call, or the connection, for one of them. */
+export const OF_CONNECTIONS: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
   'keep-alive',

@@ -131,12 +131,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   destroy(errorCode: number = NO_ERROR): void {
-    if (this.isDestroyed) return;
-    this.isDestroyed = true;
-    this.frames.stop();
-    this.leave(errorCode, this.#lastServedId);
-    this.loseStreams();
-    this.#listener.left(false);
+    if (!this.isDestroyed) this.#end(errorCode, false);
   }
 
   sendUsualAnswer(streamId: number, message: Buffer): void {
@@ -173,7 +168,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   awaitsEnd(stream: ServerStream): void {
     this.#answered.add(stream);
     this.#host.awaitsEnd(stream);
-    if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
+    this.#endIfAllAnswered();
   }
 
   endCame(stream: ServerStream): void {
@@ -186,7 +181,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     if (!isEndedByClient) this.#cutOff.add(stream.id);
     else if (wasOfUse && errorCode === NO_ERROR) this.#resets.giveBack();
     super.streamClosed(stream);
-    if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
+    this.#endIfAllAnswered();
   }
 
   override gotHeaders(streamId: number, request: ReceivedRequest, isLast: boolean): void {
@@ -263,11 +258,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   protected override allEnded(): void {
-    this.isDestroyed = true;
-    this.frames.stop();
-    this.leave(NO_ERROR, this.#lastServedId);
-    this.loseStreams();
-    this.#listener.left(true);
+    this.#end(NO_ERROR, true);
   }
 
   protected override failed(fault: Http2Fault): void {
@@ -281,6 +272,18 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   get #isAllAnswered(): boolean {
     return this.streams.size === this.#answered.size;
+  }
+
+  #endIfAllAnswered(): void {
+    if (this.isClosing && !this.isDestroyed && this.#isAllAnswered) this.allEnded();
+  }
+
+  #end(errorCode: number, isGraceful: boolean): void {
+    this.isDestroyed = true;
+    this.frames.stop();
+    this.leave(errorCode, this.#lastServedId);
+    this.loseStreams();
+    this.#listener.left(isGraceful);
   }
 
   #receivePreface(chunk: Buffer): void {

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { RequestError } from '../request-error.js';
+import { answerHead } from './answer-bytes.js';
 import { problemOf } from './problem.js';
 import { nextRequestId } from './request-id.js';
 
@@ -7,11 +7,6 @@ import { nextRequestId } from './request-id.js';
 export function malformedAnswer(refusal: RequestError): string {
   const id = nextRequestId();
   const { status, headers, body } = problemOf(refusal, id);
-  const lines = Object.entries({
-    ...headers,
-    'x-request-id': id,
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+  const ownLines = `x-request-id: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n`;
+  return answerHead(status, ownLines, headers) + body;
 }
