@@ -6,7 +6,9 @@ import { startLoad } from './loads/start-load.js';
 import { Tally } from './loads/tally.js';
 import { listen, tell } from './side.js';
 
-const HEAT: Load = { kind: 'closed', callers: 64, warmupMs: 0, timedMs: 1500 };
+/** Enough for V8 to have compiled what they run through; as many for each contender, however long it takes. */
+const HEAT_REQUESTS = 20_000;
+const HEAT: Load = { kind: 'closed', callers: 64, warmupMs: 0, timedMs: 0 };
 
 const [kind = '', port = '', text = ''] = process.argv.slice(2);
 
@@ -15,7 +17,7 @@ listen({
   async heat() {
     const tally = new Tally(await connected);
     startLoad(HEAT, tally);
-    await tally.run(HEAT, () => {});
+    await tally.runUntil(HEAT_REQUESTS);
     tell({ type: 'heated' });
   },
   async begin() {

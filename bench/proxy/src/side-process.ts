@@ -15,10 +15,10 @@ export class SideProcess {
   #wake: () => void = () => {};
   #errors = '';
 
-  constructor(module: string, args: readonly string[]) {
+  constructor(module: string, args: readonly string[], flags: readonly string[] = []) {
     this.#what = [module, ...args].join(' ');
     const path = fileURLToPath(new URL(module, import.meta.url));
-    this.#child = fork(path, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    this.#child = fork(path, args, { execArgv: [...flags], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     this.#child.stderr?.on('data', (chunk) => {
       this.#errors += chunk;
     });

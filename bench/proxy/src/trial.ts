@@ -1,5 +1,6 @@
 /** One measurement: a fresh backend, what is in front of it and a fresh client, gone when it is over. */
 import type { DeviceName, DeviceReport } from './backends/device.js';
+import { COLLECTING } from './collection.js';
 import type { Load, LoadReport } from './load.js';
 import { SideProcess } from './side-process.js';
 
@@ -29,6 +30,7 @@ export interface TrialResult extends LoadReport {
 }
 
 const READY_WITHIN_MS = 30_000;
+const HEATED_WITHIN_MS = 120_000;
 /** For what is still under way when the load is over. */
 const BEYOND_LOAD_MS = 30_000;
 
@@ -36,7 +38,8 @@ export async function runTrial({ route, load, device, batching, isHeated }: Tria
   const language = route === 'grpc-js' ? 'grpc-js' : 'http2';
   const sides: Record<string, SideProcess> = {};
   async function start(name: string, module: string, args: readonly string[]): Promise<number> {
-    const side = new SideProcess(module, args);
+    const measures = name === 'client' || name === 'backend';
+    const side = new SideProcess(module, args, measures && load.kind === 'bursts' ? COLLECTING : []);
     sides[name] = side;
     return (await side.hear('ready', READY_WITHIN_MS)).port;
   }
@@ -52,7 +55,7 @@ export async function runTrial({ route, load, device, batching, isHeated }: Tria
     const { client, backend } = sides as { client: SideProcess; backend: SideProcess };
     if (isHeated) {
       client.tell('heat');
-      await client.hear('heated', READY_WITHIN_MS);
+      await client.hear('heated', HEATED_WITHIN_MS);
     }
     backend.tell('begin');
     client.tell('begin');

@@ -40,6 +40,9 @@ export type Figure = CommonFigure<Effort, readonly string[]>;
 
 const CONNECTIONS = 64;
 
+/** Until then V8 still compiles, on threads that take the cores from what is measured. */
+const WARM_UP_SECONDS = 5;
+
 type Results = Readonly<Record<string, readonly WrkResult[]>>;
 
 /** By contender: one result a round. Only one of them runs at a time. */
@@ -54,7 +57,7 @@ function wrkTurns(
 
 async function wrkTurn(start: () => Promise<Target>, seconds: number): Promise<WrkResult> {
   const { server, url, body } = await start();
-  await wrk({ url, body, connections: CONNECTIONS, seconds: 1 }); // to be warm
+  await wrk({ url, body, connections: CONNECTIONS, seconds: WARM_UP_SECONDS });
   const result = await wrk({ url, body, connections: CONNECTIONS, seconds });
   await server.stop();
   return result;

@@ -5,6 +5,7 @@
  * timers are up to one late; not the timer's, whose waiting would take a core from a caller who is alone.
  */
 import { nowMs, percentile, setTimer } from '@batchwise/bench-harness';
+import { collectIn } from '../collection.js';
 import { batchMs } from '../curve.js';
 
 export type DeviceName = 'none' | 'five-ms' | 'vit' | 'vit-each';
@@ -30,6 +31,9 @@ const PACES: Readonly<Record<DeviceName, Pace>> = {
   vit: { msOf: batchMs, spinMs: 1.2 },
   'vit-each': { msOf: () => batchMs(1), spinMs: 1.2, isForEach: true },
 };
+
+/** Longer than the largest batch, shorter than from one burst to the next. */
+const COLLECT_AFTER_MS = 30;
 
 interface Batch {
   readonly size: number;
@@ -64,6 +68,7 @@ export class Device {
   run(size: number, onDone: () => void): void {
     this.#batches += 1;
     this.#items += size;
+    collectIn(COLLECT_AFTER_MS);
     if (this.#isInstant) onDone();
     else if (this.#pace.isForEach) this.#take(size, onDone);
     else {

@@ -1,5 +1,6 @@
 /** The three ways in which requests come. */
 import { nowMs, setTimer } from '@batchwise/bench-harness';
+import { collectIn } from '../collection.js';
 import type { Load } from '../load.js';
 import type { Tally } from './tally.js';
 
@@ -39,6 +40,7 @@ function burst(tally: Tally, load: Load & { readonly kind: 'bursts' }, random: (
   const count = 1 + Math.floor(load.mostItems * random());
   const sentAt = nowMs();
   for (let item = 0; item < count; item++) tally.ask(sentAt, () => {});
+  collectIn(load.everyMs / 2);
   setTimer(() => burst(tally, load, random), load.everyMs);
 }
 

@@ -5,7 +5,7 @@ import type { LoadReport, LoadTime } from '../load.js';
 
 /** How long is waited for what is still under way when the run is over. */
 const DRAIN_MS = 5000;
-const DRAIN_STEP_MS = 20;
+const STEP_MS = 20;
 const MOST = 2 ** 32;
 
 export class Tally {
@@ -43,9 +43,7 @@ export class Tally {
     this.#isTimed = false;
     this.isOver = true;
     const elapsedMs = nowMs() - startedAt;
-    for (let waited = 0; waited < DRAIN_MS && this.#settled < this.#sent; waited += DRAIN_STEP_MS) {
-      await pauseMs(DRAIN_STEP_MS);
-    }
+    await this.#drain();
     const answered = this.#latenciesMs.length;
     return {
       perSecond: (1000 * answered) / elapsedMs,
@@ -57,5 +55,18 @@ export class Tally {
       sent: this.#sent,
       failed: this.#failed + this.#sent - this.#settled,
     };
+  }
+
+  /** Lets the load run until so many are settled. */
+  async runUntil(settled: number): Promise<void> {
+    while (this.#settled < settled) await pauseMs(STEP_MS);
+    this.isOver = true;
+    await this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    for (let waited = 0; waited < DRAIN_MS && this.#settled < this.#sent; waited += STEP_MS) {
+      await pauseMs(STEP_MS);
+    }
   }
 }
