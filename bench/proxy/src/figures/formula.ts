@@ -145,7 +145,7 @@ export const formula: Figure = {
       notes: [
         `added: p50 less p50, p90 less p90 and so on of the same bursts, one every ${EVERY_MS} ms, in the same round; beyond one alone: less the p50 of a caller who is alone and asks the backend itself`,
         `${WAY}: beyond the 2 ms it is the CPU time of a burst in three processes, of which the formula knows nothing`,
-        'p99 and worst are those of one or two bursts that met a pause for garbage: with node:http2 some milliseconds, in each of the processes, every thousand streams or so',
+        'client and backend collect young garbage between two bursts, the proxy and the bare hop whenever Node does; with node:http2 that takes some milliseconds',
         'late: how much later than the curve says the device was done. It is part of what is called added here, and so are timers, which are up to 1 ms late',
       ],
       raw,
