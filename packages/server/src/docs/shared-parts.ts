@@ -4,12 +4,16 @@ import type { Parameter, Reference, Response } from './open-api.js';
 const PROBLEM = {
   type: 'object',
   description: 'What went wrong, as RFC 9457 has it.',
-  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  required: ['type', 'title', 'status', 'detail', 'error', 'code', 'request_id'],
   properties: {
     type: { type: 'string', examples: ['urn:batchwise:error:BAD_REQUEST'] },
     title: { type: 'string', description: 'The same for all errors of a code.' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
     detail: { type: 'string', description: 'What was expected, what came, and where.' },
+    error: {
+      type: 'string',
+      description: 'The same, where clients of the Open Inference Protocol look.',
+    },
     code: { type: 'string', description: 'What a program should look at.', examples: ['BAD_REQUEST'] },
     request_id: { type: 'string' },
     where: { type: 'string', description: 'The place in the request.', examples: ['body.sepal_length'] },

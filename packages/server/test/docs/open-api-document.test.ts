@@ -3,8 +3,10 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { OpenApiDocument, Operation } from '../../src/docs/open-api.js';
 import { openApiDocument } from '../../src/docs/open-api-document.js';
+import { problemOf } from '../../src/http/problem.js';
 import { parseInferRequest } from '../../src/protocols/infer-request.js';
 import { parsePredictRequest } from '../../src/protocols/predict-request.js';
+import { RequestError } from '../../src/request-error.js';
 import { defineService } from '../../src/service/define-service.js';
 import { onnx } from '../../src/service/onnx.js';
 import { FakeRunner, IRIS } from '../service/support/fake-runner.js';
@@ -186,6 +188,14 @@ test('a refusal tells when to try again', () => {
     headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   });
+});
+
+// The schema was written by hand and lacked `error`, where clients of the Open Inference Protocol look.
+test('the schema of a problem has every member of one', () => {
+  const error = new RequestError('BAD_REQUEST', 'so.', { where: 'body' });
+  const names = Object.keys(JSON.parse(problemOf(error, 'id').body));
+  const schema = all().components.schemas?.Problem as { properties: object } | undefined;
+  expect(Object.keys(schema?.properties ?? {})).toEqual(expect.arrayContaining(names));
 });
 
 test('a model shows what its signature says', () => {
