@@ -25,7 +25,7 @@ export function fn<Item, Result>(
   }
   if (isolate !== undefined && typeof isolate !== 'boolean')
     throw expected('isolate', 'true or false', isolate);
-  const settings = validRunnerOptions('fn(handler, options)', options);
+  const settings = validRunnerOptions('fn(handler, options)', options, Object.keys(batcher));
   return Object.freeze({ kind: 'function' as const, handler, settings, batcher: Object.freeze(batcher) });
 }
 

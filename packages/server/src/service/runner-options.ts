@@ -58,9 +58,12 @@ const count = z.int().min(1);
 const milliseconds = z.number().positive();
 const dimension = z.int().min(0);
 
-/** An object of these keys and no others; of another it is said which was probably meant. */
-function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape) {
-  const known = Object.keys(shape);
+/**
+ * An object of these keys and no others; of another it is said which was probably meant. `taken` are keys
+ * that somebody else has taken out and checked.
+ */
+function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape, taken: readonly string[] = []) {
+  const known = [...Object.keys(shape), ...taken];
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined;
@@ -117,7 +120,7 @@ const upstream = ofKeys({
   serverName: z.string().optional(),
 });
 
-const options = ofKeys({
+const options = {
   batchable: z.boolean().optional(),
   batchDim: z
     .union([dimension.transform((both) => [both, both] as const), z.tuple([dimension, dimension])])
@@ -130,10 +133,14 @@ const options = ofKeys({
   upstream: upstream.optional(),
   timeoutMs: milliseconds.optional(),
   warmup: z.int().min(0).optional(),
-});
+};
 
-export function validRunnerOptions(where: string, given: RunnerOptions): DeclaredSettings {
-  const checked = z.safeParse(options, given, { reportInput: true });
+export function validRunnerOptions(
+  where: string,
+  given: RunnerOptions,
+  taken: readonly string[] = [],
+): DeclaredSettings {
+  const checked = z.safeParse(ofKeys(options, taken), given, { reportInput: true });
   if (!checked.success) {
     throw new BatchwiseError('INVALID_OPTION', issueText(where, checked.error.issues));
   }

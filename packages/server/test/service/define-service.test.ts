@@ -280,6 +280,17 @@ describe('what is wrong with a runner is said:', () => {
       () => fn((items: number[]) => items, { costOf: 3 as never }),
       'costOf: expected a function of an item, got 3.',
     ],
+    // The options that only a function has are taken out before the others are checked, and were not known there.
+    [
+      'a misspelt option of functions',
+      () => fn((items: number[]) => items, { costof: () => 1 } as never),
+      'unknown key "costof". Did you mean costOf? Known are batchable, ',
+    ],
+    [
+      'an option of functions for a model',
+      () => onnx('a.onnx', { costOf: () => 1 } as never),
+      'unknown key "costOf". Known are batchable, ',
+    ],
     [
       'a time-out of NaN',
       () => fn((items: number[]) => items, { timeoutMs: Number.NaN }),
