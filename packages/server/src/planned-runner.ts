@@ -49,11 +49,13 @@ export function checkModelFiles({ models }: ServerSettings): void {
 
 export function planRunners(settings: ServerSettings, service: Service | undefined): PlannedRunner[] {
   const names = runnerNames(settings, service);
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  const twice = settings.models.find(({ name }) => service?.runners.has(name));
   if (twice !== undefined) {
+    const { name, path } = twice;
     throw new BatchwiseError(
       'INVALID_OPTION',
-      `There are two runners named ${twice}. Give the model another name: models: [{ name, path }].`,
+      `There are two runners named ${name}: the model ${isUrl(path) ? shownUrl(path) : path}, and one of ` +
+        `${settings.service ?? 'the service'}. Give the model another name: models: [{ name, path }].`,
     );
   }
   const planned = names.map((name): PlannedRunner => {

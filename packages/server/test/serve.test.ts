@@ -91,8 +91,9 @@ describe('a start', () => {
 
   test('needs another name for a model that is called like a runner of the service', async () => {
     writeFileSync(join(folder, 'doubler.onnx'), '');
+    // Both are named: the service may come from a file of settings that nobody thinks of.
     await expect(start({ service, models: [join(folder, 'doubler.onnx')] })).rejects.toThrow(
-      /two runners named doubler/,
+      /two runners named doubler: the model .*doubler\.onnx, and one of .*gated-service\.ts\. /,
     );
   });
 
