@@ -1,5 +1,6 @@
 """Callers who each ask for one item, wait for its answer, and ask again; what they got, a second."""
 import argparse
+import sys
 import threading
 import time
 
@@ -11,15 +12,23 @@ from proto_file import load
 pb = load('inference.proto')
 
 
-def call_again_and_again(target, until, waits):
+def method_of(target):
     # A channel of its own: each caller is a client by itself.
     channel = grpc.insecure_channel(target, options=[('grpc.use_local_subchannel_pool', 1)])
-    compute = channel.unary_unary(
+    return channel.unary_unary(
         '/example.Inference/Compute',
         request_serializer=pb.Input.SerializeToString,
         response_deserializer=pb.Output.FromString,
     )
-    request = pb.Input(features=np.random.default_rng().normal(size=16))
+
+
+def any_request():
+    return pb.Input(features=np.random.default_rng().normal(size=16))
+
+
+def call_again_and_again(target, until, waits):
+    compute = method_of(target)
+    request = any_request()
     while (start := time.perf_counter()) < until:
         compute(request, timeout=10)
         waits.append(time.perf_counter() - start)
@@ -31,6 +40,10 @@ if __name__ == '__main__':
     options.add_argument('--callers', type=int, default=32)
     options.add_argument('--seconds', type=float, default=5)
     options = options.parse_args()
+    try:
+        method_of(options.target)(any_request(), timeout=10)
+    except grpc.RpcError as error:
+        sys.exit(f'No answer from {options.target}: {error.code().name}: {error.details()}')
     waits = []
     start = time.perf_counter()
     threads = [

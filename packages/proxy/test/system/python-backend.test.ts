@@ -154,6 +154,15 @@ describe('batched_server.py', () => {
     const { stdout } = await promisify(execFile)(python(), args, { env });
     expect(stdout).toMatch(/^[1-9]\d* answers\/s, p50 [\d.]+ ms, p99 [\d.]+ ms\n$/);
   });
+
+  // Every caller ended with a traceback of its own: a thousand lines, and the reason lost in them.
+  test('load.py says in a line that nobody answers', async () => {
+    const args = [examplePath('load.py'), 'unix:/nobody/is/here', '--callers', '2', '--seconds', '1'];
+    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+    const { code, stderr } = await promisify(execFile)(python(), args, { env }).catch((error) => error);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^No answer from unix:\/nobody\/is\/here: UNAVAILABLE: .*\n$/);
+  });
 });
 
 describe('batched_server.py behind the proxy', () => {
