@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import type { Palette } from '@batchwise/arena';
 import { isUrl } from '@batchwise/runners';
-import { ConfigError, loadConfig, type RunningServer, serve } from '@batchwise/server';
+import { ConfigError, durationText, loadConfig, type RunningServer, serve } from '@batchwise/server';
 import type { Command } from 'commander';
 import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
@@ -60,7 +60,7 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
   const onReloadSignal = () => reload();
   process.on('SIGHUP', onReloadSignal);
   try {
-    load(); // what is wrong with the settings is told before anything else
+    const { settings } = load(); // what is wrong with them is told before anything else
     terminal.stdout.write('Loading and warming up …\n');
     ending.first.then(() => starting.abort());
     const server = await serve({ load, log, signal: starting.signal }).catch((error: unknown) => {
@@ -76,9 +76,14 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
     reload = () => {};
     log('Finishing what was accepted; a second signal ends it at once.');
     const ended = await Promise.race([server.stop(), ending.second]);
-    if (typeof ended === 'boolean') return ended ? EXIT_CODES.ok : EXIT_CODES.failed;
-    server.kill();
-    return 128 + constants.signals[ended];
+    if (typeof ended === 'string') {
+      server.kill();
+      return 128 + constants.signals[ended];
+    }
+    if (ended) return EXIT_CODES.ok;
+    const timeout = durationText(settings.server.shutdownTimeoutMs);
+    log(`Not all that was accepted could be finished: server.shutdown_timeout is ${timeout}.`);
+    return EXIT_CODES.failed;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     terminal.stderr.write(configErrorText(error));

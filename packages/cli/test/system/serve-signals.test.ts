@@ -108,6 +108,10 @@ async function cutShort(workers: readonly string[]): Promise<void> {
   server.signal('SIGTERM');
   expect(problemIn(await gated)).toMatchObject({ status: 503, code: 'DRAINING' });
   expect(await server.exit).toEqual({ code: 1, signal: null });
+  // The exit code was all there was to see, with no word on why.
+  expect(server.stderr).toContain(
+    'Not all that was accepted could be finished: server.shutdown_timeout is 500ms.',
+  );
   await server.isGone();
   expect(leftBehind(server)).toEqual([]);
 }
