@@ -20,8 +20,8 @@ export interface IncomingCall {
   readUnary(onFrame: (frame: Buffer) => void): void;
   /** One message and status OK. Does nothing when the caller is gone or has been told something already. */
   answer(frame: Buffer, headers?: OutgoingHttpHeaders, trailers?: OutgoingHttpHeaders): void;
-  /** A status other than OK, with no message before it. */
-  fail(error: GrpcError): void;
+  /** A status other than OK, with no message before it; behind the headers, where there are any. */
+  fail(error: GrpcError, headers?: OutgoingHttpHeaders): void;
   /** Told once when the caller has gone (reset, connection lost) or the layer failed the call, before an answer was given. */
   onGone(listener: () => void): void;
   /** Told once when what was answered has been taken, or never will be. */

@@ -5,6 +5,7 @@ import type { Expiring, ExpiryLine } from './expiry-line.js';
 import type { GrpcError } from './grpc-error.js';
 import { responseFields, trailerFields } from './http2/header-fields.js';
 import type { ServerStream, ServerStreamListener } from './http2/server-stream.js';
+import { OK_FIELDS } from './http2/usual-answer.js';
 import type { IncomingCall } from './incoming-call.js';
 import { checkSendable } from './sendable-headers.js';
 import { STATUS } from './status.js';
@@ -107,10 +108,10 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     }
   }
 
-  fail(error: GrpcError): void {
+  fail(error: GrpcError, headers?: OutgoingHttpHeaders): void {
     if (this.#state !== 'open') return;
     this.#state = 'told';
-    this.#respondWith(error);
+    this.#respondWith(error, headers);
   }
 
   onGone(listener: () => void): void {
@@ -222,7 +223,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     listener?.();
   }
 
-  #respondWith(error: GrpcError): void {
+  #respondWith(error: GrpcError, headers?: OutgoingHttpHeaders): void {
     const stream = this.#stream;
     if (stream.isClosed) return;
     if (stream.headersSent) {
@@ -231,14 +232,21 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     }
     try {
       if (error.trailers !== undefined) checkSendable(error.trailers);
-      const fields = responseFields({
+      const status = {
         ...error.trailers,
-        ':status': 200,
-        'content-type': this.#contentType(),
         'grpc-status': String(error.status),
         'grpc-message': encodeStatusMessage(error.message),
-      });
-      stream.respond(fields, true);
+      };
+      if (isEmpty(headers)) {
+        stream.respond(
+          responseFields({ ...status, ':status': 200, 'content-type': this.#contentType() }),
+          true,
+        );
+      } else {
+        const trailers = trailerFields(status);
+        stream.respond(this.#answerFields(headers) ?? OK_FIELDS, false);
+        stream.end(undefined, trailers);
+      }
     } catch (cause) {
       this.#cannotBeSent(cause);
     }

@@ -74,7 +74,9 @@ export class ProxyItem implements Sink<Buffer> {
       return;
     }
     const told = errorToGrpc(error);
-    this.call.fail(told);
+    // How messages are encoded says nothing where there is none.
+    const { 'grpc-encoding': _, ...metadata } = this.answerHeaders ?? {};
+    this.call.fail(told, metadata);
     this.#owner.done(this, told.status);
   }
 

@@ -62,8 +62,8 @@ export class FakeCaller implements IncomingCall {
     this.#hears({ status: STATUS.OK, text: messageOf(frame).toString(), headers, error: undefined });
   }
 
-  fail(error: GrpcError): void {
-    this.#hears({ status: error.status, text: '', headers: undefined, error });
+  fail(error: GrpcError, headers?: OutgoingHttpHeaders): void {
+    this.#hears({ status: error.status, text: '', headers, error });
   }
 
   // What the caller does

@@ -87,6 +87,38 @@ it('what the backend sends before its answers goes to every caller, text and byt
   }
 });
 
+it('what the backend sends before a status goes to those who get the status, too', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(3));
+  await backend.behave(
+    {
+      do: 'headers',
+      headers: { 'x-model': 'seven', 'x-model-bin': base64, 'batchwise-item-error': '0 5 no' },
+    },
+    { do: 'echo', count: 2 },
+    { do: 'end', status: 9, message: 'enough', trailers: { 'x-why': 'because' } },
+  );
+  const client = grpcClient(port);
+  const answers = await Promise.all([client.call('a'), client.call('b'), client.call('c')]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([0, 5, 9]);
+  for (const { status, message, headers, trailers } of answers) {
+    expect(headers.get('x-model')).toEqual(['seven']);
+    expect(headers.get('x-model-bin')).toEqual([bytes]);
+    expect(headers.get('batchwise-item-error')).toEqual([]);
+    expect(message).toBe({ 0: '', 5: 'no', 9: 'enough' }[status]);
+    expect(trailers.get('x-why')).toEqual(status === 9 ? ['because'] : []);
+  }
+});
+
+it('a status behind headers without metadata comes alone, so that clients may try again', async () => {
+  const backend = await rawBackend();
+  const { port } = await proxied(backend, batchesOf(1));
+  await backend.behave({ do: 'headers', headers: { 'grpc-encoding': 'gzip' } }, { do: 'end', status: 14 });
+  const { status, headers } = await rawClient(port).call('a');
+  expect(status).toBe(14);
+  expect(headers).toMatchObject({ 'grpc-status': '14' });
+});
+
 describe('one batch', () => {
   it('never holds items of callers with different credentials', async () => {
     const backend = await rawBackend();
