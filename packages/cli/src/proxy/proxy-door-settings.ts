@@ -56,7 +56,8 @@ export const DOOR_SETTINGS: readonly ProxySetting[] = [
   proxySetting('maxMessageBytes', byteSizeKind({ least: 1, most: GIB }), {
     flag: '--max-message-bytes <size>',
     default: '4MiB',
-    meaning: 'The largest message, in either direction. A larger one fails its call with RESOURCE_EXHAUSTED.',
+    meaning:
+      'The largest message of a batched call, in either direction. A larger one fails its call with RESOURCE_EXHAUSTED.',
   }),
   proxySetting('maxQueueBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
