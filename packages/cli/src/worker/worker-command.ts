@@ -1,6 +1,7 @@
 /** `batchwise worker`: runs the batches of a queue in Redis, until a signal ends it. */
 import { constants } from 'node:os';
 import { RedisProcessor, type RedisProcessorOptions } from '@batchwise/redis';
+import { isUrl, shownUrl } from '@batchwise/runners';
 import { type BatchContext, onBatch, realClock } from 'batchwise';
 import { type Command, Option } from 'commander';
 import { addQueueFlags, queueAddress } from '../queue/queue-flags.js';
@@ -49,7 +50,7 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
   const milliseconds = positiveNumber(LONGEST_MS);
   command
     .description('Runs the batches of a queue in Redis, with a handler, a model or a runner of a service.')
-    .argument('<what>', 'handler.ts, model.onnx or service.ts#runner')
+    .argument('<what>', 'handler.ts, model.onnx, service.ts#runner or the URL of an upstream')
     .optionsGroup('The queue:');
   addQueueFlags(command)
     .addOption(
@@ -107,7 +108,7 @@ async function work(what: string, flags: WorkerFlags, terminal: Terminal): Promi
   const note = (line: string) => terminal.stderr.write(`${line}\n`);
   const ending = endingSignals();
   try {
-    const loading = loadWorkerSource(what, settings.options, note);
+    const loading = loadWorkerSource(what, address.queue, settings.options, note);
     const source = await Promise.race([loading, ending.first]);
     if (typeof source === 'string') return EXIT_CODES.ok; // told to end before it had begun
     try {
@@ -161,7 +162,7 @@ async function runProcessor(
     }
     processor.onNotice((notice) => log.notice(notice));
     log.started();
-    log.note(`Processes the queue ${queue} with ${what}. Ctrl-C stops it.`);
+    log.note(`Processes the queue ${queue} with ${isUrl(what) ? shownUrl(what) : what}. Ctrl-C stops it.`);
     log.note(`${await ending.first}. Finishing what it holds; a second signal gives it back to the queue.`);
     return await finish(processor, ending);
   } finally {

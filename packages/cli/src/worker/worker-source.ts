@@ -2,7 +2,7 @@
  * What a worker runs: found by the name that it was called with. Each kind is loaded when it is the one: a service
  * brings the whole server, and most workers have none.
  */
-import { type Availability, isUrl, shownUrl } from '@batchwise/runners';
+import { type Availability, isUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
 import { UsageFailure } from '../terminal/failure.js';
 import type { BatchRule, WorkerOptions } from './worker-settings.js';
@@ -21,12 +21,14 @@ export interface WorkerSource {
 /** `asked` is what flags and environment say. Throws what is told to the user when there is nothing to run. */
 export async function loadWorkerSource(
   argument: string,
+  queue: string,
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
   if (isUrl(argument)) {
     const { upstreamSource } = await import('./upstream-source.js');
-    return upstreamSource({ name: shownUrl(argument), upstream: { url: [argument] } }, asked, note);
+    // Callers are told the name: what they know is the queue, and not where its batches run.
+    return upstreamSource({ name: queue, upstream: { url: [argument] } }, asked, note);
   }
   if (argument.endsWith('.onnx')) {
     const { modelSource } = await import('./model-source.js');

@@ -41,6 +41,18 @@ test.each([
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
 
+test('callers are told what the upstream says and not where it is, and the log nothing of what may be a secret', async () => {
+  const url = `http://127.0.0.1:${upstream.port}/v1/models/digits:predict`;
+  const worker = await Working.worker([`${url}?key=secret`, '--queue', 'told', '--url', redis.url]);
+  const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue: 'told' });
+  onTestFinished(() => batcher.destroy());
+  const error = await batcher.submit('no row').catch((reason: Error) => reason);
+  expect(String(error)).toContain('told: the upstream: HTTP 400');
+  expect(String(error)).not.toContain('127.0.0.1');
+  await worker.said(`Processes the queue told with ${url}.`);
+  expect(worker.stderr + worker.stdout).not.toContain('secret');
+});
+
 /** Callers who ask again and again, until they are told to stop, or the test has ended. */
 class Callers {
   readonly failures: Error[] = [];
