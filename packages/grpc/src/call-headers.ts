@@ -9,7 +9,7 @@ export function streamHeaders(scheme: string, authority: string): OutgoingHttpHe
   return { ':method': 'POST', ':scheme': scheme, ':authority': authority, te: 'trailers' };
 }
 
-/** Of a call; metadata cannot take the place of what is gRPC's own. */
+/** Of a call. What is gRPC's own comes first, as gRPC wants it, and metadata cannot take its place. */
 export function callHeaders(
   scheme: string,
   authority: string,
@@ -23,5 +23,5 @@ export function callHeaders(
   headers['user-agent'] = USER_AGENT;
   if (options.encoding !== undefined) headers['grpc-encoding'] = options.encoding;
   if (options.acceptEncoding !== undefined) headers['grpc-accept-encoding'] = options.acceptEncoding;
-  return options.metadata === undefined ? headers : { ...options.metadata, ...headers };
+  return options.metadata === undefined ? headers : { ...headers, ...options.metadata, ...headers };
 }
