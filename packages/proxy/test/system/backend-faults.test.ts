@@ -104,7 +104,9 @@ describe('a batch that the backend has not begun', () => {
 
   it('is sent to another backend if there is one', async () => {
     const [refusing, other] = [await rawBackend(), await rawBackend()];
-    const { port } = await proxied([refusing, other], { ...batchesOf(1), ejection: false });
+    const { port, proxy } = await proxied([refusing, other], { ...batchesOf(1), ejection: false });
+    // One that is still being connected to is not there yet.
+    await eventually('both to be connected', () => proxy.stats().backends.every(({ isUp }) => isUp));
     await refusing.behave({ do: 'reset', code: REFUSED });
     const client = rawClient(port);
     await eventually('the one that refuses to be tried', async () => {
