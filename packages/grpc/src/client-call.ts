@@ -31,9 +31,16 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
   constructor(headers: OutgoingHttpHeaders, handlers: CallHandlers, maxMessageBytes: number) {
     this.#headers = headers;
     this.#handlers = handlers;
-    this.#reader = new FrameReader(maxMessageBytes, (frame) => {
-      if (!this.#isOver) this.#handlers.onFrame(frame);
-    });
+    this.#reader = new FrameReader(
+      maxMessageBytes,
+      (frame) => {
+        if (!this.#isOver) handlers.onFrame(frame);
+      },
+      handlers.onTooLarge &&
+        ((error) => {
+          if (!this.#isOver) handlers.onTooLarge?.(error);
+        }),
+    );
   }
 
   get isOver(): boolean {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import type { GrpcError } from './grpc-error.js';
 import type { StatusCode } from './status.js';
 
 /** How a call ended. */
@@ -18,6 +19,11 @@ export interface CallEnd {
 export interface CallHandlers {
   onHeaders?(headers: IncomingHttpHeaders): void;
   onFrame(frame: Buffer): void;
+  /**
+   * Instead of the frame of a message above `maxMessageBytes`, and the call goes on. Without it such a one ends the call;
+   * and one beyond all measure does so in any case.
+   */
+  onTooLarge?(error: GrpcError): void;
   /** Exactly once, never before `call()` has returned; nothing follows it. */
   onEnd(end: CallEnd): void;
 }

@@ -79,6 +79,34 @@ test.each([
   expect(reader.heldBytes).toBeLessThan(11);
 });
 
+test('those that are too large are passed over where somebody hears of them, cut anyhow', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(30), { maxLength: 6 }),
+      fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 8 }),
+      (lengths, sizes) => {
+        const came: (number | string)[] = [];
+        const reader = new FrameReader(
+          15,
+          (frame) => came.push(messageOf(frame).length),
+          ({ message }) => came.push(message),
+        );
+        const bytes = Buffer.concat(lengths.map((length) => frameOf(Buffer.alloc(length, 1))));
+        for (const chunk of cut(bytes, sizes)) reader.push(chunk);
+        expect(came).toEqual(
+          lengths.map((length) =>
+            length <= 15 ? length : `a message may have up to 15 bytes, but one of ${length} came`,
+          ),
+        );
+        expect(reader.isBetweenFrames).toBe(true);
+        if (bytes.length === 0) return;
+        reader.push(bytes.subarray(0, -1));
+        expect(reader.isBetweenFrames).toBe(false);
+      },
+    ),
+  );
+});
+
 test('a message of exactly the largest size passes', () => {
   const received: Buffer[] = [];
   new FrameReader(10, (frame) => received.push(frame)).push(frameOf(Buffer.alloc(10)));

@@ -95,11 +95,12 @@ export class BatchStream implements CallHandlers {
   }
 
   onFrame(frame: Buffer): void {
-    const place = this.#received++;
-    const item = this.#sent[place];
-    if (item === undefined) this.#surplus += 1;
-    else this.#answer(item, frame);
-    if (this.#received === this.#sent.length) this.#allAnswered();
+    this.#answerNext(frame);
+  }
+
+  /** It costs the caller whose answer it is, and nobody else. */
+  onTooLarge(error: GrpcError): void {
+    this.#answerNext(error);
   }
 
   onEnd(end: CallEnd): void {
@@ -190,6 +191,13 @@ export class BatchStream implements CallHandlers {
       });
       return;
     }
+  }
+
+  #answerNext(result: Buffer | Error): void {
+    const item = this.#sent[this.#received++];
+    if (item === undefined) this.#surplus += 1;
+    else this.#answer(item, result);
+    if (this.#received === this.#sent.length) this.#allAnswered();
   }
 
   #answer(item: ProxyItem, result: Buffer | Error): void {
