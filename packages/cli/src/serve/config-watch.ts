@@ -1,5 +1,5 @@
 /** Tells when a file has changed, however editors go about it. */
-import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { realClock } from 'batchwise';
 
@@ -12,6 +12,8 @@ const SETTLE_MS = 100;
  */
 export function watchFile(file: string, onChange: () => void, log: (line: string) => void): () => void {
   const path = resolve(file);
+  // A pipe does not change, and who looks into it may wait for ever.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return () => {};
   let known = contentOf(path);
   let timer: unknown;
   const look = () => {

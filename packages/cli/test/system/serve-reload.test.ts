@@ -1,7 +1,9 @@
 /** New settings while it works: they count from now on, and no request notices otherwise. */
-import { rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Load } from './support/load.js';
 import { Metrics } from './support/metrics.js';
 import { batchSizeIn, expectInferred, inferBody, samplesOf } from './support/model-samples.js';
@@ -111,4 +113,19 @@ test('larger batches get buckets of their own', async () => {
 // packages/server/src/runner-process.ts calls watchRunner() once. All batches beyond are in +Inf.
 test('larger batches get buckets of their own in the process of the runner', async () => {
   expect(await boundAfterReload(['--workers', '2'])).toBeGreaterThan(0);
+});
+
+// Root cause: settings are read more than once before the server is ready, and a pipe gives them only once. Those of
+// `-c <(…)` were then none at all, and a pipe with a name was waited for without end.
+test('settings that come through a pipe count, and stay', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'batchwise-pipe-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const pipe = join(folder, 'settings');
+  execFileSync('mkfifo', [pipe]);
+  const writer = spawn('sh', ['-c', 'printf "%s" "$1" > "$2"', 'sh', settings(4), pipe]);
+  onTestFinished(() => void writer.kill());
+  const server = await Serving.start([model('digits'), '-c', pipe]);
+  expect(await largestBatch(server)).toBe(4);
+  server.signal('SIGHUP');
+  expect(await largestBatch(server)).toBe(4);
 });

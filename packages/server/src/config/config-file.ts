@@ -51,12 +51,20 @@ function folderOf(name: string): string {
   return folder === '.' ? '' : folder;
 }
 
+/** What came out of pipes, by their paths: they give it only once, and settings are read again and again. */
+const piped = new Map<string, string>();
+
 function readText(path: string): string {
-  if (statSync(path).size > MOST_BYTES) throw new TooLarge();
+  const known = piped.get(path);
+  if (known !== undefined) return known;
+  const stats = statSync(path);
+  if (stats.size > MOST_BYTES) throw new TooLarge();
   const bytes = readFileSync(path);
   // Again: what is no plain file tells no size.
   if (bytes.length > MOST_BYTES) throw new TooLarge();
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  if (!stats.isFile()) piped.set(path, text);
+  return text;
 }
 
 class TooLarge extends Error {}
