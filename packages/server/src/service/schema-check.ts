@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Schema } from './schema.js';
 import type { FoundIssue } from './schema-issues.js';
-import { foundIssues, issueText } from './schema-issues.js';
+import { asItCame, foundIssues, issueText } from './schema-issues.js';
 
 export interface Mismatch {
   readonly first: FoundIssue;
@@ -32,7 +32,8 @@ export class SchemaCheck {
     if (!this.#isAsync) {
       try {
         const parsed = z.core.safeParse(this.#schema, value);
-        return parsed.success ? parsed.data : this.#refused(z.core.safeParse(this.#schema, value, TELLING));
+        if (parsed.success) return parsed.data;
+        return this.#refused(value, z.core.safeParse(this.#schema, value, TELLING));
       } catch (error) {
         // By its name: the schema may be of another copy of zod.
         if ((error as Error | undefined)?.constructor.name !== '$ZodAsyncError') throw error;
@@ -45,12 +46,12 @@ export class SchemaCheck {
   async #checkAsync(value: unknown): Promise<unknown> {
     const parsed = await z.core.safeParseAsync(this.#schema, value);
     if (parsed.success) return parsed.data;
-    return this.#refused(await z.core.safeParseAsync(this.#schema, value, TELLING));
+    return this.#refused(value, await z.core.safeParseAsync(this.#schema, value, TELLING));
   }
 
-  #refused(parsed: z.core.util.SafeParseResult<unknown>): unknown {
+  #refused(value: unknown, parsed: z.core.util.SafeParseResult<unknown>): unknown {
     if (parsed.success) return parsed.data;
-    const { issues } = parsed.error;
+    const issues = parsed.error.issues.map((issue) => asItCame(issue, value));
     const [first = { where: this.#root, message: 'does not fit' }] = foundIssues(this.#root, issues);
     throw this.#refuse({ first, count: issues.length, text: issueText(this.#root, issues) });
   }

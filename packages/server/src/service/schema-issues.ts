@@ -24,6 +24,17 @@ export function foundIssues(root: string, issues: readonly Issue[]): FoundIssue[
   }));
 }
 
+/** Neither JSON nor a query has a NaN or a Date: where a schema saw one, it had made it of what is told instead. */
+export function asItCame(issue: Issue, value: unknown): Issue {
+  if (!Number.isNaN(issue.input) && !(issue.input instanceof Date)) return issue;
+  let came = value;
+  for (const part of issue.path) {
+    if (typeof came !== 'object' || came === null) return issue;
+    came = Object.hasOwn(came, part) ? (came as Record<PropertyKey, unknown>)[part] : undefined;
+  }
+  return { ...issue, input: came } as Issue;
+}
+
 /** All of them in one line. */
 export function issueText(root: string, issues: readonly Issue[]): string {
   const found = foundIssues(root, issues).map(({ where, message }) => `${where}: ${message}`);

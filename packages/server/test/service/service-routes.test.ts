@@ -294,6 +294,20 @@ describe('an input', () => {
     expect(json(reply).where).toBe('query.n');
   });
 
+  // Root cause: zod tells the value that it looked at, and a coerced one is not the one that came.
+  test('is told as it came, not as a schema had made it', async () => {
+    const { route } = served(
+      {
+        input: z.object({ n: z.coerce.number(), day: z.coerce.date(), gone: z.coerce.number() }),
+        handler: (input) => input,
+      },
+      'get',
+    );
+    expect(json(await handled(route, new FakeCall({ query: 'n=many&day=someday' }))).detail).toBe(
+      '3 values do not fit: query.n: expected number, got "many"; query.day: expected date, got "someday"; query.gone: expected number, got nothing.',
+    );
+  });
+
   test('is checked by schemas of another copy of zod, those that wait for something too', async () => {
     // The one of a service module that has zod in a folder of its own; here, the one for require().
     const other: typeof z = createRequire(import.meta.url)('zod');
