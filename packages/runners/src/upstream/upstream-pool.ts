@@ -191,6 +191,6 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
 function reasonOf(error: Error | undefined): string {
   const { message = 'it is not there', cause } = error ?? {};
   return cause instanceof Error && !message.includes(cause.message)
-    ? `${message}: ${cause.message}`
+    ? `${message.replace(/\.$/, '')}: ${cause.message}`
     : message;
 }

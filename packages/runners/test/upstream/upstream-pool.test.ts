@@ -276,13 +276,14 @@ describe('an upstream that does not answer', () => {
   test('is told to callers by the name of the runner, and in the log by where it is', async () => {
     // Errors were called by the URL they came from, and their text goes to whoever called from outside.
     a.goAway(false);
-    a.answer = () => outageOf('the connection failed (ECONNREFUSED)', 'connect ECONNREFUSED 10.0.0.7:8001');
+    // A sentence, as it is over HTTP: its full stop stood in the middle of the line in the log.
+    a.answer = () => outageOf('the connection failed (ECONNREFUSED).', 'connect ECONNREFUSED 10.0.0.7:8001');
     const pool = poolOf([a], { maxFailures: 1 });
     const texts: string[] = [];
     for (let i = 0; i < 2; i++) await ask(pool).catch(({ message }: Error) => texts.push(message));
     expect(texts).toEqual([
-      'm: the upstream: the connection failed (ECONNREFUSED)',
-      'm: the upstream does not answer. Lately: the connection failed (ECONNREFUSED)',
+      'm: the upstream: the connection failed (ECONNREFUSED).',
+      'm: the upstream does not answer. Lately: the connection failed (ECONNREFUSED).',
     ]);
     expect(log).toEqual([
       'm: the upstream grpc://a:1 does not answer and is left alone: the connection failed (ECONNREFUSED): ' +
