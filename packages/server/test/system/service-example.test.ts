@@ -10,7 +10,6 @@ import {
   type Runner,
   type RunnerSink,
 } from '@batchwise/runners';
-import * as server from '@batchwise/server';
 import type { EnqueueOptions } from 'batchwise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsRoutes } from '../../src/docs/docs-routes.js';
@@ -39,8 +38,7 @@ const runners = new Map<string, ModelRunner>();
 let http: HttpServer;
 let url = '';
 
-/** The module imports the package by its name. */
-describe.runIf('defineService' in server)('the example service', () => {
+describe('the example service', () => {
   beforeAll(async () => {
     const service = await loadService(fileURLToPath(new URL('examples/service/service.ts', root)));
     for (const [name, declared] of service.runners) {
