@@ -35,11 +35,14 @@ export function tensorFromRows(
 
 /** An image of 8 × 8 may come as 64 numbers, where the model says that this is what it can only be. */
 function flatRowLength(row: unknown, spec: TensorSpec): number | undefined {
-  const [, ...dimensions] = spec.shape;
-  if (dimensions.length < 2 || dimensions.some((length) => length < 0)) return undefined;
   if (!Array.isArray(row) || Array.isArray(row[0])) return undefined;
-  const length = dimensions.reduce((product, dimension) => product * dimension, 1);
-  return row.length === length ? length : undefined;
+  return row.length === elementsOfRow(spec) ? row.length : undefined;
+}
+
+/** Undefined where the model leaves them open, or a row is flat anyway. */
+function elementsOfRow({ shape: [, ...dimensions] }: TensorSpec): number | undefined {
+  if (dimensions.length < 2 || dimensions.some((length) => length < 0)) return undefined;
+  return dimensions.reduce((product, dimension) => product * dimension, 1);
 }
 
 /** Goes down the first of each; whether the others are alike is seen when they are read. */
@@ -55,9 +58,10 @@ function shapeOfFirst(rows: readonly unknown[], spec: TensorSpec, place: JsonPla
     if (!Array.isArray(values) || (expected >= 0 && values.length !== expected)) {
       const where = placeAt(place, new Array<number>(shape.length).fill(0));
       const wanted = expected < 0 ? 'an array' : `an array of ${expected}`;
+      const flat = shape.length === 1 ? elementsOfRow(spec) : undefined;
       throw badRequest(
         where,
-        `expected ${wanted}, as the model takes ${shapeText(spec.shape)}, got ${shownValue(values)}.`,
+        `expected ${wanted}${flat === undefined ? '' : ` or of all ${flat} values`}, as the model takes ${shapeText(spec.shape)}, got ${shownValue(values)}.`,
       );
     }
     shape.push(values.length);

@@ -194,6 +194,13 @@ describe('mistakes are told with their place', () => {
       IMAGE,
     ],
     [
+      // It was told of the nested form alone, which it did not mean to have.
+      'a flat row that is too short',
+      { instances: [[1, 2, 3]] },
+      'instances[0]: expected an array of 1 or of all 4 values, as the model takes [-1, 1, 2, 2], got an array of 3.',
+      IMAGE,
+    ],
+    [
       'rows without names',
       { instances: [[1, 2]] },
       'instances[0]: expected an object with the inputs "signal", "tag", got an array of 2.',
