@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: {
       '@batchwise/arena': source('./packages/arena/src/index.ts'),
+      '@batchwise/dashboard': source('./packages/dashboard/src/index.ts'),
       '@batchwise/grpc': source('./packages/grpc/src/index.ts'),
       '@batchwise/metrics': source('./packages/metrics/src/index.ts'),
       '@batchwise/proxy': source('./packages/proxy/src/index.ts'),

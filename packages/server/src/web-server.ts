@@ -7,6 +7,7 @@ import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
 import { grpcLimitsOf } from './config/grpc-limits-of.js';
 import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
+import { dashboardRoutes } from './docs/dashboard-routes.js';
 import { docsRoutes } from './docs/docs-routes.js';
 import { openApiDocument } from './docs/open-api-document.js';
 import { errorText } from './error-text.js';
@@ -114,6 +115,7 @@ export class WebServer {
       metricsRoute(collect),
       ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, maxTimeoutMs }),
       ...docsRoutes(document, { hasRoot }),
+      ...dashboardRoutes(this.#name),
       ...(service === undefined
         ? []
         : serviceRoutes(service, runners, { maxTimeoutMs, settings: runnerSettings })),

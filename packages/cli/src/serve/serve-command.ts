@@ -21,7 +21,8 @@ Examples:
   $ batchwise serve -c production.yaml
 
 Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,
-a service at its own routes. /docs shows all of them, /metrics is for Prometheus.
+a service at its own routes. /docs shows all of them, /dashboard what they are doing,
+and /metrics is for Prometheus.
 
 SIGTERM and Ctrl-C finish what was accepted; a second one ends at once. SIGHUP, or a change
 of the file of settings, takes over new batching settings without a restart.
@@ -115,6 +116,7 @@ function greeting({ address, runners }: RunningServer, { heading, faint }: Palet
   const { url, grpcPort } = address;
   const places = [
     [`${url}/docs`, 'what can be asked, and a form to try it'],
+    [`${url}/dashboard`, 'the server at work'],
     [`${url}/metrics`, 'for Prometheus'],
     [`${url}/readyz`, 'whether it takes requests'],
   ];

@@ -59,18 +59,6 @@ export function docsPage(title: string): string {
 `;
 }
 
-/** Nothing from elsewhere, nothing inline, nobody may frame it. */
-export const DOCS_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 function swaggerFile(name: string, contentType: string): DocsFile {
   return { name, contentType, read: () => readFile(resolve(`swagger-ui-dist/${name}`)) };
 }

@@ -1,0 +1,66 @@
+/** What is asked from outside, and what becomes of it. */
+import { Chart, type Line } from './chart.js';
+import { element } from './dom.js';
+import type { History } from './history.js';
+import { count, milliseconds } from './numbers.js';
+import { OUTCOMES, type Outcome } from './reading.js';
+import { Tiles } from './tiles.js';
+
+const COLORS: Readonly<Record<Outcome, string>> = {
+  ok: 'blue',
+  refused: 'orange',
+  invalid: 'violet',
+  late: 'yellow',
+  cancelled: 'muted',
+  unavailable: 'pink',
+  failed: 'red',
+};
+
+export class RequestsPanel {
+  readonly element: HTMLElement;
+  readonly #tiles = new Tiles([
+    { label: 'requests/s' },
+    { label: 'p50', title: 'From the arrival of a request to its answer: half of them were quicker.' },
+    { label: 'p99', title: 'From the arrival of a request to its answer: one in a hundred was slower.' },
+    { label: 'in flight', title: 'Come and not yet answered.' },
+    { label: 'refused/s', title: 'Answered with 429 at once, because there was too much to do.' },
+    { label: 'failed/s', title: 'Late, unavailable or failed: answered with 5xx.' },
+  ]);
+  readonly #charts: readonly Chart[];
+
+  constructor() {
+    const rates = OUTCOMES.map(
+      (outcome): Line => ({
+        label: outcome,
+        color: COLORS[outcome],
+        of: ({ requests }) => requests.byOutcome[outcome],
+      }),
+    );
+    const times: Line[] = [
+      { label: 'p50', color: 'blue', of: ({ requests }) => requests.times.p50Ms },
+      { label: 'p90', color: 'violet', of: ({ requests }) => requests.times.p90Ms },
+      { label: 'p99', color: 'red', of: ({ requests }) => requests.times.p99Ms },
+    ];
+    this.#charts = [
+      new Chart('Requests a second, by outcome', rates, count),
+      new Chart('From arrival to answer', times, milliseconds),
+    ];
+    const charts = element('div', { className: 'cards' }, ...this.#charts.map((chart) => chart.element));
+    this.element = element('section', {}, element('h2', {}, 'Requests'), this.#tiles.element, charts);
+  }
+
+  show({ readings, latest }: History): void {
+    if (latest === undefined) return;
+    const { perSecond, byOutcome, times, inFlight } = latest.requests;
+    const { late, unavailable, failed } = byOutcome;
+    this.#tiles.show([
+      count(perSecond),
+      milliseconds(times.p50Ms),
+      milliseconds(times.p99Ms),
+      count(inFlight),
+      count(byOutcome.refused),
+      count(late + unavailable + failed),
+    ]);
+    for (const chart of this.#charts) chart.show(readings);
+  }
+}

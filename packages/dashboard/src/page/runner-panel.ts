@@ -1,0 +1,132 @@
+/** What one runner does: how its batches are formed, and what they cost. */
+import { type Bar, Bars } from './bars.js';
+import { Chart, type Line } from './chart.js';
+import { element } from './dom.js';
+import { together } from './histogram.js';
+import type { History } from './history.js';
+import { count, milliseconds, percent } from './numbers.js';
+import type { Reading, RunnerReading } from './reading.js';
+import { Tiles } from './tiles.js';
+
+/** What the bars are of. */
+const LATELY_MS = 30_000;
+
+export class RunnerPanel {
+  readonly element: HTMLElement;
+  readonly #name: string;
+  readonly #tiles = new Tiles([
+    { label: 'rows/s', title: 'In batches that have ended.' },
+    { label: 'batches/s' },
+    { label: 'mean batch', title: 'Rows in a batch.' },
+    { label: 'queued', title: 'Items that wait.' },
+    { label: 'oldest', title: 'How long the first of them has waited.' },
+    { label: 'running', title: 'Batches that run.' },
+    { label: 'refused/s', title: 'Items turned away at the door.' },
+  ]);
+  readonly #charts: readonly Chart[];
+  readonly #sizes = new Bars('Sizes of batches, last 30 s', 'No batch has ended.');
+  readonly #reasons = new Bars('Why they left, last 30 s', 'No batch has left.');
+  readonly #curve = new Bars('What a batch takes, as learned', 'Nothing has been learned yet.');
+
+  constructor(name: string) {
+    this.#name = name;
+    this.#charts = [
+      new Chart('Rows a second', [this.#line('rows', 'blue', ({ rowsPerSecond }) => rowsPerSecond)], count),
+      new Chart(
+        'Items that wait, rows in a batch',
+        [
+          this.#line('waiting', 'orange', ({ queued }) => queued),
+          this.#line('mean batch', 'blue', ({ meanBatch }) => meanBatch),
+        ],
+        count,
+      ),
+      new Chart(
+        'Time of an item and of its batch',
+        [
+          this.#line('wait p50', 'yellow', ({ waits }) => waits.p50Ms),
+          this.#line('wait p99', 'orange', ({ waits }) => waits.p99Ms),
+          this.#line('run p50', 'blue', ({ runs }) => runs.p50Ms),
+          this.#line('run p99', 'violet', ({ runs }) => runs.p99Ms),
+        ],
+        milliseconds,
+      ),
+    ];
+    const cards = [...this.#charts, this.#sizes, this.#reasons, this.#curve].map((card) => card.element);
+    this.element = element(
+      'section',
+      {},
+      element('h2', {}, name),
+      this.#tiles.element,
+      element('div', { className: 'cards' }, ...cards),
+    );
+  }
+
+  show(history: History): void {
+    const reading = this.#of(history.latest);
+    if (reading === undefined) return;
+    this.#tiles.show([
+      count(reading.rowsPerSecond),
+      count(reading.batchesPerSecond),
+      count(reading.meanBatch),
+      count(reading.queued),
+      milliseconds(reading.oldestMs),
+      count(reading.running),
+      count(reading.refusedPerSecond),
+    ]);
+    for (const chart of this.#charts) chart.show(history.readings);
+    const lately = history.within(LATELY_MS).flatMap((past) => this.#of(past) ?? []);
+    this.#sizes.show(sizeBars(lately));
+    this.#reasons.show(reasonBars(lately));
+    this.#curve.show(curveBars(reading));
+  }
+
+  #of(reading: Reading | undefined): RunnerReading | undefined {
+    return reading?.runners.get(this.#name);
+  }
+
+  #line(label: string, color: string, value: (reading: RunnerReading) => number | undefined): Line {
+    return {
+      label,
+      color,
+      of: (reading) => {
+        const ofThis = this.#of(reading);
+        return ofThis && value(ofThis);
+      },
+    };
+  }
+}
+
+function sizeBars(readings: readonly RunnerReading[]): Bar[] {
+  const { bounds, counts, count: total } = together(readings.map(({ sizes }) => sizes));
+  if (total === 0) return [];
+  const last = counts.findLastIndex((batches) => batches > 0);
+  return bounds.slice(0, last + 1).map((bound, i) => {
+    const value = counts[i] as number;
+    return { name: sizeName(bounds[i - 1] ?? 0, bound), value, text: percent(value / total) };
+  });
+}
+
+/** The sizes of a bucket: above one bound, up to the next. */
+function sizeName(above: number, bound: number): string {
+  if (!Number.isFinite(bound)) return `> ${above}`;
+  return bound - above <= 1 ? String(bound) : `${above + 1}–${bound}`;
+}
+
+function reasonBars(readings: readonly RunnerReading[]): Bar[] {
+  const batches = new Map<string, number>();
+  for (const { reasons } of readings) {
+    for (const [reason, started] of reasons) batches.set(reason, (batches.get(reason) ?? 0) + started);
+  }
+  const total = [...batches.values()].reduce((sum, started) => sum + started, 0);
+  return [...batches]
+    .filter(([, started]) => started > 0)
+    .map(([name, value]) => ({ name, value, text: percent(value / total) }));
+}
+
+function curveBars({ curve }: RunnerReading): Bar[] {
+  return [...curve].map(([size, ms]) => ({
+    name: String(size),
+    value: ms,
+    text: `${milliseconds(ms)}, ${count((1000 * size) / ms)} rows/s`,
+  }));
+}
