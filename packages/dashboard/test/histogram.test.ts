@@ -14,6 +14,11 @@ test('a quantile lies within its bucket, in proportion', () => {
   expect(quantile(histogram(1, 0, 1, 0), 1)).toBe(4);
 });
 
+test('at the end of a bucket it is the end of that one', () => {
+  expect(quantile(histogram(1, 0, 1, 0), 0.5)).toBe(1);
+  expect(quantile(histogram(4, 0, 0, 0), 1)).toBe(1);
+});
+
 test('of the last bucket, which has no end, it is the beginning', () => {
   expect(quantile(histogram(0, 0, 0, 5), 0.5)).toBe(4);
 });
