@@ -8,6 +8,6 @@ export function dashboardRoutes(title: string): HttpRoute[] {
   return [
     pageRoute('/dashboard', () => dashboardPage(title)),
     // Not kept: the modules name each other without a version.
-    ...DASHBOARD_FILES.map((file) => fileRoute(`/dashboard/${file.name}`, file, 'no-cache')),
+    ...DASHBOARD_FILES.map((file) => fileRoute('/dashboard', file, 'no-cache')),
   ];
 }

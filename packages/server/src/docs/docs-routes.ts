@@ -26,7 +26,7 @@ export function docsRoutes(
       call.reply(200, headers, JSON.stringify(getDocument()));
     }),
     pageRoute('/docs', () => docsPage(getDocument().info.title)),
-    ...DOCS_FILES.map((file) => fileRoute(`/docs/${file.name}`, file, FOR_EVER)),
+    ...DOCS_FILES.map((file) => fileRoute('/docs', file, FOR_EVER)),
   ];
 }
 

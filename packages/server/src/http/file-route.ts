@@ -6,12 +6,17 @@ import type { HttpRoute } from './http-route.js';
 const compressed = promisify(gzip);
 
 export interface ServedFile {
+  /** Behind the address of the page and a slash. */
+  readonly name: string;
   readonly contentType: string;
   read(): Promise<Buffer>;
 }
 
-/** Read when first asked for, and kept: it is the same as long as the process lives. */
-export function fileRoute(path: string, file: ServedFile, cacheControl: string): HttpRoute {
+/**
+ * `page` is the path of the page, and what metrics call its files, too: each by its own name would be a dozen
+ * routes that nobody asks about. Read when first asked for, and kept: it is the same as long as the process lives.
+ */
+export function fileRoute(page: string, file: ServedFile, cacheControl: string): HttpRoute {
   let kept: Promise<{ readonly plain: Buffer; readonly zipped: Buffer }> | undefined;
   const load = async () => {
     const plain = await file.read();
@@ -19,7 +24,8 @@ export function fileRoute(path: string, file: ServedFile, cacheControl: string):
   };
   return {
     method: 'GET',
-    path,
+    path: `${page}/${file.name}`,
+    label: page,
     isWork: false,
     async handle(call) {
       kept ??= load();

@@ -5,7 +5,8 @@ import { dashboardRoutes } from '../../src/docs/dashboard-routes.js';
 import { Router } from '../../src/http/router.js';
 import { FakeCall, type FakeReply } from '../service/support/fake-call.js';
 
-const router = new Router(dashboardRoutes('A <b> & "c"'));
+const routes = dashboardRoutes('A <b> & "c"');
+const router = new Router(routes);
 
 async function got(path: string): Promise<FakeReply> {
   const { route } = router.find('GET', path);
@@ -40,4 +41,8 @@ test('every file that the page names, or that one of its modules does, is there'
   const modules = readdirSync(fileURLToPath(new URL('../../../dashboard/src/page', import.meta.url)));
   const expected = modules.map((name) => `/dashboard/${name.replace(/(?:\.d)?\.ts$/, '.js')}`);
   expect([...addresses].filter((address) => address.endsWith('.js')).sort()).toEqual(expected.sort());
+});
+
+test('metrics know the page and its files by one name', () => {
+  expect(new Set(routes.map(({ path, label = path }) => label))).toEqual(new Set(['/dashboard']));
 });

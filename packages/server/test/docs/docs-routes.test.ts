@@ -83,3 +83,8 @@ test.each([
 ])('nothing else is: %s', (path) => {
   expect(() => router.find('GET', path)).toThrow(/Nothing answers/);
 });
+
+test('metrics know the page and its files by one name', () => {
+  const labels = routes.map(({ path, label = path }) => label);
+  expect(new Set(labels)).toEqual(new Set(['/', '/docs.json', '/docs']));
+});
