@@ -115,3 +115,14 @@ test('a history has one reading less than looks, and forgets after five minutes'
   expect(history.latest?.at).toBe(400_000);
   expect(history.within(10_000)).toHaveLength(10);
 });
+
+/** How many a second the page tells of, when one a second comes for this route. */
+function shownOf(route: string): number {
+  const asked = (ok: number) => `batchwise_requests_total{route="${route}",outcome="ok"} ${ok}\n`;
+  return readingOf(new Scrape(0, asked(1)), new Scrape(1000, asked(2))).requests.perSecond;
+}
+
+test.each(['/', '/classify', '/documents', 'unrouted', 'inference.GRPCInferenceService/ModelInfer'])(
+  'a request for %s is shown',
+  (route) => expect(shownOf(route)).toBe(1),
+);

@@ -59,7 +59,7 @@ export interface Reading {
 }
 
 /** Those who watch, this page among them, are not what is watched. */
-const OF_WATCHERS = /^\/(?:metrics|livez|readyz|healthz|docs|docs\.json|dashboard)?(?:\/|$)/;
+const OF_WATCHERS = /^\/(?:metrics|livez|readyz|healthz|docs|docs\.json|dashboard)(?:\/|$)/;
 const isAsked: Filter = (route) => !OF_WATCHERS.test(route);
 
 export function readingOf(before: Scrape, after: Scrape): Reading {
