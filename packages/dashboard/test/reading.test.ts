@@ -126,3 +126,14 @@ test.each(['/', '/classify', '/documents', 'unrouted', 'inference.GRPCInferenceS
   'a request for %s is shown',
   (route) => expect(shownOf(route)).toBe(1),
 );
+
+test.each([
+  '/metrics',
+  '/readyz',
+  '/docs',
+  '/dashboard',
+  '/v2/health/live',
+  '/v2/health/ready',
+  'grpc.health.v1.Health/Check',
+  'inference.GRPCInferenceService/ServerReady',
+])('a request for %s is one of those who watch', (route) => expect(shownOf(route)).toBe(0));

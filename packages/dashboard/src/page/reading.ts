@@ -59,8 +59,9 @@ export interface Reading {
 }
 
 /** Those who watch, this page among them, are not what is watched. */
-const OF_WATCHERS = /^\/(?:metrics|livez|readyz|healthz|docs|docs\.json|dashboard)(?:\/|$)/;
-const isAsked: Filter = (route) => !OF_WATCHERS.test(route);
+const OF_WATCHERS = /^\/(?:metrics|livez|readyz|healthz|v2\/health|docs|docs\.json|dashboard)(?:\/|$)/;
+const OF_GRPC_WATCHERS = /^grpc\.health\.|^inference\.GRPCInferenceService\/Server(?:Live|Ready)$/;
+const isAsked: Filter = (route) => !OF_WATCHERS.test(route) && !OF_GRPC_WATCHERS.test(route);
 
 export function readingOf(before: Scrape, after: Scrape): Reading {
   const seconds = Math.max(0.001, (after.at - before.at) / 1000);
