@@ -1,10 +1,12 @@
 /** The page at /dashboard in a real browser, before a real server under load. */
-import { join } from 'node:path';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
 import { Load } from './support/load.js';
-import { root, Serving } from './support/serving.js';
+import { model, root, Serving } from './support/serving.js';
 
 let browser: Browser;
 
@@ -77,10 +79,15 @@ describe.each([
 });
 
 test('the page says that the server is gone, and that it is back', async () => {
-  const serving = await Serving.start([join(root, 'examples/service/service.ts')]);
+  const copy = join(mkdtempSync(join(tmpdir(), 'batchwise-dashboard-')), 'another.onnx');
+  copyFileSync(model('iris'), copy);
+  const serving = await Serving.start([join(root, 'examples/service/service.ts'), copy]);
+  rmSync(dirname(copy), { recursive: true });
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${serving.port}/dashboard`);
   await page.getByRole('status').filter({ hasText: 'Ready' }).waitFor();
+  const another = page.getByRole('heading', { level: 2, name: 'another', exact: true });
+  await another.waitFor();
   const { port } = serving;
   serving.signal('SIGTERM');
   await serving.exit;
@@ -90,6 +97,8 @@ test('the page says that the server is gone, and that it is back', async () => {
   const load = classify(port, 2);
   await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 60_000 }).toBeGreaterThan(0);
   await load.end();
+  // What the server no longer has is not shown as it once was.
+  expect(await another.isVisible()).toBe(false);
   await page.close();
 });
 

@@ -34,6 +34,8 @@ void watch({
     line.show(latest.server);
     requests.show(history);
     for (const name of latest.runners.keys()) panelOf(name).show(history);
+    // A server that was started again may have others.
+    for (const [name, panel] of runners) panel.element.hidden = !latest.runners.has(name);
   },
 });
 
