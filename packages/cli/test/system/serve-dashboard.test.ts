@@ -37,6 +37,23 @@ function complaintsOf(page: Page, { port }: Serving): string[] {
   return complaints;
 }
 
+/** Runs in the page: notes the times of day below a chart that all but touch the one before. */
+function noteTouchingTimes(): void {
+  const touching: string[] = [];
+  Object.assign(window, { touching });
+  const last = new WeakMap<object, { y: number; left: number; right: number }>();
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    draw.call(this, text, x, y);
+    if (!/^\d\d:\d\d:\d\d$/.test(text)) return;
+    const half = this.measureText(text).width / 2;
+    const before = last.get(this);
+    const isNext = before !== undefined && before.y === y && x - half > before.left;
+    if (isNext && x - half - before.right < 4) touching.push(text);
+    last.set(this, { y, left: x - half, right: x + half });
+  };
+}
+
 /** The number in a tile of a section. */
 async function tile(page: Page, section: string, label: string): Promise<number> {
   const heading = page.getByRole('heading', { level: 2, name: section, exact: true });
@@ -105,11 +122,13 @@ test('the page says that the server is gone, and that it is back', async () => {
 test('nothing is wider than a phone, in the dark either', async () => {
   const serving = await Serving.start([join(root, 'examples/service/service.ts')]);
   const page = await browser.newPage({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+  await page.addInitScript(noteTouchingTimes);
   await page.goto(`http://127.0.0.1:${serving.port}/dashboard`);
   await page.getByRole('heading', { level: 2, name: 'digits', exact: true }).waitFor();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
   expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).not.toBe(
     'rgb(246, 247, 249)',
   );
+  expect(await page.evaluate(() => Reflect.get(window, 'touching'))).toEqual([]);
   await page.close();
 });

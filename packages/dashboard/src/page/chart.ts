@@ -11,6 +11,8 @@ export interface Line {
 }
 
 const HEIGHT = 160;
+/** Of a time of day below a chart, with some air beside it. */
+const TIME_WIDTH = 72;
 /** Of a page that was just opened, more room than lines would be seen. */
 const LEAST_MS = 60_000;
 /** What lies under the pointer is shown in all charts at once. */
@@ -33,7 +35,12 @@ export class Chart {
         cursor: { sync: { key: CURSOR.key }, drag: { x: false, y: false } },
         scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
         axes: [
-          { ...axis(), size: 28, values: (_, ticks) => ticks.map((tick) => clockText(tick)) },
+          {
+            ...axis(),
+            size: 28,
+            space: TIME_WIDTH,
+            values: (_, ticks) => ticks.map((tick) => clockText(tick)),
+          },
           { ...axis(), size: 64, values: (_, ticks) => ticks.map((tick) => text(tick)) },
         ],
         series: [
