@@ -79,6 +79,17 @@ test.each([
   expect(reader.heldBytes).toBeLessThan(11);
 });
 
+test('one beyond all measure is not waited for, whoever hears of it', () => {
+  const reader = new FrameReader(
+    10,
+    () => expect.unreachable(),
+    () => expect.unreachable(),
+  );
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(64 * 1024 * 1024 + 1, 1);
+  expect(() => reader.push(prefix)).toThrow(expect.objectContaining({ status: STATUS.RESOURCE_EXHAUSTED }));
+});
+
 test('those that are too large are passed over where somebody hears of them, cut anyhow', () => {
   fc.assert(
     fc.property(
