@@ -48,6 +48,6 @@ function stateText(state: State): string {
     case 'not-ready':
       return state.why;
     case 'silent':
-      return `The server does not answer: ${state.why}. Trying again.`;
+      return `No news: ${state.why}. Trying again.`;
   }
 }

@@ -15,9 +15,9 @@ export async function watch(watcher: Watcher): Promise<never> {
     await inView();
     const startedAt = performance.now();
     try {
-      const [metrics, state] = await Promise.all([text('metrics'), readiness()]);
+      const [scrape, state] = await Promise.all([metrics(), readiness()]);
       watcher.stateIs(state);
-      watcher.scraped(new Scrape(startedAt, metrics));
+      watcher.scraped(scrape);
     } catch (error) {
       watcher.stateIs({ is: 'silent', why: (error as Error).message });
     }
@@ -25,10 +25,12 @@ export async function watch(watcher: Watcher): Promise<never> {
   }
 }
 
-async function text(address: string): Promise<string> {
-  const response = await ask(address);
-  if (!response.ok) throw new Error(`/${address} was answered with ${response.status}`);
-  return response.text();
+async function metrics(): Promise<Scrape> {
+  const response = await ask('metrics');
+  // Of when the answer is, however long it was waited for.
+  const at = performance.now();
+  if (!response.ok) throw new Error(`/metrics is answered with ${response.status}`);
+  return new Scrape(at, await response.text());
 }
 
 async function readiness(): Promise<State> {
@@ -38,8 +40,12 @@ async function readiness(): Promise<State> {
   return { is: 'not-ready', why: String(problem.detail ?? `Not ready: ${response.status}`) };
 }
 
-function ask(address: string): Promise<Response> {
-  return fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE_MS) });
+async function ask(address: string): Promise<Response> {
+  try {
+    return await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE_MS) });
+  } catch (error) {
+    throw new Error('the server does not answer', { cause: error });
+  }
 }
 
 function inView(): Promise<void> {
