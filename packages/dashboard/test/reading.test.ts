@@ -1,6 +1,7 @@
+import { OUTCOMES as COUNTED } from '@batchwise/metrics';
 import { expect, test } from 'vitest';
 import { History } from '../src/page/history.js';
-import { readingOf } from '../src/page/reading.js';
+import { OUTCOMES, readingOf } from '../src/page/reading.js';
 import { Scrape } from '../src/page/scrape.js';
 
 interface Counts {
@@ -85,6 +86,11 @@ test('rates are those of the time between two looks', () => {
       ['runner', 1],
     ]),
   );
+});
+
+test('it knows every outcome that the server counts', () => {
+  // Its modules go to the browser as they are, and can import nothing of the server.
+  expect(OUTCOMES).toEqual(COUNTED);
 });
 
 test('those who watch are not counted, nor the request for the metrics as one in flight', () => {

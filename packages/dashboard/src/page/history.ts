@@ -1,9 +1,8 @@
 /** The readings of the last minutes, oldest first. */
-
 import { type Reading, readingOf } from './reading.js';
 import type { Scrape } from './scrape.js';
 
-export const KEPT_MS = 5 * 60_000;
+const KEPT_MS = 5 * 60_000;
 
 export class History {
   #readings: Reading[] = [];

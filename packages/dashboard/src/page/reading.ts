@@ -1,8 +1,8 @@
 /** What happened between two looks at the metrics of a server, and how it stands at the second. */
 import { type Histogram, quantile, since } from './histogram.js';
-import type { Filter, Labels, Scrape } from './scrape.js';
+import type { Labels, RouteFilter, Scrape } from './scrape.js';
 
-/** How a request may end, as it is counted. */
+/** How a request may end, as the server counts it. */
 export const OUTCOMES = ['ok', 'refused', 'invalid', 'late', 'cancelled', 'unavailable', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -61,7 +61,7 @@ export interface Reading {
 /** Those who watch, this page among them, are not what is watched. */
 const OF_WATCHERS = /^\/(?:metrics|livez|readyz|healthz|v2\/health|docs|docs\.json|dashboard)(?:\/|$)/;
 const OF_GRPC_WATCHERS = /^grpc\.health\.|^inference\.GRPCInferenceService\/Server(?:Live|Ready)$/;
-const isAsked: Filter = (route) => !OF_WATCHERS.test(route) && !OF_GRPC_WATCHERS.test(route);
+const isAsked: RouteFilter = (route) => !OF_WATCHERS.test(route) && !OF_GRPC_WATCHERS.test(route);
 
 export function readingOf(before: Scrape, after: Scrape): Reading {
   const seconds = Math.max(0.001, (after.at - before.at) / 1000);
@@ -134,8 +134,8 @@ function serverOf(span: Span): ServerReading {
   };
 }
 
-function more({ before, after }: Span, name: string, labels: Labels, isRoute?: Filter): number {
-  return grown(before.sum(name, labels, isRoute), after.sum(name, labels, isRoute));
+function more({ before, after }: Span, name: string, labels: Labels, isCounted?: RouteFilter): number {
+  return grown(before.sum(name, labels, isCounted), after.sum(name, labels, isCounted));
 }
 
 /** A counter that has become smaller began anew. */
@@ -143,8 +143,13 @@ function grown(before: number, after: number): number {
   return after < before ? after : after - before;
 }
 
-function histogramOf({ before, after }: Span, name: string, labels: Labels, isRoute?: Filter): Histogram {
-  return since(before.histogram(name, labels, isRoute), after.histogram(name, labels, isRoute));
+function histogramOf(
+  { before, after }: Span,
+  name: string,
+  labels: Labels,
+  isCounted?: RouteFilter,
+): Histogram {
+  return since(before.histogram(name, labels, isCounted), after.histogram(name, labels, isCounted));
 }
 
 function timesOf(seconds: Histogram): Times {

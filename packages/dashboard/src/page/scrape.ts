@@ -3,8 +3,8 @@ import { type Exposition, numberOf, parseExposition, type Sample } from './expos
 import { EMPTY, type Histogram } from './histogram.js';
 
 export type Labels = Readonly<Record<string, string>>;
-/** Whether the value of a label counts. */
-export type Filter = (value: string) => boolean;
+/** Whether requests for a route count. */
+export type RouteFilter = (route: string) => boolean;
 
 export class Scrape {
   /** Milliseconds on the clock of the page. */
@@ -17,9 +17,9 @@ export class Scrape {
   }
 
   /** The sum of all that have these labels; 0 when there are none. */
-  sum(name: string, labels: Labels = {}, isRoute?: Filter): number {
+  sum(name: string, labels: Labels = {}, isCounted?: RouteFilter): number {
     let sum = 0;
-    for (const sample of this.#matching(name, labels, isRoute)) sum += sample.value;
+    for (const sample of this.#matching(name, labels, isCounted)) sum += sample.value;
     return sum;
   }
 
@@ -43,9 +43,9 @@ export class Scrape {
     return found;
   }
 
-  histogram(name: string, labels: Labels = {}, isRoute?: Filter): Histogram {
+  histogram(name: string, labels: Labels = {}, isCounted?: RouteFilter): Histogram {
     const cumulative = new Map<number, number>();
-    for (const sample of this.#matching(`${name}_bucket`, labels, isRoute)) {
+    for (const sample of this.#matching(`${name}_bucket`, labels, isCounted)) {
       const bound = numberOf(sample.labels.get('le') ?? '');
       cumulative.set(bound, (cumulative.get(bound) ?? 0) + sample.value);
     }
@@ -56,15 +56,15 @@ export class Scrape {
       bounds,
       counts: upTo.map((count, i) => count - (upTo[i - 1] ?? 0)),
       count: upTo.at(-1) as number,
-      sum: this.sum(`${name}_sum`, labels, isRoute),
+      sum: this.sum(`${name}_sum`, labels, isCounted),
     };
   }
 
-  *#matching(name: string, labels: Labels, isRoute: Filter = () => true): Iterable<Sample> {
+  *#matching(name: string, labels: Labels, isCounted: RouteFilter = () => true): Iterable<Sample> {
     const wanted = Object.entries(labels);
     for (const sample of this.#samples.get(name) ?? []) {
       const isWanted = wanted.every(([label, value]) => sample.labels.get(label) === value);
-      if (isWanted && isRoute(sample.labels.get('route') ?? '')) yield sample;
+      if (isWanted && isCounted(sample.labels.get('route') ?? '')) yield sample;
     }
   }
 }

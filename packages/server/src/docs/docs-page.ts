@@ -1,13 +1,7 @@
 /** The page at `/docs`, and the few files that it needs. All of them are named here: nothing else can be asked for. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-
-export interface DocsFile {
-  /** Behind `/docs/`. */
-  readonly name: string;
-  readonly contentType: string;
-  read(): Promise<Buffer>;
-}
+import type { ServedFile } from '../http/file-route.js';
 
 const resolve = createRequire(import.meta.url).resolve;
 const { version } = createRequire(import.meta.url)('swagger-ui-dist/package.json') as { version: string };
@@ -23,7 +17,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-export const DOCS_FILES: readonly DocsFile[] = [
+export const DOCS_FILES: readonly ServedFile[] = [
   swaggerFile('swagger-ui.css', 'text/css; charset=utf-8'),
   swaggerFile('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
   swaggerFile('favicon-32x32.png', 'image/png'),
@@ -59,7 +53,7 @@ export function docsPage(title: string): string {
 `;
 }
 
-function swaggerFile(name: string, contentType: string): DocsFile {
+function swaggerFile(name: string, contentType: string): ServedFile {
   return { name, contentType, read: () => readFile(resolve(`swagger-ui-dist/${name}`)) };
 }
 
