@@ -145,14 +145,15 @@ describe("dynamic_batcher's settings", () => {
     await Promise.all(Array.from({ length: 100 }, (_, i) => items.submit(i)));
     expect(worker.stdout).toMatch(/^BatchProcessor start: delay=0\.001, batch_size=64 batch_time=0\.25\n/);
     const [lone, ...crowd] = worker.batches;
-    expect(lone).toMatch(/^batch start: (?:0\.2[5-9]\d|0\.[3-9]\d\d|[1-9]\d*\.\d{3})\/0\.25, 1\/64$/);
-    expect(crowd).toHaveLength(2);
-    expect(crowd[0]).toMatch(/^batch start: \d+\.\d{3}\/0\.25, 64\/64$/);
-    expect(crowd[1]).toMatch(/\/0\.25, 36\/64$/);
+    const [, waited] = /^batch start: (\d+\.\d{3})\/0\.25, 1\/64$/.exec(lone ?? '') ?? [];
+    expect(Number(waited)).toBeGreaterThanOrEqual(0.249); // a window ends early by up to a tick of the timer
+    const sizes = crowd.map((line) => Number(/^batch start: \d+\.\d{3}\/0\.25, (\d+)\/64$/.exec(line)?.[1]));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(64);
   });
 
   test('arguments go over the environment, in the short form too', async () => {
-    const worker = await Working.worker(['h.mjs', '-bs', '8', '-bt', '0.1', '--url', redis.url], {
+    const worker = await Working.worker(['h.mjs', '-bs', '8', '-bt', '1e3', '--url', redis.url], {
       files: { 'h.mjs': ECHO },
       env: {
         REDIS__HOST: 'nowhere.invalid',
@@ -163,8 +164,8 @@ describe("dynamic_batcher's settings", () => {
     const items = client<number, unknown>('request');
     await Promise.all(Array.from({ length: 8 }, (_, i) => items.submit(i)));
 
-    expect(worker.stdout).toMatch(/^BatchProcessor start: delay=0\.001, batch_size=8 batch_time=0\.1\n/);
-    await worker.said(/^batch start: \d+\.\d{3}\/0\.1, 8\/8$/m);
+    expect(worker.stdout).toMatch(/^BatchProcessor start: delay=0\.001, batch_size=8 batch_time=1000\n/);
+    await worker.said(/^batch start: \d+\.\d{3}\/1000, 8\/8$/m);
   });
 
   test('--policy goes over the batch time of the environment', async () => {
