@@ -218,17 +218,38 @@ describe('while little is known', () => {
     expect(outcome.value).toBe(1);
   });
 
-  test('a slow first batch does not have everybody refused for ever', async () => {
+  test('a slow backend does not have everybody refused for ever', async () => {
     const backend = new CurvedBackend(() => 5000);
     const batcher = backend.batcher({ targetLatencyMs: 100 });
-    batcher.submit(0).catch(() => {});
-    await backend.clock.advance(5000);
+    for (const item of [0, 1]) {
+      const letIn = outcomeOf(batcher.submit(item));
+      await backend.clock.advance(5000);
+      expect(letIn.value).toBe(item);
+    }
     backend.durationMs = () => 5;
-    const atOnce = outcomeOf(batcher.submit(1));
+    const atOnce = outcomeOf(batcher.submit(2));
     await backend.clock.advance(1001);
-    const later = outcomeOf(batcher.submit(2));
+    const later = outcomeOf(batcher.submit(3));
     await backend.clock.advance(5);
-    expect([atOnce.code, later.value]).toEqual(['OVERLOADED', 2]);
+    expect([atOnce.code, later.value]).toEqual(['OVERLOADED', 3]);
+  });
+
+  // Root cause: one batch was enough to refuse all for a second, and the first may have loaded or connected to something.
+  test.each([1, 3])('nobody is refused for slow first batches in %i slots', async (concurrency) => {
+    const backend = new CurvedBackend(() => 5000);
+    const batcher = backend.batcher({ targetLatencyMs: 100, concurrency, maxBatchSize: 8 });
+    const outcomes: Outcome<number>[] = [];
+    const submit = (item: number) => outcomes.push(outcomeOf(batcher.submit(item)));
+    for (let slot = 0; slot < concurrency; slot++) {
+      submit(slot);
+      await backend.clock.advance(1);
+    }
+    await backend.clock.advance(4999);
+    backend.durationMs = () => 5;
+    for (let item = concurrency; item < 50; item++) submit(item);
+    await backend.clock.advance(100);
+    expect(outcomes.map(({ value }) => value)).toEqual(Array.from({ length: 50 }, (_, item) => item));
+    expectRest(batcher);
   });
 
   // Root cause: a running mean of a few batches keeps a fifth of one that took a thousand times as long.

@@ -1,5 +1,5 @@
 /** Code of the users that runs in the middle of ours: whatever it does, it hurts nobody else. */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import {
   type BatchContext,
   Batcher,
@@ -90,10 +90,22 @@ test('no part of a batch runs in the context of a caller, whoever set the timer'
     if (items.length > 1) throw new Error('not together');
     return items[0] === 'hangs' ? new Promise(() => {}) : items;
   };
-  await using batcher = new Batcher(handler, { isolate: true, handlerTimeoutMs: 5, policy: greedy() });
-  await storage.run('a request', () =>
+  // As timers do, its callbacks run in the context in which they were set.
+  class Remembering extends VirtualClock {
+    override setTimer(callback: () => void, delayMs: number): unknown {
+      return super.setTimer(AsyncResource.bind(callback), delayMs);
+    }
+    override defer(callback: () => void): void {
+      super.defer(AsyncResource.bind(callback));
+    }
+  }
+  const clock = new Remembering();
+  const batcher = new Batcher(handler, { clock, isolate: true, handlerTimeoutMs: 5, policy: greedy() });
+  const calls = storage.run('a request', () =>
     Promise.allSettled([batcher.submit('hangs'), batcher.submit('answers')]),
   );
+  await clock.advance(100);
+  await calls;
   expect(seen).toEqual([undefined, undefined, undefined]);
 });
 

@@ -181,10 +181,12 @@ test('handlerTimeoutMs changed: the next batch has it', async () => {
 
 test('targetLatencyMs changed: who cannot make it is refused from then on', async () => {
   const { clock, gate, batcher, submit } = gated();
-  submit(1);
-  await clock.advance(80);
-  gate.call(0).answer([1]);
-  await clock.advance(0);
+  for (const batch of [0, 1]) {
+    submit(batch);
+    await clock.advance(80);
+    gate.call(batch).answer([batch]);
+    await clock.advance(0);
+  }
   batcher.configure({ targetLatencyMs: 50 });
   const [refused] = submit(2);
   await clock.advance(0);

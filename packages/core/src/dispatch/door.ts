@@ -17,7 +17,7 @@ import {
   tooLateError,
   tooManyError,
 } from '../errors/refusals.js';
-import { FRESH_MS } from '../learning/trust.js';
+import { FRESH_MS, isColdStart } from '../learning/trust.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
@@ -186,6 +186,8 @@ export class Door<I, R> {
     // be noticed that there is time for more.
     const plannedMs = stay.isInCrowd ? dispatcher.doorMargin.within(allowedMs, batchMs) : allowedMs;
     if (stay.ms <= plannedMs) return undefined;
+    const isTooSlowForAll = (curve.predict(entry.cost) ?? 0) > allowedMs;
+    if (isTooSlowForAll && isColdStart(curve, settings.concurrency)) return undefined;
     const isIdle = line.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;

@@ -3,6 +3,7 @@ import { durationAt } from './duration-at.js';
 import { FormerCurve } from './former-curve.js';
 import { monotone } from './monotone.js';
 import { paddedTo } from './padding.js';
+import { TRUSTED_SAMPLES } from './trust.js';
 
 /**
  * The learned service curve: how long a batch of a given cost takes. A table of what was seen, not a
@@ -36,8 +37,6 @@ export interface LearnedPoint extends CurvePoint {
 
 /** How many batches it remembers, so that it follows a backend that changes. */
 const MEMORY = 64;
-/** From how many batches on what was learned is trusted enough to be surprised. */
-const TRUSTED_SAMPLES = 8;
 /** As how many batches what is told beforehand counts: it is believed, but not for long against what is seen. */
 const KNOWN_WEIGHT = 3;
 const OUTLIER_SPREADS = 4;
@@ -131,7 +130,7 @@ export class ServiceCurve implements CurveEstimate {
   /**
    * A larger batch that was far quicker casts doubt on what is known of smaller ones: on a first batch that
    * was slow because it was the first, on what was told beforehand and is not true. Each takes one from
-   * what it rests on, until nothing is left of it.
+   * what it rests on, until nothing is left of it; of a cold start, at once.
    */
   #doubtSlower(cost: number, durationMs: number): void {
     const far = 1 - Math.min(MOST_DOUBT, Math.max(LEAST_SURPRISE, 3 * this.spread));
@@ -140,7 +139,7 @@ export class ServiceCurve implements CurveEstimate {
       if (bucket.cost >= cost) break;
       const isSeenLately = this.samples - bucket.seenAt < LATELY && this.samples >= LATELY;
       if (isSeenLately || durationMs >= far * bucket.durationMs) continue;
-      bucket.weight -= 1;
+      bucket.weight -= this.#wasColdStart(bucket, durationMs) ? bucket.weight : 1;
       isGone ||= bucket.weight < 1;
     }
     if (isGone) this.#buckets = this.#buckets.filter(({ weight }) => weight >= 1);
@@ -178,11 +177,15 @@ export class ServiceCurve implements CurveEstimate {
     } else if (this.#former?.isForgotten) this.#former = undefined;
   }
 
+  /** Whether what was learned first is to be forgotten, as this took less than half as long. */
+  #wasColdStart({ durationMs: expected }: Bucket, durationMs: number): boolean {
+    return this.samples < TRUSTED_SAMPLES && durationMs * 2 < expected;
+  }
+
   #learn(bucket: Bucket, cost: number, durationMs: number): void {
     bucket.seenAt = this.samples;
     const expected = bucket.durationMs;
-    const wasColdStart = this.samples < TRUSTED_SAMPLES && durationMs * 2 < expected;
-    if (bucket.weight === 0 || wasColdStart) {
+    if (bucket.weight === 0 || this.#wasColdStart(bucket, durationMs)) {
       bucket.cost = cost;
       bucket.durationMs = durationMs;
       bucket.weight = 1;

@@ -7,6 +7,17 @@ import type { CurveEstimate } from './service-curve.js';
  */
 export const FRESH_MS = 1000;
 
+/** From how many batches on what was learned is trusted enough to be surprised. */
+export const TRUSTED_SAMPLES = 8;
+
+/**
+ * Whether no slot has run more than once. The first batches may have been slow because they were the first, and
+ * had something to load or to connect to; that all would be late is not concluded from them.
+ */
+export function isColdStart({ samples }: CurveEstimate, slots: number): boolean {
+  return samples <= slots && samples < TRUSTED_SAMPLES;
+}
+
 /** What to count on, for a duration that is only expected. */
 export function safeMs({ spread }: CurveEstimate, expectedMs: number): number {
   return expectedMs * (1 + SAFETY_SPREADS * spread);

@@ -14,7 +14,7 @@
 import { describe } from '../errors/describe.js';
 import { invalidOption, validKeys } from '../errors/valid.js';
 import { ArrivalRate } from '../learning/arrival-rate.js';
-import { FRESH_MS, safeMs } from '../learning/trust.js';
+import { FRESH_MS, isColdStart, safeMs } from '../learning/trust.js';
 import { ArrivalForecast } from './arrival-forecast.js';
 import { curveSteps, quickestSize } from './curve-steps.js';
 import { reasonToLeave } from './greedy-policy.js';
@@ -184,8 +184,9 @@ class AdaptivePolicy implements Policy {
       const kept = refuse > 0 ? count : quickestOf(view, now, count);
       return { action: 'dispatch', count: kept, reason: 'deadline', refuse };
     }
-    // What is not known any more is found out rather than believed.
-    if (view.freeSlots > 0 && now - curve.updatedAt >= FRESH_MS) return leave(view, length);
+    // What is not known yet, or not any more, is found out rather than believed.
+    const isDoubtful = isColdStart(curve, view.slots) || now - curve.updatedAt >= FRESH_MS;
+    if (view.freeSlots > 0 && isDoubtful) return leave(view, length);
     return { action: 'wait', until: now + 1, refuse };
   }
 
