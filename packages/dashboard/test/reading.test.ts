@@ -16,11 +16,13 @@ function text({ ok, refused, batches, rows }: Counts): string {
   return `batchwise_requests_total{protocol="http",route="/classify",outcome="ok"} ${ok}
 batchwise_requests_total{protocol="http",route="/classify",outcome="refused"} ${refused}
 batchwise_requests_total{protocol="http",route="/metrics",outcome="ok"} 1000
-batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",le="0.001"} 0
-batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",le="0.003"} ${ok}
-batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",le="+Inf"} ${ok}
-batchwise_request_duration_seconds_sum{protocol="http",route="/classify"} 1
-batchwise_request_duration_seconds_bucket{protocol="http",route="/metrics",le="+Inf"} 5
+batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",outcome="ok",le="0.001"} 0
+batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",outcome="ok",le="0.003"} ${ok}
+batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",outcome="ok",le="+Inf"} ${ok}
+batchwise_request_duration_seconds_sum{protocol="http",route="/classify",outcome="ok"} 1
+batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",outcome="refused",le="0.001"} ${100 * refused}
+batchwise_request_duration_seconds_bucket{protocol="http",route="/classify",outcome="refused",le="+Inf"} ${100 * refused}
+batchwise_request_duration_seconds_bucket{protocol="http",route="/metrics",outcome="ok",le="+Inf"} 5
 batchwise_requests_in_flight{protocol="http"} 4
 batchwise_requests_in_flight{protocol="grpc"} 2
 batchwise_batch_size_bucket{runner="iris",le="1"} 0

@@ -1,8 +1,8 @@
 /** What the servers of both protocols tell of their requests: that one has begun, and how it ended. */
 import { DURATION_BOUNDS } from './buckets.js';
-import type { CounterChild } from './counter.js';
+import type { Counter, CounterChild } from './counter.js';
 import type { GaugeChild } from './gauge.js';
-import type { HistogramChild } from './histogram.js';
+import type { Histogram, HistogramChild } from './histogram.js';
 import { OTHER } from './label-sets.js';
 import type { Registry } from './registry.js';
 import { OUTCOMES, type Outcome, outcomeOf } from './request-outcome.js';
@@ -25,16 +25,19 @@ export interface ProtocolMetrics extends RequestMetrics {
 /** How many routes of a protocol are told apart: with all outcomes of both protocols within the bound on label sets. */
 const MOST_ROUTES = 64;
 
+const LABELS = ['protocol', 'route', 'outcome'] as const;
+type Labels = typeof LABELS;
+
 export function requestMetrics(registry: Registry): (protocol: Protocol) => ProtocolMetrics {
   const requests = registry.counter({
     name: 'batchwise_requests_total',
     help: 'Requests that were answered, by outcome.',
-    labels: ['protocol', 'route', 'outcome'],
+    labels: LABELS,
   });
   const durations = registry.histogram({
     name: 'batchwise_request_duration_seconds',
     help: 'From the arrival of a request to its answer.',
-    labels: ['protocol', 'route'],
+    labels: LABELS,
     bounds: DURATION_BOUNDS,
     parts: 1e6,
   });
@@ -46,13 +49,7 @@ export function requestMetrics(registry: Registry): (protocol: Protocol) => Prot
   });
   return (protocol) =>
     new RouteTable(inFlight.labels(protocol), {
-      make: (route) => ({
-        duration: durations.labels(protocol, route),
-        // All from the start: an increase is only seen of what was there before.
-        outcomes: Object.fromEntries(
-          OUTCOMES.map((outcome) => [outcome, requests.labels(protocol, route, outcome)]),
-        ) as Record<Outcome, CounterChild>,
-      }),
+      make: (route) => new RouteMetrics(requests, durations, protocol, route),
       remove: (route) => {
         durations.remove({ protocol, route });
         requests.remove({ protocol, route });
@@ -60,9 +57,24 @@ export function requestMetrics(registry: Registry): (protocol: Protocol) => Prot
     });
 }
 
-interface RouteMetrics {
-  readonly duration: HistogramChild;
-  readonly outcomes: Readonly<Record<Outcome, CounterChild>>;
+class RouteMetrics {
+  readonly #requests: Readonly<Record<Outcome, CounterChild>>;
+  /** A histogram is many lines: there is none of an outcome that has never been. */
+  readonly #durations: Partial<Record<Outcome, HistogramChild>> = {};
+  readonly #durationsOf: (outcome: Outcome) => HistogramChild;
+
+  constructor(requests: Counter<Labels>, durations: Histogram<Labels>, protocol: Protocol, route: string) {
+    // All from the start: an increase is only seen of what was there before.
+    const counters = OUTCOMES.map((outcome) => [outcome, requests.labels(protocol, route, outcome)]);
+    this.#requests = Object.fromEntries(counters);
+    this.#durationsOf = (outcome) => durations.labels(protocol, route, outcome);
+  }
+
+  ended(outcome: Outcome, durationMs: number): void {
+    this.#requests[outcome].inc();
+    this.#durations[outcome] ??= this.#durationsOf(outcome);
+    this.#durations[outcome].observe(durationMs / 1000);
+  }
 }
 
 interface RouteLabels {
@@ -88,9 +100,8 @@ class RouteTable implements ProtocolMetrics {
 
   ended(route: string, status: number | string, durationMs: number): void {
     this.#inFlight.set(--this.#requests);
-    const { duration, outcomes } = this.#routes.get(route) ?? this.#newRoute(route);
-    outcomes[outcomeOf(status)].inc();
-    duration.observe(durationMs / 1000);
+    const metrics = this.#routes.get(route) ?? this.#newRoute(route);
+    metrics.ended(outcomeOf(status), durationMs);
   }
 
   forget(route: string): void {

@@ -65,9 +65,13 @@ function observed() {
 test('requests are counted by protocol, route and outcome, with their durations', () => {
   const { requests, read } = observed();
   const [http, grpc] = [requests('http'), requests('grpc')];
-  for (const status of [200, 200, 429]) {
+  for (const [status, durationMs] of [
+    [200, 20],
+    [200, 20],
+    [429, 1],
+  ] as const) {
     http.started('/classify');
-    http.ended('/classify', status, 20);
+    http.ended('/classify', status, durationMs);
   }
   grpc.started('ModelInfer');
   grpc.ended('ModelInfer', 'UNAVAILABLE', 1);
@@ -75,13 +79,16 @@ test('requests are counted by protocol, route and outcome, with their durations'
   const route = { protocol: 'http', route: '/classify' };
   expect(sampleValue(families, 'batchwise_requests_total', { ...route, outcome: 'ok' })).toBe(2);
   expect(sampleValue(families, 'batchwise_requests_total', { ...route, outcome: 'refused' })).toBe(1);
-  expect(sampleValue(families, 'batchwise_request_duration_seconds_sum', route)).toBe(0.06);
-  expect(sampleValue(families, 'batchwise_request_duration_seconds_bucket', { ...route, le: '0.01' })).toBe(
-    0,
-  );
-  expect(sampleValue(families, 'batchwise_request_duration_seconds_bucket', { ...route, le: '0.025' })).toBe(
-    3,
-  );
+  const ofOutcome = (part: string, outcome: string, le?: string) =>
+    sampleValue(families, `batchwise_request_duration_seconds_${part}`, {
+      ...{ ...route, outcome },
+      ...(le && { le }),
+    });
+  expect(ofOutcome('sum', 'ok')).toBe(0.04);
+  expect(ofOutcome('bucket', 'ok', '0.01')).toBe(0);
+  expect(ofOutcome('bucket', 'ok', '0.025')).toBe(2);
+  expect(ofOutcome('sum', 'refused')).toBe(0.001);
+  expect(ofOutcome('sum', 'failed')).toBeUndefined();
   const unavailable = { protocol: 'grpc', route: 'ModelInfer', outcome: 'unavailable' };
   expect(sampleValue(families, 'batchwise_requests_total', unavailable)).toBe(1);
 });
@@ -141,6 +148,6 @@ test('a route that is forgotten is shown no longer and makes room, for its proto
     36,
   ]);
   expect(ok('http', '/0')).toBe(1);
-  const duration = { protocol: 'grpc', route: '/0' };
+  const duration = { protocol: 'grpc', route: '/0', outcome: 'ok' };
   expect(sampleValue(families, 'batchwise_request_duration_seconds_count', duration)).toBeUndefined();
 });

@@ -117,7 +117,7 @@ test('requests are told apart by batched method and outcome; all that is passed 
   expect(requests(COMPUTE, 'unavailable')).toBe(1);
   expect(requests(COMPUTE, 'ok')).toBe(0);
   expect(requests('pass-through', 'ok')).toBe(1);
-  const duration = { protocol: 'grpc', route: COMPUTE };
+  const duration = { protocol: 'grpc', route: COMPUTE, outcome: 'unavailable' };
   expect(value('batchwise_request_duration_seconds_sum', duration)).toBe(0.02);
 });
 

@@ -109,6 +109,7 @@ test('the page says that the server is gone, and that it is back', async () => {
   serving.signal('SIGTERM');
   await serving.exit;
   await page.getByRole('status').filter({ hasText: 'does not answer' }).waitFor();
+  expect(await page.locator('main.stale').count()).toBe(1);
   new Serving([join(root, 'examples/service/service.ts'), '--port', String(port)]);
   await page.getByRole('status').filter({ hasText: 'Ready' }).waitFor();
   const load = classify(port, 2);
@@ -116,6 +117,7 @@ test('the page says that the server is gone, and that it is back', async () => {
   await load.end();
   // What the server no longer has is not shown as it once was.
   expect(await another.isVisible()).toBe(false);
+  expect(await page.locator('main.stale').count()).toBe(0);
   await page.close();
 });
 

@@ -26,7 +26,10 @@ header.append(
 main.append(requests.element);
 
 void watch({
-  stateIs: (state) => line.showState(state),
+  stateIs: (state) => {
+    line.showState(state);
+    main.classList.toggle('stale', state.is === 'silent');
+  },
   scraped: (scrape) => {
     history.add(scrape);
     const { latest } = history;

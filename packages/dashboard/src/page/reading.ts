@@ -86,7 +86,7 @@ function requestsOf(span: Span): RequestsReading {
   return {
     perSecond: Object.values(byOutcome).reduce((sum, perSecond) => sum + perSecond, 0),
     byOutcome: byOutcome as Record<Outcome, number>,
-    times: timesOf(histogramOf(span, 'batchwise_request_duration_seconds', {}, isAsked)),
+    times: timesOf(histogramOf(span, 'batchwise_request_duration_seconds', { outcome: 'ok' }, isAsked)),
     // One of them asks for this.
     inFlight: Math.max(0, after.sum('batchwise_requests_in_flight') - 1),
   };

@@ -20,8 +20,8 @@ export class RequestsPanel {
   readonly element: HTMLElement;
   readonly #tiles = new Tiles([
     { label: 'requests/s' },
-    { label: 'p50', title: 'From the arrival of a request to its answer: half of them were quicker.' },
-    { label: 'p99', title: 'From the arrival of a request to its answer: one in a hundred was slower.' },
+    { label: 'p50', title: 'From arrival to answer: half of those that succeeded were quicker.' },
+    { label: 'p99', title: 'From arrival to answer: one in a hundred of those that succeeded was slower.' },
     { label: 'in flight', title: 'Come and not yet answered.' },
     { label: 'refused/s', title: 'Answered with 429 at once, because there was too much to do.' },
     { label: 'failed/s', title: 'Late, unavailable or failed: answered with 5xx.' },
@@ -43,7 +43,7 @@ export class RequestsPanel {
     ];
     this.#charts = [
       new Chart('Requests a second, by outcome', rates, count),
-      new Chart('From arrival to answer', times, milliseconds),
+      new Chart('From arrival to answer, of those that succeeded', times, milliseconds),
     ];
     const charts = element('div', { className: 'cards' }, ...this.#charts.map((chart) => chart.element));
     this.element = element('section', {}, element('h2', {}, 'Requests'), this.#tiles.element, charts);
