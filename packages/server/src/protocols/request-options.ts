@@ -6,6 +6,8 @@ import { PRIORITY_KEY, priorityOf, TENANT_KEY, tenantOf } from '../queue-options
 import { badRequest } from '../request-error.js';
 
 const TIMEOUT = 'batchwise-timeout-ms';
+/** As programs write one: what is left of a deadline has as many digits as the language likes, and perhaps an exponent. */
+const NUMBER = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** Longer time-outs than `maxTimeoutMs` are cut to it. Undefined when nothing is asked for. */
 export function requestOptions(
@@ -21,8 +23,8 @@ export function requestOptions(
 
 function readTimeout(header: string | string[] | undefined, maxTimeoutMs: number): number | undefined {
   if (header === undefined) return undefined;
-  const timeoutMs = typeof header === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(header) ? Number(header) : 0;
-  if (timeoutMs > 0) return Math.min(timeoutMs, maxTimeoutMs);
+  const timeoutMs = typeof header === 'string' && NUMBER.test(header) ? Number(header) : 0;
+  if (timeoutMs > 0 && timeoutMs < Number.POSITIVE_INFINITY) return Math.min(timeoutMs, maxTimeoutMs);
   const came = quoted(String(header));
   throw badRequest(`header ${TIMEOUT}`, `expected a number of milliseconds above 0, got ${came}.`);
 }

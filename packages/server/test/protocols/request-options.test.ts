@@ -19,10 +19,37 @@ describe('options in headers', () => {
     expect(requestOptions({ 'batchwise-timeout-ms': '4000' }, 5000)?.timeoutMs).toBe(4000);
   });
 
+  // At most six decimals were read: what was left of a deadline, written out by a program, was refused.
+  test.each([
+    '199.99313354492188',
+    '6666.666666666667',
+    '1000000000000.0',
+    '1e3',
+    '2.5E-7',
+    '1e+21',
+    '5e-324',
+  ])('a time-out is read however a program writes it: %s', (text) => {
+    expect(requestOptions({ 'batchwise-timeout-ms': text })?.timeoutMs).toBe(Number(text));
+  });
+
   test.each([
     [
       'batchwise-timeout-ms',
-      ['', '0', '-1', 'NaN', 'Infinity', '1e3', '5, 6', '1'.repeat(400)],
+      [
+        '',
+        '0',
+        '-1',
+        'NaN',
+        'Infinity',
+        '0x10',
+        '.5',
+        '5.',
+        '1e',
+        '1e999',
+        '1e-999',
+        '5, 6',
+        '1'.repeat(400),
+      ],
       'a number of milliseconds above 0',
     ],
     ['batchwise-priority', ['', '101', '-101', '1.5', 'high', '1, 2'], 'a whole number from -100 to 100'],
