@@ -104,7 +104,8 @@ function rowSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema 
 }
 
 function columnsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
-  return one(specs, ({ datatype, shape }) => nestedSchema(datatype, shape, isAnswer));
+  const rows = isAnswer ? {} : { minItems: 1 };
+  return one(specs, ({ datatype, shape }) => ({ ...rows, ...nestedSchema(datatype, shape, isAnswer) }));
 }
 
 function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonSchema): JsonSchema {
@@ -133,7 +134,8 @@ function inferRequest({ inputs, outputs }: Signature): Record<string, MediaType>
     required: ['inputs'],
     properties: {
       id: { type: 'string', description: 'Repeated in the answer.' },
-      inputs: { ...tensors, minItems: inputs.length },
+      inputs:
+        inputs.length === 0 ? tensors : { ...tensors, minItems: inputs.length, maxItems: inputs.length },
       outputs: {
         type: 'array',
         description: 'The outputs that are wanted; all of them unless given.',
@@ -141,7 +143,10 @@ function inferRequest({ inputs, outputs }: Signature): Record<string, MediaType>
           type: 'object',
           required: ['name'],
           properties: {
-            name: outputs.length === 0 ? { type: 'string' } : { enum: outputs.map(({ name }) => name) },
+            name:
+              outputs.length === 0
+                ? { type: 'string' }
+                : { type: 'string', enum: outputs.map(({ name }) => name) },
           },
         },
       },
@@ -161,7 +166,7 @@ function inferResponse(model: string, { outputs }: Signature): Record<string, Me
     type: 'object',
     required: ['model_name', 'outputs'],
     properties: {
-      model_name: { const: model },
+      model_name: { type: 'string', const: model },
       model_version: { type: 'string' },
       id: { type: 'string' },
       outputs: tensorsSchema(outputs, true),
@@ -178,11 +183,11 @@ function inferResponse(model: string, { outputs }: Signature): Record<string, Me
 function tensorsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
   const items = specs.map((spec) => ({
     type: 'object',
-    required: ['name', 'datatype', 'shape'],
+    required: ['name', 'datatype', 'shape', 'data'],
     properties: {
-      name: { const: spec.name },
-      datatype: { const: spec.datatype },
-      shape: shapeSchema(spec),
+      name: { type: 'string', const: spec.name },
+      datatype: { type: 'string', const: spec.datatype },
+      shape: shapeSchema(spec, isAnswer),
       data: flatSchema(spec, isAnswer),
     },
   }));

@@ -16,7 +16,7 @@ export function serverOperations(): PlacedOperation[] {
         type: 'object',
         required: ['status', 'reasons'],
         properties: {
-          status: { enum: ['ready', 'not_ready'] },
+          status: { type: 'string', enum: ['ready', 'not_ready'] },
           reasons: { type: 'array', items: { type: 'string' } },
         },
       }),

@@ -52,7 +52,7 @@ const REQUEST_OPTIONS = {
   }),
   Tenant: header('batchwise-tenant', 'Tenants share a model evenly, however much each asks for.', {
     type: 'string',
-    pattern: '^[\\w.:@/-]{1,100}$',
+    pattern: '^[!-~]{1,128}$',
   }),
 } as const;
 

@@ -21,9 +21,17 @@ export function flatSchema({ datatype, shape }: TensorSpec, isAnswer = false): J
   return { type: 'array', items, description: order };
 }
 
-export function shapeSchema({ shape }: TensorSpec): JsonSchema {
-  const dimension = (length: number) => (length === -1 ? { type: 'integer', minimum: 0 } : { const: length });
-  return { type: 'array', prefixItems: shape.map(dimension), items: false, minItems: shape.length };
+/**
+ * A request has at least one row. In words that generators of clients know, too: they fail at `const` in a tuple, and at
+ * `items: false` behind one.
+ */
+export function shapeSchema({ shape }: TensorSpec, isAnswer = false): JsonSchema {
+  const dimension = (length: number, index: number) =>
+    length === -1
+      ? { type: 'integer', minimum: index === 0 && !isAnswer ? 1 : 0 }
+      : { type: 'integer', minimum: length, maximum: length };
+  const dimensions = shape.length === 0 ? {} : { prefixItems: shape.map(dimension) };
+  return { type: 'array', ...dimensions, minItems: shape.length, maxItems: shape.length };
 }
 
 /** Values of this shape, open dimensions being of length 1; undefined when they are too many to show. */
