@@ -51,7 +51,10 @@ export function parseInferRequest(
 function parsed(bytes: Buffer, headers: IncomingHttpHeaders, signature: Signature): InferCall {
   const jsonBytes = jsonLength(bytes, headers[BINARY_HEADER]);
   const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
-  const { id, inputs, outputs, parameters } = body.value;
+  const { inputs, parameters } = body.value;
+  // Clients made of models with optional members write null for those that are not there.
+  const id = body.value.id ?? undefined;
+  const outputs = body.value.outputs ?? undefined;
   if (id !== undefined && typeof id !== 'string') {
     throw badRequest('id', `expected a string, got ${shownValue(id)}.`);
   }

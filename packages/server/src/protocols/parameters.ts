@@ -13,7 +13,7 @@ const NOT_SUPPORTED = new Set([
 const NONE: JsonObject = {};
 
 export function readParameters(value: unknown, where: string): JsonObject {
-  if (value === undefined) return NONE;
+  if (value === undefined || value === null) return NONE;
   if (!isJsonObject(value)) throw badRequest(where, `expected an object, got ${shownValue(value)}.`);
   for (const [name, parameter] of Object.entries(value)) {
     if (NOT_SUPPORTED.has(name)) {

@@ -44,6 +44,19 @@ test('without outputs all are answered, in the order of the model; the runner is
   }
 });
 
+// Clients made of models with optional members write null for those that are not there; only missing ones were taken so.
+test('optional members that are null are not there', () => {
+  const call = parse({
+    id: null,
+    parameters: null,
+    inputs: [{ ...INPUT, parameters: null }, MASK],
+    outputs: null,
+  });
+  expect(call).toEqual(parse({ inputs: [INPUT, MASK] }));
+  const outputs = [{ name: 'mask_out', parameters: null }];
+  expect(parse({ inputs: [INPUT, MASK], outputs }).outputs).toEqual([{ name: 'mask_out', binary: false }]);
+});
+
 test('outputs are answered in the order in which they were asked for, each in its form', () => {
   const call = parse({
     id: 'a',
