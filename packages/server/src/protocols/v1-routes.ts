@@ -1,7 +1,8 @@
 /** `:predict` and the model's status, as clients of TensorFlow Serving and of KServe's first protocol expect them. */
 import type { ModelRunner } from '@batchwise/runners';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
-import { MODEL_VERSION } from '../model-lookup.js';
+import { MODEL_VERSION, type Models } from '../model-lookup.js';
+import { RequestError } from '../request-error.js';
 import { checkContentType } from './content-type.js';
 import { modelNamed, readySignature } from './path-model.js';
 import { parsePredictRequest } from './predict-request.js';
@@ -12,6 +13,7 @@ import { requestOptions } from './request-options.js';
 import { runModel } from './run-model.js';
 
 const MODEL = '/v1/models/{model}';
+const PREDICT = ':predict';
 
 export function v1Routes(options: ProtocolOptions): HttpRoute[] {
   const { models } = options;
@@ -27,16 +29,27 @@ export function v1Routes(options: ProtocolOptions): HttpRoute[] {
         method: 'GET',
         path,
         isWork: false,
-        handle: (call) => replyJson(call, 200, modelStatus(modelNamed(models, call.params))),
+        handle: (call) => status(call, models),
       },
       {
         method: 'POST',
-        path: `${path}:predict`,
-        label: `${MODEL}:predict`,
+        path: `${path}${PREDICT}`,
+        label: `${MODEL}${PREDICT}`,
         handle: (call) => predict(call, options),
       },
     ]),
   ];
+}
+
+function status(call: HttpCall, models: Models): void {
+  const asked = call.params.get('version') ?? call.params.get('model') ?? '';
+  // Who opens it in a browser is not to read that there is no such model.
+  if (asked.endsWith(PREDICT) && !models.has(asked)) {
+    throw new RequestError('METHOD_NOT_ALLOWED', `${call.method} ${call.path}: expected POST.`, {
+      headers: { allow: 'POST' },
+    });
+  }
+  replyJson(call, 200, modelStatus(modelNamed(models, call.params)));
 }
 
 /** The words of TensorFlow Serving for the states of a model. */

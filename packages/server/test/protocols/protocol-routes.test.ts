@@ -62,6 +62,18 @@ describe('a request to a model', () => {
     },
   );
 
+  // The path is one of a model's status, too: it was looked for by the name `rows:predict`, and not found.
+  test.each(['/v1/models/rows:predict', '/v1/models/rows/versions/1:predict'])(
+    'at %s is told to POST when it is a GET',
+    (path) => {
+      expect(get(path).error).toMatchObject({
+        code: 'METHOD_NOT_ALLOWED',
+        message: `GET ${path}: expected POST.`,
+        headers: { allow: 'POST' },
+      });
+    },
+  );
+
   test('takes options from its headers, within the limit', () => {
     for (const [path, body] of [
       ['/v2/models/rows/infer', INFER],
