@@ -11,6 +11,7 @@ export const REQUEST_ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: { httpStatus: 415, grpcStatus: 'INVALID_ARGUMENT' },
   HEADERS_TOO_LARGE: { httpStatus: 431, grpcStatus: 'RESOURCE_EXHAUSTED' },
   INTERNAL: { httpStatus: 500, grpcStatus: 'INTERNAL' },
+  NOT_IMPLEMENTED: { httpStatus: 501, grpcStatus: 'UNIMPLEMENTED' },
   NOT_READY: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
   DRAINING: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
 } as const;

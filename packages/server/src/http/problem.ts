@@ -33,6 +33,7 @@ const TITLES: Record<ErrorCode | RequestErrorCode, string> = {
   UNSUPPORTED_MEDIA_TYPE: 'The body is in a form that is not supported',
   HEADERS_TOO_LARGE: 'The headers are too large',
   INTERNAL: 'The server failed',
+  NOT_IMPLEMENTED: 'The server does not know how to do this',
   NOT_READY: 'The server is not ready',
   DRAINING: 'The server is shutting down',
 };

@@ -3,6 +3,7 @@
  * are folded or end otherwise, blanks before a colon), it is refused, for a proxy on the way may be the other one.
  */
 import { type IncomingHttpHeaders, METHODS } from 'node:http';
+import { quoted } from '@batchwise/runners';
 import { RequestError } from '../request-error.js';
 
 export interface RequestHead {
@@ -29,6 +30,8 @@ const HEADER_LINE =
   /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*((?:[\x21-\x7e\x80-\xff][\t\x20-\x7e\x80-\xff]*)?)(?:\r\n|$)/y;
 const BODY_BYTES = /^\d{1,15}$/;
 const CHUNKED = /^chunked$/i;
+/** Other codings, and chunks around them, as it must be. */
+const CODED_CHUNKS = /^(?:(?!chunked[\t ]*,)[!#$%&'*+\-.^_`|~0-9A-Za-z]+[\t ]*,[\t ]*)+chunked$/i;
 const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 const KEEP_ALIVE = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i;
 
@@ -106,6 +109,12 @@ function bodyBytesOf(headers: Readonly<Record<string, string>>, isHttp10: boolea
   if (coding !== undefined) {
     if (length !== undefined) throw notHttp('both content-length and transfer-encoding');
     if (isHttp10) throw notHttp('transfer-encoding by HTTP/1.0');
+    if (CODED_CHUNKS.test(coding)) {
+      throw new RequestError(
+        'NOT_IMPLEMENTED',
+        `expected the transfer-encoding chunked, got ${quoted(coding)}.`,
+      );
+    }
     if (!CHUNKED.test(coding)) throw notHttp('a transfer-encoding other than chunked');
     return undefined;
   }

@@ -82,13 +82,30 @@ describe('a head', () => {
     ['length and coding', 'GET / HTTP/1.1|content-length: 1|transfer-encoding: chunked'],
     ['a coding of HTTP/1.0', 'GET / HTTP/1.0|transfer-encoding: chunked'],
     ['another coding', 'GET / HTTP/1.1|transfer-encoding: gzip'],
-    ['a coding behind another', 'GET / HTTP/1.1|transfer-encoding: gzip, chunked'],
+    ['another coding around the chunks', 'GET / HTTP/1.1|transfer-encoding: chunked, gzip'],
     ['a coding twice', 'GET / HTTP/1.1|transfer-encoding: chunked|transfer-encoding: chunked'],
+    ['a coding twice beside another', 'GET / HTTP/1.1|transfer-encoding: gzip, Chunked , chunked'],
+    ['a coding of HTTP/1.0 beside another', 'GET / HTTP/1.0|transfer-encoding: gzip, chunked'],
+    ['a coding that has no name', 'GET / HTTP/1.1|transfer-encoding: , chunked'],
     ['a coding that only looks like it', 'GET / HTTP/1.1|transfer-encoding: \x0bchunked'],
     ['no coding at all', 'GET / HTTP/1.1|transfer-encoding:'],
   ])('with %s is refused', (_what, text) => {
     expect(() => parseRequestHead(text.replaceAll('|', '\r\n'))).toThrow(
       /expected HTTP\/1\.1, got what is none/,
+    );
+  });
+
+  // It was refused as no HTTP, which it is: the server does not know the coding, but where the body ends.
+  test.each([
+    ['gzip, chunked', 'GET / HTTP/1.1|transfer-encoding: gzip, chunked'],
+    ['gzip, deflate ,CHUNKED', 'GET / HTTP/1.1|transfer-encoding: gzip, deflate ,CHUNKED'],
+    ['gzip, chunked', 'GET / HTTP/1.1|transfer-encoding: gzip|transfer-encoding: chunked'],
+  ])('with the codings %s is refused as not implemented', (codings, text) => {
+    expect(() => parseRequestHead(text.replaceAll('|', '\r\n'))).toThrow(
+      expect.objectContaining({
+        code: 'NOT_IMPLEMENTED',
+        message: `expected the transfer-encoding chunked, got ${JSON.stringify(codings)}.`,
+      }),
     );
   });
 
