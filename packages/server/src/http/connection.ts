@@ -15,6 +15,8 @@ import { RequestReader, type RequestReaderListener } from './request-reader.js';
 export const LINGER_MS = 1000;
 /** A client that has so many answers to come is not read from until it has got some. */
 const MAX_DUE = 128;
+/** Requests of one client that are begun at once. Then it is the turn of others, and of timers. */
+const MAX_AT_ONCE = 16;
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NEVER = Number.POSITIVE_INFINITY;
@@ -52,6 +54,7 @@ export class Connection implements RequestReaderListener {
   #isPaused = false;
   #pausedAt = 0;
   #isReading = false;
+  #begunAtOnce = 0;
   /** The client has closed its side, with requests that have not been read yet. */
   #hasEnded = false;
   /** Due after all answers, before the end; empty when there is nothing to say. */
@@ -79,7 +82,7 @@ export class Connection implements RequestReaderListener {
   /** Ends it unless an answer is due. What is left of one that was written goes out first. */
   endIfIdle(): void {
     if (this.#due.length > 0) return;
-    if (this.socket.writableLength === 0) this.socket.destroy();
+    if (this.socket.writableLength === 0 && !this.#isPaused) this.socket.destroy();
     else this.#leave();
   }
 
@@ -124,7 +127,7 @@ export class Connection implements RequestReaderListener {
   // What comes, as the reader tells it
 
   get mayBegin(): boolean {
-    return !this.#isPaused && this.#due.length < MAX_DUE;
+    return !this.#isPaused && this.#due.length < MAX_DUE && this.#begunAtOnce < MAX_AT_ONCE;
   }
 
   get isBodyWanted(): boolean {
@@ -133,6 +136,7 @@ export class Connection implements RequestReaderListener {
 
   waits(): void {
     this.#pause();
+    if (this.#begunAtOnce >= MAX_AT_ONCE) this.#owner.clock.defer(() => this.#readOn());
   }
 
   headIsComing(): void {
@@ -145,6 +149,7 @@ export class Connection implements RequestReaderListener {
     const exchange = new HttpExchange(head, this, this.#owner);
     const since = this.#headSince ?? exchange.startedAt;
     this.#headSince = undefined;
+    this.#begunAtOnce += 1;
     if (!head.isKeptAlive) this.isClosing = true;
     this.#due.push(exchange);
     this.#last = exchange;
@@ -176,6 +181,7 @@ export class Connection implements RequestReaderListener {
 
   #read(came: Buffer): void {
     this.#isReading = true;
+    this.#begunAtOnce = 0;
     try {
       this.#reader.push(came);
     } catch (error) {
