@@ -154,7 +154,15 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   charge(): void {
     if (this.isDestroyed || this.#resets.take()) return;
-    this.fail(new Http2Fault(ENHANCE_YOUR_CALM, 'the client takes back, or breaks, too many of its calls'));
+    this.fail(new Http2Fault(ENHANCE_YOUR_CALM, 'the client breaks too many of its calls'));
+  }
+
+  /**
+   * Where a backend hangs, honest clients take back hundreds a second, when their time is up. So the connection takes no more
+   * calls, and they have to come on another; those that are open have done nothing wrong.
+   */
+  takenBack(): void {
+    if (!this.isClosing && !this.#resets.take()) this.close();
   }
 
   hold(bytes: number): boolean {

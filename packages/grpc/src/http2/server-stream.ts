@@ -10,8 +10,10 @@ export interface ServerStreamCarrier extends StreamCarrier {
   readonly maxUnwantedBytes: number;
   /** Headers, message and trailers of an answer with status OK, for which there is room. */
   sendUsualAnswer(streamId: number, message: Buffer): void;
-  /** The client has broken a rule, or has gone back on a call. */
+  /** The client has broken a rule. */
   charge(): void;
+  /** The client has gone back on a call. */
+  takenBack(): void;
   /** For requests that nobody reads; false when all of them together have too much. */
   hold(bytes: number): boolean;
   letGo(bytes: number): void;
@@ -139,9 +141,10 @@ export class ServerStream extends Http2Stream<ServerStreamListener> implements E
   }
 
   gotReset(errorCode: number): void {
-    // Of one that is answered, who takes it back takes nothing back.
-    if (!this.isAllSent) this.#carrier.charge();
+    const { isAllSent } = this;
     this.close(errorCode === NO_ERROR ? CANCEL : errorCode, false, true);
+    // Of one that is answered, who takes it back takes nothing back.
+    if (!isAllSent) this.#carrier.takenBack();
   }
 
   /** Whether the client itself has said that nothing more will come of it. */

@@ -374,8 +374,34 @@ test('a client may take back a thousand calls at once, and then some a second', 
   await takeBack(33);
   expect(goawayOf(served)).toBeUndefined();
   await takeBack(1);
-  expect(goawayOf(served)?.code).toBe(ERROR_CODE.ENHANCE_YOUR_CALM);
+  expect(goawayOf(served)?.code).toBe(ERROR_CODE.NO_ERROR);
   expect(served.streams.every(({ events }) => events.at(-1) === 'closed')).toBe(true);
+});
+
+/**
+ * A backend that hangs makes any client take back all that it calls there with a deadline, hundreds a second. Its connection
+ * was cut off, and with it the calls of those who had nothing to do with it.
+ */
+test('a client that takes back too many calls begins no more on its connection; the others end as they would', async () => {
+  const served = await ServedSession.greeted();
+  await served.gets(opening(1));
+  for (let id = 3; id <= 2 * 1001 + 1; id += 2) await served.gets(opening(id), reset(id));
+  expect(goawayOf(served)).toEqual({ code: ERROR_CODE.NO_ERROR, lastId: 2 * 1001 + 1 });
+  await served.gets(opening(2005), reset(2005));
+  expect(resetsOf(served)).toEqual([[2005, ERROR_CODE.REFUSED_STREAM]]);
+  expect(served.streams[0]?.events).not.toContain('closed');
+  served.streams[0]?.stream.answer(Buffer.from('a'), undefined, undefined);
+  await served.gets(data(1, 1, END_STREAM));
+  expect(served.framesOf(DATA).map(({ streamId }) => streamId)).toEqual([1]);
+  expect(served.told).toEqual(['greeted', 'left']);
+});
+
+test('nor does the connection of one stay that goes on beginning them', async () => {
+  const served = await ServedSession.greeted();
+  await served.gets(opening(1));
+  for (let id = 3; id <= 2 * 13_000; id += 2) await served.gets(opening(id), reset(id));
+  expect(goawayOf(served)?.code).toBe(ERROR_CODE.ENHANCE_YOUR_CALM);
+  expect(served.streams[0]?.events).toContain('closed');
 });
 
 test.each<[string, boolean]>([
@@ -396,7 +422,7 @@ test.each<[string, boolean]>([
   const cheap = (id: number) =>
     rawFrame(HEADERS, END_HEADERS | END_STREAM, id, request({ 'content-length': '0' }));
   for (let id = 1; id < 4 * 1200; id += 4) await served.gets(opening(id), reset(id), cheap(id + 2));
-  expect(goawayOf(served)?.code).toBe(isOfUse ? undefined : ERROR_CODE.ENHANCE_YOUR_CALM);
+  expect(goawayOf(served)?.code).toBe(isOfUse ? undefined : ERROR_CODE.NO_ERROR);
 });
 
 test('calls that a client breaks count as taken back', async () => {
