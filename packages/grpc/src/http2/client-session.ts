@@ -7,6 +7,7 @@ import { requestFields } from './header-fields.js';
 import { Http2Fault } from './http2-fault.js';
 import type { SendingStream } from './http2-stream.js';
 import { DEFAULT_WINDOW_BYTES, PeerSettings, SETTING } from './peer-settings.js';
+import { MAX_HEADER_BYTES } from './received-headers.js';
 import { ReceivedResponse } from './received-response.js';
 import { Session } from './session.js';
 
@@ -53,6 +54,8 @@ export class ClientSession extends Session<ClientStream, ReceivedResponse> {
       settingsFrame([
         [SETTING.ENABLE_PUSH, 0],
         [SETTING.INITIAL_WINDOW_SIZE, streamWindowBytes],
+        // Those who heed it fail a call with more. A block that is far too large would cost all calls their connection.
+        [SETTING.MAX_HEADER_LIST_SIZE, MAX_HEADER_BYTES],
       ]),
     );
     this.writer.push(windowUpdate(0, connectionWindowBytes - DEFAULT_WINDOW_BYTES));

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { ERROR_CODE } from './error-code.js';
 
-const MAX_BYTES = 64 * 1024;
+/** As HTTP/2 counts them. */
+export const MAX_HEADER_BYTES = 64 * 1024;
 const ENTRY_BYTES = 32;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
@@ -56,7 +57,7 @@ export abstract class ReceivedHeaders {
   readonly add = (name: string, value: string): void => {
     this.#fields += 1;
     this.#bytes += name.length + value.length + ENTRY_BYTES;
-    if (this.#fields > this.#maxFields || this.#bytes > MAX_BYTES)
+    if (this.#fields > this.#maxFields || this.#bytes > MAX_HEADER_BYTES)
       this.errorCode = ERROR_CODE.ENHANCE_YOUR_CALM;
     if (this.errorCode !== ERROR_CODE.NO_ERROR) return;
     if (name.charCodeAt(0) === COLON) this.addPseudo(name, value);

@@ -6,6 +6,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GrpcChannel, metadataOf, STATUS } from '../../src/index.js';
 import { collectedCall } from '../support/collected-call.js';
+import { greetedPeer } from '../support/greeted-peer.js';
+import { ACK, SETTINGS, setting } from '../support/raw-http2.js';
 
 interface Exchange {
   readonly request: OutgoingHttpHeaders;
@@ -96,4 +98,12 @@ test('every byte that a value may have is read as it was sent, plain and in Huff
       expect(metadataOf(peer.asked.at(-1) ?? {})).toEqual(headers);
     }
   }
+});
+
+// What is far too large ends the connection, for all calls on it. grpc-go's server fails one call instead, if it knows.
+test('a peer is told how much metadata is taken', async () => {
+  await using greeted = await greetedPeer();
+  const settings = await greeted.peer.saw(({ type, flags }) => type === SETTINGS && flags !== ACK);
+  const MAX_HEADER_LIST_SIZE = 6;
+  expect(settings?.payload.includes(setting(MAX_HEADER_LIST_SIZE, 65_536))).toBe(true);
 });
