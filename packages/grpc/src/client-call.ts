@@ -185,7 +185,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
     } else if (errorCode === ERROR_CODE.NO_ERROR) this.#endedWithoutStatus();
     else {
       this.#over({
-        status: statusOfReset(errorCode),
+        status: statusOfReset(errorCode, connection.clock.now() >= this.dueAt),
         message: `${this.#peer} reset the stream with HTTP/2 error code ${errorCode}`,
       });
     }

@@ -88,6 +88,10 @@ export class Connection implements SessionListener {
     return this.#options.target;
   }
 
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
   get openStreams(): number {
     return this.#openStreams;
   }

@@ -50,8 +50,11 @@ export function statusOfHttp(httpStatus: number): StatusCode {
   }
 }
 
-/** For a stream that was reset (RST_STREAM) before a status came. */
-export function statusOfReset(http2ErrorCode: number): StatusCode {
+/**
+ * For a stream that was reset (RST_STREAM) before a status came. `isLate`: the deadline of the call has passed. Servers cancel
+ * what is late, that of grpc-go does, and their word may be here before a timer of ours has fired.
+ */
+export function statusOfReset(http2ErrorCode: number, isLate: boolean): StatusCode {
   switch (http2ErrorCode) {
     case 0x0: // NO_ERROR
     case 0x1: // PROTOCOL_ERROR
@@ -65,7 +68,7 @@ export function statusOfReset(http2ErrorCode: number): StatusCode {
     case 0x7: // REFUSED_STREAM
       return STATUS.UNAVAILABLE;
     case 0x8: // CANCEL
-      return STATUS.CANCELLED;
+      return isLate ? STATUS.DEADLINE_EXCEEDED : STATUS.CANCELLED;
     case 0xb: // ENHANCE_YOUR_CALM
       return STATUS.RESOURCE_EXHAUSTED;
     case 0xc: // INADEQUATE_SECURITY

@@ -33,7 +33,12 @@ test.each([
   [0xc, 'PERMISSION_DENIED'],
   [0xd, 'UNKNOWN'],
 ] as const)('a reset with code %d is %s', (code, name) => {
-  expect(statusOfReset(code)).toBe(STATUS[name]);
+  expect(statusOfReset(code, false)).toBe(STATUS[name]);
+});
+
+test('a server that cancels a call when its time is up says that it is late', () => {
+  expect(statusOfReset(0x8, true)).toBe(STATUS.DEADLINE_EXCEEDED);
+  expect(statusOfReset(0x2, true)).toBe(STATUS.INTERNAL);
 });
 
 test('a status has a name, an unknown one its number', () => {

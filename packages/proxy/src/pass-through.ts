@@ -16,6 +16,7 @@ import {
   statusOfHttp,
   statusOfReset,
 } from '@batchwise/grpc';
+import type { Clock } from 'batchwise';
 import type { Backend } from './backend.js';
 
 /** Told once, when the call is over for the caller: with its status. */
@@ -29,6 +30,8 @@ export class PassedCall {
   readonly #call: IncomingCall;
   readonly #caller: CallStream;
   readonly #backend: Backend;
+  readonly #clock: Clock;
+  readonly #dueAt: number;
   readonly #done: PassedDone;
   #upstream: RawStream | undefined = undefined;
   #giveUp: () => void = () => {};
@@ -37,10 +40,12 @@ export class PassedCall {
   #isCancelled = false;
   #isOver = false;
 
-  constructor(call: IncomingCall, backend: Backend, done: PassedDone) {
+  constructor(call: IncomingCall, backend: Backend, clock: Clock, done: PassedDone) {
     this.#call = call;
     this.#caller = call.stream;
     this.#backend = backend;
+    this.#clock = clock;
+    this.#dueAt = clock.now() + (call.timeoutMs ?? Number.POSITIVE_INFINITY);
     this.#done = done;
   }
 
@@ -142,7 +147,8 @@ export class PassedCall {
 
   #upstreamClosed(isLost: boolean, errorCode: number): void {
     if (this.#isOver) return;
-    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode);
+    const isLate = this.#clock.now() >= this.#dueAt;
+    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode, isLate);
     const reset =
       errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
     const how = isLost ? 'closed the connection' : reset;

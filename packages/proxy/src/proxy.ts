@@ -206,7 +206,7 @@ class BatchingProxy implements RunningProxy {
       done(STATUS.UNAVAILABLE);
       return;
     }
-    const passed = new PassedCall(call, backend, (status) => {
+    const passed = new PassedCall(call, backend, clock, (status) => {
       this.#passed.delete(passed);
       done(status);
     });

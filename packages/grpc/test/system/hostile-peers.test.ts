@@ -1,6 +1,7 @@
 import { createServer as createHttp1, type Server as Http1Server } from 'node:http';
-import { createServer as createHttp2, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import { constants, createServer as createHttp2, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { realClock } from 'batchwise';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { frameOf, GrpcChannel, STATUS } from '../../src/index.js';
@@ -67,6 +68,9 @@ const greet =
   (settings: Buffer = Buffer.alloc(0)) =>
   (peer: RawPeer) =>
     peer.send(rawFrame(SETTINGS, 0, 0, settings), rawFrame(SETTINGS, ACK, 0));
+
+/** No timer ever fires. */
+const timeless = { setTimer: () => ({}), clearTimer: () => {}, defer: realClock.defer };
 
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' };
 
@@ -267,6 +271,20 @@ test('a peer that accepts and says nothing is given up after the connect time-ou
     message: expect.stringContaining('50 ms'),
   });
   expect(channel.state).toBe('failing');
+});
+
+// A server may cancel what is late, as that of grpc-go does, and be quicker than a timer here: callers heard CANCELLED.
+test('a call that the peer cancels when its time is up is late', async () => {
+  let aheadMs = 0;
+  const clock = { ...timeless, now: () => realClock.now() + aheadMs };
+  const port = await http2Peer((stream) => {
+    if (stream.id !== 1) aheadMs = 60_000;
+    stream.close(constants.NGHTTP2_CANCEL);
+  });
+  const channel = channelTo(port, { clock });
+  const call = () => collectedCall(channel, '/a.B/C', { timeoutMs: 60_000 }, ['x']).ended;
+  expect((await call()).status).toBe(STATUS.CANCELLED);
+  expect((await call()).status).toBe(STATUS.DEADLINE_EXCEEDED);
 });
 
 test('a deadline holds while there is no connection yet', async () => {

@@ -4,6 +4,7 @@ import { eventually } from '../../../redis/test/support/eventually.js';
 import { bareBackend } from '../support/bare-backend.js';
 import { grpcBackend } from '../support/grpc-backend.js';
 import { type GrpcClient, grpcClient, identity } from '../support/grpc-client.js';
+import { HurriedClock } from '../support/hurried-clock.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { randomBytesOf } from '../support/random-bytes.js';
 import { rawBackend, type Step } from '../support/raw-backend.js';
@@ -193,6 +194,24 @@ it('a call whose backend is lost in the middle of the request leaves nothing beh
     }
   }
   await eventually('no call to be open', () => proxy.stats().openCalls === 0, 10_000);
+});
+
+/** grpc-go's server ends a call whose time is up by a reset with CANCEL, and it need not be later there than at the caller. */
+it('a call that the backend takes back because its time is up is told that it is late', async () => {
+  const backend = await rawBackend();
+  const clock = new HurriedClock();
+  const { port } = await proxied(backend, { ...batchesOf(1), clock });
+  const client = rawClient(port);
+  await backend.behave({ do: 'nothing' });
+  const late = async (sooner: boolean) => {
+    const answer = client.call('x', { path: '/test.Echo/Other', headers: { 'grpc-timeout': '10S' } });
+    const { id } = await backend.nextStream();
+    if (!sooner) clock.hurry(10_000);
+    await backend.perform(id, { do: 'reset', code: 8 });
+    return (await answer).status;
+  };
+  expect(await late(true)).toBe(STATUS.CANCELLED);
+  expect(await late(false)).toBe(STATUS.DEADLINE_EXCEEDED);
 });
 
 it('a stream that nobody reads stops the backend, not the proxy', async () => {
