@@ -244,7 +244,7 @@ export class Connection implements SessionListener {
 const LAST_STREAM_ID = 2 ** 31 - 3;
 /** One ping when a peer falls silent during calls finds a dead one soon, and is not what servers count as abuse. */
 const QUIET_MS = 10_000;
-/** Connections of less than that, one after another, are a storm. */
-const A_WHILE_MS = 1000;
+/** Connections of less than that, one after another, are a storm. Servers do end older ones that nobody uses. */
+const A_WHILE_MS = 200;
 const WINDOWS = { streamWindowBytes: 1024 * 1024, connectionWindowBytes: 16 * 1024 * 1024 };
 const ENHANCE_YOUR_CALM = 0xb;

@@ -262,6 +262,26 @@ test.each([
   expect(await call.ended).toMatchObject({ status: STATUS.UNAVAILABLE, isUnseen: true });
 });
 
+// What nobody had called on for most of a second counted as of no use: with an age of 1 s, which grpc-go makes 0.9 s at times,
+// calls that came within the pause failed.
+test('a peer that takes back a connection which is no longer new is connected to again at once', async () => {
+  let aheadMs = 0;
+  const clock = { ...timeless, now: () => realClock.now() + aheadMs };
+  const server = await rawPeer(greet());
+  const channel = channelTo(server.port, { clock });
+  const states: string[] = [];
+  channel.onStateChange((state) => {
+    states.push(state);
+    if (state === 'idle') channel.connect();
+  });
+  channel.connect();
+  await until(() => channel.state === 'ready');
+  aheadMs = 300;
+  server.peers[0]?.send(rawFrame(GOAWAY, 0, 0, Buffer.concat([uint32(0), uint32(0)])));
+  await until(() => states.length === 5 || channel.state === 'failing');
+  expect(states).toEqual(['connecting', 'ready', 'idle', 'connecting', 'ready']);
+});
+
 test('a peer that accepts and says nothing is given up after the connect time-out', async () => {
   const { port } = await rawPeer();
   const channel = channelTo(port, { connectTimeoutMs: 50 });
