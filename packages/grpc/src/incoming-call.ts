@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import type { CallStream } from './call-stream.js';
 import type { GrpcError } from './grpc-error.js';
 
-/** A call as a server gets it. Ended by exactly one of `answer`, `fail`, or the caller's going. */
+/** A call as a server gets it. Ended by exactly one of `answer`, `fail`, `refuse`, or the caller's going. */
 export interface IncomingCall {
   /** `/pkg.Service/Method` */
   readonly path: string;
@@ -22,6 +22,8 @@ export interface IncomingCall {
   answer(frame: Buffer, headers?: OutgoingHttpHeaders, trailers?: OutgoingHttpHeaders): void;
   /** A status other than OK, with no message before it; behind the headers, where there are any. */
   fail(error: GrpcError, headers?: OutgoingHttpHeaders): void;
+  /** It was not begun, so that the client may begin it again without asking its user. */
+  refuse(): void;
   /** Told once when the caller has gone (reset, connection lost) or the layer failed the call, before an answer was given. */
   onGone(listener: () => void): void;
   /** Told once when what was answered has been taken, or never will be. */

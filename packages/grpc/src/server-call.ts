@@ -3,6 +3,7 @@ import type { AnswersOnTheWay } from './answers-on-the-way.js';
 import { CallStream } from './call-stream.js';
 import type { Expiring, ExpiryLine } from './expiry-line.js';
 import type { GrpcError } from './grpc-error.js';
+import { ERROR_CODE } from './http2/error-code.js';
 import { responseFields, trailerFields } from './http2/header-fields.js';
 import type { ServerStream, ServerStreamListener } from './http2/server-stream.js';
 import { OK_FIELDS } from './http2/usual-answer.js';
@@ -112,6 +113,12 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     if (this.#state !== 'open') return;
     this.#state = 'told';
     this.#respondWith(error, headers);
+  }
+
+  refuse(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'told';
+    this.#stream.reset(ERROR_CODE.REFUSED_STREAM);
   }
 
   onGone(listener: () => void): void {

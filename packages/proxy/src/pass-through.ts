@@ -23,6 +23,7 @@ import type { Backend } from './backend.js';
 export type PassedDone = (status: number) => void;
 
 const NO_ERROR = 0x0;
+const REFUSED_STREAM = 0x7;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
 
@@ -147,12 +148,23 @@ export class PassedCall {
 
   #upstreamClosed(isLost: boolean, errorCode: number): void {
     if (this.#isOver) return;
+    if (errorCode === REFUSED_STREAM && !this.#caller.headersSent) {
+      this.#refuse();
+      return;
+    }
     const isLate = this.#clock.now() >= this.#dueAt;
     const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode, isLate);
     const reset =
       errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
     const how = isLost ? 'closed the connection' : reset;
     this.#fail(new GrpcError(status, `backend ${this.#backend.target} ${how} before the call had ended`));
+  }
+
+  /** The backend has not begun it. What it was sent is gone here, but clients keep it, and begin such a call again. */
+  #refuse(): void {
+    this.#over(STATUS.UNAVAILABLE);
+    this.#refuseTheRest();
+    this.#call.refuse();
   }
 
   /** The backend has ended it without a status, or never began: the caller gets one all the same. */

@@ -66,6 +66,10 @@ export class FakeCaller implements IncomingCall {
     this.#hears({ status: error.status, text: '', headers, error });
   }
 
+  refuse(): void {
+    this.#hears({ status: STATUS.UNAVAILABLE, text: '', headers: undefined, error: undefined });
+  }
+
   // What the caller does
 
   sends(text: string, isCompressed = false): this {

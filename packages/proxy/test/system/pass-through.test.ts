@@ -214,6 +214,25 @@ it('a call that the backend takes back because its time is up is told that it is
   expect(await late(false)).toBe(STATUS.DEADLINE_EXCEEDED);
 });
 
+/**
+ * What a backend says that it has not begun was told as UNAVAILABLE, which no client repeats by itself. By the reset it knows
+ * that it may.
+ */
+it.each<[string, Step]>([
+  ['refuses', { do: 'reset', code: 7 }],
+  ['leaves out as it goes away', { do: 'goaway', last: 'before' }],
+])('a call that the backend %s is repeated by its client', async (_how, step) => {
+  const backend = await rawBackend();
+  const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
+  await backend.behaveOnce([step]);
+  expect(await rawClient(port).call('x', { path: '/test.Echo/Other' })).toMatchObject({ rstCode: 7 });
+  await backend.behaveOnce([step]);
+  const client = grpcClient(port, { 'grpc.enable_retries': 1 });
+  const { status, answer } = await client.call('x', { path: '/test.Echo/Other' });
+  expect([status, String(answer)]).toEqual([0, 'x']);
+  expect(proxy.stats()).toMatchObject({ passedThrough: 3 });
+});
+
 it('a stream that nobody reads stops the backend, not the proxy', async () => {
   const { backend, port } = await setting();
   const client = rawClient(port, { settings: { initialWindowSize: 1000 } });
