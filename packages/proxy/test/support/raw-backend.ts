@@ -169,6 +169,11 @@ export class RawBackend {
     }
   }
 
+  /** What it has seen by now is known here, too: it tells in order. */
+  async hasTold(): Promise<void> {
+    await this.#request({});
+  }
+
   /** All that have been received whole by now. */
   get streams(): readonly SeenStream[] {
     return this.#told.filter((told) => told.type === 'received').map((told) => this.#seen(told));

@@ -188,7 +188,7 @@ test.each([
   ['what is no HTTP', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
   ['a request that does not arrive', 'GET /livez HTTP/1.1\r\nhost: a\r\n', 408],
 ])('%s are told so, and the connection ends', async (_what, bytes, status) => {
-  const { address } = await listening({ limits: { requestTimeoutMs: 100 } });
+  const { address } = await listening(status === 408 ? { limits: { requestTimeoutMs: 1000 } } : {});
   const socket = connected(address);
   socket.write(bytes);
   const said = await saidUntilEnd(socket);
@@ -211,7 +211,7 @@ test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is ended b
 });
 
 test('an answered connection on which nothing more comes is ended', async () => {
-  const { address } = await listening({ limits: { idleTimeoutMs: 50 } });
+  const { address } = await listening({ limits: { idleTimeoutMs: 1000 } });
   const socket = connected(address);
   socket.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n');
   expect(await saidUntilEnd(socket)).toMatch(/alive\n$/);

@@ -135,6 +135,7 @@ it('every call ends, nobody gets the answer of another, and nothing is left behi
   isOver = true;
   await Promise.all(callers);
   expect(books.wrong).toEqual([]);
+  for (const backend of backends) await backend.hasTold();
   expect([...timesBegun(everyone)].filter(([, times]) => times > 1)).toEqual([]);
   // -1 are those that left; the others have a status that somebody meant.
   expect(

@@ -19,9 +19,11 @@ it("the seed's flags batch the calls to an existing service", async () => {
   expect(answers.map(({ status, answer }) => [status, String(answer)])).toEqual(
     answers.map((_, index) => [0, `${index}`]),
   );
-  const sizes = backend.batches.map(({ size }) => size);
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
-  expect(Math.max(...sizes)).toBe(8);
+  const sizes = () => backend.batches.map(({ size }) => size);
+  const sum = () => sizes().reduce((total, size) => total + size, 0);
+  await eventually('all batches to be told of', () => sum() >= 100);
+  expect(sum()).toBe(100);
+  expect(Math.max(...sizes())).toBe(8);
 });
 
 it('SIGTERM: what was accepted is finished, new calls are turned away, and it exits with 0', async () => {
@@ -72,6 +74,7 @@ it('SIGTERM under load: every call that was begun ends with its answer or UNAVAI
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   await Promise.all(users);
   expect(new Set(ends)).toEqual(new Set([STATUS.UNAVAILABLE]));
+  await backend.hasTold();
   expect(backend.streams.reduce((sum, { items }) => sum + items.length, 0)).toBe(succeeded);
 });
 

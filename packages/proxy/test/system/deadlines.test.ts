@@ -1,5 +1,6 @@
 import { status as STATUS } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
+import { HurriedClock } from '../../../redis/test/support/hurried-clock.js';
 import { grpcClient } from '../support/grpc-client.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
@@ -64,15 +65,17 @@ it('a batch has no deadline when one of its callers has none', async () => {
 
 it('a caller whose deadline passes while its batch runs is told, and the others get their own answers', async () => {
   const backend = await rawBackend();
-  const { port } = await proxied(backend, batchesOf(3));
+  const clock = new HurriedClock();
+  const { port } = await proxied(backend, { ...batchesOf(3), clock });
   const client = rawClient(port);
   await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
-  const timeouts = ['1M', '100m', '1M'];
+  const timeouts = ['1H', '20S', '1H'];
   const calls = timeouts.map((timeout, index) =>
     client.call(`c${index}`, { headers: { 'grpc-timeout': timeout } }),
   );
   const settled = settledOf(calls);
   const id = await backend.untilHeld('gate');
+  clock.hurry(20_000);
   expect(await calls[1]).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED });
   expect(settled()).toEqual([1]);
   await backend.release('gate');
@@ -83,12 +86,14 @@ it('a caller whose deadline passes while its batch runs is told, and the others 
 
 it('a backend that never answers is cancelled when the deadline of the whole batch has passed', async () => {
   const backend = await rawBackend();
-  const { port } = await proxied(backend, batchesOf(2));
+  const clock = new HurriedClock();
+  const { port } = await proxied(backend, { ...batchesOf(2), clock });
   const client = rawClient(port);
   await backend.behaveOnce([{ do: 'nothing' }]);
-  const calls = ['80m', '120m'].map((timeout) => client.call('x', { headers: { 'grpc-timeout': timeout } }));
-  for (const { status } of await Promise.all(calls)) expect(status).toBe(STATUS.DEADLINE_EXCEEDED);
+  const calls = ['10S', '15S'].map((timeout) => client.call('x', { headers: { 'grpc-timeout': timeout } }));
   const { id } = await backend.nextStream();
+  clock.hurry(15_000);
+  for (const { status } of await Promise.all(calls)) expect(status).toBe(STATUS.DEADLINE_EXCEEDED);
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
   // Its slot is free again.
   const next = await Promise.all([client.call('a'), client.call('b')]);
@@ -97,13 +102,17 @@ it('a backend that never answers is cancelled when the deadline of the whole bat
 
 it("a method's own timeout counts for callers that send none", async () => {
   const backend = await rawBackend();
+  const clock = new HurriedClock();
   const { port } = await proxied(backend, {
-    methods: [{ method: '*/Compute', maxBatchSize: 1, maxWaitMs: 1000, timeoutMs: 100 }],
+    methods: [{ method: '*/Compute', maxBatchSize: 1, maxWaitMs: 1000, timeoutMs: 20_000 }],
+    clock,
   });
   await backend.behave({ do: 'nothing' });
-  expect(await rawClient(port).call('x')).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED });
+  const call = rawClient(port).call('x');
   const { headers, id } = await backend.nextStream();
-  expect(millisecondsOf(headers['grpc-timeout'])).toBeLessThanOrEqual(100);
+  expect(millisecondsOf(headers['grpc-timeout'])).toBeLessThanOrEqual(20_000);
+  clock.hurry(20_000);
+  expect(await call).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED });
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
 });
 
@@ -124,7 +133,7 @@ it('a client of @grpc/grpc-js is told of its deadline, and the backend of the ca
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   await backend.behave({ do: 'nothing' });
-  const answer = await grpcClient(port).call('x', { deadline: Date.now() + 200 });
+  const answer = await grpcClient(port).call('x', { deadline: Date.now() + 3000 });
   expect(answer.status).toBe(STATUS.DEADLINE_EXCEEDED);
   const { id } = await backend.nextStream();
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });

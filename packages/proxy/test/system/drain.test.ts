@@ -83,6 +83,7 @@ describe('a proxy that is closed', () => {
     await proxy.close();
     await Promise.all(users);
     expect(new Set(ends)).toEqual(new Set([STATUS.UNAVAILABLE]));
+    await backend.hasTold();
     const reached = backend.streams.reduce((sum, { items }) => sum + items.length, 0);
     expect(reached).toBe(succeeded);
   });

@@ -84,6 +84,7 @@ it('10,000 callers at the same time each get their own answer', async () => {
     }),
   );
   expect(answers).toEqual(answers.map((_, index) => ({ status: 0, text: `caller ${index}` })));
+  await backend.hasTold();
   expect(backend.streams.flatMap(({ texts }) => texts)).toHaveLength(callers);
   expect(proxy.stats()).toBeDefined();
 });

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { status as STATUS } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
-import { HurriedClock } from '../support/hurried-clock.js';
+import { HurriedClock } from '../../../redis/test/support/hurried-clock.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
 import { batchedPath, rawClient } from '../support/raw-client.js';

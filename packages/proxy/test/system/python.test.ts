@@ -70,9 +70,9 @@ it('a client of grpcio is told of its deadline, a full queue, and a backend that
   await backend.behave({ do: 'nothing' });
   const message = Buffer.from('x');
   const late = await pythonCalls(port, [
-    { message, timeout: 1 },
-    { message, timeout: 1 },
-    { message, timeout: 1 },
+    { message, timeout: 5 },
+    { message, timeout: 5 },
+    { message, timeout: 5 },
   ]);
   const statuses = late.map(({ status }) => status).sort();
   expect(statuses).toEqual([STATUS.DEADLINE_EXCEEDED, STATUS.DEADLINE_EXCEEDED, STATUS.RESOURCE_EXHAUSTED]);

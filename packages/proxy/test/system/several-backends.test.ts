@@ -2,6 +2,7 @@ import { status as STATUS } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
 import { freePort } from '../../../redis/test/support/free-port.js';
+import { HurriedClock } from '../../../redis/test/support/hurried-clock.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { type RawBackend, rawBackend } from '../support/raw-backend.js';
 import { type RawClient, rawClient } from '../support/raw-client.js';
@@ -26,11 +27,23 @@ async function load(client: RawClient, users: number, total: number): Promise<nu
 describe('of several backends', () => {
   it('all are used, and the slower gets fewer', async () => {
     const [fast, slow] = [await rawBackend(), await rawBackend()];
-    await fast.behave({ do: 'delay', ms: 3, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
-    await slow.behave({ do: 'delay', ms: 40, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
+    await slow.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
     const { port } = await proxied([fast, slow], { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
-    const statuses = await load(rawClient(port), 24, 1200);
-    expect(new Set(statuses)).toEqual(new Set([0]));
+    const total = 1200;
+    let isOver = false;
+    const loading = load(rawClient(port), 24, total).finally(() => {
+      isOver = true;
+    });
+    // It takes as long as ten batches of the other, as long as there are any.
+    while (!isOver) {
+      const enough = fast.begun + 10;
+      await eventually(
+        'the other to be done with ten',
+        () => fast.begun >= enough || itemsAt(fast) + itemsAt(slow) >= total,
+      );
+      await slow.release('gate');
+    }
+    expect(new Set(await loading)).toEqual(new Set([0]));
     expect(itemsAt(slow)).toBeGreaterThan(0);
     expect(itemsAt(fast)).toBeGreaterThan(2 * itemsAt(slow));
   });
@@ -77,10 +90,12 @@ describe('of several backends', () => {
 
   it('one that fails again and again is left out for a while, and tried again', async () => {
     const [good, bad] = [await rawBackend(), await rawBackend()];
+    const clock = new HurriedClock();
     const { port } = await proxied([good, bad], {
       ...batchesOf(1),
-      ejection: { failures: 3, durationMs: 300 },
+      ejection: { failures: 3, durationMs: 20_000 },
       healthCheck: false,
+      clock,
     });
     await bad.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
     const client = rawClient(port);
@@ -89,6 +104,7 @@ describe('of several backends', () => {
     expect(bad.begun).toBeGreaterThanOrEqual(3);
     await bad.behave({ do: 'echo' }, { do: 'end' });
     const before = bad.begun;
+    clock.hurry(20_000);
     await eventually('it to get calls again', async () => {
       await load(client, 4, 20);
       return bad.begun > before + 5;

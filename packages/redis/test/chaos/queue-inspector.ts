@@ -21,6 +21,24 @@ export class QueueInspector implements AsyncDisposable {
     return lengths.reduce<number>((sum, length) => sum + Number(length), 0);
   }
 
+  /** Items that were ever queued. */
+  async submitted(): Promise<number> {
+    const streams = await Promise.all(
+      this.keys.requests.map((stream) => this.send('XINFO', 'STREAM', stream)),
+    );
+    return streams.reduce<number>((sum, info) => sum + numberIn(info, 'entries-added'), 0);
+  }
+
+  /** Items that were ever given to a processor. */
+  async delivered(): Promise<number> {
+    const streams = await Promise.all(
+      this.keys.requests.map((stream) => this.send('XINFO', 'GROUPS', stream)),
+    );
+    return (streams as Reply[][])
+      .flat()
+      .reduce<number>((sum, info) => sum + numberIn(info, 'entries-read'), 0);
+  }
+
   /** Items that somebody, or this consumer, holds. */
   async pending(consumer?: string): Promise<number> {
     let count = 0;
@@ -96,4 +114,10 @@ export class QueueInspector implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#link.destroy();
   }
+}
+
+/** Of what Redis tells as names and values in turn. */
+function numberIn(info: Reply, name: string): number {
+  const fields = info as readonly Reply[];
+  return Number(fields[fields.indexOf(name) + 1]);
 }

@@ -178,7 +178,10 @@ test('the signal ends a script that waits for Redis, and it is not sent later', 
 
 test('a Redis that is loading its data is waited for', async () => {
   const redis = await forThisTest(
-    startRedis({ aof: true, settings: ['key-load-delay 500', 'loading-process-events-interval-bytes 1024'] }),
+    startRedis({
+      aof: true,
+      settings: ['key-load-delay 5000', 'loading-process-events-interval-bytes 1024'],
+    }),
   );
   const fill = "for i = 1, 2000 do redis.call('SET', 'k' .. i, string.rep('x', 100)) end return 'filled'";
   const link = linkForThisTest({ url: redis.url });
@@ -197,9 +200,10 @@ test('a Redis that is loading its data is waited for', async () => {
   const late = linkForThisTest({ url: redis.url });
   const down: string[] = [];
   late.onDown(({ message }) => down.push(message));
-  expect(await Promise.all([late, link].map((it) => it.send('k2000', ['STRLEN', 'k2000'])))).toEqual([
-    100, 100,
-  ]);
+  const lengths = [late, link].map((it) => it.send('k2000', ['STRLEN', 'k2000']));
+  await eventually('the link to be told', () => down.length > 0);
+  await redis.cli('CONFIG', 'SET', 'key-load-delay', 0);
+  expect(await Promise.all(lengths)).toEqual([100, 100]);
   expect(down).toEqual([expect.stringContaining('LOADING')]);
   await restarted;
 });

@@ -5,6 +5,7 @@ import { Gate } from '../chaos/gate.js';
 import { TestQueue } from '../chaos/test-queue.js';
 import { eventually } from '../support/eventually.js';
 import { forThisTest } from '../support/for-this-test.js';
+import { HurriedClock } from '../support/hurried-clock.js';
 import { startRedis } from '../support/redis-server.js';
 
 test('with no processor there, as many are accepted as maxBacklog says, of all clients together, and all of them are answered once there is one', async () => {
@@ -85,12 +86,12 @@ test('an item that cannot be answered in time at the rate of the processors is r
   const client = queue.client();
   const waiting = [1, 2, 3, 4].map((id) => client.submit({ id }).catch(() => {}));
   await eventually('them to be queued', async () => (await queue.inspector.outstanding()) === 4);
-  await queue.inspector.send('SET', queue.inspector.keys.rate, '2');
-  const refusal = await client.submit({ id: 5 }, { timeoutMs: 1000 }).catch((error) => error);
+  await queue.inspector.send('SET', queue.inspector.keys.rate, '0.02');
+  const refusal = await client.submit({ id: 5 }, { timeoutMs: 100_000 }).catch((error) => error);
   expect(refusal.code).toBe('OVERLOADED');
-  // Four at two a second, less the second that it would have waited at most.
-  expect(refusal.retryAfterMs).toBeGreaterThanOrEqual(1000);
-  expect(refusal.retryAfterMs).toBeLessThanOrEqual(2000);
+  // Four at one in fifty seconds, less the hundred seconds that it would have waited at most.
+  expect(refusal.retryAfterMs).toBeGreaterThanOrEqual(100_000);
+  expect(refusal.retryAfterMs).toBeLessThanOrEqual(200_000);
   expect(await queue.inspector.outstanding()).toBe(4);
   client.destroy();
   await Promise.all(waiting);
@@ -100,19 +101,14 @@ test('an item that cannot be answered in time at the rate of the processors is r
 test('a client that had to wait long for a processor sends on what has a deadline, once there is one', async () => {
   const redis = await forThisTest(startRedis());
   const queue = await forThisTest(new TestQueue(redis.url));
-  const load = queue.load();
+  const clock = new HurriedClock();
+  const load = queue.load({ clock });
   const first = load.request();
   await eventually('it to be queued', async () => (await queue.inspector.outstanding()) === 1);
-  const [[id]] = (await queue.inspector.send('XRANGE', queue.inspector.keys.requests[1], '-', '+')) as [
-    [string],
-  ];
-  await eventually('it to have waited', async () => {
-    const [seconds, micros] = (await queue.inspector.send('TIME')) as [string, string];
-    return Number(seconds) * 1000 + Number(micros) / 1000 > Number.parseInt(id, 10) + 1500;
-  });
+  clock.hurry(9000);
   queue.processor();
   await first;
-  for (let i = 0; i < 20; i += 1) await load.request({ timeoutMs: 1200 });
+  for (let i = 0; i < 20; i += 1) await load.request({ timeoutMs: 6000 });
   expect(queue.ledger.outcomes).toEqual({ answered: 21 });
 });
 

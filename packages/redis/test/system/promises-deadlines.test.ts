@@ -1,5 +1,6 @@
 /** Deadlines and cancellation travel: what nobody waits for is not executed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadScript } from '../../src/connection/script.js';
 import { Gate } from '../chaos/gate.js';
 import { type ChaosItem, Load } from '../chaos/load.js';
 import { startProcessor, startWeb } from '../chaos/start-program.js';
@@ -29,13 +30,16 @@ async function passed(queue: TestQueue, ms: number): Promise<void> {
 
 test('what expired while there was no processor is not executed, though its client died and cancelled nothing', async () => {
   const queue = await newQueue();
-  const web = await forThisTest(startWeb({ url: redis.url, queue: queue.queue }));
-  const ids = Array.from({ length: 100 }, (_, i) => i + 1);
-  web.child.send(ids.map((id) => ({ item: { id }, options: { timeoutMs: 200 } })));
-  web.child.send([{ item: { id: 1000 } }]);
-  await eventually('them to be queued', async () => (await queue.inspector.outstanding()) === 101);
-  await web.child.kill();
-  await passed(queue, 250);
+  // As a client does that dies as soon as they are queued.
+  const { keys } = queue.inspector;
+  const header = (id: number, timeoutMs: number) => [`json-dead ${id} ${timeoutMs}`, JSON.stringify({ id })];
+  const items = Array.from({ length: 100 }, (_, i) => header(i + 1, 1)).concat([header(1000, 0)]);
+  const client = [`${keys.clients}json-dead`, `${keys.replies}json-dead`, keys.rate];
+  const settings = ['1', '60000', '1000', '', '0', '101', '0'];
+  const { source } = loadScript('submit');
+  await queue.inspector.send('EVAL', source, '6', ...keys.requests, ...client, ...settings, ...items.flat());
+  expect(await queue.inspector.outstanding()).toBe(101);
+  await passed(queue, 1);
 
   queue.processor({ maxBatchSize: 16 });
   await eventually('the queue to be empty', async () => (await queue.inspector.outstanding()) === 0);
@@ -52,9 +56,10 @@ test('what expired while its processor was frozen is not executed when that goes
   // It answers first and reads on after that.
   await eventually('it to read', async () => (await queue.inspector.waitingReads()) === 1);
   processor.child.stop();
-  const requests = Array.from({ length: 20 }, () => load.request({ timeoutMs: 200 }));
-  await eventually('some to be on their way to it', async () => (await queue.inspector.pending()) > 0);
+  const requests = Array.from({ length: 20 }, () => load.request({ timeoutMs: 1000 }));
   await Promise.all(requests);
+  // Some were on their way to it.
+  expect(await queue.inspector.delivered()).toBeGreaterThan(1);
   processor.child.cont();
   await load.request();
   expect(queue.ledger.outcomes).toEqual({ answered: 2, DEADLINE_EXCEEDED: 20 });
@@ -94,7 +99,7 @@ test.each(['deadline', 'cancellation'] as const)(
     await processor.ready;
     const load = queue.load();
     const cancel = new AbortController();
-    const request = load.request(why === 'deadline' ? { timeoutMs: 800 } : { signal: cancel.signal });
+    const request = load.request(why === 'deadline' ? { timeoutMs: 3000 } : { signal: cancel.signal });
     await eventually('it to be running', () => queue.executions.size === 1);
     cancel.abort();
     await request;
@@ -113,12 +118,14 @@ test.each(['deadline', 'cancellation'] as const)(
 test('a processor goes on after a batch that nobody waited for, and that never ended', async () => {
   const queue = await newQueue();
   let isStuck = true;
-  const processor = queue.processor({ handlerTimeoutMs: 1200, leaseMs: 400 }, (items) =>
+  const processor = queue.processor({ handlerTimeoutMs: 4000, leaseMs: 400 }, (items) =>
     isStuck ? new Promise<never>(() => {}) : answers(items),
   );
   await processor.ready;
   const load = queue.load();
-  await load.request({ timeoutMs: 600 });
+  const request = load.request({ timeoutMs: 3000 });
+  await eventually('it to be running', () => queue.executions.size === 1);
+  await request;
   await eventually('the processor to know', () => processor.stats().expired === 1);
   isStuck = false;
   await load.request();
@@ -156,7 +163,7 @@ test.each([
     // And what has expired has expired: nobody cancels here, as both stand still.
     processor.child.stop();
     web.child.send([{ item: { id: 51 }, options: { timeoutMs: 200 } }]);
-    await eventually('it to be queued', async () => (await queue.inspector.outstanding()) === 1);
+    await eventually('it to have been queued', async () => (await queue.inspector.submitted()) === 51);
     web.child.stop();
     await passed(queue, 250);
     processor.child.cont();

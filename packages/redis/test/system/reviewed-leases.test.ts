@@ -40,7 +40,7 @@ test('an item that was taken over and hangs does not end the take-overs', async 
     isFirst = false;
     return new Promise(() => {});
   });
-  await eventually('the second to be answered', isAnswered(queue, 1), 10_000);
+  await eventually('the second to be answered', isAnswered(queue, 1));
 });
 
 // An answer and a sign of life that followed it were under way together: what had just been answered was told to be lost.
@@ -104,9 +104,9 @@ test('when the memory of Redis is full, items of a dead processor are taken over
   await processor.ready;
   await full.cli('CONFIG', 'SET', 'maxmemory', '1');
   await queue.inspector.letLapse('dead');
-  await eventually('both to be answered', isAnswered(queue, 2), 10_000);
+  await eventually('both to be answered', isAnswered(queue, 2));
   const { beats } = countBeats(queue, processor.consumer);
-  await eventually('it to have beaten', async () => (await beats()) >= 3, 10_000);
+  await eventually('it to have beaten', async () => (await beats()) >= 3);
   expect(notices.filter(({ event }) => event === 'failed')).toEqual([]);
 });
 
@@ -119,7 +119,7 @@ test('items are taken over also while the sign of life is refused', async () => 
   await queue.inspector.send('SET', processors, 'of another kind');
   const notices: ProcessorNotice[] = [];
   queue.processor({ leaseMs: 400 }).onNotice((notice) => notices.push(notice));
-  await eventually('both to be answered', isAnswered(queue, 2), 10_000);
+  await eventually('both to be answered', isAnswered(queue, 2));
   expect(notices).toContainEqual({ event: 'failed', error: expect.objectContaining({ name: 'ReplyError' }) });
 });
 
@@ -155,7 +155,6 @@ test('what no processor has said of itself does not fail the heartbeat, and is d
     async () =>
       String(((await queue.inspector.send('HKEYS', processors)) as string[]).sort()) ===
       String([processor.consumer, 'n3'].sort()),
-    10_000,
   );
   expect(notices.filter(({ event }) => event === 'failed')).toEqual([]);
 });
