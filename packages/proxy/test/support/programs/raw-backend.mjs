@@ -160,9 +160,12 @@ class Call {
   }
 
   async perform(steps) {
+    // Not while nghttp2 reads: of a connection that ends in one of its callbacks Node frees what it still reads, and the
+    // process dies of that now and then.
+    await new Promise((resolve) => setImmediate(resolve));
     for (const step of steps) {
-      await this.#perform(step);
       if (this.#stream.destroyed) return;
+      await this.#perform(step);
     }
   }
 
