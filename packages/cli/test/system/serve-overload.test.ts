@@ -76,8 +76,12 @@ test.each([
     expect(metrics.value('batchwise_refusals_total', { runner: 'slow', cause: 'overloaded' })).toBe(
       count('429 OVERLOADED'),
     );
-    for (let number = 0; number < 5; number += 1)
-      expect((await server.client.post('/slow', { number })).status).toBe(200);
+    // A machine that stood still has made it look slower than it is; that is found out, and not at once.
+    await until(async () => {
+      for (let number = 0; number < 5; number += 1)
+        if ((await server.client.post('/slow', { number })).status !== 200) return false;
+      return true;
+    }, 'five in a row are let in');
   },
 );
 
@@ -124,7 +128,7 @@ test('a client that hangs up leaves the queue and the batch', async () => {
 test('a deadline of the client counts: 504 when it is over, and the work is called off', async () => {
   const server = await Serving.start([fixture('places-service.ts')]);
   const client = new HttpClient(server.port);
-  const answer = await client.post('/held', { number: 1 }, { 'batchwise-timeout-ms': '50' });
+  const answer = await client.post('/held', { number: 1 }, { 'batchwise-timeout-ms': '1000' });
   expect(problemIn(answer)).toMatchObject({ status: 504, code: 'DEADLINE_EXCEEDED' });
   await until(() => existsSync(join(server.folder, 'aborted')), 'the work is called off');
   client.close();

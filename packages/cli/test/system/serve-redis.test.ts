@@ -5,6 +5,7 @@ import { type RedisServer, startRedis } from '../../../redis/test/support/redis-
 import { jsonOf } from './support/http-client.js';
 import { batchSizeIn, expectInferred, inferBody, samplesOf } from './support/model-samples.js';
 import { model, Serving } from './support/serving.js';
+import { until } from './support/until.js';
 import { Working } from './support/working.js';
 
 let redis: RedisServer;
@@ -38,6 +39,7 @@ test('a model is served by workers, however many rows a request has and a batch 
     expectInferred(answer, some);
     expect(batchSizeIn(answer)).toBe(Math.min(rows, 16));
   }
+  await until(() => worker.batches.length >= 4, 'all batches are told of');
   expect(worker.batches).toHaveLength(4);
   worker.signal('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });

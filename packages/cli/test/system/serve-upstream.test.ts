@@ -78,11 +78,11 @@ describe('a model of another server', () => {
 
   test('that is not there ends the start, with where it was looked for', async () => {
     const server = new Serving(['grpc://127.0.0.1:1/digits', '--port', '0'], {
-      env: { BATCHWISE__RUNNERS__UPSTREAM__START_TIMEOUT: '300ms' },
+      env: { BATCHWISE__RUNNERS__UPSTREAM__START_TIMEOUT: '2s' },
     });
     expect(await server.exit).toMatchObject({ code: 1 });
     expect(server.stderr).toMatch(
-      /digits: the upstream grpc:\/\/127\.0\.0\.1:1\/digits was not ready within 300 ms: .*ECONNREFUSED/,
+      /digits: the upstream grpc:\/\/127\.0\.0\.1:1\/digits was not ready within 2000 ms: .*ECONNREFUSED/,
     );
   });
 });

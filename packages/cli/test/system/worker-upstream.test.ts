@@ -88,6 +88,13 @@ class Callers {
   }
 }
 
+async function holdsNothing(queue: string, { pid }: Working): Promise<boolean> {
+  const stream = `batchwise:{${queue}}:requests:normal`;
+  const lines = (await redis.cli('XINFO', 'CONSUMERS', stream, 'processors')).split('\n');
+  const at = lines.findIndex((line) => line.includes(`${pid}-`));
+  return lines[at + 1] === 'pending' && lines[at + 2] === '0';
+}
+
 // Its batches failed in no time, and it took the next ones: the fewer could be done, the more it took.
 test.each([
   [
@@ -122,12 +129,13 @@ test.each([
 
     mortal.signal('SIGKILL');
     await worker.said('Takes nothing from the queue until the upstream answers again.');
-    await callers.getAnswers(100); // those that were under way have ended by then
+    await until(() => holdsNothing(queue, worker), 'what was under way has ended');
+    await callers.getAnswers(100); // and its callers have heard of it by then
     const failures = callers.failures.length;
     const batches = worker.batches.length;
     // Each call that it took to notice, of four items at most.
     expect(failures).toBeLessThanOrEqual(4 * 6);
-    await callers.getAnswers(1000);
+    await callers.getAnswers(300);
     expect(worker.batches.length).toBe(batches);
     expect(callers.failures.length).toBe(failures);
 

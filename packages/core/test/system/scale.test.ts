@@ -234,7 +234,7 @@ test('on the real clock a window waits for company, and answers', async () => {
       sizes.push(items.length);
       return items;
     },
-    { policy: window({ maxWaitMs: 250 }) },
+    { policy: window({ maxWaitMs: 2000 }) },
   );
   const first = batcher.submit(1);
   await new Promise((resolve) => setImmediate(resolve));

@@ -148,11 +148,13 @@ test('the deadline of the caller is told, and its passing too', async () => {
       call.readUnary(() => {});
     })
   )();
-  const { error } = await unary(client, '/a.B/C', Buffer.from('m'), { deadline: new Date(Date.now() + 200) });
+  const { error } = await unary(client, '/a.B/C', Buffer.from('m'), {
+    deadline: new Date(Date.now() + 2000),
+  });
   expect(error?.code).toBe(STATUS_JS.DEADLINE_EXCEEDED);
   await gone.opened;
   expect(timeoutMs).toBeGreaterThan(0);
-  expect(timeoutMs).toBeLessThanOrEqual(200);
+  expect(timeoutMs).toBeLessThanOrEqual(2000);
 });
 
 test('a caller that cancels is gone, told once, and what is answered then is nobody’s', async () => {

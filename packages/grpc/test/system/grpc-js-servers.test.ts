@@ -87,7 +87,7 @@ test('a method that is not there is UNIMPLEMENTED, by a trailers-only answer', a
 test('a deadline is sent, and kept here too', async () => {
   const deadline = new Gate<Date | number>();
   const channel = await connected({ unary: (call) => deadline.open(call.getDeadline()) });
-  const call = collectedCall(channel, '/a.B/Unary', { timeoutMs: 100 }, ['m']);
+  const call = collectedCall(channel, '/a.B/Unary', { timeoutMs: 2000 }, ['m']);
   expect((await call.ended).status).toBe(STATUS.DEADLINE_EXCEEDED);
   expect(Number(await deadline.opened)).toBeLessThan(Number.POSITIVE_INFINITY);
   await until(() => channel.openCalls === 0);

@@ -91,7 +91,7 @@ describe('a batch', () => {
 
   test('that takes too long is ended there too', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
-    const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`, {}, 500);
+    const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`, {}, 2000);
     const [outcome] = await ask(runner, -6);
     expect(outcome?.error?.code).toMatch(/DEADLINE_EXCEEDED|HANDLER_TIMEOUT/);
     await upstream.said(/^cancelled/);
@@ -123,9 +123,9 @@ test('an upstream that is not there fails the start, with where and why', async 
   const upstream = await startUpstream('grpc-upstream.mjs');
   await upstream.kill();
   const url = `grpc://127.0.0.1:${upstream.port}`;
-  await expect(runnerFor(url, { startTimeoutMs: 300 })).rejects.toMatchObject({
+  await expect(runnerFor(url, { startTimeoutMs: 2000 })).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: expect.stringMatching(new RegExp(`${url} was not ready within 300 ms: .*ECONNREFUSED`)),
+    message: expect.stringMatching(new RegExp(`${url} was not ready within 2000 ms: .*ECONNREFUSED`)),
   });
 });
 

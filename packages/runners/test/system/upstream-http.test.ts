@@ -88,7 +88,7 @@ describe('a model over REST', () => {
 
   test('that hangs is given up', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
-    const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {}, 500);
+    const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {}, 2000);
     const [outcome] = await askRows(runner, -6);
     expect(outcome?.error?.code).toMatch(/DEADLINE_EXCEEDED|HANDLER_TIMEOUT/);
     await upstream.said(/^closed/);
@@ -123,8 +123,8 @@ describe('a model over REST', () => {
 
   test('that has no such model fails the start, with where and why', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
-    const starting = runnerFor(`http://127.0.0.1:${upstream.port}/v2/models/other`, { startTimeoutMs: 200 });
-    await expect(starting).rejects.toThrow(/models\/other was not ready within 200 ms: .*HTTP 404: no \/v2/);
+    const starting = runnerFor(`http://127.0.0.1:${upstream.port}/v2/models/other`, { startTimeoutMs: 2000 });
+    await expect(starting).rejects.toThrow(/models\/other was not ready within 2000 ms: .*HTTP 404: no \/v2/);
   });
 });
 

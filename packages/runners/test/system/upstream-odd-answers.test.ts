@@ -19,7 +19,7 @@ import { until } from '../support/until.js';
 
 async function runnerFor(url: string, changes: Partial<UpstreamSettings> = {}): Promise<Runner> {
   const defaults = settingsWith();
-  const upstream = { ...defaults.upstream, url: [url], startTimeoutMs: 300, ...changes };
+  const upstream = { ...defaults.upstream, url: [url], ...changes };
   const runner = createUpstreamRunner({ name: 'm', settings: { ...defaults, upstream } });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));
   await runner.ready;
@@ -207,6 +207,8 @@ describe('over HTTP', () => {
   test('a model that says with status 200 that it is not ready is not', async () => {
     // Only the status was looked at.
     const url = await model(() => '', { ready: false });
-    await expect(runnerFor(url)).rejects.toThrow(/was not ready within 300 ms: .*"ready": false/);
+    await expect(runnerFor(url, { startTimeoutMs: 2000 })).rejects.toThrow(
+      /was not ready within 2000 ms: .*"ready": false/,
+    );
   });
 });

@@ -31,8 +31,8 @@ export interface SupervisedProcessOptions {
 }
 
 const RESTART = { firstMs: 100, mostMs: 10_000 };
-/** When its time is up a process tells those who still wait: it gets so long for that. */
-const LAST_WORDS_MS = 500;
+/** When its time is up a process tells those who still wait: it gets so long for that, also where it has to wait for a core. */
+const LAST_WORDS_MS = 2000;
 /** Who was ready for so long has not crashed because of how it started. */
 const HEALTHY_MS = 30_000;
 

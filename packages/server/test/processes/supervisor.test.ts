@@ -249,7 +249,7 @@ describe('stopping', () => {
     const stopping = supervisor.stop();
     await clock.advance(5000); // by now it tells those who still wait
     expect(child(1).signals).toEqual([]);
-    await clock.advance(500);
+    await clock.advance(2000);
     expect(child(1).signals).toEqual(['SIGKILL']);
     expect(child(0).received.at(-1)).toEqual({ type: 'drain', timeoutMs: 1000 });
     child(0).end();

@@ -45,7 +45,7 @@ test('what was on its way when Redis went is answered by its deadline', async ()
   const queue = new Queue(own);
   const served = await Served.start(queue.yaml());
   const asked = served.post('/v2/models/digits/infer', inferBody([FIRST]), {
-    'batchwise-timeout-ms': '1000',
+    'batchwise-timeout-ms': '5000',
   });
   await eventually('the request in the queue', async () => (await queue.outstanding()) === 1);
   await own.kill();

@@ -27,15 +27,16 @@ describe('a model in Redis', () => {
   let grpc: InferenceClient;
   const MAX_BATCH_SIZE = 8;
 
-  async function start(): Promise<void> {
+  async function start() {
     const queue = new Queue(redis);
     const yaml = queue
       .yaml()
       .replace('    redis:', `    batching: { max_batch_size: ${MAX_BATCH_SIZE} }\n    redis:`);
-    await queue.processor({ maxBatchSize: MAX_BATCH_SIZE });
+    const processor = await queue.processor({ maxBatchSize: MAX_BATCH_SIZE });
     served = await Served.start(yaml);
     grpc = new InferenceClient(served.grpcPort);
     onTestFinished(() => grpc.close());
+    return { queue, processor };
   }
 
   const PROTOCOLS: Readonly<Record<string, (samples: readonly Sample[]) => Promise<number>>> = {
@@ -59,11 +60,15 @@ describe('a model in Redis', () => {
   };
 
   test.each(Object.entries(PROTOCOLS))('answers its samples over %s, alone and at once', async (_, ask) => {
-    await start();
+    const { queue, processor } = await start();
     expect(await ask([FIRST])).toBe(1);
-    const sizes = await Promise.all(SAMPLES.map((sample) => ask([sample])));
+    await processor.pause();
+    const asked = Promise.all(SAMPLES.map((sample) => ask([sample])));
+    await eventually('all to be queued', async () => (await queue.outstanding()) === SAMPLES.length);
+    processor.resume();
+    const sizes = await asked;
     for (const size of sizes) expect(size).toBeLessThanOrEqual(MAX_BATCH_SIZE);
-    expect(Math.max(...sizes)).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBe(MAX_BATCH_SIZE);
   });
 
   test.each(Object.entries(PROTOCOLS))(

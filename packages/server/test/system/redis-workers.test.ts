@@ -72,15 +72,16 @@ test('all web processes submit to the queue, hear when Redis goes and comes, and
   await workers.expectInferred(SAMPLES);
 
   await redis.kill();
-  await eventually('the server not ready', async () => (await workers.status('/readyz')) === 503);
+  // Each web process hears it for itself: ten in a row are of both.
+  const isEverywhere = async (readiness: number) => {
+    const asked = await Promise.all(Array.from({ length: 10 }, () => workers.status('/readyz')));
+    return asked.every((status) => status === readiness);
+  };
+  await eventually('the server not ready', () => isEverywhere(503));
   expect(await workers.status('/livez')).toBe(200);
   expect((await workers.infer([FIRST])).status).toBe(503);
   await redis.restart();
-  // Each web process hears it for itself: ten in a row are of both.
-  await eventually('the server ready', async () => {
-    const asked = await Promise.all(Array.from({ length: 10 }, () => workers.status('/readyz')));
-    return asked.every((status) => status === 200);
-  });
+  await eventually('the server ready', () => isEverywhere(200));
   await workers.expectInferred([FIRST]);
 
   await processor.close();

@@ -11,6 +11,9 @@ import { until } from './processes-support.js';
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 
+/** However long the machine stands still, nobody is refused for it. */
+const PATIENT = { BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: '60000' };
+
 export interface ServeProcessOptions {
   readonly workers?: number;
   readonly yaml?: string;
@@ -36,7 +39,7 @@ export class ServeProcess {
     const flags = { service: fixture('workers-service.mjs'), port, grpcPort, workers };
     const child = spawn(process.execPath, [fixture('serve-many.mjs'), JSON.stringify({ flags, file })], {
       detached: true,
-      env: { ...process.env, TMPDIR: folder, ...env },
+      env: { ...process.env, TMPDIR: folder, ...PATIENT, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     return new ServeProcess(child, folder, port, grpcPort);

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -35,6 +36,9 @@ export interface Exit {
 
 export type ProcessKind = 'web' | 'runner';
 
+/** However long the machine stands still, nobody is refused for it; where that is the subject, the settings say so. */
+const PATIENT = { BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: '60000' };
+
 /** In the kernel's table of sockets. */
 const LISTENING = '0A';
 
@@ -55,11 +59,12 @@ export class Serving {
     if (!existsSync(join(root, 'packages/cli/dist/main.js')))
       throw new Error('batchwise is not built: run npm run build first.');
     if (yaml !== undefined) this.configure(yaml);
+    const patience = yaml?.includes('max_latency_ms') ? {} : PATIENT;
     // A process group of its own: whatever it leaves behind can be found, and ended.
     this.#process = spawn(process.execPath, [bin, 'serve', ...args], {
       cwd: this.folder,
       detached: true,
-      env: { ...process.env, TMPDIR: this.folder, ...env },
+      env: { ...process.env, TMPDIR: this.folder, ...patience, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -149,8 +154,11 @@ export class Serving {
     this.#process.stderr?.destroy();
   }
 
+  /** At once: who reads it meanwhile finds the old one or the new one. */
   configure(yaml: string): void {
-    writeFileSync(join(this.folder, 'batchwise.yaml'), yaml);
+    const file = join(this.folder, 'batchwise.yaml');
+    writeFileSync(`${file}.new`, yaml);
+    renameSync(`${file}.new`, file);
   }
 
   async said(text: string | RegExp): Promise<void> {
