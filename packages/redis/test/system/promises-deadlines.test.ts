@@ -1,6 +1,5 @@
 /** Deadlines and cancellation travel: what nobody waits for is not executed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadScript } from '../../src/connection/script.js';
 import { Gate } from '../chaos/gate.js';
 import { type ChaosItem, Load } from '../chaos/load.js';
 import { startProcessor, startWeb } from '../chaos/start-program.js';
@@ -30,16 +29,13 @@ async function passed(queue: TestQueue, ms: number): Promise<void> {
 
 test('what expired while there was no processor is not executed, though its client died and cancelled nothing', async () => {
   const queue = await newQueue();
-  // As a client does that dies as soon as they are queued.
-  const { keys } = queue.inspector;
-  const header = (id: number, timeoutMs: number) => [`json-dead ${id} ${timeoutMs}`, JSON.stringify({ id })];
-  const items = Array.from({ length: 100 }, (_, i) => header(i + 1, 1)).concat([header(1000, 0)]);
-  const client = [`${keys.clients}json-dead`, `${keys.replies}json-dead`, keys.rate];
-  const settings = ['1', '60000', '1000', '', '0', '101', '0'];
-  const { source } = loadScript('submit');
-  await queue.inspector.send('EVAL', source, '6', ...keys.requests, ...client, ...settings, ...items.flat());
-  expect(await queue.inspector.outstanding()).toBe(101);
-  await passed(queue, 1);
+  const web = await forThisTest(startWeb({ url: redis.url, queue: queue.queue }));
+  const ids = Array.from({ length: 100 }, (_, i) => i + 1);
+  web.child.send(ids.map((id) => ({ item: { id }, options: { timeoutMs: 3000 } })));
+  web.child.send([{ item: { id: 1000 } }]);
+  await eventually('them to be queued', async () => (await queue.inspector.outstanding()) === 101);
+  await web.child.kill();
+  await passed(queue, 3050);
 
   queue.processor({ maxBatchSize: 16 });
   await eventually('the queue to be empty', async () => (await queue.inspector.outstanding()) === 0);
