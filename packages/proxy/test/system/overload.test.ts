@@ -1,5 +1,7 @@
 import { status as STATUS } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../redis/test/support/eventually.js';
+import { HurriedClock } from '../../../redis/test/support/hurried-clock.js';
 import { framed } from '../support/framing.js';
 import { grpcClient } from '../support/grpc-client.js';
 import { batchesOf, proxied } from '../support/proxied.js';
@@ -98,16 +100,29 @@ it('far more than a slow backend can do is refused in part, and the rest is answ
 
 it('a deadline that cannot be kept by what is known of the backend is refused at the door', async () => {
   const backend = await rawBackend();
-  // Long, so that what a busy machine adds does not count.
-  await backend.behave({ do: 'delay', ms: 400, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
+  const clock = new HurriedClock();
   const { port } = await proxied(backend, {
-    methods: [{ method: '*/Compute', maxBatchSize: 1, targetLatencyMs: 900 }],
+    methods: [{ method: '*/Compute', maxBatchSize: 1, targetLatencyMs: 22_000 }],
+    clock,
   });
   const client = rawClient(port);
-  for (let count = 0; count < 5; count += 1) expect((await client.call(`${count}`)).status).toBe(0);
+  // Ten seconds each, so that what a busy machine adds does not count.
+  for (let count = 0; count < 5; count += 1) {
+    await backend.behave({ do: 'hold', name: `gate ${count}` }, { do: 'echo' }, { do: 'end' });
+    const call = client.call(`${count}`);
+    await backend.untilHeld(`gate ${count}`);
+    clock.hurry(10_000);
+    await backend.release(`gate ${count}`);
+    expect((await call).status).toBe(0);
+  }
   const before = backend.begun;
-  const answers = await Promise.all(Array.from({ length: 40 }, () => client.call('many')));
-  const statuses = answers.map(({ status }) => status);
+  await backend.behaveOnce([{ do: 'hold', name: 'first of many' }, { do: 'echo' }, { do: 'end' }]);
+  const calls = Array.from({ length: 40 }, () => client.call('many'));
+  const settled = settledOf(calls);
+  await eventually('most to be refused', () => settled().length > 20);
+  await backend.untilHeld('first of many');
+  await backend.release('first of many');
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
   expect(statuses).toContain(0);
   expect(statuses.filter((status) => status !== 0 && status !== STATUS.RESOURCE_EXHAUSTED)).toEqual([]);
   expect(statuses.filter((status) => status === STATUS.RESOURCE_EXHAUSTED).length).toBeGreaterThan(20);
