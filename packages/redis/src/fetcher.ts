@@ -67,6 +67,8 @@ export class Fetcher<I> implements Backlog {
   #isReading = false;
   /** Those that are being read. */
   #streams: readonly string[] = [];
+  /** Keys of what came by another way since the read under way began: it may bring them as well. */
+  readonly #tookOver = new Set<string>();
   #isDue = false;
   /** Fires when the link is lost: what was fetched must not wait for what was asked along with it. */
   #readLost = new AbortController();
@@ -127,6 +129,11 @@ export class Fetcher<I> implements Backlog {
     });
     this.#unblock();
     await still;
+  }
+
+  /** To be told of what was taken over, from this processor itself perhaps. */
+  tookOver(items: readonly Delivery<I>[]): void {
+    if (this.#isReading) for (const { key } of items) this.#tookOver.add(key);
   }
 
   /** To be called when a slot may be free, or taken. What all of a turn bring about is one look. */
@@ -190,6 +197,7 @@ export class Fetcher<I> implements Backlog {
   async #readOnce({ count, streams }: Wish): Promise<Delivery<I>[]> {
     const { keys, readLink, consumer } = this.#owner;
     this.#streams = streams;
+    this.#tookOver.clear();
     const read = readLink.send(keys.processors, [
       ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), 'BLOCK', String(BLOCK_MS)],
       ...['STREAMS', ...streams, ...streams.map(() => '>')],
@@ -204,7 +212,7 @@ export class Fetcher<I> implements Backlog {
     }
     this.#wasFull = items.length >= count;
     this.#waiting = this.#wasFull && behind !== undefined ? await behind : 0;
-    return items;
+    return this.#tookOver.size === 0 ? items : items.filter(({ key }) => !this.#tookOver.has(key));
   }
 
   /** How many wait behind those that are being fetched: over the same link, so that it is counted after the fetch. */

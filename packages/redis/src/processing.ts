@@ -231,6 +231,7 @@ export class Processing<I, R> {
   async tookOver(taken: readonly Delivery<I>[]): Promise<void> {
     const items = this.held.unknownOf(taken);
     if (items.length === 0) return;
+    this.#fetcher.tookOver(items);
     if (this.#isPaused) return this.#return(items);
     if (this.#isClosing) {
       // Runs nothing more; held, so that it is given back.

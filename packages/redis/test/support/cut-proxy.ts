@@ -42,6 +42,7 @@ export class CutProxy implements AsyncDisposable {
   readonly #links = new Set<Link>();
   #plans: Plan[] = [];
   #listener: Server | undefined;
+  #holds: CommandMatch = () => false;
   #isPaused = false;
   #cuts = 0;
 
@@ -93,7 +94,13 @@ export class CutProxy implements AsyncDisposable {
 
   resume(): void {
     this.#isPaused = false;
+    this.#holds = () => false;
     for (const { client, redis } of this.#links) for (const socket of [client, redis]) socket.resume();
+  }
+
+  /** Where such a command is sent from now on, nothing that Redis says comes through any more: until `resume()`. */
+  holdAnswersTo(matches: CommandMatch): void {
+    this.#holds = matches;
   }
 
   /** New connections are refused, as if nobody listened; those that are open stay. */
@@ -165,6 +172,7 @@ export class CutProxy implements AsyncDisposable {
         link.swallowed = plan;
       }
       link.redis.write(command);
+      if (isMatch(this.#holds, command)) link.redis.pause();
     }
   }
 

@@ -321,6 +321,23 @@ test('a lone processor that stood still past its lease runs what had come meanwh
   expect(await queue.inspector.deadLetters()).toBe(0);
 });
 
+// What was taken over from itself was on its way to it all the same, and was run again when it came.
+test('what a processor takes over from itself is not run again when the read brings it', async () => {
+  const { proxy, queue } = await queueBehindProxy();
+  const outside = await forThisTest(new TestQueue(redis.url, queue.queue));
+  proxy.holdAnswersTo('XREADGROUP');
+  const processor = queue.processor({ leaseMs: 400, maxDeliveries: 2 });
+  await processor.ready;
+  const load = outside.load();
+  await Promise.all([load.request(), load.request()]);
+  expect(processor.stats().takenOver).toBe(2);
+  proxy.resume();
+  await load.request();
+  expect(outside.ledger.outcomes).toEqual({ answered: 3 });
+  expect(queue.executedAgain()).toEqual([]);
+  expect(processor.stats().fenced).toBe(0);
+});
+
 test('processors that all stood still past their lease, as on a machine that slept, do not take over from each other', async () => {
   const queue = await forThisTest(new TestQueue(redis.url));
   const options = {
