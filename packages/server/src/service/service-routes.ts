@@ -1,6 +1,8 @@
 /** The routes of a service as the HTTP server takes them. */
 import type { Runner, RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
+import type { JsonSchema } from '../docs/open-api.js';
+import { SchemaParts } from '../docs/schema-parts.js';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
 import { checkContentType } from '../protocols/content-type.js';
 import { requestOptions } from '../protocols/request-options.js';
@@ -11,6 +13,7 @@ import { runnerBinder } from './bind-runners.js';
 import { CallScope } from './call-scope.js';
 import { jsonInput } from './json-input.js';
 import { functionPredictor, modelPredictor, type Predictor } from './predictor.js';
+import type { Schema } from './schema.js';
 import { type Mismatch, SchemaCheck } from './schema-check.js';
 import { hasBody, type Service, type ServiceRoute } from './service.js';
 import { ServiceCall } from './service-call.js';
@@ -104,9 +107,9 @@ function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRou
 
 function inputReader({ method, input }: ServiceRoute): (call: HttpCall) => unknown {
   const isBody = hasBody(method);
-  const read = isBody ? bodyOf : queryOf;
   if (input === undefined)
     return isBody ? (call) => (call.body.length === 0 ? undefined : bodyOf(call)) : () => undefined;
+  const read = isBody ? bodyOf : queryReader(input);
   const schema = new SchemaCheck(input, isBody ? 'body' : 'query', badInput);
   return (call) => schema.check(read(call));
 }
@@ -116,16 +119,29 @@ function bodyOf(call: HttpCall): unknown {
   return jsonInput(call.body);
 }
 
-/** A name that is there more than once is an array. */
-function queryOf({ query }: HttpCall): Record<string, unknown> {
-  const names = new Set(query.keys());
-  names.delete('__proto__');
-  return Object.fromEntries(
-    [...names].map((name) => {
-      const values = query.getAll(name);
-      return [name, values.length === 1 ? values[0] : values];
-    }),
+/** A name that is there more than once is an array, as is one that the schema wants to be one. */
+function queryReader(input: Schema): (call: HttpCall) => Record<string, unknown> {
+  const lists = listNames(input);
+  return ({ query }) => {
+    const names = new Set(query.keys());
+    names.delete('__proto__');
+    return Object.fromEntries(
+      [...names].map((name) => {
+        const values = query.getAll(name);
+        return [name, values.length === 1 && !lists.has(name) ? values[0] : values];
+      }),
+    );
+  };
+}
+
+/** What the documentation calls an array. */
+function listNames(input: Schema): ReadonlySet<string> {
+  const parts = new SchemaParts();
+  const { properties } = parts.resolved(parts.add('query', input, 'input').$ref);
+  const lists = Object.entries((properties ?? {}) as Record<string, JsonSchema>).filter(
+    ([, { $ref, type }]) => (typeof $ref === 'string' ? parts.resolved($ref).type : type) === 'array',
   );
+  return new Set(lists.map(([name]) => name));
 }
 
 function badInput({ first, count, text }: Mismatch): RequestError {

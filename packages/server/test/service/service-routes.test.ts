@@ -294,6 +294,27 @@ describe('an input', () => {
     expect(json(reply).where).toBe('query.n');
   });
 
+  // One of a name was text whatever the schema, so that a list of one could not be sent, though the document allows it.
+  test('of a GET is a list where the schema wants one, also of one', async () => {
+    const List = z.array(z.string()).meta({ id: 'List' });
+    const { route } = served(
+      {
+        input: z.object({
+          a: z.array(z.coerce.number()),
+          b: z.array(z.string()).optional(),
+          c: List.default(['x']),
+          d: z.union([z.string(), z.array(z.string())]),
+        }),
+        handler: (input) => input,
+      },
+      'get',
+    );
+    const answerTo = async (query: string) => json(await handled(route, new FakeCall({ query })));
+    expect(await answerTo('a=1&d=1')).toEqual({ a: [1], c: ['x'], d: '1' });
+    expect(await answerTo('a=1&a=2&b=3&c=&d=1&d=2')).toEqual({ a: [1, 2], b: ['3'], c: [''], d: ['1', '2'] });
+    expect((await answerTo('a=x&d=1')).where).toBe('query.a[0]');
+  });
+
   // Root cause: zod tells the value that it looked at, and a coerced one is not the one that came.
   test('is told as it came, not as a schema had made it', async () => {
     const { route } = served(
