@@ -14,11 +14,10 @@ export function metadataOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return metadata;
 }
 
-/** A value as it is to be sent on: binary ones that came several times are a list again. */
+/** A value as it is to be sent on: binary ones that came joined are a list again. */
 export function sentAs(name: string, value: string | string[]): string | string[] {
-  return typeof value === 'string' && value.includes(',') && name.endsWith('-bin')
-    ? [...valuesOf(name, value)]
-    : value;
+  const isList = typeof value !== 'string' || value.includes(',');
+  return isList && name.endsWith('-bin') ? [...valuesOf(name, value)] : value;
 }
 
 /** Whether an entry of this name, in lower case, is the application's. */

@@ -6,8 +6,9 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { MethodSettings } from './method-options.js';
 
-/** No header contains it. */
+/** No header contains them. */
 const BETWEEN = '\n';
+const WITHIN = '\0';
 
 export function groupKeyOf(
   headers: IncomingHttpHeaders,
@@ -19,7 +20,7 @@ export function groupKeyOf(
   for (const name of groupByMetadata) {
     const value = headers[name];
     // Not there and empty are different things.
-    key += value === undefined ? BETWEEN : `${BETWEEN}=${value}`;
+    key += value === undefined ? BETWEEN : `${BETWEEN}=${Array.isArray(value) ? value.join(WITHIN) : value}`;
   }
   return groupByBytes.length === 0 ? key : key + BETWEEN + bucketOf(messageBytes, groupByBytes);
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
+import { isMetadata } from '../metadata.js';
 import { ERROR_CODE } from './error-code.js';
 
 /** As HTTP/2 counts them. */
@@ -18,29 +19,12 @@ const OF_CONNECTIONS = new Set([
   'upgrade',
 ]);
 
-/** Of these the first one counts; of all others, several are joined. */
-const ONCE = new Set([
-  'age',
-  'authorization',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-location',
-  'content-range',
-  'content-type',
-  'date',
-  'etag',
-  'expires',
-  'host',
-  'last-modified',
-  'location',
-  'retry-after',
-  'user-agent',
-]);
+/** Of these the first one counts; of others that are no metadata, several are joined. */
+const ONCE = new Set(['content-encoding', 'content-length', 'content-type', 'date', 'host', 'user-agent']);
 
 /**
- * One list of headers or trailers as it comes in, in the form that `node:http2` gives them. What a stream cannot live with
- * is its `errorCode`.
+ * One list of headers or trailers as it comes in, in the form that `node:http2` gives them; but metadata that came several
+ * times is a list, to be passed on as it came. What a stream cannot live with is its `errorCode`.
  */
 export abstract class ReceivedHeaders {
   readonly headers: IncomingHttpHeaders & IncomingHttpStatusHeader = Object.create(null);
@@ -96,6 +80,7 @@ export abstract class ReceivedHeaders {
     const earlier = headers[name];
     if (name === 'set-cookie') headers[name] = [...(headers[name] ?? []), value];
     else if (earlier === undefined) headers[name] = value;
+    else if (name !== 'cookie' && isMetadata(name)) headers[name] = [earlier, value].flat();
     else if (!ONCE.has(name)) headers[name] = `${earlier}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
 }

@@ -8,13 +8,16 @@ function receivedOf(...fields: readonly (readonly [name: string, value: string])
   return received;
 }
 
-test('headers are as node:http2 gives them', () => {
+test('headers are as node:http2 gives them, but for metadata that came several times', () => {
   const { headers, errorCode, status } = receivedOf(
     [':status', '200'],
     ['content-type', 'application/grpc'],
     ['content-type', 'text/html'],
     ['x-twice', 'a'],
     ['x-twice', 'b'],
+    ['x-twice', 'c, d'],
+    ['age', '1'],
+    ['age', '2'],
     ['cookie', 'a=1'],
     ['cookie', 'b=2'],
     ['set-cookie', 'c=3'],
@@ -26,7 +29,8 @@ test('headers are as node:http2 gives them', () => {
   expect({ ...headers }).toEqual({
     ':status': 200,
     'content-type': 'application/grpc',
-    'x-twice': 'a, b',
+    'x-twice': ['a', 'b', 'c, d'],
+    age: ['1', '2'],
     cookie: 'a=1; b=2',
     'set-cookie': ['c=3', 'd=4'],
     ['__proto__']: 'x',
