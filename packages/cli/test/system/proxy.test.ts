@@ -67,6 +67,7 @@ describe('batches calls', () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(args(backend.target));
     await echoAll(proxy.port);
+    await until(() => backend.batches.length > 0, 'the backend tells of a batch');
     expect(backend.batches.map(({ size }) => size)).toEqual([8]);
     expect(proxy.command.stdout).toMatch(
       /\*\/Compute → BatchedCompute +up to 8 a batch, window of 600000 ms/,
@@ -78,8 +79,9 @@ describe('batches calls', () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port);
-    const sizes = backend.batches.map(({ size }) => size);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(words.length);
+    const sum = () => backend.batches.reduce((total, { size }) => total + size, 0);
+    await until(() => sum() >= words.length, 'the backend tells of all batches');
+    expect(sum()).toBe(words.length);
     expect(proxy.command.stdout).toContain('adaptive');
   });
 
@@ -109,6 +111,7 @@ describe('batches calls', () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port, '/test.Echo/Other');
+    await until(() => backend.countOf('unary') >= words.length, 'the backend tells of all calls');
     expect(backend.countOf('unary')).toBe(words.length);
   });
 });

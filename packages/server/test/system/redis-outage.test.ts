@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
 import { forThisTest } from '../../../redis/test/support/for-this-test.js';
+import { freePort } from '../../../redis/test/support/free-port.js';
 import { startRedis } from '../../../redis/test/support/redis-server.js';
-import { freePort } from '../../src/free-port.js';
 import { InferenceClient } from '../grpc/support/inference-client.js';
 import { inferBody, Queue, SAMPLES, type Sample, Served } from './redis-served.js';
 
@@ -56,7 +56,7 @@ test('a server that starts listens, is alive and not ready, and says what it wai
   const own = await forThisTest(startRedis());
   await own.kill();
   const queue = new Queue(own);
-  const port = await freePort('127.0.0.1');
+  const port = await freePort();
   const logs: string[] = [];
   const starting = Served.start(queue.yaml().replace('port: 0', `port: ${port}`), logs);
   const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../../redis/test/support/free-port.js';
 import { until } from './processes-support.js';
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
@@ -34,8 +34,8 @@ export class ServeProcess {
     const folder = mkdtempSync(join(tmpdir(), 'batchwise-test-'));
     const file = join(folder, 'batchwise.yaml');
     writeFileSync(file, yaml);
-    const port = await freePort('127.0.0.1');
-    const grpcPort = await freePort('127.0.0.1');
+    const port = await freePort();
+    const grpcPort = await freePort();
     const flags = { service: fixture('workers-service.mjs'), port, grpcPort, workers };
     const child = spawn(process.execPath, [fixture('serve-many.mjs'), JSON.stringify({ flags, file })], {
       detached: true,
