@@ -35,7 +35,7 @@ export class UntilReady {
         if (this.#isOver || this.#clock.now() + pauseMs > this.#giveUpAt) throw error;
         if (pauseMs === TELL_AT_MS) onNotReady(error as Error);
         await this.#pause(pauseMs);
-        if (this.#isOver) throw error;
+        if (this.#isOver || this.#clock.now() >= this.#giveUpAt) throw error;
       }
     }
   }
