@@ -3,6 +3,7 @@
  * the jobs and the same for any number of threads: jobs share nothing.
  */
 import { availableParallelism } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type Clock, realClock } from 'batchwise';
 import { doJob, type Job, jobName, type ResultOf } from './tournament-job.js';
@@ -63,6 +64,9 @@ export async function tournament<J extends Job>(
   return results;
 }
 
+/** After the last job, at most; mostly it is done in a few milliseconds. */
+const COMPILES_FOR_MS = 200;
+
 interface Thread {
   do(job: Job): Promise<unknown>;
   end(): Promise<unknown>;
@@ -97,8 +101,10 @@ class WorkerThread implements Thread {
     });
   }
 
-  end(): Promise<unknown> {
-    return this.#worker.terminate();
+  /** Node 20 may crash when a thread ends while V8 still compiles for it, in the background: it is left that time. */
+  async end(): Promise<void> {
+    await setTimeout(COMPILES_FOR_MS);
+    await this.#worker.terminate();
   }
 }
 
