@@ -7,6 +7,7 @@ export { FrameReader } from './frame-reader.js';
 export { GrpcChannel } from './grpc-channel.js';
 export { GrpcError, type GrpcErrorOptions } from './grpc-error.js';
 export { GrpcServer, type GrpcServerOptions, type ServerTls } from './grpc-server.js';
+export { ERROR_CODE } from './http2/error-code.js';
 export { OF_CONNECTIONS } from './http2/header-fields.js';
 export type { IncomingCall } from './incoming-call.js';
 export { ITEM_ERROR_HEADER, parseItemErrors } from './item-errors.js';

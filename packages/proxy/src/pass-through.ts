@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
   type CallStream,
   checkSendable,
+  ERROR_CODE,
   encodeStatusMessage,
   GrpcError,
   type IncomingCall,
@@ -22,8 +23,7 @@ import type { Backend } from './backend.js';
 /** Told once, when the call is over for the caller: with its status. */
 export type PassedDone = (status: number) => void;
 
-const NO_ERROR = 0x0;
-const REFUSED_STREAM = 0x7;
+const { NO_ERROR, REFUSED_STREAM } = ERROR_CODE;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
 

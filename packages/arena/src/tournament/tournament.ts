@@ -3,7 +3,6 @@
  * the jobs and the same for any number of threads: jobs share nothing.
  */
 import { availableParallelism } from 'node:os';
-import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type Clock, realClock } from 'batchwise';
 import { doJob, type Job, jobName, type ResultOf } from './tournament-job.js';
@@ -103,7 +102,9 @@ class WorkerThread implements Thread {
 
   /** Node 20 may crash when a thread ends while V8 still compiles for it, in the background: it is left that time. */
   async end(): Promise<void> {
-    await setTimeout(COMPILES_FOR_MS);
+    await new Promise<void>((resolve) => {
+      realClock.setTimer(resolve, COMPILES_FOR_MS);
+    });
     await this.#worker.terminate();
   }
 }
