@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/system/**'],
+          exclude: ['**/system/**', '**/nightly/**'],
           // On a busy machine nothing is quick: a test fails by what it sees, not by how long it took.
           testTimeout: 60_000,
           // They leave nothing behind, so they can share threads: a new one for each file takes longer than its tests.
@@ -41,6 +41,17 @@ export default defineConfig({
           name: 'system',
           include: ['packages/*/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
           testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Long versions of system tests: chaos, hostile input, fuzzing, soak. `npm run test:nightly`.
+          name: 'nightly',
+          include: ['packages/*/test/nightly/**/*.test.ts', 'test/nightly/**/*.test.ts'],
+          testTimeout: 1_800_000,
           hookTimeout: 120_000,
           fileParallelism: false,
         },
