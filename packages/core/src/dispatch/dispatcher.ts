@@ -28,6 +28,7 @@ import { Door } from './door.js';
 import { DoorMargin } from './door-margin.js';
 import { Exit } from './exit.js';
 import { GroupMix } from './group-mix.js';
+import { Overdue } from './overdue.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
@@ -61,6 +62,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** Items come in unasked: open, and no setting looks at the single item. */
   doorIsWide: boolean;
 
+  readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
   readonly #whenClosed = deferred();
   #isDispatching = false;
@@ -168,6 +170,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.turn.runCohorts(now);
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
     if (this.timeouts.earliest <= now) this.timeouts.expire(now);
+    this.#overdue.reject(now);
   }
 
   #isFull(group: Group): boolean {
@@ -330,7 +333,8 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   #setAlarm(now: number): void {
     const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
-    this.#alarm.ringBy(Math.min(wakeAt, this.deadlines.earliest, this.timeouts.earliest), now);
+    const sweepAt = this.#overdue.sweepAt(now);
+    this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
 
   /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */

@@ -90,6 +90,12 @@ export class WaitingLine {
     return oldestAt;
   }
 
+  /** The items that arrived at this time or earlier, by group. */
+  arrivedBy(at: number): [Group, Entry[]][] {
+    const groups = [...this.#groups()].filter(({ oldestAt }) => oldestAt <= at);
+    return groups.map((group) => [group, group.entries().filter(({ arrivedAt }) => arrivedAt <= at)]);
+  }
+
   /** The group that is next in line, of those that are not asleep. */
   next(now: number): Group | undefined {
     for (let due = this.#asleep.first; due !== undefined && due.wakeAt <= now; due = this.#asleep.first) {

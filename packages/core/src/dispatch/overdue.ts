@@ -1,0 +1,48 @@
+/**
+ * Rejects admitted items by a timer once they have missed the target by one batch. The policy rejects such items too,
+ * but only when it reaches them: while all slots are busy, or other groups, tenants and priorities are served first,
+ * that can take many times the target.
+ */
+import { safeMs } from '../learning/trust.js';
+import type { Dispatcher } from './dispatcher.js';
+
+/** Shortest time between two sweeps, as a share of the limit: bounds the cost with thousands of groups. */
+const SWEEP_INTERVAL = 1 / 32;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class Overdue<I, R> {
+  readonly #dispatcher: Dispatcher<I, R>;
+  #sweepAt = NEVER;
+
+  constructor(dispatcher: Dispatcher<I, R>) {
+    this.#dispatcher = dispatcher;
+  }
+
+  /** When to sweep next; Infinity while no queued item can become overdue. */
+  sweepAt(now: number): number {
+    const { line } = this.#dispatcher;
+    const limitMs = line.length === 0 ? NEVER : this.#limitMs();
+    if (limitMs === NEVER) this.#sweepAt = NEVER;
+    else if (this.#sweepAt === NEVER)
+      this.#sweepAt = Math.max(line.oldestAt + limitMs, now + limitMs * SWEEP_INTERVAL);
+    return this.#sweepAt;
+  }
+
+  /** Rejects the overdue items if a sweep is due. */
+  reject(now: number): void {
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = NEVER;
+    const { line, exit, decider } = this.#dispatcher;
+    decider.interrupt();
+    for (const [group, entries] of line.arrivedBy(now - this.#limitMs())) exit.overtaken(entries, group, now);
+  }
+
+  /** How long an item may be queued; Infinity without a target, and until the first batch has been measured. */
+  #limitMs(): number {
+    const { curve, isOpen, settings } = this.#dispatcher;
+    const { admission, maxBatchSize, targetLatencyMs } = settings;
+    if (!admission || !isOpen || targetLatencyMs === NEVER) return NEVER;
+    const batch = curve.best(maxBatchSize);
+    return batch === undefined ? NEVER : targetLatencyMs + safeMs(curve, batch.durationMs);
+  }
+}
