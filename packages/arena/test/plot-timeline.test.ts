@@ -242,6 +242,37 @@ describe('a timeline chart', () => {
     expect(new Set([...ids(one), ...ids(two)]).size).toBe(6);
   });
 
+  // The line of the queue left out a fall less than a pixel after a rise: the queue looked full until the next item.
+  test('shows the queue as empty from the dispatch of its batch on', () => {
+    const burst = Array.from({ length: 16 }, (_, i) => [10 + 0.01 * i, i + 1] as const);
+    const queue = [...burst, [10.2, 0], [90, 1], [90.1, 0]] as const;
+    const shownAt = drawnQueue({ ...timeline, fromMs: 0, toMs: 100, queue });
+    expect(shownAt(10.2, 0.3)).toContain(16);
+    expect([9, 12, 89, 99].map((atMs) => shownAt(atMs))).toEqual([[0], [0], [0], [0]]);
+  });
+
+  test('shows every state of the queue that lasts a pixel, and every peak and low, where it is', () => {
+    const step = fc.tuple(
+      fc.oneof(fc.constant(0.01), fc.double({ min: 0.01, max: 9, noNaN: true })),
+      fc.nat(20),
+    );
+    const property = fc.property(fc.array(step, { minLength: 1, maxLength: 100 }), (steps) => {
+      let atMs = 0;
+      const queue = steps.map(([gapMs, items]) => {
+        atMs += gapMs;
+        return [atMs, items] as const;
+      });
+      const shownAt = drawnQueue({ ...timeline, fromMs: 0, toMs: 1000, queue });
+      queue.forEach(([fromMs, items], i) => {
+        const before = queue[i - 1]?.[1] ?? 0;
+        const [toMs, after] = queue[i + 1] ?? [1000, items];
+        if (toMs - fromMs > 4) expect(shownAt((fromMs + toMs) / 2)).toEqual([items]);
+        if ((items - before) * (after - items) < 0) expect(shownAt(fromMs, 2)).toContain(items);
+      });
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
   test('is drawn whatever the stretch', () => {
     const at = fc.double({ min: 0, max: 1e6, noNaN: true });
     const span = fc.record({ slot: fc.integer({ min: 0, max: 3 }), fromMs: at, toMs: at });
@@ -266,4 +297,22 @@ describe('a timeline chart', () => {
 
 function constants(span: { slot: number; fromMs: number; toMs: number }) {
   return { slot: fc.constant(span.slot), fromMs: fc.constant(span.fromMs), toMs: fc.constant(span.toMs) };
+}
+
+/** Which lengths of the queue are drawn at a time, or up to `withinMs` from it. */
+function drawnQueue(timeline: Timeline): (atMs: number, withinMs?: number) => number[] {
+  const longest = 20;
+  const svg = timelineChart({ title: '', timeline, longestQueue: longest });
+  const line = named(parsePlot(svg), 'path').at(-1)?.attributes.d ?? '';
+  const [left = 0, foot = 0] = line.slice(1).split(/[ H]/, 2).map(Number);
+  const right = Number(line.split('H').at(-1));
+  const steps = [...line.matchAll(/H([\d.]+)V([\d.]+)/g)].map(([, x, y]) => ({
+    atMs: ((Number(x) - left) / (right - left)) * (timeline.toMs - timeline.fromMs),
+    items: Math.round(((foot - Number(y)) / 46) * longest),
+  }));
+  return (atMs, withinMs = 0) => {
+    const last = steps.findLast((step) => step.atMs <= atMs - withinMs);
+    const near = steps.filter((step) => Math.abs(step.atMs - atMs) <= withinMs);
+    return [...new Set([last, ...near].map((step) => step?.items ?? 0))];
+  };
 }

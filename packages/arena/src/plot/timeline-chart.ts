@@ -209,12 +209,14 @@ function queue(
   let d = `M${coordinate(box.left)} ${coordinate(foot)}`;
   let drawnAt = Number.NEGATIVE_INFINITY;
   timeline.queue.forEach(([atMs, items], i) => {
-    const x = place(atMs);
+    const before = timeline.queue[i - 1]?.[1] ?? 0;
     const next = timeline.queue[i + 1];
-    // While it grows by more steps than there are pixels, some will do; the last before a fall must be there.
-    if (x - drawnAt < 0.7 && next !== undefined && next[1] > items) return;
-    drawnAt = x;
-    d += `H${coordinate(x)}V${coordinate(height(items))}`;
+    // A step is left out only where the next one is drawn in its place and goes on in the same direction:
+    // every peak, every low and every state that lasts is drawn.
+    if (next !== undefined && place(next[0]) - drawnAt < 0.7 && (items - before) * (next[1] - items) > 0)
+      return;
+    drawnAt = place(atMs);
+    d += `H${coordinate(drawnAt)}V${coordinate(height(items))}`;
   });
   d += `H${coordinate(box.right)}`;
   return [
