@@ -1,5 +1,5 @@
 /**
- * Draws the pictures of guides/scheduling.md from simulations: `npm run build && node docs/plots.js`.
+ * Draws the pictures of README.md and guides/scheduling.md from simulations: `npm run build && node docs/plots.js`.
  * Virtual time and fixed seeds, so the same code draws the same pictures, to the byte.
  */
 import { writeFileSync } from 'node:fs';
@@ -24,8 +24,22 @@ const curve = SHOWCASE_CURVES[0].curve;
 const ours = { name: 'adaptive', policy: () => adaptive(), knowsTarget: true };
 const share = { label: 'load: the share of what the backend can do at most', format: 'percent' };
 
-async function run(contender, arrivals, { slots = 1, items = 30_000, targetMs = Infinity } = {}) {
-  const world = { name: 'plot', curve, slots, arrivals, items, targetMs, noise: 0, timerMs: 1, seed: 1 };
+async function run(
+  contender,
+  arrivals,
+  { slots = 1, items = 30_000, targetMs = Infinity, backend = curve } = {},
+) {
+  const world = {
+    name: 'plot',
+    curve: backend,
+    slots,
+    arrivals,
+    items,
+    targetMs,
+    noise: 0,
+    timerMs: 1,
+    seed: 1,
+  };
   return simulate(world, contender);
 }
 
@@ -104,12 +118,56 @@ async function burstPlots() {
   );
 }
 
-function save(name, svg) {
-  writeFileSync(new URL(`guides/${name}.svg`, import.meta.url), svg);
+/** One burst of 16 calls, with one call of the backend per item and with Batchwise: the picture of the README. */
+async function burstPlot() {
+  const arrivals = fanOut(0.02);
+  const panels = [
+    { title: 'One call per item', backend: { ...curve, maxBatchSize: 1 }, look: 1 },
+    { title: 'Batchwise', backend: curve, look: 0 },
+  ];
+  const runs = [];
+  for (const { backend } of panels) runs.push(await run(ours, arrivals, { items: 8_000, backend }));
+  const { arrivedAt } = runs[0];
+  // A burst after both have learned, with no other burst near it.
+  const first = arrivedAt.findIndex(
+    (at, i) =>
+      i > 5_000 && at - arrivedAt[i - 1] > 100 && arrivedAt[i + 15] - at < 1 && arrivedAt[i + 16] - at > 100,
+  );
+  const fromMs = arrivedAt[first] - 3;
+  return stacked(
+    panels.map(({ title, look }, i) => {
+      const latencies = [...runs[i].latencyMs.subarray(first, first + 16)];
+      const meanMs = latencies.reduce((sum, ms) => sum + ms, 0) / 16;
+      return timelineChart({
+        title,
+        subtitle: `16 calls at once; mean latency ${meanMs.toFixed(0)} ms, last answer after ${Math.max(...latencies).toFixed(0)} ms`,
+        timeline: timelineOf(runs[i], fromMs, fromMs + 90),
+        largestBatch: 16,
+        longestQueue: 16,
+        look,
+      });
+    }),
+  );
 }
 
-save('scheduling-latency', await latencyPlot());
-save('scheduling-goodput', await goodputPlot());
+/** Several charts of the same width as one picture, one below the other. */
+function stacked(charts) {
+  const heights = charts.map((chart) => Number(/ height="(\d+)"/.exec(chart)[1]));
+  const placed = charts.map((chart, i) => {
+    const y = heights.slice(0, i).reduce((sum, height) => sum + height, 0);
+    return chart.replace('<svg ', `<svg y="${y}" `);
+  });
+  const height = heights.reduce((sum, each) => sum + each, 0);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" width="720" height="${height}">${placed.join('')}</svg>\n`;
+}
+
+function save(name, svg) {
+  writeFileSync(new URL(`${name}.svg`, import.meta.url), svg);
+}
+
+save('guides/scheduling-latency', await latencyPlot());
+save('guides/scheduling-goodput', await goodputPlot());
 const [greedyBursts, adaptiveBursts] = await burstPlots();
-save('scheduling-bursts-greedy', greedyBursts);
-save('scheduling-bursts-adaptive', adaptiveBursts);
+save('guides/scheduling-bursts-greedy', greedyBursts);
+save('guides/scheduling-bursts-adaptive', adaptiveBursts);
+save('burst', await burstPlot());
