@@ -15,35 +15,61 @@ export interface ErrorData {
 /** How many causes of causes are told: a chain of them may be a ring. */
 const MAX_CAUSES = 4;
 
+/** Never throws, whatever was thrown. */
 export function errorToData(error: unknown, causes = MAX_CAUSES): ErrorData {
-  if (!(error instanceof Error)) return { name: 'Error', message: textOf(error) };
-  const cause =
-    causes > 0 && error.cause instanceof Error ? { cause: errorToData(error.cause, causes - 1) } : {};
-  if (error instanceof BatchwiseError) {
-    const { name, message, code, retryAfterMs } = error;
-    return { name, message, code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...cause };
-  }
-  return { name: textOf(error.name), message: textOf(error.message), ...cause };
+  if (!(error instanceof Error)) return { name: 'Error', message: textOf(() => error) };
+  const name = textOf(() => error.name);
+  const message = textOf(() => error.message);
+  const inner = causeOf(error);
+  const cause = causes > 0 && inner instanceof Error ? { cause: errorToData(inner, causes - 1) } : {};
+  if (!(error instanceof BatchwiseError)) return { name, message, ...cause };
+  const { code, retryAfterMs } = error;
+  return { name, message, code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...cause };
 }
 
-export function errorFromData(data: ErrorData): Error {
-  const { name, message, code, retryAfterMs } = data;
-  const cause = data.cause === undefined ? {} : { cause: errorFromData(data.cause) };
-  if (name === 'BatchwiseError' && code !== undefined && Object.hasOwn(ERRORS, code)) {
+function causeOf(error: Error): unknown {
+  try {
+    return error.cause;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Never throws: whatever was read, it is the error of one item, and must not fail the others that came with it. */
+export function errorFromData(data: unknown, causes = MAX_CAUSES): Error {
+  const { name, message, code, retryAfterMs, cause } = membersOf(data);
+  if (typeof name !== 'string' || typeof message !== 'string') {
+    return new BatchwiseError(
+      'BAD_RESULT',
+      'The answer is malformed: expected an error with name and message.',
+    );
+  }
+  const options = causes > 0 && isObject(cause) ? { cause: errorFromData(cause, causes - 1) } : {};
+  if (name === 'BatchwiseError' && typeof code === 'string' && Object.hasOwn(ERRORS, code)) {
+    const isDelay =
+      typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY;
     return new BatchwiseError(code as ErrorCode, message, {
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...cause,
+      ...(isDelay ? { retryAfterMs } : {}),
+      ...options,
     });
   }
-  const error = new Error(message, cause);
+  const error = new Error(message, options);
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
   return error;
 }
 
-/** Whatever was thrown: also what has no text, or throws when asked for it. */
-function textOf(value: unknown): string {
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+/** Also of a value that has no text, or throws when it is read. */
+function textOf(read: () => unknown): string {
   try {
-    return String(value);
+    return String(read());
   } catch {
     return 'something that cannot be told';
   }

@@ -90,7 +90,7 @@ export class ReplyReader {
     if (value === undefined) return;
     if (String(kind) === 'a') {
       this.#owner.codec.unpackAnswers(value, (number, result) => this.#owner.answered(number, result));
-    } else {
+    } else if (String(kind) === 'dead') {
       const [number, deliveries, letter = ''] = String(value).split(' ');
       this.#owner.died(Number(number), Number(deliveries), letter);
     }
