@@ -23,6 +23,10 @@ const [TEXT, ERROR, INTEGER, BULK, LIST] = [43, 45, 58, 36, 42] as const;
 const MOST_DIGITS = 19;
 /** Redis has no larger value, unless it is told to (proto-max-bulk-len). */
 const MOST_BULK_BYTES = 512 * 1024 * 1024;
+/** Of one reply: the deepest that is asked for here has four levels, the largest some thousand elements. */
+const MOST_LEVELS = 32;
+const MOST_ELEMENTS = 1024 * 1024;
+const MOST_REPLY_BYTES = 2 ** 31;
 /** Errors are lines, and a script's may be long; what has no end at all is none. */
 const MOST_LINE_BYTES = 1024 * 1024;
 /** The value is not complete. */
@@ -43,6 +47,9 @@ export class ReplyParser {
   #laterLength = 0;
   /** How many bytes the value takes that is being waited for, as far as is known. */
   #needed = 0;
+  /** Of the reply that is being read: its elements, announced ones included, and the bytes of its strings. */
+  #elements = 0;
+  #replyBytes = 0;
 
   constructor(onReply: (reply: ParsedReply) => void) {
     this.#onReply = onReply;
@@ -82,6 +89,8 @@ export class ReplyParser {
       this.#open.pop();
       done = list.items;
     }
+    this.#elements = 0;
+    this.#replyBytes = 0;
     this.#onReply(done);
   }
 
@@ -113,18 +122,33 @@ export class ReplyParser {
         const size = lengthIn(bytes, start, end);
         this.#at = next;
         if (size <= 0) return size < 0 ? null : [];
-        this.#open.push({ items: [], size });
-        return OPENED;
+        return this.#list(size);
       }
       case TEXT:
         this.#at = next;
+        this.#count(end - start);
         return bytes.toString('utf8', start, end);
       case ERROR:
         this.#at = next;
+        this.#count(end - start);
         return new ReplyError(bytes.toString('utf8', start, end));
       default:
         throw notRedis(`one that begins with byte ${type}`);
     }
+  }
+
+  #list(size: number): typeof OPENED {
+    this.#elements += size;
+    if (this.#elements > MOST_ELEMENTS) throw notRedis(`one with more than ${MOST_ELEMENTS} elements`);
+    if (this.#open.length === MOST_LEVELS)
+      throw notRedis(`lists nested more than ${MOST_LEVELS} levels deep`);
+    this.#open.push({ items: [], size });
+    return OPENED;
+  }
+
+  #count(bytes: number): void {
+    this.#replyBytes += bytes;
+    if (this.#replyBytes > MOST_REPLY_BYTES) throw notRedis(`one of more than ${MOST_REPLY_BYTES} bytes`);
   }
 
   #bulk(from: number, length: number): string | Buffer | typeof MORE {
@@ -138,6 +162,7 @@ export class ReplyParser {
       throw notRedis(`a value that does not end after its ${length} bytes`);
     }
     this.#at = to + LINE_END;
+    this.#count(length);
     return this.isText ? this.#bytes.toString('utf8', from, to) : Buffer.from(this.#bytes.subarray(from, to));
   }
 }

@@ -71,6 +71,9 @@ test.each([
   ['a line that ends otherwise', '+OK\rX'],
   ['a value that is longer than it says', '$2\r\nabc\r\n'],
   ['a kind of reply that is not known', '%1\r\n'],
+  ['a list nested without end', '*1\r\n'.repeat(40)],
+  ['a list of more elements than anything has', '*1048577\r\n'],
+  ['lists of more elements together than anything has', `*2\r\n*1048576\r\n`],
   ['an unknown kind, before its line has ended', 'H'],
 ])('%s is said not to be a reply of Redis', (_name, wire) => {
   const parsed: ParsedReply[] = [];
@@ -81,6 +84,15 @@ test.each([
     for (const byte of Buffer.from(wire)) byBytes.push(Buffer.from([byte]));
   }).toThrow('expected a reply of Redis');
   expect(parsed).toEqual([]);
+});
+
+test('the limits hold for each reply, not for all of them together', () => {
+  const parsed: ParsedReply[] = [];
+  const parser = new ReplyParser((reply) => parsed.push(reply));
+  const row = Buffer.from(`*500000\r\n${':1\r\n'.repeat(500_000)}`);
+  const deep = Buffer.from(`${'*1\r\n'.repeat(32)}:1\r\n`);
+  for (const wire of [row, row, row, deep, deep]) parser.push(wire);
+  expect(parsed).toHaveLength(5);
 });
 
 test('a line without end is given up', () => {
