@@ -22,7 +22,7 @@ beforeAll(async () => {
   web = startChild(batchwise, {
     args: ['serve', '-c', 'examples/items/batchwise.yaml', '--port', String(port)],
     cwd: root,
-    env: { BATCHWISE__RUNNERS__ITEMS__REDIS__URL: redis.url },
+    env: { REDIS__HOST: '127.0.0.1', REDIS__PORT: String(redis.port) },
   });
   await eventually('the web processes to be ready', async () => {
     const response = await fetch(`${url}/readyz`).catch(() => undefined);
@@ -38,9 +38,9 @@ afterAll(async () => {
 async function startWorker(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Child> {
   const worker = await forThisTest(
     startChild(batchwise, {
-      args: ['worker', 'examples/items/service.ts#items', '--queue', 'items', '--url', redis.url, ...args],
+      args: ['worker', 'examples/items/service.ts#items', '--queue', 'items', ...args],
       cwd: root,
-      env,
+      env: { REDIS__HOST: '127.0.0.1', REDIS__PORT: String(redis.port), ...env },
     }),
   );
   await eventually('the worker to be ready', () => worker.output.includes('Processes the queue items'));

@@ -12,7 +12,7 @@
  */
 export type { PayloadKind } from './codec.js';
 export type { ConnectionOptions } from './connection/connection-options.js';
-export { connectionFrom } from './connection/environment.js';
+export { connectionFrom, DEFAULT_QUEUE, queueFrom } from './connection/environment.js';
 export type { DeadLetter } from './dead-letter.js';
 export type { ProcessorNotice, ProcessorStats } from './processor-report.js';
 export type { LevelName, LevelStatus, ProcessorStatus, QueueStatus } from './queue-status.js';

@@ -2,11 +2,15 @@
 import { type BatcherOptions, type Clock, realClock } from 'batchwise';
 import type { PayloadKind } from './codec.js';
 import type { ConnectionOptions } from './connection/connection-options.js';
+import { connectionFrom, queueFrom } from './connection/environment.js';
 import { validCount, validKeys, validSpanMs } from './valid-option.js';
 
 interface QueueOptions extends ConnectionOptions {
-  /** The queue's name: clients and processors that say the same name meet. */
-  readonly queue: string;
+  /**
+   * The queue's name: clients and processors that say the same name meet.
+   * @default REDIS__STREAM_KEY_REQUEST of the environment, else 'request'
+   */
+  readonly queue?: string | undefined;
   /**
    * How items and results travel: as JSON, as MessagePack, or as bytes that are left as they are. Both ends say the same.
    * @default 'json'
@@ -79,7 +83,7 @@ export interface RedisProcessorOptions<I>
   readonly maxDeliveries?: number | undefined;
 }
 
-const CONNECTION = ['url', 'username', 'password', 'database', 'tls'] as const;
+const CONNECTION = ['url', 'username', 'password', 'database', 'tls'];
 const QUEUE = [...CONNECTION, 'queue', 'payload', 'name', 'clock'];
 const CLIENT = [...QUEUE, 'maxBacklog', 'timeoutMs', 'maxQueueSize', 'dedupeBy', 'clientTtlMs'];
 const PROCESSOR = [...QUEUE, ...BATCHER_OPTIONS, 'leaseMs', 'maxDeliveries'];
@@ -98,7 +102,8 @@ export interface ClientSettings {
 
 export function clientSettings<I>(options: RedisBatcherOptions<I>): ClientSettings {
   validKeys('new RedisBatcher(options)', options, CLIENT);
-  const { queue, payload, name = queue, clock = realClock, dedupeBy } = options;
+  const queue = queueFrom(options.queue, process.env);
+  const { payload, name = queue, clock = realClock, dedupeBy } = options;
   const { maxBacklog = 10_000, maxQueueSize = 10_000, clientTtlMs = 60_000 } = options;
   return {
     queue,
@@ -127,7 +132,8 @@ export interface ProcessorSettings<I> {
 
 export function processorSettings<I>(options: RedisProcessorOptions<I>): ProcessorSettings<I> {
   const all = validKeys('new RedisProcessor(handler, options)', options, PROCESSOR);
-  const { queue, payload, name = queue, clock = realClock, leaseMs = 15_000, maxDeliveries = 3 } = options;
+  const queue = queueFrom(options.queue, process.env);
+  const { payload, name = queue, clock = realClock, leaseMs = 15_000, maxDeliveries = 3 } = options;
   return {
     queue,
     payload,
@@ -140,6 +146,7 @@ export function processorSettings<I>(options: RedisProcessorOptions<I>): Process
   };
 }
 
+/** Argument over environment over default. */
 export function connectionOf(options: ConnectionOptions): ConnectionOptions {
-  return Object.fromEntries(CONNECTION.filter((key) => key in options).map((key) => [key, options[key]]));
+  return connectionFrom(options, process.env);
 }

@@ -4,6 +4,7 @@
  */
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import type { ConnectionOptions } from './connection/connection-options.js';
+import { queueFrom } from './connection/environment.js';
 import { type Argument, LinkLostError, openLink, type RedisLink, type Reply } from './connection/link.js';
 import { loadScript, type Script } from './connection/script.js';
 import { type DeadLetter, lettersFrom } from './dead-letter.js';
@@ -13,7 +14,8 @@ import { connectionOf } from './redis-options.js';
 import { invalidOption, validCount, validKeys } from './valid-option.js';
 
 export interface RedisQueueOptions extends ConnectionOptions {
-  readonly queue: string;
+  /** @default REDIS__STREAM_KEY_REQUEST of the environment, else 'request' */
+  readonly queue?: string | undefined;
   /** @default the real one */
   readonly clock?: Clock | undefined;
 }
@@ -53,7 +55,8 @@ export class RedisQueue {
 
   constructor(options: RedisQueueOptions) {
     validKeys('new RedisQueue(options)', options, OPTIONS);
-    const { queue, clock = realClock } = options;
+    const { clock = realClock } = options;
+    const queue = queueFrom(options.queue, process.env);
     this.#keys = queueKeys(queue);
     const name = `${queue} operates`;
     this.#link = openLink({

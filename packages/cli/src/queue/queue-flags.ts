@@ -1,5 +1,5 @@
 /** Which queue, and where: the same for every command about one. Flags go over the environment, that over defaults. */
-import { connectionFrom, type RedisQueueOptions } from '@batchwise/redis';
+import { connectionFrom, DEFAULT_QUEUE, queueFrom, type RedisQueueOptions } from '@batchwise/redis';
 import type { Command } from 'commander';
 import type { Terminal } from '../terminal/terminal.js';
 
@@ -7,9 +7,6 @@ export interface QueueFlags {
   readonly url?: string;
   readonly queue?: string;
 }
-
-/** What the queue is called where nobody says it, as in dynamic_batcher. */
-const DEFAULT_QUEUE = 'request';
 
 export function addQueueFlags(command: Command): Command {
   return command
@@ -20,9 +17,9 @@ export function addQueueFlags(command: Command): Command {
     );
 }
 
-export function queueAddress({ url, queue }: QueueFlags, env: Terminal['env']): RedisQueueOptions {
-  return {
-    ...connectionFrom({ url }, env),
-    queue: queue ?? (env.REDIS__STREAM_KEY_REQUEST || DEFAULT_QUEUE),
-  };
+export function queueAddress(
+  { url, queue }: QueueFlags,
+  env: Terminal['env'],
+): RedisQueueOptions & { readonly queue: string } {
+  return { ...connectionFrom({ url }, env), queue: queueFrom(queue, env) };
 }

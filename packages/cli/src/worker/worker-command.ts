@@ -127,7 +127,7 @@ interface Job {
   readonly what: string;
   readonly source: WorkerSource;
   readonly rule: BatchRule;
-  readonly options: RedisProcessorOptions<unknown>;
+  readonly options: RedisProcessorOptions<unknown> & { readonly queue: string };
 }
 
 async function runProcessor(

@@ -1,6 +1,9 @@
 import type { TlsOptions } from './tls-options.js';
 
-/** Where Redis is and how to log in. What is said here goes before what stands in the URL. */
+/**
+ * Where Redis is and how to log in. What is said here goes before what stands in the URL; both go before the environment
+ * (REDIS__URL, or REDIS__HOST, REDIS__PORT and REDIS__DB; REDIS__USERNAME, REDIS__PASSWORD).
+ */
 export interface ConnectionOptions {
   /**
    * - `redis://[user[:password]@]host[:port][/database]`

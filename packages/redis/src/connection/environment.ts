@@ -1,12 +1,19 @@
 /**
- * The connection as the environment says it, for what no argument says: `REDIS__URL`, or `REDIS__HOST`, `REDIS__PORT`
- * and `REDIS__DB`; and `REDIS__USERNAME`, `REDIS__PASSWORD`.
+ * Settings from the environment, where no argument is given: `REDIS__URL`, or `REDIS__HOST`, `REDIS__PORT` and
+ * `REDIS__DB`; `REDIS__USERNAME`, `REDIS__PASSWORD`; and the queue, `REDIS__STREAM_KEY_REQUEST`.
  */
 import { BatchwiseError } from 'batchwise';
 import type { ConnectionOptions } from './connection-options.js';
 import { targetOf } from './target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The queue where neither an argument nor the environment names one, as in dynamic_batcher. */
+export const DEFAULT_QUEUE = 'request';
+
+export function queueFrom(queue: string | undefined, environment: Environment): string {
+  return queue ?? set(environment, 'REDIS__STREAM_KEY_REQUEST') ?? DEFAULT_QUEUE;
+}
 
 /** Argument over environment over default. Throws INVALID_OPTION, with the variable's name, on a value that cannot be meant. */
 export function connectionFrom(options: ConnectionOptions, environment: Environment): ConnectionOptions {
