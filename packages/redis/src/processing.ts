@@ -17,7 +17,7 @@ import { AnswerBox } from './answer-box.js';
 import { BacklogPolicy } from './backlog-policy.js';
 import { CancelReader } from './cancel-reader.js';
 import { type Codec, codecFor } from './codec.js';
-import { checkRedis } from './connection/check-redis.js';
+import { checkRedis, watchEviction } from './connection/check-redis.js';
 import { LinkClosedError, openLink, type RedisLink } from './connection/link.js';
 import { makeGroup, makeGroupInTheEnd } from './consumer-group.js';
 import { decodedItem } from './decoded-item.js';
@@ -109,7 +109,8 @@ export class Processing<I, R> {
         return group;
       },
     });
-    const connection = { ...connectionOf(options), key: this.keys.processors, clock };
+    const isQuiet = () => this.#listeners.length > 0;
+    const connection = { ...connectionOf(options), key: this.keys.processors, clock, isQuiet };
     const replies = this.codec.isText ? 'text' : 'bytes';
     this.link = openLink({ ...connection, replies, name: `${name} processes` });
     this.readLink = openLink({ ...connection, replies, name: `${name} reads requests` });
@@ -319,7 +320,13 @@ export class Processing<I, R> {
   }
 
   async #start(): Promise<void> {
-    await checkRedis(this.link, this.keys.processors);
+    const { link, keys, clock } = this;
+    await checkRedis(link, keys.processors);
+    watchEviction(link, keys.processors, clock, (error) => {
+      if (error === undefined) return;
+      if (this.#listeners.length === 0) process.stderr.write(`batchwise: ${error.message}\n`);
+      this.notify({ event: 'evicting', error });
+    });
     await makeGroupInTheEnd(this.link, this.keys, this.clock, (error) =>
       this.notify({ event: 'failed', error }),
     );

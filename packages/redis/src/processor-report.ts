@@ -8,7 +8,9 @@ export type ProcessorNotice =
   | { readonly event: 'taken-over'; readonly items: number; readonly delivery: number }
   | { readonly event: 'died'; readonly items: number }
   | { readonly event: 'fenced'; readonly id: string }
-  | { readonly event: 'failed'; readonly error: unknown };
+  | { readonly event: 'failed'; readonly error: unknown }
+  /** The maxmemory-policy of Redis was changed, or another Redis was connected to: accepted items may be deleted. */
+  | { readonly event: 'evicting'; readonly error: Error };
 
 export interface ProcessorStats extends BatcherStats {
   readonly consumer: string;

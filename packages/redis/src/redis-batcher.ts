@@ -20,8 +20,8 @@ import {
 } from 'batchwise';
 import { Cancellations } from './cancellations.js';
 import { type Codec, codecFor } from './codec.js';
-import { checkRedis } from './connection/check-redis.js';
-import { openLink, type RedisLink } from './connection/link.js';
+import { checkRedis, watchEviction } from './connection/check-redis.js';
+import { lossText, openLink, type RedisLink } from './connection/link.js';
 import { loadScript } from './connection/script.js';
 import { Outbox } from './outbox.js';
 import { Outgoing, OutgoingGroup } from './outgoing.js';
@@ -48,7 +48,7 @@ export class RedisBatcher<I, R> {
   readonly codec: Codec;
   readonly clock: Clock;
   readonly settings: ClientSettings;
-  /** Resolves when Redis was reached and found fit; rejects when it is not. */
+  /** Resolves when Redis was reached and found fit; rejects when it refuses the connection or is not fit. */
   readonly ready: Promise<void>;
 
   readonly link: RedisLink;
@@ -61,6 +61,7 @@ export class RedisBatcher<I, R> {
   readonly #awaited = new Map<number, Outgoing<I>>();
   readonly #connectionListeners = new Set<(isUp: boolean, reason: Error | undefined) => void>();
   #wasUp: boolean | undefined = undefined;
+  #eviction: BatchwiseError | undefined = undefined;
   #beat: unknown = undefined;
   #beats = 0;
   #whenClosed: Promise<void> | undefined = undefined;
@@ -83,7 +84,8 @@ export class RedisBatcher<I, R> {
       admission: false, // decided in Redis, where it is known what waits
       ...(dedupeBy === undefined ? {} : { dedupeBy: ({ item }: Outgoing<I>) => dedupeBy(item as never) }),
     });
-    const connection = { ...connectionOf(options), key: this.keys.processors, clock };
+    const isQuiet = () => this.#connectionListeners.size > 0;
+    const connection = { ...connectionOf(options), key: this.keys.processors, clock, isQuiet };
     this.link = openLink({ ...connection, replies: 'text', name: `${name} submits` });
     this.#readLink = openLink({
       ...connection,
@@ -97,24 +99,34 @@ export class RedisBatcher<I, R> {
     this.#reader = new ReplyReader(this.#readLink, this.keys.replies + this.clientId, this);
     this.#cancellations = new Cancellations(this.link, this.keys, clock);
     this.ready = checkRedis(this.link, this.keys.processors);
+    watchEviction(this.link, this.keys.processors, clock, (problem) => this.#evictionChanged(problem));
     this.ready.catch(() => {}); // submissions hear of it
     this.#outbox = new Outbox(this);
   }
 
   /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
   submit(item: I, options?: SubmitOptions): Promise<R> {
-    return this.#batcher.submit(this.#outgoing(item, options), options);
+    const outgoing = this.#outgoing(item, options);
+    const result = this.#batcher.submit(outgoing, options);
+    return this.#hasDeadline(options) ? result.catch((error) => this.#rethrow(error, [outgoing])) : result;
   }
 
   /** Submits several items as one request: one array comes back, in the same order. */
   submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
     const outgoing = Array.isArray(items) ? items.map((item) => this.#outgoing(item, options)) : items;
-    return this.#batcher.submitMany(outgoing as readonly Outgoing<I>[], options);
+    const results = this.#batcher.submitMany(outgoing as readonly Outgoing<I>[], options);
+    if (!this.#hasDeadline(options)) return results;
+    return results.catch((error) => this.#rethrow(error, outgoing as readonly Outgoing<I>[]));
   }
 
   /** The level below `submit`: no promise, no signal. */
   enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {
-    return this.#batcher.enqueue(this.#outgoing(item, options), sink, options);
+    const outgoing = this.#outgoing(item, options);
+    const own: Sink<R> = {
+      resolve: (result, batch) => sink.resolve(result, batch),
+      reject: (error) => sink.reject(this.#explained(error, [outgoing])),
+    };
+    return this.#batcher.enqueue(outgoing, this.#hasDeadline(options) ? own : sink, options);
   }
 
   /** What is going on, at this instant, with this client's own items: `running` are those in Redis. */
@@ -127,7 +139,15 @@ export class RedisBatcher<I, R> {
     return this.link.isUp && this.#readLink.isUp;
   }
 
-  /** Has this called when `isUp` changes, and when Redis cannot be reached at first; returns a function that ends it. */
+  /** What is wrong with Redis: it cannot be reached, refuses the connection, or evicts. */
+  get problem(): Error | undefined {
+    return this.link.failure ?? this.#readLink.failure ?? this.#eviction;
+  }
+
+  /**
+   * Has this called when `isUp` changes, when Redis cannot be reached at first, and when it begins to evict (then it is up,
+   * with that reason). Returns a function that ends it. As long as there is no listener, stderr is told.
+   */
   onConnectionChange(listener: (isUp: boolean, reason: Error | undefined) => void): () => void {
     this.#connectionListeners.add(listener);
     return () => {
@@ -216,6 +236,38 @@ export class RedisBatcher<I, R> {
     if (isUp === this.#wasUp || (!isUp && reason === undefined)) return;
     this.#wasUp = isUp;
     for (const listener of [...this.#connectionListeners]) listener(isUp, reason);
+  }
+
+  #evictionChanged(problem: BatchwiseError | undefined): void {
+    this.#eviction = problem;
+    if (problem === undefined) return;
+    if (this.#connectionListeners.size === 0) process.stderr.write(`batchwise: ${problem.message}\n`);
+    for (const listener of [...this.#connectionListeners]) listener(this.isUp, problem);
+  }
+
+  #hasDeadline(options: EnqueueOptions | undefined): boolean {
+    return (options?.timeoutMs ?? this.settings.timeoutMs) !== Number.POSITIVE_INFINITY;
+  }
+
+  #rethrow(error: unknown, outgoing: readonly Outgoing<I>[]): never {
+    throw this.#explained(error as Error, outgoing);
+  }
+
+  /** A deadline that has passed because Redis cannot be reached says so; what was never sent may be retried. */
+  #explained(error: Error, outgoing: readonly Outgoing<I>[]): Error {
+    if (!(error instanceof BatchwiseError) || error.code !== 'DEADLINE_EXCEEDED') return error;
+    const { name, dedupeBy } = this.settings;
+    const failure = this.link.failure ?? this.#readLink.failure;
+    const isUnsent = dedupeBy === undefined && outgoing.every(({ number }) => number === 0);
+    if (isUnsent && !this.link.isUp) {
+      const why = failure === undefined ? 'Redis has not accepted the connection yet' : lossText(failure);
+      const message = `${name}: ${why}. The call was not sent before its deadline.`;
+      return new BatchwiseError('UNAVAILABLE', message, { cause: failure ?? error });
+    }
+    if (failure === undefined) return error;
+    return new BatchwiseError('DEADLINE_EXCEEDED', `${error.message} ${lossText(failure)}.`, {
+      cause: failure,
+    });
   }
 
   #outgoing(item: I, options: EnqueueOptions | undefined): Outgoing<I> {

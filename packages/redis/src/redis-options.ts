@@ -83,7 +83,7 @@ export interface RedisProcessorOptions<I>
   readonly maxDeliveries?: number | undefined;
 }
 
-const CONNECTION = ['url', 'username', 'password', 'database', 'tls'];
+const CONNECTION = ['url', 'username', 'password', 'database', 'tls', 'replyTimeoutMs'];
 const QUEUE = [...CONNECTION, 'queue', 'payload', 'name', 'clock'];
 const CLIENT = [...QUEUE, 'maxBacklog', 'timeoutMs', 'maxQueueSize', 'dedupeBy', 'clientTtlMs'];
 const PROCESSOR = [...QUEUE, ...BATCHER_OPTIONS, 'leaseMs', 'maxDeliveries'];

@@ -5,7 +5,14 @@
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import type { ConnectionOptions } from './connection/connection-options.js';
 import { queueFrom } from './connection/environment.js';
-import { type Argument, LinkLostError, openLink, type RedisLink, type Reply } from './connection/link.js';
+import {
+  type Argument,
+  LinkLostError,
+  lossText,
+  openLink,
+  type RedisLink,
+  type Reply,
+} from './connection/link.js';
 import { loadScript, type Script } from './connection/script.js';
 import { type DeadLetter, lettersFrom } from './dead-letter.js';
 import { GROUP, type QueueKeys, queueKeys } from './queue-keys.js';
@@ -37,7 +44,7 @@ export interface LettersOutcome {
   readonly missing: readonly string[];
 }
 
-const OPTIONS = ['url', 'username', 'password', 'database', 'tls', 'queue', 'clock'];
+const OPTIONS = ['url', 'username', 'password', 'database', 'tls', 'replyTimeoutMs', 'queue', 'clock'];
 /** How many letters one script handles: Redis does nothing else meanwhile. */
 const CHUNK = 200;
 
@@ -191,7 +198,5 @@ function checkId(where: string, id: unknown): void {
 
 function goneError(cause: Error): BatchwiseError {
   if (cause instanceof BatchwiseError) return cause;
-  const { message } = cause;
-  const text = message.includes('Redis') ? message : `The connection to Redis was lost: ${message}`;
-  return new BatchwiseError('UNAVAILABLE', text, { cause });
+  return new BatchwiseError('UNAVAILABLE', lossText(cause), { cause });
 }

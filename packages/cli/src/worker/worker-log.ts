@@ -85,6 +85,9 @@ export class WorkerLog {
       case 'failed':
         this.note(`error: ${sentence(notice.error)} It is tried again.`);
         break;
+      case 'evicting':
+        this.note(`error: ${sentence(notice.error)}`);
+        break;
     }
   }
 

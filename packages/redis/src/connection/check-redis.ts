@@ -1,6 +1,6 @@
 /** Whether a Redis can keep what is promised here. Asked by INFO, which works where CONFIG is forbidden. */
-import { BatchwiseError } from 'batchwise';
-import { LinkLostError, type RedisLink, type Reply, ReplyError } from './link.js';
+import { BatchwiseError, type Clock } from 'batchwise';
+import { LinkClosedError, LinkLostError, type RedisLink, type Reply, ReplyError } from './link.js';
 
 const LEAST_VERSION = [7, 0] as const;
 
@@ -18,8 +18,50 @@ function checkVersion(version: string): void {
 }
 
 function checkEviction(policy: string): void {
-  if (policy === 'noeviction') return;
-  throw unfit(
+  const problem = evictionProblem(policy);
+  if (problem !== undefined) throw problem;
+}
+
+/** How often it is asked again: one INFO a minute. */
+const AGAIN_AFTER_MS = 60_000;
+
+/**
+ * Asks again after each reconnect, when it may be another Redis, and every minute, as the policy can be changed at any
+ * time. Calls back when Redis begins to evict, and with undefined when it no longer does. Ends with the link.
+ */
+export function watchEviction(
+  link: RedisLink,
+  key: string,
+  clock: Clock,
+  onChange: (problem: BatchwiseError | undefined) => void,
+): void {
+  let known: string | undefined;
+  let isOver = false;
+  const look = async () => {
+    try {
+      const problem = evictionProblem(await info(link, key, 'memory', 'maxmemory_policy'));
+      if (problem?.message === known) return;
+      known = problem?.message;
+      onChange(problem);
+    } catch (error) {
+      isOver = error instanceof LinkClosedError; // any other error is told to those who submit or fetch
+    }
+  };
+  const lookLater = () => {
+    const timer = clock.setTimer(() => void look().then(() => isOver || lookLater()), AGAIN_AFTER_MS);
+    (timer as { unref?: () => void } | undefined)?.unref?.(); // no reason to keep a process alive
+  };
+  let wasUp = link.isUp;
+  link.onUp(() => {
+    if (wasUp) void look();
+    wasUp = true;
+  });
+  lookLater();
+}
+
+function evictionProblem(policy: string): BatchwiseError | undefined {
+  if (policy === 'noeviction') return undefined;
+  return unfit(
     `expected maxmemory-policy noeviction, got ${policy}: when its memory is full it would silently throw away ` +
       'requests that were accepted, and answers. Run CONFIG SET maxmemory-policy noeviction, and set it in ' +
       'redis.conf too, or use another Redis',

@@ -22,4 +22,10 @@ export interface ConnectionOptions {
   readonly database?: number | undefined;
   /** For `rediss:` URLs. */
   readonly tls?: TlsOptions | undefined;
+  /**
+   * How long Redis may take to reply, and to accept a connection, in ms. A connection that is silent for longer counts as
+   * dead, and another one is opened.
+   * @default 5,000
+   */
+  readonly replyTimeoutMs?: number | undefined;
 }

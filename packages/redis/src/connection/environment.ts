@@ -24,6 +24,7 @@ export function connectionFrom(options: ConnectionOptions, environment: Environm
     password: options.password ?? inUrl(url, 'password') ?? set(environment, 'REDIS__PASSWORD'),
     database: options.database ?? database,
     tls: options.tls,
+    replyTimeoutMs: options.replyTimeoutMs,
   };
 }
 

@@ -1,9 +1,15 @@
 /** Nodes that know where the others are: asked in turn, over a connection of its own, until one answers. */
 import type { Reply } from './link.js';
-import { type Address, addressText, NodeConnection, type NodeOptions } from './node-connection.js';
+import {
+  type Address,
+  addressText,
+  NodeConnection,
+  type NodeOptions,
+  reasonText,
+} from './node-connection.js';
 
 /** There are others to ask. */
-const OPENING_MS = 2_000;
+const REPLY_TIMEOUT_MS = 2_000;
 
 export class Informants {
   readonly #node: NodeOptions;
@@ -12,7 +18,8 @@ export class Informants {
 
   constructor(addresses: readonly Address[], node: NodeOptions) {
     this.#addresses = addresses;
-    this.#node = { ...node, replies: 'text', openingMs: OPENING_MS };
+    const { replyTimeoutMs = REPLY_TIMEOUT_MS } = node;
+    this.#node = { ...node, replies: 'text', replyTimeoutMs: Math.min(replyTimeoutMs, REPLY_TIMEOUT_MS) };
   }
 
   /** Those that are known besides the first ones, by now. */
@@ -42,7 +49,7 @@ export class Informants {
         if (answer !== undefined) return answer;
         isAnswered = true;
       } catch (error) {
-        failure = new Error(`${addressText(address)}: ${(error as Error).message}`, { cause: error });
+        failure = new Error(`${addressText(address)}: ${reasonText(error as Error)}`, { cause: error });
       }
     }
     if (!isAnswered && failure !== undefined) throw failure;

@@ -5,7 +5,14 @@
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { backOffMs } from './back-off.js';
 import { LinkClosedError, ReplyError } from './link-errors.js';
-import { type Address, addressText, isNotYet, NodeConnection, type NodeOptions } from './node-connection.js';
+import {
+  type Address,
+  addressText,
+  isNotYet,
+  NodeConnection,
+  type NodeOptions,
+  reasonText,
+} from './node-connection.js';
 
 /** Where the node is that takes the writes; asked before each attempt. */
 export type Locate = (signal: AbortSignal) => Promise<Address>;
@@ -14,6 +21,8 @@ export interface LineEvents {
   onUp(): void;
   /** Once for each time that it is down, with the first reason. */
   onDown(error: Error): void;
+  /** Each time that an attempt to connect has failed. */
+  onFailure(error: Error): void;
 }
 
 interface Waiter {
@@ -128,7 +137,10 @@ export class Line {
   #failed(error: Error, address: Address | undefined): void {
     const where = address === undefined ? '' : ` at ${addressText(address)}`;
     if (this.#wasUp || !isRefusal(error)) {
-      this.#tellDown(new Error(`Redis${where} cannot be reached: ${error.message}`, { cause: error }));
+      const message = `Redis${where} cannot be reached: ${reasonText(error)}`;
+      const unreachable = new Error(message, { cause: error });
+      this.#events.onFailure(unreachable);
+      this.#tellDown(unreachable);
       return;
     }
     const refusal = new BatchwiseError(
@@ -136,6 +148,7 @@ export class Line {
       `Redis${where} refused the connection (user, password, database, certificate?): ${error.message}`,
       { cause: error },
     );
+    this.#events.onFailure(refusal);
     this.#tellDown(refusal);
     for (const waiter of this.#waiters.splice(0)) waiter.reject(refusal);
   }

@@ -1,5 +1,11 @@
 /** What a link says when a command has no reply, or one that is an error. */
 
+/** Why a link is down, as a sentence without its full stop. */
+export function lossText({ message }: Error): string {
+  const text = message.includes('Redis') ? message : `The connection to Redis was lost: ${message}`;
+  return text.replace(/\.$/, '');
+}
+
 /** The connection broke after the command was handed to it: it may or may not have been carried out. */
 export class LinkLostError extends Error {
   override get name(): string {

@@ -4,12 +4,13 @@
  */
 import type { Clock } from 'batchwise';
 import type { ConnectionOptions } from './connection-options.js';
+import { OutageReport } from './outage-report.js';
 import { RoutedLink } from './routed-link.js';
 import { nodeOptionsFor, routesFor } from './routes-for.js';
 import type { Script } from './script.js';
-import { targetOf } from './target.js';
+import { placeOf, targetOf } from './target.js';
 
-export { LinkClosedError, LinkLostError, ReplyError } from './link-errors.js';
+export { LinkClosedError, LinkLostError, lossText, ReplyError } from './link-errors.js';
 
 export type Argument = string | Buffer;
 /** Plain values; maps come as flat lists. */
@@ -40,6 +41,9 @@ export interface RedisLink {
   /** Connected and ready. */
   readonly isUp: boolean;
 
+  /** Why it is not up: what the last attempt to connect ended with, or how the connection was lost. */
+  readonly failure: Error | undefined;
+
   /** Called when the connection is lost, or cannot be made at first: once, until it is up again. */
   onDown(listener: (error: Error) => void): void;
 
@@ -67,13 +71,16 @@ export interface LinkOptions extends ConnectionOptions {
   /** A key of the queue that it is for: in a cluster, its node is connected to at once, not with the first command. */
   readonly key?: string | undefined;
   readonly clock?: Clock | undefined;
+  /** Whether outages are reported elsewhere than on stderr. @default they are */
+  readonly isQuiet?: (() => boolean) | undefined;
 }
 
 /** Starts to connect at once. Throws INVALID_OPTION when the options cannot be meant. */
 export function openLink(options: LinkOptions): RedisLink {
   const target = targetOf(options);
   const node = nodeOptionsFor(target, options);
-  const link = new RoutedLink((events) => routesFor(target, node, events), node);
+  const report = options.isQuiet && new OutageReport(placeOf(target), options.isQuiet);
+  const link = new RoutedLink((events) => routesFor(target, node, events), node, report);
   if (options.key !== undefined) link.connectFor(options.key);
   return link;
 }

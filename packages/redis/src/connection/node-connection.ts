@@ -31,12 +31,12 @@ export interface NodeOptions {
   readonly name: string;
   /** Bulk strings as strings or as Buffers. */
   readonly replies: 'text' | 'bytes';
-  /** From the first packet to the last reply of the handshake. @default 10 s */
-  readonly openingMs?: number | undefined;
+  /** How long Redis may take to reply, and to open the connection; longer, and the connection counts as dead. */
+  readonly replyTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
-const OPENING_MS = 10_000;
+export const DEFAULT_REPLY_TIMEOUT_MS = 5_000;
 
 export class NodeConnection {
   readonly address: Address;
@@ -45,6 +45,8 @@ export class NodeConnection {
   readonly #lostListeners: ((error: Error) => void)[] = [];
   #hello: ReadonlyMap<string, Reply> = new Map();
   #lost: Error | undefined;
+  #isConnected = false;
+  #hasReplied = false;
   /** All of its handshake is answered. */
   #isReady = false;
   #isRetired = false;
@@ -62,7 +64,8 @@ export class NodeConnection {
       onReply: (isError) => this.#answered(isError),
       onLost: (error) => this.#end(error),
     });
-    this.#watch = new SilenceWatch(options.clock ?? realClock, (error) => this.destroy(error));
+    const { clock = realClock, replyTimeoutMs = DEFAULT_REPLY_TIMEOUT_MS } = options;
+    this.#watch = new SilenceWatch(clock, replyTimeoutMs, (error) => this.destroy(error));
   }
 
   /** What Redis calls this connection: CLIENT ID. */
@@ -113,10 +116,14 @@ export class NodeConnection {
   }
 
   async #open(options: NodeOptions, signal: AbortSignal | undefined): Promise<void> {
-    const { clock = realClock, openingMs = OPENING_MS, tls } = options;
-    const onTimeout = () =>
-      this.destroy(new Error(`no answer within ${openingMs / 1000} s${tls ? ' (does it speak TLS?)' : ''}`));
-    const timer = clock.setTimer(onTimeout, openingMs);
+    const { clock = realClock, replyTimeoutMs = DEFAULT_REPLY_TIMEOUT_MS, tls } = options;
+    const hint = tls ? ' (does it speak TLS?)' : '';
+    let isTimedOut = false;
+    const onTimeout = () => {
+      isTimedOut = true;
+      this.destroy(new Error(`no answer within ${replyTimeoutMs / 1000} s${hint}`));
+    };
+    const timer = clock.setTimer(onTimeout, replyTimeoutMs);
     const onAbort = () => this.destroy();
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -124,7 +131,9 @@ export class NodeConnection {
       await Promise.race([this.#handshake(options), this.#whenLost()]);
     } catch (error) {
       const reason = this.#lost ?? (error as Error);
+      const wasClosed = this.#lost !== undefined && this.#isConnected && !this.#hasReplied;
       this.destroy(reason);
+      if (wasClosed && tls === undefined && !isTimedOut && !signal?.aborted) throw closedEarly(reason);
       throw plain(reason);
     } finally {
       clock.clearTimer(timer);
@@ -134,6 +143,7 @@ export class NodeConnection {
 
   async #handshake({ username, password, database, name, replies }: NodeOptions): Promise<void> {
     await this.#wire.connected;
+    this.#isConnected = true;
     if (username !== undefined || password !== undefined) {
       const login = ['AUTH', ...(username === undefined ? [] : [username]), password ?? ''];
       await this.#wire.send(login).catch((error: Error) => {
@@ -157,6 +167,7 @@ export class NodeConnection {
   }
 
   #answered(isError: boolean): void {
+    this.#hasReplied = true;
     if (!this.#isReady) return;
     this.#hasServed ||= !isError;
     this.#watch.answered();
@@ -185,10 +196,22 @@ export function isNotYet(error: ReplyError): boolean {
   return isTemporary(error) || error.message.startsWith('ERR max number of clients');
 }
 
+/** Of an error of the system its code: the address that its message repeats is told anyway. */
+export function reasonText(error: Error): string {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return message;
+  return syscall === 'getaddrinfo' ? `${code} (the name of the host is not known)` : code;
+}
+
 /** Who does not know AUTH (a sentinel of old, or where it was renamed) repeats what came with it: the password. */
 function withoutArguments(error: Error): Error {
   if (!(error instanceof ReplyError)) return error;
   return new ReplyError(error.message.replace(/,? with args beginning with.*$/s, ''));
+}
+
+/** What a Redis that expects TLS does, as it cannot read the handshake. */
+function closedEarly(cause: Error): Error {
+  return new Error(`${reasonText(cause)} before the first reply (does it expect TLS?)`, { cause });
 }
 
 function plain(reason: Error): Error {

@@ -4,12 +4,18 @@ import { backOffMs } from './back-off.js';
 import type { LineEvents } from './line.js';
 import type { Argument, RedisLink, Reply } from './link.js';
 import { LinkClosedError, LinkLostError, ReplyError } from './link-errors.js';
-import type { Address, NodeConnection, NodeOptions } from './node-connection.js';
+import {
+  type Address,
+  DEFAULT_REPLY_TIMEOUT_MS,
+  type NodeConnection,
+  type NodeOptions,
+} from './node-connection.js';
+import type { OutageReport } from './outage-report.js';
 import { verdictOn } from './reply-verdict.js';
 import type { Routes } from './routes.js';
 import type { Script } from './script.js';
 import { SideConnections } from './side-connections.js';
-import { blockingMs } from './silence-watch.js';
+import { blockingMs, shortened } from './silence-watch.js';
 
 /** A command on its way to its reply. */
 interface Call {
@@ -42,20 +48,29 @@ export class RoutedLink implements RedisLink {
   /** To say something to Redis while the link itself is blocked. */
   readonly #asides: SideConnections;
   readonly #clock: Clock;
+  readonly #longestBlockMs: number;
+  readonly #report: OutageReport | undefined;
   readonly #upListeners: (() => void)[] = [];
   readonly #downListeners: ((error: Error) => void)[] = [];
   readonly #pauses = new Set<() => void>();
   readonly #blockingReads = new Set<BlockingRead>();
   #told: 'up' | 'down' | undefined;
+  #failure: Error | undefined;
   #underWay = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #whenIdle: (() => void)[] = [];
 
-  constructor(routes: (events: LineEvents) => Routes, node: NodeOptions) {
+  constructor(routes: (events: LineEvents) => Routes, node: NodeOptions, report?: OutageReport) {
     this.#clock = node.clock ?? realClock;
+    this.#longestBlockMs = (node.replyTimeoutMs ?? DEFAULT_REPLY_TIMEOUT_MS) / 2;
+    this.#report = report;
     this.#detours = new SideConnections(node);
     this.#asides = new SideConnections(node);
-    this.#routes = routes({ onUp: () => this.#onUp(), onDown: (error) => this.#onDown(error) });
+    this.#routes = routes({
+      onUp: () => this.#onUp(),
+      onDown: (error) => this.#onDown(error),
+      onFailure: (error) => this.#onFailure(error),
+    });
   }
 
   /** Opens the connection for this key, if there is none. */
@@ -67,6 +82,10 @@ export class RoutedLink implements RedisLink {
     return this.#routes.isUp;
   }
 
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
   onUp(listener: () => void): void {
     this.#upListeners.push(listener);
   }
@@ -75,7 +94,8 @@ export class RoutedLink implements RedisLink {
     this.#downListeners.push(listener);
   }
 
-  send(key: string, command: readonly Argument[]): Promise<Reply> {
+  send(key: string, asked: readonly Argument[]): Promise<Reply> {
+    const command = shortened(asked, this.#longestBlockMs);
     const call: Call = { key, command, isSafeToRepeat: false, isAbandoned: false, attempts: 0 };
     return this.#take(call, () =>
       blockingMs(command) > 0 ? this.#readBlocking(call) : this.#carryOut(call),
@@ -112,6 +132,7 @@ export class RoutedLink implements RedisLink {
   destroy(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
+    this.#report?.ended();
     this.#routes.destroy();
     this.#detours.destroy();
     this.#asides.destroy();
@@ -273,13 +294,21 @@ export class RoutedLink implements RedisLink {
   #onUp(): void {
     if (this.#told === 'up' || !this.#routes.isUp) return;
     this.#told = 'up';
+    this.#failure = undefined;
+    this.#report?.recovered();
     for (const listener of this.#upListeners) listener();
   }
 
   #onDown(error: Error): void {
     if (this.#told === 'down') return;
     this.#told = 'down';
+    this.#failure ??= error;
     for (const listener of this.#downListeners) listener(error);
+  }
+
+  #onFailure(error: Error): void {
+    this.#failure = error;
+    this.#report?.failed(error);
   }
 }
 

@@ -8,8 +8,10 @@ import { SingleRoute } from './single-route.js';
 import type { Target } from './target.js';
 
 /** How each node of the target is talked to. */
-export function nodeOptionsFor(target: Target, { name, replies, clock }: LinkOptions): NodeOptions {
-  return { ...target.login, tls: target.tls, database: target.database, name, replies, clock };
+export function nodeOptionsFor(target: Target, options: LinkOptions): NodeOptions {
+  const { login, tls, database, replyTimeoutMs } = target;
+  const { name, replies, clock } = options;
+  return { ...login, tls, database, replyTimeoutMs, name, replies, clock };
 }
 
 export function routesFor(target: Target, node: NodeOptions, events: LineEvents): Routes {

@@ -5,13 +5,12 @@
 import type { Clock } from 'batchwise';
 import type { Argument } from './link.js';
 
-/** Longer than any command that is not meant to block, also on a Redis that is busy writing to its disk. */
-export const SILENCE_MS = 10_000;
 /** After a pause of this process replies may lie unread in the socket: they get a moment to be read. */
 const SECOND_LOOK_MS = 500;
 
 export class SilenceWatch {
   readonly #clock: Clock;
+  readonly #silenceMs: number;
   readonly #onSilence: (error: Error) => void;
   #underWay = 0;
   /** How long one of the commands under way may be silent. */
@@ -20,8 +19,10 @@ export class SilenceWatch {
   #since = 0;
   #timer: unknown;
 
-  constructor(clock: Clock, onSilence: (error: Error) => void) {
+  /** `silenceMs`: how long Redis may take to reply. */
+  constructor(clock: Clock, silenceMs: number, onSilence: (error: Error) => void) {
     this.#clock = clock;
+    this.#silenceMs = silenceMs;
     this.#onSilence = onSilence;
   }
 
@@ -34,7 +35,8 @@ export class SilenceWatch {
       this.#allowedMs = 0;
       this.#since = this.#clock.now();
     }
-    const allowedMs = blockingMs + SILENCE_MS;
+    // A read is made to block for half of the time at most (see `shortened`): so it is noticed within the whole, too.
+    const allowedMs = Math.max(this.#silenceMs, blockingMs + this.#silenceMs / 2);
     if (allowedMs <= this.#allowedMs) return;
     this.#allowedMs = allowedMs;
     // One that is set already looks again when it fires: a timer a connection, not one a command.
@@ -67,20 +69,33 @@ export class SilenceWatch {
   }
 }
 
+/** The same read, made to block for this long at most: it returns `null` earlier, and is made again. */
+export function shortened(command: readonly Argument[], longestMs: number): readonly Argument[] {
+  const at = blockArgument(command);
+  return at === undefined || blockingMs(command) <= longestMs
+    ? command
+    : command.toSpliced(at, 1, String(Math.max(1, Math.floor(longestMs))));
+}
+
 /** How long Redis may hold this command back: what stands behind BLOCK; 0 there is for ever. */
 export function blockingMs(command: readonly Argument[]): number {
+  const at = blockArgument(command);
+  if (at === undefined) return 0;
+  const ms = Number(command[at]);
+  return ms === 0 ? Number.POSITIVE_INFINITY : ms;
+}
+
+/** Where in the command stands how long it blocks. */
+function blockArgument(command: readonly Argument[]): number | undefined {
   const name = command[0];
-  if (typeof name !== 'string' || !/^XREAD(GROUP)?$/i.test(name)) return 0;
+  if (typeof name !== 'string' || !/^XREAD(GROUP)?$/i.test(name)) return undefined;
   for (let i = 1; i + 1 < command.length; i++) {
     const word = command[i];
     if (typeof word !== 'string') continue;
     // Keys come behind it, and one may be called "block".
-    if (/^STREAMS$/i.test(word)) return 0;
+    if (/^STREAMS$/i.test(word)) return undefined;
     if (/^GROUP$/i.test(word)) i += 2;
-    else if (/^BLOCK$/i.test(word)) {
-      const ms = Number(command[i + 1]);
-      return ms === 0 ? Number.POSITIVE_INFINITY : ms;
-    }
+    else if (/^BLOCK$/i.test(word)) return i + 1;
   }
-  return 0;
+  return undefined;
 }

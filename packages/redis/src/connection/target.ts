@@ -1,7 +1,8 @@
 /** What the options ask for, read and checked. Error messages never show a password, not even a piece of a broken URL. */
 import { BatchwiseError, didYouMean } from 'batchwise';
+import { validSpanMs } from '../valid-option.js';
 import type { ConnectionOptions } from './connection-options.js';
-import type { Address } from './node-connection.js';
+import { type Address, addressText, DEFAULT_REPLY_TIMEOUT_MS } from './node-connection.js';
 import type { TlsOptions } from './tls-options.js';
 
 export interface Login {
@@ -13,6 +14,7 @@ interface Common {
   readonly login: Login;
   readonly database: number;
   readonly tls: TlsOptions | undefined;
+  readonly replyTimeoutMs: number;
 }
 
 export type Target = Common &
@@ -42,6 +44,7 @@ export function targetOf(options: ConnectionOptions): Target {
       password: validText('password', options.password) ?? url.password,
     },
     tls: tlsOf(url, options.tls),
+    replyTimeoutMs: validSpanMs('replyTimeoutMs', options.replyTimeoutMs ?? DEFAULT_REPLY_TIMEOUT_MS, 100),
   };
   const path = url.path.split('/').filter((step) => step !== '');
 
@@ -76,6 +79,18 @@ export function targetOf(options: ConnectionOptions): Target {
         sentinelLogin: sentinelLogin(url),
       };
     }
+  }
+}
+
+/** Where it is, for messages. */
+export function placeOf(target: Target): string {
+  switch (target.kind) {
+    case 'single':
+      return addressText(target.address);
+    case 'cluster':
+      return target.seeds.map(addressText).join(',');
+    case 'sentinel':
+      return `${target.sentinels.map(addressText).join(',')}/${target.master}`;
   }
 }
 

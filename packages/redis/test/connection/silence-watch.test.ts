@@ -1,11 +1,11 @@
 import { VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
-import { blockingMs, SilenceWatch } from '../../src/connection/silence-watch.js';
+import { blockingMs, SilenceWatch, shortened } from '../../src/connection/silence-watch.js';
 
 function watch() {
   const clock = new VirtualClock();
   const errors: string[] = [];
-  return { clock, errors, watch: new SilenceWatch(clock, ({ message }) => errors.push(message)) };
+  return { clock, errors, watch: new SilenceWatch(clock, 10_000, ({ message }) => errors.push(message)) };
 }
 
 test('a command without a reply for 10 s means that the connection is dead', async () => {
@@ -32,7 +32,11 @@ test('each reply is a sign of life for the others', async () => {
 test('a read that blocks may take as long as it says, and one without end for ever', async () => {
   const { clock, errors, watch: it } = watch();
   it.sent(5_000);
-  await clock.advance(14_000);
+  await clock.advance(9_000);
+  expect(errors).toEqual([]);
+  it.answered();
+  it.sent(20_000);
+  await clock.advance(24_000);
   expect(errors).toEqual([]);
   it.answered();
   it.sent(Number.POSITIVE_INFINITY);
@@ -73,4 +77,14 @@ test.each([
   [['GET', 'BLOCK', '9'], 0],
 ])('%j may block for %d ms', (command, ms) => {
   expect(blockingMs(command)).toBe(ms);
+});
+
+test.each([
+  [['XREAD', 'COUNT', '10', 'BLOCK', '500', 'STREAMS', 's', '$'], '200'],
+  [['xreadgroup', 'group', 'g', 'c', 'block', '0', 'streams', 's', '>'], '200'],
+  [['XREAD', 'BLOCK', '100', 'STREAMS', 's', '$'], '100'],
+])('%j is made to block for %s ms', (command, ms) => {
+  const at = command.findIndex((word) => /^block$/i.test(word)) + 1;
+  expect(shortened(command, 200)).toEqual(command.toSpliced(at, 1, ms));
+  expect(shortened(['GET', 'BLOCK', '900'], 200)).toEqual(['GET', 'BLOCK', '900']);
 });

@@ -10,6 +10,7 @@ test('nothing said is Redis on this machine', () => {
     login: {},
     database: 0,
     tls: undefined,
+    replyTimeoutMs: 5_000,
   });
 });
 

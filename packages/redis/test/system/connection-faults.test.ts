@@ -76,7 +76,7 @@ test('what is sent while Redis is away waits for it, in order', async () => {
   const link = linkForThisTest({ url: redis.url });
   const whenDown = new Promise<Error>((resolve) => link.onDown(resolve));
   const pushed = ['a', 'b', 'c'].map((item) => link.send('l', ['RPUSH', 'l', item]));
-  expect((await whenDown).message).toMatch(/^Redis at 127.0.0.1:\d+ cannot be reached: connect ECONNREFUSED/);
+  expect((await whenDown).message).toMatch(/^Redis at 127.0.0.1:\d+ cannot be reached: ECONNREFUSED$/);
   expect(link.isUp).toBe(false);
 
   await redis.restart();
@@ -293,14 +293,14 @@ test('a connection that is dead without a word is noticed', async () => {
   redis.pause();
   onTestFinished(() => redis.resume());
 
-  const lost = expect(link.send('k', ['GET', 'k'])).rejects.toThrow(/lost: no reply within 10 s/);
-  const readLost = expect(reader.send('s', ['XREAD', 'BLOCK', '5000', 'STREAMS', 's', '$'])).rejects.toThrow(
-    /lost: no reply within 15 s/,
+  const lost = expect(link.send('k', ['GET', 'k'])).rejects.toThrow(/lost: no reply within 5 s/);
+  const readLost = expect(reader.send('s', ['XREAD', 'BLOCK', '60000', 'STREAMS', 's', '$'])).rejects.toThrow(
+    /lost: no reply within 5 s/,
   );
-  await clock.advance(10_500);
+  await clock.advance(4_999);
+  expect([link.isUp, reader.isUp]).toEqual([true, true]);
+  await clock.advance(501);
   await lost;
-  expect(reader.isUp).toBe(true);
-  await clock.advance(5_000);
   await readLost;
 });
 
@@ -311,8 +311,8 @@ test('a Redis that takes connections and says nothing is given up and tried agai
   const down: string[] = [];
   link.onDown(({ message }) => down.push(message));
   await eventually('a connection', () => redis.connections === 1);
-  await clock.advance(10_000);
-  expect(down).toEqual([expect.stringContaining('no answer within 10 s')]);
+  await clock.advance(5_000);
+  expect(down).toEqual([expect.stringContaining('no answer within 5 s')]);
   await clock.advance(50);
   await eventually('another connection', () => redis.connections === 2);
 });

@@ -103,12 +103,12 @@ test('while Redis is away, those who have given up make room for others', async 
   const queue = await forThisTest(new TestQueue(`redis://127.0.0.1:${await freePort()}`));
   const client = queue.client({ maxQueueSize: 10 });
   // Taken up, and stuck.
-  expect(await outcome(client.submit({ id: 0 }, { timeoutMs: 50 }))).toBe('DEADLINE_EXCEEDED');
+  expect(await outcome(client.submit({ id: 0 }, { timeoutMs: 50 }))).toBe('UNAVAILABLE');
   const ten = Array.from({ length: 10 }, (_, id) => outcome(client.submit({ id }, { timeoutMs: 50 })));
-  expect(new Set(await Promise.all(ten))).toEqual(new Set(['DEADLINE_EXCEEDED']));
+  expect(new Set(await Promise.all(ten))).toEqual(new Set(['UNAVAILABLE']));
   const next = Array.from({ length: 11 }, (_, id) => outcome(client.submit({ id }, { timeoutMs: 50 })));
   const outcomes = await Promise.all(next);
-  expect(outcomes.filter((one) => one === 'DEADLINE_EXCEEDED')).toHaveLength(10);
+  expect(outcomes.filter((one) => one === 'UNAVAILABLE')).toHaveLength(10);
   expect(outcomes.filter((one) => one === 'QUEUE_FULL')).toHaveLength(1);
 });
 
@@ -119,7 +119,7 @@ test('a call waits for a Redis that is away as long as its deadline allows', asy
   const client = queue.client({ clientTtlMs: 100 });
   // Its deadline is later than the end of the patience with a submission that was sent.
   const late = await outcome(client.submit({ id: 1 }, { timeoutMs: 500 }));
-  expect(late).toBe('DEADLINE_EXCEEDED');
+  expect(late).toBe('UNAVAILABLE');
   const patient = outcome(client.submit({ id: 2 }));
   await forThisTest(startRedis({ port }));
   queue.processor();
