@@ -24,9 +24,9 @@ beforeAll(async () => {
     cwd: root,
     env: { REDIS__HOST: '127.0.0.1', REDIS__PORT: String(redis.port) },
   });
-  await eventually('the web processes to be ready', async () => {
+  await eventually('the web processes to want nothing but a worker', async () => {
     const response = await fetch(`${url}/readyz`).catch(() => undefined);
-    return response?.ok;
+    return (await response?.text())?.includes('Not ready: items: the queue items has no live worker.');
   });
 });
 

@@ -27,6 +27,7 @@ const status: QueueStatus = {
       queued: 0,
       maxBatchSize: 64,
       seenMsAgo: 2100,
+      leaseMs: 15_000,
     },
     {
       id: 'b',
@@ -38,6 +39,7 @@ const status: QueueStatus = {
       queued: 0,
       maxBatchSize: Number.POSITIVE_INFINITY,
       seenMsAgo: 12,
+      leaseMs: 15_000,
     },
     {
       id: 'c',
@@ -49,6 +51,7 @@ const status: QueueStatus = {
       queued: 0,
       maxBatchSize: 8,
       seenMsAgo: 5,
+      leaseMs: 15_000,
     },
   ],
 };

@@ -202,7 +202,7 @@ export class Processing<I, R> {
 
   get portrait(): Readonly<Record<string, unknown>> {
     const { running, queued, batches, batchedItems } = this.#batcher.stats();
-    const { maxBatchSize } = this;
+    const { maxBatchSize, settings } = this;
     return {
       pid: process.pid,
       host: hostname(),
@@ -212,6 +212,7 @@ export class Processing<I, R> {
       items: batchedItems,
       maxBatchSize,
       isPaused: this.#isPaused,
+      leaseMs: settings.leaseMs,
     };
   }
 

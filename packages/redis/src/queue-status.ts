@@ -1,5 +1,6 @@
 /** How a queue stands, read from what Redis says of it. */
 import type { Reply } from './connection/link.js';
+import { DEFAULT_LEASE_MS } from './redis-options.js';
 import { timeOf } from './stream-id.js';
 
 /** As a queue's streams are called: above, at and below priority 0. */
@@ -49,6 +50,8 @@ export interface ProcessorStatus {
   readonly maxBatchSize: number;
   /** One that has ended without a word is listed until another processor notices. */
   readonly seenMsAgo: number;
+  /** Its own lease: it is alive if it was seen within it. */
+  readonly leaseMs: number;
 }
 
 /** What stands before the levels in the script's reply, and how much there is of each. */
@@ -107,6 +110,7 @@ function processorsFrom(list: readonly Reply[], now: number): ProcessorStatus[] 
       // JSON has no Infinity: it says null.
       maxBatchSize: Number(portrait.maxBatchSize ?? Number.POSITIVE_INFINITY),
       seenMsAgo: Math.max(0, now - Number(seen ?? 0)),
+      leaseMs: Number(portrait.leaseMs ?? DEFAULT_LEASE_MS),
     });
   }
   return processors.sort((a, b) => b.ratePerSecond - a.ratePerSecond || (a.id < b.id ? -1 : 1));

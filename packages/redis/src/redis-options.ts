@@ -119,6 +119,8 @@ export function clientSettings<I>(options: RedisBatcherOptions<I>): ClientSettin
   };
 }
 
+export const DEFAULT_LEASE_MS = 15_000;
+
 export interface ProcessorSettings<I> {
   readonly queue: string;
   readonly payload: PayloadKind | undefined;
@@ -133,7 +135,7 @@ export interface ProcessorSettings<I> {
 export function processorSettings<I>(options: RedisProcessorOptions<I>): ProcessorSettings<I> {
   const all = validKeys('new RedisProcessor(handler, options)', options, PROCESSOR);
   const queue = queueFrom(options.queue, process.env);
-  const { payload, name = queue, clock = realClock, leaseMs = 15_000, maxDeliveries = 3 } = options;
+  const { payload, name = queue, clock = realClock, leaseMs = DEFAULT_LEASE_MS, maxDeliveries = 3 } = options;
   return {
     queue,
     payload,

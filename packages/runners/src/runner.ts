@@ -40,6 +40,8 @@ export interface Runner<I = unknown, R = unknown> {
   readonly name: string;
   readonly kind: 'model' | 'function';
   readonly state: RunnerState;
+  /** Why its requests are not answered at present, also where the state is `ready`: for /readyz. */
+  readonly problem?: string | undefined;
   /** Calls the listener whenever the state has changed; returns a function that ends that. */
   onStateChange(listener: () => void): () => void;
   /** Resolves when it is loaded and warm; rejects when it cannot be. */

@@ -4,6 +4,7 @@ import type { RunnerState } from './runner.js';
 export class WatchedState {
   readonly #listeners = new Set<() => void>();
   #current: RunnerState;
+  #problem: string | undefined;
 
   constructor(first: RunnerState) {
     this.#current = first;
@@ -13,10 +14,11 @@ export class WatchedState {
     return this.#current;
   }
 
-  /** Nobody is told of what is not a change. */
-  become(state: RunnerState): void {
-    if (state === this.#current) return;
+  /** Listeners are called for changes only: of the state, or of what is wrong with it. */
+  become(state: RunnerState, problem?: string): void {
+    if (state === this.#current && problem === this.#problem) return;
     this.#current = state;
+    this.#problem = problem;
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -136,8 +136,10 @@ export class WebServer {
   #readiness(): Readiness {
     if (this.#isDraining) return { isReady: false, reasons: ['the server is stopping'] };
     const reasons: string[] = [];
-    for (const { name, state } of this.#options.runners.values()) {
-      if (state !== 'ready') reasons.push(`${name} is ${state}`);
+    for (const { name, state, problem } of this.#options.runners.values()) {
+      if (state !== 'ready')
+        reasons.push(`${name} is ${state}${problem === undefined ? '' : ` (${problem})`}`);
+      else if (problem !== undefined) reasons.push(`${name}: ${problem}`);
     }
     return { isReady: reasons.length === 0, reasons };
   }

@@ -1,6 +1,6 @@
 /**
  * Settings from the environment, where no argument is given: `REDIS__URL`, or `REDIS__HOST`, `REDIS__PORT` and
- * `REDIS__DB`; `REDIS__USERNAME`, `REDIS__PASSWORD`; and the queue, `REDIS__STREAM_KEY_REQUEST`.
+ * `REDIS__DB`; `REDIS__USERNAME`, `REDIS__PASSWORD`; `REDIS__REPLY_TIMEOUT_MS`; and the queue, `REDIS__STREAM_KEY_REQUEST`.
  */
 import { BatchwiseError } from 'batchwise';
 import type { ConnectionOptions } from './connection-options.js';
@@ -24,7 +24,8 @@ export function connectionFrom(options: ConnectionOptions, environment: Environm
     password: options.password ?? inUrl(url, 'password') ?? set(environment, 'REDIS__PASSWORD'),
     database: options.database ?? database,
     tls: options.tls,
-    replyTimeoutMs: options.replyTimeoutMs,
+    replyTimeoutMs:
+      options.replyTimeoutMs ?? wholeNumber(environment, 'REDIS__REPLY_TIMEOUT_MS', 100, 86_400_000),
   };
 }
 

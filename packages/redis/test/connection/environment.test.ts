@@ -15,6 +15,7 @@ test('host, port, database and password come from the environment', () => {
     REDIS__DB: '2',
     REDIS__PASSWORD: 'p',
     REDIS__USERNAME: 'u',
+    REDIS__REPLY_TIMEOUT_MS: '800',
   };
   expect(connectionFrom({}, environment)).toEqual({
     url: 'redis://r:7',
@@ -22,7 +23,9 @@ test('host, port, database and password come from the environment', () => {
     username: 'u',
     password: 'p',
     tls: undefined,
+    replyTimeoutMs: 800,
   });
+  expect(connectionFrom({ replyTimeoutMs: 700 }, environment).replyTimeoutMs).toBe(700);
   expect(connectionFrom({ tls: { ca: 'x' } }, { REDIS__HOST: '::1' })).toMatchObject({
     url: 'rediss://[::1]:6379',
   });
@@ -59,6 +62,7 @@ test.each([
   [{ REDIS__PORT: 'abc' }, /^REDIS__PORT: expected a whole number from 1 to 65535, got "abc"\.$/],
   [{ REDIS__PORT: '0' }, /^REDIS__PORT: expected .*, got "0"/],
   [{ REDIS__PORT: '70000' }, /^REDIS__PORT: expected .*, got "70000"/],
+  [{ REDIS__REPLY_TIMEOUT_MS: '5s' }, /^REDIS__REPLY_TIMEOUT_MS: expected a whole number from 100 /],
   [{ REDIS__DB: '-1' }, /^REDIS__DB: expected a whole number from 0 .*, got "-1"/],
   [{ REDIS__DB: '1.5' }, /^REDIS__DB: expected/],
   [{ REDIS__HOST: 'redis://h' }, /^REDIS__HOST: expected the name or address of a host.*, got "redis:\/\/h"/],

@@ -95,6 +95,10 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     return this.#description.signature;
   }
 
+  get problem(): string | undefined {
+    return this.#replicas.find(({ problem }) => problem !== undefined)?.problem;
+  }
+
   get state(): RunnerState {
     return this.#state.current;
   }
@@ -107,7 +111,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
   #lookAtReplicas(): void {
     if (this.state === 'closed') return;
     const isFailed = this.#replicas.every(({ state }) => state === 'failed');
-    this.#state.become(this.readyReplicas > 0 ? 'ready' : isFailed ? 'failed' : 'loading');
+    this.#state.become(this.readyReplicas > 0 ? 'ready' : isFailed ? 'failed' : 'loading', this.problem);
     if (this.readyReplicas === this.#replicas.length) this.#tellAllReady();
   }
 

@@ -36,6 +36,7 @@ export class Replica implements CallKeeper {
   #reconnectTimer: unknown;
   #isClosed = false;
   #state: RunnerDescription['state'] = 'loading';
+  #problem: string | undefined;
   #calls = new Map<number, RemoteCall>();
   #nextId = 0;
   #load = NO_LOAD;
@@ -57,6 +58,10 @@ export class Replica implements CallKeeper {
 
   get state(): RunnerDescription['state'] {
     return this.#state;
+  }
+
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   get isCongested(): boolean {
@@ -169,6 +174,7 @@ export class Replica implements CallKeeper {
 
   #described(description: RunnerDescription): void {
     this.#state = description.state;
+    this.#problem = description.problem;
     this.#backOff.reset();
     this.#options.onDescribed(description);
   }
@@ -197,6 +203,7 @@ export class Replica implements CallKeeper {
     this.#link = undefined;
     if (this.#isClosed) return;
     this.#state = 'loading';
+    this.#problem = undefined;
     this.#load = NO_LOAD;
     this.#sent = 0;
     this.#counted = 0;

@@ -55,6 +55,7 @@ export interface RunnerDescription {
   readonly kind: 'model' | 'function';
   readonly platform: string;
   readonly state: RunnerState;
+  readonly problem: string | undefined;
   readonly signature: Signature | undefined;
   /** Why its state is `failed`. */
   readonly error: WireError | undefined;

@@ -1,9 +1,9 @@
 /**
  * A runner that does not run here: its requests go to a queue in Redis, and processors elsewhere
- * (`batchwise worker`) run the batches. It is ready while Redis can be reached; whether a processor is there
- * is not known here, and requests wait for one.
+ * (`batchwise worker`) run the batches. It is ready while Redis can be reached. Without a live processor it says so
+ * in `problem`; requests are accepted, and wait for one.
  */
-import type { RedisBatcher } from '@batchwise/redis';
+import type { RedisBatcher, RedisQueue } from '@batchwise/redis';
 import {
   type Runner,
   type RunnerSettings,
@@ -24,7 +24,13 @@ import {
 import { type ItemSink, inTime, type RequestForm, SETTLED } from './request-form.js';
 
 /** What is needed of the package. */
-export type RedisClient = Pick<typeof import('@batchwise/redis'), 'RedisBatcher' | 'connectionFrom'>;
+export type RedisClient = Pick<
+  typeof import('@batchwise/redis'),
+  'RedisBatcher' | 'RedisQueue' | 'connectionFrom'
+>;
+
+/** How often it looks for live processors: one script in Redis. */
+const LOOK_EVERY_MS = 2_000;
 
 /** Only when it is called, so that servers that need no Redis do not load its client. */
 const loadPackage = () => import('@batchwise/redis');
@@ -55,6 +61,9 @@ export class RedisRunner<I, R> implements Runner<I, R> {
   readonly #state = new WatchedState('loading');
   #settings: RunnerSettings;
   #batcher: RedisBatcher<unknown, unknown> | undefined = undefined;
+  #queue: RedisQueue | undefined = undefined;
+  #lookTimer: unknown = undefined;
+  #hasWorker = true;
   /** Redis was reached, and may be used. */
   #isFit = false;
   #isAwayTold = false;
@@ -81,6 +90,13 @@ export class RedisRunner<I, R> implements Runner<I, R> {
 
   get state(): RunnerState {
     return this.#state.current;
+  }
+
+  get problem(): string | undefined {
+    if (this.#failure !== undefined) return this.#failure.message.replace(/\.$/, '');
+    const problem = this.#batcher?.problem;
+    if (problem !== undefined) return problem.message.replace(/\.$/, '');
+    return this.#hasWorker ? undefined : `the queue ${this.#settings.redis.queue} has no live worker`;
   }
 
   onStateChange(listener: () => void): () => void {
@@ -123,6 +139,7 @@ export class RedisRunner<I, R> implements Runner<I, R> {
 
   close(options?: CloseOptions): Promise<void> {
     this.#state.become('closed');
+    this.#stopLooking();
     this.#closing ??= this.#batcher?.close(options) ?? Promise.resolve();
     return this.#closing;
   }
@@ -150,30 +167,37 @@ export class RedisRunner<I, R> implements Runner<I, R> {
       const [client, signature] = await Promise.all([loadClient(), this.#form.load()]);
       this.#checkOpen();
       const batcher = this.#newBatcher(client);
+      this.#queue = new client.RedisQueue({ ...this.#connection(client), queue: batcher.settings.queue });
       batcher.onConnectionChange((isUp, reason) => this.#connectionChanged(isUp, reason));
       this.signature = signature;
       this.#batcher = batcher;
       await batcher.ready;
+      await this.#lookForWorkers();
       this.#isFit = true;
       this.#lookAtConnection();
       // There are two connections, and only one of them has been used by now.
-      if (this.state === 'loading') await this.#stateChange();
+      while (this.state === 'loading') await this.#stateChange();
       this.#checkOpen();
     } catch (error) {
       this.#checkOpen();
       this.#failure = error as Error;
-      this.#state.become('failed');
+      this.#state.become('failed', this.problem);
+      this.#stopLooking();
       this.#batcher?.destroy();
       throw error;
     }
   }
 
-  #newBatcher({ RedisBatcher: Client, connectionFrom }: RedisClient): RedisBatcher<unknown, unknown> {
-    const { env, dedupeBy } = this.#options;
+  #connection({ connectionFrom }: RedisClient): ReturnType<RedisClient['connectionFrom']> {
+    return connectionFrom({ url: this.#settings.redis.url }, this.#options.env);
+  }
+
+  #newBatcher(client: RedisClient): RedisBatcher<unknown, unknown> {
+    const { dedupeBy } = this.#options;
     const { redis, batching } = this.#settings;
-    const { queue, url, maxBacklog } = redis;
-    return new Client({
-      ...connectionFrom({ url }, env),
+    const { queue, maxBacklog } = redis;
+    return new client.RedisBatcher({
+      ...this.#connection(client),
       queue: queue as string,
       payload: this.#form.payload,
       maxBacklog,
@@ -187,7 +211,9 @@ export class RedisRunner<I, R> implements Runner<I, R> {
   #connectionChanged(isUp: boolean, reason: Error | undefined): void {
     if (this.state === 'closed' || this.state === 'failed') return;
     const { log } = this.#options;
-    if (!isUp) {
+    if (isUp && reason !== undefined) {
+      log(`${this.name}: ${reason.message}`);
+    } else if (!isUp) {
       const what = this.#isFit ? 'the connection to Redis is lost' : 'waits for Redis';
       log(`${this.name}: ${what}; it is tried again. ${reason?.message ?? ''}`.trimEnd());
       this.#isAwayTold = true;
@@ -199,8 +225,28 @@ export class RedisRunner<I, R> implements Runner<I, R> {
   }
 
   #lookAtConnection(): void {
-    if (this.state === 'closed' || !this.#isFit) return;
-    this.#state.become(this.#batcher?.isUp === true ? 'ready' : 'loading');
+    if (this.state === 'closed' || this.state === 'failed') return;
+    const isReady = this.#isFit && this.#batcher?.isUp === true;
+    this.#state.become(isReady ? 'ready' : 'loading', this.problem);
+  }
+
+  async #lookForWorkers(): Promise<void> {
+    try {
+      const { processors = [] } = (await this.#queue?.status()) ?? {};
+      this.#hasWorker = processors.some(
+        ({ isPaused, seenMsAgo, leaseMs }) => !isPaused && seenMsAgo <= leaseMs,
+      );
+    } catch {
+      // Redis cannot be reached, which the batcher tells.
+    }
+    if (this.state === 'closed' || this.state === 'failed') return;
+    this.#lookAtConnection();
+    this.#lookTimer = this.#clock.setTimer(() => void this.#lookForWorkers(), LOOK_EVERY_MS);
+  }
+
+  #stopLooking(): void {
+    this.#clock.clearTimer(this.#lookTimer);
+    void this.#queue?.close();
   }
 
   #checkOpen(): void {

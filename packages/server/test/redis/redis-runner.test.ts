@@ -9,6 +9,8 @@ import { type RedisClient, RedisRunner } from '../../src/redis/redis-runner.js';
 class FakeBatcher {
   readonly options: Readonly<Record<string, unknown>>;
   readonly ready: Promise<void>;
+  readonly settings = { queue: 'q' };
+  problem: Error | undefined = undefined;
   readonly enqueued: { readonly item: unknown; readonly options: EnqueueOptions | undefined }[] = [];
   isUp = false;
   isDestroyed = false;
@@ -32,6 +34,7 @@ class FakeBatcher {
   /** As it is told: only what is a change. */
   connection(isUp: boolean): void {
     this.isUp = isUp;
+    this.problem = isUp ? undefined : new Error('Redis at r:1 cannot be reached: ECONNREFUSED');
     this.#listener(isUp, isUp ? undefined : new Error('cut'));
   }
 
@@ -51,6 +54,17 @@ class FakeBatcher {
   }
 }
 
+/** Stands for a RedisQueue that has these processors. */
+class FakeQueue {
+  static processors: readonly object[] = [{ isPaused: false, seenMsAgo: 10, leaseMs: 1000 }];
+
+  async status(): Promise<{ readonly processors: readonly object[] }> {
+    return { processors: FakeQueue.processors };
+  }
+
+  async close(): Promise<void> {}
+}
+
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function made() {
@@ -64,6 +78,7 @@ async function made() {
         batcher = this;
       }
     },
+    RedisQueue: FakeQueue,
     connectionFrom: (options: object, env: object) => ({ ...options, ...env }),
   };
   const runner = new RedisRunner({
