@@ -258,13 +258,12 @@ export class RedisBatcher<I, R> {
     if (!(error instanceof BatchwiseError) || error.code !== 'DEADLINE_EXCEEDED') return error;
     const { name, dedupeBy } = this.settings;
     const failure = this.link.failure ?? this.#readLink.failure;
+    if (failure === undefined) return error;
     const isUnsent = dedupeBy === undefined && outgoing.every(({ number }) => number === 0);
     if (isUnsent && !this.link.isUp) {
-      const why = failure === undefined ? 'Redis has not accepted the connection yet' : lossText(failure);
-      const message = `${name}: ${why}. The call was not sent before its deadline.`;
-      return new BatchwiseError('UNAVAILABLE', message, { cause: failure ?? error });
+      const message = `${name}: ${lossText(failure)}. The call was not sent before its deadline.`;
+      return new BatchwiseError('UNAVAILABLE', message, { cause: failure });
     }
-    if (failure === undefined) return error;
     return new BatchwiseError('DEADLINE_EXCEEDED', `${error.message} ${lossText(failure)}.`, {
       cause: failure,
     });

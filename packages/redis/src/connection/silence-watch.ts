@@ -69,12 +69,11 @@ export class SilenceWatch {
   }
 }
 
-/** The same read, made to block for this long at most: it returns `null` earlier, and is made again. */
+/** The same read, made to block for this long at most: it returns `null` earlier. One without end stays as it is. */
 export function shortened(command: readonly Argument[], longestMs: number): readonly Argument[] {
-  const at = blockArgument(command);
-  return at === undefined || blockingMs(command) <= longestMs
-    ? command
-    : command.toSpliced(at, 1, String(Math.max(1, Math.floor(longestMs))));
+  const ms = blockingMs(command);
+  if (ms <= longestMs || ms === Number.POSITIVE_INFINITY) return command;
+  return command.toSpliced(blockArgument(command) as number, 1, String(Math.max(1, Math.floor(longestMs))));
 }
 
 /** How long Redis may hold this command back: what stands behind BLOCK; 0 there is for ever. */

@@ -81,7 +81,7 @@ test.each([
 
 test.each([
   [['XREAD', 'COUNT', '10', 'BLOCK', '500', 'STREAMS', 's', '$'], '200'],
-  [['xreadgroup', 'group', 'g', 'c', 'block', '0', 'streams', 's', '>'], '200'],
+  [['xreadgroup', 'group', 'g', 'c', 'block', '0', 'streams', 's', '>'], '0'],
   [['XREAD', 'BLOCK', '100', 'STREAMS', 's', '$'], '100'],
 ])('%j is made to block for %s ms', (command, ms) => {
   const at = command.findIndex((word) => /^block$/i.test(word)) + 1;

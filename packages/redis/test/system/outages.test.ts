@@ -37,17 +37,21 @@ test('a program that waits without a deadline says on stderr what it waits for, 
       env: { REDIS__HOST: '127.0.0.1', REDIS__PORT: String(port) },
     }),
   );
-  const lost = `batchwise: Redis at 127.0.0.1:${port} cannot be reached: ECONNREFUSED. Trying again until it succeeds.\n`;
-  await eventually('the report', () => program.output === lost);
+  const place = `Redis at 127.0.0.1:${port}`;
+  const lost = `batchwise: ${place} cannot be reached: ECONN. Trying again until it succeeds.\n`;
+  const back = `batchwise: ${place} can be reached again.\n`;
+  // A Redis that is being killed may reset a connection before it refuses the next.
+  const isReported = (text: string) => program.output.replace(/ECONN(?:REFUSED|RESET)/g, 'ECONN') === text;
+  await eventually('the report', () => isReported(lost));
+  expect(program.output).toContain('ECONNREFUSED');
   const redis = await forThisTest(startRedis({ port }));
   expect(await program.until(() => true)).toEqual({ result: 42 });
-  const back = `batchwise: Redis at 127.0.0.1:${port} can be reached again.\n`;
-  await eventually('the report that it is back', () => program.output === lost + back);
+  await eventually('the report that it is back', () => isReported(lost + back));
   // A second outage is reported again.
   await redis.kill();
-  await eventually('the second report', () => program.output === lost + back + lost);
+  await eventually('the second report', () => isReported(lost + back + lost));
   await redis.restart();
-  await eventually('the report that it is back', () => program.output === lost + back + lost + back);
+  await eventually('the report that it is back', () => isReported(lost + back + lost + back));
   program.send('close');
   expect(await program.exited).toMatchObject({ code: 0 });
 });
@@ -146,17 +150,17 @@ test('a connection that is dead without a word is replaced after replyTimeoutMs'
   const proxy = await forThisTest(startCutProxy(redis.port));
   const clock = new VirtualClock();
   const client = clientOf({ url: proxy.url, replyTimeoutMs: 400, clock });
-  await client.ready;
+  await eventually('it to be connected', () => client.isUp);
   const lost: string[] = [];
   client.onConnectionChange((isUp, reason) => isUp || lost.push(String(reason?.message)));
   redis.pause();
   onTestFinished(() => redis.resume());
   void client.submit(1).catch(() => {});
-  // It has sent the submission, and the read that blocks.
-  await clock.advance(0);
-  await clock.advance(400);
-  await clock.advance(500);
-  expect(lost).toEqual(['no reply within 0.4 s']);
+  await eventually('it to be noticed', async () => {
+    await clock.advance(50);
+    return lost.length > 0;
+  });
+  expect(lost[0]).toBe('no reply within 0.4 s');
 });
 
 test('a maxmemory-policy that evicts is reported after a reconnect, to stderr or to the listeners', async () => {

@@ -97,6 +97,7 @@ test('what runs, what waits behind it and who runs it is seen', async () => {
       queued: expect.any(Number),
       maxBatchSize: 2,
       seenMsAgo: expect.any(Number),
+      leaseMs: 200,
     },
   ]);
 
@@ -294,6 +295,6 @@ test.each<[string, (operator: RedisQueue) => Promise<unknown>, RegExp]>([
 });
 
 test('a queue without a name is refused', () => {
-  expect(() => new RedisQueue({ url: redis.url } as never)).toThrow(/queue: expected a name/);
+  expect(() => new RedisQueue({ url: redis.url, queue: '' })).toThrow(/queue: expected a name/);
   expect(() => new RedisQueue({ ...names(), cueue: 1 } as never)).toThrow(/unknown option "cueue"/);
 });
