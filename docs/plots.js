@@ -135,6 +135,7 @@ async function burstPlot() {
   );
   const fromMs = arrivedAt[first] - 3;
   return stacked(
+    'A burst of 16 calls: one call per item, and Batchwise',
     panels.map(({ title, look }, i) => {
       const latencies = [...runs[i].latencyMs.subarray(first, first + 16)];
       const meanMs = latencies.reduce((sum, ms) => sum + ms, 0) / 16;
@@ -151,14 +152,14 @@ async function burstPlot() {
 }
 
 /** Several charts of the same width as one picture, one below the other. */
-function stacked(charts) {
+function stacked(title, charts) {
   const heights = charts.map((chart) => Number(/ height="(\d+)"/.exec(chart)[1]));
   const placed = charts.map((chart, i) => {
     const y = heights.slice(0, i).reduce((sum, height) => sum + height, 0);
     return chart.replace('<svg ', `<svg y="${y}" `);
   });
   const height = heights.reduce((sum, each) => sum + each, 0);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" width="720" height="${height}">${placed.join('')}</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" width="720" height="${height}"><title>${title}</title>${placed.join('')}</svg>\n`;
 }
 
 function save(name, svg) {
