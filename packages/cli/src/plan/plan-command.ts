@@ -47,6 +47,7 @@ const EXAMPLES = `
 Examples:
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50
   $ batchwise plan --curve curve.json --trace requests.csv --target-ms 50 --svg plan.svg
+  $ batchwise plan --probe model.onnx --rate 800 --target-ms 50
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50 --save-curve curve.json
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50 --slots 2 --json
 
@@ -66,9 +67,10 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     .optionsGroup('The backend, one of:')
     .option('--curve <file>', 'how long batches take, by size (JSON)')
     .addOption(
-      new Option('--probe <module>', 'measure it: a .ts or .js module with handler and sample').conflicts(
-        'curve',
-      ),
+      new Option(
+        '--probe <file>',
+        'measure it: a model (.onnx), or a .ts or .js module with handler and sample',
+      ).conflicts('curve'),
     )
     .optionsGroup('The traffic, one of:')
     .option('--rate <number>', 'requests a second', positiveNumber(MOST_PER_SECOND))

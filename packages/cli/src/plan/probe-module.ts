@@ -1,4 +1,4 @@
-/** `--probe`: measures the handler of a module, says how that went, and keeps the curve if asked to. */
+/** `--probe`: measures a model or the handler of a module, says how that went, and keeps the curve if asked to. */
 import { basename } from 'node:path';
 import { type Probe, probe, probedCurve, probeJson } from '@batchwise/arena';
 import { BatchwiseError } from 'batchwise';
@@ -7,7 +7,7 @@ import { writeNamedFile } from '../terminal/files.js';
 import type { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
 import type { CurveInput } from './curve-input.js';
-import { loadHandlerModule } from './handler-module.js';
+import { loadProbeTarget } from './probe-target.js';
 
 export interface ProbeFlags {
   readonly probe: string;
@@ -17,6 +17,8 @@ export interface ProbeFlags {
   readonly saveCurve?: string;
 }
 
+/** Unless the user says otherwise. */
+const LARGEST_BATCH = 64;
 /** From here on a measurement is more noise than signal. */
 const NOISY = 0.3;
 /** Batches that take longer than the target by so much are of no use at any rate. */
@@ -29,7 +31,7 @@ export async function probeModule(
   note: (text: string) => void,
 ): Promise<CurveInput> {
   const { probe: path, saveCurve, targetMs } = flags;
-  const probed = await measured(flags, progress);
+  const probed = await measured(flags, progress, note);
   progress.clear();
   terminal.stderr.write(tableOf(probed, path));
   if (probed.leftOutFrom !== undefined)
@@ -41,15 +43,20 @@ export async function probeModule(
   return { curve: probedCurve(basename(path), probed), noise: probed.noise };
 }
 
-async function measured(flags: ProbeFlags, progress: ProgressBar): Promise<Probe> {
-  const { probe: path, maxBatchSize, probeSeconds, targetMs } = flags;
+async function measured(
+  flags: ProbeFlags,
+  progress: ProgressBar,
+  note: (text: string) => void,
+): Promise<Probe> {
+  const { probe: path, maxBatchSize = LARGEST_BATCH, probeSeconds, targetMs } = flags;
   progress.show({ doing: `loading ${path}`, share: 0 });
-  const { handler, makeItem, close } = await loadHandlerModule('--probe', path);
+  const target = await loadProbeTarget('--probe', path, maxBatchSize);
+  for (const text of target.notes) note(text);
   try {
     return await probe({
-      handler,
-      makeItem,
-      maxBatchSize,
+      handler: target.handler,
+      makeItem: target.makeItem,
+      maxBatchSize: target.maxBatchSize ?? maxBatchSize,
       timeLimitMs: 1000 * probeSeconds,
       longestMs: USEFUL_TARGETS * targetMs,
       onProgress: (step) => progress.show(step),
@@ -60,7 +67,7 @@ async function measured(flags: ProbeFlags, progress: ProgressBar): Promise<Probe
     const message = messageOf(cause).replace(/^batchwise probe: /, '');
     throw new Failure(`--probe: ${path} failed: ${message}`, { cause: error });
   } finally {
-    await close();
+    await target.close();
   }
 }
 

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { TensorSpec } from '@batchwise/runners';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
+import { identityModel } from '../../../runners/test/support/onnx-file.js';
 import { batchwise, type Ended } from '../support/command.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -242,6 +244,71 @@ describe('a handler', () => {
     const { exitCode } = await plan('--probe', 'model.mjs', ...FEW, '--probe-seconds', '0.2');
     expect(exitCode).toBe(0);
     expect(readFileSync(join(folder, 'closed.txt'), 'utf8')).toBe('yes');
+  });
+});
+
+describe('a model', () => {
+  const PROBE = ['--max-batch-size', '8', '--probe-seconds', '0.2', '--save-curve', 'model.json', '--json'];
+  const sizes = () => Object.keys(JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8')));
+
+  // The file was imported as a module, whatever its ending: "Unknown file extension".
+  test('in ONNX is measured at all sizes, and the plan made from it', async () => {
+    const { exitCode, stdout, stderr } = await plan(
+      '--probe',
+      join(root, 'models/iris.onnx'),
+      ...FEW,
+      ...PROBE,
+    );
+    expect(stderr).toMatch(/^Measured .*iris\.onnx: \d+ rounds/);
+    expect(exitCode).toBe(0);
+    expect(sizes()).toEqual(['1', '2', '4', '8']);
+    expect(JSON.parse(stdout).asked.curve).toBe('iris.onnx');
+  });
+
+  test.each<[string, TensorSpec[], string[], RegExp]>([
+    [
+      'of several inputs of all kinds',
+      [
+        { name: 'text', datatype: 'BYTES', shape: [-1, 2] },
+        { name: 'ids', datatype: 'INT64', shape: [-1] },
+        { name: 'half', datatype: 'FP16', shape: [-1, 3, 1] },
+      ],
+      ['1', '2', '4', '8'],
+      /^Measured/,
+    ],
+    [
+      'of a fixed batch dimension, one request at a time',
+      [{ name: 'x', datatype: 'FP32', shape: [4, 2] }],
+      ['1'],
+      /^note: .*takes one request at a time: dimension 0 of input "x" of shape \[4,2\] is fixed at 4\.$/m,
+    ],
+    [
+      'of open lengths, which are told',
+      [{ name: 'x', datatype: 'INT32', shape: [-1, -1] }],
+      ['1', '2', '4', '8'],
+      /^note: .*leaves lengths of input "x" \[-1,-1\] open: measured with length 1\./m,
+    ],
+  ])('%s', async (_what, inputs, expected, said) => {
+    writeFileSync(join(folder, 'Identity.ONNX'), identityModel(inputs));
+    const { exitCode, stderr } = await plan('--probe', 'Identity.ONNX', ...FEW, ...PROBE);
+    expect(stderr).toMatch(said);
+    expect(exitCode).toBe(0);
+    expect(sizes()).toEqual(expected);
+  });
+
+  test.each([
+    ['that is none', 'none.onnx', /^error: --probe: none\.onnx cannot be loaded: .*Protobuf parsing failed/],
+    [
+      'of another kind',
+      'model.pt',
+      /^error: --probe: model\.pt: expected a model \(model\.onnx\) or a module/,
+    ],
+  ])('%s is told in one line', async (_what, file, message) => {
+    write(file, 'none');
+    const { exitCode, stderr } = await plan('--probe', file, ...FEW);
+    expect(exitCode).toBe(1);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(message);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The user's module that `--probe` measures: loads it, TypeScript too, and looks for what it must export. */
+/** What `--probe` measures: an ONNX model, or a module of the user, TypeScript too, with what it must export. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,25 +6,43 @@ import type { Handler, HandlerObject } from 'batchwise';
 import { createJiti } from 'jiti';
 import { Failure, messageOf } from '../terminal/failure.js';
 
-export interface HandlerModule {
+export interface ProbeTarget {
   readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
   readonly makeItem: (index: number) => unknown;
-  /** Gives back what the module holds; optional for it. */
+  /** The largest batch that it takes, where that is known. */
+  readonly maxBatchSize?: number;
+  /** What the user should know of how it is measured. */
+  readonly notes: readonly string[];
+  /** Gives back what it holds; optional for a module. */
   close(): Promise<void>;
 }
 
 const EXAMPLE = 'export const handler = async (items) => …; export const sample = …;';
 
-export async function loadHandlerModule(flag: string, path: string): Promise<HandlerModule> {
+export async function loadProbeTarget(
+  flag: string,
+  path: string,
+  maxBatchSize: number,
+): Promise<ProbeTarget> {
   const file = resolve(path);
   const isFile = await stat(file).then(
     (found) => found.isFile(),
     () => false,
   );
   if (!isFile) throw new Failure(`${flag}: there is no file ${path}.`);
-  const exported = await imported(file).catch((error: unknown) => {
+  const cannotLoad = (error: unknown) => {
     throw new Failure(`${flag}: ${path} cannot be loaded: ${messageOf(error)}`, { cause: error });
-  });
+  };
+  if (/\.onnx$/i.test(file)) {
+    const { loadOnnxModel } = await import('./onnx-probe.js');
+    return loadOnnxModel(file, maxBatchSize).catch(cannotLoad);
+  }
+  if (!/\.[cm]?[jt]s$/.test(file)) {
+    throw new Failure(
+      `${flag}: ${path}: expected a model (model.onnx) or a module with handler and sample (handler.ts, handler.js).`,
+    );
+  }
+  const exported = await imported(file).catch(cannotLoad);
   const { handler = exported.default, sample, close } = exported;
   if (!isHandler(handler)) {
     throw new Failure(
@@ -39,6 +57,7 @@ export async function loadHandlerModule(flag: string, path: string): Promise<Han
   return {
     handler,
     makeItem: typeof sample === 'function' ? (index) => sample(index) : () => sample,
+    notes: [],
     close: async () => {
       if (typeof close === 'function') await close();
     },
@@ -53,7 +72,7 @@ function imported(file: string): Promise<Record<string, unknown>> {
   return import(pathToFileURL(file).href);
 }
 
-function isHandler(value: unknown): value is HandlerModule['handler'] {
+function isHandler(value: unknown): value is ProbeTarget['handler'] {
   if (typeof value === 'function') return true;
   return (
     typeof (value as Partial<HandlerObject<unknown, unknown>> | null | undefined)?.processBatch === 'function'
