@@ -12,6 +12,7 @@ import { servesModel } from '../serves-model.js';
 import { runnerBinder } from './bind-runners.js';
 import { CallScope } from './call-scope.js';
 import { jsonInput } from './json-input.js';
+import { jsonResult } from './json-result.js';
 import { functionPredictor, modelPredictor, type Predictor } from './predictor.js';
 import type { Schema } from './schema.js';
 import { type Mismatch, SchemaCheck } from './schema-check.js';
@@ -68,7 +69,7 @@ function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRou
     const headers = result === undefined ? {} : JSON_HEADERS;
     const told = slowest === undefined ? headers : traceHeaders(slowest, headers);
     if (result === undefined) call.reply(204, told, '');
-    else call.reply(200, told, jsonText(route, result));
+    else call.reply(200, told, jsonResult(`${method} ${path}`, result));
   };
 
   const run = (call: HttpCall, input: unknown): void => {
@@ -164,17 +165,6 @@ function outputCheck(route: ServiceRoute): (result: unknown) => unknown {
     );
   });
   return (result) => schema.check(result);
-}
-
-function jsonText({ method, path }: ServiceRoute, result: unknown): string {
-  let cause: unknown;
-  try {
-    const text: string | undefined = JSON.stringify(result);
-    if (text !== undefined) return text;
-  } catch (error) {
-    cause = error;
-  }
-  throw new Error(`${method} ${path}: the handler's result cannot be written as JSON.`, { cause });
 }
 
 /** Goes on at once where there is nothing to wait for. */

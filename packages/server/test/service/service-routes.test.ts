@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { BatchwiseError } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -445,15 +446,94 @@ describe('a result', () => {
     expect(json(await handled(route, new FakeCall()))).toEqual({ label: 'a' });
   });
 
+  class Hidden {
+    readonly #secret = 1;
+    get secret() {
+      return this.#secret;
+    }
+  }
+
+  // JSON.stringify made {} of most of these, and the client got 200.
+  test.each<[name: string, make: () => unknown]>([
+    ['ReadableStream', () => new ReadableStream()],
+    ['WritableStream', () => new WritableStream()],
+    ['Response', () => new Response('text')],
+    ['Headers', () => new Headers({ a: 'b' })],
+    ['Buffer', () => Buffer.from('bytes')],
+    ['Uint8Array', () => new Uint8Array(3)],
+    ['Float32Array', () => new Float32Array(3)],
+    ['DataView', () => new DataView(new ArrayBuffer(8))],
+    ['ArrayBuffer', () => new ArrayBuffer(8)],
+    ['SharedArrayBuffer', () => new SharedArrayBuffer(8)],
+    ['Blob', () => new Blob(['bytes'])],
+    ['Readable', () => Readable.from(['a'])],
+    ['PassThrough', () => new PassThrough()],
+    ['Writable', () => new Writable()],
+    ['Generator', () => (function* () {})()],
+    ['AsyncGenerator', () => (async function* () {})()],
+    ['Map', () => new Map([[1, 2]])],
+    ['Set', () => new Set([1])],
+    ['WeakMap', () => new WeakMap()],
+    ['URLSearchParams', () => new URLSearchParams('a=b')],
+    ['FormData', () => new FormData()],
+    ['RegExp', () => /x/],
+    ['Error', () => new Error('not thrown')],
+    ['Hidden', () => new Hidden()],
+    ['function', () => () => {}],
+    ['symbol', () => Symbol('x')],
+  ])('that is a %s is a 500, wherever it is, and the log names the route', async (name, make) => {
+    const places: [where: string, result: unknown][] = [
+      ['result', make()],
+      ['result.rows[1].content', { rows: [1, { content: make() }] }],
+    ];
+    for (const [where, result] of places) {
+      const { route } = served({ handler: () => result });
+      const reply = await handled(route, new FakeCall());
+      expect(reply.status).toBe(500);
+      expect(String(reply.body)).not.toContain(name);
+      expect(String((reply.error as Error).cause)).toMatch(
+        new RegExp(
+          `POST /go: ${where.replace(/[[\]]/g, '\\$&')}: expected JSON data .*, got an? .*\\b${name}\\.`,
+        ),
+      );
+    }
+  });
+
   test.each<[string, unknown]>([
     ['a bigint', { n: 1n }],
-    ['a function', () => {}],
-    ['a symbol', Symbol('x')],
+    ['a cycle', cyclic()],
+    ['a toJSON that gives nothing', { toJSON: () => undefined }],
+    ['a toJSON that throws', { toJSON: () => JSON.parse('{') }],
   ])('that JSON cannot carry, %s, is a 500', async (_, result) => {
     const { route } = served({ handler: () => result });
     const reply = await handled(route, new FakeCall());
     expect(reply.status).toBe(500);
-    expect(String(reply.error)).toContain("POST /go: the handler's result cannot be written as JSON.");
+    expect(String((reply.error as Error).cause)).toContain('POST /go: result: expected JSON data');
+  });
+
+  test('is sent where JSON has a form for it', async () => {
+    class Point {
+      constructor(
+        readonly x: number,
+        readonly y: number,
+      ) {}
+    }
+    const result = {
+      nothing: null,
+      left_out: undefined,
+      empty: [{}, [], '', Object.create(null)],
+      date: new Date(0),
+      url: new URL('http://localhost/'),
+      point: new Point(1, 2),
+      own: { toJSON: () => 'own' },
+      listed: Object.assign(new Map(), { toJSON: () => [1, 2] }),
+      boxed: [Object(1), Object('a'), Object(true)],
+      sparse: [1, undefined, Number.NaN],
+      arrayBuffer: true,
+    };
+    const { route } = served({ handler: () => result });
+    const reply = await handled(route, new FakeCall());
+    expect([reply.status, reply.body]).toEqual([200, JSON.stringify(result)]);
   });
 
   test('that is thrown is an error of its own kind', async () => {
@@ -610,3 +690,9 @@ describe('a handler that has answered', () => {
     double.last.answer(2);
   });
 });
+
+function cyclic(): object {
+  const one: Record<string, unknown> = {};
+  one.self = [one, one];
+  return one;
+}
