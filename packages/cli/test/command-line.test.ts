@@ -34,6 +34,34 @@ async function run(args: readonly string[], options: Parameters<typeof fakeTermi
 const plan = (...args: string[]) => run(['plan', '--curve', curve, '--target-ms', '20', ...args]);
 const quickPlan = (...args: string[]) => plan('--trace', trace, ...args);
 
+describe('flags of BentoML', () => {
+  test.each([
+    [['--production'], /^error: --production is a flag of BentoML: .* --workers <count>/],
+    [['--production', 'service.ts'], /^error: --production is/],
+    [['service.ts', '--production'], /^error: --production is/],
+    [['service.ts', '--production=true'], /^error: --production is/],
+    [['service.ts', '--reload'], /^error: --reload is a flag of BentoML: settings of the file/],
+    [['service.ts', '--development'], /^error: --development is/],
+    [
+      ['service.ts', '--api-workers', '4'],
+      /^error: --api-workers is a flag of BentoML: use --workers <count>\./,
+    ],
+    [['--api-workers=4', 'service.ts'], /^error: --api-workers is/],
+    [['service.ts', '--backlog', '2048'], /^error: --backlog is/],
+    [['service.ts', '--timeout', '60'], /^error: --timeout is/],
+    [['service.ts', '--ssl-certfile', 'a.pem'], /^error: --ssl-certfile is/],
+  ])('%j: what to do instead, in one line, and nothing is served', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(['serve', ...args]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('are not in the help', async () => {
+    expect((await run(['serve', '--help'])).stdout).not.toMatch(/--production|--reload|--api-workers|--ssl/);
+  });
+});
+
 describe('help', () => {
   test.each([[[]], [['--help']], [['-h']], [['help']]])('batchwise %s', async (args: string[]) => {
     const { exitCode, stdout, stderr } = await run(args);
@@ -101,7 +129,7 @@ describe('mistakes on the command line are told in a line or two, with code 2', 
     [without('--curve'), /one of --curve and --probe is needed/],
     [without('--target-ms'), /--target-ms is needed/],
     [[...full, '--trace', 't.csv'], /'--trace <file>' cannot be used with option '--rate <number>'/],
-    [[...full, '--probe', 'h.ts'], /'--probe <module>' cannot be used with option '--curve <file>'/],
+    [[...full, '--probe', 'h.ts'], /'--probe <file>' cannot be used with option '--curve <file>'/],
     [[...full, '--save-curve', 'x'], /'--save-curve <file>' cannot be used with option '--curve <file>'/],
     [[...full, '--rate', 'NaN'], /'--rate <number>' argument 'NaN' is invalid\. Expected a number above 0/],
     [[...full, '--rate', '-5'], /argument '-5' is invalid\. Expected a number above 0/],

@@ -9,6 +9,7 @@ import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { UsageFailure } from '../terminal/failure.js';
 import { paletteFor } from '../terminal/palette.js';
 import type { Terminal } from '../terminal/terminal.js';
+import { rejectBentomlFlags } from './bentoml-flags.js';
 import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
 import { watchFile } from './config-watch.js';
 
@@ -36,7 +37,7 @@ export function setUpServe(command: Command, terminal: Terminal, exit: (code: nu
     )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
-  addConfigFlags(command)
+  rejectBentomlFlags(addConfigFlags(command))
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: ConfigCommandFlags) =>
