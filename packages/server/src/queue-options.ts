@@ -1,7 +1,21 @@
-/** What a request of either protocol may ask of the queue. `where` is what an error calls the place it is said at. */
+/**
+ * What a request of either protocol may ask of the queue, where its headers are trusted: any client that may set
+ * its priority or its tenant can keep all others waiting. `where` is what an error calls the place it is said at.
+ */
 
 import { quoted } from '@batchwise/runners';
 import { badRequest } from './request-error.js';
+
+/** The headers that count only where the settings say so. */
+export const TRUSTABLE_HEADERS = ['priority', 'tenant'] as const;
+export type TrustableHeader = (typeof TRUSTABLE_HEADERS)[number];
+
+export interface RequestTrust {
+  /** The most that a request may ask for by its time-out; longer ones are cut to it. */
+  readonly maxTimeoutMs?: number | undefined;
+  /** The others are ignored. @default none */
+  readonly trustedHeaders?: readonly TrustableHeader[] | undefined;
+}
 
 export const PRIORITY_KEY = 'batchwise-priority';
 export const TENANT_KEY = 'batchwise-tenant';

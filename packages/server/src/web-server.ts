@@ -51,7 +51,7 @@ export class WebServer {
   constructor(options: WebServerOptions) {
     this.#options = options;
     const { settings, metrics, log } = options;
-    const { limits, grpcPort } = settings.server;
+    const { limits, grpcPort, trustedHeaders } = settings.server;
     const fault = (message: string, error: unknown, id: string) =>
       log(`${message} (request ${id}): ${errorText(error)}`);
     this.#http = new HttpServer({
@@ -67,6 +67,7 @@ export class WebServer {
       name: this.#name,
       version: VERSION,
       limits: grpcLimitsOf(limits),
+      trustedHeaders,
       onCall: metrics.grpc,
       onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
     });
@@ -106,19 +107,21 @@ export class WebServer {
   #routes(): HttpRoute[] {
     const { runners, runnerSettings, service, collect, settings } = this.#options;
     const models = this.#models();
-    const maxTimeoutMs = settings.server.limits.requestTimeoutMs;
+    const { limits, trustedHeaders } = settings.server;
+    const trust = { maxTimeoutMs: limits.requestTimeoutMs, trustedHeaders };
     const isReady = () => this.#readiness().isReady;
-    const document = () => openApiDocument({ name: this.#name, version: VERSION, service, models });
+    const document = () =>
+      openApiDocument({ name: this.#name, version: VERSION, service, models, trustedHeaders });
     const hasRoot = !service?.routes.some(({ method, path }) => method === 'GET' && path === '/');
     return [
       ...healthRoutes(() => this.#readiness()),
       metricsRoute(collect),
-      ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, maxTimeoutMs }),
+      ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, ...trust }),
       ...docsRoutes(document, { hasRoot }),
       ...dashboardRoutes(this.#name),
       ...(service === undefined
         ? []
-        : serviceRoutes(service, runners, { maxTimeoutMs, settings: runnerSettings })),
+        : serviceRoutes(service, runners, { ...trust, settings: runnerSettings })),
     ];
   }
 

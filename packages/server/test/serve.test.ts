@@ -40,16 +40,17 @@ async function start(flags: ConfigFlags = { service }): Promise<RunningServer> {
   return server;
 }
 
-function double(server: RunningServer, number: number): Promise<Response> {
+function double(server: RunningServer, number: number, headers = {}): Promise<Response> {
   return fetch(`${server.address.url}/double`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ number }),
   });
 }
 
-/** Closed until it is opened; tells when a batch has come to it. */
+/** Closed until it is opened; tells when a batch has come to it, and which ones came. */
 function closedGate() {
+  const batches: (readonly number[])[] = [];
   let open = () => {};
   let enter = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -58,8 +59,12 @@ function closedGate() {
   const entered = new Promise<void>((resolve) => {
     enter = resolve;
   });
-  setGate({ opened, entered: enter });
-  return { open, entered };
+  const record = (numbers: readonly number[]) => {
+    batches.push(numbers);
+    enter();
+  };
+  setGate({ opened, entered: record });
+  return { open, entered, batches };
 }
 
 describe('a start', () => {
@@ -111,6 +116,56 @@ describe('a start', () => {
   });
 });
 
+/** So many requests wait. */
+async function gathered(server: RunningServer, count: number): Promise<void> {
+  const depth = new RegExp(`^batchwise_queue_depth\\{runner="doubler"\\} ${count}$`, 'm');
+  const look = async () => depth.test(await (await fetch(`${server.address.url}/metrics`)).text());
+  while (!(await look())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('requests with a priority and a tenant of their own choice', () => {
+  const ONE_BY_ONE = 'runners: { doubler: { batching: { max_batch_size: 1, max_latency_ms: unlimited } } }\n';
+
+  /** In which order requests run of which the first half has no such headers, and came first. */
+  async function order(headers: (i: number) => Record<string, string>): Promise<number[]> {
+    const server = await start();
+    const { open, entered, batches } = closedGate();
+    const answers = [double(server, 0)];
+    await entered;
+    for (let i = 1; i <= 8; i++) {
+      answers.push(double(server, i, i <= 4 ? {} : headers(i)));
+      await gathered(server, i);
+    }
+    open();
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+    return batches.flat();
+  }
+
+  const ARRIVED = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+  // A client with the highest priority, or a new tenant for each request, kept all others waiting.
+  test.each([
+    ['a priority', () => ({ 'batchwise-priority': '100' })],
+    ['a tenant', (i: number) => ({ 'batchwise-tenant': `t${i}` })],
+    ['both, unreadable', () => ({ 'batchwise-priority': 'high', 'batchwise-tenant': 'é'.repeat(200) })],
+  ])('do not overtake others: %s', async (_what, headers) => {
+    configure(ONE_BY_ONE);
+    expect(await order(headers)).toEqual(ARRIVED);
+  });
+
+  test.each([
+    [
+      'priority',
+      () => ({ 'batchwise-priority': '100', 'batchwise-tenant': 'x' }),
+      [0, 5, 6, 7, 8, 1, 2, 3, 4],
+    ],
+    ['tenant', () => ({ 'batchwise-tenant': 'x' }), [0, 5, 1, 6, 2, 7, 3, 8, 4]],
+  ])('do so where the settings trust the header: %s', async (header, headers, expected) => {
+    configure(`server: { trusted_headers: [${header}] }\n${ONE_BY_ONE}`);
+    expect(await order(headers)).toEqual(expected);
+  });
+});
+
 describe('new settings', () => {
   const batches = (size: number) => `runners:\n  doubler:\n    batching:\n      max_batch_size: ${size}\n`;
 
@@ -125,12 +180,6 @@ describe('new settings', () => {
     await first;
     const answers = await Promise.all(others.map(async (other) => (await other).json()));
     return Math.max(...answers.map(({ company }) => company as number));
-  }
-
-  async function gathered(server: RunningServer, count: number): Promise<void> {
-    const depth = new RegExp(`^batchwise_queue_depth\\{runner="doubler"\\} ${count}$`, 'm');
-    const look = async () => depth.test(await (await fetch(`${server.address.url}/metrics`)).text());
-    while (!(await look())) await new Promise((resolve) => setImmediate(resolve));
   }
 
   test('count from when they are read', async () => {

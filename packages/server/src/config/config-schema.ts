@@ -5,9 +5,10 @@
  */
 import { DEFAULT_RUNNER_SETTINGS, type RunnerSettings } from '@batchwise/runners';
 import { DEFAULT_HTTP_LIMITS } from '../http/http-limits.js';
+import { TRUSTABLE_HEADERS } from '../queue-options.js';
 import { byteSize } from './kinds/byte-size.js';
 import { duration } from './kinds/duration.js';
-import { batchDimensions, devices, risingSizes } from './kinds/list-kinds.js';
+import { batchDimensions, devices, listOf, risingSizes } from './kinds/list-kinds.js';
 import { modelList } from './kinds/model-list.js';
 import { milliseconds, wholeNumber } from './kinds/number-kinds.js';
 import { optional } from './kinds/optional.js';
@@ -252,6 +253,12 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
           kind: duration({ leastMs: 0, mostMs: DAY_MS }),
           default: 30_000,
           description: 'How long what was accepted may take to finish after SIGTERM.',
+        },
+        trustedHeaders: {
+          kind: listOf(...TRUSTABLE_HEADERS),
+          default: [],
+          description:
+            'Which of the headers `batchwise-priority` and `batchwise-tenant` count, in HTTP and gRPC; the others are ignored. A client that sets them can keep all others waiting: only behind a proxy that sets or removes them.',
         },
         limits: {
           description: 'What a client may send, and for how long.',

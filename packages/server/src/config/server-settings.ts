@@ -1,5 +1,6 @@
 /** Everything that can be set, checked and complete. The words are those of the YAML file, in camel case. */
 import type { RunnerSettings } from '@batchwise/runners';
+import type { TrustableHeader } from '../queue-options.js';
 
 /** Infinity for no limit. */
 export interface LimitSettings {
@@ -31,6 +32,8 @@ export interface ListenSettings {
   readonly workers: number;
   /** How long what was accepted may take to finish once the server is told to stop. */
   readonly shutdownTimeoutMs: number;
+  /** The request headers about the queue that count; the others are ignored. */
+  readonly trustedHeaders: readonly TrustableHeader[];
   readonly limits: LimitSettings;
 }
 

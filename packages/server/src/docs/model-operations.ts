@@ -1,7 +1,7 @@
 /** The endpoints of one model, with what it takes and gives as its signature says. */
 import type { ModelRunner, Signature, TensorSpec } from '@batchwise/runners';
-import type { JsonSchema, MediaType, Operation, PlacedOperation, Response } from './open-api.js';
-import { problems, REQUEST_HEADERS, TRACE_HEADERS } from './shared-parts.js';
+import type { JsonSchema, MediaType, Operation, PlacedOperation, Reference, Response } from './open-api.js';
+import { problems, TRACE_HEADERS } from './shared-parts.js';
 import {
   exampleShape,
   flatExample,
@@ -14,7 +14,11 @@ import {
 /** Nothing is known of a model before it is loaded. */
 const UNKNOWN: Signature = { inputs: [], outputs: [] };
 
-export function modelOperations(name: string, { signature }: ModelRunner): PlacedOperation[] {
+export function modelOperations(
+  name: string,
+  { signature }: ModelRunner,
+  headers: readonly Reference[],
+): PlacedOperation[] {
   const id = name.replace(/\W/g, '_');
   const path = encodeURIComponent(name);
   const tags = [name];
@@ -29,6 +33,7 @@ export function modelOperations(name: string, { signature }: ModelRunner): Place
         `Ask ${name} with rows`,
         predictRequest(known),
         predictResponse(known),
+        headers,
       ),
     },
     {
@@ -40,6 +45,7 @@ export function modelOperations(name: string, { signature }: ModelRunner): Place
         `Ask ${name} with tensors`,
         inferRequest(known),
         inferResponse(name, known),
+        headers,
       ),
     },
     { method: 'get', path: `/v2/models/${path}`, operation: metadata(`metadata_${id}`, tags, name) },
@@ -53,6 +59,7 @@ function work(
   summary: string,
   body: Readonly<Record<string, MediaType>>,
   answer: Readonly<Record<string, MediaType>>,
+  headers: readonly Reference[],
 ): Operation {
   const ok: Response = {
     description: 'What the model makes of it.',
@@ -63,7 +70,7 @@ function work(
     operationId,
     tags,
     summary,
-    parameters: REQUEST_HEADERS,
+    parameters: headers,
     requestBody: { required: true, content: body },
     responses: { 200: ok, ...problems(400, 404, 413, 415, 429, 500, 503, 504) },
   };

@@ -1,12 +1,13 @@
 /** The whole interface of a running server as an OpenAPI 3.1 document. */
 import type { ModelRunner } from '@batchwise/runners';
+import type { TrustableHeader } from '../queue-options.js';
 import type { Service } from '../service/service.js';
 import { MODEL_SCHEMAS, modelOperations } from './model-operations.js';
 import type { OpenApiDocument, Operation, PlacedOperation } from './open-api.js';
 import { SchemaParts } from './schema-parts.js';
 import { SERVER_TAG, serverOperations } from './server-operations.js';
 import { serviceOperations } from './service-operations.js';
-import { SHARED_COMPONENTS } from './shared-parts.js';
+import { requestParameters, SHARED_COMPONENTS } from './shared-parts.js';
 import { unusedName } from './unused-name.js';
 
 export interface DocumentedServer {
@@ -17,16 +18,20 @@ export interface DocumentedServer {
   readonly models: ReadonlyMap<string, ModelRunner>;
   /** Where the paths start; the server that the document comes from unless given. */
   readonly serverUrl?: string | undefined;
+  /** The headers about the queue that the server reads. @default none */
+  readonly trustedHeaders?: readonly TrustableHeader[];
 }
 
 /** Made anew each time: what a model takes is known only once it is loaded. */
 export function openApiDocument(server: DocumentedServer): OpenApiDocument {
-  const { name, version, service, models, serverUrl = '/' } = server;
+  const { name, version, service, models, serverUrl = '/', trustedHeaders = [] } = server;
+  const parameters = requestParameters(trustedHeaders);
+  const headers = Object.keys(parameters).map((header) => ({ $ref: `#/components/parameters/${header}` }));
   const parts = new SchemaParts();
   const serviceTag = service?.name ?? 'Service';
   const operations = [
-    ...(service === undefined ? [] : serviceOperations(service, serviceTag, parts)),
-    ...[...models].flatMap(([model, runner]) => modelOperations(model, runner)),
+    ...(service === undefined ? [] : serviceOperations(service, serviceTag, parts, headers)),
+    ...[...models].flatMap(([model, runner]) => modelOperations(model, runner, headers)),
     ...serverOperations(),
   ];
   const tags = [
@@ -49,6 +54,7 @@ export function openApiDocument(server: DocumentedServer): OpenApiDocument {
     paths: pathsOf(operations),
     components: {
       ...SHARED_COMPONENTS,
+      parameters,
       schemas: { ...SHARED_COMPONENTS.schemas, ...MODEL_SCHEMAS, ...parts.schemas },
     },
   };

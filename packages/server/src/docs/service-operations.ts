@@ -1,22 +1,41 @@
 /** The routes of a service, with the schemas that they check by. */
 import { hasBody, type Service, type ServiceRoute } from '../service/service.js';
-import type { JsonSchema, MediaType, Operation, Parameter, PlacedOperation, Response } from './open-api.js';
+import type {
+  JsonSchema,
+  MediaType,
+  Operation,
+  Parameter,
+  PlacedOperation,
+  Reference,
+  Response,
+} from './open-api.js';
 import type { SchemaParts } from './schema-parts.js';
-import { problems, REQUEST_HEADERS, TRACE_HEADERS } from './shared-parts.js';
+import { problems, TRACE_HEADERS } from './shared-parts.js';
 import { unusedName } from './unused-name.js';
 
-export function serviceOperations(service: Service, tag: string, parts: SchemaParts): PlacedOperation[] {
+export function serviceOperations(
+  service: Service,
+  tag: string,
+  parts: SchemaParts,
+  headers: readonly Reference[],
+): PlacedOperation[] {
   const ids = new Set<string>();
   return service.routes.map((route) => ({
     method: route.method.toLowerCase() as PlacedOperation['method'],
     path: route.path,
-    operation: operationOf(route, unusedName(routeId(route), ids), tag, parts),
+    operation: operationOf(route, unusedName(routeId(route), ids), tag, parts, headers),
   }));
 }
 
-function operationOf(route: ServiceRoute, id: string, tag: string, parts: SchemaParts): Operation {
+function operationOf(
+  route: ServiceRoute,
+  id: string,
+  tag: string,
+  parts: SchemaParts,
+  headers: readonly Reference[],
+): Operation {
   const { method, path, summary, description } = route;
-  const parameters = [...pathParameters(path), ...queryParameters(route, id, parts), ...REQUEST_HEADERS];
+  const parameters = [...pathParameters(path), ...queryParameters(route, id, parts), ...headers];
   const body = requestBody(route, id, parts);
   return {
     operationId: id,

@@ -1,4 +1,5 @@
 /** What all operations have in common: how they fail, what an answer tells of its batch, what a request may ask for. */
+import type { TrustableHeader } from '../queue-options.js';
 import type { Parameter, Reference, Response } from './open-api.js';
 
 const PROBLEM = {
@@ -40,26 +41,38 @@ const PROBLEMS = {
   Late: problem('The answer was not ready by the deadline.'),
 } as const;
 
-const REQUEST_OPTIONS = {
+const TIMEOUT = {
   Timeout: header('batchwise-timeout-ms', 'How long the answer is worth waiting for, in milliseconds.', {
     type: 'number',
     exclusiveMinimum: 0,
   }),
-  Priority: header('batchwise-priority', 'Higher goes first. What waits, ages upwards.', {
-    type: 'integer',
-    minimum: -100,
-    maximum: 100,
-  }),
-  Tenant: header('batchwise-tenant', 'Tenants share a model evenly, however much each asks for.', {
-    type: 'string',
-    pattern: '^[!-~]{1,128}$',
-  }),
 } as const;
+
+/** In the document only where the server reads them. */
+const TRUSTABLE: Readonly<Record<TrustableHeader, Readonly<Record<string, Parameter>>>> = {
+  priority: {
+    Priority: header('batchwise-priority', 'Higher goes first. What waits, ages upwards.', {
+      type: 'integer',
+      minimum: -100,
+      maximum: 100,
+    }),
+  },
+  tenant: {
+    Tenant: header('batchwise-tenant', 'Tenants share a model evenly, however much each asks for.', {
+      type: 'string',
+      pattern: '^[!-~]{1,128}$',
+    }),
+  },
+};
+
+/** The headers that a request may have, by the name of their component. */
+export function requestParameters(trusted: readonly TrustableHeader[]): Readonly<Record<string, Parameter>> {
+  return Object.assign({ ...TIMEOUT }, ...trusted.map((name) => TRUSTABLE[name]));
+}
 
 export const SHARED_COMPONENTS = {
   schemas: { Problem: PROBLEM },
   responses: PROBLEMS,
-  parameters: REQUEST_OPTIONS,
   headers: {
     RetryAfter: { description: 'When to try again, in seconds.', schema: { type: 'integer', minimum: 1 } },
     RetryAfterMs: { description: 'The same in milliseconds.', schema: { type: 'integer', minimum: 0 } },
@@ -92,10 +105,6 @@ export const TRACE_HEADERS: Readonly<Record<string, Reference>> = {
   'batchwise-queue-ms': { $ref: '#/components/headers/QueueMs' },
   'batchwise-compute-ms': { $ref: '#/components/headers/ComputeMs' },
 };
-
-export const REQUEST_HEADERS: readonly Reference[] = Object.keys(REQUEST_OPTIONS).map((name) => ({
-  $ref: `#/components/parameters/${name}`,
-}));
 
 function problem(description: string, headers?: Response['headers']): Response {
   return {

@@ -1,18 +1,18 @@
 /** What a call says of itself beside its message: its deadline, its priority, its tenant. */
 import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
-import { PRIORITY_KEY, priorityOf, TENANT_KEY, tenantOf } from '../queue-options.js';
+import { PRIORITY_KEY, priorityOf, type RequestTrust, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
 
-/** Later deadlines than `maxTimeoutMs` are cut to it. */
 export function callOptions(
   call: ServerUnaryCall<unknown, unknown>,
-  maxTimeoutMs = Number.POSITIVE_INFINITY,
+  { maxTimeoutMs = Number.POSITIVE_INFINITY, trustedHeaders = [] }: RequestTrust = {},
 ): EnqueueOptions {
+  const { metadata } = call;
   return {
     timeoutMs: timeoutMs(call, maxTimeoutMs),
-    priority: said(call.metadata, PRIORITY_KEY, priorityOf),
-    tenant: said(call.metadata, TENANT_KEY, tenantOf),
+    priority: trustedHeaders.includes('priority') ? said(metadata, PRIORITY_KEY, priorityOf) : undefined,
+    tenant: trustedHeaders.includes('tenant') ? said(metadata, TENANT_KEY, tenantOf) : undefined,
   };
 }
 

@@ -5,6 +5,7 @@ import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-j
 import { ReflectionService } from '@grpc/reflection';
 import { type Clock, realClock } from 'batchwise';
 import { listenError } from '../http/listen-error.js';
+import type { RequestTrust } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
 import { type GrpcLimits, validGrpcLimits } from './grpc-limits.js';
 import { HealthService } from './health-service.js';
@@ -12,7 +13,7 @@ import { InferenceService } from './inference-service.js';
 import { type CallHooks, OpenCalls } from './open-calls.js';
 import { serviceDefinitions } from './service-definitions.js';
 
-export interface GrpcServerOptions {
+export interface GrpcServerOptions extends Pick<RequestTrust, 'trustedHeaders'> {
   /** By the name that clients call them. */
   readonly models: ReadonlyMap<string, ModelRunner>;
   /** What the server says of itself. */
@@ -70,6 +71,7 @@ export class GrpcServer {
       onFault,
       maxInFlight: limits.inFlight,
       maxTimeoutMs: limits.requestTimeoutMs || Number.POSITIVE_INFINITY,
+      trustedHeaders: options.trustedHeaders,
     });
 
     this.#server = new Server({

@@ -10,13 +10,14 @@ import {
 } from '@grpc/grpc-js';
 import { BatchwiseError } from 'batchwise';
 import { checkReady, findModel, knownSignature, MODEL_VERSION, type ModelPlaces } from '../model-lookup.js';
+import type { RequestTrust } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
 import { callOptions } from './call-options.js';
 import { grpcStatus } from './grpc-status.js';
 import { inferRequest } from './infer-request.js';
 import { inferResponse } from './infer-response.js';
 
-export interface InferenceServiceOptions {
+export interface InferenceServiceOptions extends RequestTrust {
   readonly models: ReadonlyMap<string, ModelRunner>;
   readonly name: string;
   readonly version: string;
@@ -26,7 +27,6 @@ export interface InferenceServiceOptions {
   isDraining(): boolean;
   /** Calls of models at a time; 0: no limit. */
   readonly maxInFlight: number;
-  readonly maxTimeoutMs: number;
   /** Of errors that are the server's fault, and whose text no client sees. */
   onFault(error: unknown): void;
 }
@@ -127,7 +127,7 @@ export class InferenceService {
             this.#fail(callback, error);
           },
         },
-        callOptions(call, this.#options.maxTimeoutMs),
+        callOptions(call, this.#options),
       );
       // The event comes at the end of every call; the ticket of one that is answered ignores it.
       if (!isSettled) call.once('cancelled', () => ticket.cancel());

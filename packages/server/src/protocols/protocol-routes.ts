@@ -4,10 +4,11 @@
  */
 import type { HttpRoute } from '../http/http-route.js';
 import type { Models } from '../model-lookup.js';
+import type { RequestTrust } from '../queue-options.js';
 import { v1Routes } from './v1-routes.js';
 import { v2Routes } from './v2-routes.js';
 
-export interface ProtocolOptions {
+export interface ProtocolOptions extends RequestTrust {
   /** Looked up anew by each request: the map may change. */
   readonly models: Models;
   /** Whether all models are, and the server is not about to stop. */
@@ -15,8 +16,6 @@ export interface ProtocolOptions {
   /** What the server's metadata say. */
   readonly name: string;
   readonly version: string;
-  /** The most that a request may ask for by `batchwise-timeout-ms`; longer ones are cut to it. */
-  readonly maxTimeoutMs?: number | undefined;
 }
 
 export function protocolRoutes(options: ProtocolOptions): HttpRoute[] {

@@ -2,21 +2,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { quoted } from '@batchwise/runners';
 import type { EnqueueOptions } from 'batchwise';
-import { PRIORITY_KEY, priorityOf, TENANT_KEY, tenantOf } from '../queue-options.js';
+import { PRIORITY_KEY, priorityOf, type RequestTrust, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
 
 const TIMEOUT = 'batchwise-timeout-ms';
 /** As programs write one: what is left of a deadline has as many digits as the language likes, and perhaps an exponent. */
 const NUMBER = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** Longer time-outs than `maxTimeoutMs` are cut to it. Undefined when nothing is asked for. */
+/** Undefined when nothing is asked for. */
 export function requestOptions(
   headers: IncomingHttpHeaders,
-  maxTimeoutMs = Number.POSITIVE_INFINITY,
+  { maxTimeoutMs = Number.POSITIVE_INFINITY, trustedHeaders = [] }: RequestTrust = {},
 ): EnqueueOptions | undefined {
   const timeoutMs = readTimeout(headers[TIMEOUT], maxTimeoutMs);
-  const priority = said(headers, PRIORITY_KEY, priorityOf);
-  const tenant = said(headers, TENANT_KEY, tenantOf);
+  const priority = trustedHeaders.includes('priority') ? said(headers, PRIORITY_KEY, priorityOf) : undefined;
+  const tenant = trustedHeaders.includes('tenant') ? said(headers, TENANT_KEY, tenantOf) : undefined;
   if (timeoutMs === undefined && priority === undefined && tenant === undefined) return undefined;
   return { timeoutMs, priority, tenant };
 }

@@ -69,11 +69,11 @@ function modelStatus({ name, state, signature }: ModelRunner): unknown {
   };
 }
 
-function predict(call: HttpCall, { models, maxTimeoutMs }: ProtocolOptions): void {
-  const runner = modelNamed(models, call.params);
+function predict(call: HttpCall, protocol: ProtocolOptions): void {
+  const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call.headers, maxTimeoutMs);
+  const options = requestOptions(call.headers, protocol);
   const { request, rows } = parsePredictRequest(call.body, signature);
   runModel(call, runner, request, options, (tensors) => formatPredictResponse(signature, tensors, rows));
 }

@@ -83,11 +83,11 @@ function modelReady(call: HttpCall, runner: ModelRunner): void {
   replyJson(call, ready ? 200 : 503, { name: runner.name, ready });
 }
 
-function infer(call: HttpCall, { models, maxTimeoutMs }: ProtocolOptions): void {
-  const runner = modelNamed(models, call.params);
+function infer(call: HttpCall, protocol: ProtocolOptions): void {
+  const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call.headers, maxTimeoutMs);
+  const options = requestOptions(call.headers, protocol);
   const { request, id, outputs } = parseInferRequest(call.body, call.headers, signature);
   runModel(call, runner, request, options, (tensors) =>
     formatInferResponse({ model: runner.name, id, outputs }, tensors),

@@ -7,6 +7,7 @@ import type { HttpCall, HttpRoute } from '../http/http-route.js';
 import { checkContentType } from '../protocols/content-type.js';
 import { requestOptions } from '../protocols/request-options.js';
 import { traceHeaders } from '../protocols/trace-headers.js';
+import type { RequestTrust } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
 import { servesModel } from '../serves-model.js';
 import { runnerBinder } from './bind-runners.js';
@@ -19,9 +20,7 @@ import { type Mismatch, SchemaCheck } from './schema-check.js';
 import { hasBody, type Service, type ServiceRoute } from './service.js';
 import { ServiceCall } from './service-call.js';
 
-export interface ServiceRoutesOptions {
-  /** The most that a request may ask for by `batchwise-timeout-ms`; longer ones are cut to it. */
-  readonly maxTimeoutMs?: number | undefined;
+export interface ServiceRoutesOptions extends RequestTrust {
   /** The runners' settings in force, where they may differ from what the service declares. */
   readonly settings?: ReadonlyMap<string, RunnerSettings>;
 }
@@ -58,7 +57,7 @@ function predictorsOf(
   return predictors;
 }
 
-function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRoutesOptions): HttpRoute {
+function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOptions): HttpRoute {
   const { method, path, handler } = route;
   const inputOf = inputReader(route);
   const output = outputCheck(route);
@@ -73,7 +72,7 @@ function httpRoute(route: ServiceRoute, bind: Bind, { maxTimeoutMs }: ServiceRou
   };
 
   const run = (call: HttpCall, input: unknown): void => {
-    const scope = new CallScope(call, requestOptions(call.headers, maxTimeoutMs));
+    const scope = new CallScope(call, requestOptions(call.headers, options));
     const failed = (error: unknown): void => {
       call.fail(error);
       scope.abandon();

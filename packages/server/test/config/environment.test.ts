@@ -52,6 +52,18 @@ describe('values', () => {
     ['BATCHWISE__SERVER__HOST', '::1', ({ server }) => server.host, '::1'],
     ['BATCHWISE__SERVER__HOST', '1234', ({ server }) => server.host, '1234'],
     ['BATCHWISE__SERVER__GRPC_PORT', 'null', ({ server }) => server.grpcPort, undefined],
+    [
+      'BATCHWISE__SERVER__TRUSTED_HEADERS',
+      'priority,tenant',
+      ({ server }) => server.trustedHeaders.join('+'),
+      'priority+tenant',
+    ],
+    [
+      'BATCHWISE__SERVER__TRUSTED_HEADERS',
+      'tenant',
+      ({ server }) => server.trustedHeaders.join('+'),
+      'tenant',
+    ],
     ['BATCHWISE__SERVER__SHUTDOWN_TIMEOUT', '5', ({ server }) => server.shutdownTimeoutMs, 5000],
     ['BATCHWISE__SERVER__SHUTDOWN_TIMEOUT', '500ms', ({ server }) => server.shutdownTimeoutMs, 500],
     ['BATCHWISE__SERVER__LIMITS__BODY_BYTES', '1MiB', ({ server }) => server.limits.bodyBytes, 2 ** 20],

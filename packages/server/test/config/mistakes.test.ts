@@ -30,7 +30,7 @@ describe('in the file', () => {
     [
       'server: 3000',
       [
-        '1:9: server: expected a map with host, port, grpc_port, workers, shutdown_timeout, limits, got 3000.',
+        '1:9: server: expected a map with host, port, grpc_port, workers, shutdown_timeout, trusted_headers, limits, got 3000.',
       ],
     ],
     ['- a\n- b', ['1:1: expected a map with server, models, service, metrics, runners, got a list of 2.']],
@@ -124,6 +124,16 @@ describe('in the file', () => {
         '5:5: models[3]: models[2] is called a too. Give one of them another name: {name: …, path: …}.',
         '6:12: models[4].name: expected a name of at most 200 characters without a slash, got the string "x/y".',
       ],
+    ],
+    [
+      'server: {trusted_headers: [priority, prority]}',
+      [
+        '1:38: server.trusted_headers[1]: expected a list of priority and tenant, or of some of them, got the string "prority".',
+      ],
+    ],
+    [
+      'server: {trusted_headers: [tenant, tenant]}',
+      ['1:36: server.trusted_headers[1]: expected each once, got the string "tenant".'],
     ],
     ['server: {port: 1}\nserver: {port: 2}', ['2:1: the key server is there already, at 1:1.']],
     ['server:\n  port: 1\n  port: 2', ['3:3: server: the key port is there already, at 2:3.']],

@@ -70,9 +70,11 @@ const service = defineService({
   ],
 });
 
-function documentOf(models: readonly ModelRunner[]): OpenApiDocument {
+const TRUST = ['priority', 'tenant'] as const;
+
+function documentOf(models: readonly ModelRunner[], trustedHeaders = TRUST): OpenApiDocument {
   const byName = new Map(models.map((runner) => [runner.name, runner]));
-  return openApiDocument({ name: 'Batchwise', version: '1.2.3', service, models: byName });
+  return openApiDocument({ name: 'Batchwise', version: '1.2.3', service, models: byName, trustedHeaders });
 }
 
 const all = () =>
@@ -113,7 +115,7 @@ function untyped(value: unknown, where: string): string[] {
 
 function isTaken(headers: Record<string, string>): boolean {
   try {
-    requestOptions(headers);
+    requestOptions(headers, { trustedHeaders: TRUST });
     return true;
   } catch {
     return false;
@@ -250,6 +252,21 @@ test('the headers of a request are what the server takes', () => {
       expect(isTaken({ 'batchwise-timeout-ms': String(ms) })).toBe(ms > 0);
     }),
   );
+});
+
+test('only headers that the server trusts are in the document', () => {
+  const names = (document: OpenApiDocument) =>
+    JSON.stringify(document).match(/batchwise-(priority|tenant)/g) ?? [];
+  expect(names(all())).toEqual(['batchwise-priority', 'batchwise-tenant']);
+  const plain = openApiDocument({
+    name: 'a',
+    version: '1',
+    service,
+    models: new Map([['iris', model('iris', IRIS)]]),
+  });
+  expect(names(plain)).toEqual([]);
+  expect(Object.keys(plain.components.parameters ?? {})).toEqual(['Timeout']);
+  expect(openApiMistakes(plain)).toEqual([]);
 });
 
 test('a model shows what its signature says', () => {

@@ -383,13 +383,15 @@ describe('an error of the runner', () => {
 describe('what a call says beside its message', () => {
   let serving: Awaited<ReturnType<typeof serve>>;
   beforeAll(async () => {
-    serving = await serve([echo('m')]);
+    serving = await serve([echo('m')], TRUST);
   });
   afterAll(() => serving.close());
 
-  test('reaches the runner: priority and tenant', async () => {
+  const TRUST = { trustedHeaders: ['priority', 'tenant'] } as const;
+
+  test('reaches the runner where it is trusted: priority and tenant', async () => {
     const runner = echo('m');
-    const { client } = await served([runner]);
+    const { client } = await served([runner], TRUST);
     await client.infer(one(), { metadata: { 'batchwise-priority': '-5', 'batchwise-tenant': 'acme' } });
     await client.infer(one());
     expect(runner.calls[0]?.options).toEqual({ timeoutMs: 300_000, priority: -5, tenant: 'acme' });
@@ -398,6 +400,19 @@ describe('what a call says beside its message', () => {
       priority: undefined,
       tenant: undefined,
     });
+  });
+
+  test.each([
+    { 'batchwise-priority': '100', 'batchwise-tenant': 'acme' },
+    { 'batchwise-priority': 'high', 'batchwise-tenant': '' },
+    { 'batchwise-priority': ['1', '2'] },
+  ])('is ignored unless it is trusted: %j', async (metadata) => {
+    const runner = echo('m');
+    const { client } = await served([runner]);
+    await client.infer(one(), { metadata });
+    await client.infer({ ...one(), parameters: { priority: { int64_param: 1 } } });
+    const nothing = { timeoutMs: 300_000, priority: undefined, tenant: undefined };
+    expect(runner.calls.map(({ options }) => options)).toEqual([nothing, nothing]);
   });
 
   test.each<[string, string | string[], RegExp]>([

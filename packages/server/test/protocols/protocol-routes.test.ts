@@ -16,16 +16,20 @@ let runner: EchoRunner;
 let routes: readonly HttpRoute[];
 let isReady: boolean;
 
-beforeEach(() => {
-  runner = new EchoRunner('rows', ROWS_OF_4);
-  isReady = true;
-  routes = protocolRoutes({
+const routesThatTrust = (...trustedHeaders: readonly ('priority' | 'tenant')[]) =>
+  protocolRoutes({
     models: new Map([['rows', runner]]),
     isReady: () => isReady,
     name: 'batchwise',
     version: '0.1.0',
     maxTimeoutMs: 1000,
+    trustedHeaders,
   });
+
+beforeEach(() => {
+  runner = new EchoRunner('rows', ROWS_OF_4);
+  isReady = true;
+  routes = routesThatTrust();
 });
 
 const get = (path: string) => callRoutes(routes, { method: 'GET', path });
@@ -79,14 +83,31 @@ describe('a request to a model', () => {
       ['/v2/models/rows/infer', INFER],
       ['/v1/models/rows:predict', PREDICT],
     ] as const) {
-      post(path, body, { 'batchwise-timeout-ms': '5000', 'batchwise-tenant': 'acme' });
-      expect(runner.lastOptions).toEqual({ timeoutMs: 1000, tenant: 'acme', priority: undefined });
+      const headers = {
+        'batchwise-timeout-ms': '5000',
+        'batchwise-tenant': 'acme',
+        'batchwise-priority': '1',
+      };
+      routes = routesThatTrust();
+      post(path, body, headers);
+      expect(runner.lastOptions).toEqual({ timeoutMs: 1000 });
+      routes = routesThatTrust('priority', 'tenant');
+      post(path, body, headers);
+      expect(runner.lastOptions).toEqual({ timeoutMs: 1000, tenant: 'acme', priority: 1 });
       post(path, body);
       expect(runner.lastOptions).toBeUndefined();
       expect(post(path, body, { 'batchwise-priority': 'high' }).message).toBe(
         'header batchwise-priority: expected a whole number from -100 to 100, got "high".',
       );
     }
+  });
+
+  test('cannot choose its place in the queue by its body', () => {
+    const parameters = { priority: 1, tenant: 'a', timeout: 1, timeout_ms: 1, 'batchwise-priority': 1 };
+    post('/v2/models/rows/infer', JSON.stringify({ ...JSON.parse(INFER), parameters }));
+    expect(runner.lastOptions).toBeUndefined();
+    post('/v1/models/rows:predict', JSON.stringify({ ...JSON.parse(PREDICT), parameters }));
+    expect(runner.lastOptions).toBeUndefined();
   });
 
   test('is cancelled when its client hangs up, and not answered any more', () => {

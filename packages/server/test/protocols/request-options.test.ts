@@ -2,21 +2,36 @@ import { describe, expect, test } from 'vitest';
 import { checkContentType } from '../../src/protocols/content-type.js';
 import { requestOptions } from '../../src/protocols/request-options.js';
 
+const TRUST = { trustedHeaders: ['priority', 'tenant'] } as const;
+
 describe('options in headers', () => {
   test('are what the batcher is told; without any it is told nothing', () => {
     expect(requestOptions({ host: 'x' })).toBeUndefined();
     expect(
-      requestOptions({
-        'batchwise-timeout-ms': '12.5',
-        'batchwise-priority': '-7',
-        'batchwise-tenant': 'acme/eu-1',
-      }),
+      requestOptions(
+        {
+          'batchwise-timeout-ms': '12.5',
+          'batchwise-priority': '-7',
+          'batchwise-tenant': 'acme/eu-1',
+        },
+        TRUST,
+      ),
     ).toEqual({ timeoutMs: 12.5, priority: -7, tenant: 'acme/eu-1' });
   });
 
+  test('of priority and tenant are ignored unless they are trusted, whatever they say', () => {
+    const headers = { 'batchwise-priority': '100', 'batchwise-tenant': 'a' };
+    expect(requestOptions(headers)).toBeUndefined();
+    expect(requestOptions({ 'batchwise-priority': 'high', 'batchwise-tenant': '' })).toBeUndefined();
+    expect(requestOptions(headers, { trustedHeaders: ['priority'] })).toEqual({ priority: 100 });
+    expect(requestOptions(headers, { trustedHeaders: ['tenant'] })).toEqual({ tenant: 'a' });
+  });
+
   test('a time-out longer than the longest is cut to it', () => {
-    expect(requestOptions({ 'batchwise-timeout-ms': '999999999999' }, 5000)?.timeoutMs).toBe(5000);
-    expect(requestOptions({ 'batchwise-timeout-ms': '4000' }, 5000)?.timeoutMs).toBe(4000);
+    expect(
+      requestOptions({ 'batchwise-timeout-ms': '999999999999' }, { maxTimeoutMs: 5000 })?.timeoutMs,
+    ).toBe(5000);
+    expect(requestOptions({ 'batchwise-timeout-ms': '4000' }, { maxTimeoutMs: 5000 })?.timeoutMs).toBe(4000);
   });
 
   // At most six decimals were read: what was left of a deadline, written out by a program, was refused.
@@ -57,7 +72,7 @@ describe('options in headers', () => {
   ])('%s is checked', (name, values, expected) => {
     for (const value of values) {
       const shown = JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-      expect(() => requestOptions({ [name]: value })).toThrow(
+      expect(() => requestOptions({ [name]: value }, TRUST)).toThrow(
         `header ${name}: expected ${expected}, got ${shown}.`,
       );
     }

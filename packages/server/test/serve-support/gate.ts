@@ -1,7 +1,7 @@
 /** Between a test and the service that it serves, which is loaded in the same process but not by the test. */
 export interface Gate {
   readonly opened: Promise<void>;
-  readonly entered: () => void;
+  readonly entered: (numbers: readonly number[]) => void;
 }
 
 const gates = globalThis as { batchwiseTestGate?: Gate };

@@ -9,7 +9,7 @@ export const service = defineService({
     doubler: fn(
       async (numbers: number[]) => {
         const { batchwiseTestGate: gate } = globalThis as { batchwiseTestGate?: Gate };
-        gate?.entered();
+        gate?.entered(numbers);
         await gate?.opened;
         return numbers.map((number) => ({ doubled: 2 * number, company: numbers.length }));
       },

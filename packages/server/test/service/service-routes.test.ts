@@ -195,7 +195,10 @@ describe('a route', () => {
         }),
       ],
     });
-    const [route] = serviceRoutes(service, new Map([['double', double]]), { maxTimeoutMs: 50 });
+    const [route] = serviceRoutes(service, new Map([['double', double]]), {
+      maxTimeoutMs: 50,
+      trustedHeaders: ['priority'],
+    });
     const headers = { 'batchwise-timeout-ms': '90', 'batchwise-priority': '1' };
     await handled(route as HttpRoute, new FakeCall({ headers }));
     expect(double.asked.map(({ options }) => options)).toEqual([

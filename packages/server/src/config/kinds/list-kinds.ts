@@ -20,6 +20,25 @@ export function risingSizes({ most }: { readonly most: number }): Kind<readonly 
   };
 }
 
+/** Some of these words, each once. A single one may stand for a list of one. */
+export function listOf<T extends string>(...words: readonly T[]): Kind<readonly T[]> {
+  const expected = `a list of ${words.slice(0, -1).join(', ')} and ${words.at(-1)}, or of some of them`;
+  return {
+    expected,
+    isList: true,
+    parse(value) {
+      const given: unknown[] = Array.isArray(value) ? value : [value];
+      for (const [i, word] of given.entries()) {
+        const at = Array.isArray(value) ? [i] : [];
+        if (!words.includes(word as T)) return refuse(expected, word, at);
+        if (given.indexOf(word) < i) return refuse('each once', word, at);
+      }
+      return accept(Object.freeze(given as T[]));
+    },
+    write: (given) => given,
+  };
+}
+
 const MOST_DEVICES = 64;
 
 /** A count, the first so many, or a list of their numbers. */
