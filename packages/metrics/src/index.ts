@@ -1,5 +1,5 @@
 /**
- * Counters, gauges and histograms, what a batcher tells of itself, and how Prometheus reads it.
+ * Counters, gauges and histograms, what a batcher tells of itself, how Prometheus reads it, and by which host names.
  *
  *     import { prometheusText, Registry, runnerInstruments, WatchedRunners } from '@batchwise/metrics';
  *     import { Batcher } from 'batchwise';
@@ -17,6 +17,7 @@ export { buildInfo } from './build-info.js';
 export type { Counter, CounterChild, CounterDefinition } from './counter.js';
 export type { Gauge, GaugeChild, GaugeDefinition } from './gauge.js';
 export type { Histogram, HistogramChild, HistogramDefinition } from './histogram.js';
+export { hostRule } from './host-rule.js';
 export { OTHER } from './label-sets.js';
 export { type DelayMonitor, type Lag, LoopLag } from './loop-lag.js';
 export { countersOf, mergeSnapshots } from './merge-snapshots.js';

@@ -5,6 +5,7 @@ const PROBLEMS = {
   NOT_FOUND: { status: 404, title: 'Nothing is there' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The method is not allowed' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long to arrive' },
+  WRONG_HOST: { status: 421, title: 'The server does not answer for this host' },
   HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
   INTERNAL: { status: 500, title: 'The server failed' },
   NOT_READY: { status: 503, title: 'The server is not ready' },

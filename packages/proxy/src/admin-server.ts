@@ -12,7 +12,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type MetricsSnapshot, PROMETHEUS_CONTENT_TYPE, prometheusText } from '@batchwise/metrics';
+import { hostRule, type MetricsSnapshot, PROMETHEUS_CONTENT_TYPE, prometheusText } from '@batchwise/metrics';
 import { type AdminAnswer, adminProblem, problemOfBytes } from './admin-problem.js';
 
 export interface Readiness {
@@ -66,6 +66,7 @@ export class AdminServer {
   readonly #options: AdminServerOptions;
   readonly #limits: AdminLimits;
   readonly #server: Server;
+  #isAllowedHost: ReturnType<typeof hostRule>;
 
   constructor(options: AdminServerOptions) {
     this.#options = options;
@@ -87,6 +88,7 @@ export class AdminServer {
     // A connection that cannot be accepted, for want of a file descriptor say, is no reason to stop.
     server.on('error', (error) => this.#options.log?.(`admin: cannot accept a connection: ${error.message}`));
     const { address, port: actualPort, family } = server.address() as AddressInfo;
+    this.#isAllowedHost = hostRule(address);
     const isAny = address === '::' || address === '0.0.0.0';
     const shown = isAny ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
     return { host: address, port: actualPort, url: `http://${shown}:${actualPort}` };
@@ -137,6 +139,11 @@ export class AdminServer {
   }
 
   #answer(request: IncomingMessage, id: string): AdminAnswer {
+    if (this.#isAllowedHost?.(request.headers.host) === false) {
+      const detail =
+        'header host: expected a loopback name, as localhost, where the server listens at a loopback address.';
+      return adminProblem('WRONG_HOST', detail, id);
+    }
     const path = pathOf(request);
     const shown = `${request.method} ${shownPath(request)}`;
     if (!PATHS.includes(path)) {

@@ -9,6 +9,7 @@ export const REQUEST_ERRORS = {
   REQUEST_TIMEOUT: { httpStatus: 408, grpcStatus: 'DEADLINE_EXCEEDED' },
   TOO_LARGE: { httpStatus: 413, grpcStatus: 'RESOURCE_EXHAUSTED' },
   UNSUPPORTED_MEDIA_TYPE: { httpStatus: 415, grpcStatus: 'INVALID_ARGUMENT' },
+  WRONG_HOST: { httpStatus: 421, grpcStatus: 'PERMISSION_DENIED' },
   HEADERS_TOO_LARGE: { httpStatus: 431, grpcStatus: 'RESOURCE_EXHAUSTED' },
   INTERNAL: { httpStatus: 500, grpcStatus: 'INTERNAL' },
   NOT_IMPLEMENTED: { httpStatus: 501, grpcStatus: 'UNIMPLEMENTED' },

@@ -51,12 +51,13 @@ export class WebServer {
   constructor(options: WebServerOptions) {
     this.#options = options;
     const { settings, metrics, log } = options;
-    const { limits, grpcPort, trustedHeaders } = settings.server;
+    const { limits, grpcPort, trustedHeaders, allowedHosts } = settings.server;
     const fault = (message: string, error: unknown, id: string) =>
       log(`${message} (request ${id}): ${errorText(error)}`);
     this.#http = new HttpServer({
       routes: this.#routes(),
       limits: httpLimitsOf(limits),
+      allowedHosts,
       onCall: metrics.http,
       log: fault,
     });

@@ -1,5 +1,6 @@
 /** A server in one process, started by code: what it needs to start, and how it changes and ends. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,6 +164,78 @@ describe('requests with a priority and a tenant of their own choice', () => {
   ])('do so where the settings trust the header: %s', async (header, headers, expected) => {
     configure(`server: { trusted_headers: [${header}] }\n${ONE_BY_ONE}`);
     expect(await order(headers)).toEqual(expected);
+  });
+});
+
+/** The status and the body of a request with these headers; `fetch` sets its own `Host`. */
+function ask(
+  server: RunningServer,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body = '',
+): Promise<{ status: number | undefined; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { port } = server.address;
+    const asking = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode, text }));
+      response.on('error', reject);
+    });
+    asking.on('error', reject);
+    asking.end(body);
+  });
+}
+
+describe('the host that a request names', () => {
+  const JSON_BODY = { 'content-type': 'application/json' };
+  const REQUESTS: [method: string, path: string][] = [
+    ['GET', '/metrics'],
+    ['GET', '/livez'],
+    ['GET', '/readyz'],
+    ['GET', '/docs'],
+    ['GET', '/docs.json'],
+    ['GET', '/dashboard'],
+    ['GET', '/v2'],
+    ['POST', '/double'],
+  ];
+
+  async function statuses(server: RunningServer, host: string): Promise<(number | undefined)[]> {
+    const answers = REQUESTS.map(([method, path]) =>
+      ask(server, method, path, { ...JSON_BODY, host }, method === 'POST' ? '{"number": 1}' : ''),
+    );
+    return (await Promise.all(answers)).map(({ status }) => status);
+  }
+
+  // A page of another site whose name resolves to 127.0.0.1 could read the metrics, and all answers.
+  test('must be a loopback name where the server listens at a loopback address', async () => {
+    const server = await start();
+    expect(await statuses(server, 'evil.example')).toEqual(REQUESTS.map(() => 421));
+    for (const host of ['localhost', 'app.localhost:80', '127.0.0.1:3000', '[::1]:3000']) {
+      expect(await statuses(server, host)).toEqual(REQUESTS.map(() => 200));
+    }
+    const { text } = await ask(server, 'GET', '/metrics', { host: 'evil.example:3000' });
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'WRONG_HOST',
+      detail:
+        'header host: expected a loopback name, as localhost, or one of server.allowed_hosts, got "evil.example:3000".',
+    });
+  });
+
+  test('may be one that the settings allow', async () => {
+    configure('server: { allowed_hosts: [models.example] }\n');
+    const server = await start();
+    expect(await statuses(server, 'models.example:8080')).toEqual(REQUESTS.map(() => 200));
+    expect(await statuses(server, 'evil.example')).toEqual(REQUESTS.map(() => 421));
+  });
+
+  test('is not checked where the server listens at all addresses', async () => {
+    const server = await start({ service, host: '0.0.0.0' });
+    expect(await statuses(server, 'any.example')).toEqual(REQUESTS.map(() => 200));
   });
 });
 

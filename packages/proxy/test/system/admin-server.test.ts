@@ -51,6 +51,22 @@ async function saidUntilEnd(socket: Socket): Promise<string> {
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
+// A page of another site whose name resolves to 127.0.0.1 could read the metrics.
+test.each([
+  ['evil.example', '421'],
+  ['localhost.evil.example:9090', '421'],
+  ['localhost', '200'],
+  ['127.0.0.1:9090', '200'],
+  ['[::1]:9090', '200'],
+])('at a loopback address only loopback names are answered: %s is told %s', async (host, status) => {
+  const { address } = await listening();
+  for (const path of ['/metrics', '/livez', '/readyz', '/healthz']) {
+    const socket = connected(address);
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    expect((await saidUntilEnd(socket)).split(' ', 2)[1]).toBe(status);
+  }
+});
+
 test('a proxy that is ready says so', async () => {
   const { address } = await listening();
   expect(await ask(address, '/livez')).toMatchObject({ status: 200, headers: TEXT, body: 'alive\n' });
@@ -184,9 +200,13 @@ test('metrics that cannot be had are told as a failure, with the cause in the lo
 });
 
 test.each([
-  ['headers that are too large', `GET /livez HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  [
+    'headers that are too large',
+    `GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+    431,
+  ],
   ['what is no HTTP', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-  ['a request that does not arrive', 'GET /livez HTTP/1.1\r\nhost: a\r\n', 408],
+  ['a request that does not arrive', 'GET /livez HTTP/1.1\r\nhost: localhost\r\n', 408],
 ])('%s are told so, and the connection ends', async (_what, bytes, status) => {
   const { address } = await listening(status === 408 ? { limits: { requestTimeoutMs: 1000 } } : {});
   const socket = connected(address);
@@ -201,7 +221,7 @@ test.each([
 test('a body is not waited for', async () => {
   const { address } = await listening();
   const socket = connected(address);
-  socket.write('GET /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\nabc');
+  socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\nabc');
   expect(await saidUntilEnd(socket)).toMatch(/^HTTP\/1.1 200 .*alive\n$/s);
 });
 
@@ -213,7 +233,7 @@ test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is ended b
 test('an answered connection on which nothing more comes is ended', async () => {
   const { address } = await listening({ limits: { idleTimeoutMs: 1000 } });
   const socket = connected(address);
-  socket.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n');
+  socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');
   expect(await saidUntilEnd(socket)).toMatch(/alive\n$/);
 });
 
@@ -222,7 +242,7 @@ test('connections beyond the limit are closed at once', async () => {
   const first = connected(address);
   await once(first, 'connect');
   expect(await saidUntilEnd(connected(address))).toBe('');
-  first.write('GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+  first.write('GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
   expect(await saidUntilEnd(first)).toMatch(/alive\n$/);
 });
 
@@ -237,7 +257,7 @@ test('a port that is in use is told, with what to do', async () => {
 
 test('closed, it ends every connection: idle, silent and in the middle of a request', async () => {
   const { server, address } = await listening();
-  const sockets = ['GET /livez HTTP/1.1\r\nhost: a\r\n\r\n', '', 'GET /li'].map((bytes) => {
+  const sockets = ['GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n', '', 'GET /li'].map((bytes) => {
     const socket = connected(address);
     socket.write(bytes);
     return socket;

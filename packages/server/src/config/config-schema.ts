@@ -8,7 +8,7 @@ import { DEFAULT_HTTP_LIMITS } from '../http/http-limits.js';
 import { TRUSTABLE_HEADERS } from '../queue-options.js';
 import { byteSize } from './kinds/byte-size.js';
 import { duration } from './kinds/duration.js';
-import { batchDimensions, devices, listOf, risingSizes } from './kinds/list-kinds.js';
+import { batchDimensions, devices, hostNames, listOf, risingSizes } from './kinds/list-kinds.js';
 import { modelList } from './kinds/model-list.js';
 import { milliseconds, wholeNumber } from './kinds/number-kinds.js';
 import { optional } from './kinds/optional.js';
@@ -253,6 +253,12 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
           kind: duration({ leastMs: 0, mostMs: DAY_MS }),
           default: 30_000,
           description: 'How long what was accepted may take to finish after SIGTERM.',
+        },
+        allowedHosts: {
+          kind: hostNames,
+          default: [],
+          description:
+            'The values of `Host` that are answered beside loopback names, such as `models.example.org`; others get 421. Without any, a server at a loopback address answers only loopback names, against DNS rebinding, and a server at another address answers all. `*` allows all.',
         },
         trustedHeaders: {
           kind: listOf(...TRUSTABLE_HEADERS),

@@ -32,6 +32,8 @@ export interface ListenSettings {
   readonly workers: number;
   /** How long what was accepted may take to finish once the server is told to stop. */
   readonly shutdownTimeoutMs: number;
+  /** Hosts that are answered beside loopback names; none: all, unless the server listens at a loopback address. */
+  readonly allowedHosts: readonly string[];
   /** The request headers about the queue that count; the others are ignored. */
   readonly trustedHeaders: readonly TrustableHeader[];
   readonly limits: LimitSettings;

@@ -3,6 +3,8 @@
  * its handler or the server's end do in the meantime; what exceeds a limit is told so early and cheaply.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { hostRule } from '@batchwise/metrics';
+import { quoted } from '@batchwise/runners';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { RequestError } from '../request-error.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -29,6 +31,11 @@ export interface HttpCallHooks {
 export interface HttpServerOptions {
   readonly routes: readonly HttpRoute[];
   readonly limits?: Partial<HttpLimits>;
+  /**
+   * Hosts that are answered beside loopback names where the server listens at a loopback address, and where they
+   * are given. @default no host is checked
+   */
+  readonly allowedHosts?: readonly string[];
   readonly clock?: Clock;
   readonly onCall?: HttpCallHooks;
   /** Gets what is not told to clients. On stderr unless given. */
@@ -54,6 +61,7 @@ export class HttpServer {
   readonly #hooks: HttpCallHooks | undefined;
   readonly #log: NonNullable<HttpServerOptions['log']>;
   readonly #server: Server;
+  readonly #allowedHosts: readonly string[] | undefined;
   readonly #owner: ConnectionOwner;
   readonly #sweep: ConnectionSweep;
   readonly #connections = new Set<Connection>();
@@ -62,12 +70,14 @@ export class HttpServer {
   readonly #timeout: RequestTimeout;
   readonly #inflating = new InflateQueue();
   #refusedConnections = 0;
+  #isAllowedHost: ReturnType<typeof hostRule>;
   #drain: Drain | undefined;
   #isClosed = false;
 
   constructor(options: HttpServerOptions) {
     this.#router = new Router(options.routes);
     this.#limits = validHttpLimits(options.limits ?? {});
+    this.#allowedHosts = options.allowedHosts;
     this.#clock = options.clock ?? realClock;
     this.#hooks = options.onCall;
     this.#log = options.log ?? ((message, error, id) => console.error(`${message} (request ${id}):`, error));
@@ -104,6 +114,7 @@ export class HttpServer {
     // One that cannot be accepted, for want of a file descriptor say, is no reason to stop.
     server.on('error', (error) => this.#log('The HTTP server failed to accept', error, '-'));
     const { address, port: actualPort, family } = server.address() as AddressInfo;
+    if (this.#allowedHosts !== undefined) this.#isAllowedHost = hostRule(address, this.#allowedHosts);
     const isAny = address === '::' || address === '0.0.0.0';
     const shown = isAny ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
     return { host: address, port: actualPort, url: `http://${shown}:${actualPort}` };
@@ -195,6 +206,14 @@ export class HttpServer {
       const got = exchange.headers.host === undefined ? 'none' : 'several';
       exchange.failAndClose(
         new RequestError('BAD_REQUEST', `expected one, as HTTP/1.1 demands; got ${got}.`, { where: 'host' }),
+      );
+      return;
+    }
+    const { host } = exchange.headers;
+    if (this.#isAllowedHost?.(host) === false) {
+      const expected = 'expected a loopback name, as localhost, or one of server.allowed_hosts';
+      exchange.failAndClose(
+        new RequestError('WRONG_HOST', `${expected}, got ${quoted(host ?? '')}.`, { where: 'header host' }),
       );
       return;
     }

@@ -31,6 +31,7 @@ const TITLES: Record<ErrorCode | RequestErrorCode, string> = {
   REQUEST_TIMEOUT: 'The request took too long to arrive',
   TOO_LARGE: 'The body is too large',
   UNSUPPORTED_MEDIA_TYPE: 'The body is in a form that is not supported',
+  WRONG_HOST: 'The server does not answer for this host',
   HEADERS_TOO_LARGE: 'The headers are too large',
   INTERNAL: 'The server failed',
   NOT_IMPLEMENTED: 'The server does not know how to do this',

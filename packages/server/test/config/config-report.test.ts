@@ -22,6 +22,7 @@ server:
   grpc_port: null             # default
   workers: 1                  # default
   shutdown_timeout: 30s       # default
+  allowed_hosts: []           # default
   trusted_headers: []         # default
   limits:
     body_bytes: 64MiB         # default

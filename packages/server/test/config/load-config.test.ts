@@ -27,6 +27,7 @@ test('without a file there are the defaults', () => {
         grpcPort: undefined,
         workers: 1,
         shutdownTimeoutMs: 30_000,
+        allowedHosts: [],
         trustedHeaders: [],
         limits: {
           bodyBytes: 67_108_864,

@@ -30,7 +30,7 @@ describe('in the file', () => {
     [
       'server: 3000',
       [
-        '1:9: server: expected a map with host, port, grpc_port, workers, shutdown_timeout, trusted_headers, limits, got 3000.',
+        '1:9: server: expected a map with host, port, grpc_port, workers, shutdown_timeout, allowed_hosts, trusted_headers, limits, got 3000.',
       ],
     ],
     ['- a\n- b', ['1:1: expected a map with server, models, service, metrics, runners, got a list of 2.']],
@@ -129,6 +129,12 @@ describe('in the file', () => {
       'server: {trusted_headers: [priority, prority]}',
       [
         '1:38: server.trusted_headers[1]: expected a list of priority and tenant, or of some of them, got the string "prority".',
+      ],
+    ],
+    [
+      'server: {allowed_hosts: [a.example, "b.example:80", 5]}',
+      [
+        '1:37: server.allowed_hosts[1]: expected a list of host names without ports, or *, got the string "b.example:80".',
       ],
     ],
     [

@@ -161,7 +161,7 @@ describe('the example service', () => {
     try {
       const body = JSON.stringify(flowerOf([6.5, 3.2, 5.1, 2]));
       socket.write(
-        `POST /classify HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        `POST /classify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       );
       await isCancelled;
     } finally {

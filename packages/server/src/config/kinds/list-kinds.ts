@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { accept, type Kind, refuse, withCommas } from '../setting-kind.js';
 
 /** Sizes that a backend pads to: whole numbers, rising. A single one may stand for a list of one. */
@@ -19,6 +20,21 @@ export function risingSizes({ most }: { readonly most: number }): Kind<readonly 
     write: (sizes) => sizes,
   };
 }
+
+/** Without ports: a name, an address, or `*`. A single one may stand for a list of one. */
+export const hostNames: Kind<readonly string[]> = {
+  expected: 'a list of host names without ports, or *',
+  isList: true,
+  parse(value) {
+    const hosts: unknown[] = Array.isArray(value) ? value : [value];
+    for (const [i, host] of hosts.entries()) {
+      const isName = typeof host === 'string' && (/^(?:\*|[\w.-]{1,253})$/.test(host) || isIPv6(host));
+      if (!isName) return refuse(this.expected, host, Array.isArray(value) ? [i] : []);
+    }
+    return accept(Object.freeze(hosts as string[]));
+  },
+  write: (hosts) => hosts,
+};
 
 /** Some of these words, each once. A single one may stand for a list of one. */
 export function listOf<T extends string>(...words: readonly T[]): Kind<readonly T[]> {
