@@ -107,11 +107,16 @@ function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOption
 
 function inputReader({ method, input }: ServiceRoute): (call: HttpCall) => unknown {
   const isBody = hasBody(method);
-  if (input === undefined)
-    return isBody ? (call) => (call.body.length === 0 ? undefined : bodyOf(call)) : () => undefined;
+  if (input === undefined) return isBody ? optionalBodyOf : () => undefined;
   const read = isBody ? bodyOf : queryReader(input);
   const schema = new SchemaCheck(input, isBody ? 'body' : 'query', badInput);
   return (call) => schema.check(read(call));
+}
+
+/** The type is checked without a body too: a page of another site may have a browser send none. */
+function optionalBodyOf(call: HttpCall): unknown {
+  checkContentType(call.headers);
+  return call.body.length === 0 ? undefined : jsonInput(call.body);
 }
 
 function bodyOf(call: HttpCall): unknown {

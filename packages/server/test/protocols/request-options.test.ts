@@ -88,12 +88,49 @@ describe('the content type', () => {
     'application/cloudevents+json',
     'application/octet-stream',
     'application/x-www-form-urlencoded',
-    'text/plain;charset=utf-8',
   ])('%s is read', (type) => {
     expect(() => checkContentType(type === undefined ? {} : { 'content-type': type })).not.toThrow();
   });
 
+  // A page of any site may have a browser send these without asking first.
   test.each([
+    undefined,
+    'application/x-www-form-urlencoded',
+    'Application/X-WWW-Form-Urlencoded; charset=utf-8',
+  ])('%s is refused from a browser, unless for a page of the server itself', (type) => {
+    const headers = type === undefined ? {} : { 'content-type': type };
+    expect(() => checkContentType(headers)).not.toThrow();
+    for (const own of [
+      { 'sec-fetch-mode': 'cors' }, // Node's fetch
+      { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' },
+      { origin: 'http://localhost:3000', host: 'localhost:3000' },
+    ]) {
+      expect(() => checkContentType({ ...headers, ...own })).not.toThrow();
+    }
+    for (const browser of [
+      { origin: 'http://evil.example' },
+      { origin: 'http://localhost:4000', host: 'localhost:3000' },
+      { origin: 'http://localhost:3000', host: 'localhost:3000', 'sec-fetch-site': 'cross-site' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-mode': 'no-cors' },
+      { 'sec-fetch-mode': 'navigate' },
+      { 'sec-fetch-dest': 'document' },
+    ]) {
+      expect(() => checkContentType({ ...headers, ...browser })).toThrow(
+        expect.objectContaining({ code: 'UNSUPPORTED_MEDIA_TYPE' }),
+      );
+      expect(() => checkContentType({ 'content-type': 'application/json', ...browser })).not.toThrow();
+    }
+  });
+
+  test.each([
+    ['text/plain', 'expected application/json or application/octet-stream, got "text/plain".'],
+    [
+      'Text/Plain;charset=UTF-8',
+      'expected application/json or application/octet-stream, got "Text/Plain;charset=UTF-8".',
+    ],
     [
       'multipart/form-data; boundary=x',
       'expected application/json or application/octet-stream, got "multipart/form-data; boundary=x".',
