@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const [target] = process.argv.slice(2);
 const LEFT_OUT = new Set(['onnxruntime-node', 'onnxruntime-common']);
 /** Asked for its version when the server starts; the pages are read when somebody looks at /docs. */
-const MANIFEST_ONLY = new Set(['swagger-ui-dist']);
+const MANIFEST_ONLY = new Set(['@fastify/swagger-ui']);
 const NEVER = /(\.[cm]?ts|\.map|\.md|\.tsbuildinfo)$|^node_modules$/;
 const OF_WORKSPACE = /(\.d\.ts|\.map|\.md|\.tsbuildinfo)$|^(test|src|node_modules)$/;
 

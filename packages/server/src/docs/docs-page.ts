@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { ServedFile } from '../http/file-route.js';
 
-const resolve = createRequire(import.meta.url).resolve;
-const { version } = createRequire(import.meta.url)('swagger-ui-dist/package.json') as { version: string };
+const require = createRequire(import.meta.url);
+// Its static files are those of Swagger UI. The package swagger-ui-dist itself reports each installation (@scarf/scarf).
+const { version } = require('@fastify/swagger-ui/package.json') as { version: string };
 
 /** Ours is a file as well, so that the page needs no script of its own and the policy can forbid them. */
 const START = `SwaggerUIBundle({
@@ -54,7 +55,7 @@ export function docsPage(title: string): string {
 }
 
 function swaggerFile(name: string, contentType: string): ServedFile {
-  return { name, contentType, read: () => readFile(resolve(`swagger-ui-dist/${name}`)) };
+  return { name, contentType, read: () => readFile(require.resolve(`@fastify/swagger-ui/static/${name}`)) };
 }
 
 function escaped(text: string): string {
