@@ -198,7 +198,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
 
   #checkLoaded(): void {
     if (this.state === 'loading')
-      throw new BatchwiseError('UNAVAILABLE', `${this.name}: the upstream is not reached yet.`);
+      throw new BatchwiseError('UNAVAILABLE', `${this.name}: its backend is not ready yet.`);
     if (this.#failure === undefined) return;
     // Where it was looked for is not for callers to know.
     const message = `${this.name}: the upstream could not be reached.`;

@@ -13,11 +13,14 @@ import type { PlannedRunner } from './planned-runner.js';
 import { functionForm } from './redis/function-form.js';
 import { ModelForm } from './redis/model-form.js';
 import { RedisRunner } from './redis/redis-runner.js';
+import { FunctionThreads } from './service/function-threads.js';
 import type { FunctionDeclaration } from './service/runner-declaration.js';
 import type { Service } from './service/service.js';
 
 export interface RunnerSurroundings {
   readonly service: Service | undefined;
+  /** The module of the service, for the threads of its functions. */
+  readonly servicePath: string | undefined;
   log(line: string): void;
   readonly metrics: Pick<ServerMetrics, 'assemblyOf' | 'wholesOf'>;
   /** Of the code of the service, where nobody else would tell whoever runs it. */
@@ -26,7 +29,7 @@ export interface RunnerSurroundings {
 
 export function makeRunner(
   { name, source, settings }: PlannedRunner,
-  { service, log, metrics, onFault }: RunnerSurroundings,
+  { service, servicePath, log, metrics, onFault }: RunnerSurroundings,
 ): Runner {
   const isInRedis = settings.redis.queue !== undefined;
   if (source.kind === 'onnx') {
@@ -62,13 +65,17 @@ export function makeRunner(
   if (declaration?.kind !== 'function')
     throw new Error(`The service has no function named ${name} any more.`);
   // Its types are its author's business.
-  const { handler, batcher } = declaration as unknown as FunctionDeclaration<unknown, unknown>;
+  const { handler, batcher, thread } = declaration as unknown as FunctionDeclaration<unknown, unknown>;
   if (isInRedis) {
     const form = functionForm(settings.redis.payload);
     const { dedupeBy } = batcher;
     return new RedisRunner({ name, settings, form, dedupeBy, log, env: process.env });
   }
-  return createFunctionRunner<unknown, unknown>({ name, handler, settings, onFault, ...batcher });
+  const common = { name, settings, onFault, ...batcher };
+  if (!thread || servicePath === undefined)
+    return createFunctionRunner<unknown, unknown>({ ...common, handler });
+  const threads = new FunctionThreads({ file: servicePath, name, settings, log });
+  return createFunctionRunner<unknown, unknown>({ ...common, handler: threads.handler, backend: threads });
 }
 
 function tellIfNotBatched(runner: Runner, settings: RunnerSettings, log: (line: string) => void): void {

@@ -51,7 +51,7 @@ class OneProcess implements RunningServer {
       kind: 'server',
       bentomlNames: settings.metrics.bentomlNames,
     });
-    const surroundings = { service, log, metrics: this.#metrics };
+    const surroundings = { service, servicePath: settings.service, log, metrics: this.#metrics };
     for (const plan of planned) {
       const runner = makeRunner(plan, surroundings);
       this.#runners.set(plan.name, runner);

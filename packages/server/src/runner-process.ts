@@ -34,7 +34,10 @@ runnerProcessMain(
     metrics = new ServerMetrics({ version: VERSION, kind: 'runner', bentomlNames: named.bentomlNames });
     const service = path !== undefined && kind.kind === 'function' ? await loadService(path) : undefined;
     const onFault = (error: Error) => log(errorText(error));
-    const runner = makeRunner({ name, source: kind, settings }, { service, log, metrics, onFault });
+    const runner = makeRunner(
+      { name, source: kind, settings },
+      { service, servicePath: path, log, metrics, onFault },
+    );
     metrics.watchRunner(runner, settings.batching.maxBatchSize);
     return runner;
   },

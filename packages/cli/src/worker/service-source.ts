@@ -2,6 +2,7 @@
 import {
   type DeclaredSettings,
   type FunctionDeclaration,
+  FunctionThreads,
   loadService,
   type RunnerDeclaration,
 } from '@batchwise/server';
@@ -27,7 +28,15 @@ export async function serviceSource(
   checkBatchable(path, name, settings, asked);
   const options = optionsOf(settings);
   const rule = ruleOf(settings);
-  if (declaration.kind === 'function') return { ...functionOf(declaration, options), rule };
+  if (declaration.kind === 'function') {
+    const source = { ...functionOf(declaration, options), rule };
+    if (!declaration.thread) return source;
+    const { concurrency = 1, handlerTimeoutMs = Number.POSITIVE_INFINITY } = { ...options, ...asked };
+    const limits = { concurrency, timeoutMs: handlerTimeoutMs };
+    const threads = new FunctionThreads({ file: path, name, settings: limits, log: note });
+    await threads.load();
+    return { ...source, handler: threads.handler, close: () => threads.close() };
+  }
   const { batchDim, resources, timeoutMs, warmup, upstream } = settings;
   if (declaration.kind === 'upstream') {
     const { maxBatchSize, concurrency } = options;

@@ -3,7 +3,15 @@ import { BatchwiseError, type Handler } from 'batchwise';
 import type { FunctionBatching, FunctionDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 
-export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<Item> {}
+export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<Item> {
+  /**
+   * Runs the function on worker threads, `concurrency` of them: for a function that computes, which would keep the
+   * process from answering anything else meanwhile. The threads load the module of the service themselves, and items
+   * and results are copied to and from them.
+   * @default false
+   */
+  readonly thread?: boolean | undefined;
+}
 
 const FUNCTIONS = ['costOf', 'groupOf', 'dedupeBy'] as const;
 
@@ -13,7 +21,7 @@ const FUNCTIONS = ['costOf', 'groupOf', 'dedupeBy'] as const;
  */
 export function fn<Item, Result>(
   handler: Handler<Item, Result>,
-  { costOf, groupOf, dedupeBy, isolate, ...options }: FunctionOptions<Item> = {},
+  { costOf, groupOf, dedupeBy, isolate, thread = false, ...options }: FunctionOptions<Item> = {},
 ): FunctionDeclaration<Item, Result> {
   if (typeof handler !== 'function')
     throw expected('handler', 'a function (items, context) => results', handler);
@@ -25,8 +33,15 @@ export function fn<Item, Result>(
   }
   if (isolate !== undefined && typeof isolate !== 'boolean')
     throw expected('isolate', 'true or false', isolate);
-  const settings = validRunnerOptions('fn(handler, options)', options, Object.keys(batcher));
-  return Object.freeze({ kind: 'function' as const, handler, settings, batcher: Object.freeze(batcher) });
+  if (typeof thread !== 'boolean') throw expected('thread', 'true or false', thread);
+  const settings = validRunnerOptions('fn(handler, options)', options, [...Object.keys(batcher), 'thread']);
+  return Object.freeze({
+    kind: 'function' as const,
+    handler,
+    settings,
+    thread,
+    batcher: Object.freeze(batcher),
+  });
 }
 
 function expected(name: string, what: string, came: unknown): BatchwiseError {

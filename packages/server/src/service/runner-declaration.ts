@@ -24,6 +24,8 @@ export interface UpstreamDeclaration<Item, Result> {
 export interface FunctionDeclaration<Item, Result> {
   readonly kind: 'function';
   readonly handler: Handler<Item, Result>;
+  /** Whether it runs on worker threads. */
+  readonly thread: boolean;
   readonly settings: DeclaredSettings;
   readonly batcher: FunctionBatching<Item>;
 }
