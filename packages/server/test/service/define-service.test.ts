@@ -280,6 +280,11 @@ describe('what is wrong with a runner is said:', () => {
       () => fn((items: number[]) => items, { costOf: 3 as never }),
       'costOf: expected a function of an item, got 3.',
     ],
+    [
+      'threads that are counted',
+      () => fn((items: number[]) => items, { thread: 2 as never }),
+      'thread: expected true or false, got 2.',
+    ],
     // The options that only a function has are taken out before the others are checked, and were not known there.
     [
       'a misspelt option of functions',
