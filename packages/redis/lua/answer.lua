@@ -2,14 +2,14 @@
 -- holds one of them under the same delivery, and says which.
 --
 -- KEYS  the three streams of requests (high, normal, low), then the key and the replies of each client
--- ARGV  group, consumer, how many this consumer holds at most, one payload for each client,
---       then for each stream: how many items, and id and delivery of each
+-- ARGV  group, consumer, how many this consumer holds at most, a token for these replies (see trim.lua),
+--       one payload for each client, then for each stream: how many items, and id and delivery of each
 --
 -- Returns  level:id of those that are no longer held; nothing was done if there are any
 local call = redis.call
 local group, consumer, held = ARGV[1], ARGV[2], ARGV[3]
 local clients = (#KEYS - 3) / 2
-local at = 4 + clients
+local at = 5 + clients
 local lost, ids = {}, {}
 
 for level = 1, 3 do
@@ -48,7 +48,7 @@ for i = 1, clients do
   if not are_there then ttl = call('PTTL', KEYS[2 + 2 * i]) end
   if are_there or ttl > 0 then
     -- Whatever is wrong with one client's key, the others have their answers, and the items have ended.
-    redis.pcall('XADD', replies, '*', 'a', ARGV[3 + i])
+    redis.pcall('XADD', replies, '*', 'a', ARGV[4 + i], 't', ARGV[4])
     if not are_there then call('PEXPIRE', replies, ttl) end
   end
 end

@@ -1,12 +1,15 @@
--- Which of these items are no longer in the queue.
+#!lua flags=no-writes
+-- Which of a client's items are no longer in the queue. The header is compared as well: after a failover to a replica that
+-- lagged behind, ids are assigned a second time.
 --
 -- KEYS  the three streams of requests (high, normal, low)
--- ARGV  level and id of each
+-- ARGV  the client's id, then level, id and number of each item
 --
 -- Returns  for each 1 when it is missing, else 0
 local result = {}
-for i = 1, #ARGV, 2 do
-  local found = redis.call('XRANGE', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 1])
-  result[#result + 1] = #found == 0 and 1 or 0
+for i = 2, #ARGV, 3 do
+  local entry = redis.call('XRANGE', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 1])[1]
+  local own = ARGV[1] .. ' ' .. ARGV[i + 2] .. ' '
+  result[#result + 1] = entry and string.sub(entry[2][1], 1, #own) == own and 0 or 1
 end
 return result

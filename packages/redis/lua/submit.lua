@@ -7,14 +7,16 @@
 --
 -- KEYS  the three streams of requests (high, normal, low), the client, its replies, the rate
 -- ARGV  number of the submission, TTL of the client in ms, most that may be outstanding,
---       id up to which the client has read its replies ('' for none, or when they can stay for now),
+--       time of Redis in ms at which the client sent this ('' when it does not know, or no item has a time-out),
 --       how many items for each of the three streams, then header and payload of each, stream by stream
--- A header is 'client number timeoutMs', the time-out 0 for none.
+-- A header is 'client number timeoutMs', the time-out 0 for none, and negative when it has passed already. What the
+-- submission took to get here, in a socket or in a Redis that was busy, counts towards it.
 --
 -- Returns  in one text: 1 when the client was known (0: it is new, or had been given up, and what was answered meanwhile
---          is lost), rate in items a second (0 when unknown, or nobody was refused), the first id in each stream ('-' for
---          none), and for each item that was refused: its position from 0, a colon, and 0 for no room, or how many are
---          ahead of it when there is no hope to be answered within its time-out
+--          is lost), rate in items a second (0 when unknown, or nobody was refused), time of Redis in ms (0 when it was
+--          not asked for), the first id in each stream ('-' for none), and for each item that was refused: its position
+--          from 0, a colon, and 0 for no room, -1 for a time-out that has passed, or how many are ahead of it when
+--          there is no hope to be answered within its time-out
 local call = redis.call
 local client, number, ttl = KEYS[4], ARGV[1], ARGV[2]
 
@@ -34,6 +36,13 @@ if kept then
   is_known, back = '1', beat
 end
 
+local now, delay = 0, 0
+if ARGV[4] ~= '' then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  delay = math.max(0, now - tonumber(ARGV[4]))
+end
+
 local lengths = { call('XLEN', KEYS[1]), call('XLEN', KEYS[2]), call('XLEN', KEYS[3]) }
 local room = tonumber(ARGV[3]) - lengths[1] - lengths[2] - lengths[3]
 local rate
@@ -45,12 +54,18 @@ for level = 1, 3 do
   ahead = ahead + lengths[level]
   for _ = 1, tonumber(ARGV[4 + level]) do
     local header = ARGV[at]
-    local has_room, has_hope = room > 0, true
-    if (not has_room or ahead > 0) and not rate then rate = tonumber(call('GET', KEYS[6]) or '0') end
-    if has_room and ahead > 0 and rate > 0 and string.sub(header, -2) ~= ' 0' then
-      has_hope = ahead / rate * 1000 <= tonumber(string.match(header, '%d+$'))
+    local has_room, has_hope, left = room > 0, true
+    if string.sub(header, -2) ~= ' 0' then
+      local timeout = string.match(header, '%S+$')
+      left = tonumber(timeout) - delay
+      if delay > 0 then header = string.sub(header, 1, -1 - #timeout) .. string.format('%.0f', left) end
     end
-    if has_room and has_hope then
+    if (not has_room or ahead > 0) and not rate then rate = tonumber(call('GET', KEYS[6]) or '0') end
+    if left and has_room and ahead > 0 and rate > 0 then has_hope = ahead / rate * 1000 <= left end
+    if left and left <= 0 then
+      refused = refused or {}
+      refused[#refused + 1] = ' ' .. position .. ':-1'
+    elseif has_room and has_hope then
       -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
       local first = firsts[level]
       local id = first == '-' and '*' or string.match(first, '^%d+') .. '-*'
@@ -68,9 +83,8 @@ for level = 1, 3 do
 end
 
 -- Not before: after the first write of a script Redis no longer refuses for want of memory.
-local result = is_known .. ' ' .. (rate or 0) .. ' ' .. firsts[1] .. ' ' .. firsts[2] .. ' ' .. firsts[3]
+local result = is_known .. ' ' .. (rate or 0) .. ' ' .. string.format('%.0f', now) .. ' ' .. firsts[1] .. ' ' .. firsts[2] .. ' ' .. firsts[3]
 if refused then result = result .. table.concat(refused) end
 call('SET', client, number .. ' ' .. back .. ' ' .. result, 'PX', ttl)
-if ARGV[4] ~= '' then call('XTRIM', KEYS[5], 'MINID', ARGV[4]) end
 call('PEXPIRE', KEYS[5], ttl)
 return result

@@ -2,6 +2,7 @@
  * Writes answers: those of a batch, or of one turn of the event loop, in one step, one entry for each client. The step is fenced: if one of
  * the items is held by another delivery by now, nothing is written, and it is tried again without that one.
  */
+import { randomUUID } from 'node:crypto';
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { Answer, Codec } from './codec.js';
 import { codecOf } from './codec.js';
@@ -49,6 +50,8 @@ export class AnswerBox<I> {
   #writing = 0;
   #whenEmpty: (() => void)[] = [];
   readonly #attempts = new Set<LostAttempts>();
+  readonly #name = randomUUID().slice(0, 13);
+  #written = 0;
 
   constructor(owner: AnswerOwner<I>) {
     this.#owner = owner;
@@ -152,7 +155,9 @@ export class AnswerBox<I> {
       // Only these may be what Redis does not take; the others need nobody to count.
       if (payload.length >= LARGE) attempts ??= new LostAttempts();
     }
-    const args = [GROUP, consumer, ALL_HELD, ...payloads, ...byLevel(deliveries, tellDelivery)];
+    this.#written += 1;
+    const token = `${this.#name}-${this.#written.toString(36)}`;
+    const args = [GROUP, consumer, ALL_HELD, token, ...payloads, ...byLevel(deliveries, tellDelivery)];
     if (attempts !== undefined) this.#attempts.add(attempts);
     const signal = attempts?.signal;
     try {

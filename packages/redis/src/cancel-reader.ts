@@ -45,10 +45,14 @@ export class CancelReader {
     try {
       reply = await this.#link.send(this.#key, command);
     } catch (error) {
-      if (error instanceof LinkLostError) return; // reads on where it was
-      throw error;
+      if (!(error instanceof LinkLostError)) throw error;
+      reply = null;
     }
-    if (reply === null) return;
+    if (reply === null) {
+      // After a failover ids may be lower than the last one. What is heard a second time is no longer held.
+      this.#lastId = '0-0';
+      return;
+    }
     const [[, entries]] = reply as [[string, [string, string[]][]]];
     for (const [id, [, items = '']] of entries) {
       this.#lastId = id;

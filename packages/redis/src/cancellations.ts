@@ -2,27 +2,28 @@
 import type { Clock } from 'batchwise';
 import type { RedisLink } from './connection/link.js';
 import { loadScript } from './connection/script.js';
+import { inParts, namesOf } from './lost-items.js';
 import type { Outgoing } from './outgoing.js';
-import { GROUP, LEVELS, type QueueKeys } from './queue-keys.js';
+import { GROUP, type QueueKeys } from './queue-keys.js';
 
 const cancel = loadScript('cancel');
 
 /** For how long a processor can hear that the caller of what it runs has gone. */
 const TOLD_FOR_MS = 60_000;
-/** How many go together: others wait for Redis meanwhile. */
-const MOST_IDS = 1000;
 
 export class Cancellations {
   readonly #link: RedisLink;
   readonly #keys: QueueKeys;
+  readonly #clientId: string;
   readonly #clock: Clock;
   #waiting: Outgoing<unknown>[] = [];
   #isDue = false;
   #flushing: Promise<void> = Promise.resolve();
 
-  constructor(link: RedisLink, keys: QueueKeys, clock: Clock) {
+  constructor(link: RedisLink, keys: QueueKeys, clientId: string, clock: Clock) {
     this.#link = link;
     this.#keys = keys;
+    this.#clientId = clientId;
     this.#clock = clock;
   }
 
@@ -45,16 +46,11 @@ export class Cancellations {
   async #flush(): Promise<void> {
     const gone = this.#waiting;
     this.#waiting = [];
-    for (let at = 0; at < gone.length; at += MOST_IDS) await this.#cancel(gone.slice(at, at + MOST_IDS));
+    for (const part of inParts(gone)) await this.#cancel(part);
   }
 
   async #cancel(gone: readonly Outgoing<unknown>[]): Promise<void> {
-    const args = [GROUP, this.#keys.gone, String(TOLD_FOR_MS)];
-    for (const level of LEVELS) {
-      const ids = gone.filter((one) => one.level === level).map(({ id }) => id as string);
-      args.push(String(ids.length));
-      for (const id of ids) args.push(id);
-    }
+    const args = [GROUP, this.#keys.gone, String(TOLD_FOR_MS), this.#clientId, ...namesOf(gone)];
     // Cancelling spares work; nobody waits for it. A link that is closed, or a Redis that refuses, changes nothing for anyone.
     await this.#link.run(cancel, this.#keys.requests, args).catch(() => {});
   }

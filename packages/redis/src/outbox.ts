@@ -2,13 +2,23 @@
  * Brings a client's items into the queue. One submission is on its way at a time; what comes meanwhile goes with the next.
  * That is what makes it certain: a submission whose reply was lost is sent again under its number, and is not carried out
  * twice. It is also what makes it cheap: the busier Redis is, the more go together.
+ *
+ * A time-out is sent as what is left of it, anew with each attempt. What an attempt takes to get to Redis counts as well: it
+ * says what Redis' clock showed when it was sent.
  */
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { Codec } from './codec.js';
-import { type Argument, LinkClosedError, type RedisLink, ReplyError } from './connection/link.js';
+import {
+  type Argument,
+  LinkClosedError,
+  LinkLostError,
+  type RedisLink,
+  ReplyError,
+} from './connection/link.js';
 import { loadScript } from './connection/script.js';
 import type { Outgoing } from './outgoing.js';
 import { LEVELS, type QueueKeys } from './queue-keys.js';
+import { RedisTime } from './redis-time.js';
 import { idAfter } from './stream-id.js';
 
 export interface OutboxOwner<I> {
@@ -25,8 +35,6 @@ export interface OutboxOwner<I> {
     readonly maxQueueSize: number;
     readonly clientTtlMs: number;
   };
-  /** The id up to which replies were read, and can be deleted, exclusive; '' when there are none. */
-  takeReadUpTo(): string;
   /** About to be sent: its answer may come before the reply to the submission. */
   expectAnswer(outgoing: Outgoing<I>): void;
   /** Those that are expected are on their way: to be called after the submission, which goes first. */
@@ -56,12 +64,17 @@ export class Outbox<I> {
   #number = 0;
   #submissions = 0;
   #goOn = () => {};
-  /** Of the submission that is on its way; another one when it has run out. */
-  #patience = new AbortController();
+  /** Ends the attempt that is under way; another one from then on. */
+  #attempt = new AbortController();
+  readonly #time = new RedisTime();
 
   constructor(owner: OutboxOwner<I>) {
     this.#owner = owner;
-    owner.link.onUp(() => this.#goOn());
+    owner.link.onUp(() => {
+      this.#time.forget(owner.clock.now());
+      this.#goOn();
+    });
+    owner.link.onDown((error) => this.#endAttempt(new LinkLostError(error.message, { cause: error })));
   }
 
   /** Resolves when nothing is on its way any more. */
@@ -94,6 +107,7 @@ export class Outbox<I> {
     const { codec, settings } = this.#owner;
     try {
       outgoing.payload = codec.encode(outgoing.item);
+      outgoing.size = outgoing.payload.length;
       return true;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -122,9 +136,10 @@ export class Outbox<I> {
   }
 
   /** What is handed over while Redis is away would be in doubt, though it was never sent. */
-  #whenUp(): Promise<void> {
-    return new Promise((resolve) => {
+  #whenUp(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
       this.#goOn = resolve;
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
   }
 
@@ -136,37 +151,27 @@ export class Outbox<I> {
     }
     const taken = this.#waiting.slice(0, count);
     this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
-    return taken.filter(({ isDone }) => !isDone).sort((a, b) => a.level - b.level);
+    // One whose deadline has passed is about to hear so from its own batcher.
+    const now = this.#owner.clock.now();
+    return taken
+      .filter(({ isDone, deadline }) => !isDone && deadline > now)
+      .sort((a, b) => a.level - b.level);
   }
 
   async #submit(items: readonly Outgoing<I>[]): Promise<void> {
-    const { keys, link, clientId, settings, clock } = this.#owner;
-    const now = clock.now();
-    const perLevel = [0, 0, 0];
-    for (const { level } of items) perLevel[level - 1] = (perLevel[level - 1] as number) + 1;
-    const args: Argument[] = [
-      String(++this.#submissions),
-      String(settings.clientTtlMs),
-      String(settings.maxBacklog),
-      this.#owner.takeReadUpTo(),
-      ...perLevel.map(String),
-    ];
+    const { settings, clock } = this.#owner;
+    const number = ++this.#submissions;
     for (const outgoing of items) {
       outgoing.number = ++this.#number;
       this.#owner.expectAnswer(outgoing);
-      args.push(`${clientId} ${outgoing.number} ${timeoutOf(outgoing, now)}`, outgoing.payload);
-      outgoing.payload = '';
     }
-    const client = keys.clients + clientId;
     // Longer than this the number of the submission may be forgotten: to send it again could do it twice.
-    const { signal } = this.#patience;
     let timer: unknown;
     try {
-      const ownKeys = [client, keys.replies + clientId, keys.rate];
-      const submission = link.run(submit, [...keys.requests, ...ownKeys], args, { signal });
-      timer = clock.setTimer(() => this.#losePatience(), settings.clientTtlMs / 2);
+      const submission = this.#carryOut(number, items);
+      timer = clock.setTimer(() => this.#endAttempt(this.#inDoubt()), settings.clientTtlMs / 2);
       this.#owner.readAnswers();
-      this.#decided(items, String(await submission));
+      this.#decided(items, await submission);
     } catch (error) {
       for (const outgoing of items) {
         this.#owner.expectNoAnswer(outgoing);
@@ -174,17 +179,75 @@ export class Outbox<I> {
       }
     } finally {
       clock.clearTimer(timer);
+      for (const outgoing of items) outgoing.payload = '';
     }
   }
 
-  #losePatience(): void {
-    const patience = this.#patience;
-    this.#patience = new AbortController();
-    patience.abort(this.#inDoubt());
+  /** Until it has its reply: sent again under its number when the connection breaks. */
+  async #carryOut(number: number, items: readonly Outgoing<I>[]): Promise<string> {
+    const { keys, link, clientId, clock } = this.#owner;
+    const ownKeys = [keys.clients + clientId, keys.replies + clientId, keys.rate];
+    const hasDeadline = items.some(({ deadline }) => deadline !== Number.POSITIVE_INFINITY);
+    for (let isAgain = false; ; isAgain = true) {
+      const { signal } = this.#attempt;
+      try {
+        if (isAgain && !link.isUp) await this.#whenUp(signal);
+        if (hasDeadline && !this.#time.isKnown) await this.#learnTime();
+        const sentAt = clock.now();
+        const args = this.#argumentsOf(number, items, hasDeadline ? this.#time.at(sentAt) : undefined);
+        const reply = String(await link.run(submit, [...keys.requests, ...ownKeys], args, { signal }));
+        // One that was carried out before is answered with the time of then.
+        if (!isAgain) this.#recordTime(Number(reply.split(' ', 3)[2]), sentAt);
+        return reply;
+      } catch (error) {
+        if (!(error instanceof LinkLostError)) throw error;
+        // What ended the attempt may not be the connection.
+        if (signal.aborted && !(signal.reason instanceof LinkLostError)) throw signal.reason;
+      }
+    }
+  }
+
+  #argumentsOf(number: number, items: readonly Outgoing<I>[], sentAt: number | undefined): Argument[] {
+    const { settings, clientId, clock } = this.#owner;
+    const now = clock.now();
+    const perLevel = [0, 0, 0];
+    for (const { level } of items) perLevel[level - 1] = (perLevel[level - 1] as number) + 1;
+    const args: Argument[] = [
+      String(number),
+      String(settings.clientTtlMs),
+      String(settings.maxBacklog),
+      sentAt === undefined ? '' : String(Math.ceil(sentAt)),
+      ...perLevel.map(String),
+    ];
+    for (const outgoing of items) {
+      args.push(`${clientId} ${outgoing.number} ${timeoutOf(outgoing, now)}`, outgoing.payload);
+    }
+    return args;
+  }
+
+  async #learnTime(): Promise<void> {
+    const { keys, link, clock } = this.#owner;
+    const sentAt = clock.now();
+    try {
+      const [seconds, micros] = (await link.send(keys.processors, ['TIME'])) as [string, string];
+      this.#recordTime(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), sentAt);
+    } catch (error) {
+      if (!(error instanceof ReplyError)) throw error; // else it is not allowed to know
+    }
+  }
+
+  #recordTime(redisMs: number, sentAt: number): void {
+    if (redisMs > 0) this.#time.record(redisMs, sentAt, this.#owner.clock.now());
+  }
+
+  #endAttempt(reason: Error): void {
+    const attempt = this.#attempt;
+    this.#attempt = new AbortController();
+    attempt.abort(reason);
   }
 
   #decided(items: readonly Outgoing<I>[], reply: string): void {
-    const [isKnown, rate, ...rest] = reply.split(' ');
+    const [isKnown, rate, , ...rest] = reply.split(' ');
     // Before these items have ids: those that do were answered while nobody kept the answers, or are still queued.
     if (isKnown === '0') this.#owner.wasForgotten();
     const refused = new Map(
@@ -204,9 +267,9 @@ export class Outbox<I> {
       this.#owner.expectNoAnswer(outgoing);
       count += 1;
       const perSecond = Number(rate);
-      outgoing.answer(
-        ahead > 0 ? this.#overloaded(outgoing, ahead, perSecond) : this.#full(count, perSecond),
-      );
+      if (ahead < 0) outgoing.answer(this.#tooLate());
+      else if (ahead > 0) outgoing.answer(this.#overloaded(outgoing, ahead, perSecond));
+      else outgoing.answer(this.#full(count, perSecond));
     });
   }
 
@@ -238,6 +301,14 @@ export class Outbox<I> {
     );
   }
 
+  #tooLate(): BatchwiseError {
+    const { name } = this.#owner.settings;
+    return new BatchwiseError(
+      'DEADLINE_EXCEEDED',
+      `${name}: the deadline passed before the item reached Redis.`,
+    );
+  }
+
   #inDoubt(): BatchwiseError {
     const { name } = this.#owner.settings;
     return new BatchwiseError(
@@ -256,8 +327,11 @@ export class Outbox<I> {
   }
 }
 
-/** How long it may take from now on; 0 for as long as it likes, or longer than a script can count. */
+/**
+ * How long it may take from now on, negative when its deadline has passed; 0 for as long as it likes, or longer than a script
+ * can count.
+ */
 function timeoutOf({ deadline }: Outgoing<unknown>, now: number): number {
-  const leftMs = Math.max(1, Math.ceil(deadline - now));
+  const leftMs = deadline > now ? Math.ceil(deadline - now) : -1;
   return leftMs > Number.MAX_SAFE_INTEGER ? 0 : leftMs;
 }

@@ -11,6 +11,8 @@ export class Outgoing<I> {
   /** Its number among all of this client's. */
   number = 0;
   payload: Argument = '';
+  /** Of its payload, in characters or bytes. */
+  size = 0;
   /** Its place in the stream, once it is known. */
   id: string | undefined = undefined;
   isDone = false;

@@ -23,6 +23,7 @@ import { type Codec, codecFor } from './codec.js';
 import { checkRedis, watchEviction } from './connection/check-redis.js';
 import { lossText, openLink, type RedisLink } from './connection/link.js';
 import { loadScript } from './connection/script.js';
+import { LostItems } from './lost-items.js';
 import { Outbox } from './outbox.js';
 import { Outgoing, OutgoingGroup } from './outgoing.js';
 import { levelOf, type QueueKeys, queueKeys } from './queue-keys.js';
@@ -35,12 +36,9 @@ import {
 import { ReplyReader } from './reply-reader.js';
 
 const keep = loadScript('keep');
-const missing = loadScript('missing');
 
 /** How often a client says that it is alive, while it waits for answers, in its time to live. */
 const BEATS = 3;
-/** How many items one script is asked about: others wait for Redis meanwhile. */
-const MOST_ASKED = 1000;
 
 export class RedisBatcher<I, R> {
   readonly clientId: string;
@@ -57,6 +55,7 @@ export class RedisBatcher<I, R> {
   readonly #outbox: Outbox<I>;
   readonly #reader: ReplyReader;
   readonly #cancellations: Cancellations;
+  readonly #lostItems: LostItems;
   /** Sent, and not answered yet, by number. */
   readonly #awaited = new Map<number, Outgoing<I>>();
   readonly #connectionListeners = new Set<(isUp: boolean, reason: Error | undefined) => void>();
@@ -64,6 +63,9 @@ export class RedisBatcher<I, R> {
   #eviction: BatchwiseError | undefined = undefined;
   #beat: unknown = undefined;
   #beats = 0;
+  /** The number of the item that was sent last, and the same at the beat before. */
+  #lastNumber = 0;
+  #numberAtBeat = 0;
   #whenClosed: Promise<void> | undefined = undefined;
 
   constructor(options: RedisBatcherOptions<I>) {
@@ -93,11 +95,15 @@ export class RedisBatcher<I, R> {
       name: `${name} reads replies`,
     });
     for (const link of [this.link, this.#readLink]) {
-      link.onUp(() => this.#tellConnection(undefined));
+      link.onUp(() => {
+        this.#tellConnection(undefined);
+        this.#reconnected();
+      });
       link.onDown((reason) => this.#tellConnection(reason));
     }
     this.#reader = new ReplyReader(this.#readLink, this.keys.replies + this.clientId, this);
-    this.#cancellations = new Cancellations(this.link, this.keys, clock);
+    this.#cancellations = new Cancellations(this.link, this.keys, this.clientId, clock);
+    this.#lostItems = new LostItems(this);
     this.ready = checkRedis(this.link, this.keys.processors);
     watchEviction(this.link, this.keys.processors, clock, (problem) => this.#evictionChanged(problem));
     this.ready.catch(() => {}); // submissions hear of it
@@ -176,16 +182,13 @@ export class RedisBatcher<I, R> {
 
   // For the outbox and the reader
 
-  takeReadUpTo(): string {
-    return this.#reader.takeReadUpTo();
-  }
-
   get isWaiting(): boolean {
     return this.#awaited.size > 0;
   }
 
   expectAnswer(outgoing: Outgoing<I>): void {
     this.#awaited.set(outgoing.number, outgoing);
+    this.#lastNumber = outgoing.number;
   }
 
   readAnswers(): void {
@@ -199,7 +202,19 @@ export class RedisBatcher<I, R> {
 
   wasForgotten(): void {
     this.#reader.startOver();
-    this.#findLost().catch(() => {}); // the link is closed
+    this.#findLost();
+  }
+
+  caughtUp(): Promise<void> {
+    return this.#reader.caughtUp();
+  }
+
+  lost(items: readonly Outgoing<unknown>[]): void {
+    const { name } = this.settings;
+    const message =
+      `${name}: Redis has neither the item nor an answer to it any more (a failover, a restart, a deleted or evicted key, ` +
+      'or this process was silent for longer than clientTtlMs). It may have been executed.';
+    for (const { number } of items) this.answered(number, new BatchwiseError('UNAVAILABLE', message));
   }
 
   cancel(outgoing: Outgoing<I>): void {
@@ -309,28 +324,32 @@ export class RedisBatcher<I, R> {
 
   async #sayAlive(): Promise<void> {
     const { clients, replies } = this.keys;
-    const args = [String(this.settings.clientTtlMs), this.takeReadUpTo(), String(++this.#beats)];
+    const args = [String(this.settings.clientTtlMs), String(++this.#beats)];
+    const longOutstanding = this.#numberAtBeat;
+    this.#numberAtBeat = this.#lastNumber;
     try {
       const wasAlive = await this.link.run(keep, [clients + this.clientId, replies + this.clientId], args);
       if (wasAlive === 0) this.wasForgotten();
+      else this.#findLost(longOutstanding);
     } catch {
       // The link is closed, or Redis has said what submissions will hear as well.
     }
   }
 
-  /** This process was silent for so long that it was given up: answers that were given meanwhile are lost. */
-  async #findLost(): Promise<void> {
-    const suspects = [...this.#awaited.values()].filter(({ id }) => id !== undefined);
-    const { name } = this.settings;
-    const message = `${name}: this process was silent for longer than clientTtlMs, and the answer was given up.`;
-    for (let at = 0; at < suspects.length; at += MOST_ASKED) {
-      const some = suspects.slice(at, at + MOST_ASKED);
-      const args = some.flatMap(({ level, id }) => [String(level), id as string]);
-      const isMissing = (await this.link.run(missing, this.keys.requests, args)) as readonly number[];
-      some.forEach((outgoing, i) => {
-        if (isMissing[i] === 1) this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
-      });
+  /** Items that were accepted may be gone, and with them what would end the wait for their answers. */
+  #reconnected(): void {
+    this.#lostItems.reconnected();
+    if (this.isUp) this.#findLost();
+  }
+
+  #findLost(upToNumber = Number.POSITIVE_INFINITY): void {
+    const suspects: Outgoing<I>[] = [];
+    for (const outgoing of this.#awaited.values()) {
+      if (outgoing.number > upToNumber) break; // they are in the order of their numbers
+      suspects.push(outgoing);
     }
+    // The link is closed, or Redis refuses: looked for again at a later beat.
+    this.#lostItems.find(suspects).catch(() => {});
   }
 
   #failAwaited(error: BatchwiseError): void {

@@ -11,15 +11,33 @@ const FORGET = 1.01;
 export class RedisTime {
   #offsetMs: number | undefined = undefined;
   #quickestMs = Number.POSITIVE_INFINITY;
+  #forgottenAt = Number.NEGATIVE_INFINITY;
 
   /** Redis said that it was `redisMs`, in reply to what was sent at `sentAt` and came back at `receivedAt`. */
   record(redisMs: number, sentAt: number, receivedAt: number): void {
+    if (sentAt < this.#forgottenAt) return; // it waited for the connection, or another node has answered
     const tookMs = receivedAt - sentAt;
     this.#quickestMs *= FORGET;
     if (tookMs > this.#quickestMs * TOLERANCE) return;
     this.#quickestMs = Math.min(this.#quickestMs, Math.max(tookMs, 0.1));
     // Whole milliseconds, rounded down: half of one is added.
     this.#offsetMs = redisMs + 0.5 - (sentAt + receivedAt) / 2;
+  }
+
+  /** To be called when a connection was made: it may be to another node, with another clock. */
+  forget(now: number): void {
+    this.#offsetMs = undefined;
+    this.#quickestMs = Number.POSITIVE_INFINITY;
+    this.#forgottenAt = now;
+  }
+
+  get isKnown(): boolean {
+    return this.#offsetMs !== undefined;
+  }
+
+  /** What Redis' clock says at `now`; undefined as long as nothing is known. */
+  at(now: number): number | undefined {
+    return this.#offsetMs === undefined ? undefined : now + this.#offsetMs;
   }
 
   /** For how long what came at `redisMs` has waited; 0 as long as nothing is known. */

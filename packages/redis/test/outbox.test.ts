@@ -13,9 +13,10 @@ test('the submission is handed over before the read for its answers', async () =
   const link: Partial<RedisLink> = {
     isUp: true,
     onUp: () => {},
+    onDown: () => {},
     run: async () => {
       order.push('submit');
-      return '1 0 - 1-0 -';
+      return '1 0 0 - 1-0 -';
     },
   };
   const owner: OutboxOwner<number> = {
@@ -26,7 +27,6 @@ test('the submission is handed over before the read for its answers', async () =
     clientId: 'json-1',
     ready: Promise.resolve(),
     settings: { name: 'test', maxBacklog: 10, maxQueueSize: 10, clientTtlMs: 60_000 },
-    takeReadUpTo: () => '',
     expectAnswer: () => order.push('expect'),
     readAnswers: () => order.push('read'),
     expectNoAnswer: () => {},

@@ -49,7 +49,9 @@ export class AnswerWatch implements AsyncDisposable {
 
   #read(line: string): void {
     // 1339518083.107412 [0 lua] "XADD" "batchwise:{q}:replies:json-…" "*" "a" "[[1,{\"id\":1}]]"
-    const match = / lua\] "XADD" "[^"]*:replies:([^"]+)" "\*" "(a|dead)" "(.*)"$/.exec(line);
+    const match = / lua\] "XADD" "[^"]*:replies:([^"]+)" "\*" "(a|dead)" "(.*?)"(?: "t" "[^"]*")?$/.exec(
+      line,
+    );
     if (match === null) return;
     const [, client, kind, value = ''] = match;
     const numbers =

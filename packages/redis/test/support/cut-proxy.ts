@@ -38,7 +38,7 @@ interface Plan {
 export class CutProxy implements AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  readonly #targetPort: number;
+  #targetPort: number;
   readonly #links = new Set<Link>();
   #plans: Plan[] = [];
   #listener: Server | undefined;
@@ -51,6 +51,12 @@ export class CutProxy implements AsyncDisposable {
     this.port = port;
     this.#targetPort = targetPort;
     this.url = `redis://127.0.0.1:${port}`;
+  }
+
+  /** New connections lead to this port from now on, those that are open end: a failover. */
+  leadTo(targetPort: number): void {
+    this.#targetPort = targetPort;
+    this.cut();
   }
 
   /** How many are open now. */
