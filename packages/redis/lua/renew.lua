@@ -5,12 +5,13 @@
 --       its own rate in items a second, what it says of itself (JSON),
 --       then for each stream: how many ids, and the ids, in order
 --
--- Returns  time of Redis in ms, then level:id of those that are no longer held
+-- Returns  time of Redis in ms, the same at this processor's last heartbeat that Redis knows of (0 for none), then level:id
+--          of those that are no longer held
 local group, consumer, held, silence = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local processors = KEYS[4]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local result = { now }
+local result = { now, 0 }
 
 local at = 7
 for level = 1, 3 do
@@ -37,13 +38,17 @@ for level = 1, 3 do
   end
 end
 
+local beat = redis.call('HGET', processors, consumer)
+result[2] = beat and tonumber(string.match(beat, '^(%d+) ')) or 0
 -- Deleted first: after a write Redis no longer refuses for want of memory, and the sign of life takes no more than before.
 redis.call('HDEL', processors, consumer)
 redis.call('HSET', processors, consumer, now .. ' ' .. ARGV[5] .. ' ' .. ARGV[6])
 
 -- All are looked at by one of them, and not again for a while: each looking at all, at each of its beats, would be work
 -- that grows with the square of their number.
-if redis.call('PTTL', KEYS[5]) > silence * 15 / 16 then return result end
+-- One that lives longer than it was given was written by a Redis whose clock was ahead.
+local looked = redis.call('PTTL', KEYS[5])
+if looked > silence * 15 / 16 and looked <= silence then return result end
 local rate = 0
 local all = redis.call('HGETALL', processors)
 for i = 1, #all, 2 do
@@ -62,6 +67,16 @@ for i = 1, #all, 2 do
     end
     if has_none then redis.call('HDEL', processors, all[i]) end
   else
+    if seen > now then
+      -- From a Redis whose clock was ahead of this one. Its leases would be valid until this clock has caught up: they
+      -- begin now.
+      for level = 1, 3 do
+        for _, entry in ipairs(redis.call('XPENDING', KEYS[level], group, '-', '+', held, all[i])) do
+          redis.call('XCLAIM', KEYS[level], group, all[i], 0, entry[1], 'IDLE', 0, 'JUSTID')
+        end
+      end
+      redis.call('HSET', processors, all[i], now .. string.match(all[i + 1], '^%d+(.*)$'))
+    end
     rate = rate + (tonumber(string.match(all[i + 1], '^%d+ (%d+%.?%d*) ')) or 0)
   end
 end

@@ -1,6 +1,11 @@
 /**
- * A processor's sign of life: renews what it holds, says how fast it is, and takes over what others have let go. Every
+ * A processor's heartbeat: renews what it holds, says how fast it is, and takes over items whose lease has expired. Every
  * quarter of a lease; what has been silent for three quarters is taken over, so that it happens within the lease.
+ *
+ * While Redis is away, or has lost the last renewals in a failover, or all machines were suspended, the silence of other
+ * processors proves nothing. A processor sees that in its own heartbeats, as Redis has recorded them: there is a gap. For
+ * a lease after a gap, silence that may be explained by it does not count. Lost connections alone leave no gap, however
+ * many there are.
  */
 import type { Clock } from 'batchwise';
 import { LinkClosedError, type RedisLink, type Reply } from './connection/link.js';
@@ -57,23 +62,23 @@ export class Leases<I> {
   #unsettled = 0;
   #mayTakeOver = true;
   #taking: Promise<Delivery<I>[]> | undefined = undefined;
-  /** From when on others may be judged by their silence: Infinity while Redis is away. */
-  #judgesFrom = Number.NEGATIVE_INFINITY;
-  #beatAt = Number.POSITIVE_INFINITY;
+  /** The last heartbeat that Redis has taken: in its time, and by the clock here (-Infinity after a lost connection). */
+  #beatAt: number | undefined = undefined;
+  #judgedAt = Number.NEGATIVE_INFINITY;
+  /** The last gap between heartbeats: when it began, and until when it counts, in Redis' time. */
+  #gap = { since: 0, until: Number.NEGATIVE_INFINITY };
   /** Ends a take-over whose reply was lost. */
   #onLost: (error: Error) => void = () => {};
 
   constructor(owner: LeaseOwner<I>) {
     this.#owner = owner;
     owner.link.onDown((error) => {
-      this.#judgesFrom = Number.POSITIVE_INFINITY;
+      this.#judgedAt = Number.NEGATIVE_INFINITY;
       this.#onLost(error);
     });
-    // If it was Redis that was away, nobody could renew anything: all get the time to do so.
     owner.link.onUp(() => {
-      if (this.#judgesFrom === Number.POSITIVE_INFINITY) {
-        this.#judgesFrom = owner.clock.now() + owner.settings.leaseMs;
-      }
+      owner.time.forget(owner.clock.now());
+      this.beatNow();
     });
   }
 
@@ -108,15 +113,13 @@ export class Leases<I> {
 
   async #beat(): Promise<void> {
     const { clock, settings } = this.#owner;
-    const now = clock.now();
-    // This process stood still, and perhaps the others did with it: a machine that slept. All get the time to renew.
-    if (now > this.#beatAt + (settings.leaseMs * (BEATS - 1)) / BEATS)
-      this.#judgesFrom = now + settings.leaseMs;
-    this.#beatAt = now;
     this.#timer = clock.setTimer(() => void this.#beat(), settings.leaseMs / BEATS);
+    if (this.#isRenewing) return; // Redis is away; the one that waits will do
     // What others have let go waits for nobody else: it is taken over also when Redis did not take the sign of life.
     await this.#attempt(() => this.#renew());
     this.#owner.beaten();
+    // One that waited for a connection does not tell Redis' time.
+    if (!this.#owner.time.isKnown) this.beatNow();
     await this.#attempt(() => this.#takeOver());
   }
 
@@ -129,7 +132,6 @@ export class Leases<I> {
   }
 
   async #renew(): Promise<void> {
-    if (this.#isRenewing) return; // Redis is away; the one that waits will do
     this.#isRenewing = true;
     const { keys, link, clock, consumer, held, time, settings, ratePerSecond, portrait } = this.#owner;
     try {
@@ -144,10 +146,30 @@ export class Leases<I> {
         ],
       )) as readonly Reply[];
       time.record(Number(reply[0]), sentAt, clock.now());
-      if (reply.length > 1) this.#owner.lost(reply.slice(1).map(String));
+      this.#noteGap(Number(reply[0]), Number(reply[1]));
+      if (reply.length > 2) this.#owner.lost(reply.slice(2).map(String));
     } finally {
+      this.#judgedAt = clock.now();
       this.#isRenewing = false;
     }
+  }
+
+  /** `recordedAt`: the heartbeat before this one, as far as Redis knows. One whose reply was lost is not counted as one. */
+  #noteGap(now: number, recordedAt: number): void {
+    const { leaseMs } = this.#owner.settings;
+    // At its first heartbeat it has seen no gap.
+    const since = this.#beatAt === undefined ? now : Math.min(this.#beatAt, recordedAt);
+    this.#beatAt = now;
+    if (now - since > leaseMs / 2) this.#gap = { since, until: now + leaseMs };
+  }
+
+  /** From how long a silence on an item is taken over: longer than a living processor may have been silent. */
+  get #silenceMs(): number {
+    const { leaseMs } = this.#owner.settings;
+    const usual = (leaseMs * (BEATS - 1)) / BEATS;
+    const { since, until } = this.#gap;
+    const now = this.#beatAt ?? since;
+    return Math.ceil(now < until ? Math.max(usual, now - since + leaseMs / 2) : usual);
   }
 
   /** A few at a time, until there is nothing left: see the script. */
@@ -173,7 +195,9 @@ export class Leases<I> {
     if (this.#isStopped || !this.#mayTakeOver) return false;
     const { clock, settings, isPaused } = this.#owner;
     if (isPaused) return false;
-    return clock.now() >= this.#judgesFrom && this.#unsettled < (settings.batching.concurrency ?? 1);
+    // Not by what it knew before it stood still, or before the connection was lost.
+    if (clock.now() > this.#judgedAt + settings.leaseMs / 2) return false;
+    return this.#unsettled < (settings.batching.concurrency ?? 1);
   }
 
   /** Waits for them, but not for ever: an item that hangs must not keep all others from being taken over. */
@@ -218,7 +242,7 @@ export class Leases<I> {
       reclaim,
       [...keys.requests, keys.dead, keys.totals],
       [
-        ...[GROUP, consumer, String(Math.ceil((settings.leaseMs * (BEATS - 1)) / BEATS))],
+        ...[GROUP, consumer, String(this.#silenceMs)],
         ...[String(settings.maxDeliveries), String(few), keys.clients, keys.replies],
       ],
       { signal },

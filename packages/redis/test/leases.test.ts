@@ -16,10 +16,15 @@ function ownerWith(
   answer: (script: Script, args: readonly Argument[]) => Promise<Reply>,
 ) {
   const clock = new VirtualClock();
+  const on = { down: (_: Error) => {}, up: () => {} };
   const link = {
     isUp: true,
-    onDown() {},
-    onUp() {},
+    onDown(listener: (error: Error) => void) {
+      on.down = listener;
+    },
+    onUp(listener: () => void) {
+      on.up = listener;
+    },
     run: (script: Script, _keys: readonly string[], args: readonly Argument[]) => answer(script, args),
   } as unknown as RedisLink;
   const owner: LeaseOwner<number> = {
@@ -36,7 +41,7 @@ function ownerWith(
       throw error;
     },
   };
-  return { owner, clock };
+  return { owner, clock, on };
 }
 
 // Its answer and the question what there is to take over were under way together, and it ran a second time.
@@ -82,4 +87,73 @@ test('what fell silent is taken over within its lease, whenever that began', asy
   const between = looks.slice(1).map(({ at }, i) => at - (looks[i] as { at: number }).at);
   expect(Math.max(...taken) + Math.max(...between)).toBeLessThanOrEqual(leaseMs);
   expect(looks.length).toBeGreaterThan(30);
+});
+
+/** A processor that beats; `recorded` is what Redis knows of its last heartbeat. */
+async function beating(lossMs = 0) {
+  let recorded = 0;
+  const looks: { readonly at: number; readonly silentMs: number }[] = [];
+  const { owner, clock, on } = ownerWith(new HeldItems(), async ({ name }, args) => {
+    const now = 1_000_000 + clock.now();
+    if (name === 'reclaim') looks.push({ at: clock.now(), silentMs: Number(args[2]) });
+    if (name !== 'renew') return [now, 0];
+    const before = recorded;
+    recorded = now;
+    return [now, before];
+  });
+  const leases = new Leases(owner);
+  await leases.start();
+  await clock.advance(leaseMs);
+  const lose = () => {
+    recorded -= lossMs;
+  };
+  return { clock, on, looks, leases, lose };
+}
+
+// Root cause: after each lost connection nothing was taken over for a whole lease.
+test('connections that are lost more often than once per lease do not stop take-overs', async () => {
+  const { clock, on, looks, leases } = await beating();
+  const before = looks.length;
+  for (let drop = 1; drop <= 40; drop += 1) {
+    on.down(new Error('closed'));
+    await clock.advance(leaseMs / 100);
+    on.up();
+    await clock.advance(leaseMs / 8);
+  }
+  leases.stop();
+  const seen = looks.slice(before);
+  expect(seen.length).toBeGreaterThan(4 * 5);
+  expect(new Set(seen.map(({ silentMs }) => silentMs))).toEqual(new Set([(leaseMs * 3) / 4]));
+});
+
+test('while the connection is lost nothing is taken over, and afterwards not before Redis has taken a heartbeat', async () => {
+  const { clock, on, looks, leases } = await beating();
+  const before = looks.length;
+  on.down(new Error('closed'));
+  await leases.still();
+  expect(looks.length).toBe(before);
+  on.up();
+  await clock.settle();
+  expect(looks.length).toBe(before + 1);
+  leases.stop();
+});
+
+test.each([
+  ['renewals that a failover has lost', leaseMs],
+  ['a heartbeat that Redis does not know at all', 10_000_000],
+])('for a lease after %s, silence of that time is not held against others', async (_, lossMs) => {
+  const { clock, looks, leases, lose } = await beating(lossMs);
+  lose();
+  const before = looks.length;
+  await clock.advance(3 * leaseMs);
+  leases.stop();
+  const seen = looks.slice(before);
+  const [first] = seen;
+  // The others may have renewed up to a quarter before this one did.
+  const during = seen.filter(({ at }) => at < (first?.at ?? 0) + leaseMs);
+  for (const { at, silentMs } of during) {
+    expect(silentMs).toBeGreaterThanOrEqual(lossMs + leaseMs / 2 + (at - (first?.at ?? 0)));
+  }
+  expect(during.length).toBeGreaterThanOrEqual(3);
+  expect(seen.at(-1)?.silentMs).toBe((leaseMs * 3) / 4);
 });

@@ -96,7 +96,7 @@ export class QueueInspector implements AsyncDisposable {
     await this.send('XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), 'STREAMS', normal, '>');
   }
 
-  /** What this consumer holds has been silent for longer than any lease. */
+  /** This consumer has been silent, and so has what it holds, for longer than any lease. */
   async letLapse(consumer: string): Promise<number> {
     let count = 0;
     for (const stream of this.keys.requests) {
@@ -107,6 +107,12 @@ export class QueueInspector implements AsyncDisposable {
         const long = ['IDLE', '100000000', 'RETRYCOUNT', deliveries, 'JUSTID'];
         await this.send('XCLAIM', stream, GROUP, consumer, '0', String(id), ...long);
       }
+    }
+    const beat = await this.send('HGET', this.keys.processors, consumer);
+    if (beat !== null) {
+      const [seen, ...said] = String(beat).split(' ');
+      const before = String(Number(seen) - 100_000_000);
+      await this.send('HSET', this.keys.processors, consumer, [before, ...said].join(' '));
     }
     return count;
   }

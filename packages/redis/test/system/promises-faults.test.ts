@@ -279,6 +279,7 @@ test('after an outage that was longer than a lease the first to be back does not
     await one.refuse(true);
     one.cut();
   }
+  // Nobody has renewed for so long, the one that is back first included.
   for (const { consumer } of [first, ...others]) await outside.inspector.letLapse(consumer);
   await proxy.refuse(false);
   const { processors } = outside.inspector.keys;
