@@ -9,6 +9,8 @@ import { BacklogView } from './backlog-view.js';
 export interface Backlog {
   /** How many wait in Redis, as far as is known. */
   readonly waiting: number;
+  /** Redis has not been asked since a slot became free: nothing is known of what came meanwhile. */
+  readonly isStale?: boolean;
   /** More urgent items than any that are here wait in Redis, as far as is known. */
   readonly isMoreUrgent?: boolean;
   /** The policy would take so many of all that wait; Infinity for all. */
@@ -17,13 +19,14 @@ export interface Backlog {
   fetch(): boolean;
 }
 
-/** How long to wait for a fetch before what is here leaves without. */
-const PATIENCE_MS = 20;
+/** How long to wait for a fetch before what is here leaves without: when Redis does not answer. */
+const PATIENCE_MS = 1000;
 
 export class BacklogPolicy implements Policy {
   readonly #policy: Policy;
   readonly #backlog: Backlog;
   readonly #isGrouped: boolean;
+  readonly #maxWaitMs: number;
   readonly #arrivals = new ArrivalRate();
   #view: BacklogView | undefined = undefined;
   /** Batches that have ended since the policy was last told of arrivals, which may have come before. */
@@ -31,10 +34,12 @@ export class BacklogPolicy implements Policy {
   #toldAt = Number.NEGATIVE_INFINITY;
   #fetchingSince: number | undefined = undefined;
 
-  constructor(policy: Policy, backlog: Backlog, isGrouped: boolean) {
+  /** `maxWaitMs` is kept here, and not by the batcher: what has waited that long still waits for a fetch. */
+  constructor(policy: Policy, backlog: Backlog, isGrouped: boolean, maxWaitMs = Number.POSITIVE_INFINITY) {
     this.#policy = policy;
     this.#backlog = backlog;
     this.#isGrouped = isGrouped;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   get name(): string {
@@ -61,12 +66,14 @@ export class BacklogPolicy implements Policy {
 
   decide(view: QueueView, now: number): Decision {
     this.#tellEnded(now);
+    if (this.#backlog.isStale && this.#mayFetch(now)) return { action: 'wait', until: now + PATIENCE_MS };
     const waiting = this.#isGrouped ? 0 : this.#backlog.waiting;
-    this.#view ??= new BacklogView(view, this.#arrivals, this.#isGrouped);
+    this.#view ??= new BacklogView(view, this.#arrivals, this.#isGrouped, this.#maxWaitMs);
     const shown = this.#view.show(view, waiting);
-    const decision = this.#policy.decide(shown, now);
+    const decision = this.#within(this.#policy.decide(shown, now), view, now);
     const refuse = Math.min(decision.refuse ?? 0, view.length);
     if (decision.action === 'wait') {
+      this.#fetchingSince = undefined;
       // Of those who are not here yet, nobody can be sent away.
       const refuseAt = decision.refuseAt?.filter((position) => position < view.length) ?? [];
       return { ...decision, refuse, refuseAt };
@@ -81,6 +88,19 @@ export class BacklogPolicy implements Policy {
     // All that was here may have been refused.
     if (here === 0) return { action: 'wait', until: now + PATIENCE_MS, refuse };
     return { ...decision, count: Math.min(decision.count, here), refuse };
+  }
+
+  /** Nothing is held for longer than `maxWaitMs`. */
+  #within(decision: Decision, { oldestAt }: QueueView, now: number): Decision {
+    const dueAt = oldestAt + this.#maxWaitMs;
+    if (decision.action === 'dispatch' || (decision.refuseAt?.length ?? 0) > 0) return decision;
+    if (now < dueAt) return { ...decision, until: Math.min(decision.until, dueAt) };
+    return {
+      action: 'dispatch',
+      count: Number.POSITIVE_INFINITY,
+      reason: 'window',
+      refuse: decision.refuse ?? 0,
+    };
   }
 
   #mayFetch(now: number): boolean {

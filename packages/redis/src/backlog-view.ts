@@ -8,11 +8,13 @@ export class BacklogView implements QueueView {
   readonly arrivals: ArrivalEstimate;
   /** Whether the user has groups; the processor keeps some items apart for reasons of its own. */
   readonly isGrouped: boolean;
+  readonly #maxWaitMs: number;
   #here: QueueView;
   #elsewhere = 0;
 
-  constructor(here: QueueView, arrivals: ArrivalEstimate, isGrouped: boolean) {
+  constructor(here: QueueView, arrivals: ArrivalEstimate, isGrouped: boolean, maxWaitMs: number) {
     this.#here = here;
+    this.#maxWaitMs = maxWaitMs;
     this.arrivals = arrivals;
     this.isGrouped = isGrouped;
   }
@@ -81,7 +83,8 @@ export class BacklogView implements QueueView {
   }
 
   get limits(): Limits {
-    return this.#here.limits;
+    const { limits } = this.#here;
+    return limits.maxWaitMs <= this.#maxWaitMs ? limits : { ...limits, maxWaitMs: this.#maxWaitMs };
   }
 
   get curve(): CurveEstimate {

@@ -1,7 +1,8 @@
 /**
  * Fetches items for a processor: only when a slot is free, and as many as a batch wants, so that what waits is in Redis,
  * where whoever is free next finds it. One read at a time, which blocks: when nothing waits, the next item is here the
- * moment it comes.
+ * moment it comes. When items are left over from the last fetch, what waits in Redis may be more urgent, or fill their
+ * batch: a read that does not block looks first, and they wait for its reply.
  */
 import type { Clock } from 'batchwise';
 import type { Backlog } from './backlog-policy.js';
@@ -30,6 +31,8 @@ export interface FetchOwner<I> {
   received(items: readonly Delivery<I>[]): void;
   /** Groups among those that were fetched last: each makes batches of its own. */
   readonly groups: number;
+  /** A read was under way that batches waited for, and has brought nothing. */
+  foundNothing(): void;
   /** Those of them that it does not hold yet. */
   unknownOf(items: readonly Delivery<I>[]): Delivery<I>[];
   /** Makes the consumer group, which is missing. */
@@ -65,6 +68,10 @@ export class Fetcher<I> implements Backlog {
   #wanted = Number.POSITIVE_INFINITY;
   #isOpen = false;
   #isReading = false;
+  /** The read under way does not block. */
+  #isLooking = false;
+  /** Redis was read, or is being read, since a slot became free. */
+  #isUpToDate = false;
   /** Those that are being read. */
   #streams: readonly string[] = [];
   /** Keys of what came by another way since the read under way began: it may bring them as well. */
@@ -78,8 +85,13 @@ export class Fetcher<I> implements Backlog {
     this.#owner = owner;
   }
 
+  /** After a read that brought as many as were asked for, there is at least one, it must be supposed. */
   get waiting(): number {
-    return this.#waiting;
+    return Math.max(this.#waiting, Math.min(this.#goesOn.size, 1));
+  }
+
+  get isStale(): boolean {
+    return !this.#isUpToDate;
   }
 
   get isMoreUrgent(): boolean {
@@ -98,10 +110,11 @@ export class Fetcher<I> implements Backlog {
     return this.#wanted;
   }
 
-  /** The policy wants more than are here. A read that is under way has found nothing more. */
+  /** The policy wants more than are here. A read that blocks has found nothing more. */
   fetch(): boolean {
     const wish = this.#wish;
-    if (!this.#isOpen || wish === undefined || (this.#isReading && !this.#isTooNarrow(wish))) return false;
+    if (!this.#isOpen || wish === undefined) return false;
+    if (this.#isReading && !this.#isTooNarrow(wish)) return this.#isLooking;
     this.wake();
     return true;
   }
@@ -151,6 +164,7 @@ export class Fetcher<I> implements Backlog {
     const wish = this.#wish;
     if (!this.#isReading) {
       if (wish !== undefined) void this.#read();
+      else if (this.#owner.freeSlots <= 0) this.#isUpToDate = false;
       return;
     }
     // What comes now belongs to somebody who is free; or more is wanted than is being read.
@@ -179,11 +193,13 @@ export class Fetcher<I> implements Backlog {
     try {
       const goesOn = () => this.#isOpen && this.#whenStill.length === 0;
       for (let wish = this.#wish; wish !== undefined && goesOn(); wish = this.#wish) {
-        const items = await this.#readOnce(wish);
+        const wasLooking = this.#looksFirst;
+        const items = await this.#readOnce(wish, wasLooking);
         if (items.length > 0) {
           this.#owner.received(items);
           break; // they may leave at once, and take the slot
         }
+        if (wasLooking) this.#owner.foundNothing();
       }
     } catch (error) {
       await this.#recover(error);
@@ -194,17 +210,29 @@ export class Fetcher<I> implements Backlog {
     this.wake();
   }
 
-  async #readOnce({ count, streams }: Wish): Promise<Delivery<I>[]> {
+  /** Items are here that wait for what may be in Redis: see `fetch()`. */
+  get #looksFirst(): boolean {
+    const hasMore = !this.#isUpToDate || this.#goesOn.size > 0;
+    return hasMore && LEVELS.some((level) => this.#owner.queued(level) > 0);
+  }
+
+  async #readOnce({ count, streams }: Wish, isLooking: boolean): Promise<Delivery<I>[]> {
     const { keys, readLink, consumer } = this.#owner;
+    this.#isLooking = isLooking;
+    const block = isLooking ? [] : ['BLOCK', String(BLOCK_MS)];
     this.#streams = streams;
     this.#tookOver.clear();
     const read = readLink.send(keys.processors, [
-      ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), 'BLOCK', String(BLOCK_MS)],
+      ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(count), ...block],
       ...['STREAMS', ...streams, ...streams.map(() => '>')],
     ]);
     // After a read that brought all that was asked for, there is more: how much is asked along with the next one.
     const behind = this.#wasFull ? this.#countBehind() : undefined;
+    // Nothing is here that waits for it.
+    this.#isUpToDate ||= !isLooking;
     const items = itemsInStreams<I>(await read, keys);
+    this.#isUpToDate = true;
+    this.#isLooking = false;
     for (const level of LEVELS) {
       if (!streams.includes(keys.requests[level - 1] as string)) continue;
       if (items.filter((item) => item.level === level).length >= count) this.#goesOn.add(level);
@@ -240,6 +268,7 @@ export class Fetcher<I> implements Backlog {
       return;
     }
     try {
+      this.#isLooking = false;
       if (error instanceof LinkLostError) this.#owner.received(await this.unseen());
       else if (error instanceof ReplyError && error.code === 'NOGROUP') await this.#owner.makeGroup();
       else throw error;

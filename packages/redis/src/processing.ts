@@ -69,6 +69,8 @@ export class Processing<I, R> {
   readonly #groupsFetched = new Set<unknown>();
   readonly #workload = new Workload();
   #isPaused = false;
+  /** A connection was lost, and Redis has not said since what is still held. */
+  #mayHoldLost = false;
   /** What was given back so far has reached Redis. */
   #whenReturned: Promise<unknown> = Promise.resolve();
   #isClosing = false;
@@ -87,7 +89,8 @@ export class Processing<I, R> {
     const { costOf, groupOf, maxBatchSize = 64, concurrency = 1 } = batching;
     this.maxBatchSize = maxBatchSize === -1 ? Number.POSITIVE_INFINITY : maxBatchSize;
     this.#concurrency = concurrency;
-    this.#policy = new BacklogPolicy(batching.policy ?? adaptive(), this.#fetcher, groupOf !== undefined);
+    const { policy = adaptive(), maxWaitMs } = batching;
+    this.#policy = new BacklogPolicy(policy, this.#fetcher, groupOf !== undefined, maxWaitMs);
     const run = deliveryHandler(handler, {
       groupOf,
       onStart: (deliveries, context) => this.#started(deliveries, context),
@@ -100,6 +103,7 @@ export class Processing<I, R> {
       name,
       clock,
       policy: this.#policy,
+      maxWaitMs: Number.POSITIVE_INFINITY,
       admission: false, // that was decided when they were submitted
       costOf: costOf && (({ item }: Delivery<I>) => costOf(item as I)),
       groupOf: (delivery: Delivery<I>) => {
@@ -120,6 +124,11 @@ export class Processing<I, R> {
     this.#leases = new Leases(this);
     this.link.onDown((error) => this.notify({ event: 'disconnected', error }));
     this.link.onUp(() => this.notify({ event: 'connected' }));
+    for (const link of [this.link, this.readLink]) {
+      link.onDown(() => {
+        this.#mayHoldLost = true;
+      });
+    }
     this.ready = this.#start();
     this.ready.catch(() => {});
   }
@@ -221,6 +230,8 @@ export class Processing<I, R> {
       this.#return(items);
       return;
     }
+    // After a failover to a replica that lagged behind, ids are assigned a second time: what was held under them is lost.
+    if (this.#mayHoldLost) this.lost(items.map(({ key }) => key));
     this.#groupsFetched.clear();
     const now = this.clock.now();
     const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
@@ -271,6 +282,10 @@ export class Processing<I, R> {
     for (const { ticket } of this.held.withKeys(keys)) ticket?.cancel('its caller has gone');
   }
 
+  foundNothing(): void {
+    this.#batcher.configure({}); // has the policy asked again
+  }
+
   unknownOf(items: readonly Delivery<I>[]): Delivery<I>[] {
     return this.held.unknownOf(items);
   }
@@ -293,6 +308,7 @@ export class Processing<I, R> {
   }
 
   beaten(): void {
+    this.#mayHoldLost = !this.link.isUp;
     this.#fetcher.wake();
   }
 

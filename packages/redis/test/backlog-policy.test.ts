@@ -85,13 +85,25 @@ test('where there are groups nobody knows whose those are: the policy sees its o
 test('a batch that wants more than are here waits for a fetch, but not for long', () => {
   const { recorder, policy, fetches } = setUp({ waiting: 90 });
   recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
-  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', until: 170 });
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', until: 1150 });
   expect(policy.decide(viewOf(30), 160)).toMatchObject({ action: 'wait' });
   expect(fetches()).toBe(2);
-  expect(policy.decide(viewOf(30), 171)).toMatchObject({ action: 'dispatch', count: 30 });
+  expect(policy.decide(viewOf(30), 1151)).toMatchObject({ action: 'dispatch', count: 30 });
   expect(fetches()).toBe(2);
   // The next one may wait again.
-  expect(policy.decide(viewOf(10), 180)).toMatchObject({ action: 'wait', until: 200 });
+  expect(policy.decide(viewOf(10), 1180)).toMatchObject({ action: 'wait', until: 2180 });
+});
+
+test('what is left over waits for a look into Redis, though it has waited for maxWaitMs', () => {
+  const { backlog, recorder, fetches } = setUp();
+  const stale = { ...backlog, isStale: true };
+  const policy = new BacklogPolicy(recorder, stale, false, 10);
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', until: 1150 });
+  expect(recorder.seen).toEqual([]);
+  expect(fetches()).toBe(1);
+  stale.isStale = false;
+  recorder.decision = { action: 'wait', until: 1000 };
+  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'dispatch', count: 10, reason: 'window' });
 });
 
 test('when nothing can be fetched, what is here leaves at once', () => {
