@@ -190,6 +190,7 @@ export class Fetcher<I> implements Backlog {
 
   async #read(): Promise<void> {
     this.#isReading = true;
+    let hasFailed = false;
     try {
       const goesOn = () => this.#isOpen && this.#whenStill.length === 0;
       for (let wish = this.#wish; wish !== undefined && goesOn(); wish = this.#wish) {
@@ -202,11 +203,13 @@ export class Fetcher<I> implements Backlog {
         if (wasLooking) this.#owner.foundNothing();
       }
     } catch (error) {
+      hasFailed = true;
       await this.#recover(error);
     } finally {
       this.#isReading = false;
       for (const tell of this.#whenStill.splice(0)) tell();
     }
+    if (hasFailed && this.#isOpen) this.#owner.foundNothing();
     this.wake();
   }
 

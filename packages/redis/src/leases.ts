@@ -78,6 +78,7 @@ export class Leases<I> {
     });
     owner.link.onUp(() => {
       owner.time.forget(owner.clock.now());
+      // Before anything is fetched: after a failover, ids of items that are held may be assigned a second time.
       this.beatNow();
     });
   }

@@ -69,8 +69,6 @@ export class Processing<I, R> {
   readonly #groupsFetched = new Set<unknown>();
   readonly #workload = new Workload();
   #isPaused = false;
-  /** A connection was lost, and Redis has not said since what is still held. */
-  #mayHoldLost = false;
   /** What was given back so far has reached Redis. */
   #whenReturned: Promise<unknown> = Promise.resolve();
   #isClosing = false;
@@ -124,11 +122,6 @@ export class Processing<I, R> {
     this.#leases = new Leases(this);
     this.link.onDown((error) => this.notify({ event: 'disconnected', error }));
     this.link.onUp(() => this.notify({ event: 'connected' }));
-    for (const link of [this.link, this.readLink]) {
-      link.onDown(() => {
-        this.#mayHoldLost = true;
-      });
-    }
     this.ready = this.#start();
     this.ready.catch(() => {});
   }
@@ -230,8 +223,6 @@ export class Processing<I, R> {
       this.#return(items);
       return;
     }
-    // After a failover to a replica that lagged behind, ids are assigned a second time: what was held under them is lost.
-    if (this.#mayHoldLost) this.lost(items.map(({ key }) => key));
     this.#groupsFetched.clear();
     const now = this.clock.now();
     const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
@@ -308,7 +299,6 @@ export class Processing<I, R> {
   }
 
   beaten(): void {
-    this.#mayHoldLost = !this.link.isUp;
     this.#fetcher.wake();
   }
 

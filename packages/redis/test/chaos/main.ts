@@ -1,7 +1,9 @@
 /** Does its worst to queues in Redis, in full counts: `npm run chaos:redis`, or some of it by name. */
 import type { ChaosReport, Progress } from './chaos-report.js';
 import { cutConnections } from './scenarios/cut-connections.js';
+import { dropConnections } from './scenarios/drop-connections.js';
 import { everythingAtOnce } from './scenarios/everything-at-once.js';
+import { failOver } from './scenarios/fail-over.js';
 import { fickleCallers } from './scenarios/fickle-callers.js';
 import { freezeProcessors } from './scenarios/freeze-processors.js';
 import { killClients } from './scenarios/kill-clients.js';
@@ -15,6 +17,8 @@ const scenarios: Readonly<Record<string, (progress: Progress) => Promise<ChaosRe
   'kill-clients': (progress) => killClients({ kills: 50, concurrent: 100 }, progress),
   'restart-redis': (progress) => restartRedis({ restarts: 20, requestsPerSecond: 1000 }, progress),
   'cut-connections': (progress) => cutConnections({ cuts: 200, requestsPerSecond: 300 }, progress),
+  'drop-connections': (progress) => dropConnections({ kills: 30, requestsPerSecond: 300 }, progress),
+  'fail-over': (progress) => failOver({ failovers: 50, requestsPerSecond: 500 }, progress),
   'everything-at-once': (progress) => everythingAtOnce({ faults: 100, requestsPerSecond: 500 }, progress),
   'fickle-callers': (progress) => fickleCallers({ rounds: 100, callers: 300 }, progress),
   'many-at-once': () => manyAtOnce({ requests: 10_000, concurrent: 1000 }),

@@ -3,8 +3,8 @@ import { BatchwiseError } from 'batchwise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadScript } from '../../src/connection/script.js';
 import { TestQueue } from '../chaos/test-queue.js';
-import { startCutProxy } from '../support/cut-proxy.js';
 import { eventually } from '../support/eventually.js';
+import { behindProxy, withReplica } from '../support/failover.js';
 import { forThisTest } from '../support/for-this-test.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
@@ -15,37 +15,6 @@ beforeAll(async () => {
 afterAll(() => redis.stop());
 
 const FUTURE = '99999999999999-1';
-
-/** A client behind a proxy, and the same queue without one. */
-async function behindProxy(port = redis.port) {
-  const proxy = await forThisTest(startCutProxy(port));
-  const queue = await forThisTest(new TestQueue(proxy.url));
-  const outside = await forThisTest(new TestQueue(`redis://127.0.0.1:${port}`, queue.queue));
-  return { proxy, queue, outside };
-}
-
-/** A master and its replica; `failOver()` leads the proxy to the replica, which lacks what came after `lag()`. */
-async function withReplica() {
-  // Not the 5 s that it would wait for more replicas to come.
-  const master = await forThisTest(startRedis({ settings: ['repl-diskless-sync-delay 0'] }));
-  const settings = [`replicaof 127.0.0.1 ${master.port}`];
-  const replica = await forThisTest(startRedis({ settings }));
-  const { proxy, queue, outside } = await behindProxy(master.port);
-  const promoted = await forThisTest(new TestQueue(replica.url, queue.queue));
-  return {
-    ...{ master, queue, outside, promoted },
-    async lag() {
-      const offset = async (server: RedisServer) =>
-        /^master_repl_offset:(\d+)/m.exec(await server.cli('INFO', 'replication'))?.[1];
-      await eventually('the replica to have all', async () => {
-        const info = await replica.cli('INFO', 'replication');
-        return info.includes('master_link_status:up') && (await offset(replica)) === (await offset(master));
-      });
-      await replica.cli('REPLICAOF', 'NO', 'ONE');
-    },
-    failOver: () => proxy.leadTo(replica.port),
-  };
-}
 
 const isQueued = (queue: TestQueue, count: number) =>
   eventually(`${count} items in the queue`, async () => (await queue.inspector.outstanding()) === count);
@@ -112,7 +81,7 @@ describe('items that Redis has lost', () => {
   });
 
   test('an item that was answered while the client was cut off, and whose reply is gone', async () => {
-    const { proxy, queue, outside } = await behindProxy();
+    const { proxy, queue, outside } = await behindProxy(redis.port);
     const client = queue.client();
     const calls = [client.submit({ id: 1 }), client.submit({ id: 2 })];
     await isQueued(outside, 2);
@@ -128,7 +97,7 @@ describe('items that Redis has lost', () => {
 });
 
 test('what was answered while the client was cut off is answered, and not said to be lost', async () => {
-  const { proxy, queue, outside } = await behindProxy();
+  const { proxy, queue, outside } = await behindProxy(redis.port);
   const load = queue.load();
   const processor = outside.processor({ maxBatchSize: 3 });
   for (let round = 1; round <= 5; round += 1) {
@@ -145,7 +114,7 @@ test('what was answered while the client was cut off is answered, and not said t
 });
 
 test('a submission that was cut off on its way is not said to be lost', async () => {
-  const { proxy, queue, outside } = await behindProxy();
+  const { proxy, queue, outside } = await behindProxy(redis.port);
   const client = queue.client();
   outside.processor();
   expect(await client.submit({ id: 1 })).toEqual({ id: 1 });
@@ -248,7 +217,7 @@ describe('a deadline that passes before the item is in Redis', () => {
 
   // Root cause: the time-out began when the submission arrived.
   test('in a socket buffer', async () => {
-    const { proxy, ...queues } = await behindProxy();
+    const { proxy, ...queues } = await behindProxy(redis.port);
     await submitsLate(
       queues,
       () => proxy.pause(),
@@ -267,7 +236,7 @@ describe('a deadline that passes before the item is in Redis', () => {
   });
 
   test('while the connection is away, after a first attempt', async () => {
-    const { proxy, ...queues } = await behindProxy();
+    const { proxy, ...queues } = await behindProxy(redis.port);
     await submitsLate(
       queues,
       async () => {

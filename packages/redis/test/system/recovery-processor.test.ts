@@ -1,9 +1,11 @@
 /** Processors whose connections drop all the time, and whose Redis is another one all of a sudden. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadScript } from '../../src/connection/script.js';
+import { Gate } from '../chaos/gate.js';
 import { TestQueue } from '../chaos/test-queue.js';
 import { startCutProxy } from '../support/cut-proxy.js';
 import { eventually } from '../support/eventually.js';
+import { withReplica } from '../support/failover.js';
 import { forThisTest } from '../support/for-this-test.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
@@ -73,4 +75,33 @@ test('leases that began in the future, by the clock of a new master, begin anew'
   expect(Number.parseInt(String(await queue.inspector.send('HGET', processors, 'dead')), 10)).toBeLessThan(
     Date.now() + 1_000_000,
   );
+});
+
+// The result of the first item would have ended the second one, whose caller waits for another answer.
+test('an id that is assigned a second time while its first item runs is another item', async () => {
+  const { master, queue, outside, promoted, lag, failOver } = await withReplica();
+  const gates = [new Gate(), new Gate()];
+  const processor = queue.processor(
+    { maxBatchSize: 1, concurrency: 2, leaseMs: 1_000_000 },
+    async (items) => {
+      await gates[Number(items[0]?.id) - 1]?.passed;
+      return items.map(({ id }) => ({ id }));
+    },
+  );
+  await processor.ready;
+  // The clock of the master is ahead of that of the replica: ids go on from the last one at both.
+  await master.cli('XSETID', queue.inspector.keys.requests[1], '99999999999999-1');
+  await lag();
+  const first = expect(queue.client().submit({ id: 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await eventually('it to run', () => queue.executions.get(1) === 1);
+  const second = promoted.client().submit({ id: 2 });
+  await isQueued(promoted, 1);
+  expect(await outside.inspector.outstanding()).toBe(1);
+  failOver();
+  await eventually('the second to run', () => queue.executions.get(2) === 1);
+  gates[0]?.open();
+  await first;
+  await eventually('the first to have ended', () => processor.stats().running === 1);
+  gates[1]?.open();
+  expect(await second).toEqual({ id: 2 });
 });
