@@ -1,6 +1,6 @@
 /**
  * Finds items that Redis has lost, so that their callers do not wait for ever: after each reconnect (a failover to a replica
- * that lagged behind, a restart from an older snapshot), and now and then those that have been outstanding for long (an
+ * that lagged behind, a restart from an older snapshot), with each heartbeat, and when no reply came for a while (an
  * evicted or deleted key). An answer is written in the step that ends its item: an item is lost when it is not in the
  * queue and all replies that are there afterwards have been read.
  */

@@ -67,6 +67,7 @@ export class Outbox<I> {
   /** Ends the attempt that is under way; another one from then on. */
   #attempt = new AbortController();
   readonly #time = new RedisTime();
+  #mayAskTime = true;
 
   constructor(owner: OutboxOwner<I>) {
     this.#owner = owner;
@@ -179,7 +180,6 @@ export class Outbox<I> {
       }
     } finally {
       clock.clearTimer(timer);
-      for (const outgoing of items) outgoing.payload = '';
     }
   }
 
@@ -192,7 +192,7 @@ export class Outbox<I> {
       const { signal } = this.#attempt;
       try {
         if (isAgain && !link.isUp) await this.#whenUp(signal);
-        if (hasDeadline && !this.#time.isKnown) await this.#learnTime();
+        if (hasDeadline && this.#mayAskTime && !this.#time.isKnown) await this.#learnTime();
         const sentAt = clock.now();
         const args = this.#argumentsOf(number, items, hasDeadline ? this.#time.at(sentAt) : undefined);
         const reply = String(await link.run(submit, [...keys.requests, ...ownKeys], args, { signal }));
@@ -232,7 +232,8 @@ export class Outbox<I> {
       const [seconds, micros] = (await link.send(keys.processors, ['TIME'])) as [string, string];
       this.#recordTime(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), sentAt);
     } catch (error) {
-      if (!(error instanceof ReplyError)) throw error; // else it is not allowed to know
+      if (!(error instanceof ReplyError)) throw error;
+      this.#mayAskTime = false; // its user has no permission
     }
   }
 
@@ -255,7 +256,10 @@ export class Outbox<I> {
     );
     const accepted = [0, 0, 0];
     let count = 0;
+    const now = this.#owner.clock.now();
     items.forEach((outgoing, position) => {
+      const { payload } = outgoing;
+      outgoing.payload = '';
       const level = outgoing.level - 1;
       const ahead = refused.get(position);
       if (ahead === undefined) {
@@ -267,10 +271,18 @@ export class Outbox<I> {
       this.#owner.expectNoAnswer(outgoing);
       count += 1;
       const perSecond = Number(rate);
-      if (ahead < 0) outgoing.answer(this.#tooLate());
+      if (ahead < 0 && outgoing.deadline > now) this.#sendAgain(outgoing, payload, now);
+      else if (ahead < 0) outgoing.answer(this.#tooLate());
       else if (ahead > 0) outgoing.answer(this.#overloaded(outgoing, ahead, perSecond));
       else outgoing.answer(this.#full(count, perSecond));
     });
+  }
+
+  /** Redis took its deadline for passed, which it is not: a clock was put forward, or this machine was suspended. */
+  #sendAgain(outgoing: Outgoing<I>, payload: Argument, now: number): void {
+    this.#time.forget(now);
+    outgoing.payload = payload;
+    this.#waiting.push(outgoing);
   }
 
   #noRoomHere(): BatchwiseError {

@@ -63,9 +63,9 @@ export class RedisBatcher<I, R> {
   #eviction: BatchwiseError | undefined = undefined;
   #beat: unknown = undefined;
   #beats = 0;
-  /** The number of the item that was sent last, and the same at the beat before. */
+  /** The number of the item that was sent last, and the same when long outstanding ones were last looked for. */
   #lastNumber = 0;
-  #numberAtBeat = 0;
+  #lastNumberThen = 0;
   #whenClosed: Promise<void> | undefined = undefined;
 
   constructor(options: RedisBatcherOptions<I>) {
@@ -237,6 +237,10 @@ export class RedisBatcher<I, R> {
     this.answered(number, new BatchwiseError('HANDLER_FAILED', message));
   }
 
+  readNothing(): void {
+    this.#checkLongOutstanding();
+  }
+
   readFailed(error: unknown): void {
     const { name } = this.settings;
     const said = error instanceof Error ? error.message : String(error);
@@ -325,12 +329,10 @@ export class RedisBatcher<I, R> {
   async #sayAlive(): Promise<void> {
     const { clients, replies } = this.keys;
     const args = [String(this.settings.clientTtlMs), String(++this.#beats)];
-    const longOutstanding = this.#numberAtBeat;
-    this.#numberAtBeat = this.#lastNumber;
     try {
       const wasAlive = await this.link.run(keep, [clients + this.clientId, replies + this.clientId], args);
       if (wasAlive === 0) this.wasForgotten();
-      else this.#findLost(longOutstanding);
+      else this.#checkLongOutstanding();
     } catch {
       // The link is closed, or Redis has said what submissions will hear as well.
     }
@@ -342,13 +344,19 @@ export class RedisBatcher<I, R> {
     if (this.isUp) this.#findLost();
   }
 
+  #checkLongOutstanding(): void {
+    const upToNumber = this.#lastNumberThen;
+    this.#lastNumberThen = this.#lastNumber;
+    this.#findLost(upToNumber);
+  }
+
   #findLost(upToNumber = Number.POSITIVE_INFINITY): void {
     const suspects: Outgoing<I>[] = [];
     for (const outgoing of this.#awaited.values()) {
       if (outgoing.number > upToNumber) break; // they are in the order of their numbers
       suspects.push(outgoing);
     }
-    // The link is closed, or Redis refuses: looked for again at a later beat.
+    // The link is closed, or Redis refuses: looked for again later.
     this.#lostItems.find(suspects).catch(() => {});
   }
 

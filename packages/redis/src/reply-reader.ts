@@ -25,6 +25,8 @@ export interface ReplyOwner {
   answered(number: number, result: unknown): void;
   /** It was delivered too often, never answered, and is a dead letter now. */
   died(number: number, deliveries: number, letter: string): void;
+  /** No reply came for a while, though answers are awaited. */
+  readNothing(): void;
   /** Reading failed in a way that will not pass. */
   readFailed(error: unknown): void;
 }
@@ -104,7 +106,10 @@ export class ReplyReader {
       this.#lastId = String(id);
       this.#handOut(this.#lastId, fields);
     }
-    if (entries.length === 0 && block.length > 0) this.#startsOver = true;
+    if (entries.length === 0 && block.length > 0) {
+      this.#startsOver = true;
+      this.#owner.readNothing();
+    }
     if (entries.length < MOST_REPLIES) this.#tellCaughtUp();
     if (this.#startsOver || this.#readReplies >= TRIM_REPLIES || this.#readSize >= TRIM_SIZE) this.#trim();
   }

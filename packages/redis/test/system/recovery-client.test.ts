@@ -1,5 +1,5 @@
 /** Clients when Redis has lost something, or its clock has gone back: every call is settled, and answers are seen. */
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadScript } from '../../src/connection/script.js';
 import { TestQueue } from '../chaos/test-queue.js';
@@ -245,5 +245,23 @@ describe('a deadline that passes before the item is in Redis', () => {
       },
       () => proxy.refuse(false),
     );
+  });
+
+  // A machine that is suspended does not see the time pass: Redis' clock seems to have been put forward.
+  test('only by what the client believes to be the time of Redis: the item is sent again', async () => {
+    const queue = await forThisTest(new TestQueue(redis.url));
+    let behindMs = 0;
+    const clock: Clock = {
+      now: () => realClock.now() - behindMs,
+      setTimer: (callback, delayMs) => realClock.setTimer(callback, delayMs),
+      clearTimer: (timer) => realClock.clearTimer(timer),
+      defer: (callback) => realClock.defer(callback),
+    };
+    const client = queue.client({ clock });
+    queue.processor();
+    expect(await client.submit({ id: 1 }, { timeoutMs: 60_000 })).toEqual({ id: 1 });
+    behindMs = 600_000;
+    expect(await client.submit({ id: 2 }, { timeoutMs: 60_000 })).toEqual({ id: 2 });
+    expect(queue.executions.get(2)).toBe(1);
   });
 });
