@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -42,7 +43,10 @@ export default defineConfig({
           include: ['packages/*/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // Each file has ports, folders and processes of its own, and waits for them much of the time: one worker
+          // more than there are cores. After the unit tests, which have another number of workers.
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 1 },
         },
       },
       {
