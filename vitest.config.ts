@@ -54,6 +54,8 @@ export default defineConfig({
         test: {
           // Long versions of system tests: chaos, hostile input, fuzzing, soak. `npm run test:nightly`.
           name: 'nightly',
+          // See scripts/test-length.js.
+          env: { TEST_LENGTH: 'long' },
           include: ['packages/*/test/nightly/**/*.test.ts', 'test/nightly/**/*.test.ts'],
           testTimeout: 1_800_000,
           hookTimeout: 120_000,
