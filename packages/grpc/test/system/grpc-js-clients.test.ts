@@ -1,6 +1,7 @@
 import { type Client, compressionAlgorithms, Metadata, status as STATUS_JS } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import {
   GrpcError,
   GrpcServer,
@@ -289,10 +290,12 @@ test('a port in use is a clear error', async () => {
   second.destroy();
 });
 
-test('ten thousand calls at a time are all answered', async () => {
+test('many calls at a time are all answered', async () => {
   const client = (await serve(echo))();
   const outcomes = await Promise.all(
-    Array.from({ length: 10_000 }, (_, i) => unary(client, '/a.B/C', Buffer.from(String(i)))),
+    Array.from({ length: shortOrLong(2000, 10_000) }, (_, i) =>
+      unary(client, '/a.B/C', Buffer.from(String(i))),
+    ),
   );
   for (const [i, { answer }] of outcomes.entries()) expect(answer?.toString()).toBe(String(i));
 });

@@ -2,6 +2,7 @@ import { connect as connectHttp2, constants } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import {
   frameOf,
   GrpcError,
@@ -109,7 +110,7 @@ test('any frames at all do not take the server down, nor leave a connection behi
       peer.socket.end();
       await peer.closed();
     }),
-    { numRuns: 100 },
+    { numRuns: shortOrLong(50, 5000) },
   );
   server?.destroy();
   await expectServing(await serve());

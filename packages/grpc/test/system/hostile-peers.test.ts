@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { realClock } from 'batchwise';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import { frameOf, GrpcChannel, STATUS } from '../../src/index.js';
 import { collectedCall } from '../support/collected-call.js';
 import { until } from '../support/gate.js';
@@ -393,7 +394,7 @@ test('any frames from a peer end every call once and leave no connection behind'
       server.close();
       expect(call.ends.length).toBe(1);
     }),
-    { numRuns: 60 },
+    { numRuns: shortOrLong(40, 3000) },
   );
 });
 

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import { framed } from '../support/framing.js';
 import {
   callHeaders,
@@ -28,7 +29,7 @@ const callOf = (port: number, path = computePath) => headerBlock(callHeaders(por
 
 it('streams that are opened and reset as fast as it goes', async () => {
   const { backend } = await survives(async ({ port }) => {
-    for (let connection = 0; connection < 5; connection += 1) {
+    for (let connection = 0; connection < shortOrLong(2, 50); connection += 1) {
       const socket = await rawSocket(port);
       socket.begin();
       const block = callOf(port);
@@ -50,7 +51,7 @@ it('streams that are opened and reset as fast as it goes', async () => {
 
 it('whole calls that are sent and reset as fast as it goes', async () => {
   await survives(async ({ port }) => {
-    for (let connection = 0; connection < 3; connection += 1) {
+    for (let connection = 0; connection < shortOrLong(1, 30); connection += 1) {
       const socket = await rawSocket(port);
       socket.begin();
       const block = callOf(port);
@@ -125,7 +126,7 @@ it('settings without end, whose acknowledgements nobody reads', async () => {
     socket.begin();
     socket.socket.pause();
     const flood = Buffer.concat(Array.from({ length: 1000 }, (_, index) => settingsFrame([4, 1000 + index])));
-    for (let count = 0; count < 100 && !socket.isClosed; count += 1)
+    for (let count = 0; count < shortOrLong(50, 1000) && !socket.isClosed; count += 1)
       await Promise.race([socket.write(flood), drained(port)]);
   });
 });
@@ -138,7 +139,7 @@ it('pings without end, whose answers nobody reads', async () => {
     const flood = Buffer.concat(
       Array.from({ length: 1000 }, () => h2Frame(FRAME.PING, 0, 0, Buffer.alloc(8))),
     );
-    for (let count = 0; count < 200 && !socket.isClosed; count += 1)
+    for (let count = 0; count < shortOrLong(50, 2000) && !socket.isClosed; count += 1)
       await Promise.race([socket.write(flood), drained(port)]);
   });
 });
@@ -153,7 +154,7 @@ it('bytes that are no HTTP/2', async () => {
     ];
     const noises = [
       ...texts.map((text) => Buffer.from(text)),
-      ...Array.from({ length: 60 }, () => randomBytes(3000)),
+      ...Array.from({ length: shortOrLong(20, 2000) }, () => randomBytes(3000)),
     ];
     for (const noise of noises) {
       const socket = connectTcp(port, '127.0.0.1');
@@ -256,7 +257,7 @@ it('any frames in any order', async () => {
         ]);
         socket.socket.destroy();
       }),
-      { numRuns: 150 },
+      { numRuns: shortOrLong(40, 5000) },
     );
   });
 });

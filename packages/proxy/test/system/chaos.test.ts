@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:http2';
 import { expect, it, onTestFinished } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import { eventually } from '../../../redis/test/support/eventually.js';
 import { freePort } from '../../../redis/test/support/free-port.js';
 import { framed } from '../support/framing.js';
@@ -123,7 +124,7 @@ it('every call ends, nobody gets the answer of another, and nothing is left behi
   const callers = clients.flatMap((client, index) =>
     Array.from({ length: 12 }, (_, user) => caller(client, `${index}.${user}`, books, () => isOver)),
   );
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < shortOrLong(3, 200); round += 1) {
     const before = books.right;
     await eventually('three hundred right answers', () => books.right > before + 300);
     await backends.pop()?.kill();

@@ -1,6 +1,7 @@
 import { constants } from 'node:http2';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { shortOrLong } from '../../../../scripts/test-length.js';
 import { grpcBackend } from '../support/grpc-backend.js';
 import { grpcClient } from '../support/grpc-client.js';
 import { proxied } from '../support/proxied.js';
@@ -42,7 +43,7 @@ it('any sizes, cut in pieces anyhow on all sides, come back byte for byte to the
         }),
       );
     }),
-    { numRuns: 30 },
+    { numRuns: shortOrLong(12, 500) },
   );
   const sizes = backend.streams.map(({ items }) => items.length);
   expect(Math.max(...sizes)).toBeGreaterThan(1);
@@ -64,14 +65,14 @@ it('the same between a client and a backend of @grpc/grpc-js', async () => {
         }),
       );
     }),
-    { numRuns: 10 },
+    { numRuns: shortOrLong(5, 200) },
   );
   expect(Math.max(...backend.batches.map((batch) => batch.size))).toBeGreaterThan(1);
   expect(backend.countOf('unary')).toBe(0);
 });
 
-it('10,000 callers at the same time each get their own answer', async () => {
-  const callers = 10_000;
+it('many callers at the same time each get their own answer', async () => {
+  const callers = shortOrLong(2000, 10_000);
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, {
     methods: [{ method: '*/Compute', maxBatchSize: 64, maxQueueSize: callers }],

@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/grpc-js-clients.test.js';

@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/hostile-clients.test.js';

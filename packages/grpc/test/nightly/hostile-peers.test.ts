@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/hostile-peers.test.js';

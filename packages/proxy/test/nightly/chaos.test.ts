@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/chaos.test.js';

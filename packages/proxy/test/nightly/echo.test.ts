@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/echo.test.js';

@@ -1,0 +1,2 @@
+/** The long version. */
+import '../system/reviewed-client.test.js';
