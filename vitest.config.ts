@@ -29,7 +29,7 @@ export default defineConfig({
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/system/**', '**/nightly/**'],
           // On a busy machine nothing is quick: a test fails by what it sees, not by how long it took.
-          testTimeout: 60_000,
+          testTimeout: 600_000,
           // They leave nothing behind, so they can share threads: a new one for each file takes longer than its tests.
           pool: 'threads',
           isolate: false,
@@ -41,8 +41,9 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['packages/*/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // For what hangs. What a test waits for by name is given up after half of it, and then named.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
           // Each file has ports, folders and processes of its own, and waits for them much of the time: one worker
           // more than there are cores. After the unit tests, which have another number of workers.
           maxWorkers: availableParallelism() + 1,
@@ -58,7 +59,7 @@ export default defineConfig({
           env: { TEST_LENGTH: 'long' },
           include: ['packages/*/test/nightly/**/*.test.ts', 'test/nightly/**/*.test.ts'],
           testTimeout: 1_800_000,
-          hookTimeout: 120_000,
+          hookTimeout: 600_000,
           fileParallelism: false,
         },
       },

@@ -48,7 +48,7 @@ async function outputOf({ where, language, code }: Program): Promise<string> {
   const here = code.replaceAll(READERS_REDIS, redis?.url ?? '');
   const program = language === 'ts' ? (await transform(here, { loader: 'ts', target: 'es2022' })).code : here;
   writeFileSync(file, program);
-  const { stdout } = await run(process.execPath, [file], { timeout: 60_000 });
+  const { stdout } = await run(process.execPath, [file], { timeout: 300_000 });
   return stdout;
 }
 

@@ -81,15 +81,15 @@ describe.each([
     expect(await tile(page, 'Requests', 'requests/s')).toBe(0);
 
     const load = classify(serving.port, 8);
-    await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 60_000 }).toBeGreaterThan(0);
-    await expect.poll(() => tile(page, 'iris', 'rows/s'), { timeout: 60_000 }).toBeGreaterThan(0);
-    await expect.poll(() => tile(page, 'iris', 'mean batch'), { timeout: 60_000 }).toBeGreaterThanOrEqual(1);
+    await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 300_000 }).toBeGreaterThan(0);
+    await expect.poll(() => tile(page, 'iris', 'rows/s'), { timeout: 300_000 }).toBeGreaterThan(0);
+    await expect.poll(() => tile(page, 'iris', 'mean batch'), { timeout: 300_000 }).toBeGreaterThanOrEqual(1);
     expect(await tile(page, 'digits', 'rows/s')).toBe(0);
     const iris = page.getByRole('heading', { level: 2, name: 'iris', exact: true }).locator('xpath=..');
     expect(await iris.locator('canvas').count()).toBe(3);
     expect(await iris.locator('.bars tr').count()).toBeGreaterThan(2);
     await load.end();
-    await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 60_000 }).toBe(0);
+    await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 300_000 }).toBe(0);
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -113,7 +113,7 @@ test('the page says that the server is gone, and that it is back', async () => {
   new Serving([join(root, 'examples/service/service.ts'), '--port', String(port)]);
   await page.getByRole('status').filter({ hasText: 'Ready' }).waitFor();
   const load = classify(port, 2);
-  await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => tile(page, 'Requests', 'requests/s'), { timeout: 300_000 }).toBeGreaterThan(0);
   await load.end();
   // What the server no longer has is not shown as it once was.
   expect(await another.isVisible()).toBe(false);

@@ -261,7 +261,7 @@ async function run(program: string): Promise<string> {
   if (!existsSync(library))
     throw new Error('packages/core is not built: run npx tsc -b packages/core first.');
   const source = `import { Batcher, onBatch, window } from ${JSON.stringify(library.href)};\n${program}`;
-  const options = { timeout: 100_000 };
+  const options = { timeout: 300_000 };
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', source],

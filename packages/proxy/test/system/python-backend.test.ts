@@ -186,7 +186,7 @@ describe('batched_server.py behind the proxy', () => {
     const { proxy, port } = await proxied(backend, batchesOf(4));
     const client = inferenceClient(port);
     const answers = rows(4).map((row) => client.compute(row));
-    await expect.poll(() => JSON.stringify(proxy.stats()), { timeout: 60_000 }).toMatch(/"running":4/);
+    await expect.poll(() => JSON.stringify(proxy.stats()), { timeout: 300_000 }).toMatch(/"running":4/);
     backend.process.kill('SIGKILL');
     for (const answer of answers) expect((await answer).status).toBe(status.UNAVAILABLE);
   });

@@ -212,7 +212,7 @@ test('a result that cannot be sent has failed, and nobody has gone: the first ti
   const first = await sendBatch(client, rows);
   expect(first.status.code).toBe(grpc.status.INTERNAL);
   expect(first.answers).toEqual([{ scores: [1] }]);
-  await vi.waitFor(() => expect(ends.length).toBe(1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(ends.length).toBe(1), { timeout: 300_000 });
 
   const second = await sendBatch(client, rows);
   expect(second.status.code).toBe(grpc.status.OK);
@@ -222,7 +222,7 @@ test('a result that cannot be sent has failed, and nobody has gone: the first ti
     code: grpc.status.INTERNAL,
     details: expect.stringMatching(/"compute" returned something for item 0 that is no message of its kind/),
   });
-  await vi.waitFor(() => expect(ends.length).toBe(3), { timeout: 60_000 });
+  await vi.waitFor(() => expect(ends.length).toBe(3), { timeout: 300_000 });
   const message = expect.stringMatching(/"compute" returned something for item [01] that is no message/);
   expect(ends).toEqual([
     { status: grpc.status.INTERNAL, message, failedItems: 0 },
@@ -258,9 +258,9 @@ test('a caller that cancels ends the batch: the signal fires, and the hook is ca
   call.write({ features: [1] });
   call.end();
   const end = ended(call);
-  await vi.waitFor(() => expect(signal).toBeDefined(), { timeout: 60_000 });
+  await vi.waitFor(() => expect(signal).toBeDefined(), { timeout: 300_000 });
   call.cancel();
-  await vi.waitFor(() => expect(onCancel).toHaveBeenCalledTimes(1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(onCancel).toHaveBeenCalledTimes(1), { timeout: 300_000 });
   expect(signal?.reason).toMatchObject({ code: 'CANCELLED' });
   expect((await end).status.code).toBe(grpc.status.CANCELLED);
   expect(onFinish).not.toHaveBeenCalled();
@@ -275,7 +275,7 @@ test('a deadline that passes ends the batch just so', async () => {
   metadata.set('grpc-timeout', '1S');
   const { status } = await sendBatch(client, [[1]], metadata);
   expect(status.code).toBe(grpc.status.DEADLINE_EXCEEDED);
-  await vi.waitFor(() => expect(onCancel).toHaveBeenCalledTimes(1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(onCancel).toHaveBeenCalledTimes(1), { timeout: 300_000 });
   expect(onFinish).not.toHaveBeenCalled();
 });
 
@@ -294,5 +294,5 @@ test('a client that reads slowly holds the answers back, and gets all of them', 
   const { answers, status } = await ended(call);
   expect(status.code).toBe(grpc.status.OK);
   expect(answers.length).toBe(199);
-  await vi.waitFor(() => expect(onFinish).toHaveBeenCalledTimes(1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(onFinish).toHaveBeenCalledTimes(1), { timeout: 300_000 });
 });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = 60_000,
+  deadlineMs = 300_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

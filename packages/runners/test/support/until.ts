@@ -1,4 +1,4 @@
-const GENEROUS_MS = 60_000;
+const GENEROUS_MS = 300_000;
 
 /** Looks until there is something; fails, in a time that no machine needs, with what was waited for. */
 export async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {

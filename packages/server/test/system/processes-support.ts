@@ -176,7 +176,7 @@ export function isRunning(pid: number): boolean {
 }
 
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const endAt = performance.now() + 60_000;
+  const endAt = performance.now() + 300_000;
   while (!(await holds())) {
     if (performance.now() > endAt) throw new Error(`It never came to this: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
