@@ -9,6 +9,7 @@ import {
 import { floats, numbersOf } from '../support/fake-model.js';
 import { enqueue, type RunnerOutcome } from '../support/runner-outcome.js';
 import { settingsWith } from '../support/settings.js';
+import { startFailure } from '../support/start-failure.js';
 import { until } from '../support/until.js';
 import { startUpstream } from '../support/upstream-process.js';
 
@@ -123,8 +124,10 @@ describe('a model over REST', () => {
 
   test('that has no such model fails the start, with where and why', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
-    const starting = runnerFor(`http://127.0.0.1:${upstream.port}/v2/models/other`, { startTimeoutMs: 2000 });
-    await expect(starting).rejects.toThrow(/models\/other was not ready within 2000 ms: .*HTTP 404: no \/v2/);
+    const url = `http://127.0.0.1:${upstream.port}/v2/models/other`;
+    const why = /models\/other was not ready within \d+ ms: .*HTTP 404: no \/v2/;
+    const error = await startFailure((startTimeoutMs) => runnerFor(url, { startTimeoutMs }), why);
+    expect(error).toMatchObject({ message: expect.stringMatching(why) });
   });
 });
 

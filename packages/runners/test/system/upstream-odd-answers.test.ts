@@ -15,6 +15,7 @@ import { WireWriter } from '../../src/open-inference/wire-writer.js';
 import { floats } from '../support/fake-model.js';
 import { enqueue } from '../support/runner-outcome.js';
 import { settingsWith } from '../support/settings.js';
+import { startFailure } from '../support/start-failure.js';
 import { until } from '../support/until.js';
 
 async function runnerFor(url: string, changes: Partial<UpstreamSettings> = {}): Promise<Runner> {
@@ -207,8 +208,8 @@ describe('over HTTP', () => {
   test('a model that says with status 200 that it is not ready is not', async () => {
     // Only the status was looked at.
     const url = await model(() => '', { ready: false });
-    await expect(runnerFor(url, { startTimeoutMs: 2000 })).rejects.toThrow(
-      /was not ready within 2000 ms: .*"ready": false/,
-    );
+    const why = /was not ready within \d+ ms: .*"ready": false/;
+    const error = await startFailure((startTimeoutMs) => runnerFor(url, { startTimeoutMs }), why);
+    expect(error).toMatchObject({ message: expect.stringMatching(why) });
   });
 });
