@@ -116,10 +116,10 @@ function sortedFiles(files: readonly string[]): { models?: string[]; service?: s
 function greeting({ address, runners }: RunningServer, { heading, faint }: Palette): string {
   const { url, grpcPort } = address;
   const places = [
-    [`${url}/docs`, 'what can be asked, and a form to try it'],
-    [`${url}/dashboard`, 'the server at work'],
-    [`${url}/metrics`, 'for Prometheus'],
-    [`${url}/readyz`, 'whether it takes requests'],
+    [`${url}/docs`, 'API docs, with forms to try requests'],
+    [`${url}/dashboard`, 'live dashboard'],
+    [`${url}/metrics`, 'Prometheus metrics'],
+    [`${url}/readyz`, 'readiness check'],
   ];
   if (grpcPort !== undefined) places.push([`${new URL(url).hostname}:${grpcPort}`, 'gRPC']);
   const width = Math.max(...places.map(([place = '']) => place.length));
