@@ -1,12 +1,14 @@
 /** What the codec of the protocol finds wrong with a message is wrong with a request here. */
 import { MessageError } from '@batchwise/runners';
-import { badRequest } from './request-error.js';
+import { badRequest, RequestError } from './request-error.js';
 
 /** Runs what reads a request, or a part of one. */
 export function readingRequest<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof MessageError ? badRequest(error.where, error.detail) : error;
+    if (!(error instanceof MessageError)) throw error;
+    if (error.isTooLarge) throw new RequestError('TOO_LARGE', error.detail, { where: error.where });
+    throw badRequest(error.where, error.detail);
   }
 }

@@ -4,6 +4,7 @@
 
 import type { MetricsSnapshot } from '@batchwise/metrics';
 import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
+import { bodyLimitsOf } from './body-limits.js';
 import { grpcLimitsOf } from './config/grpc-limits-of.js';
 import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
@@ -109,7 +110,11 @@ export class WebServer {
     const { runners, runnerSettings, service, collect, settings } = this.#options;
     const models = this.#models();
     const { limits, trustedHeaders } = settings.server;
-    const trust = { maxTimeoutMs: limits.requestTimeoutMs, trustedHeaders };
+    const reading = {
+      maxTimeoutMs: limits.requestTimeoutMs,
+      bodyLimits: bodyLimitsOf(limits.bodyBytes),
+      trustedHeaders,
+    };
     const isReady = () => this.#readiness().isReady;
     const document = () =>
       openApiDocument({ name: this.#name, version: VERSION, service, models, trustedHeaders });
@@ -117,12 +122,12 @@ export class WebServer {
     return [
       ...healthRoutes(() => this.#readiness()),
       metricsRoute(collect),
-      ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, ...trust }),
+      ...protocolRoutes({ models, isReady, name: this.#name, version: VERSION, ...reading }),
       ...docsRoutes(document, { hasRoot }),
       ...dashboardRoutes(this.#name),
       ...(service === undefined
         ? []
-        : serviceRoutes(service, runners, { ...trust, settings: runnerSettings })),
+        : serviceRoutes(service, runners, { ...reading, settings: runnerSettings })),
     ];
   }
 

@@ -1,6 +1,6 @@
 /** The JSON of a request body. What is wrong with it is told as a 400, however deep or broken it is. */
 import { isUtf8 } from 'node:buffer';
-import { checkJsonSize } from './json-size.js';
+import { checkJsonSize, type JsonLimits } from './json-size.js';
 import { malformed } from './message-error.js';
 import { hasNonFinite } from './non-finite.js';
 import { quoteLongIntegers } from './quote-long-integers.js';
@@ -8,15 +8,24 @@ import { shownValue } from './shown-value.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** Of an upstream's answer, which its model has made: more than any has. */
+const ANSWER_LIMITS: JsonLimits = {
+  values: Number.POSITIVE_INFINITY,
+  containers: 1_000_000,
+  keys: 1_000_000,
+  depth: Number.POSITIVE_INFINITY,
+};
+
 export class JsonBody {
   readonly value: JsonObject;
   readonly #text: string;
   #exact: JsonObject | undefined;
 
-  constructor(bytes: Buffer) {
+  /** Throws a `MessageError` for what is no JSON object, or more than `limits` allow. */
+  constructor(bytes: Buffer, limits: JsonLimits = ANSWER_LIMITS) {
     if (bytes.length === 0) throw malformed('body', 'expected a JSON object, got nothing.');
     if (!isUtf8(bytes)) throw malformed('body', 'expected JSON in UTF-8, got bytes that are not UTF-8.');
-    checkJsonSize(bytes);
+    checkJsonSize(bytes, limits);
     this.#text = bytes.toString('utf8');
     const value = parse(this.#text);
     if (!isJsonObject(value)) {

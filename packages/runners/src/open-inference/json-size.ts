@@ -1,22 +1,85 @@
 /**
- * JSON that takes far longer to parse than to send: each array and object is an object of its own, and some
- * bytes make one. Nobody else is answered while it is parsed, so there is a limit.
+ * What JSON costs to parse and to walk depends on how many values, keys and containers it has, not on its bytes: a
+ * million distinct keys take a second. Nothing else runs meanwhile, so they are counted first, in one pass.
  */
-import { malformed } from './message-error.js';
+import { malformed, tooLarge } from './message-error.js';
 
-const MOST_CONTAINERS = 1_000_000;
-const OPEN_ARRAY = 0x5b;
-const OPEN_OBJECT = 0x7b;
+export interface JsonLimits {
+  /** Everything in arrays and objects, at any depth, arrays and objects included. */
+  readonly values: number;
+  /** Arrays and objects. */
+  readonly containers: number;
+  /** Members of objects, repeated names included. */
+  readonly keys: number;
+  readonly depth: number;
+}
 
-export function checkJsonSize(body: Buffer): void {
-  // One that is open and closed takes two bytes. Brackets in strings count too: who has a million of them?
-  if (body.length < 2 * MOST_CONTAINERS) return;
+/** Bytes that the count looks at. In strings they mean nothing, so a string is skipped. */
+const OTHER = 0;
+const OPEN = 1;
+const CLOSE = 2;
+const COMMA = 3;
+const COLON = 4;
+const QUOTE = 5;
+const BACKSLASH = 0x5c;
+const QUOTE_BYTE = 0x22;
+
+const KINDS = new Uint8Array(256);
+for (const [bytes, kind] of [
+  ['[{', OPEN],
+  [']}', CLOSE],
+  [',', COMMA],
+  [':', COLON],
+  ['"', QUOTE],
+] as const) {
+  for (const byte of Buffer.from(bytes)) KINDS[byte] = kind;
+}
+
+/** Expects nothing of the bytes: of what is no JSON at all, no parser gets further than this counts. */
+export function checkJsonSize(body: Uint8Array, most: JsonLimits): void {
+  let values = 1;
   let containers = 0;
-  for (let i = 0; i < body.length; i++) {
-    const byte = body[i];
-    if (byte !== OPEN_ARRAY && byte !== OPEN_OBJECT) continue;
-    containers += 1;
-    if (containers <= MOST_CONTAINERS) continue;
-    throw malformed('body', `expected JSON of at most ${MOST_CONTAINERS} arrays and objects, got more.`);
+  let keys = 0;
+  let depth = 0;
+  for (let at = 0; at < body.length; at++) {
+    switch (KINDS[body[at] as number]) {
+      case OTHER:
+        break;
+      case QUOTE:
+        at = stringEnd(body, at + 1);
+        break;
+      case OPEN:
+        values += 1;
+        depth += 1;
+        containers += 1;
+        if (depth > most.depth) throw malformed('body', text(most.depth, 'levels'));
+        if (containers > most.containers) throw more(most.containers, 'arrays and objects');
+        if (values > most.values) throw more(most.values, 'values');
+        break;
+      case CLOSE:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        if (values > most.values) throw more(most.values, 'values');
+        break;
+      default:
+        keys += 1;
+        if (keys > most.keys) throw more(most.keys, 'keys');
+    }
   }
+}
+
+function stringEnd(body: Uint8Array, start: number): number {
+  let at = start;
+  while (at < body.length && body[at] !== QUOTE_BYTE) at += body[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+function more(limit: number, what: string): Error {
+  return tooLarge('body', text(limit, what));
+}
+
+function text(limit: number, what: string): string {
+  return `expected JSON of at most ${limit} ${what}, got more.`;
 }

@@ -1,15 +1,36 @@
 import { expect, test } from 'vitest';
-import { checkJsonSize } from '../../src/open-inference/json-size.js';
+import { checkJsonSize, type JsonLimits } from '../../src/open-inference/json-size.js';
 
-test('a million arrays and objects are fine, one more is not', () => {
-  const most = Buffer.from(`[${'{},'.repeat(999_998)}{}]`);
-  expect(() => checkJsonSize(most)).not.toThrow();
-  const more = Buffer.from(`[${'[],'.repeat(999_999)}{}]`);
-  expect(() => checkJsonSize(more)).toThrow(
-    'body: expected JSON of at most 1000000 arrays and objects, got more.',
-  );
+const NONE = Number.POSITIVE_INFINITY;
+const UNLIMITED: JsonLimits = { values: NONE, containers: NONE, keys: NONE, depth: NONE };
+
+function refusal(text: string, limits: Partial<JsonLimits>): string | undefined {
+  try {
+    checkJsonSize(Buffer.from(text), { ...UNLIMITED, ...limits });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+test.each([
+  ['values', { values: 5 }, '[1,[2],"a"]', '[1,[2],"a",4]', '5 values'],
+  ['arrays and objects', { containers: 3 }, '[{},[]]', '[{},[],[]]', '3 arrays and objects'],
+  ['keys', { keys: 2 }, '{"a":{"b":1}}', '{"a":{"a":1,"a":2}}', '2 keys'],
+  ['levels', { depth: 2 }, '[[],[],{}]', '[[{}]]', '2 levels'],
+])('counts %s: as many as allowed are fine, one more is not', (_, limits, fits, exceeds, named) => {
+  expect(refusal(fits, limits)).toBeUndefined();
+  expect(refusal(exceeds, limits)).toBe(`body: expected JSON of at most ${named}, got more.`);
 });
 
-test('large numbers of numbers are no matter', () => {
-  expect(() => checkJsonSize(Buffer.from(`[${'1,'.repeat(2_000_000)}1]`))).not.toThrow();
+test('counts nothing in strings, however they are escaped', () => {
+  const none = { values: 3, containers: 1, keys: 1, depth: 1 };
+  expect(refusal('{"[{,:\\"[[,,::":"\\\\"}', none)).toBeUndefined();
+  expect(refusal('{"a":"\\\\","b":1}', none)).toBe('body: expected JSON of at most 1 keys, got more.');
+});
+
+test('counts at least what a parser would make of text that is cut off', () => {
+  expect(refusal('[1,1,1,1,1,1', { values: 5 })).toContain('5 values');
+  expect(refusal('"'.repeat(1001), { values: 5 })).toBeUndefined();
+  expect(refusal('"\\', UNLIMITED)).toBeUndefined();
 });

@@ -273,7 +273,7 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
               kind: byteSize({ least: 1, most: 2 * GIB }),
               default: DEFAULT_HTTP_LIMITS.maxBodyBytes,
               description:
-                'The largest body of a request, as it comes and again decompressed. A larger one is refused with 413.',
+                'The largest body of a request, as it comes and again decompressed, at most a hundred times its size. What JSON in it may contain grows with it. More is rejected with 413.',
             },
             headerBytes: {
               kind: byteSize({ least: 1024, most: 2 ** 20 }),

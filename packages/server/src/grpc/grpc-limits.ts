@@ -1,4 +1,6 @@
 /** How much a client of gRPC may ask of the transport, and the one place where these limits are checked. */
+import { DEFAULT_BODY_BYTES } from '../body-limits.js';
+
 export interface GrpcLimits {
   /** The largest message, as it comes and again after decompression. */
   readonly messageBytes: number;
@@ -17,7 +19,7 @@ export interface GrpcLimits {
 }
 
 export const DEFAULT_GRPC_LIMITS: GrpcLimits = {
-  messageBytes: 64 * 1024 * 1024,
+  messageBytes: DEFAULT_BODY_BYTES,
   connections: 10_000,
   callsPerConnection: 1000,
   inFlight: 0,

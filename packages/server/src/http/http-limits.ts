@@ -1,4 +1,5 @@
 /** How much of what a client may ask of the transport, and the one place where these limits are checked. */
+import { DEFAULT_BODY_BYTES } from '../body-limits.js';
 
 export interface HttpLimits {
   /** The largest body, as it comes and again after decompression. */
@@ -20,7 +21,7 @@ export interface HttpLimits {
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
-  maxBodyBytes: 64 * 1024 * 1024,
+  maxBodyBytes: DEFAULT_BODY_BYTES,
   maxHeaderBytes: 16 * 1024,
   maxConnections: 10_000,
   maxInFlight: 0,

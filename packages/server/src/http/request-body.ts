@@ -106,13 +106,21 @@ export class BodyReader {
   };
 }
 
+/** JSON of numbers is compressed to a fifth, of many zeros to a fiftieth. What goes beyond is made to be expensive. */
+const MOST_TIMES_COMPRESSED = 100;
+/** Up to this size it does not matter how small a body has been. */
+const ANY_RATIO_BYTES = 64 * 1024;
+
 export function inflateBody(inflater: Inflate, body: Buffer, maxBytes: number, done: BodyListener): void {
+  const fromRatio = Math.max(ANY_RATIO_BYTES, MOST_TIMES_COMPRESSED * body.length);
+  const most = Math.min(maxBytes, fromRatio);
+  const state = most === maxBytes ? 'decompressed' : `decompressed from ${body.length}`;
   // Zlib refuses a limit of 0; with 1, what is longer than nothing is refused below.
-  inflater(body, { maxOutputLength: Math.max(1, maxBytes) }, (error, inflated) => {
+  inflater(body, { maxOutputLength: Math.max(1, most) }, (error, inflated) => {
     if (error === null) {
-      done(inflated.length > maxBytes ? tooLarge(maxBytes, 'decompressed') : undefined, inflated);
+      done(inflated.length > most ? tooLarge(most, state) : undefined, inflated);
     } else if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      done(tooLarge(maxBytes, 'decompressed'), NO_BODY);
+      done(tooLarge(most, state), NO_BODY);
     } else {
       const refusal = new RequestError(
         'BAD_REQUEST',

@@ -20,7 +20,8 @@ import {
   tensorFromFlatJson,
   tensorFromNestedJson,
 } from '@batchwise/runners';
-import { badRequest } from '../request-error.js';
+import { type BodyLimits, checkAnswered, DEFAULT_BODY_LIMITS, tensorLimitsOf } from '../body-limits.js';
+import { badRequest, RequestError } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 import { checkAllThere, checkDatatype, checkOnce, readShape, specNamed } from '../signature-check.js';
 import { countElements } from './count-elements.js';
@@ -44,13 +45,20 @@ export function parseInferRequest(
   bytes: Buffer,
   headers: IncomingHttpHeaders,
   signature: Signature,
+  limits: BodyLimits = DEFAULT_BODY_LIMITS,
 ): InferCall {
-  return readingRequest(() => parsed(bytes, headers, signature));
+  return readingRequest(() => parsed(bytes, headers, signature, limits));
 }
 
-function parsed(bytes: Buffer, headers: IncomingHttpHeaders, signature: Signature): InferCall {
+function parsed(
+  bytes: Buffer,
+  headers: IncomingHttpHeaders,
+  signature: Signature,
+  limits: BodyLimits,
+): InferCall {
   const jsonBytes = jsonLength(bytes, headers[BINARY_HEADER]);
-  const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
+  const json = jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes);
+  const body = new JsonBody(json, tensorLimitsOf(limits, signature));
   const { inputs, parameters } = body.value;
   // Clients made of models with optional members write null for those that are not there.
   const id = body.value.id ?? undefined;
@@ -65,8 +73,10 @@ function parsed(bytes: Buffer, headers: IncomingHttpHeaders, signature: Signatur
   );
   const wanted = readOutputs(outputs, signature.outputs, binaryOutput ?? false);
   const tail = jsonBytes === undefined ? undefined : new BinaryTail(bytes.subarray(jsonBytes));
-  const tensors = readInputs(body, inputs, signature.inputs, tail);
+  const tensors = readInputs(body, inputs, signature.inputs, tail, limits);
   tail?.expectEnd();
+  const isInJson = (output: string) => wanted.some(({ name, binary }) => name === output && !binary);
+  checkAnswered(limits, tensors, signature.outputs, isInJson);
   return {
     request: {
       inputs: tensors,
@@ -82,6 +92,7 @@ function readInputs(
   inputs: unknown,
   specs: readonly TensorSpec[],
   tail: BinaryTail | undefined,
+  limits: BodyLimits,
 ): Map<string, Tensor> {
   if (!Array.isArray(inputs)) {
     throw badRequest('inputs', `expected an array of inputs, got ${shownValue(inputs)}.`);
@@ -93,7 +104,7 @@ function readInputs(
     if (!isJsonObject(input)) throw badRequest(where, `expected an object, got ${shownValue(input)}.`);
     const spec = specNamed(readName(input, where), specs, 'input', `${where}.name`);
     checkOnce(tensors, spec.name, 'input', `${where}.name`);
-    tensors.set(spec.name, readInput(body, input, index, spec, tail));
+    tensors.set(spec.name, readInput(body, input, index, spec, tail, limits));
   }
   checkAllThere(tensors, specs, 'inputs');
   return tensors;
@@ -105,6 +116,7 @@ function readInput(
   index: number,
   spec: TensorSpec,
   tail: BinaryTail | undefined,
+  limits: BodyLimits,
 ): Tensor {
   const where = `inputs[${index}]`;
   const { datatype } = spec;
@@ -124,7 +136,12 @@ function readInput(
         `expected the header ${BINARY_HEADER} with the length of the JSON, got none.`,
       );
     }
-    return decodeRaw(datatype, shape, tail.take(size, sizeWhere), sizeWhere);
+    const bytes = tail.take(size, sizeWhere);
+    // Numbers are a view of the bytes; each of these is an object of its own.
+    if (datatype === 'BYTES' && Math.min(elements, size / 4) > limits.values) {
+      throw tooManyElements(limits.values, sizeWhere);
+    }
+    return decodeRaw(datatype, shape, bytes, sizeWhere);
   }
   if (!Array.isArray(input.data)) {
     throw badRequest(`${where}.data`, `expected an array, got ${shownValue(input.data)}.`);
@@ -134,6 +151,10 @@ function readInput(
   return shape.length > 1 && Array.isArray(values[0])
     ? tensorFromNestedJson(tensor, values, body.length)
     : tensorFromFlatJson(tensor, values);
+}
+
+function tooManyElements(most: number, where: string): RequestError {
+  return new RequestError('TOO_LARGE', `expected at most ${most} elements of BYTES, got more.`, { where });
 }
 
 /** The same `data` as in `body.value`, so its place is known to exist. */

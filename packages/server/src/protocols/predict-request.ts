@@ -16,6 +16,7 @@ import {
   type TensorSpec,
   tensorFromFlatJson,
 } from '@batchwise/runners';
+import { type BodyLimits, checkAnswered, DEFAULT_BODY_LIMITS, rowLimitsOf } from '../body-limits.js';
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 import { specNamed } from '../signature-check.js';
@@ -28,12 +29,22 @@ export interface PredictCall {
 }
 
 /** Throws a `RequestError` that says what is wrong and where. */
-export function parsePredictRequest(bytes: Buffer, signature: Signature): PredictCall {
-  return readingRequest(() => parsed(bytes, signature));
+export function parsePredictRequest(
+  bytes: Buffer,
+  signature: Signature,
+  limits: BodyLimits = DEFAULT_BODY_LIMITS,
+): PredictCall {
+  return readingRequest(() => parsed(bytes, signature, limits));
 }
 
-function parsed(bytes: Buffer, signature: Signature): PredictCall {
-  const body = new JsonBody(bytes);
+function parsed(bytes: Buffer, signature: Signature, limits: BodyLimits): PredictCall {
+  const call = read(bytes, signature, limits);
+  checkAnswered(limits, call.request.inputs, signature.outputs, () => true);
+  return call;
+}
+
+function read(bytes: Buffer, signature: Signature, limits: BodyLimits): PredictCall {
+  const body = new JsonBody(bytes, rowLimitsOf(limits, signature));
   const { instances, inputs, signature_name: name } = body.value;
   if (name !== undefined && name !== 'serving_default') {
     throw badRequest(

@@ -2,6 +2,7 @@
  * The standard ways to ask a model over HTTP: the Open Inference Protocol (`/v2`) and `:predict` (`/v1`).
  * What is here reads requests and writes answers; batching, limits and time are the runner's.
  */
+import type { BodyLimits } from '../body-limits.js';
 import type { HttpRoute } from '../http/http-route.js';
 import type { Models } from '../model-lookup.js';
 import type { RequestTrust } from '../queue-options.js';
@@ -16,6 +17,8 @@ export interface ProtocolOptions extends RequestTrust {
   /** What the server's metadata say. */
   readonly name: string;
   readonly version: string;
+  /** What a body may contain. Those of the default size unless given. */
+  readonly bodyLimits?: BodyLimits | undefined;
 }
 
 export function protocolRoutes(options: ProtocolOptions): HttpRoute[] {

@@ -74,6 +74,6 @@ function predict(call: HttpCall, protocol: ProtocolOptions): void {
   const signature = readySignature(runner);
   checkContentType(call.headers);
   const options = requestOptions(call.headers, protocol);
-  const { request, rows } = parsePredictRequest(call.body, signature);
+  const { request, rows } = parsePredictRequest(call.body, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) => formatPredictResponse(signature, tensors, rows));
 }

@@ -88,7 +88,7 @@ function infer(call: HttpCall, protocol: ProtocolOptions): void {
   const signature = readySignature(runner);
   checkContentType(call.headers);
   const options = requestOptions(call.headers, protocol);
-  const { request, id, outputs } = parseInferRequest(call.body, call.headers, signature);
+  const { request, id, outputs } = parseInferRequest(call.body, call.headers, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) =>
     formatInferResponse({ model: runner.name, id, outputs }, tensors),
   );

@@ -1,5 +1,6 @@
 /** A schema at work: what does not fit it is an error of the caller's making, what does comes out as it says. */
 import * as z from 'zod';
+import { firstMismatch } from './first-mismatch.js';
 import type { Schema } from './schema.js';
 import type { FoundIssue } from './schema-issues.js';
 import { asItCame, foundIssues, issueText } from './schema-issues.js';
@@ -27,9 +28,10 @@ export class SchemaCheck {
     this.#refuse = refuse;
   }
 
-  /** A promise only where the schema has something to wait for. */
-  check(value: unknown): unknown {
+  /** A promise only where the schema has something to wait for. Of a large value, one mismatch is told and not all. */
+  check(value: unknown, isLarge = false): unknown {
     if (!this.#isAsync) {
+      if (isLarge) this.#checkFirst(value);
       try {
         const parsed = z.core.safeParse(this.#schema, value);
         if (parsed.success) return parsed.data;
@@ -41,6 +43,17 @@ export class SchemaCheck {
       }
     }
     return this.#checkAsync(value);
+  }
+
+  #checkFirst(value: unknown): void {
+    let first: FoundIssue | undefined;
+    try {
+      first = firstMismatch(this.#schema, value, this.#root);
+    } catch {
+      // A check of the user's that throws, or waits: zod meets it again and tells.
+    }
+    if (first === undefined) return;
+    throw this.#refuse({ first, count: 1, text: `${first.where}: ${first.message}` });
   }
 
   async #checkAsync(value: unknown): Promise<unknown> {

@@ -1,6 +1,7 @@
 /** The routes of a service as the HTTP server takes them. */
 import type { Runner, RunnerSettings } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
+import { type BodyLimits, DEFAULT_BODY_LIMITS } from '../body-limits.js';
 import type { JsonSchema } from '../docs/open-api.js';
 import { SchemaParts } from '../docs/schema-parts.js';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
@@ -21,11 +22,16 @@ import { hasBody, type Service, type ServiceRoute } from './service.js';
 import { ServiceCall } from './service-call.js';
 
 export interface ServiceRoutesOptions extends RequestTrust {
+  /** What a body may contain. Those of the default size unless given. */
+  readonly bodyLimits?: BodyLimits | undefined;
   /** The runners' settings in force, where they may differ from what the service declares. */
   readonly settings?: ReadonlyMap<string, RunnerSettings>;
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' } as const;
+
+/** From here on it would take zod too long to list all that is wrong with a body. */
+const LARGE_BYTES = 16 * 1024;
 
 type Bind = ReturnType<typeof runnerBinder>;
 
@@ -59,7 +65,8 @@ function predictorsOf(
 
 function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOptions): HttpRoute {
   const { method, path, handler } = route;
-  const inputOf = inputReader(route);
+  const { maxTimeoutMs, bodyLimits = DEFAULT_BODY_LIMITS } = options;
+  const inputOf = inputReader(route, bodyLimits);
   const output = outputCheck(route);
 
   const answer = (call: HttpCall, scope: CallScope, result: unknown): void => {
@@ -105,23 +112,17 @@ function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOption
   };
 }
 
-function inputReader({ method, input }: ServiceRoute): (call: HttpCall) => unknown {
+function inputReader({ method, input }: ServiceRoute, limits: BodyLimits): (call: HttpCall) => unknown {
   const isBody = hasBody(method);
-  if (input === undefined) return isBody ? optionalBodyOf : () => undefined;
+  const bodyOf = (call: HttpCall, isOptional = false): unknown => {
+    // The type is checked without a body too: a page of another site may have a browser send none.
+    checkContentType(call.headers);
+    return isOptional && call.body.length === 0 ? undefined : jsonInput(call.body, limits);
+  };
+  if (input === undefined) return isBody ? (call) => bodyOf(call, true) : () => undefined;
   const read = isBody ? bodyOf : queryReader(input);
   const schema = new SchemaCheck(input, isBody ? 'body' : 'query', badInput);
-  return (call) => schema.check(read(call));
-}
-
-/** The type is checked without a body too: a page of another site may have a browser send none. */
-function optionalBodyOf(call: HttpCall): unknown {
-  checkContentType(call.headers);
-  return call.body.length === 0 ? undefined : jsonInput(call.body);
-}
-
-function bodyOf(call: HttpCall): unknown {
-  checkContentType(call.headers);
-  return jsonInput(call.body);
+  return (call) => schema.check(read(call), call.body.length > LARGE_BYTES);
 }
 
 /** A name that is there more than once is an array, as is one that the schema wants to be one. */

@@ -25,7 +25,7 @@ server:
   allowed_hosts: []           # default
   trusted_headers: []         # default
   limits:
-    body_bytes: 64MiB         # default
+    body_bytes: 4MiB          # default
     header_bytes: 16KiB       # default
     connections: 10000        # default
     in_flight: unlimited      # default
@@ -138,7 +138,7 @@ test('as JSON it has the words of the file, and origins by path', () => {
   const loaded = folder.load('models: [{name: a.b, path: m.onnx}]\nrunners: {timeout: unlimited}');
   const { file, settings, origins } = JSON.parse(JSON.stringify(configJson(loaded)));
   expect(file).toBe('batchwise.yaml');
-  expect(settings.server).toMatchObject({ port: 3000, grpc_port: null, limits: { body_bytes: '64MiB' } });
+  expect(settings.server).toMatchObject({ port: 3000, grpc_port: null, limits: { body_bytes: '4MiB' } });
   expect(settings.models).toEqual([{ name: 'a.b', path: 'm.onnx' }]);
   expect(settings.runners['a.b']).toMatchObject({ batchable: true, timeout: 'unlimited' });
   expect(settings.runners).not.toHaveProperty('batchable');

@@ -30,7 +30,7 @@ test('without a file there are the defaults', () => {
         allowedHosts: [],
         trustedHeaders: [],
         limits: {
-          bodyBytes: 67_108_864,
+          bodyBytes: 4_194_304,
           headerBytes: 16_384,
           connections: 10_000,
           inFlight: Number.POSITIVE_INFINITY,

@@ -131,7 +131,7 @@ describe('a changed file', () => {
       live: [],
       restart: [
         'server.port: 3000 → 1',
-        'server.limits.body_bytes: 64MiB → 1KiB',
+        'server.limits.body_bytes: 4MiB → 1KiB',
         'models: ["a.onnx"] → ["a.onnx",{"name":"c","path":"b.onnx"}]',
         'runners.batchable: default → true',
         'runners.iris.batch_dim: [0,0] → [0,1]',

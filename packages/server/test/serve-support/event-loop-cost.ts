@@ -11,6 +11,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { TensorSpec } from '@batchwise/runners';
+import { identityModel } from '../../../runners/test/support/onnx-file.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -20,11 +22,12 @@ export const LONGEST_TURN_MS = 100;
 const REFERENCE_CALIBRATION_MS = 25;
 const TRIES = 4;
 
+/** Rejected for the time that it would take, an expensive request would cost nothing. */
+const PATIENT = 'runners: { timeout: 600, batching: { max_latency_ms: 600000 } }';
+
 export interface MeasuredServerOptions {
-  /** The content of a settings file. */
+  /** The content of a settings file: all defaults, but more patience. */
   readonly yaml?: string;
-  readonly models?: readonly string[];
-  readonly service?: string;
 }
 
 interface Started {
@@ -45,16 +48,12 @@ export class MeasuredServer {
   readonly #process: ChildProcess;
   readonly #folder: string;
 
-  /** With iris, digits, a service with several kinds of input, and gRPC. The caller closes it. */
-  static async start({
-    yaml = '',
-    models = [here('../../../../models/iris.onnx'), here('../../../../models/digits.onnx')],
-    service = here('./measured-service.mjs'),
-  }: MeasuredServerOptions = {}): Promise<MeasuredServer> {
+  /** With models and a service that take several kinds of input, and gRPC. The caller closes it. */
+  static async start({ yaml = PATIENT }: MeasuredServerOptions = {}): Promise<MeasuredServer> {
     const folder = mkdtempSync(join(tmpdir(), 'batchwise-test-'));
     const file = join(folder, 'batchwise.yaml');
     writeFileSync(file, yaml);
-    const flags = { models, service, port: 0, grpcPort: 0 };
+    const flags = { models: modelsIn(folder), service: here('./measured-service.mjs'), port: 0, grpcPort: 0 };
     const child = fork(here('./measured-server.mjs'), [JSON.stringify({ flags, file })], { execArgv: [] });
     const exited = once(child, 'exit').then(() => undefined);
     const started = await Promise.race([once(child, 'message'), exited]);
@@ -115,4 +114,24 @@ export class MeasuredServer {
     await exited;
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Iris, digits, and models that answer with what they got: of rows that are one value, of two inputs, of any width. */
+function modelsIn(folder: string): string[] {
+  const own: Readonly<Record<string, readonly TensorSpec[]>> = {
+    ids: [{ name: 'x', datatype: 'INT64', shape: [-1] }],
+    texts: [{ name: 'x', datatype: 'BYTES', shape: [-1] }],
+    bytes: [{ name: 'x', datatype: 'UINT8', shape: [-1] }],
+    pair: [
+      { name: 'a', datatype: 'FP32', shape: [-1, 1] },
+      { name: 'b', datatype: 'FP32', shape: [-1] },
+    ],
+    wide: [{ name: 'x', datatype: 'FP32', shape: [-1, -1] }],
+  };
+  const files = Object.entries(own).map(([name, inputs]) => {
+    const file = join(folder, `${name}.onnx`);
+    writeFileSync(file, identityModel(inputs));
+    return file;
+  });
+  return [here('../../../../models/iris.onnx'), here('../../../../models/digits.onnx'), ...files];
 }
