@@ -59,6 +59,8 @@ const JSON_TYPE = { 'content-type': 'application/json', ...NO_STORE };
 const PROMETHEUS = { 'content-type': PROMETHEUS_CONTENT_TYPE, ...NO_STORE };
 const PATHS = ['/metrics', '/livez', '/readyz', '/healthz'];
 const SHOWN_PATH_LENGTH = 200;
+/** Requests of one connection whose answers are not taken yet. No client that monitors a server sends the next one before. */
+const MAX_PIPELINED = 4;
 /** Visible ASCII: a name for a request that can be repeated safely. */
 const REPEATABLE_ID = /^[\x21-\x7e]{1,128}$/;
 
@@ -67,6 +69,8 @@ export class AdminServer {
   readonly #limits: AdminLimits;
   readonly #server: Server;
   #isAllowedHost: ReturnType<typeof hostRule>;
+  /** By connection. */
+  readonly #pipelined = new WeakMap<Socket, number>();
 
   constructor(options: AdminServerOptions) {
     this.#options = options;
@@ -118,6 +122,7 @@ export class AdminServer {
   }
 
   #asked(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.#mayAsk(request.socket, response)) return;
     const id = idOf(request);
     let answer: AdminAnswer;
     try {
@@ -136,6 +141,18 @@ export class AdminServer {
       ...headers,
     });
     response.end(body);
+  }
+
+  /** Cuts off a connection with too many answers that it has not taken. */
+  #mayAsk(socket: Socket, response: ServerResponse): boolean {
+    const pipelined = this.#pipelined.get(socket) ?? 0;
+    if (socket.destroyed || pipelined >= MAX_PIPELINED) {
+      socket.destroy();
+      return false;
+    }
+    this.#pipelined.set(socket, pipelined + 1);
+    response.once('close', () => this.#pipelined.set(socket, (this.#pipelined.get(socket) ?? 1) - 1));
+    return true;
   }
 
   #answer(request: IncomingMessage, id: string): AdminAnswer {
