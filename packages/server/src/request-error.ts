@@ -14,6 +14,7 @@ export const REQUEST_ERRORS = {
   INTERNAL: { httpStatus: 500, grpcStatus: 'INTERNAL' },
   NOT_IMPLEMENTED: { httpStatus: 501, grpcStatus: 'UNIMPLEMENTED' },
   NOT_READY: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
+  MEMORY_FULL: { httpStatus: 503, grpcStatus: 'RESOURCE_EXHAUSTED' },
   DRAINING: { httpStatus: 503, grpcStatus: 'UNAVAILABLE' },
 } as const;
 

@@ -5,6 +5,7 @@
 import type { MetricsSnapshot } from '@batchwise/metrics';
 import type { ModelRunner, Runner, RunnerSettings } from '@batchwise/runners';
 import { bodyLimitsOf } from './body-limits.js';
+import { ByteBudget } from './byte-budget.js';
 import { grpcLimitsOf } from './config/grpc-limits-of.js';
 import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
@@ -55,10 +56,12 @@ export class WebServer {
     const { limits, grpcPort, trustedHeaders, allowedHosts } = settings.server;
     const fault = (message: string, error: unknown, id: string) =>
       log(`${message} (request ${id}): ${errorText(error)}`);
+    const budget = new ByteBudget(limits.unansweredBytes);
     this.#http = new HttpServer({
       routes: this.#routes(),
       limits: httpLimitsOf(limits),
       allowedHosts,
+      budget,
       onCall: metrics.http,
       log: fault,
     });
@@ -70,6 +73,7 @@ export class WebServer {
       version: VERSION,
       limits: grpcLimitsOf(limits),
       trustedHeaders,
+      budget,
       onCall: metrics.grpc,
       onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
     });

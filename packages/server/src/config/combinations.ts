@@ -1,5 +1,6 @@
 /** What is fine by itself and cannot be together. */
 import type { ConfigProblem } from './config-error.js';
+import { byteSizeText } from './kinds/byte-size.js';
 import { durationText } from './kinds/duration.js';
 import { UNLIMITED } from './kinds/number-kinds.js';
 import type { LoadedConfig } from './loaded-config.js';
@@ -7,7 +8,12 @@ import type { Origin } from './setting-origin.js';
 import { upstreamProblems } from './upstream-combinations.js';
 
 export function combinationProblems(loaded: LoadedConfig): ConfigProblem[] {
-  return [...portProblems(loaded), ...timeoutProblems(loaded), ...upstreamProblems(loaded)];
+  return [
+    ...portProblems(loaded),
+    ...memoryProblems(loaded),
+    ...timeoutProblems(loaded),
+    ...upstreamProblems(loaded),
+  ];
 }
 
 function portProblems({ settings: { server }, origins }: LoadedConfig): ConfigProblem[] {
@@ -17,6 +23,22 @@ function portProblems({ settings: { server }, origins }: LoadedConfig): ConfigPr
       origin: origins.get('server.grpc_port'),
       path: 'server.grpc_port',
       message: `expected another port than that of HTTP, got ${server.port} for both.`,
+    },
+  ];
+}
+
+/** One connection may hold half of the memory at most: a larger body would never be accepted. */
+function memoryProblems({ settings, origins }: LoadedConfig): ConfigProblem[] {
+  const { bodyBytes, unansweredBytes } = settings.server.limits;
+  if (2 * bodyBytes <= unansweredBytes) return [];
+  const path = isSet(origins, 'server.limits.body_bytes')
+    ? 'server.limits.body_bytes'
+    : 'server.limits.unanswered_bytes';
+  return [
+    {
+      origin: origins.get(path),
+      path,
+      message: `expected body_bytes to be at most half of unanswered_bytes, got ${byteSizeText(bodyBytes)} and ${byteSizeText(unansweredBytes)}.`,
     },
   ];
 }

@@ -4,6 +4,7 @@
  * the settings without an entry here does not compile.
  */
 import { DEFAULT_RUNNER_SETTINGS, type RunnerSettings } from '@batchwise/runners';
+import { DEFAULT_UNANSWERED_BYTES } from '../byte-budget.js';
 import { DEFAULT_HTTP_LIMITS } from '../http/http-limits.js';
 import { TRUSTABLE_HEADERS } from '../queue-options.js';
 import { byteSize } from './kinds/byte-size.js';
@@ -274,6 +275,12 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
               default: DEFAULT_HTTP_LIMITS.maxBodyBytes,
               description:
                 'The largest body of a request, as it comes and again decompressed, at most a hundred times its size. What JSON in it may contain grows with it. More is rejected with 413.',
+            },
+            unansweredBytes: {
+              kind: byteSize({ least: 2 ** 20, most: 1024 * GIB }),
+              default: DEFAULT_UNANSWERED_BYTES,
+              description:
+                'Memory for requests that are not answered and for answers that are not read, of both protocols, in each web process. One connection may hold as much as is left. More is rejected with 503.',
             },
             headerBytes: {
               kind: byteSize({ least: 1024, most: 2 ** 20 }),

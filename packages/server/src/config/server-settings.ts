@@ -6,6 +6,8 @@ import type { TrustableHeader } from '../queue-options.js';
 export interface LimitSettings {
   /** Of a request, as it comes and again after decompression. */
   readonly bodyBytes: number;
+  /** Of requests that are not answered, and of answers that are not read, in each web process. */
+  readonly unansweredBytes: number;
   /** Request line and headers together. */
   readonly headerBytes: number;
   /** Open at a time, in each web process. */

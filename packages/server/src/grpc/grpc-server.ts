@@ -4,9 +4,11 @@ import type { ModelRunner } from '@batchwise/runners';
 import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { type Clock, realClock } from 'batchwise';
+import { ByteBudget, DEFAULT_UNANSWERED_BYTES } from '../byte-budget.js';
 import { listenError } from '../http/listen-error.js';
 import type { RequestTrust } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
+import { CallBytes } from './call-bytes.js';
 import { type GrpcLimits, validGrpcLimits } from './grpc-limits.js';
 import { HealthService } from './health-service.js';
 import { InferenceService } from './inference-service.js';
@@ -22,6 +24,8 @@ export interface GrpcServerOptions extends Pick<RequestTrust, 'trustedHeaders'> 
   /** @default binary_tensor_data */
   readonly extensions?: readonly string[];
   readonly limits?: Partial<GrpcLimits>;
+  /** Shared with what else listens. One of its own unless given. */
+  readonly budget?: ByteBudget;
   readonly onCall?: CallHooks;
   /** Of errors that are the server's fault, and whose text no client sees. */
   readonly onFault?: (error: unknown) => void;
@@ -74,8 +78,11 @@ export class GrpcServer {
       trustedHeaders: options.trustedHeaders,
     });
 
+    const budget = options.budget ?? new ByteBudget(DEFAULT_UNANSWERED_BYTES);
+    const bytes = new CallBytes(budget, limits.messageBytes);
+
     this.#server = new Server({
-      interceptors: [this.#calls.intercept],
+      interceptors: [bytes.intercept, this.#calls.intercept],
       'grpc.max_receive_message_length': limits.messageBytes,
       'grpc.max_concurrent_streams': limits.callsPerConnection,
       'grpc.max_connection_idle_ms': limits.idleTimeoutMs || NEVER_MS,

@@ -14,23 +14,26 @@ export interface GrpcStatus {
 
 /** Some clients accept 8 KiB of trailers; a character of the details can take nine bytes there. */
 const LONGEST_DETAILS = 800;
+/** When to come back, as HTTP says it. */
+const MEMORY_FULL_MS = 1000;
 const HIDDEN = 'The cause is in the log of the server.';
 
 export function grpcStatus(error: unknown): GrpcStatus {
   if (error instanceof BatchwiseError) {
     // The message of HANDLER_FAILED repeats what user code threw.
     const details = error.code === 'HANDLER_FAILED' ? HIDDEN : sendable(error.message);
-    return { code: error.grpcCode, details, metadata: pushback(error) };
+    return { code: error.grpcCode, details, metadata: pushback(error.retryAfterMs) };
   }
   if (error instanceof RequestError) {
     const { grpcStatus } = REQUEST_ERRORS[error.code];
-    return { code: status[grpcStatus], details: sendable(error.message), metadata: new Metadata() };
+    const retryAfterMs = error.code === 'MEMORY_FULL' ? MEMORY_FULL_MS : undefined;
+    return { code: status[grpcStatus], details: sendable(error.message), metadata: pushback(retryAfterMs) };
   }
   return { code: status.INTERNAL, details: HIDDEN, metadata: new Metadata() };
 }
 
 /** Clients that retry by themselves heed `grpc-retry-pushback-ms`; the other key is for those who read it. */
-function pushback({ retryAfterMs }: BatchwiseError): Metadata {
+function pushback(retryAfterMs: number | undefined): Metadata {
   const metadata = new Metadata();
   if (retryAfterMs === undefined || !Number.isFinite(retryAfterMs)) return metadata;
   const wholeMs = String(Math.max(0, Math.ceil(retryAfterMs)));

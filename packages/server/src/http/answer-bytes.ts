@@ -44,6 +44,11 @@ function isOwn(name: string): boolean {
   return lower === 'content-length' || lower === 'transfer-encoding';
 }
 
+/** In bytes. */
+export function answerSize({ head, bodyBytes }: Answer): number {
+  return head.length + bodyBytes;
+}
+
 export function writeAnswer(socket: Socket, { head, body, bodyBytes }: Answer): void {
   if (bodyBytes === 0) socket.write(head, 'latin1');
   // ASCII, as most answers are, need not be encoded.

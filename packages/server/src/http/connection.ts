@@ -3,8 +3,9 @@
  * is ready first. It ends with the last word said and heard, as far as the client lets it.
  */
 import type { Socket } from 'node:net';
+import { type ByteShare, noRoom } from '../byte-budget.js';
 import { RequestError } from '../request-error.js';
-import { type Answer, writeAnswer } from './answer-bytes.js';
+import { type Answer, answerSize, writeAnswer } from './answer-bytes.js';
 import { type ExchangeOwner, HttpExchange } from './http-exchange.js';
 import type { HttpLimits } from './http-limits.js';
 import { NO_BODY, tooLarge } from './request-body.js';
@@ -15,6 +16,8 @@ import { RequestReader, type RequestReaderListener } from './request-reader.js';
 export const LINGER_MS = 1000;
 /** A client that has so many answers to come is not read from until it has got some. */
 const MAX_DUE = 128;
+/** As many bytes of answers may wait to be read; with more, a client is not read from either. */
+const MAX_UNREAD_BYTES = 256 * 1024;
 /** Requests of one client that are begun at once. Then it is the turn of others, and of timers. */
 const MAX_AT_ONCE = 16;
 
@@ -35,6 +38,8 @@ export interface ConnectionOwner extends ExchangeOwner {
 
 export class Connection implements RequestReaderListener {
   readonly socket: Socket;
+  /** What it holds of the server's memory: bodies of requests, and answers. */
+  readonly share: ByteShare;
   /** Above the limit: its first request is refused. */
   readonly isRefused: boolean;
   /** By when the client must have done what is expected of it. */
@@ -51,6 +56,12 @@ export class Connection implements RequestReaderListener {
   #last: HttpExchange | undefined;
   /** When the first bytes of the head came that is coming. */
   #headSince: number | undefined;
+  /** Of answers that are ready and wait for others before them. */
+  #dueBytes = 0;
+  /** Of answers that wait for that, or to be read by the client, as `share` has them. */
+  #unreadBytes = 0;
+  /** What another answer is expected to be like. */
+  #largestAnswer = 0;
   #isPaused = false;
   #pausedAt = 0;
   #isReading = false;
@@ -66,12 +77,16 @@ export class Connection implements RequestReaderListener {
   constructor(socket: Socket, isRefused: boolean, owner: ConnectionOwner) {
     this.socket = socket;
     this.isRefused = isRefused;
+    this.share = owner.budget.share();
     this.#owner = owner;
     this.#reader = new RequestReader(owner.limits, this);
     this.#expectHead(owner.clock.now());
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => this.#ended());
-    socket.on('drain', () => this.#readOn());
+    socket.on('drain', () => {
+      this.#countUnread();
+      this.#readOn();
+    });
     socket.on('timeout', () => this.#timedOut());
     // 'close' follows.
     socket.on('error', nothing);
@@ -101,9 +116,16 @@ export class Connection implements RequestReaderListener {
   /** It has its answer, which goes out as soon as those before it have. */
   answered(exchange: HttpExchange): void {
     const due = this.#due;
+    const bytes = answerSize(exchange.answer as Answer);
+    this.#dueBytes += bytes;
+    this.#largestAnswer = Math.max(this.#largestAnswer, bytes);
     if (this.newest === exchange) this.newest = undefined;
-    if (due[0] !== exchange) return;
+    if (due[0] !== exchange) {
+      this.#countUnread();
+      return;
+    }
     while (due[0]?.answer !== undefined) this.#write(due.shift() as HttpExchange);
+    this.#countUnread();
     if (due[0]?.isContinueDue && due[0].isReceiving) this.sendContinue(due[0]);
     if (due.length === 0) this.#rested();
     if (this.#isPaused) this.#readOn();
@@ -127,7 +149,14 @@ export class Connection implements RequestReaderListener {
   // What comes, as the reader tells it
 
   get mayBegin(): boolean {
-    return !this.#isPaused && this.#due.length < MAX_DUE && this.#begunAtOnce < MAX_AT_ONCE;
+    return !this.#isPaused && this.#hasRoomForOne && this.#begunAtOnce < MAX_AT_ONCE;
+  }
+
+  /** By the number of answers that are due, and by their bytes as far as they can be known. */
+  get #hasRoomForOne(): boolean {
+    const { length } = this.#due;
+    if (length >= MAX_DUE) return false;
+    return length === 0 || this.#unreadBytes + length * this.#largestAnswer < MAX_UNREAD_BYTES;
   }
 
   get isBodyWanted(): boolean {
@@ -167,13 +196,30 @@ export class Connection implements RequestReaderListener {
     this.#owner.received(this.#last as HttpExchange, tooLarge(this.#owner.limits.maxBodyBytes), NO_BODY);
   }
 
+  mayKeep(bytes: number): boolean {
+    const exchange = this.#last as HttpExchange;
+    const refusal = this.hold(exchange, bytes);
+    if (refusal === undefined) return true;
+    this.#owner.received(exchange, refusal, NO_BODY);
+    return false;
+  }
+
+  /** Counts so many bytes for its body, instead of as many as before. Why not, where there is no room. */
+  hold(exchange: HttpExchange, bytes: number): RequestError | undefined {
+    const more = bytes - exchange.heldBytes;
+    if (more > 0 && !this.share.take(more)) return noRoom(this.#owner.budget);
+    if (more < 0) this.share.add(more);
+    exchange.heldBytes = bytes;
+    return undefined;
+  }
+
   completed(body: Buffer): void {
     const exchange = this.#last as HttpExchange;
     this.#last = undefined;
     const wasReceiving = exchange.isReceiving;
     exchange.isReceiving = false;
     if (wasReceiving) this.deadline = NEVER;
-    if (!exchange.isSettled) this.#owner.received(exchange, undefined, body);
+    if (!exchange.isSettled) this.#owner.received(exchange, this.hold(exchange, body.length), body);
     else if (!wasReceiving) return;
     else if (this.#isLeaving) this.#hangUp();
     else if (this.#due.length === 0) this.#rested();
@@ -210,6 +256,7 @@ export class Connection implements RequestReaderListener {
 
   #write(exchange: HttpExchange): void {
     const { socket } = this;
+    this.#dueBytes -= answerSize(exchange.answer as Answer);
     // Nobody hears it any more.
     if (!socket.writable) return;
     writeAnswer(socket, exchange.answer as Answer);
@@ -218,6 +265,15 @@ export class Connection implements RequestReaderListener {
     // A client that does not read its answers must neither hold them in memory for ever nor get more of them.
     socket.setTimeout(this.#owner.limits.keepAliveTimeoutMs);
     if (socket.writableNeedDrain && !this.#isLeaving) this.#pause();
+  }
+
+  /** What is left of little is on its way, and nothing is told of its end. */
+  #countUnread(): void {
+    const { writableNeedDrain, writableLength } = this.socket;
+    const unread = this.#dueBytes + (writableNeedDrain ? writableLength : 0);
+    if (unread === this.#unreadBytes) return;
+    this.share.add(unread - this.#unreadBytes);
+    this.#unreadBytes = unread;
   }
 
   /** All is answered. */
@@ -276,7 +332,7 @@ export class Connection implements RequestReaderListener {
     const { socket } = this;
     if (socket.writableLength === 0) socket.setTimeout(0);
     if (!this.#isPaused || this.#isReading) return;
-    if (socket.writableNeedDrain || this.#due.length >= MAX_DUE) return;
+    if (socket.writableNeedDrain || !this.#hasRoomForOne) return;
     this.#isPaused = false;
     this.deadline += this.#owner.clock.now() - this.#pausedAt;
     socket.resume();
@@ -299,6 +355,8 @@ export class Connection implements RequestReaderListener {
     this.deadline = NEVER;
     this.isClosing = true;
     for (const exchange of this.#due.splice(0)) exchange.gone();
+    this.share.add(-this.#unreadBytes);
+    this.#unreadBytes = 0;
     this.#owner.closed(this);
   }
 }

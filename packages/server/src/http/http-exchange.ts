@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from 'batchwise';
+import { type ByteBudget, noRoom } from '../byte-budget.js';
 import { type Answer, answerHead } from './answer-bytes.js';
 import type { Connection } from './connection.js';
 import type { HttpCall, HttpRoute } from './http-route.js';
@@ -24,6 +25,7 @@ export interface ExchangeOwner {
   readonly clock: Clock;
   /** What tells a client how long its connection is kept. */
   readonly keepAliveLines: string;
+  readonly budget: ByteBudget;
   isDraining(): boolean;
   /** Answered, or gone with 499. */
   ended(exchange: HttpExchange, status: number): void;
@@ -39,6 +41,8 @@ export class HttpExchange implements HttpCall, Waiting {
   readonly startedAt: number;
   params = NO_PARAMS;
   body: Buffer = NO_BODY;
+  /** Of the body, as its connection has counted them. */
+  heldBytes = 0;
   label = '';
   route: HttpRoute | undefined = undefined;
   inflater: Inflate | undefined = undefined;
@@ -113,6 +117,9 @@ export class HttpExchange implements HttpCall, Waiting {
       // No status, header or body that could be sent. Nothing has been, so there is room for saying so.
       sent = this.#prepareProblem(error);
     }
+    const { share } = this.connection;
+    if (!share.hasRoomFor(this.answer?.bodyBytes ?? 0))
+      sent = this.#prepareProblem(noRoom(this.#owner.budget));
     this.#send(sent);
   }
 

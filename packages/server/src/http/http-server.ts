@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { hostRule } from '@batchwise/metrics';
 import { quoted } from '@batchwise/runners';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
+import { ByteBudget, DEFAULT_UNANSWERED_BYTES } from '../byte-budget.js';
 import { RequestError } from '../request-error.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { ConnectionSweep } from './connection-sweep.js';
@@ -36,6 +37,8 @@ export interface HttpServerOptions {
    * are given. @default no host is checked
    */
   readonly allowedHosts?: readonly string[];
+  /** Shared with what else listens. One of its own unless given. */
+  readonly budget?: ByteBudget;
   readonly clock?: Clock;
   readonly onCall?: HttpCallHooks;
   /** Gets what is not told to clients. On stderr unless given. */
@@ -57,6 +60,7 @@ const SPARE_CONNECTIONS = 64;
 export class HttpServer {
   readonly #router: Router;
   readonly #limits: HttpLimits;
+  readonly #budget: ByteBudget;
   readonly #clock: Clock;
   readonly #hooks: HttpCallHooks | undefined;
   readonly #log: NonNullable<HttpServerOptions['log']>;
@@ -78,6 +82,7 @@ export class HttpServer {
     this.#router = new Router(options.routes);
     this.#limits = validHttpLimits(options.limits ?? {});
     this.#allowedHosts = options.allowedHosts;
+    this.#budget = options.budget ?? new ByteBudget(DEFAULT_UNANSWERED_BYTES);
     this.#clock = options.clock ?? realClock;
     this.#hooks = options.onCall;
     this.#log = options.log ?? ((message, error, id) => console.error(`${message} (request ${id}):`, error));
@@ -160,6 +165,7 @@ export class HttpServer {
     return {
       clock: this.#clock,
       limits: this.#limits,
+      budget: this.#budget,
       keepAliveLines: `connection: keep-alive\r\n${timeout}`,
       isDraining: () => this.isDraining,
       asked: (exchange) => this.#asked(exchange),
@@ -270,7 +276,9 @@ export class HttpServer {
       start: (ended) =>
         inflateBody(inflater, body, this.#limits.maxBodyBytes, (unfit, inflated) => {
           ended();
-          this.#take(exchange, unfit, inflated);
+          if (exchange.isSettled) return;
+          // In the place of the compressed one.
+          this.#take(exchange, unfit ?? exchange.connection.hold(exchange, inflated.length), inflated);
         }),
     });
   }
@@ -309,6 +317,7 @@ export class HttpServer {
 
   #ended(exchange: HttpExchange, status: number): void {
     this.#unanswered.delete(exchange);
+    exchange.connection.hold(exchange, 0);
     this.#hooks?.ended(exchange.label, status, this.#clock.now() - exchange.startedAt);
     this.#drain?.check();
   }

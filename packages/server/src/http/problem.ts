@@ -36,6 +36,7 @@ const TITLES: Record<ErrorCode | RequestErrorCode, string> = {
   INTERNAL: 'The server failed',
   NOT_IMPLEMENTED: 'The server does not know how to do this',
   NOT_READY: 'The server is not ready',
+  MEMORY_FULL: 'The server has no memory for the request',
   DRAINING: 'The server is shutting down',
 };
 

@@ -63,6 +63,10 @@ export class BodyReader {
     return this.#chunked === undefined ? this.#receivedBytes === this.#declaredBytes : this.#chunked.isAtEnd;
   }
 
+  get keptBytes(): number {
+    return this.#length;
+  }
+
   get body(): Buffer {
     return this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length);
   }

@@ -21,6 +21,8 @@ export interface RequestReaderListener {
   /** A head has come, and the body has, or has not. */
   begun(head: RequestHead, isWhole: boolean): void;
   bodyIsTooLarge(): void;
+  /** So much of the body is here. False where there is no room for it: then it is not wanted any more. */
+  mayKeep(bytes: number): boolean;
   /** The body of the last request has come to its end; of one that nobody wants there is nothing. */
   completed(body: Buffer): void;
 }
@@ -119,6 +121,7 @@ export class RequestReader {
     if (!this.#listener.isBodyWanted) body.drop();
     const end = body.push(bytes, from);
     if (body.isTooLarge && this.#listener.isBodyWanted) this.#listener.bodyIsTooLarge();
+    else if (this.#listener.isBodyWanted && !this.#listener.mayKeep(body.keptBytes)) body.drop();
     if (body.isComplete) {
       this.#body = undefined;
       this.#listener.completed(body.body);

@@ -65,8 +65,7 @@ function predictorsOf(
 
 function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOptions): HttpRoute {
   const { method, path, handler } = route;
-  const { maxTimeoutMs, bodyLimits = DEFAULT_BODY_LIMITS } = options;
-  const inputOf = inputReader(route, bodyLimits);
+  const inputOf = inputReader(route, options.bodyLimits ?? DEFAULT_BODY_LIMITS);
   const output = outputCheck(route);
 
   const answer = (call: HttpCall, scope: CallScope, result: unknown): void => {

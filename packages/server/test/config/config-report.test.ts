@@ -17,105 +17,106 @@ test('every value has its origin, and origins are in line', () => {
   );
   expect(configText(loaded)).toBe(`# From batchwise.yaml.
 server:
-  host: 127.0.0.1             # default
-  port: 8080                  # --port
-  grpc_port: null             # default
-  workers: 1                  # default
-  shutdown_timeout: 30s       # default
-  allowed_hosts: []           # default
-  trusted_headers: []         # default
+  host: 127.0.0.1              # default
+  port: 8080                   # --port
+  grpc_port: null              # default
+  workers: 1                   # default
+  shutdown_timeout: 30s        # default
+  allowed_hosts: []            # default
+  trusted_headers: []          # default
   limits:
-    body_bytes: 4MiB          # default
-    header_bytes: 16KiB       # default
-    connections: 10000        # default
-    in_flight: unlimited      # default
-    headers_timeout: 10s      # default
-    receive_timeout: 1m       # default
-    request_timeout: 5m       # default
-    keep_alive_timeout: 65s   # default
-models:                       # batchwise.yaml:1:1
+    body_bytes: 4MiB           # default
+    unanswered_bytes: 256MiB   # default
+    header_bytes: 16KiB        # default
+    connections: 10000         # default
+    in_flight: unlimited       # default
+    headers_timeout: 10s       # default
+    receive_timeout: 1m        # default
+    request_timeout: 5m        # default
+    keep_alive_timeout: 65s    # default
+models:                        # batchwise.yaml:1:1
   - models/iris.onnx
-service: null                 # default
+service: null                  # default
 metrics:
-  bentoml_names: false        # default
+  bentoml_names: false         # default
 runners:
   # batchable: true for models served without code, false in a service
-  batch_dim: [0, 0]           # default
+  batch_dim: [0, 0]            # default
   batching:
-    enabled: true             # default
-    max_batch_size: 100       # default
-    max_latency_ms: 1000      # default
-    max_wait_ms: null         # default
-    max_queue_size: 10000     # default
-    policy: adaptive          # default
-    prefer: latency           # default
-    batch_sizes: []           # default
-  concurrency: 1              # default
-  replicas: 1                 # default
+    enabled: true              # default
+    max_batch_size: 100        # default
+    max_latency_ms: 1000       # default
+    max_wait_ms: null          # default
+    max_queue_size: 10000      # default
+    policy: adaptive           # default
+    prefer: latency            # default
+    batch_sizes: []            # default
+  concurrency: 1               # default
+  replicas: 1                  # default
   resources:
-    cpu: null                 # default
-    gpu: []                   # default
+    cpu: null                  # default
+    gpu: []                    # default
   redis:
-    queue: null               # default
-    url: null                 # default
-    max_backlog: 10000        # default
-    payload: null             # default
+    queue: null                # default
+    url: null                  # default
+    max_backlog: 10000         # default
+    payload: null              # default
   upstream:
-    url: []                   # default
-    model: null               # default
-    version: null             # default
-    format: binary            # default
-    connections: 16           # default
-    start_timeout: 1m         # default
-    retries: 1                # default
-    max_failures: 5           # default
-    cooldown: 1s              # default
-    health_interval: 5s       # default
-    ca_file: null             # default
-    cert_file: null           # default
-    key_file: null            # default
-    server_name: null         # default
-  timeout: 10s                # batchwise.yaml:3:3
-  warmup: 3                   # default
+    url: []                    # default
+    model: null                # default
+    version: null              # default
+    format: binary             # default
+    connections: 16            # default
+    start_timeout: 1m          # default
+    retries: 1                 # default
+    max_failures: 5            # default
+    cooldown: 1s               # default
+    health_interval: 5s        # default
+    ca_file: null              # default
+    cert_file: null            # default
+    key_file: null             # default
+    server_name: null          # default
+  timeout: 10s                 # batchwise.yaml:3:3
+  warmup: 3                    # default
   iris:
-    batchable: true           # default
-    batch_dim: [0, 0]         # default
+    batchable: true            # default
+    batch_dim: [0, 0]          # default
     batching:
-      enabled: true           # default
-      max_batch_size: 32      # BATCHWISE__RUNNERS__IRIS__BATCHING__MAX_BATCH_SIZE
-      max_latency_ms: 500     # batchwise.yaml:6:7
-      max_wait_ms: null       # default
-      max_queue_size: 10000   # default
-      policy: adaptive        # default
-      prefer: latency         # default
-      batch_sizes: []         # default
-    concurrency: 1            # default
-    replicas: 1               # default
+      enabled: true            # default
+      max_batch_size: 32       # BATCHWISE__RUNNERS__IRIS__BATCHING__MAX_BATCH_SIZE
+      max_latency_ms: 500      # batchwise.yaml:6:7
+      max_wait_ms: null        # default
+      max_queue_size: 10000    # default
+      policy: adaptive         # default
+      prefer: latency          # default
+      batch_sizes: []          # default
+    concurrency: 1             # default
+    replicas: 1                # default
     resources:
-      cpu: null               # default
-      gpu: []                 # default
+      cpu: null                # default
+      gpu: []                  # default
     redis:
-      queue: null             # default
-      url: null               # default
-      max_backlog: 10000      # default
-      payload: null           # default
+      queue: null              # default
+      url: null                # default
+      max_backlog: 10000       # default
+      payload: null            # default
     upstream:
-      url: []                 # default
-      model: null             # default
-      version: null           # default
-      format: binary          # default
-      connections: 16         # default
-      start_timeout: 1m       # default
-      retries: 1              # default
-      max_failures: 5         # default
-      cooldown: 1s            # default
-      health_interval: 5s     # default
-      ca_file: null           # default
-      cert_file: null         # default
-      key_file: null          # default
-      server_name: null       # default
-    timeout: 10s              # batchwise.yaml:3:3
-    warmup: 3                 # default
+      url: []                  # default
+      model: null              # default
+      version: null            # default
+      format: binary           # default
+      connections: 16          # default
+      start_timeout: 1m        # default
+      retries: 1               # default
+      max_failures: 5          # default
+      cooldown: 1s             # default
+      health_interval: 5s      # default
+      ca_file: null            # default
+      cert_file: null          # default
+      key_file: null           # default
+      server_name: null        # default
+    timeout: 10s               # batchwise.yaml:3:3
+    warmup: 3                  # default
 `);
 });
 

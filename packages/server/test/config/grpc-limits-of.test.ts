@@ -32,5 +32,5 @@ test('those that are unlimited are none', () => {
 });
 
 test('the largest body that can be allowed is the largest message that there can be', () => {
-  expect(limitsOf({ BODY_BYTES: '2GiB' }).messageBytes).toBe(2 ** 31 - 1);
+  expect(limitsOf({ BODY_BYTES: '2GiB', UNANSWERED_BYTES: '4GiB' }).messageBytes).toBe(2 ** 31 - 1);
 });

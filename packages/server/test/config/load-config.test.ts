@@ -31,6 +31,7 @@ test('without a file there are the defaults', () => {
         trustedHeaders: [],
         limits: {
           bodyBytes: 4_194_304,
+          unansweredBytes: 268_435_456,
           headerBytes: 16_384,
           connections: 10_000,
           inFlight: Number.POSITIVE_INFINITY,

@@ -55,6 +55,18 @@ describe('in the file', () => {
       ['1:20: server.grpc_port: expected another port than that of HTTP, got 80 for both.'],
     ],
     [
+      'server: {limits: {body_bytes: 129MiB}}',
+      [
+        '1:19: server.limits.body_bytes: expected body_bytes to be at most half of unanswered_bytes, got 129MiB and 256MiB.',
+      ],
+    ],
+    [
+      'server: {limits: {unanswered_bytes: 7MiB}}',
+      [
+        '1:19: server.limits.unanswered_bytes: expected body_bytes to be at most half of unanswered_bytes, got 4MiB and 7MiB.',
+      ],
+    ],
+    [
       'server: {limits: {headers_timeout: 2m}}',
       [
         '1:19: server.limits.headers_timeout: expected headers_timeout to be at most receive_timeout, got 2m and 1m.',

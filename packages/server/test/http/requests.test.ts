@@ -110,7 +110,8 @@ describe('an answer that is text', () => {
     const stage = await HttpStage.open({}, routes);
     const client = await stage.client();
     client.send(get('/held') + texts.map((_, i) => get(`/text/${i}`)).join(''));
-    await stage.until(() => stage.ended.length === texts.length);
+    // Not all of them: large answers that wait keep the next requests from being read.
+    await stage.until(() => stage.ended.length > 0);
     stage.held[0]?.reply(200, {}, 'first');
     expect((await client.answer()).body).toBe('first');
     for (const text of texts) expect((await client.answer()).body === text).toBe(true);
