@@ -197,7 +197,7 @@ export const ANSWERED: readonly HostileBody[] = [
   },
 ];
 
-const ROUTES = [predict('iris'), infer('iris'), ...SERVICE_ROUTES];
+export const ROUTES = [predict('iris'), infer('iris'), ...SERVICE_ROUTES];
 
 /** Each of the bodies for anywhere to one route: a choice that is short. */
 export function oneRouteEach(): HostileBody[] {
