@@ -42,8 +42,8 @@ export function bodyLimitsOf(bodyBytes: number): BodyLimits {
 
 export const DEFAULT_BODY_LIMITS = bodyLimitsOf(DEFAULT_BODY_BYTES);
 
-/** Members of a request and of its parameters, and of each input and output with theirs. */
-const KEYS_OF_REQUEST = 64;
+/** Members of a request and of its parameters, and of each input and output with theirs; more than levels, so that what is too deep is told so. */
+const KEYS_OF_REQUEST = 256;
 const KEYS_OF_TENSOR = 32;
 /** Values beside the elements of tensors. */
 const VALUES_OF_REQUEST = 1024;

@@ -65,7 +65,7 @@ describe.each([
     const bomb = gzipSync(Buffer.alloc(64 * LIMIT, ' '));
     expect((64 * LIMIT) / bomb.length).toBeGreaterThan(900);
     expect(await refused(bomb, { ...JSON_TYPE, 'content-encoding': 'gzip' })).toBe('413 TOO_LARGE');
-    expect(await refused(bomb.subarray(0, 1000), { ...JSON_TYPE, 'content-encoding': 'gzip' })).toBe(
+    expect(await refused(bomb.subarray(0, 50), { ...JSON_TYPE, 'content-encoding': 'gzip' })).toBe(
       '400 BAD_REQUEST',
     );
     expect(await refused(Buffer.from('{}'), { ...JSON_TYPE, 'content-encoding': 'gzip' })).toBe(
