@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 /** At default limits. */
 const VALUES = 174_762;
 const CONTAINERS = 65_536;
-const KEYS = 32_768;
+const KEYS = 21_845;
 const BYTES = 4 * MIB;
 
 const predict = (model: string) => `/v1/models/${model}:predict`;
