@@ -5,37 +5,42 @@ import { malformed } from './message-error.js';
 import { encodeRaw } from './raw-tensor.js';
 import { quoted } from './shown-value.js';
 import { checkCount, readTensorMessage, tensorMessage } from './tensor-message.js';
-import { WireReader } from './wire-reader.js';
+import { FieldBudget, NO_BYTES, textOf, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
 
 /** Parameters of other servers' extensions that would change what is read or answered: refused rather than overlooked. */
 const UNSUPPORTED_PARAMETERS: ReadonlySet<string> = new Set(['shared_memory_region', 'classification']);
 
-export function readInferRequest(bytes: Uint8Array): InferRequestMessage {
-  const reader = new WireReader(bytes, 'message');
+/** The default for `maxFields`: so many take 10 to 30 ms. */
+const MOST_FIELDS = 2 ** 16;
+
+/** Throws for a message of more than `maxFields` fields: names, parameters, elements that are not packed. */
+export function readInferRequest(bytes: Uint8Array, maxFields = MOST_FIELDS): InferRequestMessage {
+  const budget = new FieldBudget(maxFields);
+  const reader = new WireReader(bytes, 'message', budget);
   const inputs: TensorMessage[] = [];
   const outputs: string[] = [];
   const rawInputContents: Uint8Array[] = [];
-  let modelName = '';
-  let modelVersion = '';
-  let id = '';
+  let modelName = NO_BYTES;
+  let modelVersion = NO_BYTES;
+  let id = NO_BYTES;
   while (reader.next()) {
     switch (reader.field) {
       case 1:
-        modelName = reader.text();
+        modelName = reader.bytes();
         break;
       case 2:
-        modelVersion = reader.text();
+        modelVersion = reader.bytes();
         break;
       case 3:
-        id = reader.text();
+        id = reader.bytes();
         break;
       case 5:
-        inputs.push(readTensorMessage(reader.bytes(), `inputs[${inputs.length}]`, checkParameter));
+        inputs.push(readTensorMessage(reader.bytes(), `inputs[${inputs.length}]`, budget, checkParameter));
         checkCount('inputs', inputs);
         break;
       case 6:
-        outputs.push(requestedOutput(reader.bytes(), `outputs[${outputs.length}]`));
+        outputs.push(requestedOutput(reader.bytes(), `outputs[${outputs.length}]`, budget));
         checkCount('outputs', outputs);
         break;
       case 7:
@@ -46,7 +51,14 @@ export function readInferRequest(bytes: Uint8Array): InferRequestMessage {
         reader.skip();
     }
   }
-  return { modelName, modelVersion, id, inputs, outputs, rawInputContents };
+  return {
+    modelName: textOf(modelName),
+    modelVersion: textOf(modelVersion),
+    id: textOf(id),
+    inputs,
+    outputs,
+    rawInputContents,
+  };
 }
 
 export interface InferQuestion {
@@ -80,27 +92,26 @@ export function writeInferRequest(question: InferQuestion, headroom = 0): Buffer
   return request.finish(headroom);
 }
 
-function requestedOutput(bytes: Uint8Array, where: string): string {
-  const reader = new WireReader(bytes, where);
-  let name = '';
+function requestedOutput(bytes: Uint8Array, where: string, budget: FieldBudget): string {
+  const reader = new WireReader(bytes, where, budget);
+  let name = NO_BYTES;
   while (reader.next()) {
-    if (reader.field === 1) name = reader.text();
-    else if (reader.field === 2) checkParameter(reader.bytes(), `${where}.parameters`);
+    if (reader.field === 1) name = reader.bytes();
+    else if (reader.field === 2) checkParameter(reader.bytes(), `${where}.parameters`, budget);
     else reader.skip();
   }
-  return name;
+  return textOf(name);
 }
 
-function checkParameter(entry: Uint8Array, where: string): void {
-  const reader = new WireReader(entry, where);
+function checkParameter(entry: Uint8Array, where: string, budget: FieldBudget): void {
+  const reader = new WireReader(entry, where, budget);
+  let key = NO_BYTES;
   while (reader.next()) {
-    if (reader.field !== 1) {
-      reader.skip();
-      continue;
-    }
-    const name = reader.text();
-    if (UNSUPPORTED_PARAMETERS.has(name)) {
-      throw malformed(where, `${quoted(name)} is an extension that is not served here.`);
-    }
+    if (reader.field === 1) key = reader.bytes();
+    else reader.skip();
+  }
+  const name = textOf(key);
+  if (UNSUPPORTED_PARAMETERS.has(name)) {
+    throw malformed(where, `${quoted(name)} is an extension that is not served here.`);
   }
 }

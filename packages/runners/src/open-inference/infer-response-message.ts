@@ -1,4 +1,5 @@
 /** ModelInferResponse in both directions. */
+import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
 import { checkShape } from './check-shape.js';
 import type { InferResponseMessage, TensorMessage } from './infer-message.js';
@@ -8,8 +9,14 @@ import { decodeRaw, encodeRaw } from './raw-tensor.js';
 import { quoted } from './shown-value.js';
 import { checkCount, readTensorMessage, tensorMessage } from './tensor-message.js';
 import { decodeTyped, encodeTyped } from './typed-contents.js';
-import { WireReader } from './wire-reader.js';
+import { FieldBudget, NO_BYTES, textOf, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
+
+/**
+ * Protobuf fields in one answer, and elements of BYTES: an object is made of each, which takes about half a
+ * microsecond. Other elements are bounded by the size of the answer only.
+ */
+const MOST_ANSWER_ELEMENTS = 2 ** 20;
 
 export interface InferAnswer {
   readonly modelName: string;
@@ -37,25 +44,26 @@ export function writeInferResponse(answer: InferAnswer): Buffer {
 }
 
 export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
-  const reader = new WireReader(bytes, 'message');
+  const budget = new FieldBudget(MOST_ANSWER_ELEMENTS);
+  const reader = new WireReader(bytes, 'message', budget);
   const outputs: TensorMessage[] = [];
   const rawOutputContents: Uint8Array[] = [];
-  let modelName = '';
-  let modelVersion = '';
-  let id = '';
+  let modelName = NO_BYTES;
+  let modelVersion = NO_BYTES;
+  let id = NO_BYTES;
   while (reader.next()) {
     switch (reader.field) {
       case 1:
-        modelName = reader.text();
+        modelName = reader.bytes();
         break;
       case 2:
-        modelVersion = reader.text();
+        modelVersion = reader.bytes();
         break;
       case 3:
-        id = reader.text();
+        id = reader.bytes();
         break;
       case 5:
-        outputs.push(readTensorMessage(reader.bytes(), `outputs[${outputs.length}]`));
+        outputs.push(readTensorMessage(reader.bytes(), `outputs[${outputs.length}]`, budget));
         checkCount('outputs', outputs);
         break;
       case 6:
@@ -66,7 +74,13 @@ export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
         reader.skip();
     }
   }
-  return { modelName, modelVersion, id, outputs, rawOutputContents };
+  return {
+    modelName: textOf(modelName),
+    modelVersion: textOf(modelVersion),
+    id: textOf(id),
+    outputs,
+    rawOutputContents,
+  };
 }
 
 /** Views on the message where elements are aligned in it and raw; copies, once, where they are not. */
@@ -79,11 +93,19 @@ export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseM
     );
   }
   const tensors = new Map<string, Tensor>();
+  let strings = 0;
   for (const [index, { name, datatype, shape, contents }] of outputs.entries()) {
     const where = `outputs[${index}]`;
     if (tensors.has(name)) throw malformed(`${where}.name`, `expected each once, got ${quoted(name)} again.`);
     const known = knownDatatype(datatype, `${where}.datatype`);
     checkShape(shape, `${where}.shape`);
+    if (known === 'BYTES') strings += elementCount(shape);
+    if (strings > MOST_ANSWER_ELEMENTS) {
+      throw malformed(
+        'outputs',
+        `expected at most ${MOST_ANSWER_ELEMENTS} elements of BYTES, got ${strings}.`,
+      );
+    }
     tensors.set(
       name,
       isRaw

@@ -4,8 +4,11 @@ import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { shownValue } from './shown-value.js';
 import { checkCount, readTensorMessage } from './tensor-message.js';
-import { WIRE_TYPES, WireReader } from './wire-reader.js';
+import { FieldBudget, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
+
+/** More than any model's description has. */
+const MOST_FIELDS = 2 ** 16;
 
 /** ModelMetadataRequest and ModelReadyRequest are the same. */
 export function writeModelQuestion(name: string, version: string): Buffer {
@@ -17,7 +20,7 @@ export function writeModelQuestion(name: string, version: string): Buffer {
 
 /** ModelReadyResponse and ServerReadyResponse: `bool ready = 1`. */
 export function readReadyResponse(bytes: Uint8Array): boolean {
-  const reader = new WireReader(bytes, 'message');
+  const reader = new WireReader(bytes, 'message', new FieldBudget(MOST_FIELDS));
   let isReady = false;
   while (reader.next()) {
     if (reader.field === 1 && reader.wireType === WIRE_TYPES.varint) {
@@ -30,12 +33,13 @@ export function readReadyResponse(bytes: Uint8Array): boolean {
 
 /** The signature out of a ModelMetadataResponse. */
 export function readModelMetadata(bytes: Uint8Array): Signature {
-  const reader = new WireReader(bytes, 'message');
+  const budget = new FieldBudget(MOST_FIELDS);
+  const reader = new WireReader(bytes, 'message', budget);
   const inputs: TensorSpec[] = [];
   const outputs: TensorSpec[] = [];
   while (reader.next()) {
-    if (reader.field === 4) pushSpec(inputs, reader, 'inputs');
-    else if (reader.field === 5) pushSpec(outputs, reader, 'outputs');
+    if (reader.field === 4) pushSpec(inputs, reader, budget, 'inputs');
+    else if (reader.field === 5) pushSpec(outputs, reader, budget, 'outputs');
     else reader.skip();
   }
   return completeSignature({ inputs, outputs });
@@ -47,9 +51,9 @@ export function signatureOfJson(metadata: Readonly<Record<string, unknown>>): Si
   return completeSignature({ inputs, outputs: specsOfJson(metadata.outputs, 'outputs') });
 }
 
-function pushSpec(specs: TensorSpec[], reader: WireReader, where: string): void {
+function pushSpec(specs: TensorSpec[], reader: WireReader, budget: FieldBudget, where: string): void {
   const at = `${where}[${specs.length}]`;
-  const { name, datatype, shape } = readTensorMessage(reader.bytes(), at);
+  const { name, datatype, shape } = readTensorMessage(reader.bytes(), at, budget);
   specs.push(specOf(name, datatype, shape, at));
   checkCount(where, specs);
 }

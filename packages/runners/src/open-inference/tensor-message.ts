@@ -2,7 +2,7 @@
 import { MOST_DIMENSIONS } from './check-shape.js';
 import type { TensorMessage } from './infer-message.js';
 import { malformed } from './message-error.js';
-import { WIRE_TYPES, WireReader } from './wire-reader.js';
+import { type FieldBudget, NO_BYTES, textOf, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 
 /** Two bytes on the wire can become an object of a hundred in memory: so many may. */
@@ -12,39 +12,43 @@ const MOST_TENSORS = 1024;
 export function readTensorMessage(
   bytes: Uint8Array,
   where: string,
-  checkParameter?: (entry: Uint8Array, where: string) => void,
+  budget: FieldBudget,
+  checkParameter?: (entry: Uint8Array, where: string, budget: FieldBudget) => void,
 ): TensorMessage {
-  const reader = new WireReader(bytes, where);
+  const reader = new WireReader(bytes, where, budget);
   const shape: number[] = [];
-  let name = '';
-  let datatype = '';
-  let contents: Uint8Array | undefined;
+  let name = NO_BYTES;
+  let datatype = NO_BYTES;
+  const contents: Uint8Array[] = [];
   while (reader.next()) {
     switch (reader.field) {
       case 1:
-        name = reader.text();
+        name = reader.bytes();
         break;
       case 2:
-        datatype = reader.text();
+        datatype = reader.bytes();
         break;
       case 3:
         readLengths(reader, bytes, shape, `${where}.shape`);
         break;
       case 4:
         if (checkParameter === undefined) reader.skip();
-        else checkParameter(reader.bytes(), `${where}.parameters`);
+        else checkParameter(reader.bytes(), `${where}.parameters`, budget);
         break;
       case 5: {
         const part = reader.bytes();
-        // One after the other they are one message: that is how protobuf merges.
-        contents = contents ? Buffer.concat([contents, part]) : part;
+        const fields = new WireReader(part, `${where}.contents`, budget);
+        while (fields.next()) fields.skip();
+        contents.push(part);
         break;
       }
       default:
         reader.skip();
     }
   }
-  return { name, datatype, shape, contents };
+  // Protobuf merges the pieces of one message field: in order, they are one message.
+  const merged = contents.length > 1 ? Buffer.concat(contents) : contents[0];
+  return { name: textOf(name), datatype: textOf(datatype), shape, contents: merged };
 }
 
 /** The fields that every tensor has; its contents can be added. */
@@ -64,7 +68,7 @@ export function checkCount(where: string, items: readonly unknown[]): void {
 function readLengths(reader: WireReader, bytes: Uint8Array, shape: number[], where: string): void {
   if (reader.wireType !== WIRE_TYPES.varint) reader.bytes();
   else reader.skip();
-  const lengths = new WireReader(bytes, where, reader.from, reader.to);
+  const lengths = new WireReader(bytes, where, undefined, reader.from, reader.to);
   while (!lengths.isAtEnd) {
     lengths.varint();
     shape.push(lengths.signed);

@@ -6,7 +6,7 @@ import { elementCount, type NumericData, newData } from '../datatype.js';
 import type { Datatype, Tensor, TensorData } from '../tensor.js';
 import { malformed } from './message-error.js';
 import { encodeRaw } from './raw-tensor.js';
-import { WIRE_TYPES, WireReader } from './wire-reader.js';
+import { NO_BYTES, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 
 type TypedDatatype = Exclude<Datatype, 'FP16'>;
@@ -49,7 +49,7 @@ const FIELD_NUMBERS: Readonly<Record<TypedDatatype, number>> = {
 export function decodeTyped(
   datatype: Datatype,
   shape: readonly number[],
-  contents: Uint8Array = NOTHING,
+  contents: Uint8Array = NO_BYTES,
   where = 'contents',
 ): Tensor {
   if (datatype === 'FP16') {
@@ -70,8 +70,6 @@ export function decodeTyped(
   }
   return { datatype, shape, data: readElements(datatype, field, count, contents, where) };
 }
-
-const NOTHING = new Uint8Array(0);
 
 function countElements(datatype: TypedDatatype, field: Field, contents: Uint8Array, where: string): number {
   let count = 0;
@@ -124,7 +122,7 @@ function readElements(
     reader.skip();
     if (reader.field !== field.number) continue;
     if (field.wireType === varint) {
-      const numbers = new WireReader(contents, where, reader.from, reader.to);
+      const numbers = new WireReader(contents, where, undefined, reader.from, reader.to);
       at = readNumbers(numbers, datatype, data, at, `${where}.${field.name}`);
     } else {
       const target = new Uint8Array(data.buffer, at * data.BYTES_PER_ELEMENT);

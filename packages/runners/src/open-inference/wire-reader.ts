@@ -6,7 +6,33 @@ import { type MessageError, malformed } from './message-error.js';
 
 export const WIRE_TYPES = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
+/** The value of a field that is not there. */
+export const NO_BYTES: Uint8Array = new Uint8Array(0);
+
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** A string field. Of a field that is repeated the last one counts: decode that one alone. */
+export function textOf(bytes: Uint8Array): string {
+  return utf8.decode(bytes);
+}
+
+/**
+ * The fields that a message may have, including the fields of the messages in it. A field of two bytes costs as much
+ * time as hundreds of bytes of packed data, so a limit in bytes alone does not limit the time.
+ */
+export class FieldBudget {
+  readonly #most: number;
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  take(): void {
+    if (++this.#taken > this.#most)
+      throw malformed('message', `expected at most ${this.#most} protobuf fields, got more.`);
+  }
+}
 
 export class WireReader {
   /** The number of the field that `next` has come to. */
@@ -20,13 +46,15 @@ export class WireReader {
   to = 0;
   readonly #bytes: Uint8Array;
   readonly #where: string;
+  readonly #budget: FieldBudget | undefined;
   readonly #end: number;
   #at: number;
 
-  /** `where` is what an error calls the bytes. */
-  constructor(bytes: Uint8Array, where: string, from = 0, end = bytes.length) {
+  /** `where` is what an error calls the bytes. Without a budget for bytes whose fields have been counted before. */
+  constructor(bytes: Uint8Array, where: string, budget?: FieldBudget, from = 0, end = bytes.length) {
     this.#bytes = bytes;
     this.#where = where;
+    this.#budget = budget;
     this.#at = from;
     this.#end = end;
   }
@@ -38,6 +66,7 @@ export class WireReader {
   /** Goes on to the next field, whose content must then be read or skipped. */
   next(): boolean {
     if (this.isAtEnd) return false;
+    this.#budget?.take();
     this.varint();
     this.wireType = this.low & 7;
     this.field = this.low >>> 3;
@@ -101,10 +130,6 @@ export class WireReader {
     if (this.wireType !== WIRE_TYPES.bytes) throw this.#broken(`field ${this.field} with a length`);
     this.skip();
     return this.#bytes.subarray(this.from, this.to);
-  }
-
-  text(): string {
-    return utf8.decode(this.bytes());
   }
 
   #pass(length: number): void {
