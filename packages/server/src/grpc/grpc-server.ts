@@ -1,7 +1,13 @@
 /** The gRPC side of the model server: a port with the inference service, health and reflection. */
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from 'node:net';
 import type { ModelRunner } from '@batchwise/runners';
-import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js';
+import {
+  type ConnectionInjector,
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { type Clock, realClock } from 'batchwise';
 import { ByteBudget, DEFAULT_UNANSWERED_BYTES } from '../byte-budget.js';
@@ -13,7 +19,7 @@ import { type GrpcLimits, validGrpcLimits } from './grpc-limits.js';
 import { HealthService } from './health-service.js';
 import { InferenceService } from './inference-service.js';
 import { type CallHooks, OpenCalls } from './open-calls.js';
-import { serviceDefinitions } from './service-definitions.js';
+import { limited, serviceDefinitions } from './service-definitions.js';
 
 export interface GrpcServerOptions extends Pick<RequestTrust, 'trustedHeaders'> {
   /** By the name that clients call them. */
@@ -40,6 +46,14 @@ const KEEPALIVE_MS = 60_000;
 /** The longest that grpc-js takes for an idle connection: never. */
 const NEVER_MS = 2 ** 31 - 1;
 
+/**
+ * A message may have one protobuf field, or one element of BYTES, for so many bytes of the largest message: each takes
+ * up to half a microsecond, however short it is. Packed numbers are no fields of their own.
+ */
+const BYTES_PER_ELEMENT = 64;
+/** Where the largest message is small. */
+const LEAST_ELEMENTS = 1024;
+
 export class GrpcServer {
   readonly #clock: Clock;
   readonly #health: HealthService;
@@ -63,7 +77,8 @@ export class GrpcServer {
     const isDraining = () => this.#isDraining;
     const onFault = options.onFault ?? ignore;
     this.#clock = options.clock ?? realClock;
-    this.#calls = new OpenCalls(this.#clock, limits.receiveTimeoutMs, options.onCall);
+    this.#calls = new OpenCalls(this.#clock, limits, options.onCall);
+    const maxElements = Math.max(LEAST_ELEMENTS, Math.floor(limits.messageBytes / BYTES_PER_ELEMENT));
     this.#health = new HealthService({ models, isReady, isDraining });
     const inference = new InferenceService({
       models,
@@ -74,6 +89,7 @@ export class GrpcServer {
       isDraining,
       onFault,
       maxInFlight: limits.inFlight,
+      maxStrings: maxElements,
       maxTimeoutMs: limits.requestTimeoutMs || Number.POSITIVE_INFINITY,
       trustedHeaders: options.trustedHeaders,
     });
@@ -89,10 +105,13 @@ export class GrpcServer {
       'grpc.keepalive_time_ms': KEEPALIVE_MS,
       'grpc.enable_channelz': 0,
     });
-    const definitions = serviceDefinitions();
+    const definitions = serviceDefinitions(maxElements);
     this.#server.addService(definitions.inference, inference.methods());
     this.#server.addService(definitions.health, this.#health.methods());
-    new ReflectionService(definitions.reflected).addToServer(this.#server);
+    new ReflectionService(definitions.reflected).addToServer({
+      addService: (service: ServiceDefinition, methods: UntypedServiceImplementation) =>
+        this.#server.addService(limited(service), methods),
+    } as Server);
     this.#listener = this.#listenerFor(
       this.#server.createConnectionInjector(ServerCredentials.createInsecure()),
       limits,

@@ -13,6 +13,7 @@ import {
   type TensorMessage,
   type TensorSpec,
 } from '@batchwise/runners';
+import { countElements } from '../protocols/count-elements.js';
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 import {
@@ -28,15 +29,32 @@ export function isRaw(message: InferRequestMessage): boolean {
   return message.rawInputContents.length > 0;
 }
 
-/** Without a signature, only what the message says of itself is checked. */
-export function inferRequest(message: InferRequestMessage, signature: Signature | undefined): InferRequest {
+/**
+ * Without a signature, only what the message says of itself is checked. Elements of BYTES are limited for all inputs
+ * together: an object is made of each, which costs far more than its bytes.
+ */
+export function inferRequest(
+  message: InferRequestMessage,
+  signature: Signature | undefined,
+  maxStrings = Number.POSITIVE_INFINITY,
+): InferRequest {
   checkRaw(message);
   const inputs = new Map<string, Tensor>();
+  let strings = 0;
   message.inputs.forEach((input, index) => {
     const where = `inputs[${index}]`;
     const spec = signature && specNamed(input.name, signature.inputs, 'input', `${where}.name`);
     checkOnce(inputs, input.name, 'input', `${where}.name`);
-    inputs.set(input.name, inputTensor(message, index, input, spec, where));
+    const datatype = datatypeOf(input, spec, `${where}.datatype`);
+    const elements = elementsOf(input, spec, `${where}.shape`);
+    if (datatype === 'BYTES') strings += elements;
+    if (strings > maxStrings) {
+      throw badRequest(
+        where,
+        `expected at most ${maxStrings} elements of BYTES in a request, got ${strings}.`,
+      );
+    }
+    inputs.set(input.name, inputTensor(message, index, input, datatype));
   });
   if (signature !== undefined) checkAllThere(inputs, signature.inputs, 'inputs');
   else if (inputs.size === 0) throw badRequest('inputs', 'expected at least one, got none.');
@@ -61,20 +79,21 @@ function checkRaw(message: InferRequestMessage): void {
 function inputTensor(
   message: InferRequestMessage,
   index: number,
-  input: TensorMessage,
-  spec: TensorSpec | undefined,
-  where: string,
+  { shape, contents }: TensorMessage,
+  datatype: Datatype,
 ): Tensor {
-  const datatype = datatypeOf(input, spec, `${where}.datatype`);
-  const { shape } = input;
-  if (spec !== undefined) readShape(shape, spec, `${where}.shape`);
-  else for (const [dim, length] of shape.entries()) checkLength(length, `${where}.shape[${dim}]`);
   const raw = message.rawInputContents[index];
   return readingRequest(() =>
     raw === undefined
-      ? decodeTyped(datatype, shape, input.contents, `${where}.contents`)
+      ? decodeTyped(datatype, shape, contents, `inputs[${index}].contents`)
       : decodeRaw(datatype, shape, raw, `raw_input_contents[${index}]`),
   );
+}
+
+function elementsOf({ shape }: TensorMessage, spec: TensorSpec | undefined, where: string): number {
+  if (spec !== undefined) readShape(shape, spec, where);
+  else for (const [dim, length] of shape.entries()) checkLength(length, `${where}[${dim}]`);
+  return countElements(shape, where);
 }
 
 function datatypeOf({ datatype }: TensorMessage, spec: TensorSpec | undefined, where: string): Datatype {

@@ -27,6 +27,8 @@ export interface InferenceServiceOptions extends RequestTrust {
   isDraining(): boolean;
   /** Calls of models at a time; 0: no limit. */
   readonly maxInFlight: number;
+  /** Elements of BYTES in one request. */
+  readonly maxStrings: number;
   /** Of errors that are the server's fault, and whose text no client sees. */
   onFault(error: unknown): void;
 }
@@ -108,7 +110,7 @@ export class InferenceService {
       const request = readable(call.request);
       const model = findModel(this.#options.models, request.modelName, request.modelVersion, INFER);
       checkReady(model, INFER);
-      const item = inferRequest(request, model.signature);
+      const item = inferRequest(request, model.signature, this.#options.maxStrings);
       const ticket = model.enqueue(
         item,
         {

@@ -4,8 +4,11 @@
  */
 import { type ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js';
 import type { Clock } from 'batchwise';
+import { InflateQueue } from '../http/inflate-queue.js';
 import { RequestError } from '../request-error.js';
+import type { GrpcLimits } from './grpc-limits.js';
 import { grpcStatus } from './grpc-status.js';
+import { limitReceiving, type ReceivingCall } from './received-messages.js';
 
 export interface CallHooks {
   /** `method` is one of ours, such as `inference.GRPCInferenceService/ModelInfer`. */
@@ -29,14 +32,21 @@ export class OpenCalls {
   readonly #hooks: CallHooks | undefined;
   readonly #clock: Clock;
   readonly #receiveTimeoutMs: number;
+  readonly #messageBytes: number;
+  readonly #inflating = new InflateQueue();
   readonly #open = new Set<OpenCall>();
   /** Those whose request has not come whole, the oldest first. */
   readonly #arriving = new Set<OpenCall>();
   #arrivalTimer: unknown;
 
-  constructor(clock: Clock, receiveTimeoutMs: number, hooks: CallHooks | undefined) {
+  constructor(
+    clock: Clock,
+    { receiveTimeoutMs, messageBytes }: Pick<GrpcLimits, 'receiveTimeoutMs' | 'messageBytes'>,
+    hooks: CallHooks | undefined,
+  ) {
     this.#clock = clock;
     this.#receiveTimeoutMs = receiveTimeoutMs;
+    this.#messageBytes = messageBytes;
     this.#hooks = hooks;
   }
 
@@ -83,7 +93,9 @@ export class OpenCalls {
       this.#end(opened, answer.code ?? status.UNKNOWN);
       sendStatus(answer);
     };
-    if (opened.isConversation) countLeaving(opened);
+    const limits = { messageBytes: this.#messageBytes, isUnary: !opened.isConversation };
+    limitReceiving(call as ReceivingCall, limits, this.#inflating);
+    if (opened.isConversation) readAsAnswersLeave(opened);
     // The interface is all that grpc-js uses of what an interceptor returns.
     return call as unknown as ServerInterceptingCall;
   };
@@ -143,15 +155,25 @@ export class OpenCalls {
   }
 }
 
-/** To end a call under a message that has yet to be written would leave its stream hanging. */
-function countLeaving(opened: OpenCall): void {
+/**
+ * Counts the answers that have yet to be written: to end a call under one of them would leave its stream hanging. And
+ * reads the next message when they are written: answers are larger than questions, and the client may not read them.
+ */
+function readAsAnswersLeave(opened: OpenCall): void {
   const { call } = opened;
   const sendMessage = call.sendMessage.bind(call);
+  const startRead = call.startRead.bind(call);
+  let isHeldBack = false;
+  call.startRead = () => {
+    isHeldBack = opened.leaving > 0;
+    if (!isHeldBack) startRead();
+  };
   call.sendMessage = (message, callback) => {
     opened.leaving++;
     sendMessage(message, () => {
       opened.leaving--;
       callback();
+      if (isHeldBack) call.startRead();
     });
   };
 }

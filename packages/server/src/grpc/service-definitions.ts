@@ -19,35 +19,51 @@ const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
 const protoFile = (name: string) => fileURLToPath(new URL(`../../proto/${name}`, import.meta.url));
 
-let loaded: ServiceDefinitions | undefined;
+/** Messages that ask a question name a model, a service or a symbol; generic decoders make an object of each field. */
+const MOST_QUESTION_BYTES = 64 * 1024;
 
-export function serviceDefinitions(): ServiceDefinitions {
+let loaded: { readonly packages: PackageDefinition; readonly reflected: PackageDefinition } | undefined;
+
+/** A ModelInfer message may have `maxFields` fields. */
+export function serviceDefinitions(maxFields: number): ServiceDefinitions {
   loaded ??= load();
-  return loaded;
+  const { packages, reflected } = loaded;
+  return {
+    inference: tolerant(withTensors(packages[INFERENCE_SERVICE] as ServiceDefinition, maxFields)),
+    health: tolerant(limited(packages[HEALTH_SERVICE] as ServiceDefinition)),
+    reflected,
+  };
 }
 
-function load(): ServiceDefinitions {
+function load() {
   const files = [protoFile('inference.proto'), protoFile('health.proto')];
-  const packages = loadSync(files, { defaults: true, enums: String });
   return {
-    inference: tolerant(withTensors(packages[INFERENCE_SERVICE] as ServiceDefinition)),
-    health: tolerant(packages[HEALTH_SERVICE] as ServiceDefinition),
+    packages: loadSync(files, { defaults: true, enums: String }),
     // With the names as they are written, not as our code likes them.
     reflected: reflectedPackage(loadSync(files, { keepCase: true })),
   };
 }
 
 /** ModelInfer is decoded by us, and its answers come encoded. */
-function withTensors(service: ServiceDefinition): ServiceDefinition {
+function withTensors(service: ServiceDefinition, maxFields: number): ServiceDefinition {
   const infer = service.ModelInfer as MethodDefinition<unknown, unknown>;
   return {
-    ...service,
+    ...limited(service),
     ModelInfer: {
       ...infer,
-      requestDeserialize: (bytes: Buffer) => readingRequest(() => readInferRequest(bytes)),
+      requestDeserialize: (bytes: Buffer) => readingRequest(() => readInferRequest(bytes, maxFields)),
       responseSerialize: (encoded: unknown) => encoded as Buffer,
     },
   };
+}
+
+/** With a limit to the size of requests that holds before they are decoded. */
+export function limited(service: ServiceDefinition): ServiceDefinition {
+  return withDeserialize(service, ({ path, requestDeserialize }, bytes) => {
+    if (bytes.length <= MOST_QUESTION_BYTES) return requestDeserialize(bytes);
+    const message = `expected at most ${MOST_QUESTION_BYTES} bytes for ${path}, got ${bytes.length}.`;
+    throw new RequestError('TOO_LARGE', message, { where: 'message' });
+  });
 }
 
 /**
@@ -55,22 +71,26 @@ function withTensors(service: ServiceDefinition): ServiceDefinition {
  * would call them an internal error, without a reason.
  */
 function tolerant(service: ServiceDefinition): ServiceDefinition {
+  return withDeserialize(service, ({ path, requestDeserialize }, bytes) => {
+    try {
+      return requestDeserialize(bytes);
+    } catch (error) {
+      if (error instanceof RequestError) return error;
+      return badRequest(
+        'message',
+        `expected a protobuf message for ${path}, got bytes that are none: ${reason(error)}.`,
+      );
+    }
+  });
+}
+
+function withDeserialize(
+  service: ServiceDefinition,
+  deserialize: (method: MethodDefinition<unknown, unknown>, bytes: Buffer) => unknown,
+): ServiceDefinition {
   const methods: Record<string, MethodDefinition<unknown, unknown>> = {};
   for (const [name, method] of Object.entries(service)) {
-    methods[name] = {
-      ...method,
-      requestDeserialize: (bytes: Buffer): unknown | RequestError => {
-        try {
-          return method.requestDeserialize(bytes);
-        } catch (error) {
-          if (error instanceof RequestError) return error;
-          return badRequest(
-            'message',
-            `expected a protobuf message for ${method.path}, got bytes that are none: ${reason(error)}.`,
-          );
-        }
-      },
-    };
+    methods[name] = { ...method, requestDeserialize: (bytes: Buffer) => deserialize(method, bytes) };
   }
   return methods;
 }

@@ -77,6 +77,20 @@ describe('a request', () => {
     expect(() => readInferRequest(encoded(request))).toThrow(message);
   });
 
+  test('may have so many elements of BYTES in all of its inputs together', () => {
+    const strings = (name: string, count: number): Message => ({
+      name,
+      datatype: 'BYTES',
+      shape: [count, 1],
+      contents: { bytes_contents: new Array(count).fill(Buffer.alloc(0)) },
+    });
+    const message = readInferRequest(encoded({ inputs: [strings('a', 3), strings('b', 2)] }));
+    expect(inferRequest(message, undefined, 5).inputs.size).toBe(2);
+    expect(() => inferRequest(message, undefined, 4)).toThrow(
+      'inputs[1]: expected at most 4 elements of BYTES in a request, got 5.',
+    );
+  });
+
   test('that is cut off anywhere, or damaged, is read or refused, never anything else', () => {
     const whole = encoded(REQUEST);
     const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 4 });
