@@ -171,7 +171,7 @@ export function encodeTyped(tensor: Tensor): WireWriter {
   if (datatype === 'FP16' || data.length === 0) return writer;
   const number = FIELD_NUMBERS[datatype];
   if (datatype === 'BYTES') {
-    for (const element of data as readonly Uint8Array[]) writer.bytes(number, element);
+    writer.each(number, data as readonly Uint8Array[]);
   } else if (datatype === 'BOOL' || datatype === 'FP32' || datatype === 'FP64') {
     // In memory as on the wire.
     writer.bytes(number, encodeRaw(tensor));

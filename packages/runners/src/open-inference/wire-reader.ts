@@ -2,7 +2,7 @@
  * Reads protobuf's wire format field by field and makes nothing of it by itself: the messages that carry
  * tensors are too large, and come from too far away, to be turned into objects before they are looked at.
  */
-import { type MessageError, malformed } from './message-error.js';
+import { type MessageError, malformed, tooLarge } from './message-error.js';
 
 export const WIRE_TYPES = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
@@ -30,7 +30,7 @@ export class FieldBudget {
 
   take(): void {
     if (++this.#taken > this.#most)
-      throw malformed('message', `expected at most ${this.#most} protobuf fields, got more.`);
+      throw tooLarge('message', `expected at most ${this.#most} protobuf fields, got more.`);
   }
 }
 
@@ -76,6 +76,14 @@ export class WireReader {
 
   /** Reads 64 bits into `low` and `high`. */
   varint(): void {
+    // Most numbers have one byte.
+    const first = this.#at < this.#end ? (this.#bytes[this.#at] as number) : 128;
+    if (first < 128) {
+      this.#at += 1;
+      this.low = first;
+      this.high = 0;
+      return;
+    }
     let low = 0;
     let high = 0;
     for (let shift = 0; shift < 70; shift += 7) {

@@ -12,6 +12,21 @@ export class WireWriter {
     this.#push(bytes);
   }
 
+  /** A repeated field, put together at once: parts of their own would cost more than short elements. */
+  each(field: number, elements: readonly Uint8Array[]): void {
+    let length = 0;
+    for (const element of elements) length += LONGEST_PREFIX + element.length;
+    const bytes = new Uint8Array(length);
+    let at = 0;
+    for (const element of elements) {
+      bytes[at] = (field << 3) | 2;
+      at = writeVarint(bytes, at + 1, element.length, 0);
+      bytes.set(element, at);
+      at += element.length;
+    }
+    this.#push(bytes.subarray(0, at));
+  }
+
   message(field: number, message: WireWriter): void {
     this.#push(prefix(field, message.#length));
     for (const part of message.#parts) this.#push(part);
@@ -35,9 +50,11 @@ export class WireWriter {
   }
 }
 
+const LONGEST_PREFIX = 6;
+
 /** What stands before content with a length. Fields up to 15 have one byte, and there are no others here. */
 function prefix(field: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(6);
+  const bytes = new Uint8Array(LONGEST_PREFIX);
   bytes[0] = (field << 3) | 2;
   return bytes.subarray(0, writeVarint(bytes, 1, length, 0));
 }

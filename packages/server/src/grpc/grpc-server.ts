@@ -10,6 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { type Clock, realClock } from 'batchwise';
+import { bodyLimitsOf } from '../body-limits.js';
 import { ByteBudget, DEFAULT_UNANSWERED_BYTES } from '../byte-budget.js';
 import { listenError } from '../http/listen-error.js';
 import type { RequestTrust } from '../queue-options.js';
@@ -46,14 +47,6 @@ const KEEPALIVE_MS = 60_000;
 /** The longest that grpc-js takes for an idle connection: never. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/**
- * A message may have one protobuf field, or one element of BYTES, for so many bytes of the largest message: each takes
- * up to half a microsecond, however short it is. Packed numbers are no fields of their own.
- */
-const BYTES_PER_ELEMENT = 64;
-/** Where the largest message is small. */
-const LEAST_ELEMENTS = 1024;
-
 export class GrpcServer {
   readonly #clock: Clock;
   readonly #health: HealthService;
@@ -78,7 +71,8 @@ export class GrpcServer {
     const onFault = options.onFault ?? ignore;
     this.#clock = options.clock ?? realClock;
     this.#calls = new OpenCalls(this.#clock, limits, options.onCall);
-    const maxElements = Math.max(LEAST_ELEMENTS, Math.floor(limits.messageBytes / BYTES_PER_ELEMENT));
+    // A protobuf field and an element of BYTES become an object each, as an array in JSON does.
+    const { containers: maxElements } = bodyLimitsOf(limits.messageBytes);
     this.#health = new HealthService({ models, isReady, isDraining });
     const inference = new InferenceService({
       models,

@@ -14,7 +14,7 @@ import {
   type TensorSpec,
 } from '@batchwise/runners';
 import { countElements } from '../protocols/count-elements.js';
-import { badRequest } from '../request-error.js';
+import { badRequest, RequestError } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 import {
   checkAllThere,
@@ -49,10 +49,8 @@ export function inferRequest(
     const elements = elementsOf(input, spec, `${where}.shape`);
     if (datatype === 'BYTES') strings += elements;
     if (strings > maxStrings) {
-      throw badRequest(
-        where,
-        `expected at most ${maxStrings} elements of BYTES in a request, got ${strings}.`,
-      );
+      const message = `expected at most ${maxStrings} elements of BYTES in a request, got ${strings}.`;
+      throw new RequestError('TOO_LARGE', message, { where });
     }
     inputs.set(input.name, inputTensor(message, index, input, datatype));
   });
