@@ -16,7 +16,7 @@ import type { InflateQueue } from '../http/inflate-queue.js';
 export interface ReceivingCall {
   sendStatus(answer: CallStatus): void;
   readonly cancelled?: boolean;
-  readonly stream?: { close(code: number): void };
+  readonly stream?: { close(code: number): void; on(event: 'data', listener: (chunk: Buffer) => void): void };
   decoder?: { write(chunk: Buffer): Buffer[] };
   decompressMessage?: (frame: Buffer, encoding: string) => Buffer | Promise<Buffer>;
 }
@@ -42,6 +42,7 @@ const MOST_TIMES_COMPRESSED = 100;
  */
 const SMALL_PIECES = 256;
 const SMALL_PIECE_BYTES = 64;
+const TOO_SMALL = `expected DATA frames of ${SMALL_PIECE_BYTES} bytes or more on average, got smaller ones.`;
 /** The second one shows that there is more than one. */
 const MOST_UNARY_MESSAGES = 2;
 
@@ -61,14 +62,19 @@ export function limitReceiving(
     pieceBytes = 0;
     if (!isUnary || messages <= MOST_UNARY_MESSAGES) frames.push(frame);
   });
+  // Before and after the call has a status: a frame of a stream that is reset costs next to nothing.
+  call.stream?.on('data', (chunk) => {
+    pieces += 1;
+    pieceBytes += chunk.length;
+    if (pieces <= SMALL_PIECES || pieceBytes >= pieces * SMALL_PIECE_BYTES) return;
+    call.sendStatus(refusal(status.RESOURCE_EXHAUSTED, TOO_SMALL));
+    call.stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
   call.decoder = {
     write(chunk) {
       frames = [];
       try {
         reader.push(chunk);
-        pieces += 1;
-        pieceBytes += chunk.length;
-        if (pieces > SMALL_PIECES && pieceBytes < pieces * SMALL_PIECE_BYTES) throw tooManyPieces(call);
       } catch (error) {
         const code = error instanceof GrpcError ? (error.status as status) : status.INTERNAL;
         call.sendStatus({ code, details: (error as Error).message });
@@ -98,15 +104,6 @@ export function limitReceiving(
       });
     });
   };
-}
-
-/** The stream is reset: a frame of a stream that is closed costs next to nothing. */
-function tooManyPieces(call: ReceivingCall): GrpcError {
-  queueMicrotask(() => call.stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM));
-  return new GrpcError(
-    status.RESOURCE_EXHAUSTED,
-    `expected DATA frames of at least ${SMALL_PIECE_BYTES} bytes on average, got ${SMALL_PIECES} smaller ones.`,
-  );
 }
 
 function inflateRefusal(error: NodeJS.ErrnoException, compressedBytes: number, most: number): CallStatus {
