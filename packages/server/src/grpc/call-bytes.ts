@@ -24,6 +24,8 @@ interface InnerCall {
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
 const PREFIX_BYTES = 5;
+/** Up to this size the ratio does not matter: tensors of zeros and masks of ones are compressed a thousandfold. */
+const ANY_RATIO_BYTES = 1024 * 1024;
 
 export class CallBytes {
   readonly #budget: ByteBudget;
@@ -102,12 +104,18 @@ export class CallBytes {
       this.#inflating.add({
         isWanted: () => !stream.destroyed,
         start: (ended) =>
-          inflateBody(inflaterOf(encoding) as Inflate, bytes, this.#messageBytes, (error, inflated) => {
-            ended();
-            if (error !== undefined) fail(error);
-            else if (hold(inflated.length)) resolve(inflated);
-            else fail(noRoom(this.#budget));
-          }),
+          inflateBody(
+            inflaterOf(encoding) as Inflate,
+            bytes,
+            this.#messageBytes,
+            (error, inflated) => {
+              ended();
+              if (error !== undefined) fail(error);
+              else if (hold(inflated.length)) resolve(inflated);
+              else fail(noRoom(this.#budget));
+            },
+            ANY_RATIO_BYTES,
+          ),
       });
     });
   }

@@ -4,7 +4,6 @@
  */
 import { type ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js';
 import type { Clock } from 'batchwise';
-import { InflateQueue } from '../http/inflate-queue.js';
 import { RequestError } from '../request-error.js';
 import type { GrpcLimits } from './grpc-limits.js';
 import { grpcStatus } from './grpc-status.js';
@@ -33,7 +32,6 @@ export class OpenCalls {
   readonly #clock: Clock;
   readonly #receiveTimeoutMs: number;
   readonly #messageBytes: number;
-  readonly #inflating = new InflateQueue();
   readonly #open = new Set<OpenCall>();
   /** Those whose request has not come whole, the oldest first. */
   readonly #arriving = new Set<OpenCall>();
@@ -94,7 +92,7 @@ export class OpenCalls {
       sendStatus(answer);
     };
     const limits = { messageBytes: this.#messageBytes, isUnary: !opened.isConversation };
-    limitReceiving(call as ReceivingCall, limits, this.#inflating);
+    limitReceiving(call as ReceivingCall, limits);
     if (opened.isConversation) readAsAnswersLeave(opened);
     // The interface is all that grpc-js uses of what an interceptor returns.
     return call as unknown as ServerInterceptingCall;

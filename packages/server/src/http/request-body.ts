@@ -115,8 +115,14 @@ const MOST_TIMES_COMPRESSED = 100;
 /** Up to this size it does not matter how small a body has been. */
 const ANY_RATIO_BYTES = 64 * 1024;
 
-export function inflateBody(inflater: Inflate, body: Buffer, maxBytes: number, done: BodyListener): void {
-  const fromRatio = Math.max(ANY_RATIO_BYTES, MOST_TIMES_COMPRESSED * body.length);
+export function inflateBody(
+  inflater: Inflate,
+  body: Buffer,
+  maxBytes: number,
+  done: BodyListener,
+  anyRatioBytes = ANY_RATIO_BYTES,
+): void {
+  const fromRatio = Math.max(anyRatioBytes, MOST_TIMES_COMPRESSED * body.length);
   const most = Math.min(maxBytes, fromRatio);
   const state = most === maxBytes ? 'decompressed' : `decompressed from ${body.length}`;
   // Zlib refuses a limit of 0; with 1, what is longer than nothing is refused below.

@@ -91,9 +91,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 test('no random message blocks the event loop for more than 100 ms', async () => {
+  const end = performance.now() + TIME_LIMIT_MS;
   let mostMs = { ms: 0, bytes: 0, isZipped: false, frameBytes: 0, start: '' };
   let mostPerByte = { nsPerByte: 0, bytes: 0 };
   const property = fc.asyncProperty(request, call, async (bytes, { isZipped, frameBytes }) => {
+    // Not fast-check's own limit, which would leave a request under way.
+    if (performance.now() > end) return;
     const body = isZipped ? framed(gzipSync(bytes, { level: 1 }), true) : framed(bytes);
     const encoding = isZipped ? { encoding: 'gzip' } : {};
     const ms = await server.cost(() => sendFramed(server.grpcPort, body, { ...encoding, frameBytes }));
@@ -106,6 +109,6 @@ test('no random message blocks the event loop for more than 100 ms', async () =>
       mostPerByte = { nsPerByte, bytes: bytes.length };
     expect(ms).toBeLessThanOrEqual(server.limitMs);
   });
-  await fc.assert(property, { numRuns: RUNS, interruptAfterTimeLimit: TIME_LIMIT_MS, endOnFailure: true });
+  await fc.assert(property, { numRuns: RUNS, endOnFailure: true });
   console.log('the longest turn:', mostMs, 'the most expensive bytes:', mostPerByte);
 });
