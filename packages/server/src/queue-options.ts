@@ -17,6 +17,15 @@ export interface RequestTrust {
   readonly trustedHeaders?: readonly TrustableHeader[] | undefined;
 }
 
+/**
+ * The tenant of a request that names none. The requests of one connection are one tenant, so that a connection with
+ * many requests, or with many input shapes, gets its share and no more. Where headers are trusted, a proxy is in front
+ * and its connections carry the requests of many clients: then the connection says nothing.
+ */
+export function peerTenant(peer: string, trusted: readonly TrustableHeader[]): string | undefined {
+  return trusted.length === 0 ? peer : undefined;
+}
+
 export const PRIORITY_KEY = 'batchwise-priority';
 export const TENANT_KEY = 'batchwise-tenant';
 

@@ -1,6 +1,7 @@
 /** A server in one process, started by code: what it needs to start, and how it changes and ends. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -165,6 +166,37 @@ describe('requests with a priority and a tenant of their own choice', () => {
     configure(`server: { trusted_headers: [${header}] }\n${ONE_BY_ONE}`);
     expect(await order(headers)).toEqual(expected);
   });
+});
+
+// One connection with many requests in the queue kept all others waiting until they were done.
+test('a connection with many requests gets its share of the batches and no more', async () => {
+  configure('runners: { doubler: { batching: { max_batch_size: 1, max_latency_ms: unlimited } } }\n');
+  const server = await start();
+  const { open, entered, batches } = closedGate();
+  const answers = [double(server, 0)];
+  await entered;
+  const flood = connect({ host: '127.0.0.1', port: server.address.port });
+  const flooded = [1, 2, 3, 4, 5, 6, 7, 8];
+  for (const number of flooded) {
+    const body = JSON.stringify({ number });
+    flood.write(
+      `POST /double HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  }
+  await gathered(server, flooded.length);
+  answers.push(double(server, 9));
+  await gathered(server, flooded.length + 1);
+  answers.push(double(server, 10));
+  await gathered(server, flooded.length + 2);
+  open();
+  for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+  expect(
+    batches
+      .flat()
+      .slice(0, 4)
+      .toSorted((a, b) => a - b),
+  ).toEqual([0, 1, 9, 10]);
+  flood.destroy();
 });
 
 /** The status and the body of a request with these headers; `fetch` sets its own `Host`. */

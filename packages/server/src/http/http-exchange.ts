@@ -102,6 +102,10 @@ export class HttpExchange implements HttpCall, Waiting {
     return expect !== undefined && !this.#head.isHttp10 && CONTINUE_EXPECTED.test(expect);
   }
 
+  get peer(): string {
+    return this.connection.peer;
+  }
+
   get query(): URLSearchParams {
     this.#query ??= new URLSearchParams(this.#search);
     return this.#query;

@@ -12,6 +12,8 @@ export interface HttpCall {
   /** The decoded parts of the path that the route's `{name}`s stand for. */
   readonly params: ReadonlyMap<string, string>;
   readonly headers: IncomingHttpHeaders;
+  /** The client's end of the connection, as `address:port`. */
+  readonly peer: string;
   /** Decompressed, within the limit; empty when there is none. */
   readonly body: Buffer;
   /** Answered, or its client gone. */

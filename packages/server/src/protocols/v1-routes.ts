@@ -73,7 +73,7 @@ function predict(call: HttpCall, protocol: ProtocolOptions): void {
   const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call.headers, protocol);
+  const options = requestOptions(call, protocol);
   const { request, rows } = parsePredictRequest(call.body, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) => formatPredictResponse(signature, tensors, rows));
 }

@@ -87,7 +87,7 @@ function infer(call: HttpCall, protocol: ProtocolOptions): void {
   const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call.headers, protocol);
+  const options = requestOptions(call, protocol);
   const { request, id, outputs } = parseInferRequest(call.body, call.headers, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) =>
     formatInferResponse({ model: runner.name, id, outputs }, tensors),

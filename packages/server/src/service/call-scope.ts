@@ -105,7 +105,10 @@ export class CallScope {
 
   #merged(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
     if (options === undefined || this.#options === undefined) return options ?? this.#options;
-    return { ...this.#options, ...options };
+    const merged = { ...this.#options, ...options };
+    // A handler that sets priorities decides who goes first: between tenants, they would not count.
+    const isByPeer = options.tenant === undefined && this.#options.tenant === this.#call.peer;
+    return isByPeer && options.priority !== undefined ? { ...merged, tenant: undefined } : merged;
   }
 }
 

@@ -115,7 +115,7 @@ function untyped(value: unknown, where: string): string[] {
 
 function isTaken(headers: Record<string, string>): boolean {
   try {
-    requestOptions(headers, { trustedHeaders: TRUST });
+    requestOptions({ headers, peer: '' }, { trustedHeaders: TRUST });
     return true;
   } catch {
     return false;

@@ -21,6 +21,7 @@ interface FakeRequest {
 
 /** A call without a socket. `replied` resolves with the first answer. */
 export class FakeCall implements HttpCall {
+  readonly peer = '127.0.0.1:50000';
   readonly id = 'request-1';
   readonly method: string;
   readonly path: string;
