@@ -318,3 +318,68 @@ test('an item that is turned away at once does not change the weight of its tena
   ).toHaveLength(16);
   shared.batcher.destroy();
 });
+
+// Tenants were charged by items only: a batch of one item cost its tenant an eighth of what a full batch cost another.
+test('a tenant that gives each item a group of its own gets as many batches as a tenant whose items share batches', async () => {
+  let made = 0;
+  const groupOf = (name: string) => (name === 'scattered' ? `scattered ${made++}` : 'shared');
+  const shared = new Shared({ groupOf, policy: greedy() });
+  shared.submit('scattered', 200);
+  shared.submit('shared', 400);
+  await shared.run(10); // what a batch takes is learned
+  const from = shared.gate.batches.length;
+  await shared.run(40);
+  const batches = shared.gate.batches.slice(from).map(([first]) => first);
+  expect(batches.filter((name) => name === 'shared').length).toBeGreaterThanOrEqual(18);
+});
+
+test('where the duration of a batch grows with its items, a group of one item costs one item', async () => {
+  let made = 0;
+  const clock = new VirtualClock();
+  const executed: string[] = [];
+  const batcher = new Batcher(
+    async (items: string[]) => {
+      executed.push(...items);
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 10 * items.length));
+      return items;
+    },
+    {
+      clock,
+      maxBatchSize: 8,
+      policy: greedy(),
+      groupOf: (name) => (name === 'scattered' ? `scattered ${made++}` : 'shared'),
+    },
+  );
+  for (let i = 0; i < 400; i++) batcher.submit('shared', { tenant: 'shared' }).catch(() => {});
+  for (let i = 0; i < 400; i++) batcher.submit('scattered', { tenant: 'scattered' }).catch(() => {});
+  await clock.advance(4000);
+  const scattered = executed.slice(-200).filter((name) => name === 'scattered').length;
+  expect(scattered).toBeGreaterThan(80);
+  expect(scattered).toBeLessThan(120);
+  batcher.destroy();
+});
+
+test('groups of another tenant do not make a newcomer miss its deadline, because tenants take turns', async () => {
+  let made = 0;
+  const clock = new VirtualClock();
+  const batcher = new Batcher(
+    async (items: string[]) => {
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 10));
+      return items;
+    },
+    {
+      clock,
+      maxBatchSize: 8,
+      policy: greedy(),
+      groupOf: (name) => `${name} ${name === 'scattered' ? made++ : ''}`,
+    },
+  );
+  for (let i = 0; i < 8; i++) batcher.submit('shared', { tenant: 'shared' }).catch(() => {});
+  await clock.advance(100);
+  for (let i = 0; i < 300; i++) batcher.submit('scattered', { tenant: 'scattered' }).catch(() => {});
+  await clock.advance(100);
+  const answer = batcher.submit('shared', { tenant: 'shared', timeoutMs: 100 });
+  await clock.advance(100);
+  await expect(answer).resolves.toBe('shared');
+  batcher.destroy();
+});

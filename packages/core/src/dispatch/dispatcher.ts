@@ -192,6 +192,7 @@ export class Dispatcher<I, R> implements BatchOwner {
       const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
       started = batch.length;
       this.line.left(group, refused.length + started);
+      if (group.length === 0 && this.line.length > 0) this.#chargeForSlot(batch, cost);
       if (started > 0) this.#start(batch, cost, group, decision.reason, now);
       this.doorMargin.served(started);
     } else {
@@ -202,6 +203,21 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.exit.overtaken(refused, group, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
+  }
+
+  /**
+   * A group that ends before its batch is full, while other groups wait, uses a slot for fewer items than the slot could
+   * have served. Its tenants are charged for those as well: else a tenant that gives each item a group of its own would
+   * get a batch for each item that another tenant gets within a batch.
+   */
+  #chargeForSlot(batch: readonly Entry[], cost: number): void {
+    const best = this.curve.best(this.settings.maxBatchSize);
+    const durationMs = this.curve.predict(cost);
+    if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
+    const missed = (best.cost * durationMs) / best.durationMs - cost;
+    if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
+    const { tenants } = this.line;
+    for (const { lane, cost: own } of batch) if (lane) tenants.surcharge(lane.tenant, (missed * own) / cost);
   }
 
   /** Takes those at the head who can no longer make it. Nobody may join them any more. */

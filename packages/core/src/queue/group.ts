@@ -242,6 +242,7 @@ export class Group implements HeapNode {
     lane.age.look();
     this.#ages.push(lane.age);
     if (!isNew) return;
+    share.tenant.groups += 1;
     share.keyServed = share.tenant.served;
     this.#waiting.push(share);
     this.#tenants.claim(share);
@@ -259,6 +260,7 @@ export class Group implements HeapNode {
     share.close(lane);
     this.#ages.remove(lane.age);
     if (!share.isEmpty) return;
+    share.tenant.groups -= 1;
     this.#waiting.remove(share);
     this.#tenants.release(share);
   }

@@ -14,6 +14,8 @@ export class Tenant implements HeapNode {
   /** What waits. */
   queuedItems = 0;
   queuedCost = 0;
+  /** In how many groups. */
+  groups = 0;
   /** Its shares of all groups that are awake, by rank. */
   readonly claims = new Heap<Claim>((a, b) =>
     a.rank === b.rank ? a.share.order < b.share.order : a.rank < b.rank,
@@ -130,6 +132,11 @@ export class Tenants {
     if (this.#level > HIGHEST_LEVEL && this.#memory === undefined) this.#lowerAll();
   }
 
+  /** Adds to what a tenant has had, for more than its items cost; the level stays where its turn began. */
+  surcharge(tenant: Tenant, cost: number): void {
+    this.#serve(tenant, tenant.served + cost / tenant.weight);
+  }
+
   /** Only differences count: brings all accounts down to where their last digits are not lost. */
   #lowerAll(): void {
     const level = this.#level;
@@ -178,6 +185,20 @@ export class Tenants {
     }
     const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
     return looked < others ? (served * others) / looked : served;
+  }
+
+  /** How many groups are served before a new one of this tenant: each tenant that waits gets as many batches as it does. */
+  groupsServedUntil(tenant: Tenant): number {
+    let looked = 0;
+    let groups = 0;
+    for (const other of this.#waiting) {
+      if (other === tenant) continue;
+      if (looked === MOST_LOOKED_AT) break;
+      looked += 1;
+      groups += Math.min(other.groups, Math.ceil(((tenant.groups + 1) * other.weight) / tenant.weight));
+    }
+    const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
+    return tenant.groups + (looked < others ? (groups * others) / looked : groups);
   }
 
   #serve(tenant: Tenant, served: number): void {

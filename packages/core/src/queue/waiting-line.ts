@@ -148,9 +148,10 @@ export class WaitingLine {
     const own = groupKey === undefined ? this.#ungrouped : this.#grouped.get(groupKey);
     const ownCost = Math.min(costAhead, own?.cost ?? 0);
     const othersCost = costAhead - ownCost;
-    // A group that begins now comes after all others.
+    // A group that begins now comes after all others of its tenant, and takes turns with those of other tenants.
+    const mostGroups = this.tenants.groupsServedUntil(tenant);
     if (own === undefined || own.length === 0)
-      return { cost: 0, groups: this.groups, groupsCost: othersCost };
+      return { cost: 0, groups: Math.min(this.groups, mostGroups), groupsCost: othersCost };
     let groups = 0;
     let groupsCost = 0;
     let looks = 0;
@@ -160,7 +161,11 @@ export class WaitingLine {
       groups += 1;
       groupsCost += group.cost;
     }
-    return { cost: ownCost, groups, groupsCost: Math.min(groupsCost, othersCost) };
+    return {
+      cost: ownCost,
+      groups: Math.min(groups, mostGroups),
+      groupsCost: Math.min(groupsCost, othersCost),
+    };
   }
 
   /** What will leave before one of this group that comes when all others are to go first. */
