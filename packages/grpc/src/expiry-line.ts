@@ -45,15 +45,6 @@ export class ExpiryLine {
     one.after = undefined;
   }
 
-  /** The one that has stood there longest, before its time; false when the line is empty. */
-  expireFirst(): boolean {
-    const first = this.#first;
-    if (first === undefined) return false;
-    this.leave(first);
-    first.expire();
-    return true;
-  }
-
   /** Forgets them all. */
   clear(): void {
     while (this.#first !== undefined) this.leave(this.#first);

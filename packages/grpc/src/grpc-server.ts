@@ -176,8 +176,8 @@ export class GrpcServer {
     return {
       clock: this.#clock,
       limits: this.limits,
-      hold: (bytes) => requests.tryHold(bytes),
-      letGo: (bytes) => requests.letGo(bytes),
+      hold: (connection, bytes) => requests.tryHold(connection, bytes),
+      letGo: (connection, bytes) => requests.letGo(connection, bytes),
       awaitsEnd: (stream) => requests.unwantedLine.join(stream),
       endCame: (stream) => requests.unwantedLine.leave(stream),
       opened: (connection, stream, request) => this.#received(connection, stream, request),

@@ -2,11 +2,20 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import type { CallStream } from './call-stream.js';
 import type { GrpcError } from './grpc-error.js';
 
+/** The connection that a call came by. */
+export interface CallerConnection {
+  /** Unique among the connections of this process. */
+  readonly id: string;
+  /** The client's address without its port; undefined when it was gone before it could be asked. */
+  readonly address: string | undefined;
+}
+
 /** A call as a server gets it. Ended by exactly one of `answer`, `fail`, `refuse`, or the caller's going. */
 export interface IncomingCall {
   /** `/pkg.Service/Method` */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  readonly connection: CallerConnection;
   /** Of `grpc-timeout`. The layer keeps no time itself: whoever works on the call does. */
   readonly timeoutMs: number | undefined;
   /** For whoever passes the call on as it is, or answers in several messages. Made when it is asked for. */

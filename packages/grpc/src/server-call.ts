@@ -7,7 +7,7 @@ import { ERROR_CODE } from './http2/error-code.js';
 import { responseFields, trailerFields } from './http2/header-fields.js';
 import type { ServerStream, ServerStreamListener } from './http2/server-stream.js';
 import { OK_FIELDS } from './http2/usual-answer.js';
-import type { IncomingCall } from './incoming-call.js';
+import type { CallerConnection, IncomingCall } from './incoming-call.js';
 import { checkSendable } from './sendable-headers.js';
 import { STATUS } from './status.js';
 import { encodeStatusMessage } from './status-message.js';
@@ -21,7 +21,7 @@ export interface ServerCallHost {
 }
 
 /** The connection of a call, as far as the call knows it. */
-export interface CallConnection {
+export interface CallConnection extends CallerConnection {
   /** Something suggests that the client is dead. */
   probe(): void;
 }
@@ -31,22 +31,21 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly timeoutMs: number | undefined;
+  readonly connection: CallConnection;
   expiresAt = 0;
   before: Expiring | undefined = undefined;
   after: Expiring | undefined = undefined;
 
   readonly #host: ServerCallHost;
-  readonly #connection: CallConnection;
   readonly #stream: ServerStream;
   #state: 'open' | 'told' | 'gone' = 'open';
-  /** The line that the call stands in: at first for its request, then for its answer. */
+  /** The line that the call stands in for its request. */
   #line: ExpiryLine | undefined = undefined;
   #request: UnaryRequest | undefined = undefined;
   #onFrame: ((frame: Buffer) => void) | undefined = undefined;
   #callStream: CallStream | undefined = undefined;
   #hasEnded = false;
   #isOver = false;
-  #answerBytes = 0;
   #onGone: (() => void) | undefined = undefined;
   #onTaken: (() => void) | undefined = undefined;
 
@@ -58,7 +57,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     timeoutMs: number | undefined,
   ) {
     this.#host = host;
-    this.#connection = connection;
+    this.connection = connection;
     this.#stream = stream;
     this.headers = headers;
     this.path = headers[':path'] as string;
@@ -83,7 +82,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     if (this.#state !== 'open') return;
     const { requests } = this.#host;
     this.#onFrame = onFrame;
-    this.#request = new UnaryRequest(requests, this);
+    this.#request = new UnaryRequest(requests, this.connection, this);
     this.#joinLine(requests.line);
     this.#stream.resume();
   }
@@ -103,9 +102,8 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     }
     if (stream.headersSent) stream.reset();
     else if (!stream.answer(frame, fields, tail)) {
-      this.#answerBytes = frame.length;
-      this.#joinLine(this.#host.answers.line);
-      this.#host.answers.add(frame.length);
+      this.#joinLine(undefined);
+      this.#host.answers.add(this, frame.length);
     }
   }
 
@@ -146,7 +144,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
     if (this.#state === 'open') {
       this.failHere(this.#host.requests.lateError);
     } else {
-      this.#connection.probe();
+      this.connection.probe();
       this.#release();
       this.#stream.reset();
     }
@@ -296,8 +294,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
   #release(): void {
     this.#joinLine(undefined);
     this.#request?.drop();
-    if (this.#answerBytes > 0) this.#host.answers.remove(this.#answerBytes);
-    this.#answerBytes = 0;
+    this.#host.answers.remove(this);
   }
 }
 

@@ -4,11 +4,15 @@ import { unreferenced } from './expiry-line.js';
 import type { ReceivedRequest } from './http2/received-request.js';
 import { ServerSession, type ServerSessionHost, type ServerSessionListener } from './http2/server-session.js';
 import type { ServerStream } from './http2/server-stream.js';
+import type { CallerConnection } from './incoming-call.js';
 import { Keepalive } from './keepalive.js';
 import type { GrpcServerLimits } from './server-limits.js';
 
 /** The server, as its connections see it. */
-export interface ServerConnectionHost extends ServerSessionHost {
+export interface ServerConnectionHost extends Pick<ServerSessionHost, 'awaitsEnd' | 'endCame'> {
+  /** For requests that nobody reads; false when there is no room for more of this connection. */
+  hold(connection: ServerConnection, bytes: number): boolean;
+  letGo(connection: ServerConnection, bytes: number): void;
   readonly clock: Clock;
   readonly limits: GrpcServerLimits;
   opened(connection: ServerConnection, stream: ServerStream, request: ReceivedRequest): void;
@@ -17,7 +21,9 @@ export interface ServerConnectionHost extends ServerSessionHost {
 }
 
 /** One client's connection: its handshake, its keepalive, its graceful end. */
-export class ServerConnection implements ServerSessionListener {
+export class ServerConnection implements ServerSessionListener, CallerConnection {
+  readonly id = String(++connections);
+  readonly address: string | undefined;
   /** Its address; undefined when it was gone before it could be asked. */
   readonly peer: string | undefined;
   readonly #host: ServerConnectionHost;
@@ -29,6 +35,7 @@ export class ServerConnection implements ServerSessionListener {
   constructor(socket: Socket, host: ServerConnectionHost) {
     const { clock, limits } = host;
     this.peer = peerOf(socket);
+    this.address = socket.remoteAddress;
     this.#host = host;
     this.#socket = socket;
     this.#session = new ServerSession(
@@ -41,7 +48,12 @@ export class ServerConnection implements ServerSessionListener {
         maxUnwantedBytes: limits.maxMessageBytes + STREAM_WINDOW_BYTES,
         now: () => clock.now(),
       },
-      host,
+      {
+        hold: (bytes) => host.hold(this, bytes),
+        letGo: (bytes) => host.letGo(this, bytes),
+        awaitsEnd: (stream) => host.awaitsEnd(stream),
+        endCame: (stream) => host.endCame(stream),
+      },
       this,
     );
     this.#setTimer(() => this.destroy(), limits.handshakeMs);
@@ -110,6 +122,8 @@ export class ServerConnection implements ServerSessionListener {
     this.#timer = undefined;
   }
 }
+
+let connections = 0;
 
 /** Room for one message of usual size without waiting for window updates. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;

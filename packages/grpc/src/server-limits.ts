@@ -8,9 +8,9 @@ export interface GrpcServerLimits {
   readonly maxConcurrentStreams: number;
   /** Further ones are closed as they come. @default 10,000 */
   readonly maxConnections: number;
-  /** Held in all for messages of which only a part has come; beyond it their calls are refused. @default 256 MiB */
+  /** Held in all for messages of which only a part has come. A connection may hold as much as is left for the others; beyond it its calls are rejected. @default 256 MiB */
   readonly maxUnfinishedBytes: number;
-  /** Held in all for answers that their clients have not taken; beyond it the oldest are dropped. @default 512 MiB */
+  /** Held in all for answers that their clients have not taken. Beyond it the connection that holds most loses its oldest. @default 512 MiB */
   readonly maxUntakenBytes: number;
   /** A client that begins no call for so long is pinged once: is it there at all? @default 10 s */
   readonly quietMs: number;

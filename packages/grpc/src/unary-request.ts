@@ -1,5 +1,6 @@
 import type { Clock } from 'batchwise';
 import { ExpiryLine } from './expiry-line.js';
+import { FairPool } from './fair-pool.js';
 import { PREFIX_BYTES } from './frame.js';
 import { FrameReader } from './frame-reader.js';
 import { GrpcError } from './grpc-error.js';
@@ -7,15 +8,18 @@ import type { GrpcServerLimits } from './server-limits.js';
 import { STATUS } from './status.js';
 import { withoutBallast } from './without-ballast.js';
 
-/** What the requests of one server share that have not come completely: their time, and the bytes they hold. */
+/**
+ * What the requests of one server share that have not come completely: their time, and the bytes they hold, of which each
+ * connection has a fair share.
+ */
 export class UnfinishedRequests {
   readonly maxMessageBytes: number;
   readonly line: ExpiryLine;
   /** Of those that have been answered before they had come. */
   readonly unwantedLine: ExpiryLine;
   readonly #limits: GrpcServerLimits;
-  #heldBytes = 0;
-  #unreadBytes = 0;
+  readonly #held = new FairPool<object>();
+  readonly #unread = new FairPool<object>();
 
   constructor(clock: Clock, limits: GrpcServerLimits) {
     this.#limits = limits;
@@ -25,7 +29,7 @@ export class UnfinishedRequests {
   }
 
   get heldBytes(): number {
-    return this.#heldBytes + this.#unreadBytes;
+    return this.#held.used;
   }
 
   get lateError(): GrpcError {
@@ -37,20 +41,22 @@ export class UnfinishedRequests {
   }
 
   /**
-   * For a stream that nobody reads; false when all of them together hold too much. They may do so for ever, as long as its
-   * client and its backend wait for each other: half of the room is for messages that have their time.
+   * For a stream that is not read; false when its connection, or all of them together, hold too much. They may do so without
+   * end, as long as a client and its backend wait for each other: half of the room is for messages that have their time.
    */
-  tryHold(bytes: number): boolean {
+  tryHold(connection: object, bytes: number): boolean {
     const { maxUnfinishedBytes } = this.#limits;
-    if (this.#unreadBytes + bytes > maxUnfinishedBytes / 2) return false;
-    if (this.heldBytes + bytes > maxUnfinishedBytes) return false;
-    this.#unreadBytes += bytes;
+    if (!this.#unread.hasRoom(connection, bytes, maxUnfinishedBytes / 2)) return false;
+    if (!this.#held.hasRoom(connection, bytes, maxUnfinishedBytes)) return false;
+    this.#unread.take(connection, bytes);
+    this.#held.take(connection, bytes);
     return true;
   }
 
   /** What `tryHold` has taken. */
-  letGo(bytes: number): void {
-    this.#unreadBytes -= bytes;
+  letGo(connection: object, bytes: number): void {
+    this.#unread.giveBack(connection, bytes);
+    this.#held.giveBack(connection, bytes);
   }
 
   clear(): void {
@@ -58,19 +64,24 @@ export class UnfinishedRequests {
     this.unwantedLine.clear();
   }
 
-  /** Throws when all of them together hold too much. */
-  hold(bytes: number): void {
-    this.#heldBytes += bytes;
-    if (bytes > 0 && this.heldBytes > this.#limits.maxUnfinishedBytes) {
-      throw new GrpcError(
-        STATUS.RESOURCE_EXHAUSTED,
-        `messages that have not come completely may hold ${this.#limits.maxUnfinishedBytes} bytes in all, and more came`,
-      );
+  /** Throws when the connection, or all of them together, hold too much. */
+  hold(connection: object, bytes: number): void {
+    if (bytes <= 0) {
+      this.release(connection, -bytes);
+      return;
     }
+    const hasRoom = this.#held.hasRoom(connection, bytes, this.#limits.maxUnfinishedBytes);
+    this.#held.take(connection, bytes);
+    if (hasRoom) return;
+    throw new GrpcError(
+      STATUS.RESOURCE_EXHAUSTED,
+      'too many bytes of incomplete messages: the connection has used its share of maxUnfinishedBytes ' +
+        `(${this.#limits.maxUnfinishedBytes} bytes for all connections)`,
+    );
   }
 
-  release(bytes: number): void {
-    this.#heldBytes -= bytes;
+  release(connection: object, bytes: number): void {
+    if (bytes !== 0) this.#held.giveBack(connection, bytes);
   }
 }
 
@@ -83,14 +94,16 @@ export interface UnaryRequestListener {
 /** Reads the one message of a unary call up to the half-close. */
 export class UnaryRequest {
   readonly #shared: UnfinishedRequests;
+  readonly #connection: object;
   readonly #listener: UnaryRequestListener;
   #frame: Buffer | undefined = undefined;
   #reader: FrameReader | undefined = undefined;
   #heldBytes = 0;
   #isOver = false;
 
-  constructor(shared: UnfinishedRequests, listener: UnaryRequestListener) {
+  constructor(shared: UnfinishedRequests, connection: object, listener: UnaryRequestListener) {
     this.#shared = shared;
+    this.#connection = connection;
     this.#listener = listener;
   }
 
@@ -99,7 +112,7 @@ export class UnaryRequest {
     this.#isOver = true;
     this.#frame = undefined;
     this.#reader = undefined;
-    this.#shared.release(this.#heldBytes);
+    this.#shared.release(this.#connection, this.#heldBytes);
     this.#heldBytes = 0;
   }
 
@@ -116,7 +129,7 @@ export class UnaryRequest {
       const { heldBytes } = this.#reader;
       const further = heldBytes - this.#heldBytes;
       this.#heldBytes = heldBytes;
-      this.#shared.hold(further);
+      this.#shared.hold(this.#connection, further);
     } catch (error) {
       this.#broken(error);
     }

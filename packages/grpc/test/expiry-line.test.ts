@@ -59,17 +59,3 @@ test('whoever stays expires, not before its time and not much after; whoever lea
     { numRuns: 50 },
   );
 });
-
-test('the first can be expired before its time', () => {
-  const clock = new VirtualClock();
-  const line = new ExpiryLine(clock, 100);
-  const [first, second] = [new Entry(clock), new Entry(clock)];
-  line.join(first);
-  line.join(second);
-  expect(line.expireFirst()).toBe(true);
-  expect(first.expiredAt).toBe(0);
-  expect(second.expiredAt).toBeUndefined();
-  line.clear();
-  expect(line.expireFirst()).toBe(false);
-  expect(clock.pendingTimers).toBe(0);
-});

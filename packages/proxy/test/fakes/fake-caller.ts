@@ -1,6 +1,7 @@
 /** A caller without a network: what it is told is kept. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
+  type CallerConnection,
   type CallStream,
   frameOf,
   type GrpcError,
@@ -20,12 +21,15 @@ export interface CallerOptions {
   readonly path?: string;
   readonly headers?: IncomingHttpHeaders;
   readonly timeoutMs?: number;
+  /** The id of its connection. */
+  readonly connection?: string;
 }
 
 export class FakeCaller implements IncomingCall {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly timeoutMs: number | undefined;
+  readonly connection: CallerConnection;
   readonly stream = undefined as unknown as CallStream;
   readonly isClosed = false;
   /** Everything it was told; more than one thing is a fault. */
@@ -35,10 +39,16 @@ export class FakeCaller implements IncomingCall {
   #onTaken: (() => void) | undefined = undefined;
   #isGone = false;
 
-  constructor({ path = '/pkg.Service/Compute', headers = {}, timeoutMs }: CallerOptions = {}) {
+  constructor({
+    path = '/pkg.Service/Compute',
+    headers = {},
+    timeoutMs,
+    connection = '1',
+  }: CallerOptions = {}) {
     this.path = path;
     this.headers = { 'content-type': 'application/grpc', ...headers };
     this.timeoutMs = timeoutMs;
+    this.connection = { id: connection, address: '127.0.0.1' };
   }
 
   /** What it was told first, if anything. */
