@@ -24,3 +24,4 @@ export type {
   RunningProxy,
 } from './running-proxy.js';
 export { serveBatched } from './serve-batched.js';
+export type { TenantBy } from './tenants.js';

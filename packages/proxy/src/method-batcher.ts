@@ -22,6 +22,7 @@ import type { InLine, PermitLine } from './permit-line.js';
 import { PermitPolicy } from './permit-policy.js';
 import { type ItemOwner, ProxyItem } from './proxy-item.js';
 import type { QueueBytes } from './queue-bytes.js';
+import type { Tenant, Tenants } from './tenants.js';
 import type { WaitingBatch } from './worth-waiting.js';
 
 /** What all batched methods of a proxy share. */
@@ -29,6 +30,7 @@ export interface MethodShared {
   readonly pool: BackendPool;
   readonly lateEnds: LateEnds;
   readonly queueBytes: QueueBytes;
+  readonly tenants: Tenants;
   readonly maxMessageBytes: number;
   readonly requests: RequestMetrics;
   readonly clock: Clock;
@@ -38,6 +40,12 @@ export interface MethodShared {
 const { POSITIVE_INFINITY } = Number;
 const NOTHING = Buffer.alloc(0);
 const LARGE_ANSWER_BYTES = 16 * 1024;
+/** In how many groups of all methods calls of one tenant may wait: each is a batch of its own. */
+export const MOST_GROUPS_OF_TENANT = 256;
+/** Of how many methods calls of one tenant may be open: the proxy has room for four times as many. */
+export const MOST_METHODS_OF_TENANT = 64;
+const TOO_MANY_GROUPS = `they form ${MOST_GROUPS_OF_TENANT} groups that cannot share a batch`;
+const TOO_MANY_METHODS = `they are of ${MOST_METHODS_OF_TENANT} methods`;
 /** What to tell a caller to wait while nothing is known of the backends. */
 const UNKNOWN_RETRY_MS = 1000;
 
@@ -56,6 +64,12 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   isProven = false;
 
   readonly #queueBytes: QueueBytes;
+  readonly #tenants: Tenants;
+  /** Those that have calls waiting here. */
+  readonly #waiting = new Set<Tenant>();
+  #servedMs = Number.POSITIVE_INFINITY;
+  /** Of the tenants, when that was worked out; -1 when it has to be worked out again. */
+  #servedVersion = -1;
   readonly #requests: RequestMetrics;
   readonly #batcher: Batcher<ProxyItem, Buffer>;
   readonly #line: PermitLine;
@@ -73,6 +87,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     this.log = shared.log;
     this.maxMessageBytes = shared.maxMessageBytes;
     this.#queueBytes = shared.queueBytes;
+    this.#tenants = shared.tenants;
     this.#requests = shared.requests;
     const { maxBatchSize, maxWaitMs, targetLatencyMs, timeoutMs, maxQueueSize } = settings;
     this.#line = line;
@@ -97,16 +112,20 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   accept(call: IncomingCall): void {
     const arrivedAt = this.clock.now();
     const timeoutMs = call.timeoutMs ?? this.settings.timeoutMs;
-    const item = new ProxyItem(this, call, arrivedAt, arrivedAt + timeoutMs);
+    const tenant = this.#tenants.of(call);
+    const item = new ProxyItem(this, call, tenant, arrivedAt, arrivedAt + timeoutMs);
     const { down } = this.pool;
+    const isOneTooMany = tenant.methods.size >= MOST_METHODS_OF_TENANT && !tenant.methods.has(this);
+    tenant.opened(this);
     this.#requests.started(this.path);
     this.#open += 1;
-    if (down === undefined) item.read();
-    else item.reject(down);
+    if (down !== undefined) item.reject(down);
+    else if (isOneTooMany) item.reject(this.#exhausted(TOO_MANY_METHODS));
+    else item.read();
   }
 
   arrived(item: ProxyItem): void {
-    const { frame, headers, deadline } = item;
+    const { frame, headers, deadline, tenant } = item;
     if (isCompressed(frame) && encodingOf(headers) === 'identity') {
       item.frame = NOTHING;
       item.reject(
@@ -114,30 +133,50 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
       );
       return;
     }
-    if (!this.#queueBytes.take(frame.length)) {
+    item.group = groupKeyOf(headers, frame.length - PREFIX_BYTES, this.settings);
+    if (tenant.groups >= MOST_GROUPS_OF_TENANT && !tenant.waitsIn(this, item.group)) {
       item.frame = NOTHING;
-      item.reject(this.#tooManyBytes());
+      item.reject(this.#exhausted(TOO_MANY_GROUPS));
       return;
     }
-    item.group = groupKeyOf(headers, frame.length - PREFIX_BYTES, this.settings);
-    if (deadline === POSITIVE_INFINITY) item.ticket = this.#batcher.enqueue(item, item);
-    else {
-      // Of the caller's time, some may have gone by until the message was complete.
-      const timeoutMs = Math.max(0, deadline - this.clock.now());
-      item.ticket = this.#batcher.enqueue(item, item, { timeoutMs });
+    if (!this.#queueBytes.take(tenant, frame.length)) {
+      item.frame = NOTHING;
+      item.reject(
+        this.#exhausted(`its share of maxQueueBytes (${this.#queueBytes.max} bytes for all) is used`),
+      );
+      return;
     }
+    this.#enter(item);
+    // Of the caller's time, some may have gone by until the message was complete.
+    const options =
+      deadline === POSITIVE_INFINITY
+        ? { tenant: tenant.id }
+        : { tenant: tenant.id, timeoutMs: Math.max(0, deadline - this.clock.now()) };
+    item.ticket = this.#batcher.enqueue(item, item, options);
+  }
+
+  get servedMs(): number {
+    if (this.#servedVersion !== this.#tenants.version) {
+      this.#servedVersion = this.#tenants.version;
+      this.#servedMs = POSITIVE_INFINITY;
+      for (const { servedMs } of this.#waiting) this.#servedMs = Math.min(this.#servedMs, servedMs);
+    }
+    return this.#servedMs;
   }
 
   /** A caller that does not read its answer keeps it in memory: a large one counts until it is taken. */
-  answered({ call }: ProxyItem, answer: Buffer): void {
+  answered({ call, tenant }: ProxyItem, answer: Buffer): void {
     const { length } = answer;
     if (length < LARGE_ANSWER_BYTES || call.isClosed) return;
-    this.#queueBytes.add(length);
-    call.onTaken(() => this.#queueBytes.giveBack(length));
+    this.#queueBytes.addAnswer(tenant, length);
+    call.onTaken(() => this.#queueBytes.answerTaken(tenant, length));
   }
 
-  done({ frame, arrivedAt }: ProxyItem, status: number): void {
-    this.#queueBytes.giveBack(frame.length);
+  done(item: ProxyItem, status: number): void {
+    const { frame, arrivedAt, tenant } = item;
+    this.#leave(item);
+    if (frame.length > 0) this.#queueBytes.giveBack(tenant, frame.length);
+    tenant.closed(this);
     this.#open -= 1;
     this.#requests.ended(this.path, status, this.clock.now() - arrivedAt);
   }
@@ -176,12 +215,40 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   }
 
   #run(items: ProxyItem[], context: BatchContext): Promise<Results<never>> {
-    return new Promise((resolve) => new BatchStream(this, items, context, resolve).start());
+    const startedAt = this.clock.now();
+    for (const item of items) this.#leave(item);
+    const charged = this.#tenants.charge(
+      items.map(({ tenant }) => tenant),
+      this.#lastBatchMs,
+    );
+    return new Promise((resolve) => {
+      const done = (results: Results<never>) => {
+        charged(this.clock.now() - startedAt);
+        resolve(results);
+      };
+      new BatchStream(this, items, context, done).start();
+    });
   }
 
-  #tooManyBytes(): GrpcError {
-    const { max } = this.#queueBytes;
-    const message = `${this.path}: the messages that wait take all of maxQueueBytes (${max} bytes)`;
+  #enter(item: ProxyItem): void {
+    const { tenant } = item;
+    item.isWaiting = true;
+    tenant.enter(this, item.group);
+    if (this.#waiting.has(tenant)) return;
+    this.#waiting.add(tenant);
+    this.#servedVersion = -1;
+  }
+
+  #leave(item: ProxyItem): void {
+    if (!item.isWaiting) return;
+    item.isWaiting = false;
+    if (item.tenant.leave(this, item.group)) return;
+    this.#waiting.delete(item.tenant);
+    this.#servedVersion = -1;
+  }
+
+  #exhausted(reason: string): GrpcError {
+    const message = `${this.path}: too many calls of this client are waiting: ${reason}`;
     return new GrpcError(STATUS.RESOURCE_EXHAUSTED, message, { trailers: pushback(this.#lastBatchMs) });
   }
 }

@@ -1,11 +1,13 @@
 /**
- * The methods that want to send a batch while every backend has as many as it may: they stand in line, and the
- * next permit that is free is theirs. Without it the method whose batch has just ended would take the permit again,
- * and a busy one would keep out all others.
+ * The methods that want to send a batch while every backend has as many as it may. The next permit that is free goes to
+ * the method in which the tenant waits that has used the least slot time; among equals, to the one that waits longest. So
+ * a tenant gets no more slots by spreading its calls over many methods.
  */
 import type { Clock } from 'batchwise';
 
 export interface InLine {
+  /** Slot time that the tenant has used that was served least, of those that wait here; Infinity when none waits. */
+  readonly servedMs: number;
   /** A permit may be free: look again. Returns false when it has nothing to send any more. */
   wake(): boolean;
 }
@@ -22,7 +24,7 @@ export class PermitLine {
     this.#freePermits = freePermits;
   }
 
-  /** Whether a permit is free that nobody before this one waits for. If not, it stands in line from now on. */
+  /** Whether a permit is free that no method in line has a better claim to. If not, it stands in line from now on. */
   mayTake(method: InLine): boolean {
     if (this.#freePermits() > this.#ahead(method)) return true;
     this.#line.add(method);
@@ -40,15 +42,23 @@ export class PermitLine {
     this.#isDue = true;
     this.#clock.defer(() => {
       this.#isDue = false;
-      for (const method of [...this.#line]) if (!method.wake()) this.leave(method);
+      const waiting = [...this.#line].map((method) => ({ method, servedMs: method.servedMs }));
+      // Stable: among equals the order of their coming.
+      waiting.sort((a, b) => (a.servedMs === b.servedMs ? 0 : a.servedMs - b.servedMs));
+      for (const { method } of waiting) {
+        if (this.#freePermits() <= 0) break;
+        if (!method.wake()) this.leave(method);
+      }
     });
   }
 
   #ahead(method: InLine): number {
+    const { servedMs } = method;
     let ahead = 0;
+    let isBehind = true;
     for (const other of this.#line) {
-      if (other === method) break;
-      ahead += 1;
+      if (other === method) isBehind = false;
+      else if (other.servedMs < servedMs || (isBehind && other.servedMs === servedMs)) ahead += 1;
     }
     return ahead;
   }

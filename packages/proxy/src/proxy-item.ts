@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { type IncomingCall, STATUS } from '@batchwise/grpc';
 import type { Sink, Ticket } from 'batchwise';
 import { errorToGrpc } from './error-to-grpc.js';
+import type { Tenant } from './tenants.js';
 
 /** Whom an item tells how it goes. */
 export interface ItemOwner {
@@ -21,6 +22,7 @@ const NOTHING = Buffer.alloc(0);
 
 export class ProxyItem implements Sink<Buffer> {
   readonly call: IncomingCall;
+  readonly tenant: Tenant;
   readonly arrivedAt: number;
   /** The moment after which its answer is worthless, on the proxy's clock. */
   readonly deadline: number;
@@ -28,6 +30,8 @@ export class ProxyItem implements Sink<Buffer> {
   frame: Buffer = NOTHING;
   /** What it has in common with those it may share a batch with. */
   group = '';
+  /** In the batcher, and in no batch yet. */
+  isWaiting = false;
   /** Set once it is in the batcher. */
   ticket: Ticket | undefined = undefined;
   /** Its place in its batch. */
@@ -38,9 +42,10 @@ export class ProxyItem implements Sink<Buffer> {
   readonly #owner: ItemOwner;
   #isGone = false;
 
-  constructor(owner: ItemOwner, call: IncomingCall, arrivedAt: number, deadline: number) {
+  constructor(owner: ItemOwner, call: IncomingCall, tenant: Tenant, arrivedAt: number, deadline: number) {
     this.#owner = owner;
     this.call = call;
+    this.tenant = tenant;
     this.arrivedAt = arrivedAt;
     this.deadline = deadline;
   }

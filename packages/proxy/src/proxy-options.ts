@@ -3,6 +3,7 @@ import { type ClientTls, type GrpcServerLimits, type ServerTls, serverLimits } f
 import { type Clock, realClock } from 'batchwise';
 import { type BackendTarget, parseTarget } from './backend-target.js';
 import { type MethodOptions, type MethodSettings, methodSettings } from './method-options.js';
+import type { TenantBy } from './tenants.js';
 import {
   expected,
   invalidOption,
@@ -65,6 +66,12 @@ export interface ProxyOptions {
    * @default 256 MiB
    */
   readonly maxQueueBytes?: number | undefined;
+  /**
+   * Which calls count as one tenant. Tenants share slots, groups and memory fairly: by connection, by the address of the
+   * client, or by a key of metadata (`metadata:x-tenant`), which only a trusted client may set.
+   * @default 'connection'
+   */
+  readonly tenantBy?: TenantBy | undefined;
   /**
    * How long accepted calls may take to end when the proxy is closed.
    * @default 30,000
@@ -129,6 +136,7 @@ export interface ProxySettings {
   readonly methods: readonly MethodSettings[];
   readonly maxMessageBytes: number;
   readonly maxQueueBytes: number;
+  readonly tenantBy: TenantBy;
   readonly drainTimeoutMs: number;
   readonly health: 'answer' | 'pass';
   readonly limits: Partial<GrpcServerLimits>;
@@ -165,6 +173,7 @@ const checks: { readonly [Key in keyof ProxySettings]: (value: unknown) => Proxy
     validList('methods', value, 'rules').map((rule, i) => methodSettings(`methods[${i}]`, rule)),
   maxMessageBytes: (value) => validCount('maxMessageBytes', value, 1, 2 ** 31 - 1),
   maxQueueBytes: (value) => validCount('maxQueueBytes', value),
+  tenantBy: validTenantBy,
   drainTimeoutMs: (value) => validSpanMs('drainTimeoutMs', value, 0),
   health: (value) => {
     if (value === 'answer' || value === 'pass') return value;
@@ -191,6 +200,7 @@ export function proxySettings(options: ProxyOptions = {}): ProxySettings {
     methods: [methodSettings('methods[0]', { method: '*/Compute' })],
     maxMessageBytes: 4 * MIB,
     maxQueueBytes: 256 * MIB,
+    tenantBy: 'connection',
     drainTimeoutMs: 30_000,
     health: 'answer',
     limits: {},
@@ -213,6 +223,13 @@ const EJECTION: EjectionSettings = { failures: 5, durationMs: 10_000 };
 function validPort(name: string, value: unknown, orElse = ''): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65_535) return value;
   throw expected(name, `a port (0 to 65535, 0 for any that is free${orElse})`, value);
+}
+
+function validTenantBy(value: unknown): TenantBy {
+  const isKnown = value === 'connection' || value === 'address';
+  if (isKnown || (typeof value === 'string' && /^metadata:[0-9a-z_.-]+$/.test(value)))
+    return value as TenantBy;
+  throw expected('tenantBy', "'connection', 'address' or 'metadata:' and a key in lower case", value);
 }
 
 function validTargets(value: unknown): readonly BackendTarget[] {

@@ -14,6 +14,7 @@ import { type ProxyOptions, type ProxySettings, proxySettings } from './proxy-op
 import { QueueBytes } from './queue-bytes.js';
 import { TargetResolver } from './resolve-targets.js';
 import type { DrainOptions, ProxyAddress, ProxyStats, RunningProxy } from './running-proxy.js';
+import { Tenants } from './tenants.js';
 import { VERSION } from './version.js';
 
 /** Starts a proxy. Resolves when it listens; the backends need not be there yet. */
@@ -33,6 +34,7 @@ class BatchingProxy implements RunningProxy {
   readonly #table: MethodTable;
   readonly #metrics = new ProxyMetrics({ version: VERSION });
   readonly #queueBytes: QueueBytes;
+  readonly #tenants: Tenants;
   readonly #lateEnds: LateEnds;
   readonly #pool: BackendPool;
   readonly #methods: MethodBatchers;
@@ -54,6 +56,7 @@ class BatchingProxy implements RunningProxy {
     this.#settings = settings;
     this.#table = new MethodTable(settings.methods);
     this.#queueBytes = new QueueBytes(settings.maxQueueBytes);
+    this.#tenants = new Tenants(settings.tenantBy);
     this.#lateEnds = new LateEnds(clock);
     this.#health = new OwnHealth(() => this.#readiness().isReady);
     this.#pool = new BackendPool({
@@ -75,6 +78,7 @@ class BatchingProxy implements RunningProxy {
         pool: this.#pool,
         lateEnds: this.#lateEnds,
         queueBytes: this.#queueBytes,
+        tenants: this.#tenants,
         requests: this.#metrics.requests,
       },
       (method) => this.#metrics.watchMethod(method.path, () => method.stats(), method.settings.maxBatchSize),

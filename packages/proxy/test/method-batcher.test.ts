@@ -1,7 +1,9 @@
 /** Calls on their way into batches: who comes in, who is refused, and how methods share the backends. */
 import { STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
+import { MOST_GROUPS_OF_TENANT, MOST_METHODS_OF_TENANT } from '../src/method-batcher.js';
 import { MOST_METHODS } from '../src/method-batchers.js';
+import type { CallerOptions } from './fakes/fake-caller.js';
 import { FakeStage } from './fakes/fake-stage.js';
 
 const OTHER = '/pkg.Other/Compute';
@@ -59,12 +61,117 @@ describe('methods share the backends', () => {
   });
 });
 
+/** A backend that takes one batch a round, and clients that call again as soon as they have an answer. */
+class Rounds {
+  readonly stage: FakeStage;
+  /** Of each round, the connections of its batch. */
+  readonly batches: string[][] = [];
+  #made = 0;
+
+  constructor(stage = new FakeStage()) {
+    this.stage = stage;
+  }
+
+  honest(connections: number, calls: number): void {
+    for (let i = 0; i < calls; i++) this.#call(`honest ${i % connections}`);
+  }
+
+  async run(rounds: number, hostile: (made: number) => CallerOptions, rate = 4): Promise<void> {
+    for (let round = 0; round < rounds; round++) {
+      for (let i = 0; i < rate; i++)
+        this.stage.calls('hostile', { connection: 'hostile', ...hostile(this.#made++) });
+      await this.stage.clock.advance(20);
+      const { texts } = this.stage.stream;
+      this.batches.push([...texts]);
+      this.stage.stream.echoes();
+      await this.stage.settle();
+      for (const text of texts) if (text !== 'hostile') this.#call(text);
+    }
+  }
+
+  shareOf(connection: string, last: number): number {
+    const batches = this.batches.slice(-last);
+    return batches.filter((texts) => texts.includes(connection)).length / batches.length;
+  }
+
+  #call(connection: string): void {
+    this.stage.calls(connection, { connection });
+  }
+}
+
+/** Each makes every call a batch of its own. */
+const SCATTERED: readonly (readonly [string, (made: number) => CallerOptions])[] = [
+  ['authorization', (made) => ({ headers: { authorization: `${made}` } })],
+  ['accepted encodings', (made) => ({ headers: { 'grpc-accept-encoding': `x${made}` } })],
+  ['content types', (made) => ({ headers: { 'content-type': `application/grpc+x${made}` } })],
+  ['services', (made) => ({ path: `/made.up${made}/Compute` })],
+  [
+    'services and authorization',
+    (made) => ({ path: `/s${made % 9}/Compute`, headers: { authorization: `${made}` } }),
+  ],
+];
+
+describe('connections share the backends', () => {
+  it.each(SCATTERED)('one with ever new %s gets no more than half of the batches', async (_, hostile) => {
+    for (const connections of [1, 4]) {
+      const rounds = new Rounds();
+      rounds.honest(connections, 32);
+      await rounds.run(80, hostile);
+      for (let i = 0; i < connections; i++)
+        expect(rounds.shareOf(`honest ${i}`, 40)).toBeGreaterThanOrEqual(0.5);
+    }
+  });
+
+  it('a connection waits in so many groups only, over all methods', async () => {
+    const stage = new FakeStage();
+    stage.calls('runs');
+    await stage.settle();
+    const callers = Array.from({ length: MOST_GROUPS_OF_TENANT + 1 }, (_, i) =>
+      stage.calls('x', { path: `/s${i % 2}/Compute`, headers: { authorization: `${i}` } }),
+    );
+    expect(callers.at(-1)?.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(callers.filter(({ heard }) => heard !== undefined)).toHaveLength(1);
+    // In a group that is there already, or on another connection, there is room.
+    expect(stage.calls('x', { path: '/s0/Compute', headers: { authorization: '0' } }).told).toEqual([]);
+    expect(stage.calls('x', { connection: '2', headers: { authorization: 'other' } }).told).toEqual([]);
+  });
+
+  it('a connection has calls of so many methods open only', () => {
+    const stage = new FakeStage();
+    for (let i = 0; i < MOST_METHODS_OF_TENANT; i++) stage.caller({ path: `/s${i}/Compute` });
+    expect(stage.caller({ path: '/more/Compute' }).heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(stage.caller({ path: '/more/Compute', connection: '2' }).told).toEqual([]);
+    expect(stage.caller({ path: '/s0/Compute' }).told).toEqual([]);
+  });
+
+  it('messages of one connection leave room for those of others', () => {
+    const stage = new FakeStage({ maxQueueBytes: 10_000 });
+    const greedy = Array.from({ length: 20 }, () => stage.calls('x'.repeat(995)));
+    expect(greedy.filter(({ heard }) => heard?.status === STATUS.RESOURCE_EXHAUSTED)).toHaveLength(15);
+    expect(stage.calls('x'.repeat(995), { connection: '2' }).told).toEqual([]);
+  });
+
+  // Answers that were not taken filled the pool that the messages of all others need.
+  it('answers that one connection does not take leave room for messages of others', async () => {
+    const stage = new FakeStage({ maxQueueBytes: 30_000 });
+    const callers = [stage.calls('a'), stage.calls('b')];
+    await stage.settle();
+    stage.stream.answers('y'.repeat(20_000), 'y'.repeat(20_000));
+    expect(callers.map(({ heard }) => heard?.status)).toEqual([STATUS.OK, STATUS.OK]);
+    expect(stage.calls('c').heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(stage.calls('d', { connection: '2' }).told).toEqual([]);
+    callers[0]?.closes();
+    callers[1]?.closes();
+    expect(stage.calls('c').told).toEqual([]);
+  });
+});
+
 describe('a caller is refused', () => {
   it('when the messages that wait take all the memory they may, and told when to come back', async () => {
     const stage = new FakeStage({ maxQueueBytes: 30 });
     const [first, second] = [stage.calls('x'.repeat(20)), stage.calls('y'.repeat(20))];
     expect(second.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes)');
+    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes for all)');
     expect(second.heard?.error?.trailers).toEqual({ 'grpc-retry-pushback-ms': '1000' });
     await stage.settle();
     stage.stream.echoes();
@@ -187,7 +294,7 @@ describe('methods that callers make up', () => {
 
   it('are refused room while all are in use', () => {
     const stage = new FakeStage();
-    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` });
+    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute`, connection: `${i}` });
     stage.caller({ path: '/one/Compute' });
     expect(stage.methods.size).toBe(MOST_METHODS);
     expect(stage.started).toBe(MOST_METHODS);

@@ -5,6 +5,7 @@ import { type InLine, PermitLine } from '../src/permit-line.js';
 /** A method that sends a batch whenever it may. */
 class Greedy implements InLine {
   hasWork = true;
+  servedMs = 0;
   readonly #line: PermitLine;
   readonly #send: () => void;
 
@@ -67,6 +68,22 @@ describe('methods that wait for a permit', () => {
     free1();
     await clock.advance(1);
     expect(sent).toEqual(['first', 'third']);
+  });
+
+  it('the method goes first in which the tenant waits that was served least', async () => {
+    const { clock, sent, method, free1 } = stage();
+    const [a, b, c] = [method('a'), method('b'), method('c')];
+    a.servedMs = 10;
+    b.servedMs = 30;
+    c.servedMs = 20;
+    for (const each of [a, b, c]) each.looks();
+    a.servedMs = 40;
+    a.looks();
+    for (let batch = 0; batch < 3; batch++) {
+      free1();
+      await clock.advance(1);
+    }
+    expect(sent).toEqual(['a', 'c', 'b', 'a']);
   });
 
   it('as many go as permits are free', async () => {

@@ -7,6 +7,7 @@ import { MethodBatchers } from '../../src/method-batchers.js';
 import { type MethodOptions, methodSettings } from '../../src/method-options.js';
 import type { EjectionSettings } from '../../src/proxy-options.js';
 import { QueueBytes } from '../../src/queue-bytes.js';
+import { Tenants } from '../../src/tenants.js';
 import { type CallerOptions, FakeCaller } from './fake-caller.js';
 import { FakeChannel, type FakeOutgoingCall } from './fake-channel.js';
 
@@ -28,6 +29,7 @@ export class FakeStage {
   readonly log: string[] = [];
   readonly ended: [route: string, status: number | string][] = [];
   readonly queueBytes: QueueBytes;
+  readonly tenants = new Tenants();
   readonly lateEnds: LateEnds;
   readonly pool: BackendPool;
   readonly methods: MethodBatchers;
@@ -64,6 +66,7 @@ export class FakeStage {
         pool: this.pool,
         lateEnds: this.lateEnds,
         queueBytes: this.queueBytes,
+        tenants: this.tenants,
         maxMessageBytes: 1_000_000,
         requests: {
           started: () => {
