@@ -43,6 +43,7 @@ test.each<[string[], object]>([
   [['--target-latency-ms', '50'], { methods: [{ method: '*/Compute', targetLatencyMs: 50 }] }],
   [['--max-wait-ms', '0.5'], { methods: [{ method: '*/Compute', maxWaitMs: 0.5 }] }],
   [['--timeout-usecs', '0'], { methods: [{ method: '*/Compute', maxWaitMs: 0 }] }],
+  [['--tenant-by', 'metadata:x-tenant'], { tenantBy: 'metadata:x-tenant' }],
   [['--timeout-ms', '200'], { methods: [{ method: '*/Compute', timeoutMs: 200 }] }],
   [['--max-queue-size', '100'], { methods: [{ method: '*/Compute', maxQueueSize: 100 }] }],
   [

@@ -96,6 +96,11 @@ export class Connection implements SessionListener {
     return this.#openStreams;
   }
 
+  /** How many streams the peer allows at a time. */
+  get maxStreams(): number {
+    return this.#maxStreams;
+  }
+
   get hasRoom(): boolean {
     return this.isReady && this.#openStreams < this.#maxStreams;
   }
@@ -131,7 +136,7 @@ export class Connection implements SessionListener {
     if (bytes <= this.#maxHeaderBytes) return;
     throw new GrpcError(
       STATUS.RESOURCE_EXHAUSTED,
-      `${this.target} takes up to ${this.#maxHeaderBytes} bytes of headers and metadata, but the call has ${bytes}`,
+      `the server takes up to ${this.#maxHeaderBytes} bytes of headers and metadata, but the call has ${bytes}`,
     );
   }
 

@@ -85,6 +85,12 @@ export class GrpcChannel {
     return open;
   }
 
+  /** How many streams the peer allows on a connection; Infinity while that is not known. */
+  get maxStreams(): number {
+    for (const connection of this.#usable) if (connection.isReady) return connection.maxStreams;
+    return Number.POSITIVE_INFINITY;
+  }
+
   /** Returns how to stop listening. */
   onStateChange(listener: (state: ChannelState) => void): () => void {
     this.#listeners.add(listener);

@@ -2,6 +2,7 @@ export type { BackoffOptions } from './backoff.js';
 export { CallStream } from './call-stream.js';
 export type { ChannelOptions, ChannelState, ClientTls } from './channel-options.js';
 export { checkHealth, type HealthCheckOptions, type HealthState } from './check-health.js';
+export { type Expiring, ExpiryLine } from './expiry-line.js';
 export { FairPool } from './fair-pool.js';
 export { frameOf, isCompressed, messageOf, PREFIX_BYTES } from './frame.js';
 export { FrameReader } from './frame-reader.js';

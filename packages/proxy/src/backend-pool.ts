@@ -2,9 +2,10 @@
  * The backends, and who gets which: permits for batches, so that no backend has more than it may at a time, over
  * all methods; the least busy one for calls that are passed through. Backends may come and go meanwhile.
  */
-import { GrpcError, STATUS } from '@batchwise/grpc';
+import { type GrpcError, STATUS } from '@batchwise/grpc';
 import type { Clock } from 'batchwise';
 import { Backend, type BackendOptions } from './backend.js';
+import { backendFault } from './backend-fault.js';
 import { chooseForBatch, chooseForCall, usableOf } from './choose-backend.js';
 import type { ResolvedTarget } from './resolve-targets.js';
 import { type WaitingBatch, worthWaitingMs } from './worth-waiting.js';
@@ -42,7 +43,7 @@ export class BackendPool {
   readonly #waiters = new Set<Waiter>();
   #turn = 0;
   #capacity = 0;
-  #down: GrpcError | undefined = undefined;
+  #whyDown: string | undefined = undefined;
   #lookupError: Error | undefined = undefined;
   #ejectionTimer: unknown = undefined;
   #tried: () => void = () => {};
@@ -61,9 +62,21 @@ export class BackendPool {
     return Math.max(1, this.#capacity);
   }
 
-  /** Why no call can be made at all; undefined as long as one may go well. */
+  /** What clients are told while no call can be made at all; undefined as long as one may go well. */
   get down(): GrpcError | undefined {
-    return this.#down;
+    return this.#whyDown === undefined ? undefined : DOWN;
+  }
+
+  /** Why, for the operator. */
+  get whyDown(): string | undefined {
+    return this.#whyDown;
+  }
+
+  /** How many streams may be passed through at a time, by what the backends allow. */
+  get passCapacity(): number {
+    let capacity = 0;
+    for (const { passCapacity } of this.#usable) capacity += passCapacity;
+    return capacity;
   }
 
   /** Whether a backend is there that nothing speaks against. */
@@ -122,7 +135,7 @@ export class BackendPool {
     if (this.#isClosed) return;
     const now = this.#options.clock.now();
     this.#usable = connectedOf(usableOf(this.#backends, now));
-    this.#down = this.#whyDown();
+    this.#whyDown = this.#reasonDown();
     this.#wakeAtNextReturn(now);
     this.#setCapacity();
     this.#pump();
@@ -189,7 +202,7 @@ export class BackendPool {
     this.#watches.clear();
     for (const { granted } of [...this.#waiters]) granted(undefined);
     this.#waiters.clear();
-    for (const { channel } of all) channel.destroy();
+    for (const backend of all) backend.destroy();
     this.#tried();
   }
 
@@ -207,7 +220,7 @@ export class BackendPool {
     this.#watches.delete(backend);
     this.#options.log(`backend ${backend.target} is no longer among the targets`);
     this.#leaving.add(backend);
-    backend.channel.close().finally(() => this.#leaving.delete(backend));
+    backend.close().finally(() => this.#leaving.delete(backend));
   }
 
   #stateChanged(backend: Backend, state: string): void {
@@ -243,7 +256,7 @@ export class BackendPool {
   }
 
   #tellIfTried(): void {
-    if (this.isReady || this.#down !== undefined) this.#tried();
+    if (this.isReady || this.#whyDown !== undefined) this.#tried();
   }
 
   #pump(): void {
@@ -273,7 +286,7 @@ export class BackendPool {
     return false;
   }
 
-  #whyDown(): GrpcError | undefined {
+  #reasonDown(): string | undefined {
     const unreachable = this.#backends.every(({ isUnreachable }) => isUnreachable);
     if (!unreachable) return undefined;
     const reasons = this.#backends.map(
@@ -281,7 +294,7 @@ export class BackendPool {
     );
     if (this.#lookupError !== undefined) reasons.push(this.#lookupError.message);
     const shown = reasons.slice(0, MOST_REASONS).join('; ');
-    return new GrpcError(STATUS.UNAVAILABLE, `no backend can be reached: ${shown || 'there is none'}`);
+    return `no backend can be reached: ${shown || 'there is none'}`;
   }
 
   /** One timer for all who are left out. */
@@ -295,6 +308,7 @@ export class BackendPool {
   }
 }
 
+const DOWN = backendFault(STATUS.UNAVAILABLE);
 const MOST_REASONS = 5;
 const NONE: readonly Backend[] = [];
 

@@ -31,18 +31,43 @@ export class Backend extends BackendLoad {
   isUnreachable = false;
   /** No longer among the targets: what runs ends, nothing more is sent. */
   isRemoved = false;
+  readonly #openPassChannel: () => GrpcChannel;
+  #passChannel: GrpcChannel | undefined = undefined;
 
   constructor({ target, authority, serverName }: ResolvedTarget, options: BackendOptions) {
     super();
     const { tls, ejection, clock, openChannel = realChannel } = options;
     this.target = target;
     this.ejection = new Ejection(ejection);
-    this.channel = openChannel({
+    const channelOptions = {
       target,
       clock,
       ...(authority === undefined ? {} : { authority }),
       ...(tls === undefined ? {} : { tls: withServerName(tls, serverName) }),
-    });
+    };
+    this.channel = openChannel(channelOptions);
+    this.#openPassChannel = () => openChannel({ ...channelOptions, connections: PASS_CONNECTIONS });
+  }
+
+  /** For calls that are passed through: on connections of their own, they take no streams from batches and health checks. */
+  get passChannel(): GrpcChannel {
+    this.#passChannel ??= this.#openPassChannel();
+    return this.#passChannel;
+  }
+
+  /** How many calls may be passed through at a time, by what the backend has said on the connection of the batches. */
+  get passCapacity(): number {
+    return PASS_CONNECTIONS * this.channel.maxStreams;
+  }
+
+  /** Resolves when what runs there has ended. */
+  async close(): Promise<void> {
+    await Promise.all([this.channel.close(), this.#passChannel?.close()]);
+  }
+
+  destroy(): void {
+    this.channel.destroy();
+    this.#passChannel?.destroy();
   }
 
   standing(now: number): Standing {
@@ -51,6 +76,9 @@ export class Backend extends BackendLoad {
     return state === 'ready' ? 'ready' : 'connecting';
   }
 }
+
+/** Further ones are opened when a backend's MAX_CONCURRENT_STREAMS is reached on those that are there. */
+const PASS_CONNECTIONS = 4;
 
 function realChannel(options: ChannelOptions): GrpcChannel {
   return new GrpcChannel(options);

@@ -22,7 +22,7 @@ import { joinedFrames } from './joined-frames.js';
 import type { LateEnds } from './late-ends.js';
 import type { ProxyItem } from './proxy-item.js';
 import { sharedMetadata } from './shared-metadata.js';
-import { endToGrpc, speaksAgainst, tooFewAnswers } from './stream-end.js';
+import { endToGrpc, isOfBackend, speaksAgainst, tooFewAnswers } from './stream-end.js';
 
 /** What all batches of a method have in common. */
 export interface BatchRoute {
@@ -122,8 +122,12 @@ export class BatchStream implements CallHandlers {
       backend.metrics?.batchSentAgain();
       this.#findBackend(backend);
     } else if (end.status === STATUS.OK) {
-      this.#failRest(tooFewAnswers(backend.target, batchedPath, this.#received, this.#sent.length));
-    } else this.#failRest(endToGrpc(end, backend.target, this.#route));
+      log(`backend ${backend.target} ended ${batchedPath} with OK too early`);
+      this.#failRest(tooFewAnswers(batchedPath, this.#received, this.#sent.length));
+    } else {
+      if (!isOfBackend(end)) log(`backend ${backend.target} failed ${batchedPath}: ${end.message}`);
+      this.#failRest(endToGrpc(end, this.#route));
+    }
   }
 
   #findBackend(avoid: Backend | undefined): void {
@@ -151,7 +155,10 @@ export class BatchStream implements CallHandlers {
       this.#writeOn();
     } catch (error) {
       // Metadata that cannot be sent, say. Nobody is left waiting for it.
-      this.#failRest(new GrpcError(STATUS.INTERNAL, `the batch cannot be sent: ${error}`, { cause: error }));
+      this.#route.log(`a batch of ${batchedPath} cannot be sent to ${backend.target}: ${error}`);
+      this.#failRest(
+        new GrpcError(STATUS.INTERNAL, 'The call cannot be sent to the backend.', { cause: error }),
+      );
       this.#call?.cancel();
       this.#release();
     }

@@ -4,11 +4,13 @@ import { BatchwiseError } from 'batchwise';
 
 export function errorToGrpc(error: Error): GrpcError {
   if (error instanceof GrpcError) return error;
-  if (!(error instanceof BatchwiseError)) {
-    return new GrpcError(STATUS.INTERNAL, error.message, { cause: error });
-  }
+  const isThrown = error instanceof BatchwiseError && error.code === 'HANDLER_FAILED';
   // What the handler threw says more than that it threw.
-  if (error.code === 'HANDLER_FAILED' && error.cause instanceof GrpcError) return error.cause;
+  if (isThrown && error.cause instanceof GrpcError) return error.cause;
+  // A fault of the proxy itself: its message may have anything in it that is none of the caller's business.
+  if (isThrown || !(error instanceof BatchwiseError)) {
+    return new GrpcError(STATUS.INTERNAL, 'The proxy could not handle the call.', { cause: error });
+  }
   const { grpcCode, message, retryAfterMs } = error;
   return new GrpcError(grpcCode, message, {
     cause: error,

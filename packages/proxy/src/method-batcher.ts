@@ -8,6 +8,7 @@ import {
   type BatcherStats,
   type Clock,
   type CloseOptions,
+  type QueueView,
   type Results,
   window,
 } from 'batchwise';
@@ -102,7 +103,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
       targetLatencyMs,
       timeoutMs,
       maxQueueSize,
-      policy: new PermitPolicy(policy, line, this, worthWaitingMs),
+      policy: new PermitPolicy(policy, line, this, worthWaitingMs, (view, now) => this.#pausedMs(view, now)),
       concurrency: pool.capacity,
       groupOf: (item) => item.group,
     });
@@ -117,6 +118,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     const { down } = this.pool;
     const isOneTooMany = tenant.methods.size >= MOST_METHODS_OF_TENANT && !tenant.methods.has(this);
     tenant.opened(this);
+    this.#tenants.wasActive(tenant, arrivedAt);
     this.#requests.started(this.path);
     this.#open += 1;
     if (down !== undefined) item.reject(down);
@@ -168,8 +170,13 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   answered({ call, tenant }: ProxyItem, answer: Buffer): void {
     const { length } = answer;
     if (length < LARGE_ANSWER_BYTES || call.isClosed) return;
+    // As long as it holds something, the tenant is not forgotten.
+    tenant.opened(this.#queueBytes);
     this.#queueBytes.addAnswer(tenant, length);
-    call.onTaken(() => this.#queueBytes.answerTaken(tenant, length));
+    call.onTaken(() => {
+      this.#queueBytes.answerTaken(tenant, length);
+      tenant.closed(this.#queueBytes);
+    });
   }
 
   done(item: ProxyItem, status: number): void {
@@ -223,7 +230,8 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     );
     return new Promise((resolve) => {
       const done = (results: Results<never>) => {
-        charged(this.clock.now() - startedAt);
+        const now = this.clock.now();
+        charged(now - startedAt, now);
         resolve(results);
       };
       new BatchStream(this, items, context, done).start();
@@ -245,6 +253,15 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     if (item.tenant.leave(this, item.group)) return;
     this.#waiting.delete(item.tenant);
     this.#servedVersion = -1;
+  }
+
+  /** Only for a group of one tenant: a tenant that shares a batch with others holds them up no longer than it must. */
+  #pausedMs(view: QueueView, now: number): number {
+    const id = view.tenantAt?.(0);
+    const pausedMs = this.#tenants.pausedMs(id, now);
+    const mostLooks = Math.min(view.length, view.limits.maxBatchSize);
+    for (let i = 1; pausedMs > 0 && i < mostLooks; i++) if (view.tenantAt?.(i) !== id) return 0;
+    return pausedMs;
   }
 
   #exhausted(reason: string): GrpcError {

@@ -7,6 +7,8 @@ import {
   type CallStream,
   checkSendable,
   ERROR_CODE,
+  type Expiring,
+  type ExpiryLine,
   encodeStatusMessage,
   GrpcError,
   type IncomingCall,
@@ -19,6 +21,7 @@ import {
 } from '@batchwise/grpc';
 import type { Clock } from 'batchwise';
 import type { Backend } from './backend.js';
+import { backendFault } from './backend-fault.js';
 
 /** Told once, when the call is over for the caller: with its status. */
 export type PassedDone = (status: number) => void;
@@ -27,7 +30,20 @@ const { NO_ERROR, REFUSED_STREAM } = ERROR_CODE;
 /** The channel names the backend itself. */
 const NAMED_ANEW = [':authority', ':scheme', 'host'];
 
-export class PassedCall {
+/** What all calls that are passed through share. */
+export interface PassHost {
+  readonly clock: Clock;
+  /** Those of which no message has come for a while, in either direction, are ended. */
+  readonly idleLine: ExpiryLine;
+  readonly idleMs: number;
+  readonly log: (line: string) => void;
+}
+
+export class PassedCall implements Expiring {
+  expiresAt = 0;
+  before: Expiring | undefined = undefined;
+  after: Expiring | undefined = undefined;
+  readonly #host: PassHost;
   readonly #call: IncomingCall;
   readonly #caller: CallStream;
   readonly #backend: Backend;
@@ -41,10 +57,12 @@ export class PassedCall {
   #isCancelled = false;
   #isOver = false;
 
-  constructor(call: IncomingCall, backend: Backend, clock: Clock, done: PassedDone) {
+  constructor(call: IncomingCall, backend: Backend, host: PassHost, done: PassedDone) {
+    const { clock } = host;
     this.#call = call;
     this.#caller = call.stream;
     this.#backend = backend;
+    this.#host = host;
     this.#clock = clock;
     this.#dueAt = clock.now() + (call.timeoutMs ?? Number.POSITIVE_INFINITY);
     this.#done = done;
@@ -58,12 +76,21 @@ export class PassedCall {
     this.#cancelUpstream();
   }
 
+  /** It was idle for too long. Clients begin a call again that is unavailable, as that of a health watch. */
+  expire(): void {
+    const message = `No message was sent in either direction for ${this.#host.idleMs} ms, the limit of idle streams.`;
+    this.end(new GrpcError(STATUS.UNAVAILABLE, message));
+  }
+
   start(): void {
     this.#backend.openCalls += 1;
+    this.#host.idleLine.join(this);
     this.#call.onGone(() => this.#callerClosed());
-    this.#giveUp = this.#backend.channel.openStream(requestOf(this.#call.headers), (error, stream) => {
+    this.#giveUp = this.#backend.passChannel.openStream(requestOf(this.#call.headers), (error, stream) => {
       if (stream !== undefined) this.#link(stream);
-      else this.#fail(error ?? new GrpcError(STATUS.UNAVAILABLE, 'no connection'));
+      // It cannot be sent as it is: the message is about the call.
+      else if (error !== undefined && error.status !== STATUS.UNAVAILABLE) this.#fail(error);
+      else this.#fault(STATUS.UNAVAILABLE, error?.message ?? 'no connection');
     });
   }
 
@@ -83,6 +110,7 @@ export class PassedCall {
         this.#upstreamClosed(isLost, upstream.errorCode);
     });
     this.#caller.pipe(upstream);
+    this.#caller.on('data', this.#moved);
   }
 
   #responded(headers: IncomingHttpHeaders, isAll: boolean): void {
@@ -91,8 +119,7 @@ export class PassedCall {
     const httpStatus = Number(headers[':status'] ?? 200);
     if (httpStatus !== 200 && headers['grpc-status'] === undefined) {
       this.#cancelUpstream();
-      const message = `backend ${this.#backend.target} answered with HTTP status ${httpStatus}`;
-      this.#fail(new GrpcError(statusOfHttp(httpStatus), message));
+      this.#fault(statusOfHttp(httpStatus), `it answered with HTTP status ${httpStatus}`);
       return;
     }
     const answer = ofCall(headers);
@@ -115,6 +142,7 @@ export class PassedCall {
       this.#sendTrailers();
     });
     (this.#upstream as RawStream).pipe(caller);
+    (this.#upstream as RawStream).on('data', this.#moved);
   }
 
   #gotTrailers(trailers: OutgoingHttpHeaders): void {
@@ -157,7 +185,7 @@ export class PassedCall {
     const reset =
       errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
     const how = isLost ? 'closed the connection' : reset;
-    this.#fail(new GrpcError(status, `backend ${this.#backend.target} ${how} before the call had ended`));
+    this.#fault(status, `it ${how} before the call had ended`);
   }
 
   /** The backend has not begun it. What it was sent is gone here, but clients keep it, and begin such a call again. */
@@ -166,6 +194,18 @@ export class PassedCall {
     this.#refuseTheRest();
     this.#call.refuse();
   }
+
+  /** What is wrong is for the log; the caller hears that something is. */
+  #fault(status: number, reason: string): void {
+    this.#host.log(`backend ${this.#backend.target} failed ${this.#call.path}: ${reason}`);
+    this.#fail(backendFault(status));
+  }
+
+  readonly #moved = (): void => {
+    if (this.#isOver) return;
+    this.#host.idleLine.leave(this);
+    this.#host.idleLine.join(this);
+  };
 
   /** The backend has ended it without a status, or never began: the caller gets one all the same. */
   #fail(error: GrpcError): void {
@@ -188,8 +228,10 @@ export class PassedCall {
   }
 
   #unsendable(cause: unknown): GrpcError {
-    const message = `backend ${this.#backend.target} answered what cannot be passed on: ${(cause as Error).message}`;
-    return new GrpcError(STATUS.INTERNAL, message, { cause });
+    this.#host.log(
+      `backend ${this.#backend.target} answered ${this.#call.path} with what cannot be passed on: ${(cause as Error).message}`,
+    );
+    return backendFault(STATUS.INTERNAL, cause);
   }
 
   /** What the caller still sends is read by nobody. */
@@ -219,6 +261,7 @@ export class PassedCall {
   #over(status: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#host.idleLine.leave(this);
     this.#backend.openCalls -= 1;
     this.#done(status);
   }

@@ -13,17 +13,20 @@ export class PermitPolicy implements Policy {
   readonly #line: PermitLine;
   readonly #method: InLine;
   readonly #worthWaitingMs: (batch: WaitingBatch, now: number) => number;
+  readonly #pausedMs: (view: QueueView, now: number) => number;
 
   constructor(
     policy: Policy,
     line: PermitLine,
     method: InLine,
     worthWaitingMs: (batch: WaitingBatch, now: number) => number,
+    pausedMs: (view: QueueView, now: number) => number,
   ) {
     this.#policy = policy;
     this.#line = line;
     this.#method = method;
     this.#worthWaitingMs = worthWaitingMs;
+    this.#pausedMs = pausedMs;
   }
 
   get name(): string {
@@ -31,6 +34,11 @@ export class PermitPolicy implements Policy {
   }
 
   decide(view: QueueView, now: number): Decision {
+    const pausedMs = this.#pausedMs(view, now);
+    if (pausedMs > 0) {
+      this.#line.leave(this.#method);
+      return { action: 'wait', until: now + pausedMs, wakeOnBatchEnd: false };
+    }
     if (!this.#line.mayTake(this.#method)) return HELD;
     const { maxBatchSize } = view.limits;
     const size = Math.min(view.length, maxBatchSize);

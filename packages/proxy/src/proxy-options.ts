@@ -67,6 +67,17 @@ export interface ProxyOptions {
    */
   readonly maxQueueBytes?: number | undefined;
   /**
+   * How many calls may be passed through at a time. One tenant may have as many as it leaves to others; further ones are
+   * rejected. Where the backends allow fewer streams, that counts.
+   * @default 1000
+   */
+  readonly maxPassThroughStreams?: number | undefined;
+  /**
+   * A call that is passed through ends when no message has come in either direction for so long; Infinity for no limit.
+   * @default 3,600,000: an hour
+   */
+  readonly passThroughIdleMs?: number | undefined;
+  /**
    * Which calls count as one tenant. Tenants share slots, groups and memory fairly: by connection, by the address of the
    * client, or by a key of metadata (`metadata:x-tenant`), which only a trusted client may set.
    * @default 'connection'
@@ -136,6 +147,8 @@ export interface ProxySettings {
   readonly methods: readonly MethodSettings[];
   readonly maxMessageBytes: number;
   readonly maxQueueBytes: number;
+  readonly maxPassThroughStreams: number;
+  readonly passThroughIdleMs: number;
   readonly tenantBy: TenantBy;
   readonly drainTimeoutMs: number;
   readonly health: 'answer' | 'pass';
@@ -173,6 +186,9 @@ const checks: { readonly [Key in keyof ProxySettings]: (value: unknown) => Proxy
     validList('methods', value, 'rules').map((rule, i) => methodSettings(`methods[${i}]`, rule)),
   maxMessageBytes: (value) => validCount('maxMessageBytes', value, 1, 2 ** 31 - 1),
   maxQueueBytes: (value) => validCount('maxQueueBytes', value),
+  maxPassThroughStreams: (value) => validCount('maxPassThroughStreams', value),
+  passThroughIdleMs: (value) =>
+    value === Number.POSITIVE_INFINITY ? value : validSpanMs('passThroughIdleMs', value),
   tenantBy: validTenantBy,
   drainTimeoutMs: (value) => validSpanMs('drainTimeoutMs', value, 0),
   health: (value) => {
@@ -200,6 +216,8 @@ export function proxySettings(options: ProxyOptions = {}): ProxySettings {
     methods: [methodSettings('methods[0]', { method: '*/Compute' })],
     maxMessageBytes: 4 * MIB,
     maxQueueBytes: 256 * MIB,
+    maxPassThroughStreams: 1000,
+    passThroughIdleMs: 3_600_000,
     tenantBy: 'connection',
     drainTimeoutMs: 30_000,
     health: 'answer',

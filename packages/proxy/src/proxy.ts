@@ -1,5 +1,13 @@
 /** The proxy as a whole: calls come in, are batched, passed through or answered, and all of it ends in order. */
-import { GrpcError, GrpcServer, type IncomingCall, STATUS } from '@batchwise/grpc';
+import {
+  ExpiryLine,
+  FairPool,
+  GrpcError,
+  GrpcServer,
+  type IncomingCall,
+  limitedLog,
+  STATUS,
+} from '@batchwise/grpc';
 import { type AdminAddress, AdminServer, type Readiness } from './admin-server.js';
 import type { Backend } from './backend.js';
 import { BackendPool } from './backend-pool.js';
@@ -8,13 +16,13 @@ import { LateEnds } from './late-ends.js';
 import { MethodBatchers, MOST_METHODS } from './method-batchers.js';
 import { MethodTable } from './method-table.js';
 import { OwnHealth } from './own-health.js';
-import { PassedCall } from './pass-through.js';
+import { PassedCall, type PassHost } from './pass-through.js';
 import { PASS_THROUGH, ProxyMetrics } from './proxy-metrics.js';
 import { type ProxyOptions, type ProxySettings, proxySettings } from './proxy-options.js';
 import { QueueBytes } from './queue-bytes.js';
 import { TargetResolver } from './resolve-targets.js';
 import type { DrainOptions, ProxyAddress, ProxyStats, RunningProxy } from './running-proxy.js';
-import { Tenants } from './tenants.js';
+import { type Tenant, Tenants } from './tenants.js';
 import { VERSION } from './version.js';
 
 /** Starts a proxy. Resolves when it listens; the backends need not be there yet. */
@@ -46,6 +54,8 @@ class BatchingProxy implements RunningProxy {
   #adminAddress: AdminAddress | undefined = undefined;
   #passedThrough = 0;
   readonly #passed = new Set<PassedCall>();
+  readonly #passHost: PassHost;
+  readonly #passStreams = new FairPool<Tenant>();
   /** Methods of which it was said that they are passed through. */
   readonly #named = new Set<string>();
   #whenDrained: Promise<void> | undefined = undefined;
@@ -58,6 +68,10 @@ class BatchingProxy implements RunningProxy {
     this.#queueBytes = new QueueBytes(settings.maxQueueBytes);
     this.#tenants = new Tenants(settings.tenantBy);
     this.#lateEnds = new LateEnds(clock);
+    // What clients can provoke fills no disk.
+    const faultLog = limitedLog(clock, log);
+    const { passThroughIdleMs: idleMs } = settings;
+    this.#passHost = { clock, idleMs, idleLine: new ExpiryLine(clock, idleMs), log: faultLog };
     this.#health = new OwnHealth(() => this.#readiness().isReady);
     this.#pool = new BackendPool({
       clock,
@@ -73,7 +87,7 @@ class BatchingProxy implements RunningProxy {
     this.#methods = new MethodBatchers(
       {
         clock,
-        log,
+        log: faultLog,
         maxMessageBytes,
         pool: this.#pool,
         lateEnds: this.#lateEnds,
@@ -200,17 +214,25 @@ class BatchingProxy implements RunningProxy {
     const { clock } = this.#settings;
     const { requests } = this.#metrics;
     const startedAt = clock.now();
-    const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
+    const tenant = this.#tenants.of(call);
     this.#passedThrough += 1;
     this.#nameOnce(call.path);
     requests.started(PASS_THROUGH);
     const done = (status: number) => requests.ended(PASS_THROUGH, status, clock.now() - startedAt);
-    if (backend === undefined) {
-      call.fail(this.#pool.down ?? DRAINING);
-      done(STATUS.UNAVAILABLE);
+    const most = Math.min(this.#settings.maxPassThroughStreams, this.#pool.passCapacity);
+    const hasRoom = this.#passStreams.hasRoom(tenant, 1, most);
+    const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
+    if (backend === undefined || !hasRoom) {
+      const error = backend === undefined ? (this.#pool.down ?? DRAINING) : TOO_MANY_STREAMS;
+      call.fail(error);
+      done(error.status);
       return;
     }
-    const passed = new PassedCall(call, backend, clock, (status) => {
+    tenant.opened(this.#passed);
+    this.#passStreams.take(tenant, 1);
+    const passed = new PassedCall(call, backend, this.#passHost, (status) => {
+      tenant.closed(this.#passed);
+      this.#passStreams.giveBack(tenant, 1);
       this.#passed.delete(passed);
       done(status);
     });
@@ -247,7 +269,7 @@ class BatchingProxy implements RunningProxy {
   #readiness(): Readiness {
     const reasons: string[] = [];
     if (this.#isDraining) reasons.push('draining');
-    if (!this.#pool.isReady) reasons.push(this.#pool.down?.message ?? 'no backend is connected and well');
+    if (!this.#pool.isReady) reasons.push(this.#pool.whyDown ?? 'no backend is connected and well');
     return { isReady: reasons.length === 0, reasons };
   }
 
@@ -283,6 +305,7 @@ class BatchingProxy implements RunningProxy {
   #stop(): void {
     this.#resolver.stop();
     this.#lateEnds.stop();
+    this.#passHost.idleLine.clear();
     this.#pool.destroy();
     this.#metrics.close();
   }
@@ -301,6 +324,10 @@ const LAST_WORDS_MS = 250;
 
 const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and takes no more calls');
 const CLOSING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is closing, and the call was not done in time');
+const TOO_MANY_STREAMS = new GrpcError(
+  STATUS.RESOURCE_EXHAUSTED,
+  'This client has as many streams open as it may have beside others.',
+);
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
   `calls of ${MOST_METHODS} methods are under way, and no more methods are batched at a time`,

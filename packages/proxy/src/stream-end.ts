@@ -1,6 +1,7 @@
 /** What the end of a batch's stream means: for those who have no answer, and for the backend's good name. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { type CallEnd, GrpcError, metadataOf, STATUS } from '@batchwise/grpc';
+import { backendFault } from './backend-fault.js';
 
 /** What the protocol sends along with a status and callers understand. */
 const PASSED_ON = ['grpc-status-details-bin', 'grpc-retry-pushback-ms'];
@@ -10,22 +11,31 @@ export interface EndedRoute {
   readonly batchedPath: string;
 }
 
-export function endToGrpc(end: CallEnd, target: string, { path, batchedPath }: EndedRoute): GrpcError {
+export function endToGrpc(end: CallEnd, { path, batchedPath }: EndedRoute): GrpcError {
   const { status, trailers, cause } = end;
   const said = end.message;
+  if (isOfCall(end)) return new GrpcError(status, said, cause === undefined ? {} : { cause });
+  if (!isOfBackend(end)) return backendFault(status, cause);
   const message =
     status === STATUS.UNIMPLEMENTED
-      ? `backend ${target} does not serve ${batchedPath}, which ${path} is batched by${said ? `: ${said}` : ''}`
+      ? `the backend does not serve ${batchedPath}, which ${path} is batched by${said ? `: ${said}` : ''}`
       : said;
-  return new GrpcError(status, message, {
-    trailers: trailersOf(trailers),
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new GrpcError(status, message, { trailers: trailersOf(trailers) });
 }
 
-export function tooFewAnswers(target: string, path: string, answers: number, items: number): GrpcError {
+/** Whether the call itself is why it was not sent: the message is about its metadata or its deadline. */
+function isOfCall({ status, isUnseen }: CallEnd): boolean {
+  return isUnseen && status !== STATUS.UNAVAILABLE;
+}
+
+/** Whether the backend has sent this status itself; else it was found here, and its message has addresses and error codes. */
+export function isOfBackend({ status, trailers }: CallEnd): boolean {
+  return trailers['grpc-status'] !== undefined && Number(trailers['grpc-status']) === status;
+}
+
+export function tooFewAnswers(path: string, answers: number, items: number): GrpcError {
   const counts = `expected ${items === 1 ? 'one answer' : `${items} answers, one for each item`}, got ${answers}`;
-  return new GrpcError(STATUS.INTERNAL, `backend ${target} ended ${path} with OK too early: ${counts}`);
+  return new GrpcError(STATUS.INTERNAL, `the backend ended ${path} with OK too early: ${counts}`);
 }
 
 /** Statuses that say nothing of the backend's health even when the backend did not send them itself. */

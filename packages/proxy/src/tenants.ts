@@ -17,6 +17,12 @@ export class Tenant {
   /** Calls that wait, by method and group. */
   readonly #waiting = new Map<object, Map<string, number>>();
   #groups = 0;
+  /** The groups that calls came for lately, and which part of the calls came for none of these, lately. */
+  readonly #lately: { readonly method: object; readonly group: string }[] = [];
+  #newPart = 0;
+  /** How long its last batch makes it wait, and until when: see `pausedMs`. */
+  pauseMs = 0;
+  pausedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(id: string) {
     this.id = id;
@@ -36,6 +42,11 @@ export class Tenant {
     else this.methods.delete(method);
   }
 
+  /** Most of its calls form ever new groups, or are of ever new methods: each takes a batch of its own. */
+  get isScattered(): boolean {
+    return this.#newPart > 1 / 2;
+  }
+
   /** How many groups of all methods it waits in. */
   get groups(): number {
     return this.#groups;
@@ -50,6 +61,15 @@ export class Tenant {
     const waiting = groups.get(group) ?? 0;
     if (waiting === 0) this.#groups += 1;
     this.#waiting.set(method, groups.set(group, waiting + 1));
+    this.#remember(method, group);
+  }
+
+  #remember(method: object, group: string): void {
+    const isKnown = this.#lately.some((one) => one.method === method && one.group === group);
+    this.#newPart += ((isKnown ? 0 : 1) - this.#newPart) / LATELY_CALLS;
+    if (isKnown) return;
+    this.#lately.push({ method, group });
+    if (this.#lately.length > LATELY_GROUPS) this.#lately.shift();
   }
 
   /** Returns whether it still waits in this method. */
@@ -65,12 +85,24 @@ export class Tenant {
   }
 }
 
+/** How many groups a client may use in turns without being taken for scattered, and how many calls that is judged by. */
+const LATELY_GROUPS = 8;
+const LATELY_CALLS = 16;
+/**
+ * For how many times its duration a batch of a scattered tenant keeps the tenant from the next one while others are active.
+ * By turns alone it would get every other batch: whenever a batch of others ends, it is the only one that waits, because
+ * the others have still to come back with their next calls. With 2, the others keep two thirds of the slot time.
+ */
+const PAUSE = 2;
+
 /** Tenants without open calls are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
 
 export class Tenants {
   /** Grows whenever what some tenant has used changes. */
   version = 0;
+  /** When a tenant was last active that is not scattered. */
+  #orderlyAt = Number.NEGATIVE_INFINITY;
   readonly #idOf: (call: IncomingCall) => string;
   readonly #known = new Map<string, Tenant>();
   /** What the tenant had used whose turn came last: a tenant that comes back starts there, without credit. */
@@ -94,12 +126,30 @@ export class Tenants {
   }
 
   /** A batch of these takes a slot, for so long by what is known. Returns what to call when the time is known. */
-  charge(tenants: readonly Tenant[], expectedMs: number): (durationMs: number) => void {
+  charge(tenants: readonly Tenant[], expectedMs: number): (durationMs: number, now: number) => void {
     let least = Number.POSITIVE_INFINITY;
     for (const { servedMs } of tenants) least = Math.min(least, servedMs);
     this.#levelMs = Math.max(this.#levelMs, least);
     this.#add(tenants, expectedMs);
-    return (durationMs) => this.#add(tenants, durationMs - expectedMs);
+    return (durationMs, now) => {
+      this.#add(tenants, durationMs - expectedMs);
+      for (const tenant of tenants) this.wasActive(tenant, now);
+      const [first] = tenants;
+      if (first === undefined || !first.isScattered || tenants.some((tenant) => tenant !== first)) return;
+      first.pauseMs = PAUSE * durationMs;
+      first.pausedUntil = now + first.pauseMs;
+    };
+  }
+
+  wasActive(tenant: Tenant, now: number): void {
+    if (!tenant.isScattered) this.#orderlyAt = now;
+  }
+
+  /** How long a tenant leaves a free slot to others that wait, or that were active a moment ago. */
+  pausedMs(id: string | undefined, now: number): number {
+    const tenant = id === undefined ? undefined : this.#known.get(id);
+    if (!tenant?.isScattered || now >= tenant.pausedUntil) return 0;
+    return now - this.#orderlyAt < tenant.pauseMs ? tenant.pausedUntil - now : 0;
   }
 
   #add(tenants: readonly Tenant[], ms: number): void {

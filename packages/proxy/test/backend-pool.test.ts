@@ -240,7 +240,7 @@ describe('targets that change', () => {
     expect(stage.pool.backends[1]).toBe(a);
   });
 
-  it('when none are left, those who wait are told why', async () => {
+  it('when none are left, calls that wait fail, and the operator is told why', async () => {
     const stage = new FakeStage({ targets: ['a:1'] });
     await sendOne(stage);
     const waiting = stage.calls('waits');
@@ -250,9 +250,8 @@ describe('targets that change', () => {
     stage.channel('a:1').open[0]?.echoes();
     await stage.settle();
     expect(waiting.heard?.status).toBe(STATUS.UNAVAILABLE);
-    expect(waiting.heard?.error?.message).toBe(
-      'no backend can be reached: dns:///a:1 cannot be looked up: ENOTFOUND',
-    );
+    expect(waiting.heard?.error?.message).toBe('The backend is unavailable.');
+    expect(stage.pool.whyDown).toBe('no backend can be reached: dns:///a:1 cannot be looked up: ENOTFOUND');
   });
 });
 

@@ -44,7 +44,7 @@ describe('a batch', () => {
     stream.answers('A');
     stream.ends(STATUS.OK);
     expect(statuses(callers)).toEqual([[0], [STATUS.INTERNAL], [STATUS.INTERNAL]]);
-    expect(callers[1]?.heard?.error?.message).toMatch(/a:1.*expected 3 answers.*got 1/);
+    expect(callers[1]?.heard?.error?.message).toMatch(/^the backend ended .*expected 3 answers.*got 1$/);
   });
 
   it('ends with an error: the rest hear it, with details and trailers', async () => {
@@ -64,7 +64,7 @@ describe('a batch', () => {
     const { stream, callers } = await batchOf(['a']);
     stream.ends(STATUS.UNIMPLEMENTED, { message: 'unknown method', trailers: { 'grpc-status': '12' } });
     expect(callers[0]?.heard?.error?.message).toBe(
-      'backend a:1 does not serve /pkg.Service/BatchedCompute, which /pkg.Service/Compute is batched by: unknown method',
+      'the backend does not serve /pkg.Service/BatchedCompute, which /pkg.Service/Compute is batched by: unknown method',
     );
   });
 

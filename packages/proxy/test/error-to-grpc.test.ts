@@ -7,7 +7,7 @@ import { errorToGrpc } from '../src/error-to-grpc.js';
 it.each(Object.keys(ERRORS) as ErrorCode[])('%s has the status of the table', (code) => {
   const error = errorToGrpc(new BatchwiseError(code, 'because'));
   expect(error.status).toBe(STATUS[ERRORS[code].grpcStatus]);
-  expect(error.message).toBe('because');
+  expect(error.message).toBe(code === 'HANDLER_FAILED' ? 'The proxy could not handle the call.' : 'because');
   expect(error.trailers).toBeUndefined();
 });
 
@@ -22,6 +22,7 @@ it('keeps what is a status already, thrown or given', () => {
   expect(errorToGrpc(new BatchwiseError('HANDLER_FAILED', 'threw', { cause: own }))).toBe(own);
 });
 
-it('is INTERNAL for anything else', () => {
-  expect(errorToGrpc(new TypeError('oops'))).toMatchObject({ status: STATUS.INTERNAL, message: 'oops' });
+it('is INTERNAL for anything else, without its message', () => {
+  const error = errorToGrpc(new TypeError('connect ECONNREFUSED'));
+  expect(error).toMatchObject({ status: STATUS.INTERNAL, message: 'The proxy could not handle the call.' });
 });

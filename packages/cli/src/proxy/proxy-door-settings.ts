@@ -9,7 +9,7 @@ import {
   textKind,
   wholeNumberKind,
 } from '@batchwise/server';
-import { portOrNone } from './proxy-kinds.js';
+import { portOrNone, tenantBy } from './proxy-kinds.js';
 import { type ProxySetting, proxySetting } from './proxy-setting.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -61,7 +61,14 @@ export const DOOR_SETTINGS: readonly ProxySetting[] = [
   }),
   proxySetting('maxQueueBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
-    meaning: 'How much memory the messages of unanswered calls may take. One more is refused.',
+    meaning:
+      'How much memory the messages of unanswered calls may take. A tenant may hold as much of it as it leaves to others; one more is rejected.',
+  }),
+  proxySetting('tenantBy', tenantBy, {
+    flag: '--tenant-by <key>',
+    default: 'connection',
+    meaning:
+      'Which calls count as one tenant: those of a connection, of an address, or with the same value of a key of metadata. Tenants share slots, groups and memory fairly.',
   }),
   proxySetting('drainTimeoutMs', durationKind({ leastMs: 0, mostMs: DAY_MS }), {
     key: 'drain_timeout',
@@ -90,6 +97,16 @@ export const LIMIT_SETTINGS: readonly ProxySetting[] = [
     default: '1000',
     meaning: 'Calls at a time on one connection.',
   }),
+  proxySetting('maxPassThroughStreams', wholeNumberKind({ least: 1, most: 1_000_000 }), {
+    default: '1000',
+    meaning:
+      'Calls that are passed through at a time. A tenant may have as many as it leaves to others; further ones are rejected.',
+  }),
+  proxySetting('passThroughIdleMs', span, {
+    default: '3600000',
+    meaning:
+      'A call that is passed through and on which no message comes in either direction for so long is ended with UNAVAILABLE.',
+  }),
   proxySetting('maxHeaderBytes', byteSizeKind({ least: 1024, most: 2 ** 20 }), {
     default: '16KiB',
     meaning: 'All metadata of a call together.',
@@ -97,7 +114,7 @@ export const LIMIT_SETTINGS: readonly ProxySetting[] = [
   proxySetting('maxUnfinishedBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
     meaning:
-      'Held in all for messages of which only a part has come; half of it at most for streams that are passed on and not read.',
+      'Held in all for messages of which only a part has come; half of it at most for streams that are passed on and not read. A connection may hold as much as it leaves to others.',
   }),
   proxySetting('keepaliveMs', span, {
     default: '7200000',

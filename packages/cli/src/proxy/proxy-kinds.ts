@@ -1,4 +1,5 @@
 /** The kinds of values that only the proxy has: backends, methods, keys of metadata. */
+import type { TenantBy } from '@batchwise/proxy';
 import {
   acceptSetting,
   describeValue,
@@ -49,6 +50,18 @@ export const batchedName: SettingKind<string> = {
     isFitText(value) && /^(?:\/[^/\s*]+\/)?[^/\s*=]+$/.test(value)
       ? acceptSetting(value)
       : complain([], BATCHED, value),
+  write: (value) => value,
+};
+
+const TENANT_BY = 'connection, address, or metadata: and a key in lower case, such as metadata:x-tenant';
+
+export const tenantBy: SettingKind<TenantBy> = {
+  expected: TENANT_BY,
+  isText: true,
+  parse: (value) =>
+    isFitText(value) && /^(?:connection|address|metadata:[0-9a-z_.-]+)$/.test(value)
+      ? acceptSetting(value as TenantBy)
+      : complain([], TENANT_BY, value),
   write: (value) => value,
 };
 

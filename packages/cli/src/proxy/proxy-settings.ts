@@ -1,4 +1,5 @@
 /** What may be said of a proxy, in flags, in the environment and in a file. What is undefined was not said. */
+import type { TenantBy } from '@batchwise/proxy';
 
 /** Of every method, or of one. */
 export interface MethodSettings {
@@ -27,6 +28,7 @@ export interface ProxySettings extends MethodSettings {
   readonly health?: 'answer' | 'pass';
   readonly maxMessageBytes?: number;
   readonly maxQueueBytes?: number;
+  readonly tenantBy?: TenantBy;
   readonly drainTimeoutMs?: number;
   readonly adminHost?: string;
   readonly adminPort?: number | 'none';
@@ -51,6 +53,8 @@ export interface ProxySettings extends MethodSettings {
   readonly maxHeaderBytes?: number;
   readonly maxConcurrentStreams?: number;
   readonly maxConnections?: number;
+  readonly maxPassThroughStreams?: number;
+  readonly passThroughIdleMs?: number;
   readonly maxUnfinishedBytes?: number;
   readonly keepaliveMs?: number;
   readonly keepaliveTimeoutMs?: number;

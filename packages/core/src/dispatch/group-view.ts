@@ -80,6 +80,10 @@ export class GroupView implements QueueView {
     return this.#at(position).cost;
   }
 
+  tenantAt(position: number): string | undefined {
+    return this.#at(position).lane?.tenant.id;
+  }
+
   deadlineAt(position: number): number {
     const entry = this.#at(position);
     const { targetLatencyMs } = this.limits;

@@ -45,6 +45,8 @@ export interface QueueView {
   readonly isGrouped: boolean;
   arrivedAt(position: number): number;
   costAt(position: number): number;
+  /** Whose item it is; undefined when the item names no tenant, or where tenants are not known. */
+  tenantAt?(position: number): string | undefined;
   /** The caller's deadline or arrival + `targetLatencyMs`, whichever is earlier; Infinity when there is neither. */
   deadlineAt(position: number): number;
   /** The earliest deadline of the first so many. */

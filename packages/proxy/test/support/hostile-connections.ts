@@ -1,0 +1,196 @@
+/** One connection of each kind that wants more than its share, and honest clients whose share of the batches is counted. */
+import { expect } from 'vitest';
+import { framed } from './framing.js';
+import { type GatedBackend, gatedBackend } from './gated-backend.js';
+import { proxied } from './proxied.js';
+import { answerOf, computePath, type RawClient, rawClient } from './raw-client.js';
+
+const KIB = 1024;
+/** Longer than a frame of HTTP/2, so that messages come in parts. */
+const MESSAGE_BYTES = 24 * KIB;
+
+export interface Hostile {
+  readonly client: RawClient;
+  readonly isOver: () => boolean;
+  /** Different each time. */
+  readonly fresh: () => string;
+}
+
+export type HostileKind = readonly [name: string, run: (hostile: Hostile) => void];
+
+/** So many calls at a time, without end. */
+const calling =
+  (atATime: number, options: (hostile: Hostile) => Parameters<RawClient['call']>[1]) =>
+  (hostile: Hostile): void => {
+    for (let i = 0; i < atATime; i++) {
+      void (async () => {
+        while (!hostile.isOver()) {
+          const { status } = await hostile.client.call(text('hostile', 100), options(hostile));
+          if (status !== 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+      })().catch(() => {}); // its connection was closed, by whomever
+    }
+  };
+
+export const HOSTILE_KINDS: readonly HostileKind[] = [
+  ['random authorization', calling(60, ({ fresh }) => ({ headers: { authorization: fresh() } }))],
+  ['random services', calling(60, ({ fresh }) => ({ path: `/made.up${fresh()}/Compute` }))],
+  ['random encodings', calling(60, ({ fresh }) => ({ headers: { 'grpc-accept-encoding': fresh() } }))],
+  [
+    'random content types',
+    calling(60, ({ fresh }) => ({ headers: { 'content-type': `application/grpc+${fresh()}` } })),
+  ],
+  [
+    'random services and authorization',
+    calling(60, ({ fresh }) => ({
+      path: `/s${fresh().at(-1)}/Compute`,
+      headers: { authorization: fresh() },
+    })),
+  ],
+  [
+    'one random authorization at a time',
+    calling(1, ({ fresh }) => ({ headers: { authorization: fresh() } })),
+  ],
+  [
+    'idle streams',
+    ({ client }) => {
+      for (let i = 0; i < 150; i++) client.open({}, '/test.Echo/Silent').resume();
+    },
+  ],
+  [
+    'messages that never end',
+    ({ client }) => {
+      const part = framed(Buffer.alloc(200 * KIB)).subarray(0, 150 * KIB);
+      for (let i = 0; i < 70; i++) {
+        const stream = client.open();
+        stream.resume();
+        stream.write(part);
+      }
+    },
+  ],
+  [
+    'messages that never end, of random services',
+    ({ client, fresh }) => {
+      for (let i = 0; i < 400; i++) {
+        const stream = client.open({}, `/made.up${fresh()}/Compute`);
+        stream.resume();
+        stream.write(framed('x').subarray(0, 3));
+      }
+    },
+  ],
+  [
+    'answers that are not read',
+    ({ client }) => {
+      for (let i = 0; i < 300; i++) {
+        const stream = client.open();
+        stream.pause();
+        stream.end(framed(text('hostile', MESSAGE_BYTES)));
+      }
+    },
+  ],
+  [
+    'calls that are reset at once',
+    ({ client, isOver }) => {
+      const flood = () => {
+        for (let i = 0; i < 20 && !client.session.destroyed && !client.session.closed; i++) {
+          const stream = client.open();
+          stream.write(framed('hostile'));
+          stream.close(8);
+        }
+        if (!isOver()) setImmediate(flood);
+      };
+      flood();
+    },
+  ],
+];
+
+export interface Share {
+  /** Of the batches, those with calls of honest clients. */
+  readonly ofBatches: number;
+  readonly answered: number;
+  readonly failed: readonly string[];
+}
+
+/** Which part of so many batches honest clients have beside hostile connections. */
+export async function honestShare(
+  kinds: readonly HostileKind[],
+  rounds: number,
+  connections = 4,
+): Promise<Share & { readonly backend: GatedBackend }> {
+  const backend = await gatedBackend();
+  const { port } = await proxied(backend, {
+    maxQueueBytes: 2 * KIB * KIB,
+    limits: { maxUnfinishedBytes: 8 * KIB * KIB },
+  });
+  let isOver = false;
+  let answered = 0;
+  let made = 0;
+  const failed: string[] = [];
+  const clients = Array.from({ length: connections }, () => rawClient(port));
+  const callers = Array.from(
+    { length: CALLERS },
+    (_, index) => new HonestCaller(clients[index % connections] as RawClient),
+  );
+  const loops = callers.map(async (caller) => {
+    while (!isOver) {
+      const { status, message } = await caller.call();
+      if (isOver) break;
+      if (status === 0) answered += 1;
+      else failed.push(`${status} ${message}`);
+    }
+  });
+  for (const [, run] of kinds) {
+    // A window of nothing for those that do not read; the others are not slowed down by it.
+    const client = rawClient(port, run === NOT_READ ? { settings: { initialWindowSize: 0 } } : {});
+    run({ client, isOver: () => isOver, fresh: () => `x${++made}` });
+  }
+  let honest = 0;
+  // What batches take is learned in the first half.
+  for (let round = 0; round < 2 * rounds; round++) {
+    const batch = await backend.next();
+    if (round >= rounds && batch.texts.includes('honest')) honest += 1;
+    // Honest clients that are not in this batch wait for the next: their calls have come, as is seen by a ping behind them.
+    await Promise.all(callers.map((caller) => caller.sent));
+    await Promise.all(clients.map(({ session }) => new Promise((resolve) => session.ping(resolve))));
+    batch.release();
+  }
+  isOver = true;
+  for (const client of clients) client.destroy();
+  await Promise.all(loops);
+  return { backend, ofBatches: honest / rounds, answered, failed };
+}
+
+const CALLERS = 16;
+
+class HonestCaller {
+  /** Its current call has left it whole. */
+  sent: Promise<void> = Promise.resolve();
+  readonly #client: RawClient;
+
+  constructor(client: RawClient) {
+    this.#client = client;
+  }
+
+  async call(): Promise<{ status: number; message: string }> {
+    if (this.#client.session.destroyed) return { status: -1, message: 'the connection is closed' };
+    const stream = this.#client.open({}, computePath);
+    this.sent = new Promise((resolve) => {
+      stream.once('close', resolve);
+      stream.end(framed(text('honest', MESSAGE_BYTES)), () => resolve());
+    });
+    return answerOf(stream).catch(({ message }: Error) => ({ status: -1, message }));
+  }
+}
+
+const NOT_READ = HOSTILE_KINDS.find(([name]) => name === 'answers that are not read')?.[1];
+
+/** What every kind is held to: no honest call fails, and they keep half of the batches, less what chance may take. */
+export function expectFair({ ofBatches, answered, failed }: Share): void {
+  expect(failed).toEqual([]);
+  expect(answered).toBeGreaterThan(0);
+  expect(ofBatches).toBeGreaterThanOrEqual(0.45);
+}
+
+function text(name: string, bytes: number): Buffer {
+  return Buffer.concat([Buffer.from(name.padEnd(16)), Buffer.alloc(bytes)]);
+}
