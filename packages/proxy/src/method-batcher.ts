@@ -76,6 +76,8 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   readonly #line: PermitLine;
   #open = 0;
   #lastBatchMs = UNKNOWN_RETRY_MS;
+  /** How long the last batch had its slot, however it ended. */
+  #slotMs = 0;
 
   constructor(path: string, settings: MethodSettings, shared: MethodShared, line: PermitLine) {
     const { pool, clock } = shared;
@@ -226,12 +228,13 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     for (const item of items) this.#leave(item);
     const charged = this.#tenants.charge(
       items.map(({ tenant }) => tenant),
-      this.#lastBatchMs,
+      this.#slotMs,
     );
     return new Promise((resolve) => {
       const done = (results: Results<never>) => {
         const now = this.clock.now();
-        charged(now - startedAt, now);
+        this.#slotMs = now - startedAt;
+        charged(this.#slotMs, now);
         resolve(results);
       };
       new BatchStream(this, items, context, done).start();
@@ -241,6 +244,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   #enter(item: ProxyItem): void {
     const { tenant } = item;
     item.isWaiting = true;
+    this.#tenants.arrive(tenant);
     tenant.enter(this, item.group);
     if (this.#waiting.has(tenant)) return;
     this.#waiting.add(tenant);

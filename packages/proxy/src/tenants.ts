@@ -121,8 +121,12 @@ export class Tenants {
       tenant = new Tenant(id);
       this.#known.set(id, tenant);
     }
-    if (tenant.isIdle && tenant.servedMs < this.#levelMs) tenant.servedMs = this.#levelMs;
     return tenant;
+  }
+
+  /** To be called before a call of a tenant comes to wait. */
+  arrive(tenant: Tenant): void {
+    if (tenant.groups === 0) tenant.servedMs = Math.max(tenant.servedMs, this.#levelMs);
   }
 
   /** A batch of these takes a slot, for so long by what is known. Returns what to call when the time is known. */

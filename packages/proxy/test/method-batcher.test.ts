@@ -123,6 +123,16 @@ describe('connections share the backends', () => {
     }
   });
 
+  // What a tenant had used was brought up to that of the others only when it had no call open at all.
+  it('one that has kept a call open for long has no credit for that', async () => {
+    const rounds = new Rounds();
+    rounds.stage.caller({ connection: 'hostile' });
+    rounds.honest(4, 32);
+    await rounds.run(100, () => ({}), 0);
+    await rounds.run(20, (made) => ({ path: `/other${made % 3}/Compute` }));
+    expect(rounds.shareOf('honest 0', 20)).toBeGreaterThanOrEqual(0.45);
+  });
+
   it('one with ever new groups has all batches while no other is active', async () => {
     const rounds = new Rounds();
     await rounds.run(60, (made) => ({ headers: { authorization: `${made}` } }));
