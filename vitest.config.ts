@@ -44,9 +44,9 @@ export default defineConfig({
           // For what hangs. What a test waits for by name is given up after half of it, and then named.
           testTimeout: 600_000,
           hookTimeout: 600_000,
-          // Each file has ports, folders and processes of its own, and waits for them much of the time: one worker
+          // Each file has ports, folders and processes of its own, and waits for them much of the time: two workers
           // more than there are cores. After the unit tests, which have another number of workers.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: availableParallelism() + 2,
           sequence: { groupOrder: 1 },
         },
       },

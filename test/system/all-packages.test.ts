@@ -9,7 +9,9 @@ import { formatMessage } from 'publint/utils';
 import { describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const packages = fileURLToPath(new URL('../../packages/', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const packages = join(root, 'packages');
+const names = readdirSync(packages).filter((name) => existsSync(join(packages, name, 'package.json')));
 
 /** What a package reads at run time besides its code. */
 const READS: Readonly<Record<string, readonly string[]>> = {
@@ -18,39 +20,41 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   cli: ['bin'],
 };
 
-describe.each(readdirSync(packages).filter((name) => existsSync(join(packages, name, 'package.json'))))(
-  '%s',
-  (name) => {
-    const folder = join(packages, name);
+/** The files of each package, by its folder. */
+const packed = run('npm', ['pack', '--json', '--dry-run', ...names.map((name) => `./packages/${name}`)], {
+  cwd: root,
+  maxBuffer: 64 * 1024 * 1024,
+}).then(({ stdout }) => {
+  const all = JSON.parse(stdout) as { files: { path: string }[] }[];
+  return new Map(names.map((name, i) => [name, all[i]?.files.map(({ path }) => path)]));
+});
 
-    test('has its code, what it reads, a README and a licence, and neither sources nor tests', async () => {
-      const { stdout } = await run('npm', ['pack', '--json', '--dry-run'], { cwd: folder });
-      const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
-      const published = files.map(({ path }) => path);
-      expect(published).toEqual(
-        expect.arrayContaining(
-          ['README.md', 'LICENSE', 'package.json', 'dist/index.js'].filter(
-            (path) => name !== 'cli' || path !== 'dist/index.js',
-          ),
+describe.each(names)('%s', (name) => {
+  const folder = join(packages, name);
+
+  test('has its code, what it reads, a README and a licence, and neither sources nor tests', async () => {
+    const published = (await packed).get(name) ?? [];
+    expect(published).toEqual(
+      expect.arrayContaining(
+        ['README.md', 'LICENSE', 'package.json', 'dist/index.js'].filter(
+          (path) => name !== 'cli' || path !== 'dist/index.js',
         ),
-      );
-      for (const read of READS[name] ?? []) {
-        const wanted = readdirSync(join(folder, read)).map((file) => `${read}/${file}`);
-        expect(published).toEqual(expect.arrayContaining(wanted));
-      }
-      expect(published.filter((path) => /tsbuildinfo|tsconfig|\.test\.|^src\b|^test\b/.test(path))).toEqual(
-        [],
-      );
-    });
+      ),
+    );
+    for (const read of READS[name] ?? []) {
+      const wanted = readdirSync(join(folder, read)).map((file) => `${read}/${file}`);
+      expect(published).toEqual(expect.arrayContaining(wanted));
+    }
+    expect(published.filter((path) => /tsbuildinfo|tsconfig|\.test\.|^src\b|^test\b/.test(path))).toEqual([]);
+  });
 
-    test('says nothing that publint objects to', async () => {
-      const { messages, pkg } = await publint({ pkgDir: folder, strict: true, pack: false });
-      expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
-    });
+  test('says nothing that publint objects to', async () => {
+    const { messages, pkg } = await publint({ pkgDir: folder, strict: true, pack: false });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
 
-    test('has the version and the licence of the others', () => {
-      const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-      expect({ version, license }).toEqual({ version: '0.1.0', license: 'MIT' });
-    });
-  },
-);
+  test('has the version and the licence of the others', () => {
+    const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    expect({ version, license }).toEqual({ version: '0.1.0', license: 'MIT' });
+  });
+});

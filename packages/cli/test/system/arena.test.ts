@@ -1,5 +1,5 @@
 /** `batchwise arena` as a user runs it: the built command, with its worker threads. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -59,22 +59,14 @@ describe('a scenario with a trace beside it', () => {
 });
 
 describe('the quick grid', () => {
-  test('has one target played, and a page of it', async () => {
-    const { stdout } = await arena('--quick', '--target', '9', '--json', '--html', 'arena.html');
-    const { targets, results } = JSON.parse(stdout);
-    expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'door' })]);
-    expect(results.length).toBeGreaterThan(0);
-    const page = readFileSync(join(folder, 'arena.html'), 'utf8');
-    expect(page).toContain('<h2>Targets</h2>');
-    expect(page).toContain('<h2>Against each other</h2>');
-  });
-
   test('is played with other seeds when asked to, and says what is worse than it may be', async () => {
     const { exitCode, stdout, stderr } = await arena(
       ...['--quick', '--target', '9', '--json', '--check', '--seed', '7000'],
     );
     const { first_seed, results, targets } = JSON.parse(stdout);
     expect(first_seed).toBe(7000);
+    expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'door' })]);
+    expect(results.length).toBeGreaterThan(0);
     for (const { seeds } of results) expect(seeds).toEqual([7000]);
     // Whether there are any is the policy's affair.
     const missed = targets[0].goals.filter((goal: { within_limit: boolean }) => !goal.within_limit);
