@@ -66,6 +66,7 @@ export function createFunctionRunner<I, R>(options: FunctionRunnerOptions<I, R>)
 
 class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   readonly kind: FunctionRunner['kind'] = 'function';
+  readonly isGrouped: boolean;
   readonly platform: string;
   readonly name: string;
   readonly signature = undefined;
@@ -86,6 +87,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   constructor(options: FunctionRunnerOptions<I, R>) {
     const { name, handler, settings, isolate, backend, clock = realClock } = options;
     const { costOf, groupOf, dedupeBy } = options;
+    this.isGrouped = groupOf !== undefined;
     this.name = name;
     this.platform = backend?.platform ?? 'function';
     this.#backend = backend;

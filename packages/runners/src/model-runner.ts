@@ -82,6 +82,10 @@ class BatchingModelRunner implements ModelRunner {
     this.ready.catch(() => {}); // told by its state, and to whoever sends something
   }
 
+  get isGrouped(): boolean {
+    return this.#groupKey !== undefined;
+  }
+
   get state(): RunnerState {
     return this.#state.current;
   }

@@ -50,6 +50,8 @@ export interface Runner<I = unknown, R = unknown> {
   readonly signature: Signature | undefined;
   /** What runs it, as the protocol's metadata call it: `onnxruntime_onnx`, `function`. */
   readonly platform: string;
+  /** Whether the content of an item decides which others may share its batch. */
+  readonly isGrouped?: boolean | undefined;
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket;
   /** Takes over what can change while it runs: everything under `batching`, and the time-out. */
   configure(settings: RunnerSettings): void;

@@ -1,14 +1,7 @@
 /** What a call says of itself beside its message: its deadline, its priority, its tenant. */
 import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
-import {
-  PRIORITY_KEY,
-  peerTenant,
-  priorityOf,
-  type RequestTrust,
-  TENANT_KEY,
-  tenantOf,
-} from '../queue-options.js';
+import { PRIORITY_KEY, priorityOf, type RequestTrust, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
 
 export function callOptions(
@@ -16,11 +9,10 @@ export function callOptions(
   { maxTimeoutMs = Number.POSITIVE_INFINITY, trustedHeaders = [] }: RequestTrust = {},
 ): EnqueueOptions {
   const { metadata } = call;
-  const tenant = trustedHeaders.includes('tenant') ? said(metadata, TENANT_KEY, tenantOf) : undefined;
   return {
     timeoutMs: timeoutMs(call, maxTimeoutMs),
     priority: trustedHeaders.includes('priority') ? said(metadata, PRIORITY_KEY, priorityOf) : undefined,
-    tenant: tenant ?? peerTenant(call.getPeer(), trustedHeaders),
+    tenant: trustedHeaders.includes('tenant') ? said(metadata, TENANT_KEY, tenantOf) : undefined,
   };
 }
 

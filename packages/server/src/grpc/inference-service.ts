@@ -10,7 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { BatchwiseError } from 'batchwise';
 import { checkReady, findModel, knownSignature, MODEL_VERSION, type ModelPlaces } from '../model-lookup.js';
-import type { RequestTrust } from '../queue-options.js';
+import { type RequestTrust, withPeerTenant } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
 import { callOptions } from './call-options.js';
 import { grpcStatus } from './grpc-status.js';
@@ -129,7 +129,12 @@ export class InferenceService {
             this.#fail(callback, error);
           },
         },
-        callOptions(call, this.#options),
+        withPeerTenant(
+          callOptions(call, this.#options),
+          model,
+          () => call.getPeer(),
+          this.#options.trustedHeaders,
+        ),
       );
       // The event comes at the end of every call; the ticket of one that is answered ignores it.
       if (!isSettled) call.once('cancelled', () => ticket.cancel());

@@ -40,8 +40,6 @@ export class Connection implements RequestReaderListener {
   readonly socket: Socket;
   /** What it holds of the server's memory: bodies of requests, and answers. */
   readonly share: ByteShare;
-  /** The client's end, as `address:port`. */
-  readonly peer: string;
   /** Above the limit: its first request is refused. */
   readonly isRefused: boolean;
   /** By when the client must have done what is expected of it. */
@@ -78,7 +76,6 @@ export class Connection implements RequestReaderListener {
 
   constructor(socket: Socket, isRefused: boolean, owner: ConnectionOwner) {
     this.socket = socket;
-    this.peer = `${socket.remoteAddress}:${socket.remotePort}`;
     this.isRefused = isRefused;
     this.share = owner.budget.share();
     this.#owner = owner;

@@ -103,7 +103,8 @@ export class HttpExchange implements HttpCall, Waiting {
   }
 
   get peer(): string {
-    return this.connection.peer;
+    const { remoteAddress, remotePort } = this.connection.socket;
+    return `${remoteAddress}:${remotePort}`;
   }
 
   get query(): URLSearchParams {

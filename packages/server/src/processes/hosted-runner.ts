@@ -31,7 +31,7 @@ export class HostedRunner {
   }
 
   describe(): RunnerDescription {
-    const { name, kind, platform, state, problem, signature } = this.runner;
-    return { name, kind, platform, state, problem, signature, error: this.#error };
+    const { name, kind, platform, state, problem, isGrouped, signature } = this.runner;
+    return { name, kind, platform, state, problem, isGrouped, signature, error: this.#error };
   }
 }

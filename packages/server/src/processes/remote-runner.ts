@@ -45,6 +45,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
   readonly #lateCalls: LateCalls;
   readonly #state = new WatchedState('loading');
   #description: Pick<RunnerDescription, 'kind' | 'platform' | 'signature'>;
+  #isGrouped: boolean | undefined;
   #timeoutMs: number;
   #turn = 0;
   #onAllReady: (() => void)[] = [];
@@ -97,6 +98,10 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
 
   get problem(): string | undefined {
     return this.#replicas.find(({ problem }) => problem !== undefined)?.problem;
+  }
+
+  get isGrouped(): boolean | undefined {
+    return this.#isGrouped;
   }
 
   get state(): RunnerState {
@@ -216,7 +221,8 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
 
   #described(description: RunnerDescription): void {
     if (this.#closing !== undefined) return;
-    const { kind, platform, signature, error } = description;
+    const { kind, platform, signature, isGrouped, error } = description;
+    this.#isGrouped = isGrouped;
     this.#description = { kind, platform, signature: signature ?? this.#description.signature };
     this.#lookAtReplicas();
     const { state } = this;

@@ -56,6 +56,7 @@ export interface RunnerDescription {
   readonly platform: string;
   readonly state: RunnerState;
   readonly problem: string | undefined;
+  readonly isGrouped?: boolean | undefined;
   readonly signature: Signature | undefined;
   /** Why its state is `failed`. */
   readonly error: WireError | undefined;

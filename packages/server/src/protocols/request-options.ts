@@ -1,30 +1,24 @@
-/** What the queue is told of a request: what its headers ask for, and on which connection it came. */
+/** What a single request may ask of the queue, from its headers. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { quoted } from '@batchwise/runners';
 import type { EnqueueOptions } from 'batchwise';
-import type { HttpCall } from '../http/http-route.js';
-import {
-  PRIORITY_KEY,
-  peerTenant,
-  priorityOf,
-  type RequestTrust,
-  TENANT_KEY,
-  tenantOf,
-} from '../queue-options.js';
+import { PRIORITY_KEY, priorityOf, type RequestTrust, TENANT_KEY, tenantOf } from '../queue-options.js';
 import { badRequest } from '../request-error.js';
 
 const TIMEOUT = 'batchwise-timeout-ms';
 /** As programs write one: what is left of a deadline has as many digits as the language likes, and perhaps an exponent. */
 const NUMBER = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
+/** Undefined when nothing is asked for. */
 export function requestOptions(
-  { headers, peer }: Pick<HttpCall, 'headers' | 'peer'>,
+  headers: IncomingHttpHeaders,
   { maxTimeoutMs = Number.POSITIVE_INFINITY, trustedHeaders = [] }: RequestTrust = {},
-): EnqueueOptions {
+): EnqueueOptions | undefined {
   const timeoutMs = readTimeout(headers[TIMEOUT], maxTimeoutMs);
   const priority = trustedHeaders.includes('priority') ? said(headers, PRIORITY_KEY, priorityOf) : undefined;
   const tenant = trustedHeaders.includes('tenant') ? said(headers, TENANT_KEY, tenantOf) : undefined;
-  return { timeoutMs, priority, tenant: tenant ?? peerTenant(peer, trustedHeaders) };
+  if (timeoutMs === undefined && priority === undefined && tenant === undefined) return undefined;
+  return { timeoutMs, priority, tenant };
 }
 
 function readTimeout(header: string | string[] | undefined, maxTimeoutMs: number): number | undefined {

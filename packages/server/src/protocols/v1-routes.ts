@@ -2,6 +2,7 @@
 import type { ModelRunner } from '@batchwise/runners';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
 import { MODEL_VERSION, type Models } from '../model-lookup.js';
+import { withPeerTenant } from '../queue-options.js';
 import { RequestError } from '../request-error.js';
 import { checkContentType } from './content-type.js';
 import { modelNamed, readySignature } from './path-model.js';
@@ -73,7 +74,8 @@ function predict(call: HttpCall, protocol: ProtocolOptions): void {
   const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call, protocol);
+  const asked = requestOptions(call.headers, protocol);
+  const options = withPeerTenant(asked, runner, () => call.peer, protocol.trustedHeaders);
   const { request, rows } = parsePredictRequest(call.body, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) => formatPredictResponse(signature, tensors, rows));
 }

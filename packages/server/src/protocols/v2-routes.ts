@@ -2,6 +2,7 @@
 import type { ModelRunner, TensorSpec } from '@batchwise/runners';
 import type { HttpCall, HttpRoute } from '../http/http-route.js';
 import { MODEL_VERSION } from '../model-lookup.js';
+import { withPeerTenant } from '../queue-options.js';
 import { checkContentType } from './content-type.js';
 import { parseInferRequest } from './infer-request.js';
 import { formatInferResponse } from './infer-response.js';
@@ -87,7 +88,8 @@ function infer(call: HttpCall, protocol: ProtocolOptions): void {
   const runner = modelNamed(protocol.models, call.params);
   const signature = readySignature(runner);
   checkContentType(call.headers);
-  const options = requestOptions(call, protocol);
+  const asked = requestOptions(call.headers, protocol);
+  const options = withPeerTenant(asked, runner, () => call.peer, protocol.trustedHeaders);
   const { request, id, outputs } = parseInferRequest(call.body, call.headers, signature, protocol.bodyLimits);
   runModel(call, runner, request, options, (tensors) =>
     formatInferResponse({ model: runner.name, id, outputs }, tensors),

@@ -5,11 +5,13 @@
 import type { BatchTrace, Runner, RunnerTicket } from '@batchwise/runners';
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
 import type { HttpCall } from '../http/http-route.js';
+import { type TrustableHeader, withPeerTenant } from '../queue-options.js';
 import { RunnerAnswer } from './runner-answer.js';
 
 export class CallScope {
   readonly #call: HttpCall;
   readonly #options: EnqueueOptions | undefined;
+  readonly #trustedHeaders: readonly TrustableHeader[] | undefined;
   /** Most handlers ask once. */
   #first: RunnerTicket | undefined;
   #others: RunnerTicket[] | undefined;
@@ -19,9 +21,14 @@ export class CallScope {
   #isWatched = false;
   #controller: AbortController | undefined;
 
-  constructor(call: HttpCall, options: EnqueueOptions | undefined) {
+  constructor(
+    call: HttpCall,
+    options: EnqueueOptions | undefined,
+    trustedHeaders: readonly TrustableHeader[] | undefined,
+  ) {
     this.#call = call;
     this.#options = options;
+    this.#trustedHeaders = trustedHeaders;
   }
 
   /** From now on the client is served, and what the handler still does is its own affair. */
@@ -66,7 +73,8 @@ export class CallScope {
     this.#openCount++;
     try {
       if (this.#isGone) throw gone();
-      const ticket = runner.enqueue(request(), answer, this.#merged(options));
+      const fair = withPeerTenant(this.#merged(options), runner, () => this.#call.peer, this.#trustedHeaders);
+      const ticket = runner.enqueue(request(), answer, fair);
       if (!answer.isSettled) this.#opened(ticket);
     } catch (error) {
       answer.reject(error);
@@ -105,10 +113,7 @@ export class CallScope {
 
   #merged(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
     if (options === undefined || this.#options === undefined) return options ?? this.#options;
-    const merged = { ...this.#options, ...options };
-    // A handler that sets priorities decides who goes first: between tenants, they would not count.
-    const isByPeer = options.tenant === undefined && this.#options.tenant === this.#call.peer;
-    return isByPeer && options.priority !== undefined ? { ...merged, tenant: undefined } : merged;
+    return { ...this.#options, ...options };
   }
 }
 

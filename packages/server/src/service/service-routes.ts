@@ -78,7 +78,7 @@ function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOption
   };
 
   const run = (call: HttpCall, input: unknown): void => {
-    const scope = new CallScope(call, requestOptions(call, options));
+    const scope = new CallScope(call, requestOptions(call.headers, options), options.trustedHeaders);
     const failed = (error: unknown): void => {
       call.fail(error);
       scope.abandon();

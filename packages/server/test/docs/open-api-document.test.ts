@@ -115,7 +115,7 @@ function untyped(value: unknown, where: string): string[] {
 
 function isTaken(headers: Record<string, string>): boolean {
   try {
-    requestOptions({ headers, peer: '' }, { trustedHeaders: TRUST });
+    requestOptions(headers, { trustedHeaders: TRUST });
     return true;
   } catch {
     return false;

@@ -16,10 +16,8 @@ export interface FakeRequest {
   readonly body?: string | Buffer;
 }
 
-export const PEER = '127.0.0.1:50000';
-
 export class FakeCall implements HttpCall {
-  readonly peer = PEER;
+  readonly peer = '127.0.0.1:50000';
   readonly id = 'request-1';
   readonly method: string;
   readonly path: string;

@@ -1,21 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { checkContentType } from '../../src/protocols/content-type.js';
 import { requestOptions } from '../../src/protocols/request-options.js';
-import type { RequestTrust } from '../../src/queue-options.js';
 
-const PEER = '127.0.0.1:50000';
 const TRUST = { trustedHeaders: ['priority', 'tenant'] } as const;
 
-const optionsOf = (headers: IncomingHttpHeaders, trust?: RequestTrust) =>
-  requestOptions({ headers, peer: PEER }, trust);
-
 describe('options in headers', () => {
-  test('are what the batcher is told; the connection is the tenant unless headers are trusted', () => {
-    expect(optionsOf({ host: 'x' })).toEqual({ tenant: PEER });
-    expect(optionsOf({ host: 'x' }, TRUST)).toEqual({});
+  test('are what the batcher is told; without any it is told nothing', () => {
+    expect(requestOptions({ host: 'x' })).toBeUndefined();
     expect(
-      optionsOf(
+      requestOptions(
         {
           'batchwise-timeout-ms': '12.5',
           'batchwise-priority': '-7',
@@ -28,17 +21,17 @@ describe('options in headers', () => {
 
   test('of priority and tenant are ignored unless they are trusted, whatever they say', () => {
     const headers = { 'batchwise-priority': '100', 'batchwise-tenant': 'a' };
-    expect(optionsOf(headers)).toEqual({ tenant: PEER });
-    expect(optionsOf({ 'batchwise-priority': 'high', 'batchwise-tenant': '' })).toEqual({ tenant: PEER });
-    expect(optionsOf(headers, { trustedHeaders: ['priority'] })).toEqual({ priority: 100 });
-    expect(optionsOf(headers, { trustedHeaders: ['tenant'] })).toEqual({ tenant: 'a' });
+    expect(requestOptions(headers)).toBeUndefined();
+    expect(requestOptions({ 'batchwise-priority': 'high', 'batchwise-tenant': '' })).toBeUndefined();
+    expect(requestOptions(headers, { trustedHeaders: ['priority'] })).toEqual({ priority: 100 });
+    expect(requestOptions(headers, { trustedHeaders: ['tenant'] })).toEqual({ tenant: 'a' });
   });
 
   test('a time-out longer than the longest is cut to it', () => {
-    expect(optionsOf({ 'batchwise-timeout-ms': '999999999999' }, { maxTimeoutMs: 5000 }).timeoutMs).toBe(
-      5000,
-    );
-    expect(optionsOf({ 'batchwise-timeout-ms': '4000' }, { maxTimeoutMs: 5000 }).timeoutMs).toBe(4000);
+    expect(
+      requestOptions({ 'batchwise-timeout-ms': '999999999999' }, { maxTimeoutMs: 5000 })?.timeoutMs,
+    ).toBe(5000);
+    expect(requestOptions({ 'batchwise-timeout-ms': '4000' }, { maxTimeoutMs: 5000 })?.timeoutMs).toBe(4000);
   });
 
   // At most six decimals were read: what was left of a deadline, written out by a program, was refused.
@@ -51,7 +44,7 @@ describe('options in headers', () => {
     '1e+21',
     '5e-324',
   ])('a time-out is read however a program writes it: %s', (text) => {
-    expect(optionsOf({ 'batchwise-timeout-ms': text }).timeoutMs).toBe(Number(text));
+    expect(requestOptions({ 'batchwise-timeout-ms': text })?.timeoutMs).toBe(Number(text));
   });
 
   test.each([
@@ -79,7 +72,7 @@ describe('options in headers', () => {
   ])('%s is checked', (name, values, expected) => {
     for (const value of values) {
       const shown = JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-      expect(() => optionsOf({ [name]: value }, TRUST)).toThrow(
+      expect(() => requestOptions({ [name]: value }, TRUST)).toThrow(
         `header ${name}: expected ${expected}, got ${shown}.`,
       );
     }

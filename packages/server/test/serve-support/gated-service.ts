@@ -15,11 +15,25 @@ export const service = defineService({
       },
       { batchable: true, batching: { policy: 'greedy' } },
     ),
+    /** Only equal numbers share a batch. */
+    grouper: fn(
+      async (numbers: number[]) => {
+        const { batchwiseTestGate: gate } = globalThis as { batchwiseTestGate?: Gate };
+        gate?.entered(numbers);
+        await gate?.opened;
+        return numbers;
+      },
+      { batchable: true, groupOf: (number) => number, batching: { policy: 'greedy' } },
+    ),
   },
   routes: (route) => [
     route.post('/double', {
       input: z.object({ number: z.number() }),
       handler: ({ number }, { runners }) => runners.doubler.predict(number),
+    }),
+    route.post('/group', {
+      input: z.object({ number: z.number() }),
+      handler: ({ number }, { runners }) => runners.grouper.predict(number),
     }),
   ],
 });

@@ -178,7 +178,7 @@ describe('a route', () => {
       q: '1',
       agent: 'me',
       requestId: 'request-1',
-      callOptions: { tenant: '127.0.0.1:50000' },
+      callOptions: {},
     });
   });
 
@@ -207,29 +207,6 @@ describe('a route', () => {
     ]);
     const wrong = new FakeCall({ headers: { 'batchwise-priority': 'high' } });
     expect((await handled(route as HttpRoute, wrong)).status).toBe(400);
-  });
-
-  test('gives each connection its share, unless the handler sets priorities', async () => {
-    const double = new FakeRunner('double', undefined, (n) => n);
-    const service = defineService({
-      runners: { double: declared.double },
-      routes: (route) => [
-        route.post('/go', {
-          handler: async (_, { runners }) => {
-            await runners.double.predict(1);
-            await runners.double.predict(1, { priority: 5 });
-            await runners.double.predict(1, { priority: 5, tenant: 'acme' });
-          },
-        }),
-      ],
-    });
-    const [route] = serviceRoutes(service, new Map([['double', double]]));
-    await handled(route as HttpRoute, new FakeCall({}));
-    expect(double.asked.map(({ options }) => options)).toEqual([
-      { tenant: '127.0.0.1:50000' },
-      { priority: 5 },
-      { priority: 5, tenant: 'acme' },
-    ]);
   });
 
   test('needs the runners that its service names', () => {
