@@ -133,7 +133,7 @@ async function burstPlot() {
     (at, i) =>
       i > 5_000 && at - arrivedAt[i - 1] > 100 && arrivedAt[i + 15] - at < 1 && arrivedAt[i + 16] - at > 100,
   );
-  const fromMs = arrivedAt[first] - 3;
+  const fromMs = arrivedAt[first];
   return stacked(
     'A burst of 16 calls: one call per item, and Batchwise',
     panels.map(({ title, look }, i) => {
@@ -164,6 +164,7 @@ function stacked(title, charts) {
 
 function save(name, svg) {
   writeFileSync(new URL(`${name}.svg`, import.meta.url), svg);
+  console.log(`docs/${name}.svg`);
 }
 
 save('guides/scheduling-latency', await latencyPlot());
