@@ -66,6 +66,8 @@ export class Connection implements RequestReaderListener {
   #pausedAt = 0;
   #isReading = false;
   #begunAtOnce = 0;
+  /** It is read on in the next turn of the event loop, and not before: answers that come at once would go on for ever. */
+  #isDeferred = false;
   /** The client has closed its side, with requests that have not been read yet. */
   #hasEnded = false;
   /** Due after all answers, before the end; empty when there is nothing to say. */
@@ -81,7 +83,10 @@ export class Connection implements RequestReaderListener {
     this.#owner = owner;
     this.#reader = new RequestReader(owner.limits, this);
     this.#expectHead(owner.clock.now());
-    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    socket.on('data', (bytes: Buffer) => {
+      this.#begunAtOnce = 0;
+      this.#read(bytes);
+    });
     socket.on('end', () => this.#ended());
     socket.on('drain', () => {
       this.#countUnread();
@@ -165,7 +170,13 @@ export class Connection implements RequestReaderListener {
 
   waits(): void {
     this.#pause();
-    if (this.#begunAtOnce >= MAX_AT_ONCE) this.#owner.clock.defer(() => this.#readOn());
+    if (this.#begunAtOnce < MAX_AT_ONCE || this.#isDeferred) return;
+    this.#isDeferred = true;
+    this.#owner.clock.defer(() => {
+      this.#isDeferred = false;
+      this.#begunAtOnce = 0;
+      this.#readOn();
+    });
   }
 
   headIsComing(): void {
@@ -227,7 +238,6 @@ export class Connection implements RequestReaderListener {
 
   #read(came: Buffer): void {
     this.#isReading = true;
-    this.#begunAtOnce = 0;
     try {
       this.#reader.push(came);
     } catch (error) {
@@ -270,7 +280,9 @@ export class Connection implements RequestReaderListener {
   /** What is left of little is on its way, and nothing is told of its end. */
   #countUnread(): void {
     const { writableNeedDrain, writableLength } = this.socket;
-    const unread = this.#dueBytes + (writableNeedDrain ? writableLength : 0);
+    // Of a socket that is ended, `writableNeedDrain` is always false.
+    const isUnread = writableNeedDrain || this.#isLeaving;
+    const unread = this.#dueBytes + (isUnread ? writableLength : 0);
     if (unread === this.#unreadBytes) return;
     this.share.add(unread - this.#unreadBytes);
     this.#unreadBytes = unread;
@@ -331,7 +343,7 @@ export class Connection implements RequestReaderListener {
   #readOn(): void {
     const { socket } = this;
     if (socket.writableLength === 0) socket.setTimeout(0);
-    if (!this.#isPaused || this.#isReading) return;
+    if (!this.#isPaused || this.#isReading || this.#isDeferred) return;
     if (socket.writableNeedDrain || !this.#hasRoomForOne) return;
     this.#isPaused = false;
     this.deadline += this.#owner.clock.now() - this.#pausedAt;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { HttpRoute } from '../../src/http/http-route.js';
 import { HttpStage } from './support/http-stage.js';
 import { get, post } from './support/raw-client.js';
 
@@ -97,3 +98,30 @@ function bytesOf(step: Step): Buffer {
     }
   }
 }
+
+test('requests that are answered in microtasks leave turns to others', async () => {
+  let inTurn = 0;
+  let most = 0;
+  const route: HttpRoute = {
+    method: 'GET',
+    path: '/soon',
+    async handle(call) {
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+      await Promise.resolve();
+      call.reply(200, {}, 'x');
+    },
+  };
+  const stage = await HttpStage.open({}, [route]);
+  const client = await stage.client();
+  client.send(get('/soon').repeat(1000));
+  let isDone = false;
+  const turn = () => {
+    inTurn = 0;
+    if (!isDone) setImmediate(turn);
+  };
+  turn();
+  for (let i = 0; i < 1000; i++) await client.answer();
+  isDone = true;
+  expect(most).toBeLessThan(100);
+});

@@ -109,4 +109,22 @@ describe('answers that are not read', () => {
     for (let i = 0; i < 100; i++) expect((await client.answer()).status).toBe(200);
     expect(budget.used).toBe(0);
   });
+
+  test('are counted on a connection that is to be closed, too', async () => {
+    const budget = new ByteBudget(2 ** 30);
+    const large = Buffer.alloc(20_000_000);
+    const route: HttpRoute = {
+      method: 'GET',
+      path: '/large',
+      isWork: false,
+      handle: (call) => call.reply(200, {}, large),
+    };
+    const stage = await HttpStage.open({ budget }, [route]);
+    const client = await asking(stage, get('/large', 'connection: close\r\n'));
+    await quiet(stage);
+    expect(budget.used).toBeGreaterThan(large.length / 2);
+    client.hangUp();
+    await stage.connectionsLeft(0);
+    expect(budget.used).toBe(0);
+  });
 });
