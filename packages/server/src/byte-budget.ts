@@ -11,6 +11,8 @@ import { RequestError } from './request-error.js';
 export const DEFAULT_UNANSWERED_BYTES = 256 * 1024 * 1024;
 /** Errors, health: answered whatever else waits. */
 const SMALL_ANSWER_BYTES = 4 * 1024;
+/** Answers that one client does not read leave the rest to the requests of others. */
+const PART_FOR_ANSWERS = 7 / 8;
 
 export class ByteBudget {
   readonly max: number;
@@ -46,6 +48,18 @@ export class ByteShare {
     return true;
   }
 
+  /**
+   * The same for the answer to a request that holds `requestBytes`. Its work is done, so it may use most of the
+   * budget, beyond its share; a small one always has room, and one of any size where nothing else is held.
+   */
+  takeAnswer(bytes: number, requestBytes: number): boolean {
+    const { max, used } = this.#budget;
+    const isSure = bytes <= SMALL_ANSWER_BYTES || used === requestBytes;
+    if (!isSure && used + bytes > max * PART_FOR_ANSWERS) return this.take(bytes);
+    this.add(bytes);
+    return true;
+  }
+
   /** Whether there is room for an answer. One always has room where nothing else is held. */
   hasRoomFor(answerBytes: number): boolean {
     const { max, used } = this.#budget;
@@ -62,6 +76,6 @@ export class ByteShare {
 export function noRoom(budget: ByteBudget): RequestError {
   return new RequestError(
     'MEMORY_FULL',
-    `The server holds as many bytes of unanswered requests as it may (${budget.max} in all).`,
+    `The server holds as many bytes of unanswered requests as it may (${budget.max} in all, server.limits.unanswered_bytes).`,
   );
 }

@@ -21,8 +21,6 @@ interface InnerCall {
   decompressMessage(message: Buffer, encoding: string): Buffer | Promise<Buffer>;
 }
 
-type InterceptedCall = Parameters<ServerInterceptor>[1];
-
 const PREFIX_BYTES = 5;
 /** Up to this size the ratio does not matter: tensors of zeros and masks of ones are compressed a thousandfold. */
 const ANY_RATIO_BYTES = 1024 * 1024;
@@ -63,17 +61,29 @@ export class CallBytes {
       isRefused = true;
       release();
       call.sendStatus(grpcStatus(noRoom(this.#budget)));
-      inner.stream.close(constants.NGHTTP2_NO_ERROR);
+    };
+    const sendStatus = call.sendStatus.bind(call);
+    call.sendStatus = (answer) => {
+      const isComing = !inner.stream.headersSent && !inner.stream.readableEnded;
+      sendStatus(answer);
+      // RFC 9113, 8.1: the client may keep its stream open, and with it what is held for it.
+      if (isComing) queueMicrotask(() => inner.stream.close(constants.NGHTTP2_NO_ERROR));
     };
     inner.decompressMessage = (message, encoding) => {
       if (encoding === 'identity') return message.subarray(PREFIX_BYTES);
       return this.#decompressed(message.subarray(PREFIX_BYTES), encoding, inner.stream, hold);
     };
-    countAnswers(call, (bytes) => {
-      if (inner.stream.destroyed) return;
-      held += bytes;
-      share.add(bytes);
-    });
+    const sendMessage = call.sendMessage.bind(call);
+    call.sendMessage = (message: unknown, callback) => {
+      if (Buffer.isBuffer(message) && !inner.stream.destroyed) {
+        if (!share.takeAnswer(message.length, held)) {
+          call.sendStatus(grpcStatus(noRoom(this.#budget)));
+          return;
+        }
+        held += message.length;
+      }
+      sendMessage(message, callback);
+    };
     return call as unknown as ServerInterceptingCall;
   };
 
@@ -110,6 +120,8 @@ export class CallBytes {
             this.#messageBytes,
             (error, inflated) => {
               ended();
+              // What is held for a call is given back once, when its stream closes.
+              if (stream.destroyed) return;
               if (error !== undefined) fail(error);
               else if (hold(inflated.length)) resolve(inflated);
               else fail(noRoom(this.#budget));
@@ -119,12 +131,4 @@ export class CallBytes {
       });
     });
   }
-}
-
-function countAnswers(call: InterceptedCall, count: (bytes: number) => void): void {
-  const sendMessage = call.sendMessage.bind(call);
-  call.sendMessage = (message: unknown, callback) => {
-    if (Buffer.isBuffer(message)) count(message.length);
-    sendMessage(message, callback);
-  };
 }

@@ -2,7 +2,8 @@
  * Messages that were received and are not answered. Root cause of what was found: each was limited, and their sum,
  * of one connection or of all, was not.
  */
-import { connect } from 'node:http2';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -31,23 +32,23 @@ async function opened(runner: FakeRunner) {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate);
+  let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
+  while (!condition() && !isOver) await new Promise(setImmediate);
 }
 
 /** A call whose bytes the test sends. */
 function rawCall(port: number, settings = {}, headers = {}) {
+  return inferCall(connected(port, settings), headers);
+}
+
+function connected(port: number, settings = {}): ClientHttp2Session {
   const session = connect(`http://127.0.0.1:${port}`, { settings });
   onTestFinished(() => session.destroy());
   session.on('error', () => {});
-  const call = session.request({
-    ':method': 'POST',
-    ':path': '/inference.GRPCInferenceService/ModelInfer',
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    ...headers,
-  });
-  call.on('error', () => {});
-  return call;
+  return session;
 }
 
 describe('messages of calls that are not answered', () => {
@@ -142,6 +143,93 @@ describe('messages of calls that are not answered', () => {
     await until(() => budget.used === 0);
   });
 });
+
+describe('bytes are given back', () => {
+  test('of messages whose calls are cancelled while they are decompressed', async () => {
+    const { budget, port } = await opened(echo('m'));
+    const zipped = framed(gzipSync(bytesOf(message(900_000)).subarray(5)), 1);
+    const session = connected(port);
+    const calls = Array.from({ length: 12 }, () => gzipCall(session));
+    for (const call of calls) call.end(zipped);
+    await until(() => budget.used >= 4 * zipped.length);
+    for (const call of calls) call.close(constants.NGHTTP2_CANCEL);
+    // Decompressed in the order in which they came: after this one, none is left.
+    const last = gzipCall(session);
+    last.resume();
+    last.end(framed(gzipSync(bytesOf(message(1)).subarray(5)), 1));
+    await once(last, 'close');
+    await until(() => budget.used === 0);
+  });
+
+  test('of a rejected message, though the client keeps its stream open and sends more', async () => {
+    const { budget, port } = await opened(gated('m'));
+    const call = rawCall(port);
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(MAX + 1, 1);
+    const closed = once(call, 'close');
+    const answered = once(call, 'response');
+    call.write(Buffer.concat([head, Buffer.alloc(100_000)]));
+    const [headers] = await answered;
+    expect(headers['grpc-status']).toBe('8');
+    call.resume();
+    await closed;
+    await until(() => budget.used === 0);
+  });
+
+  test('of a message that does not come in time', async () => {
+    const budget = new ByteBudget(MAX);
+    const { port } = await served([gated('m')], { budget, limits: { receiveTimeoutMs: 50 } });
+    const call = rawCall(port);
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(1_000_000, 1);
+    const answered = once(call, 'response');
+    call.write(Buffer.concat([head, Buffer.alloc(500_000)]));
+    const [headers] = await answered;
+    expect(headers['grpc-status']).toBe('4');
+    call.resume();
+    await until(() => budget.used === 0);
+  });
+});
+
+describe('answers that are not read', () => {
+  test('leave room for the requests of others', async () => {
+    const large = new Map([
+      ['y', { datatype: 'UINT8' as const, shape: [BYTES], data: new Uint8Array(BYTES) }],
+    ]);
+    const runner = gated('m');
+    const { budget, port } = await opened(runner);
+    const session = connected(port, { initialWindowSize: 0 });
+    for (let i = 0; i < 50; i++) inferCall(session).end(bytesOf(message(10)));
+    await runner.until(() => runner.calls.length === 50);
+    for (const call of runner.calls) call.answer(large);
+    expect(budget.used).toBeGreaterThan(BYTES);
+    expect(budget.used).toBeLessThan(0.9 * MAX);
+    const other = new InferenceClient(port);
+    onTestFinished(() => other.close());
+    const accepted = other.infer(message(50_000));
+    await runner.until(() => runner.calls.length === 51);
+    runner.calls[50]?.answer();
+    await accepted;
+    session.destroy();
+    await until(() => budget.used === 0);
+  });
+});
+
+function inferCall(session: ClientHttp2Session, headers = {}) {
+  const call = session.request({
+    ':method': 'POST',
+    ':path': '/inference.GRPCInferenceService/ModelInfer',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  });
+  call.on('error', () => {});
+  return call;
+}
+
+function gzipCall(session: ClientHttp2Session) {
+  return inferCall(session, { 'grpc-encoding': 'gzip' });
+}
 
 /** As it goes over the wire. */
 function bytesOf(request: Message): Buffer {
