@@ -8,7 +8,10 @@ export function readingRequest<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof MessageError)) throw error;
-    if (error.isTooLarge) throw new RequestError('TOO_LARGE', error.detail, { where: error.where });
+    if (error.isTooLarge) {
+      const message = error.detail.replace(/\.$/, ' (see server.limits.body_bytes).');
+      throw new RequestError('TOO_LARGE', message, { where: error.where });
+    }
     throw badRequest(error.where, error.detail);
   }
 }

@@ -49,7 +49,7 @@ export function inferRequest(
     const elements = elementsOf(input, spec, `${where}.shape`);
     if (datatype === 'BYTES') strings += elements;
     if (strings > maxStrings) {
-      const message = `expected at most ${maxStrings} elements of BYTES in a request, got ${strings}.`;
+      const message = `expected at most ${maxStrings} elements of BYTES in a request, got ${strings} (see server.limits.body_bytes).`;
       throw new RequestError('TOO_LARGE', message, { where });
     }
     inputs.set(input.name, inputTensor(message, index, input, datatype));

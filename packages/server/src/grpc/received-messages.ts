@@ -64,7 +64,8 @@ export function limitReceiving(call: ReceivingCall, { messageBytes, isUnary }: R
         reader.push(chunk);
       } catch (error) {
         const code = error instanceof GrpcError ? (error.status as status) : status.INTERNAL;
-        call.sendStatus({ code, details: (error as Error).message });
+        const hint = code === status.RESOURCE_EXHAUSTED ? ' (server.limits.body_bytes)' : '';
+        call.sendStatus({ code, details: `${(error as Error).message}${hint}` });
         return [];
       }
       // A frame within a chunk is a view of all the bytes that were read from the socket at a time.

@@ -124,27 +124,32 @@ export function inflateBody(
 ): void {
   const fromRatio = Math.max(anyRatioBytes, MOST_TIMES_COMPRESSED * body.length);
   const most = Math.min(maxBytes, fromRatio);
-  const state = most === maxBytes ? 'decompressed' : `decompressed from ${body.length}`;
+  const refusal = () => (most === maxBytes ? tooLarge(most, ' decompressed') : tooCompressed(most, body));
   // Zlib refuses a limit of 0; with 1, what is longer than nothing is refused below.
   inflater(body, { maxOutputLength: Math.max(1, most) }, (error, inflated) => {
     if (error === null) {
-      done(inflated.length > most ? tooLarge(most, state) : undefined, inflated);
+      done(inflated.length > most ? refusal() : undefined, inflated);
     } else if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      done(tooLarge(most, state), NO_BODY);
+      done(refusal(), NO_BODY);
     } else {
-      const refusal = new RequestError(
+      const broken = new RequestError(
         'BAD_REQUEST',
         `expected data compressed as content-encoding says, got what cannot be decompressed (${error.message}).`,
         { where: 'body', cause: error },
       );
-      done(refusal, NO_BODY);
+      done(broken, NO_BODY);
     }
   });
 }
 
 export function tooLarge(maxBytes: number, state = ''): RequestError {
-  const what = state === '' ? 'bytes' : `bytes ${state}`;
-  return new RequestError('TOO_LARGE', `expected at most ${maxBytes} ${what}, got more.`, { where: 'body' });
+  const message = `expected at most ${maxBytes} bytes${state} (server.limits.body_bytes), got more.`;
+  return new RequestError('TOO_LARGE', message, { where: 'body' });
+}
+
+function tooCompressed(maxBytes: number, body: Buffer): RequestError {
+  const message = `expected at most ${maxBytes} bytes decompressed from ${body.length}, got more: send it uncompressed.`;
+  return new RequestError('TOO_LARGE', message, { where: 'body' });
 }
 
 /** Doubles, so that each byte is copied about once however small the chunks; never beyond what may come. */

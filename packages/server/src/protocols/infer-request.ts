@@ -154,7 +154,8 @@ function readInput(
 }
 
 function tooManyElements(most: number, where: string): RequestError {
-  return new RequestError('TOO_LARGE', `expected at most ${most} elements of BYTES, got more.`, { where });
+  const message = `expected at most ${most} elements of BYTES, got more (see server.limits.body_bytes).`;
+  return new RequestError('TOO_LARGE', message, { where });
 }
 
 /** The same `data` as in `body.value`, so its place is known to exist. */

@@ -87,7 +87,7 @@ describe('a request', () => {
     const message = readInferRequest(encoded({ inputs: [strings('a', 3), strings('b', 2)] }));
     expect(inferRequest(message, undefined, 5).inputs.size).toBe(2);
     expect(() => inferRequest(message, undefined, 4)).toThrow(
-      'inputs[1]: expected at most 4 elements of BYTES in a request, got 5.',
+      'inputs[1]: expected at most 4 elements of BYTES in a request, got 5 (see server.limits.body_bytes).',
     );
   });
 

@@ -23,7 +23,7 @@ describe('a body over the limit', () => {
     expect(JSON.parse(body)).toMatchObject({
       code: 'TOO_LARGE',
       where: 'body',
-      detail: 'body: expected at most 1000 bytes, got more.',
+      detail: 'body: expected at most 1000 bytes (server.limits.body_bytes), got more.',
     });
     client.socket.end();
     await client.closed();
@@ -104,7 +104,9 @@ describe('a compressed body', () => {
       .send(post('/held', bomb, `content-encoding: ${encoding}\r\n`))
       .answer();
     expect(status).toBe(413);
-    expect(JSON.parse(body).detail).toBe('body: expected at most 100000 bytes decompressed, got more.');
+    expect(JSON.parse(body).detail).toBe(
+      'body: expected at most 100000 bytes decompressed (server.limits.body_bytes), got more.',
+    );
     expect(stage.held).toEqual([]);
   });
 
@@ -122,7 +124,7 @@ describe('a compressed body', () => {
       const { status, body } = await send(4_000_000).answer();
       expect(status).toBe(413);
       expect(JSON.parse(body).detail).toMatch(
-        /^body: expected at most \d+ bytes decompressed from \d+, got more\.$/,
+        /^body: expected at most \d+ bytes decompressed from \d+, got more: send it uncompressed\.$/,
       );
       expect((await send(65_536).answer()).status).toBe(200);
     },

@@ -37,14 +37,14 @@ describe('hostile bodies', () => {
     const one = echoSignature(spec('x', 'FP32', [-1]));
     expect(() => parsePredictRequest(Buffer.from(rows(65_536)), one)).not.toThrow();
     expect(() => parsePredictRequest(Buffer.from(rows(70_000)), one)).toThrow(
-      'body: expected JSON of at most 66560 values, got more.',
+      'body: expected JSON of at most 66560 values, got more (see server.limits.body_bytes).',
     );
     expect(() =>
       parsePredictRequest(Buffer.from(rows(70_000)), one, bodyLimitsOf(2 * DEFAULT_BODY_BYTES)),
     ).not.toThrow();
     const keys = Array.from({ length: 400 }, (_, index) => `"${index}":1`);
     expect(() => refusal(`{"parameters":{${keys}}}`)).toThrow(
-      'body: expected JSON of at most 320 keys, got more.',
+      'body: expected JSON of at most 320 keys, got more (see server.limits.body_bytes).',
     );
   });
 
@@ -54,7 +54,7 @@ describe('hostile bodies', () => {
       outputs: [spec('vector', 'FP32', [-1, 768])],
     };
     expect(() => parsePredictRequest(Buffer.from(`{"instances":[${'1,'.repeat(999)}1]}`), model)).toThrow(
-      'body: expected at most 455 rows, because each is answered by 768 values in JSON, got 1000.',
+      'body: expected at most 455 rows, because each is answered by 768 values in JSON, got 1000 (see server.limits.body_bytes).',
     );
     const request = { inputs: [{ name: 'id', shape: [1000], datatype: 'INT64', data: Array(1000).fill(1) }] };
     expect(() => refusal(request, model)).toThrow('expected at most 455 rows');
