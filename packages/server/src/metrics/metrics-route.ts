@@ -19,14 +19,37 @@ export function metricsRoute(
   collect: () => Promise<MetricsSnapshot> | MetricsSnapshot,
   { deadlineMs = 5000, clock = realClock }: MetricsRouteOptions = {},
 ): HttpRoute {
+  let running: Promise<string> | undefined;
+  let next: Promise<string> | undefined;
+  const begin = (): Promise<string> => {
+    next = undefined;
+    const text = Promise.resolve(collect()).then(prometheusText);
+    running = text;
+    const ended = () => {
+      if (running === text) running = undefined;
+    };
+    text.then(ended, ended);
+    return text;
+  };
+  /** A request that comes while metrics are collected waits for the next collection, with all others that do. */
+  const shared = (): Promise<string> => {
+    if (running === undefined) return begin();
+    next ??= running.then(begin, begin);
+    return next;
+  };
+
   return {
     method: 'GET',
     path: '/metrics',
     isWork: false,
     async handle(call) {
-      const timer = clock.setTimer(() => call.fail(lateError(deadlineMs)), deadlineMs);
+      const timer = clock.setTimer(() => {
+        running = undefined;
+        next = undefined;
+        call.fail(lateError(deadlineMs));
+      }, deadlineMs);
       try {
-        call.reply(200, HEADERS, prometheusText(await collect()));
+        call.reply(200, HEADERS, await shared());
       } finally {
         clock.clearTimer(timer);
       }

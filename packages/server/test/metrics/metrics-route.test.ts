@@ -58,3 +58,26 @@ test('what goes wrong in collecting is for the server to answer, and leaves no t
   expect(answers).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });
+
+// Each request asked all processes: 60 clients with pipelined requests kept them busy for 25 s.
+test('requests that come while metrics are collected share the next collection', async () => {
+  const collected: ((snapshot: MetricsSnapshot) => void)[] = [];
+  const collect = () => new Promise<MetricsSnapshot>((resolve) => collected.push(resolve));
+  const route = metricsRoute(collect, { clock: new VirtualClock() });
+  const calls = Array.from({ length: 100 }, called);
+  const handled = calls.map(({ call }) => route.handle(call));
+  expect(collected.length).toBe(1);
+  collected[0]?.(snapshot);
+  await handled[0];
+  expect(calls.map(({ answers }) => answers.length)).toEqual([1, ...new Array(99).fill(0)]);
+  expect(collected.length).toBe(2);
+  collected[1]?.(snapshot);
+  await Promise.all(handled);
+  expect(collected.length).toBe(2);
+  const { call, answers } = called();
+  const later = route.handle(call);
+  expect(collected.length).toBe(3);
+  collected[2]?.(snapshot);
+  await later;
+  expect(answers.length).toBe(1);
+});
