@@ -39,9 +39,6 @@ function withoutDot(name: string): string {
 /** RFC 6761, 6.3, and RFC 1122, 3.2.1.3 (g). */
 function isLoopbackName(name: string): boolean {
   return (
-    name === 'localhost' ||
-    name.endsWith('.localhost') ||
-    name === '::1' ||
-    (isIP(name) === 4 && name.startsWith('127.'))
+    /^(?:[\w-]+\.)*localhost$/.test(name) || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))
   );
 }

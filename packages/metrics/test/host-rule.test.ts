@@ -23,6 +23,9 @@ const FOREIGN = [
   '[::1].evil.example',
   '[::1',
   'localhost:3000@evil.example',
+  'evil.example#.localhost',
+  'evil.example/.localhost',
+  'evil.example@a.localhost',
   '',
   ' ',
 ];

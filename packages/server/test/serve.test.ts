@@ -251,6 +251,8 @@ describe('the host that a request names', () => {
     for (const host of ['localhost', 'app.localhost:80', '127.0.0.1:3000', '[::1]:3000']) {
       expect(await statuses(server, host)).toEqual(REQUESTS.map(() => 200));
     }
+    const absolute = await ask(server, 'GET', 'http://evil.example/metrics', { host: 'localhost' });
+    expect(absolute.status).toBe(421);
     const { text } = await ask(server, 'GET', '/metrics', { host: 'evil.example:3000' });
     expect(JSON.parse(text)).toMatchObject({
       code: 'WRONG_HOST',

@@ -96,6 +96,11 @@ export class HttpExchange implements HttpCall, Waiting {
     return hosts > 1 || (hosts === 0 && !isHttp10);
   }
 
+  /** RFC 9112, 3.2.2: that of a whole URL counts instead of the header. */
+  get host(): string | undefined {
+    return ABSOLUTE.exec(this.#head.target)?.[1] ?? this.headers.host;
+  }
+
   /** The client sends the body only when told to. */
   get expectsContinue(): boolean {
     const { expect } = this.headers;
@@ -230,10 +235,12 @@ export class HttpExchange implements HttpCall, Waiting {
 
 const CONTINUE_EXPECTED = /^100-continue$/i;
 
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
+
 /** `GET http://host/path` means the same here as `GET /path`. */
 function originForm(target: string): string {
   if (target.startsWith('/')) return target;
-  const found = /^https?:\/\/[^/?#]*/i.exec(target);
+  const found = ABSOLUTE.exec(target);
   if (found === null) return target;
   const rest = target.slice(found[0].length);
   return rest.startsWith('/') ? rest : `/${rest}`;

@@ -215,7 +215,7 @@ export class HttpServer {
       );
       return;
     }
-    const { host } = exchange.headers;
+    const { host } = exchange;
     if (this.#isAllowedHost?.(host) === false) {
       const expected = 'expected a loopback name, as localhost, or one of server.allowed_hosts';
       exchange.failAndClose(
