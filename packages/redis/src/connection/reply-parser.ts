@@ -60,9 +60,12 @@ export class ReplyParser {
     if (this.#bytes.length === 0) {
       this.#bytes = chunk;
     } else {
+      // A line that is not complete has no CR, or ends with it.
+      const mayEndLine = this.#bytes.at(-1) === CR || chunk.includes(CR);
       this.#later.push(Buffer.from(chunk));
       this.#laterLength += chunk.length;
-      if (this.#bytes.length + this.#laterLength < this.#needed) return;
+      const length = this.#bytes.length + this.#laterLength;
+      if (this.#needed > 0 ? length < this.#needed : !mayEndLine && length <= MOST_LINE_BYTES) return;
       this.#bytes = Buffer.concat([this.#bytes, ...this.#later]);
       this.#later = [];
       this.#laterLength = 0;

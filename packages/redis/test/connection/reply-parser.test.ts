@@ -1,6 +1,6 @@
 /** Replies, from whatever pieces they come in. */
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ReplyError } from '../../src/connection/link-errors.js';
 import { type ParsedReply, ReplyParser } from '../../src/connection/reply-parser.js';
 
@@ -100,6 +100,19 @@ test('a line without end is given up', () => {
   expect(() => {
     for (let i = 0; i < 100; i++) parser.push(Buffer.alloc(64 * 1024, '+'));
   }).toThrow('expected a reply of Redis');
+});
+
+test('a long line that comes in small pieces is put together once', () => {
+  const parsed: ParsedReply[] = [];
+  const parser = new ReplyParser((reply) => parsed.push(reply));
+  const text = 'x'.repeat(512 * 1024);
+  const concat = vi.spyOn(Buffer, 'concat');
+  onTestFinished(() => concat.mockRestore());
+  for (const piece of [`-${text}`, '\r', '\n+next\r\n']) {
+    for (let at = 0; at < piece.length; at += 64) parser.push(Buffer.from(piece.slice(at, at + 64)));
+  }
+  expect(parsed).toEqual([new ReplyError(text), 'next']);
+  expect(concat.mock.calls.length).toBeLessThan(10);
 });
 
 function wireOf(reply: ParsedReply): Buffer {
