@@ -119,8 +119,6 @@ export class Leases<I> {
     // What others have let go waits for nobody else: it is taken over also when Redis did not take the sign of life.
     await this.#attempt(() => this.#renew());
     this.#owner.beaten();
-    // One that waited for a connection does not tell Redis' time.
-    if (!this.#owner.time.isKnown) this.beatNow();
     await this.#attempt(() => this.#takeOver());
   }
 

@@ -15,13 +15,15 @@ export class RedisTime {
 
   /** Redis said that it was `redisMs`, in reply to what was sent at `sentAt` and came back at `receivedAt`. */
   record(redisMs: number, sentAt: number, receivedAt: number): void {
-    if (sentAt < this.#forgottenAt) return; // it waited for the connection, or another node has answered
-    const tookMs = receivedAt - sentAt;
+    // It waited for the connection, and was sent when that was made. Or another node has answered, and it is known better.
+    if (sentAt < this.#forgottenAt && this.isKnown) return;
+    const from = Math.max(sentAt, this.#forgottenAt);
+    const tookMs = receivedAt - from;
     this.#quickestMs *= FORGET;
     if (tookMs > this.#quickestMs * TOLERANCE) return;
     this.#quickestMs = Math.min(this.#quickestMs, Math.max(tookMs, 0.1));
     // Whole milliseconds, rounded down: half of one is added.
-    this.#offsetMs = redisMs + 0.5 - (sentAt + receivedAt) / 2;
+    this.#offsetMs = redisMs + 0.5 - (from + receivedAt) / 2;
   }
 
   /** To be called when a connection was made: it may be to another node, with another clock. */

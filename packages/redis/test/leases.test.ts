@@ -157,3 +157,23 @@ test.each([
   expect(during.length).toBeGreaterThanOrEqual(3);
   expect(seen.at(-1)?.silentMs).toBe((leaseMs * 3) / 4);
 });
+
+// After a reconnect, a heartbeat that Redis refused was repeated at once, without end.
+test('heartbeats that Redis refuses after a reconnect come no more often than others', async () => {
+  let beats = 0;
+  let isRefusing = false;
+  const { owner, clock, on } = ownerWith(new HeldItems(), async ({ name }) => {
+    if (name === 'renew') beats += 1;
+    if (isRefusing && beats < 1000) throw new Error('NOGROUP no such key');
+    return [clock.now(), 0];
+  });
+  const leases = new Leases({ ...owner, leaseFailed() {} });
+  await leases.start();
+  on.down(new Error('closed'));
+  isRefusing = true;
+  beats = 0;
+  on.up();
+  await clock.advance(leaseMs);
+  leases.stop();
+  expect(beats).toBe(5);
+});

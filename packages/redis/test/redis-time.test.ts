@@ -45,3 +45,16 @@ test('nothing has waited less than no time', () => {
   time.record(5000, 0, 1);
   expect(time.sinceMs(9000, 100)).toBe(0);
 });
+
+// A heartbeat that waited for the connection told nothing, and what was read next counted as having waited for no time.
+test('a reply to what waited for the connection tells the time: it was sent after the connection was made', () => {
+  const time = new RedisTime();
+  time.record(5000, 0, 1);
+  time.forget(60_000);
+  expect(time.isKnown).toBe(false);
+  time.record(900_000, 10, 60_002);
+  expect(time.sinceMs(900_000 - 500, 60_002)).toBeCloseTo(501, -1);
+  // What is known by then is better than a second one of the kind.
+  time.record(700_000, 10, 60_003);
+  expect(time.sinceMs(900_000 - 500, 60_002)).toBeCloseTo(501, -1);
+});

@@ -1,11 +1,12 @@
 /** Processors whose connections drop all the time, and whose Redis is another one all of a sudden. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadScript } from '../../src/connection/script.js';
 import { Gate } from '../chaos/gate.js';
 import { TestQueue } from '../chaos/test-queue.js';
 import { startCutProxy } from '../support/cut-proxy.js';
 import { eventually } from '../support/eventually.js';
-import { withReplica } from '../support/failover.js';
+import { behindProxy, withReplica } from '../support/failover.js';
 import { forThisTest } from '../support/for-this-test.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 
@@ -48,6 +49,27 @@ test('items of a dead processor are taken over though connections drop more ofte
   isOver = true;
   expect(queue.ledger.outcomes).toEqual({ answered: 3 });
   expect(proxy.cuts).toBeGreaterThan(0);
+});
+
+// Root cause: the first heartbeat after the outage had waited for the connection, and did not tell the time of Redis.
+test('an item that was lost on its way before an outage is not run after its deadline', async () => {
+  const { proxy, queue, outside } = await behindProxy(redis.port);
+  let reads = 0;
+  proxy.holdAnswersTo((command) => command.includes('XREADGROUP') && ++reads === 2);
+  queue.processor({ leaseMs: 400 });
+  expect(await outside.client().submit({ id: 1 })).toEqual({ id: 1 });
+  const longAgo = `${Date.now() - 60_000}-0`;
+  const [high] = outside.inspector.keys.requests;
+  await outside.inspector.send('XADD', high, longAgo, 'json-gone 1 1000', '{"id":2}');
+  await eventually('it to be delivered', async () => (await outside.inspector.pending()) === 1);
+  await proxy.refuse(true);
+  proxy.cut();
+  proxy.resume();
+  await delay(300); // a heartbeat is due, and waits
+  await proxy.refuse(false);
+  await isQueued(outside, 0);
+  expect(await outside.client().submit({ id: 3 })).toEqual({ id: 3 });
+  expect([...queue.executions.keys()]).toEqual([1, 3]);
 });
 
 // The lease of an item ends by Redis' clock: after a failover to one that is behind it would be valid until then.
