@@ -8,7 +8,10 @@
 -- Returns  for each 1 when it is missing, else 0
 local result = {}
 for i = 2, #ARGV, 3 do
-  local entry = redis.call('XRANGE', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 1])[1]
+  local found = redis.pcall('XRANGE', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 1])
+  -- What was overwritten by a value of another type is lost as well.
+  if found.err and not string.find(found.err, '^WRONGTYPE') then return found end
+  local entry = found[1]
   local own = ARGV[1] .. ' ' .. ARGV[i + 2] .. ' '
   result[#result + 1] = entry and string.sub(entry[2][1], 1, #own) == own and 0 or 1
 end

@@ -80,6 +80,20 @@ describe('items that Redis has lost', () => {
     expect(await kept).toEqual({ id: 3 });
   });
 
+  test('a stream that is overwritten by a value of another type', async () => {
+    const queue = await forThisTest(new TestQueue(redis.url));
+    const client = queue.client({ clientTtlMs: 600 });
+    const gone = client.submit({ id: 1 });
+    const kept = client.submit({ id: 2 }, { priority: 1 });
+    await isQueued(queue, 2);
+    const [, normal] = queue.inspector.keys.requests;
+    await queue.inspector.send('SET', normal, 'x');
+    await expect(gone).rejects.toEqual(lost);
+    await queue.inspector.send('DEL', normal);
+    queue.processor();
+    expect(await kept).toEqual({ id: 2 });
+  });
+
   test('an item that was answered while the client was cut off, and whose reply is gone', async () => {
     const { proxy, queue, outside } = await behindProxy(redis.port);
     const client = queue.client();
