@@ -270,6 +270,9 @@ export class RoutedLink implements RedisLink {
   async #tellUnblock({ address, id }: NodeConnection): Promise<void> {
     try {
       const aside = await this.#asides.to(address);
+      // While writes are paused (CLIENT PAUSE, a planned failover), Redis (7.0.15, say) ends with a panic when a read that is
+      // paused is unblocked. A script is paused as well, and what comes behind it on the same connection.
+      aside.send(['EVAL', 'return 0', '0']).catch(() => {});
       await aside.send(['CLIENT', 'UNBLOCK', id, 'TIMEOUT']);
     } catch (error) {
       // Anything else is a matter of the connection: the read that is to return notices in its turn.

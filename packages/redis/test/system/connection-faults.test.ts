@@ -338,6 +338,18 @@ test('unblock ends a read that blocks as if its time had passed', async () => {
   ]);
 });
 
+// CLIENT UNBLOCK ended Redis itself, with a panic.
+test('unblock does no harm while Redis has paused writes, as it does before a planned failover', async () => {
+  const redis = await forThisTest(startRedis());
+  const reader = linkForThisTest({ url: redis.url });
+  await reader.send('s', ['XGROUP', 'CREATE', 's', 'g', '0', 'MKSTREAM']);
+  await redis.cli('CLIENT', 'PAUSE', '600', 'WRITE');
+  const read = reader.send('s', ['XREADGROUP', 'GROUP', 'g', 'me', 'BLOCK', '60000', 'STREAMS', 's', '>']);
+  await reader.unblock('s');
+  expect(await read).toBeNull();
+  expect(await reader.send('s', ['XLEN', 's'])).toBe(0);
+});
+
 test('unblock ends a read that waits for Redis to come back', async () => {
   const redis = await forThisTest(startRedis());
   await redis.kill();
