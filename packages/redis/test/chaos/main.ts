@@ -20,7 +20,7 @@ const scenarios: Readonly<Record<string, (progress: Progress) => Promise<ChaosRe
   'drop-connections': (progress) => dropConnections({ kills: 30, requestsPerSecond: 300 }, progress),
   'fail-over': (progress) => failOver({ failovers: 50, requestsPerSecond: 500 }, progress),
   'everything-at-once': (progress) => everythingAtOnce({ faults: 100, requestsPerSecond: 500 }, progress),
-  'fickle-callers': (progress) => fickleCallers({ rounds: 100, callers: 300 }, progress),
+  'fickle-callers': (progress) => fickleCallers({ rounds: 100, callers: 300, patienceMs: 4000 }, progress),
   'many-at-once': () => manyAtOnce({ requests: 10_000, concurrent: 1000 }),
 };
 
