@@ -23,11 +23,17 @@ export interface LostItemsOwner {
 const MOST_ITEMS = 1000;
 const MOST_SIZE = 1024 * 1024;
 
+/** How many scripts a regular check takes at most: to look an item up costs Redis as much as to read it. */
+const MOST_PARTS = 16;
+
 const missing = loadScript('missing');
 
 export class LostItems {
   readonly #owner: LostItemsOwner;
   #reconnects = 0;
+  #isChecking = false;
+  /** The number of the last item that the last check has looked up; 0 when it has come to the end. */
+  #checkedUpTo = 0;
 
   constructor(owner: LostItemsOwner) {
     this.#owner = owner;
@@ -38,8 +44,26 @@ export class LostItems {
     this.#reconnects += 1;
   }
 
-  /** Of these. Those whose submission is not acknowledged are on their way, and are left out. */
-  async find(suspects: readonly Outgoing<unknown>[]): Promise<void> {
+  /** Of some of these, in turn, which come in the order of their numbers; of all, when one of those is lost. */
+  async check(suspects: readonly Outgoing<unknown>[]): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      const left = suspects.filter(({ number }) => number > this.#checkedUpTo);
+      const next = left.length > 0 ? left : suspects;
+      const some = [...inParts(next)].slice(0, MOST_PARTS).flat();
+      this.#checkedUpTo = some.length < next.length ? (some.at(-1)?.number ?? 0) : 0;
+      if (await this.find(some)) await this.find(suspects);
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  /**
+   * Of these; returns whether there are any. Those whose submission is not acknowledged are on their way, and are left
+   * out.
+   */
+  async find(suspects: readonly Outgoing<unknown>[]): Promise<boolean> {
     const { keys, link, clientId } = this.#owner;
     const reconnects = this.#reconnects;
     const gone: Outgoing<unknown>[] = [];
@@ -47,12 +71,15 @@ export class LostItems {
       const some = part.filter(({ isDone }) => !isDone);
       if (some.length === 0) continue;
       const isMissing = await link.run(missing, keys.requests, [clientId, ...namesOf(some)]);
-      if (reconnects !== this.#reconnects) return; // after a reconnect all are looked for anew
+      if (reconnects !== this.#reconnects) return false; // after a reconnect all are looked for anew
       gone.push(...some.filter((_, i) => (isMissing as readonly number[])[i] === 1));
     }
-    if (gone.length === 0) return;
+    if (gone.length === 0) return false;
     await this.#owner.caughtUp();
-    if (reconnects === this.#reconnects) this.#owner.lost(gone);
+    const lost = gone.filter(({ isDone }) => !isDone);
+    if (lost.length === 0 || reconnects !== this.#reconnects) return false;
+    this.#owner.lost(lost);
+    return true;
   }
 }
 

@@ -347,17 +347,16 @@ export class RedisBatcher<I, R> {
   #checkLongOutstanding(): void {
     const upToNumber = this.#lastNumberThen;
     this.#lastNumberThen = this.#lastNumber;
-    this.#findLost(upToNumber);
-  }
-
-  #findLost(upToNumber = Number.POSITIVE_INFINITY): void {
     const suspects: Outgoing<I>[] = [];
     for (const outgoing of this.#awaited.values()) {
       if (outgoing.number > upToNumber) break; // they are in the order of their numbers
       suspects.push(outgoing);
     }
-    // The link is closed, or Redis refuses: looked for again later.
-    this.#lostItems.find(suspects).catch(() => {});
+    this.#lostItems.check(suspects).catch(() => {}); // the link is closed, or Redis refuses: looked for again later
+  }
+
+  #findLost(): void {
+    this.#lostItems.find([...this.#awaited.values()]).catch(() => {});
   }
 
   #failAwaited(error: BatchwiseError): void {
