@@ -383,3 +383,35 @@ test('groups of another tenant do not make a newcomer miss its deadline, because
   await expect(answer).resolves.toBe('shared');
   batcher.destroy();
 });
+
+// A new tenant started where the one served last had started: tenants that were new with every item stayed there together,
+// and a tenant that had had one batch never had another.
+test.each([1, 4])(
+  '%i tenants that stay have their share beside tenants that are new with every item',
+  async (tenants) => {
+    const clock = new VirtualClock();
+    const executed: string[][] = [];
+    let made = 0;
+    const batcher = new Batcher(
+      async (items: string[]) => {
+        executed.push(items);
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 10));
+        for (const name of items) submit(name);
+        return items;
+      },
+      { clock, maxBatchSize: 4, policy: greedy(), groupOf: (name) => (name === 'new' ? made++ : 'shared') },
+    );
+    const submit = (name: string) => {
+      const tenant = name === 'new' ? `new ${made}` : name;
+      batcher.submit(name, { tenant }).catch(() => {});
+    };
+    for (let i = 0; i < tenants; i++) submit(`stays ${i}`);
+    for (let i = 0; i < 8; i++) submit('new');
+    await clock.advance(4000);
+    const lately = executed.slice(-200);
+    const share = lately.filter((items) => items.includes('stays 0')).length / lately.length;
+    // All that wait take turns.
+    expect(share).toBeGreaterThan(0.8 / (8 + 1));
+    batcher.destroy();
+  },
+);

@@ -1,5 +1,5 @@
 /** Admitted items that miss the target are rejected by a timer, whatever the policy looks at meanwhile. */
-import { adaptive, greedy, window } from 'batchwise';
+import { adaptive, type Batcher, greedy, window } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { type Arrival, Driven, type Fate } from './support/driven.js';
 import { gated } from './support/gate.js';
@@ -111,4 +111,101 @@ test('a closing batcher answers what it has accepted, however late', async () =>
   gate.call(1).answer([2]);
   expect(await Promise.all(answers)).toEqual([1, 2]);
   await closed;
+});
+
+// Root cause: the work was rejected as a whole, by the arrival of its first caller.
+test('a caller that joined shared work later is not rejected with those that came before it', async () => {
+  const { batcher, clock, gate } = gated({
+    maxBatchSize: 1,
+    targetLatencyMs: TARGET_MS,
+    policy: greedy(),
+    dedupeBy: (item) => item,
+    curve: [{ cost: 1, durationMs: BATCH_MS }],
+  });
+  const running = batcher.submit(0);
+  await clock.settle();
+  const first = batcher.submit(1).catch(({ code }) => code);
+  await clock.advance(TARGET_MS);
+  const second = batcher.submit(1);
+  await clock.advance(LATEST_MS - TARGET_MS + 1);
+  expect(await first).toBe('OVERLOADED');
+  expect(batcher.stats()).toMatchObject({ refused: 1, queued: 1 });
+
+  gate.call(0).answer([0]);
+  await clock.settle();
+  gate.call(1).answer([1]);
+  expect(await Promise.all([running, second])).toEqual([0, 1]);
+  await batcher.close();
+});
+
+test('an item is dispatched at the end of a window that is longer than the target, while a slot is free', async () => {
+  const { batcher, clock, gate } = gated({
+    maxBatchSize: 4,
+    targetLatencyMs: TARGET_MS,
+    policy: window({ maxWaitMs: 5 * TARGET_MS }),
+    curve: [{ cost: 4, durationMs: BATCH_MS }],
+  });
+  const answer = batcher.submit(1);
+  await clock.advance(5 * TARGET_MS);
+  gate.call(0).answer([1]);
+  expect(await answer).toBe(1);
+  await batcher.close();
+});
+
+test('a target that is made shorter counts for what is queued', async () => {
+  const { batcher, clock } = gated({
+    maxBatchSize: 1,
+    targetLatencyMs: 100 * TARGET_MS,
+    policy: greedy(),
+    curve: [{ cost: 1, durationMs: BATCH_MS }],
+  });
+  batcher.submit(0).catch(() => {});
+  await clock.settle();
+  batcher.submit(1).catch(() => {});
+  await clock.settle();
+  batcher.configure({ targetLatencyMs: TARGET_MS });
+  await clock.advance(LATEST_MS + 1);
+  expect(batcher.stats()).toMatchObject({ queued: 0, refusals: { OVERLOADED: 1 } });
+  batcher.destroy();
+});
+
+describe('what a rejected caller does at once', () => {
+  const reactions: Readonly<Record<string, (batcher: Batcher<number, number>) => void>> = {
+    close: (batcher) => void batcher.close({ timeoutMs: 10 }),
+    destroy: (batcher) => batcher.destroy(),
+    flush: (batcher) => batcher.flush(),
+    configure: (batcher) => batcher.configure({ maxBatchSize: 1 }),
+    submit: () => {},
+  };
+  test.each(Object.entries(reactions))('%s: every caller is settled once', async (name, react) => {
+    for (const policy of Object.values(policies)) {
+      const { batcher, clock, gate } = gated({
+        maxBatchSize: 2,
+        targetLatencyMs: TARGET_MS,
+        policy: policy(),
+        groupOf: (item) => item % 3,
+        curve: [{ cost: 2, durationMs: BATCH_MS }],
+      });
+      let asked = 0;
+      let settled = 0;
+      const ask = (item: number, triesLeft: number) => {
+        asked += 1;
+        const reject = () => {
+          settled += 1;
+          if (name === 'submit' && triesLeft > 0) ask(item, triesLeft - 1);
+          react(batcher);
+        };
+        batcher.enqueue(item, { resolve: () => void settled++, reject });
+      };
+      for (let item = 0; item < 12; item++) ask(item, 2);
+      for (let rounds = 0; rounds < 20; rounds++) {
+        await clock.advance(TARGET_MS / 2);
+        for (const call of gate.calls.slice(rounds, rounds + 1)) call.answer(call.items);
+      }
+      batcher.destroy();
+      await clock.settle();
+      expect(settled).toBe(asked);
+      expect(clock.pendingTimers).toBe(0);
+    }
+  });
 });

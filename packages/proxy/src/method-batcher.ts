@@ -208,10 +208,8 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     this.#batcher.configure({ concurrency });
   }
 
-  wake(): boolean {
-    if (this.#batcher.stats().queued === 0) return false;
+  wake(): void {
     this.#batcher.configure({});
-    return true;
   }
 
   close(options?: CloseOptions): Promise<void> {
@@ -225,11 +223,11 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
 
   #run(items: ProxyItem[], context: BatchContext): Promise<Results<never>> {
     const startedAt = this.clock.now();
-    for (const item of items) this.#leave(item);
     const charged = this.#tenants.charge(
       items.map(({ tenant }) => tenant),
       this.#slotMs,
     );
+    for (const item of items) this.#leave(item);
     return new Promise((resolve) => {
       const done = (results: Results<never>) => {
         const now = this.clock.now();
@@ -254,8 +252,11 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   #leave(item: ProxyItem): void {
     if (!item.isWaiting) return;
     item.isWaiting = false;
-    if (item.tenant.leave(this, item.group)) return;
-    this.#waiting.delete(item.tenant);
+    const { tenant } = item;
+    const waitsHere = tenant.leave(this, item.group);
+    this.#tenants.left(tenant);
+    if (waitsHere) return;
+    this.#waiting.delete(tenant);
     this.#servedVersion = -1;
   }
 

@@ -8,15 +8,15 @@ import type { Clock } from 'batchwise';
 export interface InLine {
   /** Slot time that the tenant has used that was served least, of those that wait here; Infinity when none waits. */
   readonly servedMs: number;
-  /** A permit may be free: look again. Returns false when it has nothing to send any more. */
-  wake(): boolean;
+  /** A permit may be free: look again, and ask for it where it is wanted. */
+  wake(): void;
 }
 
 export class PermitLine {
   readonly #clock: Clock;
   readonly #freePermits: () => number;
-  /** In the order of their coming. */
-  readonly #line = new Set<InLine>();
+  /** In the order of their coming, and whether each has asked for a permit since it was last woken. */
+  readonly #line = new Map<InLine, boolean>();
   #isDue = false;
 
   constructor(clock: Clock, freePermits: () => number) {
@@ -27,7 +27,7 @@ export class PermitLine {
   /** Whether a permit is free that no method in line has a better claim to. If not, it stands in line from now on. */
   mayTake(method: InLine): boolean {
     if (this.#freePermits() > this.#ahead(method)) return true;
-    this.#line.add(method);
+    this.#line.set(method, true);
     return false;
   }
 
@@ -42,12 +42,15 @@ export class PermitLine {
     this.#isDue = true;
     this.#clock.defer(() => {
       this.#isDue = false;
-      const waiting = [...this.#line].map((method) => ({ method, servedMs: method.servedMs }));
+      const waiting = [...this.#line.keys()].map((method) => ({ method, servedMs: method.servedMs }));
       // Stable: among equals the order of their coming.
       waiting.sort((a, b) => (a.servedMs === b.servedMs ? 0 : a.servedMs - b.servedMs));
       for (const { method } of waiting) {
         if (this.#freePermits() <= 0) break;
-        if (!method.wake()) this.leave(method);
+        this.#line.set(method, false);
+        method.wake();
+        // It has nothing to send any more, or what it has is held for another reason.
+        if (this.#line.get(method) === false) this.leave(method);
       }
     });
   }
@@ -56,7 +59,7 @@ export class PermitLine {
     const { servedMs } = method;
     let ahead = 0;
     let isBehind = true;
-    for (const other of this.#line) {
+    for (const other of this.#line.keys()) {
       if (other === method) isBehind = false;
       else if (other.servedMs < servedMs || (isBehind && other.servedMs === servedMs)) ahead += 1;
     }

@@ -35,10 +35,8 @@ export class PermitPolicy implements Policy {
 
   decide(view: QueueView, now: number): Decision {
     const pausedMs = this.#pausedMs(view, now);
-    if (pausedMs > 0) {
-      this.#line.leave(this.#method);
-      return { action: 'wait', until: now + pausedMs, wakeOnBatchEnd: false };
-    }
+    // It stays in line, where it may stand for another group.
+    if (pausedMs > 0) return { action: 'wait', until: now + pausedMs, wakeOnBatchEnd: false };
     if (!this.#line.mayTake(this.#method)) return HELD;
     const { maxBatchSize } = view.limits;
     const size = Math.min(view.length, maxBatchSize);

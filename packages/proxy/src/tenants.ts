@@ -12,6 +12,8 @@ export class Tenant {
   readonly id: string;
   /** Slot time that its batches have used; of a batch that several share, each has its part. */
   servedMs = 0;
+  /** None of its calls has come to wait yet. */
+  isNew = true;
   /** Calls that are open, by method. */
   readonly methods = new Map<object, number>();
   /** Calls that wait, by method and group. */
@@ -107,6 +109,14 @@ export class Tenants {
   readonly #known = new Map<string, Tenant>();
   /** What the tenant had used whose turn came last: a tenant that comes back starts there, without credit. */
   #levelMs = 0;
+  /**
+   * What a tenant would have used by now if all that wait had been served in equal parts; no more than the tenant has
+   * used that has used most. A new tenant starts there: else those that are new with every call would go before all others.
+   */
+  #newMs = 0;
+  #mostMs = 0;
+  /** Tenants that have calls waiting. */
+  #waiting = 0;
   #sweepAt = FIRST_SWEEP;
 
   constructor(tenantBy: TenantBy = 'connection') {
@@ -126,17 +136,31 @@ export class Tenants {
 
   /** To be called before a call of a tenant comes to wait. */
   arrive(tenant: Tenant): void {
-    if (tenant.groups === 0) tenant.servedMs = Math.max(tenant.servedMs, this.#levelMs);
+    if (tenant.groups > 0) return;
+    this.#waiting += 1;
+    tenant.servedMs = Math.max(tenant.servedMs, tenant.isNew ? this.#newMs : 0, this.#levelMs);
+    tenant.isNew = false;
   }
 
-  /** A batch of these takes a slot, for so long by what is known. Returns what to call when the time is known. */
+  /** To be called after a call of a tenant waits no longer. */
+  left(tenant: Tenant): void {
+    if (tenant.groups === 0) this.#waiting -= 1;
+  }
+
+  /**
+   * A batch of these, that wait until now, takes a slot, for so long by what is known. Returns what to call when the time is
+   * known.
+   */
   charge(tenants: readonly Tenant[], expectedMs: number): (durationMs: number, now: number) => void {
     let least = Number.POSITIVE_INFINITY;
     for (const { servedMs } of tenants) least = Math.min(least, servedMs);
     this.#levelMs = Math.max(this.#levelMs, least);
     this.#add(tenants, expectedMs);
+    const waiting = Math.max(1, this.#waiting);
     return (durationMs, now) => {
       this.#add(tenants, durationMs - expectedMs);
+      for (const { servedMs } of tenants) this.#mostMs = Math.max(this.#mostMs, servedMs);
+      this.#newMs = Math.min(Math.max(this.#newMs, least) + durationMs / waiting, this.#mostMs);
       for (const tenant of tenants) this.wasActive(tenant, now);
       const [first] = tenants;
       if (first === undefined || !first.isScattered || tenants.some((tenant) => tenant !== first)) return;

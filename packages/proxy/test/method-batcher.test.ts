@@ -133,6 +133,52 @@ describe('connections share the backends', () => {
     expect(rounds.shareOf('honest 0', 20)).toBeGreaterThanOrEqual(0.45);
   });
 
+  // Each started where the connection served last had started, before all that had been served since.
+  it('connections that are new with every call leave their share to those that stay', async () => {
+    const rounds = new Rounds();
+    rounds.honest(4, 32);
+    await rounds.run(20, () => ({}), 0);
+    await rounds.run(
+      100,
+      (made) => ({ connection: `new ${made}`, headers: { authorization: `${made}` } }),
+      1,
+    );
+    // One more of them waits with every batch that the others have: their share shrinks, and does not end.
+    expect(rounds.shareOf('honest 0', 50)).toBeGreaterThan(0.05);
+  });
+
+  // The method left the line for permits with the group that paused, and no other group of it was woken any more.
+  it('a call that waits for a slot gets it although another group of its method pauses', async () => {
+    const stage = new FakeStage();
+    const hostile = (made: number) =>
+      stage.calls('hostile', { connection: 'hostile', headers: { authorization: `${made}` } });
+    const served = async () => {
+      await stage.clock.advance(60);
+      stage.open[0]?.echoes();
+      await stage.settle();
+    };
+    for (let made = 0; made < 20; made++) {
+      hostile(made);
+      stage.calls('orderly', { connection: 'orderly' });
+      await served();
+      await served();
+    }
+    hostile(20);
+    await stage.clock.advance(200);
+    await served();
+    stage.calls('runs', { path: OTHER, connection: 'orderly' });
+    await stage.settle();
+    stage.calls('waits', { connection: 'other' });
+    await stage.settle();
+    const pausing = hostile(21);
+    await stage.settle();
+    pausing.leaves();
+    expect(stage.stream.texts).toEqual(['runs']);
+    stage.stream.echoes();
+    await stage.settle();
+    expect(stage.stream.texts).toEqual(['waits']);
+  });
+
   it('one with ever new groups has all batches while no other is active', async () => {
     const rounds = new Rounds();
     await rounds.run(60, (made) => ({ headers: { authorization: `${made}` } }));

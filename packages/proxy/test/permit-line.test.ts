@@ -20,9 +20,8 @@ class Greedy implements InLine {
     this.#line.leave(this);
   }
 
-  wake(): boolean {
+  wake(): void {
     if (this.hasWork) this.looks();
-    return this.hasWork;
   }
 }
 

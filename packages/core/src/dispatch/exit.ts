@@ -32,6 +32,22 @@ export class Exit<I, R> implements EntryExit {
    * them in; not all at one moment, or it would let in nobody else.
    */
   overtaken(entries: readonly Entry[], group: Group, now: number): void {
+    this.#tooLate(entries, group, now, (entry, error) => this.sendAway(entry, 'refused', error));
+  }
+
+  /** As `overtaken`, but only these callers: others that share their items came later, and may still be served in time. */
+  overdue(callers: readonly Entry[], group: Group, now: number): void {
+    this.#tooLate(callers, group, now, (caller, error) => {
+      if (!caller.settled) this.#leave(caller, 'refused', error);
+    });
+  }
+
+  #tooLate(
+    entries: readonly Entry[],
+    group: Group,
+    now: number,
+    reject: (entry: Entry, error: BatchwiseError) => void,
+  ): void {
     const [first] = entries;
     if (first === undefined) return;
     const dispatcher = this.#dispatcher;
@@ -41,7 +57,7 @@ export class Exit<I, R> implements EntryExit {
     const firstMs = retryAfterMs(first.cost, dispatcher.line.behindAll(group), allowedMs, dispatcher, now);
     const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {
-      this.sendAway(entry, 'refused', overtakenError(name, firstMs + (i / entries.length) * batchMs));
+      reject(entry, overtakenError(name, firstMs + (i / entries.length) * batchMs));
     }
   }
 

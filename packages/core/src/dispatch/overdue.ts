@@ -13,6 +13,9 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class Overdue<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
   #sweepAt = NEVER;
+  /** When it was last looked at how long items have waited, and the arrival of the oldest then. */
+  #lookedAt = 0;
+  #oldestAt = NEVER;
 
   constructor(dispatcher: Dispatcher<I, R>) {
     this.#dispatcher = dispatcher;
@@ -22,9 +25,13 @@ export class Overdue<I, R> {
   sweepAt(now: number): number {
     const { line } = this.#dispatcher;
     const limitMs = line.length === 0 ? NEVER : this.#limitMs();
-    if (limitMs === NEVER) this.#sweepAt = NEVER;
-    else if (this.#sweepAt === NEVER)
-      this.#sweepAt = Math.max(line.oldestAt + limitMs, now + limitMs * SWEEP_INTERVAL);
+    if (limitMs === NEVER) this.#oldestAt = NEVER;
+    else if (this.#oldestAt === NEVER) {
+      this.#lookedAt = now;
+      this.#oldestAt = line.oldestAt;
+    }
+    // The limit changes, with the settings and with what is learned.
+    this.#sweepAt = Math.max(this.#oldestAt + limitMs, this.#lookedAt + limitMs * SWEEP_INTERVAL);
     return this.#sweepAt;
   }
 
@@ -32,9 +39,15 @@ export class Overdue<I, R> {
   reject(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = NEVER;
-    const { line, exit, decider } = this.#dispatcher;
+    this.#oldestAt = NEVER;
+    const { line, exit, decider, running, settings } = this.#dispatcher;
+    const hasFreeSlot = running.length < settings.concurrency;
     decider.interrupt();
-    for (const [group, entries] of line.arrivedBy(now - this.#limitMs())) exit.overtaken(entries, group, now);
+    for (const [group, callers] of line.arrivedBy(now - this.#limitMs())) {
+      // It could be dispatched now, and the policy has said when it will be: a window that is longer than the target.
+      if (hasFreeSlot && group.isHeld) continue;
+      exit.overdue(callers, group, now);
+    }
   }
 
   /** How long an item may be queued; Infinity without a target, and until the first batch has been measured. */

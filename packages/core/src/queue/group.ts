@@ -60,6 +60,11 @@ export class Group implements HeapNode {
     if (entry.lane?.head !== entry) this.#ages.push(new Age(undefined, entry));
   }
 
+  /** Its policy has asked to be left alone until a certain time. */
+  get isHeld(): boolean {
+    return this.wakeAt !== AWAKE && this.wakeAt !== Number.POSITIVE_INFINITY;
+  }
+
   /** Lets what waits now leave without being held. */
   flush(now: number): void {
     if (this.length > 0) this.#flushedAt = now;
@@ -100,6 +105,7 @@ export class Group implements HeapNode {
    */
   take(count: number, maxCost: number, taken: Entry[]): number {
     let cost = 0;
+    this.#tenants.begin();
     for (let before = -1; taken.length < count && taken.length > before; ) {
       before = taken.length;
       const share = this.#firstShare;

@@ -11,6 +11,8 @@ export class Tenant implements HeapNode {
   readonly id: string | undefined;
   weight = 1;
   served = 0;
+  /** Nothing of it has come yet. */
+  isNew = true;
   /** What waits. */
   queuedItems = 0;
   queuedCost = 0;
@@ -48,11 +50,21 @@ export class Tenants {
   );
   /** How far the tenant served last had come when it was served. */
   #level = 0;
+  /**
+   * What a tenant would have had by now if all that wait had been served in equal parts, as in fair queueing; no more than
+   * the tenant has had that has had most. A new tenant starts there: did it start at the level, tenants that are new with every
+   * item would never raise it, and no other tenant would have a turn.
+   */
+  #time = 0;
+  #newLevel = 0;
+  #highest = 0;
+  /** The weight of those that waited when the latest batch was begun. */
+  #sharedBy = 1;
   #waitingWeight = 0;
   #order = 0;
   /** What the accounts were before each charge since `remember()`. */
   #memory: { tenant: Tenant; served: number }[] | undefined = undefined;
-  #rememberedLevel = 0;
+  #remembered = { level: 0, newLevel: 0, time: 0, highest: 0 };
   #sweepAt = FIRST_SWEEP;
 
   /** How many are remembered. */
@@ -87,7 +99,9 @@ export class Tenants {
     if (tenant.queuedItems > 0) return;
     tenant.order = lane.order;
     this.#waitingWeight += tenant.weight;
-    if (tenant.served < this.#level) tenant.served = this.#level;
+    const start = tenant.isNew ? Math.max(this.#newLevel, this.#level) : this.#level;
+    tenant.isNew = false;
+    if (tenant.served < start) tenant.served = start;
   }
 
   /** To be called after something of a tenant's has left. */
@@ -124,23 +138,35 @@ export class Tenants {
     if (tenant.claims.size === 0) this.#waiting.remove(tenant);
   }
 
+  /** To be called before items are taken for a batch. */
+  begin(): void {
+    this.#sharedBy = this.#waitingWeight;
+  }
+
   /** `lastCost` is that of the last item: the level is where its turn began. */
   charge(tenant: Tenant, cost: number, lastCost: number): void {
     this.#memory?.push({ tenant, served: tenant.served });
-    this.#serve(tenant, tenant.served + cost / tenant.weight);
+    this.#time = Math.max(this.#time, tenant.served);
+    this.surcharge(tenant, cost);
     this.#level = tenant.served - lastCost / tenant.weight;
+    this.#newLevel = this.#time - lastCost / this.#sharedBy;
     if (this.#level > HIGHEST_LEVEL && this.#memory === undefined) this.#lowerAll();
   }
 
   /** Adds to what a tenant has had, for more than its items cost; the level stays where its turn began. */
   surcharge(tenant: Tenant, cost: number): void {
     this.#serve(tenant, tenant.served + cost / tenant.weight);
+    this.#highest = Math.max(this.#highest, tenant.served);
+    this.#time = Math.min(this.#time + cost / this.#sharedBy, this.#highest);
   }
 
   /** Only differences count: brings all accounts down to where their last digits are not lost. */
   #lowerAll(): void {
     const level = this.#level;
     this.#level = 0;
+    this.#newLevel -= level;
+    this.#time -= level;
+    this.#highest -= level;
     for (const tenant of [this.unnamed, ...this.#named.values()]) {
       tenant.served = Math.max(0, tenant.served - level);
     }
@@ -151,7 +177,12 @@ export class Tenants {
   /** Keeps in mind how all accounts are, for `restore()`. */
   remember(): void {
     this.#memory = [];
-    this.#rememberedLevel = this.#level;
+    this.#remembered = {
+      level: this.#level,
+      newLevel: this.#newLevel,
+      time: this.#time,
+      highest: this.#highest,
+    };
   }
 
   /** Makes all accounts what they were; to the last bit, which undoing sums would not. */
@@ -159,7 +190,10 @@ export class Tenants {
     const memory = this.#memory ?? [];
     this.#memory = undefined;
     for (const { tenant, served } of memory.reverse()) this.#serve(tenant, served);
-    this.#level = this.#rememberedLevel;
+    this.#level = this.#remembered.level;
+    this.#newLevel = this.#remembered.newLevel;
+    this.#time = this.#remembered.time;
+    this.#highest = this.#remembered.highest;
   }
 
   /** Which part of the line is due to a tenant who waits, by weight: all of it only where no other is known. */

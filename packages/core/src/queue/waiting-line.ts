@@ -90,10 +90,13 @@ export class WaitingLine {
     return oldestAt;
   }
 
-  /** The items that arrived at this time or earlier, by group. */
+  /** The callers that arrived at this time or earlier, by group; those that share an item each for itself. */
   arrivedBy(at: number): [Group, Entry[]][] {
     const groups = [...this.#groups()].filter(({ oldestAt }) => oldestAt <= at);
-    return groups.map((group) => [group, group.entries().filter(({ arrivedAt }) => arrivedAt <= at)]);
+    return groups.map((group) => {
+      const callers = group.entries().flatMap((entry) => (entry.shared ? [...entry.shared.callers] : entry));
+      return [group, callers.filter(({ arrivedAt }) => arrivedAt <= at)];
+    });
   }
 
   /** The group that is next in line, of those that are not asleep. */
