@@ -46,6 +46,7 @@ it('streams that are opened and reset as fast as it goes', async () => {
       socket.socket.destroy();
     }
   });
+  await backend.hasTold();
   expect(backend.streams.flatMap(({ texts }) => texts).filter((text) => text === 'reset')).toEqual([]);
 });
 

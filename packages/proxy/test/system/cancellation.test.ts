@@ -22,6 +22,7 @@ it('a caller that leaves the queue never reaches the backend, and its neighbours
   const [a, b] = await Promise.all([client.call('a'), client.call('b')]);
   expect(a).toMatchObject({ status: 0, text: 'a' });
   expect(b).toMatchObject({ status: 0, text: 'b' });
+  await backend.hasTold();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
@@ -87,6 +88,7 @@ it('a connection that breaks cancels all of its calls, queued and running', asyn
   const client = rawClient(port);
   const next = await Promise.all([client.call('d'), client.call('e')]);
   expect(next.map(({ text }) => text)).toEqual(['d', 'e']);
+  await backend.hasTold();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([
     ['a', 'b'],
     ['d', 'e'],
@@ -104,6 +106,7 @@ it('a caller that leaves in the middle of its message leaves nothing behind', as
   }
   const answers = await Promise.all([client.call('a'), client.call('b')]);
   expect(answers).toMatchObject([{ status: 0 }, { status: 0 }]);
+  await backend.hasTold();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
@@ -128,5 +131,6 @@ it('ends a unary call that carries no message, two, or a broken one, and batches
   // Compressed, but with what? The backend could not know.
   expect((await client.call('', { body: framed('one', 1) })).status).toBeGreaterThan(0);
   expect(await client.call('fine')).toMatchObject({ status: 0, text: 'fine' });
+  await backend.hasTold();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['fine']]);
 });

@@ -30,6 +30,7 @@ it('a caller whose deadline passes while it waits is told, and never reaches the
   await backend.release('gate');
   expect(await first).toMatchObject({ status: 0, text: 'first' });
   expect(await patient).toMatchObject({ status: 0, text: 'patient' });
+  await backend.hasTold();
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['first', 'patient']);
 });
 
@@ -40,6 +41,7 @@ it('a caller whose deadline has passed when it comes is told, and never reaches 
   const answer = await client.call('late', { headers: { 'grpc-timeout': '0n' } });
   expect(answer).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED, messages: [] });
   expect(await client.call('next')).toMatchObject({ status: 0, text: 'next' });
+  await backend.hasTold();
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['next']);
 });
 

@@ -31,6 +31,7 @@ describe('a proxy that is closed', () => {
     expect(await queued[1]).toMatchObject({ status: 0, text: 'queued too' });
     await closing;
     expect(settled()).toHaveLength(4);
+    await backend.hasTold();
     expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['running', 'queued', 'queued too']);
     await backend.untilSessions(0);
   });

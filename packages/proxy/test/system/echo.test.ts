@@ -45,6 +45,7 @@ it('any sizes, cut in pieces anyhow on all sides, come back byte for byte to the
     }),
     { numRuns: shortOrLong(12, 500) },
   );
+  await backend.hasTold();
   const sizes = backend.streams.map(({ items }) => items.length);
   expect(Math.max(...sizes)).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(8);

@@ -33,6 +33,7 @@ describe('a full queue', () => {
       answers.map((_, index) => [0, `${index}`]),
     );
     expect(await client.call('later')).toMatchObject({ status: 0, text: 'later' });
+    await backend.hasTold();
     expect(backend.streams.flatMap(({ texts }) => texts)).not.toContain('one too many');
   });
 
