@@ -11,6 +11,7 @@ export default defineConfig({
       '@batchwise/arena': source('./packages/arena/src/index.ts'),
       '@batchwise/dashboard': source('./packages/dashboard/src/index.ts'),
       '@batchwise/grpc': source('./packages/grpc/src/index.ts'),
+      '@batchwise/load': source('./packages/load/src/index.ts'),
       '@batchwise/metrics': source('./packages/metrics/src/index.ts'),
       '@batchwise/proxy': source('./packages/proxy/src/index.ts'),
       '@batchwise/redis': source('./packages/redis/src/index.ts'),
@@ -45,8 +46,11 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 600_000,
           // Each file has ports, folders and processes of its own, and waits for them much of the time: two workers
-          // more than there are cores. After the unit tests, which have another number of workers.
+          // more than there are cores (with six on two cores, a run takes as long). Files share workers, because
+          // importing the sources again for each file takes a minute in all.
+          // After the unit tests, which have another number of workers.
           maxWorkers: availableParallelism() + 2,
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

@@ -34,12 +34,13 @@ const LAYERS = [
 ];
 
 /**
- * Neighbours in a layer that may know each other all the same: those who serve the prebuilt pages, and the
- * server, whose runners may be placed in Redis.
+ * Neighbours in a layer that may know each other all the same: those who serve the prebuilt pages, the
+ * server, whose runners may be placed in Redis, and the traffic simulator, which can send to a queue in Redis and
+ * shares trace files, randomness and plots with the arena.
  */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   '@batchwise/server': ['@batchwise/dashboard', '@batchwise/redis'],
-  '@batchwise/load': ['@batchwise/dashboard'],
+  '@batchwise/load': ['@batchwise/arena', '@batchwise/dashboard', '@batchwise/redis'],
 };
 
 const CORE = 'batchwise';

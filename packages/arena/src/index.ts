@@ -42,6 +42,9 @@ export { type Cell, type CellArrivals, cellName, scenarioOf } from './grid/grid-
 export { GRID_CURVES } from './grid/grid-curves.js';
 export { HOLD_OUT_CURVES } from './grid/grid-hold-out.js';
 export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './page/arena-page.js';
+export { chartFigure } from './page/page-chart.js';
+export { pageDocument } from './page/page-document.js';
+export { html, Markup } from './page/page-markup.js';
 export {
   type NamedContender,
   SHOWCASE_CURVES,
@@ -58,6 +61,7 @@ export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from
 export { chartOf, planChart } from './plan/plan-chart.js';
 export { planJson } from './plan/plan-json.js';
 export { curveNoise } from './plan/plan-noise.js';
+export { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan/plan-notation.js';
 export type { PlannedPolicy, Prefer } from './plan/plan-policy.js';
 export type { PlanProgress } from './plan/plan-progress.js';
 export { HOLDS_FROM, MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan/plan-request.js';

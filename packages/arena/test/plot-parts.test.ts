@@ -91,6 +91,11 @@ describe('ticks', () => {
   test('are written as percent when asked', () => {
     expect(tickLabels([0, 0.5, 1], 'percent')).toEqual(['0 %', '50 %', '100 %']);
   });
+
+  test('are written as percentiles when asked', () => {
+    const labels = tickLabels([2, 5, 10, 1 / (1 - 0.99), 1000, 10_000], 'percentile');
+    expect(labels).toEqual(['50 %', '80 %', '90 %', '99 %', '99.9 %', '99.99 %']);
+  });
 });
 
 test('numbers are written to be read', () => {

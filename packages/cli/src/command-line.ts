@@ -13,6 +13,7 @@ Examples:
   $ batchwise serve models/digits.onnx
   $ batchwise proxy --forwarding-target localhost:50051
   $ batchwise worker handler.ts --queue digits
+  $ batchwise load http://localhost:3000/classify --data @sample.json --users 50 --time 60s
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50
   $ batchwise arena --quick
@@ -42,25 +43,29 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 
 function makeProgram(terminal: Terminal): Command {
   const { stdout, stderr, env } = terminal;
-  return new Command('batchwise')
-    .description('Adaptive request batching: many callers, one item each, one batch for the backend.')
-    .version(versionOf(), '-V, --version', 'the version')
-    .helpOption('-h, --help', 'this text')
-    .helpCommand('help [command]', 'what a command does, and its flags')
-    .addHelpText('after', EXAMPLES)
-    .exitOverride()
-    .configureHelp({
-      styleTitle: (text) => `\x1b[1m${text}\x1b[22m`,
-      sortSubcommands: false,
-    })
-    .configureOutput({
-      writeOut: (text) => stdout.write(text),
-      writeErr: (text) => stderr.write(text),
-      getOutHelpWidth: () => stdout.columns || 100,
-      getErrHelpWidth: () => stderr.columns || 100,
-      getOutHasColors: () => hasColours(stdout, env),
-      getErrHasColors: () => hasColours(stderr, env),
-    });
+  return (
+    new Command('batchwise')
+      .description('Adaptive request batching: many callers, one item each, one batch for the backend.')
+      .version(versionOf(), '-V, --version', 'the version')
+      .helpOption('-h, --help', 'this text')
+      .helpCommand('help [command]', 'what a command does, and its flags')
+      .addHelpText('after', EXAMPLES)
+      // Flags behind a command are those of the command, and of its subcommand.
+      .enablePositionalOptions()
+      .exitOverride()
+      .configureHelp({
+        styleTitle: (text) => `\x1b[1m${text}\x1b[22m`,
+        sortSubcommands: false,
+      })
+      .configureOutput({
+        writeOut: (text) => stdout.write(text),
+        writeErr: (text) => stderr.write(text),
+        getOutHelpWidth: () => stdout.columns || 100,
+        getErrHelpWidth: () => stderr.columns || 100,
+        getOutHasColors: () => hasColours(stdout, env),
+        getErrHasColors: () => hasColours(stderr, env),
+      })
+  );
 }
 
 /** The one that is called for, ready to run; of the others the line in the help. */

@@ -54,6 +54,12 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./queue/dead-command.js')).setUpDead,
   },
   {
+    name: 'load',
+    takes: '[options] [target]',
+    summary: 'send traffic to a server, as users or at a rate, and report',
+    load: async () => (await import('./load/load-command.js')).setUpLoad,
+  },
+  {
     name: 'plan',
     takes: '[options]',
     summary: 'which settings, what latency, how much can it take',

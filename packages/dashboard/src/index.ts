@@ -1,6 +1,16 @@
-/** The page that shows a server at work, and the files it needs. All of them are named here: there are no others. */
+/** The pages that show a server and a load generator at work, and their files. All of them are named here: there are no others. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+
+export type {
+  LoadPageReport,
+  LoadPageRunState,
+  LoadPageState,
+  LoadSetup,
+  LoadSetupSchedule,
+  LoadSetupTraffic,
+  LoadSetupWaitTime,
+} from './load-page/page-state.js';
 
 export interface PageFile {
   /** Behind the address of the page and a slash. */
@@ -11,39 +21,88 @@ export interface PageFile {
 
 const { resolve } = createRequire(import.meta.url);
 /** Next to this file once it is compiled; the sources have it compiled elsewhere. */
-const MODULES = new URL(import.meta.url.endsWith('.ts') ? '../dist/page/' : './page/', import.meta.url);
+const MODULES = new URL(import.meta.url.endsWith('.ts') ? '../dist/' : './', import.meta.url);
 const ASSETS = new URL('../assets/', import.meta.url);
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-const MODULE_NAMES = [
-  'bars',
-  'chart',
-  'dom',
+/** Of both pages. */
+const SHARED = ['axis', 'bars', 'chart', 'dom', 'numbers', 'poll', 'tiles'];
+
+const DASHBOARD = [
   'exposition',
   'histogram',
   'history',
   'main',
-  'numbers',
   'reading',
   'requests-panel',
   'runner-panel',
   'scrape',
   'server-line',
-  'tiles',
   'watch',
 ];
 
-export const DASHBOARD_FILES: readonly PageFile[] = [
-  ...MODULE_NAMES.map((name) => pageFile(`${name}.js`, JAVASCRIPT, new URL(`${name}.js`, MODULES))),
+const LOAD_PAGE = [
+  'arrival-fields',
+  'charts-panel',
+  'client',
+  'data-table',
+  'downloads-panel',
+  'failures-panel',
+  'field',
+  'main',
+  'overview',
+  'run-line',
+  'series',
+  'split-panel',
+  'start-form',
+  'statistics-panel',
+  'tabs',
+  'token-form',
+  'users-dialog',
+  'users-fields',
+];
+
+const STYLES: readonly PageFile[] = [
   pageFile('style.css', CSS, new URL('style.css', ASSETS)),
-  pageFile('uplot.js', JAVASCRIPT, resolve('uplot/dist/uPlot.esm.js')),
   pageFile('uplot.css', CSS, resolve('uplot/dist/uPlot.min.css')),
+];
+
+export const DASHBOARD_FILES: readonly PageFile[] = [
+  ...[...SHARED, ...DASHBOARD].map((name) => moduleFile(`${name}.js`, `page/${name}.js`)),
+  uplotFile('uplot.js'),
+  ...STYLES,
+];
+
+/** Behind a slash: the page is at the root. */
+export const LOAD_PAGE_FILES: readonly PageFile[] = [
+  ...SHARED.map((name) => moduleFile(`page/${name}.js`, `page/${name}.js`)),
+  ...LOAD_PAGE.map((name) => moduleFile(`load-page/${name}.js`, `load-page/${name}.js`)),
+  uplotFile('page/uplot.js'),
+  ...STYLES,
 ];
 
 /** Its addresses are relative, so that it also works behind a proxy that puts a path in front. */
 export function dashboardPage(title: string): string {
+  const reason = 'This page reads /metrics and draws it, for which it needs JavaScript.';
+  return pageText(title, { folder: 'dashboard/', main: 'dashboard/main.js', reason });
+}
+
+/** The page of a load generator, at the root of its server. */
+export function loadPage(title: string): string {
+  const reason = 'This page starts and shows a run, for which it needs JavaScript.';
+  return pageText(title, { folder: '', main: 'load-page/main.js', reason });
+}
+
+interface PageParts {
+  readonly folder: string;
+  readonly main: string;
+  /** Shown where there is no JavaScript. */
+  readonly reason: string;
+}
+
+function pageText(title: string, { folder, main, reason }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -52,13 +111,13 @@ export function dashboardPage(title: string): string {
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)}</title>
 <link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="dashboard/uplot.css">
-<link rel="stylesheet" href="dashboard/style.css">
-<script type="module" src="dashboard/main.js"></script>
+<link rel="stylesheet" href="${folder}uplot.css">
+<link rel="stylesheet" href="${folder}style.css">
+<script type="module" src="${main}"></script>
 </head>
 <body>
 <header><h1>${escaped(title)}</h1></header>
-<main><noscript>This page reads /metrics and draws it, for which it needs JavaScript.</noscript></main>
+<main><noscript>${reason}</noscript></main>
 </body>
 </html>
 `;
@@ -71,6 +130,14 @@ const ICON =
 
 function pageFile(name: string, contentType: string, place: URL | string): PageFile {
   return { name, contentType, read: () => readFile(place) };
+}
+
+function moduleFile(name: string, place: string): PageFile {
+  return pageFile(name, JAVASCRIPT, new URL(place, MODULES));
+}
+
+function uplotFile(name: string): PageFile {
+  return pageFile(name, JAVASCRIPT, resolve('uplot/dist/uPlot.esm.js'));
 }
 
 function escaped(text: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytes, count, duration, milliseconds, percent } from '../src/page/numbers.js';
+import { bytes, count, duration, milliseconds, percent, share } from '../src/page/numbers.js';
 
 test.each([
   [undefined, '–'],
@@ -32,4 +32,8 @@ test.each([
   [200_000, '2 d 7 h'],
 ])('%s seconds are %s', (seconds, told) => {
   expect(duration(seconds)).toBe(told);
+});
+
+test('few of many are not none', () => {
+  expect([share(0, 0), share(0, 9), share(1, 5000), share(1, 3)]).toEqual(['–', '0 %', '0.02 %', '33.3 %']);
 });

@@ -85,6 +85,13 @@ export class GrpcChannel {
     return open;
   }
 
+  /** Connections that are ready for calls, or only let theirs end. */
+  get openConnections(): number {
+    let open = this.#leaving.size;
+    for (const connection of this.#usable) if (connection.isReady) open++;
+    return open;
+  }
+
   /** How many streams the peer allows on a connection; Infinity while that is not known. */
   get maxStreams(): number {
     for (const connection of this.#usable) if (connection.isReady) return connection.maxStreams;

@@ -59,9 +59,15 @@ export {
   writeInferResponse,
 } from './open-inference/infer-response-message.js';
 export { isJsonObject, JsonBody, type JsonObject } from './open-inference/json-body.js';
+export {
+  type HttpMessage,
+  type JsonInferQuestion,
+  jsonInferRequest,
+} from './open-inference/json-infer-request.js';
 export { type JsonPlace, placeAt } from './open-inference/json-place.js';
 export { checkJsonSize, type JsonLimits } from './open-inference/json-size.js';
 export { MessageError } from './open-inference/message-error.js';
+export { signatureOfJson } from './open-inference/metadata-message.js';
 export { decodeRaw, encodeRaw } from './open-inference/raw-tensor.js';
 export { quoted, quotedList, shownValue } from './open-inference/shown-value.js';
 export {

@@ -3,11 +3,9 @@
  * function of its data.
  */
 
-import { PLOT_STYLE } from '../plot/look.js';
-import { html, Markup } from './page-markup.js';
+import { pageDocument } from './page-document.js';
+import { html, type Markup } from './page-markup.js';
 import { panel } from './page-panels.js';
-import { PAGE_SCRIPT } from './page-script.js';
-import { PAGE_STYLE } from './page-style.js';
 import { familiesTable, targetsTable } from './page-tables.js';
 import type { Showcase } from './showcase.js';
 
@@ -48,25 +46,11 @@ export interface ArenaPageData {
   readonly facts?: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** Nothing may be loaded, even if somebody's text got through unescaped. */
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-
 export function arenaPage(data: ArenaPageData): string {
   const { title = 'The Batchwise arena', targets, families, showcase } = data;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-<style>${new Markup(PLOT_STYLE + PAGE_STYLE)}</style>
-</head>
-<body>
-<header class="top">
+  return pageDocument(
+    title,
+    html`<header class="top">
 <h1>${title}</h1>
 <p class="lead">Who decides best when a batch leaves? The production batcher runs on virtual time, with one policy
 after the other, against the same callers and the same backends. The same seed gives the same figures on every
@@ -78,11 +62,8 @@ ${targets.length === 0 ? undefined : section('Targets', 'Each is a ratio to what
 ${families.length === 0 ? undefined : section('Families of cells', 'Averages over the cells of a family: 1 is as good as the bound, or as whichever peer does best in that very cell.', familiesTable(families))}
 ${showcase.cells.length === 0 ? undefined : plots(showcase)}
 </main>
-<footer><p>Written by <code>batchwise arena --html</code>. This page is complete in itself and loads nothing.</p></footer>
-<script>${new Markup(PAGE_SCRIPT)}</script>
-</body>
-</html>
-`.text;
+<footer><p>Written by <code>batchwise arena --html</code>. This page is complete in itself and loads nothing.</p></footer>`,
+  );
 }
 
 function section(title: string, about: string, content: Markup): Markup {

@@ -1,14 +1,13 @@
 /** The plots of one backend with so many slots. Each is drawn twice, for wide and for narrow screens. */
 
-import { type LineChartSpec, lineChart, type Series } from '../plot/line-chart.js';
-import { precise, readable } from '../plot/ticks.js';
+import type { LineChartSpec, Series } from '../plot/line-chart.js';
+import { readable } from '../plot/ticks.js';
 import { beginningOf, type Timeline } from '../plot/timeline.js';
 import { timelineChart } from '../plot/timeline-chart.js';
+import { chartFigure } from './page-chart.js';
 import { html, Markup } from './page-markup.js';
 import type { ShowcaseCell, Stretch, Sweep } from './showcase.js';
 
-const WIDE = { width: 560, height: 380 };
-const NARROW = { width: 380, height: 400 };
 const WIDE_TIMELINE = 980;
 const NARROW_TIMELINE = 400;
 /** Of the stretch of time, on a narrow screen. */
@@ -25,7 +24,7 @@ export function panel(cell: ShowcaseCell, contenders: readonly string[], curveIn
 <h3>${title}, ${slotsInWords(slots)}</h3>
 <p class="quiet">${about} Batches of at most ${maxBatchSize}; ${readable(capacityPerSecond)} items a second at full load.</p>
 <div class="grid">
-${plots.map(({ spec, caption }, i) => chart(spec, caption, `${id}-plot-${i + 1}`))}
+${plots.map(({ spec, caption }, i) => chartFigure(spec, caption, `${id}-plot-${i + 1}`))}
 </div>
 ${cell.stretches.map((stretch, i) => timelines(stretch, contenders, `${id}-time-${i + 1}`))}
 </section>
@@ -114,31 +113,6 @@ function lines(sweeps: readonly Sweep[]): Series[] {
 
 function reference({ name, points }: Sweep): Series {
   return { name, points, look: 'reference', dashed: true };
-}
-
-function chart(spec: LineChartSpec, caption: string, id: string): Markup {
-  const draw = (size: { width: number; height: number }, kind: string) =>
-    new Markup(lineChart({ ...spec, ...size, id: `${id}-${kind}`, styled: false, readout: true }));
-  return html`<figure class="card">
-<div class="wide">${draw(WIDE, 'wide')}</div>
-<div class="narrow">${draw(NARROW, 'narrow')}</div>
-<figcaption>${caption}</figcaption>
-${spec.series.length > 1 ? valuesTable(spec) : undefined}
-</figure>
-`;
-}
-
-function valuesTable({ x, y, series }: LineChartSpec): Markup {
-  const places = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);
-  const value = ({ points }: Series, place: number): string => {
-    const found = points.find(([at]) => at === place)?.[1] ?? Number.NaN;
-    return y.format === 'percent' ? (found * 100).toFixed(1) : precise(found);
-  };
-  const unit = y.format === 'percent' ? `${y.label}, in %` : y.label;
-  return html`<details><summary>As a table</summary><div class="values" tabindex="0" role="region" aria-label="${unit}"><table>
-<thead><tr><th>${x.label.replace(/ \(.*/, '')}</th>${series.map(({ name }) => html`<th>${name}</th>`)}</tr></thead>
-<tbody>${places.map((place) => html`<tr><th>${readable(place)}</th>${series.map((each) => html`<td>${value(each, place)}</td>`)}</tr>`)}</tbody>
-</table></div></details>`;
 }
 
 /** One above the other, on the same scales: the same time stands at the same place. */

@@ -18,7 +18,7 @@ export interface PlanRequest {
   /** How long the backend takes for a batch. Its `maxBatchSize` is the largest that may be used. */
   readonly curve: Curve;
   readonly traffic: Traffic;
-  /** What a request's whole stay should be. */
+  /** Target for the total latency of a request. */
   readonly targetMs: number;
   /**
    * How many batches the backend runs at a time without slowing each other down.

@@ -3,7 +3,7 @@ import type { Box } from './clipped-line.js';
 import type { LineChartSpec, Series } from './line-chart.js';
 import { seriesColour } from './look.js';
 import type { Scale } from './scale.js';
-import { precise, readable } from './ticks.js';
+import { type AxisFormat, percentileLabel, precise, readable } from './ticks.js';
 
 export function describeLines({ x, y, series }: LineChartSpec): string {
   const intro = `${y.label} against ${x.label}.`;
@@ -31,7 +31,7 @@ export function readoutOf(spec: LineChartSpec, { x, y, box }: { x: Scale; y: Sca
     series: spec.series.map(({ name, look }, i) => [name, seriesColour(look ?? i).class]),
     at: places.map((place) => [
       rounded(x.toPixel(place)),
-      spec.x.format === 'percent' ? `${readable(place * 100)} %` : readable(place),
+      placeLabel(place, spec.x.format),
       spec.series.map((series) => valueAt(series, place, spec, y, box)),
     ]),
   });
@@ -51,7 +51,13 @@ function valueAt(
   return [rounded(Math.min(Math.max(pixel, box.top), box.bottom)), written(value, spec.y.format)];
 }
 
-function written(value: number, format: 'number' | 'percent' = 'number'): string {
+function placeLabel(place: number, format: AxisFormat = 'number'): string {
+  if (format === 'percentile') return percentileLabel(place);
+  return format === 'percent' ? `${readable(place * 100)} %` : readable(place);
+}
+
+function written(value: number, format: AxisFormat = 'number'): string {
+  if (format === 'percentile') return percentileLabel(value);
   return format === 'percent' ? `${(value * 100).toFixed(1)} %` : precise(value);
 }
 

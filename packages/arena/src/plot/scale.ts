@@ -1,5 +1,5 @@
 /** From values to pixels: the span of an axis, where its ticks stand and what they say. */
-import { logTicks, niceStep, tickLabels, ticksBetween } from './ticks.js';
+import { type AxisFormat, logTicks, niceStep, tickLabels, ticksBetween } from './ticks.js';
 
 export interface Axis {
   readonly label: string;
@@ -9,7 +9,7 @@ export interface Axis {
   readonly min?: number;
   readonly max?: number;
   /** How ticks are written. @default 'number' */
-  readonly format?: 'number' | 'percent';
+  readonly format?: AxisFormat;
 }
 
 export interface Scale {

@@ -34,8 +34,15 @@ export function logTicks(min: number, max: number, wanted: number): number[] {
   return ticks.length >= 2 ? ticks : [min, max];
 }
 
+/**
+ * `percentile`: the value n is the percentile above which one value in n lies, so that on a logarithmic axis 90 %,
+ * 99 % and 99.9 % are equally far apart.
+ */
+export type AxisFormat = 'number' | 'percent' | 'percentile';
+
 /** Alike in one axis: all written out, or all of them with powers of ten. */
-export function tickLabels(ticks: readonly number[], format: 'number' | 'percent'): string[] {
+export function tickLabels(ticks: readonly number[], format: AxisFormat): string[] {
+  if (format === 'percentile') return ticks.map(percentileLabel);
   const values = format === 'percent' ? ticks.map((tick) => tick * 100) : ticks;
   const suffix = format === 'percent' ? ' %' : '';
   const sizes = values.map(Math.abs).filter((size) => size > 0);
@@ -45,6 +52,10 @@ export function tickLabels(ticks: readonly number[], format: 'number' | 'percent
     return values.map((value) => scientific(value) + suffix);
   }
   return values.map((value) => plain(value) + suffix);
+}
+
+export function percentileLabel(oneIn: number): string {
+  return `${Number((100 * (1 - 1 / oneIn)).toPrecision(7))} %`;
 }
 
 /** To three digits, in running text. */

@@ -76,7 +76,7 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     .option('--rate <number>', 'requests a second', positiveNumber(MOST_PER_SECOND))
     .addOption(new Option('--trace <file>', 'times of requests in ms, one a line').conflicts('rate'))
     .optionsGroup('What is wanted:')
-    .option('--target-ms <ms>', "what a request's whole stay should be", positiveNumber(LONGEST_MS))
+    .option('--target-ms <ms>', 'target for the total latency of a request', positiveNumber(LONGEST_MS))
     .addOption(
       new Option('--prefer <what>', 'quick answers, or a backend that is spared')
         .choices(['latency', 'efficiency'])

@@ -28,7 +28,7 @@ export const BATCH_SETTINGS: readonly ProxySetting<keyof MethodSettings>[] = [
     flag: '--target-latency-ms <ms>',
     default: 'none',
     meaning:
-      "What a call's whole stay should be. One that cannot make it is refused at once, with RESOURCE_EXHAUSTED.",
+      'Target for the total latency of a call. A call that cannot meet it is rejected at once with RESOURCE_EXHAUSTED.',
   }),
   proxySetting('timeoutMs', millisecondsKind({ least: 1, most: DAY_MS }), {
     flag: '--timeout-ms <ms>',

@@ -1,5 +1,6 @@
 /** Reads and writes the files that flags name; what goes wrong is told with the flag. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Failure, messageOf } from './failure.js';
 
 export async function readNamedFile(flag: string, path: string): Promise<string> {
@@ -13,6 +14,15 @@ export async function readNamedFile(flag: string, path: string): Promise<string>
 export async function writeNamedFile(flag: string, path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text);
+  } catch (error) {
+    throw new Failure(`${flag}: ${reasonOf(error, path, 'written')}`, { cause: error });
+  }
+}
+
+/** Before long work: a file that has no folder is not found out when the work is done. */
+export async function checkFolderOf(flag: string, path: string): Promise<void> {
+  try {
+    await stat(dirname(path));
   } catch (error) {
     throw new Failure(`${flag}: ${reasonOf(error, path, 'written')}`, { cause: error });
   }

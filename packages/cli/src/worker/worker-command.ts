@@ -79,14 +79,14 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
       ]),
     )
     .option('--max-wait-ms <ms>', 'the longest an item may wait while a slot is free', milliseconds)
-    .option('--target-latency-ms <ms>', "what an item's whole stay should be", milliseconds)
+    .option('--target-latency-ms <ms>', 'target for the total latency of an item', milliseconds)
     .option('--concurrency <count>', 'batches that run at a time (default: 1)', wholeNumber(1, MOST_SLOTS))
     .option('--handler-timeout-ms <ms>', 'how long a batch may take', milliseconds)
     .option('--isolate', 'run a batch that fails in parts, until only the guilty items fail')
     .optionsGroup('When processors fail:')
     .option(
       '--lease-ms <ms>',
-      'after which silence of it others take over what it holds (default: 15000)',
+      'how long a worker may be silent before other workers take over its items (default: 15000)',
       positiveNumber(LONGEST_MS),
     )
     .option(

@@ -42,7 +42,7 @@ export interface LiveOptions<I> {
    */
   readonly maxWaitMs?: number | undefined;
   /**
-   * What an item's whole stay should be. What cannot make it is refused at the door.
+   * Target for the total latency of an item. An item that cannot meet it is rejected at submit.
    * @default Infinity
    */
   readonly targetLatencyMs?: number | undefined;

@@ -1,29 +1,41 @@
-/** Lines over the last minutes. */
+/** Lines over time, or over anything else that rises. */
+import type { Axis } from './axis.js';
 import { element } from './dom.js';
-import type { Reading } from './reading.js';
 import uPlot from './uplot.js';
 
-export interface Line {
+export interface Line<Point> {
   readonly label: string;
   /** The name of a colour in the style sheet. */
   readonly color: string;
-  of(reading: Reading): number | undefined;
+  readonly isDashed?: boolean;
+  /** Not in the legend as long as it has no value at all. */
+  readonly isOptional?: boolean;
+  of(point: Point): number | undefined;
+}
+
+export interface ChartOptions<Point> {
+  readonly title: string;
+  readonly axis: Axis<Point>;
+  readonly lines: readonly Line<Point>[];
+  /** How values are written. */
+  text(value: number | undefined): string;
+  /** A dot at each value. @default false */
+  readonly hasDots?: boolean;
 }
 
 const HEIGHT = 160;
 /** Of a time of day below a chart, with some air beside it. */
 const TIME_WIDTH = 72;
-/** Of a page that was just opened, more room than lines would be seen. */
-const LEAST_MS = 60_000;
-/** What lies under the pointer is shown in all charts at once. */
-const CURSOR = uPlot.sync('dashboard');
+const DASHES = [6, 4];
 
-export class Chart {
+export class Chart<Point> {
   readonly element: HTMLElement;
-  readonly #lines: readonly Line[];
+  readonly #axis: Axis<Point>;
+  readonly #lines: readonly Line<Point>[];
   readonly #plot: uPlot;
 
-  constructor(title: string, lines: readonly Line[], text: (value: number | undefined) => string) {
+  constructor({ title, axis, lines, text, hasDots = false }: ChartOptions<Point>) {
+    this.#axis = axis;
     this.#lines = lines;
     const place = element('div', { className: 'plot' });
     this.element = element('section', { className: 'card' }, element('h3', {}, title), place);
@@ -32,24 +44,26 @@ export class Chart {
       {
         width: 300,
         height: HEIGHT,
-        cursor: { sync: { key: CURSOR.key }, drag: { x: false, y: false } },
-        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+        cursor: { sync: { key: uPlot.sync(axis.key).key }, drag: { x: false, y: false } },
+        scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
         axes: [
           {
-            ...axis(),
+            ...drawn(),
             size: 28,
             space: TIME_WIDTH,
-            values: (_, ticks) => ticks.map((tick) => clockText(tick)),
+            incrs: INCREMENTS,
+            values: (_, ticks) => ticks.map((tick) => axis.text(tick)),
           },
-          { ...axis(), size: 64, values: (_, ticks) => ticks.map((tick) => text(tick)) },
+          { ...drawn(), size: 64, values: (_, ticks) => ticks.map((tick) => text(tick)) },
         ],
         series: [
-          { value: (_, seconds) => (seconds === null ? '' : clockText(seconds)) },
-          ...lines.map(({ label, color }) => ({
+          { label: axis.label, value: (_, x) => (x === null ? '' : axis.text(x)) },
+          ...lines.map(({ label, color, isDashed }) => ({
             label,
             stroke: () => colorOf(color),
+            ...(isDashed && { dash: DASHES }),
             width: 1.5,
-            points: { show: false },
+            points: { show: hasDots },
             value: shown,
           })),
         ],
@@ -62,32 +76,37 @@ export class Chart {
     }).observe(place);
   }
 
-  show(readings: readonly Reading[]): void {
-    const to = readings.at(-1)?.at ?? 0;
-    const from = Math.min(readings[0]?.at ?? 0, to - LEAST_MS);
-    const times = readings.map(({ at }) => wallSeconds(at));
-    const columns = this.#lines.map((line) => readings.map((reading) => line.of(reading) ?? null));
+  /** Rising along the axis. */
+  show(points: readonly Point[]): void {
+    const xs = points.map((point) => this.#axis.of(point));
+    const columns = this.#lines.map((line) => points.map((point) => line.of(point) ?? null));
+    const [min, max] = this.#axis.range(xs[0] ?? 0, xs.at(-1) ?? 0);
     const plot = this.#plot;
     plot.batch(() => {
-      plot.setData([times, ...columns], false);
-      plot.setScale('x', { min: wallSeconds(from), max: wallSeconds(to) });
+      plot.setData([xs, ...columns], false);
+      plot.setScale('x', { min, max });
     });
+    this.#hideEmpty(columns);
     // Where nobody points at anything, the legend tells how it is now.
-    if (typeof plot.cursor.idx !== 'number') plot.setLegend({ idx: times.length - 1 });
+    if (typeof plot.cursor.idx !== 'number') plot.setLegend({ idx: xs.length - 1 });
+  }
+
+  #hideEmpty(columns: readonly (readonly (number | null)[])[]): void {
+    const rows = this.#plot.root.querySelectorAll<HTMLElement>('.u-legend .u-series');
+    for (const [i, { isOptional = false }] of this.#lines.entries()) {
+      // The first row is that of the axis.
+      const row = rows[i + 1];
+      if (isOptional && row !== undefined) row.hidden = columns[i]?.every((value) => value === null) ?? true;
+    }
   }
 }
 
-/** The page's own clock does not jump; what is shown is the time of day. */
-function wallSeconds(pageMs: number): number {
-  return (performance.timeOrigin + pageMs) / 1000;
-}
+/** Whole units, and along time whole minutes and hours. */
+const INCREMENTS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+];
 
-/** 14:03:59 */
-function clockText(seconds: number): string {
-  return new Date(seconds * 1000).toTimeString().slice(0, 8);
-}
-
-function axis(): uPlot.Axis {
+function drawn(): uPlot.Axis {
   return {
     stroke: () => colorOf('muted'),
     grid: { stroke: () => colorOf('line'), width: 1 },

@@ -23,6 +23,11 @@ export function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
+/** How many of how many, so that few of many are not none: `0.02 %`. */
+export function share(part: number, all: number): string {
+  return all === 0 ? NONE : `${digits((100 * part) / all)} %`;
+}
+
 const UNITS = [
   ['d', 86_400],
   ['h', 3600],

@@ -1,9 +1,10 @@
 /** What is asked from outside, and what becomes of it. */
+import { TIME_OF_DAY } from './axis.js';
 import { Chart, type Line } from './chart.js';
 import { element } from './dom.js';
 import type { History } from './history.js';
 import { count, milliseconds } from './numbers.js';
-import { OUTCOMES, type Outcome } from './reading.js';
+import { OUTCOMES, type Outcome, type Reading } from './reading.js';
 import { Tiles } from './tiles.js';
 
 const COLORS: Readonly<Record<Outcome, string>> = {
@@ -26,24 +27,29 @@ export class RequestsPanel {
     { label: 'refused/s', title: 'Answered with 429 at once, because there was too much to do.' },
     { label: 'failed/s', title: 'Late, unavailable or failed: answered with 5xx.' },
   ]);
-  readonly #charts: readonly Chart[];
+  readonly #charts: readonly Chart<Reading>[];
 
   constructor() {
     const rates = OUTCOMES.map(
-      (outcome): Line => ({
+      (outcome): Line<Reading> => ({
         label: outcome,
         color: COLORS[outcome],
         of: ({ requests }) => requests.byOutcome[outcome],
       }),
     );
-    const times: Line[] = [
+    const times: Line<Reading>[] = [
       { label: 'p50', color: 'blue', of: ({ requests }) => requests.times.p50Ms },
       { label: 'p90', color: 'violet', of: ({ requests }) => requests.times.p90Ms },
       { label: 'p99', color: 'red', of: ({ requests }) => requests.times.p99Ms },
     ];
     this.#charts = [
-      new Chart('Requests a second, by outcome', rates, count),
-      new Chart('From arrival to answer, of those that succeeded', times, milliseconds),
+      new Chart({ title: 'Requests a second, by outcome', axis: TIME_OF_DAY, lines: rates, text: count }),
+      new Chart({
+        title: 'From arrival to answer, of those that succeeded',
+        axis: TIME_OF_DAY,
+        lines: times,
+        text: milliseconds,
+      }),
     ];
     const charts = element('div', { className: 'cards' }, ...this.#charts.map((chart) => chart.element));
     this.element = element('section', {}, element('h2', {}, 'Requests'), this.#tiles.element, charts);

@@ -1,4 +1,5 @@
 /** What one runner does: how its batches are formed, and what they cost. */
+import { TIME_OF_DAY } from './axis.js';
 import { type Bar, Bars } from './bars.js';
 import { Chart, type Line } from './chart.js';
 import { element } from './dom.js';
@@ -23,7 +24,7 @@ export class RunnerPanel {
     { label: 'running', title: 'Batches that run.' },
     { label: 'refused/s', title: 'Items turned away at the door.' },
   ]);
-  readonly #charts: readonly Chart[];
+  readonly #charts: readonly Chart<Reading>[];
   readonly #sizes = new Bars('Sizes of batches, last 30 s', 'No batch has ended.');
   readonly #reasons = new Bars('Why they left, last 30 s', 'No batch has left.');
   readonly #curve = new Bars('What a batch takes, as learned', 'Nothing has been learned yet.');
@@ -31,25 +32,32 @@ export class RunnerPanel {
   constructor(name: string) {
     this.#name = name;
     this.#charts = [
-      new Chart('Rows a second', [this.#line('rows', 'blue', ({ rowsPerSecond }) => rowsPerSecond)], count),
-      new Chart(
-        'Items that wait, rows in a batch',
-        [
+      new Chart({
+        title: 'Rows a second',
+        axis: TIME_OF_DAY,
+        lines: [this.#line('rows', 'blue', ({ rowsPerSecond }) => rowsPerSecond)],
+        text: count,
+      }),
+      new Chart({
+        title: 'Items that wait, rows in a batch',
+        axis: TIME_OF_DAY,
+        lines: [
           this.#line('waiting', 'orange', ({ queued }) => queued),
           this.#line('mean batch', 'blue', ({ meanBatch }) => meanBatch),
         ],
-        count,
-      ),
-      new Chart(
-        'Time of an item and of its batch',
-        [
+        text: count,
+      }),
+      new Chart({
+        title: 'Time of an item and of its batch',
+        axis: TIME_OF_DAY,
+        lines: [
           this.#line('wait p50', 'yellow', ({ waits }) => waits.p50Ms),
           this.#line('wait p99', 'orange', ({ waits }) => waits.p99Ms),
           this.#line('run p50', 'blue', ({ runs }) => runs.p50Ms),
           this.#line('run p99', 'violet', ({ runs }) => runs.p99Ms),
         ],
-        milliseconds,
-      ),
+        text: milliseconds,
+      }),
     ];
     const cards = [...this.#charts, this.#sizes, this.#reasons, this.#curve].map((card) => card.element);
     this.element = element(
@@ -84,7 +92,7 @@ export class RunnerPanel {
     return reading?.runners.get(this.#name);
   }
 
-  #line(label: string, color: string, value: (reading: RunnerReading) => number | undefined): Line {
+  #line(label: string, color: string, value: (reading: RunnerReading) => number | undefined): Line<Reading> {
     return {
       label,
       color,

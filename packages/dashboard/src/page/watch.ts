@@ -1,19 +1,17 @@
 /** Looks at the server once a second, as long as somebody looks at the page. */
+import { ask, poll } from './poll.js';
 import { Scrape } from './scrape.js';
 import type { State } from './server-line.js';
 
-const EVERY_MS = 1000;
-const PATIENCE_MS = 5000;
+const SILENCE = 'the server does not answer';
 
 export interface Watcher {
   scraped(scrape: Scrape): void;
   stateIs(state: State): void;
 }
 
-export async function watch(watcher: Watcher): Promise<never> {
-  for (;;) {
-    await inView();
-    const startedAt = performance.now();
+export function watch(watcher: Watcher): Promise<never> {
+  return poll(async () => {
     try {
       const [scrape, state] = await Promise.all([metrics(), readiness()]);
       watcher.stateIs(state);
@@ -21,12 +19,11 @@ export async function watch(watcher: Watcher): Promise<never> {
     } catch (error) {
       watcher.stateIs({ is: 'silent', why: (error as Error).message });
     }
-    await pause(Math.max(100, EVERY_MS - (performance.now() - startedAt)));
-  }
+  });
 }
 
 async function metrics(): Promise<Scrape> {
-  const response = await ask('metrics');
+  const response = await ask('metrics', SILENCE);
   // Of when the answer is, however long it was waited for.
   const at = performance.now();
   if (!response.ok) throw new Error(`/metrics is answered with ${response.status}`);
@@ -34,29 +31,8 @@ async function metrics(): Promise<Scrape> {
 }
 
 async function readiness(): Promise<State> {
-  const response = await ask('readyz');
+  const response = await ask('readyz', SILENCE);
   if (response.ok) return { is: 'ready' };
   const problem = (await response.json().catch(() => ({}))) as { detail?: unknown };
   return { is: 'not-ready', why: String(problem.detail ?? `Not ready: ${response.status}`) };
-}
-
-async function ask(address: string): Promise<Response> {
-  try {
-    return await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE_MS) });
-  } catch (error) {
-    throw new Error('the server does not answer', { cause: error });
-  }
-}
-
-function inView(): Promise<void> {
-  if (!document.hidden) return Promise.resolve();
-  return new Promise((resolve) => {
-    document.addEventListener('visibilitychange', () => resolve(), { once: true });
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

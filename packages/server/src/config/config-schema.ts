@@ -102,7 +102,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
           kind: milliseconds({ least: 1, most: DAY_MS, orUnlimited: true }),
           default: batching.maxLatencyMs,
           description:
-            "What a request's whole stay is to be. What cannot be answered within it is refused with 429 at once.",
+            'Target for the total latency of a request. A request that cannot meet it is rejected with 429 at once.',
         },
         maxWaitMs: {
           kind: optional(milliseconds({ least: 0, most: DAY_MS })),

@@ -1,0 +1,30 @@
+/** A page as one HTML file that needs nothing else: it holds its style, its script and its plots. */
+import { PLOT_STYLE } from '../plot/look.js';
+import { html, Markup } from './page-markup.js';
+import { PAGE_SCRIPT } from './page-script.js';
+import { PAGE_STYLE } from './page-style.js';
+
+/** The page loads nothing, even if a text were inserted unescaped. */
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/** The style is added to that of all pages. */
+export function pageDocument(title: string, body: Markup, style = ''): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${new Markup(PLOT_STYLE + PAGE_STYLE + style)}</style>
+</head>
+<body>
+${body}
+<script>${new Markup(PAGE_SCRIPT)}</script>
+</body>
+</html>
+`.text;
+}

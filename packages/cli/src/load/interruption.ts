@@ -1,0 +1,10 @@
+/** Ctrl-C of a search: the first one ends it with what is known, the second one ends the process. */
+import { endingSignals } from '../terminal/ending-signals.js';
+
+export function interruption(): { readonly signal: AbortSignal; stop(): void } {
+  const controller = new AbortController();
+  const signals = endingSignals();
+  void signals.first.then(() => controller.abort());
+  void signals.second.then(() => process.exit(130));
+  return { signal: controller.signal, stop: () => signals.stop() };
+}

@@ -1,0 +1,78 @@
+/** Figures of a report in words, the same in the terminal and on the page. */
+import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from '@batchwise/arena';
+import type { LoadReport, RequestFigures, TrafficFacts, Verdict } from './load-report.js';
+import { parseThreshold } from './threshold.js';
+import type { Quantity } from './threshold-metrics.js';
+
+export function writtenRate(perSecond: number): string {
+  return `${writtenCount(perSecond)}/s`;
+}
+
+/** `–` where nothing was measured. */
+export function writtenLatency(ms: number, count: number): string {
+  return count === 0 ? '–' : writtenMs(ms);
+}
+
+export function writtenSeconds(seconds: number): string {
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return [hours > 0 ? `${hours} h` : '', minutes > 0 ? `${minutes} min` : '', rest > 0 ? `${rest} s` : '']
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** `0:07`, `12:34`, `1:02:03`. */
+export function writtenClock(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const minutes = Math.floor(whole / 60);
+  return whole < 3600
+    ? `${minutes}:${two(whole % 60)}`
+    : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
+}
+
+/** `Goodput 812/s within 100 ms (98.7 % of requests)`. */
+export function goodputText({ total, targetMs }: LoadReport): string {
+  if (total.count === 0) return 'No request has ended';
+  const within = targetMs === undefined ? '' : ` within ${writtenTarget(targetMs)}`;
+  return `Goodput ${writtenRate(total.goodPerSecond)}${within} (${writtenShare(total.good / total.count)} of requests)`;
+}
+
+export function trafficText(traffic: TrafficFacts): string {
+  if (traffic.kind === 'arrivals') return traffic.text;
+  const { users, spawnRate, waitTime } = traffic;
+  return `${writtenCount(users)} ${users === 1 ? 'user' : 'users'}, spawn rate ${writtenRate(spawnRate)}, wait time ${waitTime}`;
+}
+
+export function writtenVerdict({ rule, value }: Verdict): string {
+  return Number.isFinite(value) ? writtenQuantity(value, quantityOf(rule)) : 'not measured';
+}
+
+/** A report may come from a file: a rule that is unknown here is shown with its plain value. */
+function quantityOf(rule: string): Quantity {
+  try {
+    return parseThreshold(rule).quantity;
+  } catch {
+    return 'number';
+  }
+}
+
+function writtenQuantity(value: number, quantity: Quantity): string {
+  switch (quantity) {
+    case 'latency':
+      return writtenMs(value);
+    case 'share':
+      return writtenShare(value);
+    case 'rate':
+      return writtenRate(value);
+    case 'number':
+      return writtenBatch(value);
+  }
+}
+
+/** Whether the intended start makes a difference that is seen in the figures. */
+export function differsFromIntended({ latency, intended }: RequestFigures): boolean {
+  const shown = ['p50', 'p95', 'p99', 'max'] as const;
+  return shown.some((name) => writtenMs(latency[name]) !== writtenMs(intended[name]));
+}

@@ -1,0 +1,64 @@
+/** What a task of a scenario is given: the user that runs it. */
+import type { Outcome } from '../targets/target.js';
+
+export interface LoadUser<State = Record<string, unknown>> {
+  /** The name of its kind. */
+  readonly kind: string;
+  /** Its number among all users of the run, from 0. */
+  readonly index: number;
+  /** Its own: what `state()` of its kind returned, or an empty object. */
+  readonly state: State;
+  /** From 0 up to, but not including, 1; from the seed of the run. */
+  random(): number;
+  /** One of these, at random. */
+  pick<T>(values: readonly T[]): T;
+  /** The next of the scenario's samples of this name: a JSON value, or bytes. Begins again after the last. */
+  sample(name: string): unknown;
+  get(url: string, options?: RequestOptions): Promise<LoadResponse>;
+  post(url: string, options?: RequestOptions): Promise<LoadResponse>;
+  /** A path is one of the scenario's host. */
+  request(method: string, url: string, options?: RequestOptions): Promise<LoadResponse>;
+  /** Calls a function, and counts the call as a request: with its time, and as failed when it throws. */
+  call<T>(name: string, fn: () => T | Promise<T>): Promise<T>;
+  /** One of the scenario's targets. */
+  target(name: string): UserTarget;
+  /** Ends with the run. */
+  sleep(seconds: number): Promise<void>;
+}
+
+export interface UserTarget {
+  /** Sends the next sample of the target. */
+  send(): Promise<Outcome>;
+}
+
+export interface RequestOptions {
+  /** As reports name the request. @default method and path */
+  readonly name?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  /** Give up on the response after this time. @default that of the scenario */
+  readonly timeoutMs?: number;
+  /**
+   * Whether the response is a success: true (whatever its status), false or why not; undefined leaves it to the
+   * status. A check that throws makes it a failure. Not called where there is no response.
+   */
+  readonly check?: (response: LoadResponse) => boolean | string | undefined;
+}
+
+export interface LoadResponse {
+  /** 0 where there is none: the request has failed, and `reason` says why. */
+  readonly status: number;
+  /** Whether it counts as a success. */
+  readonly ok: boolean;
+  /** Why it does not. */
+  readonly reason: string | undefined;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+  text(): string;
+  /** @throws {SyntaxError} where the body is not JSON */
+  json(): unknown;
+}
