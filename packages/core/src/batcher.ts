@@ -1,9 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The batcher as its users see it. */
 
+import { callingBatch } from './batch/calling-batch.js';
 import type { Handler, HandlerObject } from './batch/handler.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { ManyItems } from './dispatch/many-items.js';
+import { submitNested } from './dispatch/nested-calls.js';
 import { type BatcherStats, statsOf } from './dispatch/stats.js';
 import { describe } from './errors/describe.js';
 import { BatchwiseError } from './errors/errors.js';
@@ -36,9 +38,18 @@ export class Batcher<I, R> {
 
   /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
   submit(item: I, options?: SubmitOptions): Promise<R> {
+    if (callingBatch() !== undefined) return this.#submitNested(item, options);
     const promise = new Promise<unknown>(capture);
     this.#dispatcher.door.enter(item, captured, options);
     return promise as Promise<R>;
+  }
+
+  #submitNested(item: I, options: SubmitOptions | undefined): Promise<R> {
+    return submitNested(this.#dispatcher, () => {
+      const promise = new Promise<unknown>(capture) as Promise<R>;
+      const ticket = this.#dispatcher.door.enter(item, captured, options);
+      return { promise, cancel: (reason) => ticket.cancel(reason) };
+    });
   }
 
   /**
@@ -46,18 +57,20 @@ export class Batcher<I, R> {
    * several batches, and come back as one array in the same order. When one fails, the request fails
    * with its error, and those of it that have not been answered are cancelled.
    */
-  async submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
+  submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
     if (!Array.isArray(items)) {
-      throw new BatchwiseError(
-        'INVALID_ITEM',
-        `submitMany(items): expected an array, got ${describe(items)}.`,
-      );
+      const message = `submitMany(items): expected an array, got ${describe(items)}.`;
+      return Promise.reject(new BatchwiseError('INVALID_ITEM', message));
     }
-    return new ManyItems<I, R>(this.#dispatcher).submit(items, options);
+    const request = new ManyItems<I, R>(this.#dispatcher);
+    return submitNested(this.#dispatcher, () => ({
+      promise: request.submit(items, options),
+      cancel: (reason) => request.cancel(reason),
+    }));
   }
 
   /**
-   * The level below `submit`: no promise, no signal. The sink is called once with the result or the
+   * The level below `submit`: no promise, no signal, and no check for a handler that waits for itself. The sink is called once with the result or the
    * error; the ticket cancels. An item that is turned away is reported before this returns.
    */
   enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {

@@ -10,7 +10,7 @@
 
 export { AsyncBatcher, type AsyncBatcherOptions, type StopOptions } from './async-batcher.js';
 export { BATCH_CHANNEL, type BatchListener, type BatchRecord, onBatch } from './batch/diagnostics.js';
-export type { BatchContext, Handler, HandlerObject, Results } from './batch/handler.js';
+export type { BatchContext, Handler, HandlerObject, Results, TypedResults } from './batch/handler.js';
 export { type BatchedFunction, batched } from './batched.js';
 export { Batcher, type CloseOptions } from './batcher.js';
 export type { BatcherStats } from './dispatch/stats.js';

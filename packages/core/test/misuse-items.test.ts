@@ -92,7 +92,8 @@ test.each([
   ['the string "ok"', 'ok'],
   ['an object', { 0: 'one', 1: 'two', length: 2 }],
   ['an object (Map)', new Map()],
-  ['an object (Float32Array)', new Float32Array(2)],
+  ['an object (DataView)', new DataView(new ArrayBuffer(2))],
+  ['an object (Float32Array of 3)', new Float32Array(3)],
 ])('a handler that returns %s: BAD_RESULT, which says what was expected', async (came, returned) => {
   for (const handler of [() => returned, async () => returned]) {
     const clock = new VirtualClock();

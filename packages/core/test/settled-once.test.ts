@@ -52,7 +52,7 @@ describe('a handler that returns', () => {
     ['a string of the right length', 'abc'],
     ['a set of the right size', new Set([1, 2, 3])],
     ['an object with a length', { 0: 1, 1: 2, 2: 3, length: 3 }],
-    ['a typed array', new Float32Array(3)],
+    ['a typed array of another length', new Float32Array(2)],
     ['a function', () => [1, 2, 3]],
     ['its results in one array too many', [[1, 2, 3]]],
   ];

@@ -44,6 +44,15 @@ test('the same from a synchronous handler, a read-only result, and an object wit
   expectTypeOf(new Batcher(model)).toEqualTypeOf<Batcher<number[], string>>();
 });
 
+test('the same from a typed array of numbers', () => {
+  const scores = new Batcher(async (rows: number[][]) => new Float32Array(rows.length));
+  expectTypeOf(scores).toEqualTypeOf<Batcher<number[], number>>();
+  const ids = new Batcher((rows: number[][]) => new BigInt64Array(rows.length));
+  expectTypeOf(ids).toEqualTypeOf<Batcher<number[], bigint>>();
+  // @ts-expect-error a string is no list of results
+  new Batcher((rows: number[][]) => rows.join());
+});
+
 test('an Error among the results is a failure, not a result', () => {
   const parse = new Batcher((texts: string[]) =>
     texts.map((text): number | Error => (text === '' ? new RangeError('empty') : Number(text))),

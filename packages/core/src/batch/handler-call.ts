@@ -10,6 +10,7 @@ import { paddedTo } from '../learning/padding.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
+import { callAs, callingBatch } from './calling-batch.js';
 import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
 
 /** The batch that a call belongs to. */
@@ -54,7 +55,9 @@ export class HandlerCall implements Expiring {
     if (this.settled) return; // too late
     const entry = this.entries[index];
     if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
-    this.#batch.answeredOne(entry, result);
+    // The caller of the item may submit the next one at once: that is no call by the handler.
+    if (callingBatch() === undefined) this.#batch.answeredOne(entry, result);
+    else callAs(undefined, () => this.#batch.answeredOne(entry, result));
   }
 
   /** Nobody waits for this item any more. */
@@ -79,7 +82,7 @@ export class HandlerCall implements Expiring {
     }
     let returned: unknown;
     try {
-      returned = handler(itemsOf(this.entries), this.#context);
+      returned = callAs(this.#batch, () => handler(itemsOf(this.entries), this.#context));
       if (isThenable(returned)) {
         this.#follow(returned);
         return;

@@ -35,7 +35,15 @@ export type Results<R> = readonly (R | Error)[];
 /** Stands for the answers that were given one by one. Known by its identity. */
 export const ONE_BY_ONE: Results<never> = Object.freeze([]);
 
-export type Handler<I, R> = (items: I[], context: BatchContext) => PromiseLike<Results<R>> | Results<R>;
+/** A typed array as results: a `Float32Array` of as many numbers as items. */
+export interface TypedResults<R> extends ArrayLike<R> {
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+export type Handler<I, R> = (
+  items: I[],
+  context: BatchContext,
+) => PromiseLike<Results<R> | TypedResults<R>> | Results<R> | TypedResults<R>;
 
 export interface HandlerObject<I, R> {
   processBatch: Handler<I, R>;

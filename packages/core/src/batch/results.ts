@@ -6,6 +6,7 @@ import { BatchwiseError } from '../errors/errors.js';
 export function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
   try {
     if (Array.isArray(results) && results.length === size) return undefined;
+    if (isTypedArray(results) && results.length === size) return undefined;
     if (Array.isArray(results)) ignoreRejections(results);
   } catch {
     // A proxy or a getter that throws: whatever it is, it is no array of results.
@@ -15,6 +16,10 @@ export function wrongResults(results: unknown, size: number, name: string): Batc
     'BAD_RESULT',
     `${name}: the handler must return ${expected}, but returned ${describe(results)}.`,
   );
+}
+
+function isTypedArray(value: unknown): value is ArrayLike<unknown> {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 /** Results that nobody will look at may be promises that fail. */

@@ -55,6 +55,8 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   /** How many still wait for it. */
   callers = 0;
+  /** Calls of the same batcher that the handler of this batch awaits. */
+  awaitedCalls = 0;
   /** Its place in the list of running batches. */
   index = -1;
 

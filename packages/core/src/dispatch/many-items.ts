@@ -37,6 +37,10 @@ export class ManyItems<I, R> {
     });
   }
 
+  cancel(reason: string): void {
+    for (const ticket of this.#tickets) ticket.cancel(reason);
+  }
+
   #answered(index: number, result: R, resolve: (results: R[]) => void): void {
     this.#results[index] = result;
     this.#missing -= 1;
@@ -51,6 +55,6 @@ export class ManyItems<I, R> {
   }
 
   #cancelRest(): void {
-    for (const ticket of this.#tickets) ticket.cancel('another item of the same request failed');
+    this.cancel('another item of the same request failed');
   }
 }

@@ -22,7 +22,10 @@ function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length}`;
     const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
-    return typeof name === 'string' && name !== '' && name !== 'Object' ? `an object (${name})` : 'an object';
+    if (typeof name !== 'string' || name === '' || name === 'Object') return 'an object';
+    return ArrayBuffer.isView(value) && 'length' in value
+      ? `an object (${name} of ${value.length})`
+      : `an object (${name})`;
   } catch {
     return 'an object';
   }

@@ -29,6 +29,7 @@ export const ERRORS = {
   BAD_RESULT: { httpStatus: 500, grpcStatus: 'INTERNAL', retryable: false },
   HANDLER_FAILED: { httpStatus: 500, grpcStatus: 'INTERNAL', retryable: false },
   HANDLER_TIMEOUT: { httpStatus: 504, grpcStatus: 'DEADLINE_EXCEEDED', retryable: false },
+  DEADLOCK: { httpStatus: 500, grpcStatus: 'INTERNAL', retryable: false },
   INVALID_OPTION: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT', retryable: false },
   INVALID_ITEM: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT', retryable: false },
   UNAVAILABLE: { httpStatus: 503, grpcStatus: 'UNAVAILABLE', retryable: true },
@@ -58,6 +59,34 @@ export class BatchwiseError extends Error {
 
   get httpStatus(): number {
     return ERRORS[this.code].httpStatus;
+  }
+
+  /** The name by which Express, Koa and http-errors know `httpStatus`. */
+  get status(): number {
+    return this.httpStatus;
+  }
+
+  /** The name by which Fastify and NestJS know `httpStatus`. */
+  get statusCode(): number {
+    return this.httpStatus;
+  }
+
+  /** HTTP headers for the response, as Express and Fastify read them: `retry-after` in seconds, where it is known. */
+  get headers(): Readonly<Record<string, string>> {
+    if (this.retryAfterMs === undefined) return {};
+    return { 'retry-after': String(Math.max(1, Math.ceil(this.retryAfterMs / 1000))) };
+  }
+
+  /** Whether the message may be shown to clients. Not with a 500, whose message may repeat what a handler threw. */
+  get expose(): boolean {
+    return this.httpStatus !== 500;
+  }
+
+  /** A JSON response, for Hono, Next.js and other frameworks with `Request` and `Response`. */
+  getResponse(): Response {
+    const { status, code, headers } = this;
+    const message = this.expose ? this.message : 'Internal Server Error';
+    return Response.json({ statusCode: status, code, message }, { status, headers });
   }
 
   get grpcStatus(): keyof typeof GRPC_STATUS {

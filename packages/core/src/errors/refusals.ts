@@ -25,6 +25,15 @@ export function closedError(name: string): BatchwiseError {
   return refusal('CLOSED', `${name}: the batcher is closed.`);
 }
 
+export function deadlockError(name: string, concurrency: number): BatchwiseError {
+  const slots = concurrency === 1 ? 'the only slot is' : `all ${concurrency} slots are`;
+  return new BatchwiseError(
+    'DEADLOCK',
+    `${name}: the handler submits to its own batcher and would wait for itself: ${slots} taken by batches that do so. ` +
+      'Use another batcher for the inner call, a higher concurrency, or enqueue() if the handler does not wait for the result.',
+  );
+}
+
 export function cancelledError(name: string, reason: unknown): BatchwiseError {
   const because = reason === undefined ? '.' : `: ${typeof reason === 'string' ? reason : messageOf(reason)}`;
   return refusal('CANCELLED', `${name}: the call was cancelled${because}`, { cause: reason });

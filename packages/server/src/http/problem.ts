@@ -22,6 +22,7 @@ const TITLES: Record<ErrorCode | RequestErrorCode, string> = {
   BAD_RESULT: 'The model gave no usable result',
   HANDLER_FAILED: 'The model failed',
   HANDLER_TIMEOUT: 'The model took too long',
+  DEADLOCK: 'The model would wait for itself',
   INVALID_OPTION: 'An option of the request is wrong',
   INVALID_ITEM: 'The input is wrong',
   UNAVAILABLE: 'Not available at the moment',

@@ -1,0 +1,76 @@
+/**
+ * Calls of a batcher by its own handler. A handler that awaits one needs a second slot. When every slot is taken by a
+ * batch whose handler awaits such a call, none of them ever ends: the last of these calls is rejected with `DEADLOCK`.
+ * A call whose result the handler does not look at is left alone.
+ */
+import { callingBatch } from '../batch/calling-batch.js';
+import { deadlockError } from '../errors/refusals.js';
+import type { Dispatcher } from './dispatcher.js';
+
+export interface CancellableCall<T> {
+  readonly promise: Promise<T>;
+  cancel(reason: string): void;
+}
+
+export function submitNested<I, R, T>(
+  dispatcher: Dispatcher<I, R>,
+  submit: () => CancellableCall<T>,
+): Promise<T> {
+  const { running, settings } = dispatcher;
+  const caller = callingBatch();
+  // Where it is not running, it belongs to another batcher or has ended.
+  const batch = running.find((one) => one === caller);
+  const { promise, cancel } = submit();
+  if (batch === undefined) return promise;
+
+  let isAwaited = false;
+  let isDeadlocked = false;
+  const ended = (): void => {
+    if (isAwaited) batch.awaitedCalls -= 1;
+    isAwaited = false;
+  };
+  const rejectIfDeadlocked = (): void => {
+    if (!isAwaited || !running.includes(batch) || running.length < settings.concurrency) return;
+    isDeadlocked = running.every(({ awaitedCalls }) => awaitedCalls > 0);
+    if (isDeadlocked) cancel('the handler would wait for itself');
+  };
+  const awaited = (): void => {
+    if (isAwaited) return;
+    isAwaited = true;
+    batch.awaitedCalls += 1;
+    // A handler that ends within this turn waits for nothing.
+    settings.clock.defer(rejectIfDeadlocked);
+  };
+  promise.then(ended, ended);
+  return new AwaitedPromise<T>(awaited, (resolve, reject) => {
+    promise.then(resolve, (error) =>
+      reject(isDeadlocked ? deadlockError(settings.name, settings.concurrency) : error),
+    );
+  });
+}
+
+/** A promise that tells when its result is first asked for: by `await`, `Promise.all`, `then`. */
+class AwaitedPromise<T> extends Promise<T> {
+  readonly #awaited: (() => void) | undefined;
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  constructor(
+    awaited: () => void,
+    executor: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void,
+  ) {
+    super(executor);
+    this.#awaited = awaited;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a promise has one.
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (onFulfilled) this.#awaited?.();
+    return super.then(onFulfilled, onRejected);
+  }
+}
