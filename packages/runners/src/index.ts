@@ -27,6 +27,7 @@ export {
   onnxTypeOf,
 } from './datatype.js';
 export { elementAt, setElement } from './element.js';
+export { type ErrorCodec, type ErrorData, errorCodec, type SpecialErrors } from './error-data.js';
 export { float16Bits, float16Value } from './float16.js';
 export { createFunctionRunner, type FunctionBackend, type FunctionRunnerOptions } from './function-runner.js';
 export {
@@ -109,6 +110,9 @@ export { enterInParts, type PartsRule } from './split-request.js';
 export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';
+export type { HandlerModule, ThreadData } from './threads/thread-messages.js';
+export { WorkerPool, type WorkerPoolOptions, workerPool } from './threads/worker-pool.js';
+export { WorkerThreads, type WorkerThreadsOptions } from './threads/worker-threads.js';
 export { type CopyProblem, copyProblem } from './upstream/copy-problem.js';
 export { createUpstream, type Upstream, type UpstreamOptions } from './upstream/create-upstream.js';
 export { createUpstreamRunner, type UpstreamRunnerOptions } from './upstream/create-upstream-runner.js';

@@ -50,7 +50,7 @@ export { type ServeOptions, serve } from './serve.js';
 export type { BoundModel, BoundRunner, BoundRunners } from './service/bound-runners.js';
 export { defineService, type ServiceDefinition } from './service/define-service.js';
 export { type FunctionOptions, fn } from './service/fn.js';
-export { FunctionThreads, type FunctionThreadsOptions } from './service/function-threads.js';
+export { type FunctionThreadsOptions, functionThreads } from './service/function-threads.js';
 export { loadService } from './service/load-service.js';
 export { onnx } from './service/onnx.js';
 export type { AddRoute, RouteBuilder, RouteOptions } from './service/route-builder.js';

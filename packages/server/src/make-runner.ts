@@ -13,7 +13,7 @@ import type { PlannedRunner } from './planned-runner.js';
 import { functionForm } from './redis/function-form.js';
 import { ModelForm } from './redis/model-form.js';
 import { RedisRunner } from './redis/redis-runner.js';
-import { FunctionThreads } from './service/function-threads.js';
+import { functionThreads } from './service/function-threads.js';
 import type { FunctionDeclaration } from './service/runner-declaration.js';
 import type { Service } from './service/service.js';
 
@@ -74,7 +74,8 @@ export function makeRunner(
   const common = { name, settings, onFault, ...batcher };
   if (!thread || servicePath === undefined)
     return createFunctionRunner<unknown, unknown>({ ...common, handler });
-  const threads = new FunctionThreads({ file: servicePath, name, settings, log });
+  const { concurrency, timeoutMs } = settings;
+  const threads = functionThreads({ file: servicePath, name, threads: concurrency, timeoutMs, log });
   return createFunctionRunner<unknown, unknown>({ ...common, handler: threads.handler, backend: threads });
 }
 

@@ -2,7 +2,7 @@
 import {
   type DeclaredSettings,
   type FunctionDeclaration,
-  FunctionThreads,
+  functionThreads,
   loadService,
   type RunnerDeclaration,
 } from '@batchwise/server';
@@ -32,8 +32,8 @@ export async function serviceSource(
     const source = { ...functionOf(declaration, options), rule };
     if (!declaration.thread) return source;
     const { concurrency = 1, handlerTimeoutMs = Number.POSITIVE_INFINITY } = { ...options, ...asked };
-    const limits = { concurrency, timeoutMs: handlerTimeoutMs };
-    const threads = new FunctionThreads({ file: path, name, settings: limits, log: note });
+    const limits = { threads: concurrency, timeoutMs: handlerTimeoutMs };
+    const threads = functionThreads({ file: path, name, ...limits, log: note });
     await threads.load();
     return { ...source, handler: threads.handler, close: () => threads.close() };
   }

@@ -1,14 +1,14 @@
-/** A place for one thread of a function. When the thread dies, its batch fails at once, and another thread is started. */
+/** A place for one thread. When the thread dies, its batch fails at once, and another thread is started. */
 import { Worker } from 'node:worker_threads';
 import { type BatchContext, BatchwiseError, type Results, realClock } from 'batchwise';
-import { fromWireError, toWireError } from '../processes/wire-error.js';
-import type { SentResult, ThreadData, ThreadReply, ThreadRequest } from './function-messages.js';
+import type { ErrorCodec } from '../error-data.js';
+import type { SentResult, ThreadData, ThreadReply, ThreadRequest } from './thread-messages.js';
 
-/** Next to this file once it is compiled; the sources have it compiled elsewhere. */
-const THREAD = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/service/function-thread.js' : './function-thread.js',
-  import.meta.url,
-);
+/** A compiled file of this folder, also when this file runs uncompiled. */
+export function threadFile(name: string): URL {
+  const folder = import.meta.url.endsWith('.ts') ? '../../dist/threads/' : './';
+  return new URL(folder + name, import.meta.url);
+}
 
 /** Before a thread is started after one that died without having served; doubles each time. */
 const FIRST_PAUSE_MS = 100;
@@ -16,9 +16,9 @@ const LONGEST_PAUSE_MS = 10_000;
 
 export interface ThreadSlotOwner {
   /** Its thread can take a batch. */
-  freed(slot: FunctionThreadSlot): void;
+  freed(slot: ThreadSlot): void;
   /** It has no thread at the moment. */
-  lost(slot: FunctionThreadSlot, error: Error): void;
+  lost(slot: ThreadSlot, error: Error): void;
 }
 
 interface Run {
@@ -27,9 +27,10 @@ interface Run {
   reject(error: Error): void;
 }
 
-export class FunctionThreadSlot {
+export class ThreadSlot {
   readonly #owner: ThreadSlotOwner;
   readonly #data: ThreadData;
+  readonly #errors: ErrorCodec;
   #worker: Worker | undefined;
   #end: (error: Error) => void = () => {};
   #run: Run | undefined;
@@ -38,15 +39,16 @@ export class FunctionThreadSlot {
   #pause: unknown;
   #isClosed = false;
 
-  constructor(owner: ThreadSlotOwner, data: ThreadData) {
+  constructor(owner: ThreadSlotOwner, data: ThreadData, errors: ErrorCodec) {
     this.#owner = owner;
     this.#data = data;
+    this.#errors = errors;
   }
 
   /** Rejects when the first thread cannot load the module; no other is tried then. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const worker = new Worker(THREAD, { workerData: this.#data, name: 'batchwise function' });
+      const worker = new Worker(threadFile('thread.js'), { workerData: this.#data, name: 'batchwise' });
       let isReady = false;
       const ended = (error: Error) => {
         if (this.#worker !== worker) return;
@@ -56,6 +58,11 @@ export class FunctionThreadSlot {
         if (!isReady) reject(this.#diedError(error));
       };
       worker.on('message', (reply: ThreadReply) => {
+        if (reply.kind === 'unusable') {
+          ended(this.#errors.fromData(reply.error));
+          void worker.terminate();
+          return;
+        }
         if (reply.kind !== 'ready') {
           this.#heard(reply);
           return;
@@ -81,7 +88,7 @@ export class FunctionThreadSlot {
     const { signal } = context;
     let timer: unknown;
     const onAbort = () => {
-      this.#send({ kind: 'abort', reason: toWireError(signal.reason) });
+      this.#send({ kind: 'abort', reason: this.#errors.toData(signal.reason) });
       const leftMs = Math.max(0, startedAt + timeoutMs - realClock.now());
       if (leftMs !== Number.POSITIVE_INFINITY) {
         timer = realClock.setTimer(
@@ -113,7 +120,7 @@ export class FunctionThreadSlot {
         this.#failed(this.#diedError(new Error('it ended before it got the batch')));
       else this.#send({ kind: 'run', items, context: sent });
     } catch (error) {
-      const message = `${this.#data.name}: items of a function on a thread must be plain data: ${(error as Error).message}`;
+      const message = `${this.#data.name}: items for a thread must be plain data: ${(error as Error).message}`;
       this.#failed(new BatchwiseError('INVALID_ITEM', message, { cause: error }));
     }
   }
@@ -130,17 +137,20 @@ export class FunctionThreadSlot {
     await this.#kill(error);
   }
 
-  #heard(reply: Exclude<ThreadReply, { kind: 'ready' }>): void {
+  #heard(reply: Exclude<ThreadReply, { kind: 'ready' | 'unusable' }>): void {
     if (reply.kind === 'answer') {
-      this.#run?.context.answer(reply.index, received(reply));
+      this.#run?.context.answer(reply.index, this.#received(reply));
       return;
     }
     this.#deaths = 0;
     const run = this.#settled();
-    if (reply.kind === 'failure') run?.reject(fromWireError(reply.error));
+    if (reply.kind === 'failure') run?.reject(this.#errors.fromData(reply.error));
     else if (reply.kind === 'answered') run?.resolve(run.context.answered);
     // The batcher tells what is wrong with results that are none.
-    else run?.resolve(reply.results?.map(received) ?? (undefined as unknown as Results<unknown>));
+    else
+      run?.resolve(
+        reply.results?.map((sent) => this.#received(sent)) ?? (undefined as unknown as Results<unknown>),
+      );
   }
 
   #settled(): Run | undefined {
@@ -170,13 +180,13 @@ export class FunctionThreadSlot {
     this.#worker?.postMessage(message);
   }
 
+  #received(sent: SentResult): unknown {
+    return 'error' in sent ? this.#errors.fromData(sent.error) : sent.result;
+  }
+
   #diedError(cause: Error): BatchwiseError {
     if (cause instanceof BatchwiseError) return cause;
-    const message = `${this.#data.name}: the thread of the function died: ${cause.message}`;
+    const message = `${this.#data.name}: the thread of the handler died: ${cause.message}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause });
   }
-}
-
-function received(sent: SentResult): unknown {
-  return 'error' in sent ? fromWireError(sent.error) : sent.result;
 }

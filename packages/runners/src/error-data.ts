@@ -1,0 +1,72 @@
+/**
+ * Errors as plain data, for other threads and processes. A `BatchwiseError` arrives as what it was; of other errors the
+ * name, the message and the causes remain. Stack traces stay where they were made.
+ */
+import { BatchwiseError, ERRORS, type ErrorCode } from 'batchwise';
+
+export interface ErrorData {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly retryAfterMs?: number;
+  readonly cause?: ErrorData;
+}
+
+/** One more error class that keeps what it has. */
+export interface SpecialErrors<Data extends ErrorData> {
+  /** Undefined for an error of another class. */
+  toData(error: Error): Omit<Data, 'cause'> | undefined;
+  fromData(data: Data, options: ErrorOptions): Error | undefined;
+}
+
+export interface ErrorCodec<Data extends ErrorData = ErrorData> {
+  toData(error: unknown): Data;
+  fromData(data: Data): Error;
+}
+
+/** A chain of causes may be a ring. */
+const MAX_CAUSES = 4;
+
+export function errorCodec<Data extends ErrorData = ErrorData>(
+  special?: SpecialErrors<Data>,
+): ErrorCodec<Data> {
+  const toData = (error: unknown, causes: number): Data => {
+    if (!(error instanceof Error)) return { name: 'Error', message: textOf(error) } as Data;
+    const cause = causes > 0 && error.cause instanceof Error && { cause: toData(error.cause, causes - 1) };
+    return { ...(special?.toData(error) ?? dataOf(error)), ...cause } as Data;
+  };
+  const fromData = (data: Data): Error => {
+    const cause = data.cause === undefined ? {} : { cause: fromData(data.cause as Data) };
+    return special?.fromData(data, cause) ?? errorOf(data, cause);
+  };
+  return { toData: (error) => toData(error, MAX_CAUSES), fromData };
+}
+
+function dataOf(error: Error): ErrorData {
+  const { name, message } = error;
+  if (!(error instanceof BatchwiseError)) return { name: textOf(name), message: textOf(message) };
+  const { code, retryAfterMs } = error;
+  return { name, message, code, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function errorOf({ name, message, code, retryAfterMs }: ErrorData, options: ErrorOptions): Error {
+  if (name === 'BatchwiseError' && code !== undefined && Object.hasOwn(ERRORS, code)) {
+    const known = code as ErrorCode;
+    return new BatchwiseError(known, message, {
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...options,
+    });
+  }
+  const error = new Error(message, options);
+  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
+  return error;
+}
+
+/** Of whatever was thrown, also of a value that cannot be converted. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'a value that cannot be shown';
+  }
+}

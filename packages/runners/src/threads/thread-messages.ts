@@ -1,0 +1,37 @@
+/** The messages between the threads of a pool and their owner. */
+import type { BatchContext, Handler } from 'batchwise';
+import type { ErrorCodec, ErrorData } from '../error-data.js';
+
+export interface ThreadData {
+  /** The address of a `HandlerModule`, which every thread imports. */
+  readonly module: string;
+  /** For its `createHandler`: plain data. */
+  readonly data: unknown;
+  /** For messages. */
+  readonly name: string;
+}
+
+/** What a thread imports to get its handler. */
+export interface HandlerModule<Data> {
+  createHandler(data: Data): Promise<Handler<unknown, unknown>>;
+  readonly errors: ErrorCodec;
+}
+
+/** The part of the context that is plain data. */
+export type SentContext = Omit<BatchContext, 'signal' | 'answer' | 'onGone' | 'answered'>;
+
+export type ThreadRequest =
+  | { readonly kind: 'run'; readonly items: unknown[]; readonly context: SentContext }
+  | { readonly kind: 'abort'; readonly reason: ErrorData }
+  | { readonly kind: 'gone'; readonly index: number };
+
+/** Structured clone drops the code of an error. */
+export type SentResult = { readonly result: unknown } | { readonly error: ErrorData };
+
+export type ThreadReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly error: ErrorData }
+  | ({ readonly kind: 'answer'; readonly index: number } & SentResult)
+  | { readonly kind: 'answered' }
+  | { readonly kind: 'results'; readonly results: readonly SentResult[] | undefined }
+  | { readonly kind: 'failure'; readonly error: ErrorData };

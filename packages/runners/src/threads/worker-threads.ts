@@ -1,0 +1,95 @@
+/**
+ * A handler on worker threads, one for each batch that may run at a time. The threads import the module with the
+ * handler themselves; items and results are copied (structured clone). A thread that dies fails its batch and is
+ * replaced.
+ */
+import { type BatchContext, BatchwiseError, type Results } from 'batchwise';
+import type { ErrorCodec } from '../error-data.js';
+import type { FunctionBackend } from '../function-runner.js';
+import type { RunnerSettings } from '../runner-settings.js';
+import type { ThreadData } from './thread-messages.js';
+import { ThreadSlot } from './thread-slot.js';
+
+export interface WorkerThreadsOptions extends ThreadData {
+  /** The same as those of the module. */
+  readonly errors: ErrorCodec;
+  readonly threads: number;
+  /** How long a batch may run after its callers have gone. Counts from its start. */
+  readonly timeoutMs: number;
+  log(line: string): void;
+}
+
+export class WorkerThreads implements FunctionBackend {
+  readonly platform = 'function';
+  readonly availability = { outage: undefined, onChange: () => () => {} };
+  readonly #name: string;
+  readonly #slots: readonly ThreadSlot[];
+  readonly #idle: ThreadSlot[] = [];
+  readonly #waiting = new Set<(slot: ThreadSlot) => void>();
+  #timeoutMs: number;
+
+  constructor({ module, data, name, errors, threads, timeoutMs, log }: WorkerThreadsOptions) {
+    this.#name = name;
+    this.#timeoutMs = timeoutMs;
+    const owner = {
+      freed: (slot: ThreadSlot) => this.#freed(slot),
+      lost: (slot: ThreadSlot, error: Error) => {
+        const index = this.#idle.indexOf(slot);
+        if (index !== -1) this.#idle.splice(index, 1);
+        log(`${name}: its thread ended: ${error.message}; another is started.`);
+      },
+    };
+    this.#slots = Array.from(
+      { length: threads },
+      () => new ThreadSlot(owner, { module, data, name }, errors),
+    );
+  }
+
+  async load(): Promise<void> {
+    try {
+      await Promise.all(this.#slots.map((slot) => slot.start()));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  configure({ timeoutMs }: Pick<RunnerSettings, 'timeoutMs'>): void {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  readonly handler = async (items: unknown[], context: BatchContext): Promise<Results<unknown>> => {
+    const slot = this.#idle.shift() ?? (await this.#nextIdle(context.signal));
+    return slot.run(items, context, this.#timeoutMs);
+  };
+
+  async close(): Promise<void> {
+    const closed = new BatchwiseError('CLOSED', `${this.#name}: its threads are closed.`);
+    await Promise.all(this.#slots.map((slot) => slot.close(closed)));
+  }
+
+  #nextIdle(signal: AbortSignal): Promise<ThreadSlot> {
+    return new Promise((resolve, reject) => {
+      const take = (slot: ThreadSlot) => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(slot);
+      };
+      const giveUp = () => {
+        this.#waiting.delete(take);
+        reject(signal.reason);
+      };
+      this.#waiting.add(take);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  #freed(slot: ThreadSlot): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#idle.push(slot);
+      return;
+    }
+    this.#waiting.delete(next);
+    next(slot);
+  }
+}
