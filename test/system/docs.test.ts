@@ -19,31 +19,46 @@ interface Program {
   readonly code: string;
   /** Undefined when the page does not show what it prints. */
   readonly output: string | undefined;
+  /** Other blocks of the page that begin with `// name.js`, by this name: modules that the program loads. */
+  readonly modules: ReadonlyMap<string, string>;
 }
 
 function pages(): string[] {
   const inDocs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path));
-  const ofPackages = readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'README.md'));
-  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...ofPackages, ...inDocs];
+  const ofPackages = readdirSync(join(root, 'packages'))
+    .map((name) => join('packages', name, 'README.md'))
+    .filter((path) => path !== join('packages', 'integrations', 'README.md'));
+  const ofIntegrations = readdirSync(join(root, 'packages/integrations'))
+    .map((name) => join('packages/integrations', name, 'README.md'))
+    .filter((path) => existsSync(join(root, path)));
+  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...ofPackages, ...ofIntegrations, ...inDocs];
 }
 
 /** Blocks that import from one of the packages; a `text` block right after one is what it prints. */
 function programsOf(page: string): Program[] {
   const text = readFileSync(join(root, page), 'utf8');
   const blocks = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
+  const modules = new Map<string, string>();
   return blocks.flatMap(([, language = '', code = ''], index) => {
-    if (!/from '(@batchwise\/\w+|batchwise)'/.test(code)) return [];
+    if (!/from '(@batchwise\/\w+|batchwise)'/.test(code)) {
+      const [, name] = /^\/\/ (\w+\.js)\n/.exec(code) ?? [];
+      if (name !== undefined) modules.set(name, code);
+      return [];
+    }
     const next = blocks[index + 1];
     const line = text.slice(0, blocks[index]?.index).split('\n').length;
-    return { where: `${page}:${line}`, language, code, output: next?.[1] === 'text' ? next[2] : undefined };
+    const output = next?.[1] === 'text' ? next[2] : undefined;
+    return { where: `${page}:${line}`, language, code, output, modules };
   });
 }
 
-async function outputOf({ where, language, code }: Program): Promise<string> {
-  mkdirSync(scratch, { recursive: true });
-  const file = join(scratch, `${where.replace(/\W+/g, '-')}.mjs`);
+async function outputOf({ where, language, code, modules }: Program): Promise<string> {
+  const folder = join(scratch, where.replace(/\W+/g, '-'));
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of modules) writeFileSync(join(folder, name), text);
+  const file = join(folder, 'program.mjs');
   // A Redis of the test's own, wherever the page says that the reader's is.
   const here = code.replaceAll(READERS_REDIS, redis?.url ?? '');
   const program = language === 'ts' ? (await transform(here, { loader: 'ts', target: 'es2022' })).code : here;
@@ -55,7 +70,10 @@ async function outputOf({ where, language, code }: Program): Promise<string> {
 const READERS_REDIS = 'redis://localhost:6379';
 let redis: RedisServer | undefined;
 
-const programs = pages().flatMap(programsOf);
+// The examples of the ready-made batchers need their services: their own tests run them.
+const programs = pages()
+  .filter((page) => !page.startsWith('packages/integrations'))
+  .flatMap(programsOf);
 
 describe('programs', () => {
   beforeAll(async () => {

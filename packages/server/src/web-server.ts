@@ -13,7 +13,7 @@ import { dashboardRoutes } from './docs/dashboard-routes.js';
 import { docsRoutes } from './docs/docs-routes.js';
 import { openApiDocument } from './docs/open-api-document.js';
 import { errorText } from './error-text.js';
-import { GrpcServer } from './grpc/grpc-server.js';
+import type { GrpcServer } from './grpc/grpc-server.js';
 import { healthRoutes, type Readiness } from './http/health-routes.js';
 import type { HttpRoute } from './http/http-route.js';
 import { HttpServer } from './http/http-server.js';
@@ -47,52 +47,62 @@ export interface WebAddress {
 export class WebServer {
   readonly #options: WebServerOptions;
   readonly #http: HttpServer;
-  readonly #grpc: GrpcServer | undefined;
+  readonly #budget: ByteBudget;
+  #grpc: GrpcServer | undefined;
   #isDraining = false;
 
   constructor(options: WebServerOptions) {
     this.#options = options;
     const { settings, metrics, log } = options;
-    const { limits, grpcPort, trustedHeaders, allowedHosts } = settings.server;
+    const { limits, allowedHosts } = settings.server;
     const fault = (message: string, error: unknown, id: string) =>
       log(`${message} (request ${id}): ${errorText(error)}`);
-    const budget = new ByteBudget(limits.unansweredBytes);
+    this.#budget = new ByteBudget(limits.unansweredBytes);
     this.#http = new HttpServer({
       routes: this.#routes(),
       limits: httpLimitsOf(limits),
       allowedHosts,
-      budget,
+      budget: this.#budget,
       onCall: metrics.http,
       log: fault,
     });
-    if (grpcPort === undefined) return;
-    this.#grpc = new GrpcServer({
-      models: this.#models(),
-      isReady: () => this.#readiness().isReady,
-      name: this.#name,
-      version: VERSION,
-      limits: grpcLimitsOf(limits),
-      trustedHeaders,
-      budget,
-      onCall: metrics.grpc,
-      onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
-    });
-    // Those that are no models count for the server as a whole.
-    for (const runner of options.runners.values()) {
-      runner.onStateChange(() => this.#grpc?.setServing(!this.#isDraining));
-    }
   }
 
   async listen(): Promise<WebAddress> {
     const { host, port, grpcPort } = this.#options.settings.server;
     const http = await this.#http.listen(host, port);
     try {
-      const grpc = grpcPort === undefined ? undefined : await this.#grpc?.listen(host, grpcPort);
-      return { url: http.url, port: http.port, grpcPort: grpc?.port };
+      if (grpcPort === undefined) return { url: http.url, port: http.port, grpcPort };
+      this.#grpc = await this.#grpcServer();
+      const grpc = await this.#grpc.listen(host, grpcPort);
+      return { url: http.url, port: http.port, grpcPort: grpc.port };
     } catch (error) {
       await this.#http.close();
       throw error;
     }
+  }
+
+  async #grpcServer(): Promise<GrpcServer> {
+    const { settings, runners, metrics, log } = this.#options;
+    const { limits, trustedHeaders } = settings.server;
+    // Loaded only where it is used: the gRPC packages are a fifth of the start-up time.
+    const { GrpcServer } = await import('./grpc/grpc-server.js');
+    const server = new GrpcServer({
+      models: this.#models(),
+      isReady: () => this.#readiness().isReady,
+      name: this.#name,
+      version: VERSION,
+      limits: grpcLimitsOf(limits),
+      trustedHeaders,
+      budget: this.#budget,
+      onCall: metrics.grpc,
+      onFault: (error) => log(`A gRPC call failed: ${errorText(error)}`),
+    });
+    // Runners that are no models count for the server as a whole.
+    for (const runner of runners.values()) {
+      runner.onStateChange(() => server.setServing(!this.#isDraining));
+    }
+    return server;
   }
 
   /** Stops accepting and finishes what was accepted. Resolves with how many did not end in time. */

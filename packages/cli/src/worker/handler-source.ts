@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { HandlerObject, Policy } from 'batchwise';
-import { createJiti } from 'jiti';
 import { Failure, messageOf } from '../terminal/failure.js';
 import type { WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
@@ -44,6 +43,7 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   if (!/\.[cm]?ts$/.test(file)) return import(pathToFileURL(file).href);
   // Node 20 knows no TypeScript. The packages of this project come from here, whatever lies beside the module:
   // a second copy of them would have error classes of its own.
+  const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
     interopDefault: false,

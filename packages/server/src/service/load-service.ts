@@ -5,7 +5,6 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import { createJiti } from 'jiti';
 import type { RunnerDeclaration } from './runner-declaration.js';
 import { isService, markedService, type Service } from './service.js';
 
@@ -38,6 +37,7 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   if (!/\.[cm]?tsx?$/.test(file)) return import(pathToFileURL(file).href);
   // Node 20 knows no TypeScript. The packages of this project come from here, whatever lies beside the module:
   // a second copy of them would take time to load and have error classes of its own.
+  const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
     interopDefault: false,
