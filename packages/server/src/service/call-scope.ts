@@ -3,7 +3,7 @@
  * of them is what its answer tells of. No AbortSignal is made for it: one costs more than a small request.
  */
 import type { BatchTrace, Runner, RunnerTicket } from '@batchwise/runners';
-import { BatchwiseError, type EnqueueOptions } from 'batchwise';
+import { BatchwiseError, type Clock, type EnqueueOptions } from 'batchwise';
 import type { HttpCall } from '../http/http-route.js';
 import { type TrustableHeader, withPeerTenant } from '../queue-options.js';
 import { RunnerAnswer } from './runner-answer.js';
@@ -12,6 +12,9 @@ export class CallScope {
   readonly #call: HttpCall;
   readonly #options: EnqueueOptions | undefined;
   readonly #trustedHeaders: readonly TrustableHeader[] | undefined;
+  readonly #clock: Clock;
+  /** When the time that the client allows ends. */
+  readonly #deadline: number;
   /** Most handlers ask once. */
   #first: RunnerTicket | undefined;
   #others: RunnerTicket[] | undefined;
@@ -25,10 +28,14 @@ export class CallScope {
     call: HttpCall,
     options: EnqueueOptions | undefined,
     trustedHeaders: readonly TrustableHeader[] | undefined,
+    clock: Clock,
   ) {
     this.#call = call;
     this.#options = options;
     this.#trustedHeaders = trustedHeaders;
+    this.#clock = clock;
+    const { timeoutMs = Number.POSITIVE_INFINITY } = options ?? {};
+    this.#deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : clock.now() + timeoutMs;
   }
 
   /** From now on the client is served, and what the handler still does is its own affair. */
@@ -50,7 +57,7 @@ export class CallScope {
   }
 
   get callOptions(): EnqueueOptions {
-    return this.#options ?? {};
+    return this.#ownOptions() ?? {};
   }
 
   get signal(): AbortSignal {
@@ -112,8 +119,15 @@ export class CallScope {
   }
 
   #merged(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
-    if (options === undefined || this.#options === undefined) return options ?? this.#options;
-    return { ...this.#options, ...options };
+    const own = this.#ownOptions();
+    if (options === undefined || own === undefined) return options ?? own;
+    return { ...own, ...options };
+  }
+
+  /** A handler that calls one runner after the other shares the client's time between them. */
+  #ownOptions(): EnqueueOptions | undefined {
+    if (this.#deadline === Number.POSITIVE_INFINITY) return this.#options;
+    return { ...this.#options, timeoutMs: Math.max(0, this.#deadline - this.#clock.now()) };
   }
 }
 

@@ -17,7 +17,7 @@ export interface RouteContext<
   readonly params: PathParams<Path>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** What the request asks for by its headers; runners take it over unless told otherwise. */
+  /** Options of runner calls by the headers of the request, which are the defaults. `timeoutMs` is the time left. */
   readonly callOptions: EnqueueOptions;
 }
 

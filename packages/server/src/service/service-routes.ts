@@ -1,6 +1,6 @@
 /** The routes of a service as the HTTP server takes them. */
 import type { Runner, RunnerSettings } from '@batchwise/runners';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from '../body-limits.js';
 import type { JsonSchema } from '../docs/open-api.js';
 import { SchemaParts } from '../docs/schema-parts.js';
@@ -26,6 +26,8 @@ export interface ServiceRoutesOptions extends RequestTrust {
   readonly bodyLimits?: BodyLimits | undefined;
   /** The runners' settings in force, where they may differ from what the service declares. */
   readonly settings?: ReadonlyMap<string, RunnerSettings>;
+  /** @default the real one */
+  readonly clock?: Clock | undefined;
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' } as const;
@@ -78,7 +80,12 @@ function httpRoute(route: ServiceRoute, bind: Bind, options: ServiceRoutesOption
   };
 
   const run = (call: HttpCall, input: unknown): void => {
-    const scope = new CallScope(call, requestOptions(call.headers, options), options.trustedHeaders);
+    const scope = new CallScope(
+      call,
+      requestOptions(call.headers, options),
+      options.trustedHeaders,
+      options.clock ?? realClock,
+    );
     const failed = (error: unknown): void => {
       call.fail(error);
       scope.abandon();

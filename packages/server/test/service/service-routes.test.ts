@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { BatchwiseError } from 'batchwise';
+import { BatchwiseError, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -183,6 +183,7 @@ describe('a route', () => {
   });
 
   test('hands what the request asks for on to the runners, under what the handler asks for', async () => {
+    const clock = new VirtualClock();
     const double = new FakeRunner('double', undefined, (n) => n);
     const service = defineService({
       runners: { double: declared.double },
@@ -190,7 +191,10 @@ describe('a route', () => {
         route.post('/go', {
           handler: async (_, { runners }) => {
             await runners.double.predict(1);
+            await clock.advance(20);
             await runners.double.predict(1, { priority: 5 });
+            await clock.advance(40);
+            await runners.double.predict(1);
           },
         }),
       ],
@@ -198,12 +202,15 @@ describe('a route', () => {
     const [route] = serviceRoutes(service, new Map([['double', double]]), {
       maxTimeoutMs: 50,
       trustedHeaders: ['priority'],
+      clock,
     });
     const headers = { 'batchwise-timeout-ms': '90', 'batchwise-priority': '1' };
     await handled(route as HttpRoute, new FakeCall({ headers }));
     expect(double.asked.map(({ options }) => options)).toEqual([
       { timeoutMs: 50, priority: 1 },
-      { timeoutMs: 50, priority: 5 },
+      // The calls of a request share the client's time.
+      { timeoutMs: 30, priority: 5 },
+      { timeoutMs: 0, priority: 1 },
     ]);
     const wrong = new FakeCall({ headers: { 'batchwise-priority': 'high' } });
     expect((await handled(route as HttpRoute, wrong)).status).toBe(400);
