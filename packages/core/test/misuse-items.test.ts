@@ -1,5 +1,5 @@
 /** Misuse, the user's functions: what throws or answers nonsense hurts only its own item or batch. */
-import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
+import { Batcher, type BatcherOptions, BatchwiseError, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
 import { outcomeOf } from './support/outcome.js';
@@ -81,6 +81,20 @@ test('of a request, the item that cannot be sized fails it, and nothing of it is
   await clock.advance(0);
   expect([request.code, neighbour.value]).toEqual(['INVALID_ITEM', 2]);
   expect(executed).toEqual([2]);
+  expectRest(batcher);
+});
+
+test.each(['costOf', 'groupOf', 'dedupeBy'])('%s may reject an item in its own words', async (name) => {
+  const clock = new VirtualClock();
+  const check = (item: number) => {
+    if (item < 0) throw new BatchwiseError('INVALID_ITEM', 'expected a positive number.');
+    return item + 1;
+  };
+  const batcher = new Batcher((items: number[]) => items, { clock, [name]: check });
+  const outcomes = [outcomeOf(batcher.submit(-1)), outcomeOf(batcher.submit(1))];
+  await clock.advance(0);
+  expect(outcomes[0]?.error).toMatchObject({ code: 'INVALID_ITEM', message: 'expected a positive number.' });
+  expect(outcomes[1]?.value).toBe(1);
   expectRest(batcher);
 });
 

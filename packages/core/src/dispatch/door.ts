@@ -235,6 +235,8 @@ function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {
   try {
     return question(item);
   } catch (thrown) {
+    // A check of the item, with its own words.
+    if (thrown instanceof BatchwiseError && thrown.code === 'INVALID_ITEM') throw thrown;
     throw invalidItem(`${name}(item) threw: ${messageOf(thrown)}`, thrown);
   }
 }

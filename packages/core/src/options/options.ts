@@ -176,8 +176,10 @@ export function newSettings<I, R>(
   handler: Handler<I, R> | HandlerObject<I, R>,
   options: BatcherOptions<I>,
 ): Settings<I, R> {
+  const valid = validHandler(handler);
+  const given = checked<I>('new Batcher(handler, options)', options);
   const settings = {
-    handler: validHandler(handler),
+    handler: valid,
     maxBatchSize: 64,
     batchSizes: [],
     maxWaitMs: POSITIVE_INFINITY,
@@ -191,12 +193,12 @@ export function newSettings<I, R>(
     groupOf: undefined,
     dedupeBy: undefined,
     isolate: false,
-    policy: adaptive(),
+    policy: given.policy ?? adaptive(),
     name: 'batcher',
     curve: [],
     priorityAgeMs: 1000,
     clock: realClock,
-    ...checked('new Batcher(handler, options)', options),
+    ...given,
   };
   return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }

@@ -30,8 +30,8 @@ export const realClock: Clock = {
 };
 
 function endOfTurn(): (callback: () => void) => void {
-  const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => void };
-  if (setImmediate !== undefined) return (callback) => setImmediate(callback);
+  const { setImmediate } = globalThis as { setImmediate?: ((callback: () => void) => void) | null };
+  if (typeof setImmediate === 'function') return (callback) => setImmediate(callback);
 
   // Browsers: a message to oneself is a task of its own, without the 4 ms that nested timeouts cost.
   const waiting: (() => void)[] = [];
