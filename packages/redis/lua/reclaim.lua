@@ -19,6 +19,11 @@ local function ends(level, id)
   redis.call('XDEL', KEYS[level], id)
 end
 
+-- See submit.lua.
+local function came_at(id, header)
+  return string.match(header, '^%S+ %S+ (%d+) %d+$') or string.match(id, '^%d+')
+end
+
 local function takes(level, id, entry, delivery)
   local n = #result
   result[n + 1], result[n + 2], result[n + 3], result[n + 4], result[n + 5] =
@@ -48,7 +53,7 @@ for level = 1, 3 do
     local timeout = entry and tonumber(string.match(entry[2][1], '%d+$') or 0)
     if not entry then
       ends(level, id) -- cancelled meanwhile
-    elseif timeout > 0 and tonumber(string.match(id, '^%d+')) + timeout <= now then
+    elseif timeout > 0 and tonumber(came_at(id, entry[2][1])) + timeout <= now then
       ends(level, id)
     elseif one[2] == consumer then
       redis.call('XCLAIM', KEYS[level], group, consumer, 0, id, 'JUSTID')

@@ -10,7 +10,9 @@
 --       time of Redis in ms at which the client sent this ('' when it does not know, or no item has a time-out),
 --       how many items for each of the three streams, then header and payload of each, stream by stream
 -- A header is 'client number timeoutMs', the time-out 0 for none, and negative when it has passed already. What the
--- submission took to get here, in a socket or in a Redis that was busy, counts towards it.
+-- submission took to get here, in a socket or in a Redis that was busy, counts towards it. A time-out counts from the id of
+-- its item. Where the clock has gone back (a failover), ids go on from the last one and are ahead of the time: then the
+-- header is 'client number time timeoutMs'.
 --
 -- Returns  in one text: 1 when the client was known (0: it is new, or had been given up, and what was answered meanwhile
 --          is lost), rate in items a second (0 when unknown, or nobody was refused), time of Redis in ms (0 when it was
@@ -47,6 +49,9 @@ local lengths = { call('XLEN', KEYS[1]), call('XLEN', KEYS[2]), call('XLEN', KEY
 local room = tonumber(ARGV[3]) - lengths[1] - lengths[2] - lengths[3]
 local rate
 local firsts, refused = { '-', '-', '-' }
+-- By levels, whether ids are ahead. They are given by the clock, and `now` is when the script began: that takes no second.
+local is_ahead = {}
+local function with_time(header) return (string.gsub(header, '%S+$', string.format('%.0f', now) .. ' %0')) end
 local at, position = 8, 0
 -- Of the levels above and its own: those below have to wait for it.
 local ahead = 0
@@ -69,8 +74,17 @@ for level = 1, 3 do
       -- The first id is Redis' own choice; those after it follow without a gap, so one id tells them all.
       local first = firsts[level]
       local id = first == '-' and '*' or string.match(first, '^%d+') .. '-*'
+      if left and is_ahead[level] then header = with_time(header) end
       local added = call('XADD', KEYS[level], id, header, ARGV[at + 1])
-      if id == '*' then firsts[level] = added end
+      if id == '*' then
+        local ms = string.match(added, '^%d+')
+        is_ahead[level] = now > 0 and tonumber(ms) > now + 1000
+        if left and is_ahead[level] then
+          call('XDEL', KEYS[level], added)
+          added = call('XADD', KEYS[level], ms .. '-*', with_time(header), ARGV[at + 1])
+        end
+        firsts[level] = added
+      end
       room = room - 1
       ahead = ahead + 1
     else

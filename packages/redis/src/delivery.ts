@@ -2,7 +2,7 @@
 import type { Sink, Ticket } from 'batchwise';
 import type { Argument } from './connection/link.js';
 import { LEVELS, type Level } from './queue-keys.js';
-import { compareIds } from './stream-id.js';
+import { compareIds, timeOf } from './stream-id.js';
 
 /** Who is told how it ended. */
 export interface DeliveryOwner<I> {
@@ -17,7 +17,9 @@ export class Delivery<I> implements Sink<unknown> {
   readonly count: number;
   readonly clientId: string;
   readonly number: number;
-  /** From its id on, in ms; 0 for none. */
+  /** When it came, in Redis' time. */
+  readonly cameAt: number;
+  /** From then on; 0 for none. */
   readonly timeoutMs: number;
   payload: Argument | undefined;
   item: I | undefined = undefined;
@@ -39,13 +41,16 @@ export class Delivery<I> implements Sink<unknown> {
   constructor(level: Level, id: string, header: string, payload: Argument | undefined, count: number) {
     const first = header.indexOf(' ');
     const second = header.indexOf(' ', first + 1);
+    const last = header.lastIndexOf(' ');
     this.level = level;
     this.id = id;
     this.payload = payload;
     this.count = count;
     this.clientId = header.slice(0, Math.max(0, first));
     this.number = Number(header.slice(first + 1, second));
-    this.timeoutMs = Number(header.slice(second + 1)) || 0;
+    // The header says it where the id does not: see submit.lua.
+    this.cameAt = (last > second && Number(header.slice(second + 1, last))) || timeOf(id);
+    this.timeoutMs = Number(header.slice(last + 1)) || 0;
   }
 
   /** What scripts call it. */

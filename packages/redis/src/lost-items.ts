@@ -2,12 +2,12 @@
  * Finds items that Redis has lost, so that their callers do not wait for ever: after each reconnect (a failover to a replica
  * that lagged behind, a restart from an older snapshot), with each heartbeat, and when no reply came for a while (an
  * evicted or deleted key). An answer is written in the step that ends its item: an item is lost when it is not in the
- * queue and all replies that are there afterwards have been read.
+ * queue, or no processor will be given it, and all replies that are there afterwards have been read.
  */
 import type { RedisLink } from './connection/link.js';
 import { loadScript } from './connection/script.js';
 import type { Outgoing } from './outgoing.js';
-import type { QueueKeys } from './queue-keys.js';
+import { GROUP, type QueueKeys } from './queue-keys.js';
 
 export interface LostItemsOwner {
   readonly keys: QueueKeys;
@@ -70,7 +70,7 @@ export class LostItems {
     for (const part of inParts(suspects.filter(({ id }) => id !== undefined))) {
       const some = part.filter(({ isDone }) => !isDone);
       if (some.length === 0) continue;
-      const isMissing = await link.run(missing, keys.requests, [clientId, ...namesOf(some)]);
+      const isMissing = await link.run(missing, keys.requests, [GROUP, clientId, ...namesOf(some)]);
       if (reconnects !== this.#reconnects) return false; // after a reconnect all are looked for anew
       gone.push(...some.filter((_, i) => (isMissing as readonly number[])[i] === 1));
     }

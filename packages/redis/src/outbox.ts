@@ -54,6 +54,8 @@ const MOST_SIZE = 4 * 1024 * 1024;
 const UNKNOWN_RETRY_MS = 1000;
 
 const submit = loadScript('submit');
+/** What it returns, up to the ids. */
+const SUBMITTED = /^[01] \S+ \d+(?: (?:-|\d+-\d+)){3}(?: |$)/;
 
 export class Outbox<I> {
   readonly #owner: OutboxOwner<I>;
@@ -174,13 +176,30 @@ export class Outbox<I> {
       this.#owner.readAnswers();
       this.#decided(items, await submission);
     } catch (error) {
-      for (const outgoing of items) {
-        this.#owner.expectNoAnswer(outgoing);
-        outgoing.answer(this.#failure(error));
+      for (const outgoing of items) this.#owner.expectNoAnswer(outgoing);
+      if (isTooLarge(error)) {
+        clock.clearTimer(timer);
+        await this.#submitApart(items, error);
+      } else {
+        for (const outgoing of items) outgoing.answer(this.#failure(error));
       }
     } finally {
       clock.clearTimer(timer);
     }
+  }
+
+  /** One of these is too large for Redis: in halves, until only that one is left. */
+  async #submitApart(items: readonly Outgoing<I>[], cause: unknown): Promise<void> {
+    const [first] = items;
+    if (items.length === 1 && first !== undefined) {
+      const { name } = this.#owner.settings;
+      const message = `${name}: Redis does not take the item, of ${first.size} bytes (proto-max-bulk-len?).`;
+      first.answer(new BatchwiseError('INVALID_ITEM', message, { cause }));
+      return;
+    }
+    const middle = items.length >> 1;
+    await this.#submit(items.slice(0, middle));
+    await this.#submit(items.slice(middle));
   }
 
   /** Until it has its reply: sent again under its number when the connection breaks. */
@@ -196,6 +215,8 @@ export class Outbox<I> {
         const sentAt = clock.now();
         const args = this.#argumentsOf(number, items, hasDeadline ? this.#time.at(sentAt) : undefined);
         const reply = String(await link.run(submit, [...keys.requests, ...ownKeys], args, { signal }));
+        if (!SUBMITTED.test(reply))
+          throw new Error(`expected the reply to a submission, got ${JSON.stringify(reply.slice(0, 80))}`);
         // One that was carried out before is answered with the time of then.
         if (!isAgain) this.#recordTime(Number(reply.split(' ', 3)[2]), sentAt);
         return reply;
@@ -337,6 +358,11 @@ export class Outbox<I> {
     const said = error instanceof ReplyError ? `Redis said: ${error.message}` : String(error);
     return new BatchwiseError('UNAVAILABLE', `${name}: the item was not accepted. ${said}`, { cause: error });
   }
+}
+
+/** Redis has not read the command to its end. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ReplyError && error.message.includes('Protocol error: invalid bulk length');
 }
 
 /**

@@ -83,8 +83,12 @@ class Inspection {
   }
 
   #lookAtElements(array: readonly unknown[]): Problem | undefined {
-    if (Object.keys(array).length !== array.length)
+    // Indexes come first among the keys: if the last of so many is an index, all are.
+    const keys = Object.keys(array);
+    const hasOthers = keys.length !== array.length || (keys.at(-1) ?? '-1') !== String(array.length - 1);
+    if (hasOthers || Object.getOwnPropertySymbols(array).length > 0)
       return whatIs('an array with holes or with named properties');
+    if (hasToJson(array)) return whatIs('an object with toJSON');
     for (let i = 0; i < array.length; i++) {
       const element = array[i];
       if (element === undefined && !this.#carrier.hasUndefined) return { path: `[${i}]`, what: 'undefined' };
@@ -100,11 +104,13 @@ class Inspection {
       const problem = this.#isCarriedKey(key) ? this.look(object[key]) : whatIs('a key that is not carried');
       if (problem !== undefined) return { path: `${step(key)}${problem.path}`, what: problem.what };
     }
-    return undefined;
+    return hasToJson(object) ? whatIs('an object with toJSON') : undefined;
   }
 
   #lookAtInstance(value: object, prototype: object): Problem | undefined {
     if (!this.#carrier.isCarried(prototype)) return whatIs(`an instance of ${classOf(prototype)}`);
+    if (!ArrayBuffer.isView(value) && Object.keys(value).length > 0)
+      return whatIs(`a ${classOf(prototype)} with named properties`);
     // Whatever claims to be a Set and is none has no iterator, and throws here.
     return prototype === Set.prototype ? this.#lookAtElements([...(value as Set<unknown>)]) : undefined;
   }
@@ -125,6 +131,11 @@ function isBuiltIn(prototype: object | null, own: object): boolean {
   const next = Object.getPrototypeOf(prototype) as object | null;
   if (own === Object.prototype) return next === null && Object.hasOwn(prototype, 'isPrototypeOf');
   return next !== null && Object.getPrototypeOf(next) === null && Array.isArray(prototype);
+}
+
+/** JSON.stringify calls it also when it is inherited, or not enumerable. */
+function hasToJson(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function';
 }
 
 function classOf(prototype: object): string {

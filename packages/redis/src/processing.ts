@@ -36,7 +36,6 @@ import {
   type RedisProcessorOptions,
 } from './redis-options.js';
 import { RedisTime } from './redis-time.js';
-import { timeOf } from './stream-id.js';
 import { Workload } from './workload.js';
 
 export class Processing<I, R> {
@@ -225,7 +224,7 @@ export class Processing<I, R> {
     }
     this.#groupsFetched.clear();
     const now = this.clock.now();
-    const times = items.map(({ id }) => now - this.time.sinceMs(timeOf(id), now));
+    const times = items.map(({ cameAt }) => now - this.time.sinceMs(cameAt, now));
     this.#policy.arrived(times.sort((a, b) => a - b));
     // One that was delivered before, and was lost on the way here the second time, is still under suspicion.
     for (const item of items) this.#run(item, item.count > 1 ? Symbol('suspect') : undefined, now);
@@ -363,7 +362,7 @@ export class Processing<I, R> {
       delivery.reject(error as Error);
       return;
     }
-    const waitedMs = this.time.sinceMs(timeOf(delivery.id), now);
+    const waitedMs = this.time.sinceMs(delivery.cameAt, now);
     const timeoutMs = delivery.timeoutMs === 0 ? Number.POSITIVE_INFINITY : delivery.timeoutMs - waitedMs;
     delivery.isQueued = true;
     this.#queued[delivery.level] += 1;

@@ -214,7 +214,10 @@ export class RedisBatcher<I, R> {
     const message =
       `${name}: Redis has neither the item nor an answer to it any more (a failover, a restart, a deleted or evicted key, ` +
       'or this process was silent for longer than clientTtlMs). It may have been executed.';
-    for (const { number } of items) this.answered(number, new BatchwiseError('UNAVAILABLE', message));
+    for (const outgoing of items) {
+      this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
+      this.#cancellations.add(outgoing); // it may be in the stream, where nobody takes it
+    }
   }
 
   cancel(outgoing: Outgoing<I>): void {
@@ -341,7 +344,10 @@ export class RedisBatcher<I, R> {
   /** Items that were accepted may be gone, and with them what would end the wait for their answers. */
   #reconnected(): void {
     this.#lostItems.reconnected();
-    if (this.isUp) this.#findLost();
+    if (!this.isUp) return;
+    this.#findLost();
+    // Where its key has expired, or was never replicated, answers to this client would be dropped.
+    if (this.isWaiting) void this.#sayAlive();
   }
 
   #checkLongOutstanding(): void {

@@ -43,6 +43,10 @@ const deep = (levels: number) => {
 };
 const shared = { a: 1 };
 const named = Object.assign([1, 2], { name: 'x' });
+// As many keys as elements.
+const namedHole = Object.assign(new Array<number>(2).fill(1, 0, 1), { name: 'x' });
+delete namedHole[1];
+const hidden = (value: object) => Object.defineProperty(value, 'toJSON', { value: () => 'changed' });
 const memory = new ArrayBuffer(64);
 new Uint8Array(memory).forEach((_, i, bytes) => {
   bytes[i] = i + 1;
@@ -112,6 +116,10 @@ const nowhere: readonly [string, unknown, RegExp][] = [
   // biome-ignore lint/suspicious/noSparseArray: that is what is tested
   ['an array with holes', { a: [1, , 2] }, /^an array with holes or with named properties at \.a \(/],
   ['an array with named properties', named, /^an array with holes or/],
+  ['an array with a hole and a named property', namedHole, /^an array with holes or/],
+  ['an array with a symbol as key', Object.assign([1], { [Symbol('s')]: 2 }), /^an array with holes or/],
+  ['an object with toJSON that is not enumerable', [hidden({ a: 1 })], /^an object with toJSON at \[0\] \(/],
+  ['an array with toJSON that is not enumerable', { a: hidden([1]) }, /^an object with toJSON at \.a \(/],
   ['a circle', cyclic, /^a circular reference at \[0\]\.back \(/],
   ['two circles', twiceCyclic, /^a circular reference at \[0\] \(/],
   ['too deep nesting', deep(100_000), /^a value nested more than 500 levels deep at /],
@@ -170,6 +178,15 @@ describe.each(['json', 'msgpack'] as const)('%s', (kind) => {
     );
   });
 });
+
+test.each([new Date(5), new Set([1]), new ArrayBuffer(2)])(
+  'MessagePack rejects named properties: %o',
+  (value) => {
+    expect(() => codecFor('msgpack').encode({ a: Object.assign(value, { name: 'x' }) })).toThrow(
+      /^a \w+ with named properties at \.a \(/,
+    );
+  },
+);
 
 test.each(onlyMessagePack)('MessagePack carries %s', (_, value) => {
   for (const came of passes('msgpack', value)) deepStrictEqual(came, value);

@@ -23,7 +23,7 @@ function lostItems(gone: ReadonlySet<string> = new Set()) {
   const lost: number[] = [];
   const link = {
     async run(_script: unknown, _keys: unknown, args: readonly Argument[]) {
-      const numbers = args.slice(1).filter((_, i) => i % 3 === 2) as string[];
+      const numbers = args.slice(2).filter((_, i) => i % 3 === 2) as string[];
       lookedUp.push(...numbers);
       return numbers.map((number) => (gone.has(number) ? 1 : 0));
     },

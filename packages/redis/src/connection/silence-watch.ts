@@ -5,8 +5,9 @@
 import type { Clock } from 'batchwise';
 import type { Argument } from './link.js';
 
-/** After a pause of this process replies may lie unread in the socket: they get a moment to be read. */
-const SECOND_LOOK_MS = 500;
+/** After a pause of this process replies may lie unread in the socket: they get a moment to be read, a tenth of the time-out. */
+const SECOND_LOOK = 0.1;
+const MOST_SECOND_LOOK_MS = 500;
 
 export class SilenceWatch {
   readonly #clock: Clock;
@@ -64,7 +65,8 @@ export class SilenceWatch {
 
     const leftMs = this.#since + this.#allowedMs - this.#clock.now();
     if (leftMs > 0) this.#lookIn(leftMs);
-    else if (suspectSince !== this.#since) this.#lookIn(SECOND_LOOK_MS, this.#since);
+    else if (suspectSince !== this.#since)
+      this.#lookIn(Math.min(SECOND_LOOK * this.#silenceMs, MOST_SECOND_LOOK_MS), this.#since);
     else this.#onSilence(new Error(`no reply within ${this.#allowedMs / 1000} s`));
   }
 }

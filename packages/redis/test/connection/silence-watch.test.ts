@@ -17,6 +17,17 @@ test('a command without a reply for 10 s means that the connection is dead', asy
   expect(errors).toEqual(['no reply within 10 s']);
 });
 
+// Root cause: the second look came 500 ms after the first, however short the time-out: 600 ms for one of 100 ms.
+test('a short time-out is exceeded by no more than a tenth', async () => {
+  const clock = new VirtualClock();
+  const errors: string[] = [];
+  new SilenceWatch(clock, 100, ({ message }) => errors.push(message)).sent(0);
+  await clock.advance(99);
+  expect(errors).toEqual([]);
+  await clock.advance(11);
+  expect(errors).toEqual(['no reply within 0.1 s']);
+});
+
 test('each reply is a sign of life for the others', async () => {
   const { clock, errors, watch: it } = watch();
   for (let i = 0; i < 5; i++) it.sent(0);

@@ -1,5 +1,6 @@
 /** Deadlines and cancellation travel: what nobody waits for is not executed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GROUP } from '../../src/queue-keys.js';
 import { Gate } from '../chaos/gate.js';
 import { type ChaosItem, Load } from '../chaos/load.js';
 import { startProcessor, startWeb } from '../chaos/start-program.js';
@@ -40,6 +41,32 @@ test('what expired while there was no processor is not executed, though its clie
   queue.processor({ maxBatchSize: 16 });
   await eventually('the queue to be empty', async () => (await queue.inspector.outstanding()) === 0);
   expect([...queue.executions.keys()]).toEqual([1000]);
+});
+
+// Root cause: time-outs counted from the id, and ids go on from the last one where the clock of Redis has gone back.
+test('what expired is not executed when the clock of Redis has gone back', async () => {
+  const queue = await newQueue();
+  const [, normal] = queue.inspector.keys.requests;
+  await queue.inspector.send('XADD', normal, '99999999999999-1', 'x', 'x');
+  await queue.inspector.send('XTRIM', normal, 'MAXLEN', '0');
+  const web = await forThisTest(startWeb({ url: redis.url, queue: queue.queue }));
+  const timed = (ids: readonly number[], timeoutMs: number) =>
+    ids.map((id) => ({ item: { id }, options: { timeoutMs } }));
+  // The one without a time-out comes first, or last.
+  web.child.send([...timed([1, 2, 3], 3000), { item: { id: 4 } }]);
+  await eventually('them to be queued', async () => (await queue.inspector.outstanding()) === 4);
+  web.child.send([{ item: { id: 5 } }, ...timed([6, 7], 3000), ...timed([8], 60_000)]);
+  await eventually('all to be queued', async () => (await queue.inspector.outstanding()) === 8);
+  // One of each kind was delivered to a processor that died.
+  await queue.inspector.send('XGROUP', 'CREATE', normal, GROUP, '0');
+  const dead = ['GROUP', GROUP, 'dead', 'COUNT', '4', 'STREAMS', normal, '>'];
+  await queue.inspector.send('XREADGROUP', ...dead);
+  await web.child.kill();
+  await passed(queue, 3050);
+
+  queue.processor({ maxBatchSize: 16, leaseMs: 1000 });
+  await eventually('the queue to be empty', async () => (await queue.inspector.outstanding()) === 0);
+  expect([...queue.executions.keys()].sort()).toEqual([4, 5, 8]);
 });
 
 test('what expired while its processor was frozen is not executed when that goes on', async () => {

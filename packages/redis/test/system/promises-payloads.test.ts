@@ -146,6 +146,24 @@ test.each(noJson)(
   },
 );
 
+// Root cause: all items of the submission failed with UNAVAILABLE, and each retry failed its neighbours again.
+test('an item that is too large for Redis fails as invalid, and its neighbours are answered', async () => {
+  await using small = await startRedis({ settings: ['proto-max-bulk-len 1mb'] });
+  const options = { url: small.url, queue: 'q', payload: 'bytes' } as const;
+  await using processor = new RedisProcessor<Uint8Array, Uint8Array>((items) => items, options);
+  await using batcher = new RedisBatcher<Uint8Array, Uint8Array>(options);
+  await Promise.all([processor.ready, batcher.ready]);
+  const sizes = [10, 3_000_000, 900_000, 20, 2_000_000, 30];
+  const settled = await Promise.allSettled(sizes.map((size) => batcher.submit(Buffer.alloc(size))));
+  const outcomes = settled.map((one) => (one.status === 'fulfilled' ? one.value.length : one.reason));
+  const tooLarge = (size: number) =>
+    expect.objectContaining({
+      code: 'INVALID_ITEM',
+      message: `q: Redis does not take the item, of ${size} bytes (proto-max-bulk-len?).`,
+    });
+  expect(outcomes).toEqual([10, tooLarge(3_000_000), 900_000, 20, tooLarge(2_000_000), 30]);
+});
+
 test.each(noJson.slice(1))(
   'as a result, %s is no JSON: its caller hears it, its neighbours are answered',
   async (_, result) => {
