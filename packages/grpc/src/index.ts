@@ -9,6 +9,7 @@ export { FrameReader } from './frame-reader.js';
 export { GrpcChannel } from './grpc-channel.js';
 export { GrpcError, type GrpcErrorOptions } from './grpc-error.js';
 export { GrpcServer, type GrpcServerOptions, type ServerTls } from './grpc-server.js';
+export { Allowance } from './http2/allowance.js';
 export { ERROR_CODE } from './http2/error-code.js';
 export { OF_CONNECTIONS } from './http2/header-fields.js';
 export type { CallerConnection, IncomingCall } from './incoming-call.js';

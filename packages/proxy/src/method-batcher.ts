@@ -63,6 +63,8 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   lastUse = 0;
   /** A backend has answered a batch of it: it is no name that a caller made up. */
   isProven = false;
+  /** Called when that is so. */
+  onProven: () => void = () => {};
 
   readonly #queueBytes: QueueBytes;
   readonly #tenants: Tenants;
@@ -192,7 +194,9 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
 
   readonly tookMs = (durationMs: number): void => {
     this.#lastBatchMs = durationMs;
+    if (this.isProven) return;
     this.isProven = true;
+    this.onProven();
   };
 
   /** Nobody is in it: neither waiting nor running nor sending. */

@@ -204,7 +204,7 @@ class BatchingProxy implements RunningProxy {
     const rule = this.#table.ruleOf(path);
     if (rule === undefined) this.#passThrough(call);
     else {
-      const method = this.#methods.add(path, rule);
+      const method = this.#methods.add(path, rule, this.#tenants.of(call));
       if (method === undefined) call.fail(TOO_MANY_METHODS);
       else method.accept(call);
     }
@@ -330,5 +330,5 @@ const TOO_MANY_STREAMS = new GrpcError(
 );
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
-  `calls of ${MOST_METHODS} methods are under way, and no more methods are batched at a time`,
+  `${MOST_METHODS} methods are batched already, and none of them makes room for another now`,
 );

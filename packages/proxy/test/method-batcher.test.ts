@@ -354,6 +354,26 @@ describe('methods that callers make up', () => {
     expect(stage.methods.known('/real/Compute')).toBeDefined();
   });
 
+  // Root cause: a method was made for each call and forgotten for the next, at 1.5 ms each with its metrics.
+  it('replace only a few others at a time, unless a backend answers them', async () => {
+    const stage = new FakeStage();
+    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    const before = stage.started;
+    for (let i = 0; i < 1000; i++) stage.caller({ path: `/more${i}/Compute` }).leaves();
+    expect(stage.started - before).toBe(16);
+    // It takes nothing from a client that calls what is there.
+    for (let i = 0; i < 100; i++) {
+      stage.calls('x', { path: `/real${i}/Compute`, connection: '2' });
+      await stage.settle();
+      stage.stream.echoes();
+      await stage.settle();
+    }
+    expect(stage.started - before).toBe(116);
+    // Nor do many connections together replace more.
+    for (let i = 0; i < 1000; i++) stage.caller({ path: `/c${i}/Compute`, connection: `c${i}` }).leaves();
+    expect(stage.started - before).toBe(116 + 48);
+  });
+
   it('are refused room while all are in use', () => {
     const stage = new FakeStage();
     for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute`, connection: `${i}` });

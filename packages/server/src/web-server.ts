@@ -11,7 +11,7 @@ import { httpLimitsOf } from './config/http-limits-of.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { dashboardRoutes } from './docs/dashboard-routes.js';
 import { docsRoutes } from './docs/docs-routes.js';
-import { openApiDocument } from './docs/open-api-document.js';
+import { currentDocument } from './docs/open-api-document.js';
 import { errorText } from './error-text.js';
 import type { GrpcServer } from './grpc/grpc-server.js';
 import { healthRoutes, type Readiness } from './http/health-routes.js';
@@ -130,8 +130,7 @@ export class WebServer {
       trustedHeaders,
     };
     const isReady = () => this.#readiness().isReady;
-    const document = () =>
-      openApiDocument({ name: this.#name, version: VERSION, service, models, trustedHeaders });
+    const document = currentDocument({ name: this.#name, version: VERSION, service, models, trustedHeaders });
     const hasRoot = !service?.routes.some(({ method, path }) => method === 'GET' && path === '/');
     return [
       ...healthRoutes(() => this.#readiness()),

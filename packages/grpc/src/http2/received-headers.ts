@@ -78,9 +78,11 @@ export abstract class ReceivedHeaders {
     }
     const { headers } = this;
     const earlier = headers[name];
-    if (name === 'set-cookie') headers[name] = [...(headers[name] ?? []), value];
+    // A list is appended to, never copied: the same entry a few hundred times would cost their square.
+    if (Array.isArray(earlier)) earlier.push(value);
+    else if (name === 'set-cookie') headers[name] = [value];
     else if (earlier === undefined) headers[name] = value;
-    else if (name !== 'cookie' && isMetadata(name)) headers[name] = [earlier, value].flat();
+    else if (name !== 'cookie' && isMetadata(name)) headers[name] = [earlier, value];
     else if (!ONCE.has(name)) headers[name] = `${earlier}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
 }

@@ -59,6 +59,11 @@ const MOST_SETTINGS = 1000;
 const SETTINGS_PER_SECOND = 10;
 /** Answers wait when a client does not read; what does not wait are pings, settings and resets that it provokes. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
+/**
+ * Calls of one client that are begun before it is the turn of others: a socket that has more to read is read 32 times in a
+ * turn of the event loop, 2 MiB of calls that took 230 ms.
+ */
+const MOST_AT_ONCE = 128;
 /** Thrown away of what a client still sends, so that it reads why it was closed instead of failing to write. */
 const MOST_LATE_BYTES = 16 * 1024 * 1024;
 
@@ -80,6 +85,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   /** Of which only the request has not ended. */
   readonly #answered = new Set<ServerStream>();
   #lateBytes = 0;
+  #begunAtOnce = 0;
 
   constructor(
     socket: Socket,
@@ -194,6 +200,8 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   override gotHeaders(streamId: number, request: ReceivedRequest, isLast: boolean): void {
     if (streamId % 2 === 0) throw unknownStream(streamId);
+    this.#begunAtOnce += 1;
+    if (this.#begunAtOnce === MOST_AT_ONCE) this.#readOnLater();
     if (streamId > this.#lastStreamId) this.#open(streamId, request, isLast);
     else this.streamOfContent(streamId, isLast)?.gotTrailers(request, isLast);
   }
@@ -229,6 +237,14 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   override gotUseless(): void {
     if (!this.#useless.take()) throw tooMuch('frames that are of no use');
+  }
+
+  #readOnLater(): void {
+    this.socket.pause();
+    setImmediate(() => {
+      this.#begunAtOnce = 0;
+      this.socket.resume();
+    });
   }
 
   /** It begins no more calls; with an error code, it gives up those that are open, too. */

@@ -244,6 +244,20 @@ test('streams beyond those that may be open are refused, and room is made by tho
   expect(served.streams.map(({ stream }) => stream.id)).toEqual([1, 3, 7]);
 });
 
+// A socket with more to read was read on in the same turn of the event loop: 2 MiB of calls blocked it for 230 ms.
+test('after many calls at once a client is read on in the next turn of the event loop', async () => {
+  const served = await ServedSession.greeted(undefined, { maxStreams: 1000 });
+  const callsFrom = (first: number) =>
+    Buffer.concat(Array.from({ length: 100 }, (_, i) => wholeCall(first + 2 * i)));
+  const begun = [1, 201, 401, 601].map((first) => {
+    served.socket.push(callsFrom(first));
+    return served.streams.length;
+  });
+  expect(begun).toEqual([100, 200, 200, 200]);
+  for (let turns = 0; turns < 4; turns++) await turn();
+  expect(served.streams).toHaveLength(400);
+});
+
 test('a request that its client leaves unfinished when it is answered makes room for another', async () => {
   const served = await ServedSession.greeted(undefined, { maxStreams: 2 });
   await served.gets(opening(1), opening(3));

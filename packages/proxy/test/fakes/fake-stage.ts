@@ -107,7 +107,12 @@ export class FakeStage {
     const { path } = caller;
     const known = this.methods.known(path);
     const method =
-      known ?? this.methods.add(path, methodSettings('method', { method: path, ...this.#method }));
+      known ??
+      this.methods.add(
+        path,
+        methodSettings('method', { method: path, ...this.#method }),
+        this.tenants.of(caller),
+      );
     method?.accept(caller);
     return caller;
   }

@@ -17,13 +17,19 @@ export function docsRoutes(
   getDocument: () => OpenApiDocument,
   { hasRoot = true }: DocsRoutesOptions = {},
 ): HttpRoute[] {
+  let written: { readonly document: OpenApiDocument; readonly json: Buffer } | undefined;
+  const json = () => {
+    const document = getDocument();
+    if (written?.document !== document) written = { document, json: Buffer.from(JSON.stringify(document)) };
+    return written.json;
+  };
   return [
     ...(hasRoot
       ? [get('/', (call) => call.reply(302, { location: 'docs', 'cache-control': 'no-store' }, ''))]
       : []),
     get('/docs.json', (call) => {
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache' };
-      call.reply(200, headers, JSON.stringify(getDocument()));
+      call.reply(200, headers, json());
     }),
     pageRoute('/docs', () => docsPage(getDocument().info.title)),
     ...DOCS_FILES.map((file) => fileRoute('/docs', file, FOR_EVER)),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { OpenApiDocument, Operation, Parameter } from '../../src/docs/open-api.js';
-import { openApiDocument } from '../../src/docs/open-api-document.js';
+import { currentDocument, openApiDocument } from '../../src/docs/open-api-document.js';
 import { problemOf } from '../../src/http/problem.js';
 import { parseInferRequest } from '../../src/protocols/infer-request.js';
 import { parsePredictRequest } from '../../src/protocols/predict-request.js';
@@ -140,6 +140,18 @@ test('the inspection of this test finds what is wrong', () => {
     'get /livez: operationId: expected one that no other has',
     'components.schemas.Flower.properties.sepal_length.type: expected a type',
   ]);
+});
+
+test('the document is made anew when a model has been loaded, and else kept', () => {
+  const runner = new FakeRunner('iris', undefined);
+  const models = new Map([['iris', runner as unknown as ModelRunner]]);
+  const document = currentDocument({ name: 'a', version: '1', models });
+  const before = document();
+  expect(document()).toBe(before);
+  Object.assign(runner, { signature: IRIS });
+  expect(document()).not.toBe(before);
+  expect(document()).toEqual(openApiDocument({ name: 'a', version: '1', models }));
+  expect(document()).toBe(document());
 });
 
 test('a server without a service and models has a document as well', () => {
