@@ -17,6 +17,18 @@ export default defineConfig({
       '@batchwise/redis': source('./packages/redis/src/index.ts'),
       '@batchwise/runners': source('./packages/runners/src/index.ts'),
       '@batchwise/server': source('./packages/server/src/index.ts'),
+      '@batchwise/aws': source('./packages/integrations/aws/src/index.ts'),
+      '@batchwise/dataloader': source('./packages/integrations/dataloader/src/index.ts'),
+      '@batchwise/dynamodb': source('./packages/integrations/dynamodb/src/index.ts'),
+      '@batchwise/elasticsearch': source('./packages/integrations/elasticsearch/src/index.ts'),
+      '@batchwise/embeddings': source('./packages/integrations/embeddings/src/index.ts'),
+      '@batchwise/fetch': source('./packages/integrations/fetch/src/index.ts'),
+      '@batchwise/kafka': source('./packages/integrations/kafka/src/index.ts'),
+      '@batchwise/postgres': source('./packages/integrations/postgres/src/index.ts'),
+      '@batchwise/rabbitmq': source('./packages/integrations/rabbitmq/src/index.ts'),
+      '@batchwise/redis-commands': source('./packages/integrations/redis-commands/src/index.ts'),
+      '@batchwise/sns': source('./packages/integrations/sns/src/index.ts'),
+      '@batchwise/sqs': source('./packages/integrations/sqs/src/index.ts'),
       batchwise: source('./packages/core/src/index.ts'),
     },
   },
@@ -27,8 +39,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/system/**', '**/nightly/**'],
+          include: ['packages/**/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '**/system/**', '**/nightly/**'],
           // On a busy machine nothing is quick: a test fails by what it sees, not by how long it took.
           testTimeout: 600_000,
           // They leave nothing behind, so they can share threads: a new one for each file takes longer than its tests.
@@ -41,7 +53,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          include: ['packages/*/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
+          include: ['packages/**/test/system/**/*.test.ts', 'test/system/**/*.test.ts'],
           // For what hangs. What a test waits for by name is given up after half of it, and then named.
           testTimeout: 600_000,
           hookTimeout: 600_000,
@@ -61,7 +73,7 @@ export default defineConfig({
           name: 'nightly',
           // See scripts/test-length.js.
           env: { TEST_LENGTH: 'long' },
-          include: ['packages/*/test/nightly/**/*.test.ts', 'test/nightly/**/*.test.ts'],
+          include: ['packages/**/test/nightly/**/*.test.ts', 'test/nightly/**/*.test.ts'],
           testTimeout: 1_800_000,
           hookTimeout: 600_000,
           fileParallelism: false,

@@ -1,6 +1,6 @@
 /** The programs that the system tests drive, and where they are on this machine. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,6 +17,10 @@ import { fileURLToPath } from 'node:url';
  *   bring a service that starts with the machine.
  * @property {string} [linkedCommand] The command in its package that is this program if called by this
  *   program's name, and is given a link of that name: the package that has one would bring such a service, too.
+ * @property {string} [packagedTree] Where it is in the folder into which its packages are unpacked, all of them and
+ *   whole: installed, they would bring services that start with the machine.
+ * @property {string} [versionsFolder] Where its package has one folder per version, each with a folder `bin`.
+ * @property {readonly string[]} [aptOptions] Options of apt-get when its package is installed.
  */
 
 /** Where programs are that were taken out of their packages or linked to, by the first of their commands. */
@@ -59,11 +63,46 @@ export const testPrograms = Object.freeze({
     alsoPackages: ['python3-numpy', 'python3-protobuf'],
     pythonModules: ['grpc', 'numpy', 'google.protobuf'],
   },
+  postgres: {
+    title: 'PostgreSQL',
+    variable: 'POSTGRES_PATH',
+    commands: ['postgres'],
+    debianPackage: 'postgresql',
+    versionsFolder: '/usr/lib/postgresql',
+    // Without this file, the package would create a database and start a service for it.
+    aptOptions: [
+      'DPkg::Pre-Invoke::=mkdir -p /etc/postgresql-common/createcluster.d; echo create_main_cluster = false > /etc/postgresql-common/createcluster.d/batchwise-tests.conf',
+      'DPkg::Post-Invoke::=rm -f /etc/postgresql-common/createcluster.d/batchwise-tests.conf',
+    ],
+  },
+  rabbitmq: {
+    title: 'RabbitMQ',
+    variable: 'RABBITMQ_SERVER_PATH',
+    commands: ['rabbitmq-server'],
+    debianPackage: 'rabbitmq-server',
+    alsoPackages: [
+      'erlang-base',
+      'erlang-asn1',
+      'erlang-crypto',
+      'erlang-eldap',
+      'erlang-inets',
+      'erlang-mnesia',
+      'erlang-os-mon',
+      'erlang-parsetools',
+      'erlang-public-key',
+      'erlang-runtime-tools',
+      'erlang-ssl',
+      'erlang-syntax-tools',
+      'erlang-tools',
+      'erlang-xmerl',
+    ],
+    packagedTree: 'usr/lib/rabbitmq/bin/rabbitmq-server',
+  },
 });
 
 /**
- * The file that its variable names, else the first of its commands on PATH, else what was taken out of its
- * package or linked to, else undefined.
+ * The file that its variable names, else the first of its commands on PATH, else the one of its newest version, else
+ * what was taken out of its package or linked to, else undefined.
  *
  * @param {TestProgram} program
  * @returns {string | undefined}
@@ -71,7 +110,12 @@ export const testPrograms = Object.freeze({
 export function findProgram(program) {
   const { variable, commands, pythonModules = [] } = program;
   const named = process.env[variable];
-  const places = [...(named ? [named] : []), ...commands.flatMap(placesOnPath), unpackedProgram(program)];
+  const places = [
+    ...(named ? [named] : []),
+    ...commands.flatMap(placesOnPath),
+    ...placesByVersion(program),
+    unpackedProgram(program),
+  ];
   return places.find((place) => isExecutable(place) && canImport(place, pythonModules));
 }
 
@@ -80,8 +124,8 @@ export function findProgram(program) {
  *
  * @param {TestProgram} program
  */
-export function unpackedProgram({ commands: [name = ''] }) {
-  return join(unpackedPrograms, name);
+export function unpackedProgram({ commands: [name = ''], packagedTree = '' }) {
+  return join(unpackedPrograms, name, packagedTree);
 }
 
 /**
@@ -96,6 +140,21 @@ export function findCommand(command) {
 function placesOnPath(command) {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
   return folders.map((folder) => join(folder, command));
+}
+
+/**
+ * The newest version first.
+ *
+ * @param {TestProgram} program
+ */
+function placesByVersion({ commands, versionsFolder }) {
+  if (versionsFolder === undefined) return [];
+  try {
+    const versions = readdirSync(versionsFolder).sort((a, b) => Number(b) - Number(a));
+    return versions.flatMap((version) => commands.map((name) => join(versionsFolder, version, 'bin', name)));
+  } catch {
+    return []; // not installed
+  }
 }
 
 /**

@@ -48,38 +48,54 @@ function provide(programs) {
   const asRoot = rootPrefix();
   if (aptGet === undefined || asRoot === undefined) return explain(programs);
 
-  const installed = programs.filter(({ packagedFile }) => packagedFile === undefined);
-  const unpacked = programs.filter(({ packagedFile }) => packagedFile !== undefined);
+  const isUnpacked = (/** @type {TestProgram} */ program) =>
+    program.packagedFile !== undefined || program.packagedTree !== undefined;
+  const installed = programs.filter((program) => !isUnpacked(program));
+  const unpacked = programs.filter(isUnpacked);
   console.log(
     `The tests need ${titles(programs)}: ${plan(installed, unpacked)} with apt-get, a minute or so.`,
   );
   const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
   const apt = [...asRoot, aptGet, ...options];
+  const installOptions = installed.flatMap(({ aptOptions = [] }) =>
+    aptOptions.flatMap((option) => ['-o', option]),
+  );
   const done =
     succeeds([...apt, 'update']) &&
     (installed.length === 0 ||
-      succeeds([...apt, 'install', '--yes', '--no-install-recommends', ...packages(installed)])) &&
+      succeeds([
+        ...apt,
+        ...installOptions,
+        'install',
+        '--yes',
+        '--no-install-recommends',
+        ...packages(installed),
+      ])) &&
     unpacked.every((program) => unpack(program, [aptGet, ...options]));
   const stillMissing = missingPrograms();
   return done && stillMissing.length === 0 ? true : explain(stillMissing);
 }
 
 /**
- * Takes one file out of a package that is not installed.
+ * Takes one file, or everything, out of packages that are not installed.
  *
  * @param {TestProgram} program
  * @param {string[]} apt
  */
 function unpack(program, apt) {
-  const { debianPackage, packagedFile = '' } = program;
+  const { commands, packagedFile } = program;
   mkdirSync(unpackedPrograms, { recursive: true });
   // Beside where it is going to be, so that it gets there by being renamed: all of it or nothing.
   const folder = mkdtempSync(join(unpackedPrograms, 'unpacking-'));
   try {
-    if (!succeeds([...apt, 'download', debianPackage], folder)) return false;
-    const archive = readdirSync(folder).find((name) => name.endsWith('.deb')) ?? '';
-    if (!succeeds(['dpkg-deb', '--extract', archive, '.'], folder)) return false;
-    renameSync(join(folder, packagedFile), unpackedProgram(program));
+    if (!succeeds([...apt, 'download', ...packages([program])], folder)) return false;
+    for (const archive of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+      if (!succeeds(['dpkg-deb', '--extract', archive, 'tree'], folder)) return false;
+    }
+    const place = join(unpackedPrograms, commands[0] ?? '');
+    // What is there is of no use, or its program would not be missing.
+    rmSync(place, { recursive: true, force: true });
+    renameSync(join(folder, 'tree', packagedFile ?? ''), place);
     return true;
   } finally {
     rmSync(folder, { recursive: true });

@@ -8,9 +8,9 @@ import { breaches, type Manifest, type PackageSources } from './support/map-rule
 const packagesFolder = fileURLToPath(new URL('../packages/', import.meta.url));
 
 describe('in this repository', () => {
-  const packages = readdirSync(packagesFolder).filter((name) =>
-    existsSync(join(packagesFolder, name, 'src')),
-  );
+  const packages = ['', 'integrations']
+    .flatMap((folder) => readdirSync(join(packagesFolder, folder)).map((name) => join(folder, name)))
+    .filter((name) => existsSync(join(packagesFolder, name, 'src')));
 
   test('there are packages, with sources, to look at', () => {
     expect(packages).toContain('core');

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -15,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { testPrograms } from '../scripts/test-programs.js';
+import { findProgram, testPrograms } from '../scripts/test-programs.js';
 
 const script = fileURLToPath(new URL('../scripts/test-requirements.js', import.meta.url));
 
@@ -79,6 +80,53 @@ test('a program whose package is too much to install is taken out of it', () => 
   rmSync(join(bin, 'apt-get'));
   expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
   expect(run({ TEST_PROGRAMS_FOLDER: join(bin, 'empty') }).status).toBe(1);
+});
+
+test('RabbitMQ is unpacked with Erlang, whose packages bring services', () => {
+  put('chromium');
+  rmSync(join(bin, 'rabbitmq-server'));
+  putAptGet('case "$*" in *download*) echo > rabbitmq-server_3.deb; echo > erlang-base_25.deb;; esac');
+  const unpack = (archive: string, path: string) =>
+    `${archive}) mkdir -p "$3/$(dirname ${path})"; echo "#!/bin/sh" > "$3/${path}"; chmod +x "$3/${path}";;`;
+  put(
+    'dpkg-deb',
+    `PATH=/usr/bin:/bin; case "$2" in ${[
+      unpack('rabbitmq-server_3.deb', 'usr/lib/rabbitmq/bin/rabbitmq-server'),
+      unpack('erlang-base_25.deb', 'usr/lib/erlang/bin/erl'),
+    ].join(' ')} esac`,
+  );
+  const folder = join(bin, 'unpacked');
+  const { status, stdout, stderr } = run({ TEST_PROGRAMS_FOLDER: folder });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(
+    /^The tests need RabbitMQ: unpacking rabbitmq-server erlang-base .* with apt-get.*\n$/,
+  );
+  expect(readdirSync(folder)).toEqual(['rabbitmq-server']);
+  expect(readdirSync(join(folder, 'rabbitmq-server/usr/lib'))).toEqual(['erlang', 'rabbitmq']);
+  const calls = readFileSync(join(bin, 'calls'), 'utf8');
+  expect(calls).toMatch(/ download rabbitmq-server erlang-base /);
+  expect(calls).not.toMatch('install');
+
+  rmSync(join(bin, 'apt-get'));
+  expect(run({ TEST_PROGRAMS_FOLDER: folder })).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
+test('a program that is not on PATH is found in the folder of its newest version', () => {
+  for (const version of ['9', '15', '16']) {
+    mkdirSync(join(bin, 'versions', version, 'bin'), { recursive: true });
+    if (version !== '16') put(join('versions', version, 'bin', 'my-server'));
+  }
+  const program = {
+    title: 'My Server',
+    variable: 'MY_SERVER_PATH',
+    commands: ['my-server'],
+    debianPackage: 'mine',
+  };
+  expect(findProgram(program)).toBeUndefined();
+  expect(findProgram({ ...program, versionsFolder: join(bin, 'nowhere') })).toBeUndefined();
+  expect(findProgram({ ...program, versionsFolder: join(bin, 'versions') })).toBe(
+    join(bin, 'versions', '15', 'bin', 'my-server'),
+  );
 });
 
 test('redis-server is linked from the tools, whose package brings no service', () => {

@@ -27,9 +27,21 @@ const LAYERS = [
     '@batchwise/load',
     '@batchwise/arena',
     '@batchwise/dashboard',
+    // Ready-made batchers: their drivers are peer dependencies.
+    '@batchwise/postgres',
+    '@batchwise/dynamodb',
+    '@batchwise/sqs',
+    '@batchwise/sns',
+    '@batchwise/kafka',
+    '@batchwise/rabbitmq',
+    '@batchwise/redis-commands',
+    '@batchwise/embeddings',
+    '@batchwise/elasticsearch',
+    '@batchwise/fetch',
+    '@batchwise/dataloader',
   ],
   ['@batchwise/runners'],
-  ['@batchwise/grpc', '@batchwise/metrics'],
+  ['@batchwise/grpc', '@batchwise/metrics', '@batchwise/aws'],
   ['batchwise'],
 ];
 
@@ -40,6 +52,8 @@ const LAYERS = [
  */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   '@batchwise/server': ['@batchwise/dashboard', '@batchwise/redis'],
+  '@batchwise/embeddings': ['@batchwise/fetch'],
+  '@batchwise/elasticsearch': ['@batchwise/fetch'],
   '@batchwise/load': ['@batchwise/arena', '@batchwise/dashboard', '@batchwise/redis'],
 };
 

@@ -11,7 +11,9 @@ import { describe, expect, test } from 'vitest';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const packages = join(root, 'packages');
-const names = readdirSync(packages).filter((name) => existsSync(join(packages, name, 'package.json')));
+const names = ['', 'integrations']
+  .flatMap((folder) => readdirSync(join(packages, folder)).map((name) => join(folder, name)))
+  .filter((name) => existsSync(join(packages, name, 'package.json')));
 
 /** What a package reads at run time besides its code. */
 const READS: Readonly<Record<string, readonly string[]>> = {
