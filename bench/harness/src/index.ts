@@ -15,6 +15,7 @@ export { atLeast, atMost, type Goal, markOf, within } from './goal.js';
 export { medianText, spreadText } from './notation.js';
 export { figuresJson, jsonOf, judged, noteLine, textOf } from './report.js';
 export { aboutRun, measureAll, runCommand, writeReport } from './run-command.js';
+export { type FiguresCommand, runFigures } from './run-figures.js';
 export { type Say, sayFor } from './say.js';
 export { medianOf, pairedRatios, percentile, type Summary, summaryOf } from './statistics.js';
 export { limitMs, nowMs, pauseMs, setTimer } from './stopwatch.js';

@@ -1,15 +1,19 @@
 /** `npm run bench:load`: measures the chosen figures and prints them. */
-import { aboutRun, jsonOf, measureAll, runCommand, textOf, writeReport } from '@batchwise/bench-harness';
-import { helpText, parseCommand } from './command-line.js';
+import { runFigures } from '@batchwise/bench-harness';
 import { figures } from './figures.js';
+import { LOCUST, NGINX, WRK } from './program.js';
 
-await runCommand(async (args) => {
-  const { effort, help, json, ...command } = parseCommand(args, figures);
-  if (help) {
-    process.stdout.write(helpText(figures));
-    return;
-  }
-  const { measured, tookSeconds } = await measureAll(command.figures, effort);
-  const { about, text } = aboutRun(effort, tookSeconds);
-  writeReport(`${textOf(measured)}\n\n${text}`, json ? jsonOf(measured, about) : undefined);
+await runFigures({
+  about: 'The load generator, measured beside autocannon, Locust and wrk.',
+  script: 'bench:load',
+  figures,
+  rounds: 5,
+  seconds: 5,
+  // V8 still compiles during the first seconds, and Locust still imports.
+  warmupMs: 3000,
+  notes: `Programs
+  nginx       needed: ${NGINX.install}
+  wrk         its rows are left out without it: ${WRK.install}
+  locust      its rows are left out without it:
+              ${LOCUST.install}`,
 });
