@@ -85,7 +85,11 @@ async function handledInBatches(messages = MESSAGES): Promise<number> {
       if (handled === messages) allHandled();
       return rows.map((row) => (row instanceof Error ? row : results.shift()));
     },
-    { maxBatchSize: LARGEST_BATCH, requeue: false },
+    {
+      maxBatchSize: LARGEST_BATCH,
+      requeue: false,
+      onError: (error) => console.log(`  failed: ${error.message}`),
+    },
   );
   await done;
   await consumer.close();

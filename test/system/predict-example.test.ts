@@ -58,8 +58,12 @@ test('both endpoints answer alike, the one with batches and the one without', as
     return responses.map(({ size }) => size);
   };
   expect(new Set(await sizesOf('/predict'))).toEqual(new Set([1]));
-  // The first ones may be alone; all others arrive while the model works.
-  expect(Math.max(...(await sizesOf('/optimized_predict')))).toBeGreaterThan(1);
+  // Where this process is slower than the model, requests may arrive one by one: then it tries again.
+  let largest = 0;
+  for (let round = 0; round < 100 && largest <= 1; round++) {
+    largest = Math.max(...(await sizesOf('/optimized_predict')));
+  }
+  expect(largest).toBeGreaterThan(1);
 });
 
 test('rows of many callers are stored in few statements, and an invalid row fails alone', async () => {
@@ -75,5 +79,6 @@ test('messages are handled in batches, and a malformed message fails alone', asy
   const printed = await printedBy('messages.js');
   expect(printed).toMatch(/publishBatcher: \d+ messages per second, \d+ batches$/m);
   expect(printed).toMatch(/one by one: \d+ messages per second\n {2}consume\(\): +\d+ messages per second$/m);
+  expect(printed).toContain('failed: Expected a list of numbers in JSON, got malformed.');
   expect(printed).toContain('moved to the dead-letter queue: malformed');
 });

@@ -111,13 +111,18 @@ function nested(values: readonly number[], [length, ...rest]: readonly number[])
 }
 
 test('requests that come together share batches', async () => {
-  const sizes = await Promise.all(
-    Array.from({ length: 200 }, (_, i) => {
-      const samples = samplesOf('digits');
-      return (PROTOCOLS['/v2 in JSON'] as Ask)('digits', [samples[i % samples.length] as Sample]);
-    }),
-  );
-  expect(Math.max(...sizes)).toBeGreaterThan(1);
+  const samples = samplesOf('digits');
+  let largest = 0;
+  // Where this process is slower than the server, requests may arrive one by one: then it tries again.
+  for (let round = 0; round < 100 && largest <= 1; round++) {
+    const sizes = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        (PROTOCOLS['/v2 in JSON'] as Ask)('digits', [samples[i % samples.length] as Sample]),
+      ),
+    );
+    largest = Math.max(...sizes);
+  }
+  expect(largest).toBeGreaterThan(1);
 });
 
 test('what is wrong with a request is told, and where', async () => {
