@@ -216,7 +216,7 @@ export class RedisBatcher<I, R> {
       'or this process was silent for longer than clientTtlMs). It may have been executed.';
     for (const outgoing of items) {
       this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
-      this.#cancellations.add(outgoing); // it may be in the stream, where nobody takes it
+      this.#cancellations.add(outgoing); // it may be in the stream, where no processor takes it
     }
   }
 

@@ -64,7 +64,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * True if the statement had no effect and its rows may be sent again in smaller statements. After a lost connection
- * nobody knows whether the statement was executed: its rows must not be sent again.
+ * it is unknown whether the statement was executed: its rows must not be sent again.
  */
 export function mayConcernOneRow(error: unknown): boolean {
   // PostgreSQL's errors have a severity. Node's errors have codes of five letters as well: EPIPE.

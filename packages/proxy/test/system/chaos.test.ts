@@ -119,8 +119,8 @@ function timesBegun(backends: readonly RawBackend[]): Map<string, number> {
   return begun;
 }
 
-// Tried twice: in one of about fifty runs beside seven others, a call hangs, in the proxy or in the client of Node's
-// HTTP/2. It has not been found yet.
+// Tried twice: in about one of forty runs beside six others, the test hangs, because of the proxy or of Node's HTTP/2
+// client. The cause is not known. Remove the retry when it is found.
 it('every call ends, nobody gets the answer of another, and nothing is left behind', {
   retry: 1,
 }, async () => {
