@@ -1,6 +1,8 @@
 /** Handlers that call their own batcher: served while a slot becomes free, rejected when none ever would. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { expectRest } from './support/books.js';
 import { outcomeOf } from './support/outcome.js';
 
@@ -149,8 +151,7 @@ describe('a call that can be served is left alone', () => {
   });
 });
 
-// After an await, the caller of a submit is known only where async contexts are cheap: see calling-batch.ts.
-test.runIf(Number.parseInt(process.versions.node, 10) >= 24)('DEADLOCK after an await', async () => {
+test('DEADLOCK after an await', async () => {
   const { batcher, clock } = recursive(async ([item = 0], own) => {
     await Promise.resolve();
     return [await below(item, own)];
@@ -158,4 +159,50 @@ test.runIf(Number.parseInt(process.versions.node, 10) >= 24)('DEADLOCK after an 
   const outcome = outcomeOf(batcher.submit(1));
   await clock.advance(0);
   expect(outcome.error).toMatchObject({ code: 'HANDLER_FAILED', cause: { code: 'DEADLOCK' } });
+});
+
+// Async contexts slow down every promise before Node 24: they are on only while a batch is watched.
+describe.runIf(Number.parseInt(process.versions.node, 10) < 24)('async contexts are switched off', () => {
+  const never = () => new Promise<number[]>(() => {});
+  test.each<[string, (items: number[]) => number[] | Promise<number[]>]>([
+    ['returns', (items) => items],
+    ['resolves', async (items) => items],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('broken'))],
+    ['never answers', never],
+  ])('when the handler %s', async (_, handler) => {
+    const disable = vi.spyOn(AsyncLocalStorage.prototype, 'disable');
+    vi.resetModules(); // other tests leave handlers that never end
+    const fresh = await import('batchwise');
+    const clock = new fresh.VirtualClock();
+    const batcher = new fresh.Batcher(handler, { clock, handlerTimeoutMs: 10 });
+    const outcome = outcomeOf(batcher.submit(1));
+    await clock.advance(10);
+    expect(outcome.settled).toBe(1);
+    expect(disable).toHaveBeenCalledTimes(1);
+    disable.mockRestore();
+  });
+
+  test('after the first batches, and for a batcher without a limit of slots', async () => {
+    const run = vi.spyOn(AsyncLocalStorage.prototype, 'run');
+    const clock = new VirtualClock();
+    const limited = new Batcher(async (items: number[]) => items, { clock });
+    const unlimited = new Batcher(async (items: number[]) => items, {
+      clock,
+      concurrency: Number.POSITIVE_INFINITY,
+    });
+    for (let i = 0; i < 100; i++) {
+      limited.submit(i);
+      unlimited.submit(i);
+      await clock.advance(1);
+    }
+    expect(limited.stats().batches).toBe(100);
+    expect(run).toHaveBeenCalledTimes(32);
+    run.mockRestore();
+  });
 });

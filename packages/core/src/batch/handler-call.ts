@@ -10,7 +10,7 @@ import { paddedTo } from '../learning/padding.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
-import { callAs, callingBatch } from './calling-batch.js';
+import { callAsNobody, callHandler, callingBatch } from './calling-batch.js';
 import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
 
 /** The batch that a call belongs to. */
@@ -23,6 +23,10 @@ export interface CalledBatch {
   };
   readonly reason: Reason;
   readonly group: unknown;
+  /** Its place in the order of the batches of its batcher, from 1. */
+  readonly number: number;
+  /** The number of slots is limited, so that all of them can wait for each other. */
+  readonly mayDeadlock: boolean;
   answered(call: HandlerCall, results: unknown): void;
   /** One item of the call is answered before the others. */
   answeredOne(entry: Entry, result: unknown): void;
@@ -41,6 +45,7 @@ export class HandlerCall implements Expiring {
   readonly #batch: CalledBatch;
   readonly #context: LazyContext;
   #deadlines: Deadlines | undefined = undefined;
+  #end: (() => void) | undefined = undefined;
 
   constructor(batch: CalledBatch, entries: readonly Entry[], cost: number, startedAt: number) {
     this.#batch = batch;
@@ -57,7 +62,7 @@ export class HandlerCall implements Expiring {
     if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
     // The caller of the item may submit the next one at once: that is no call by the handler.
     if (callingBatch() === undefined) this.#batch.answeredOne(entry, result);
-    else callAs(undefined, () => this.#batch.answeredOne(entry, result));
+    else callAsNobody(() => this.#batch.answeredOne(entry, result));
   }
 
   /** Nobody waits for this item any more. */
@@ -82,7 +87,10 @@ export class HandlerCall implements Expiring {
     }
     let returned: unknown;
     try {
-      returned = callAs(this.#batch, () => handler(itemsOf(this.entries), this.#context));
+      const called = callHandler(this.#batch, () => handler(itemsOf(this.entries), this.#context));
+      returned = called.result;
+      if (this.settled) called.end();
+      else this.#end = called.end;
       if (isThenable(returned)) {
         this.#follow(returned);
         return;
@@ -149,6 +157,7 @@ export class HandlerCall implements Expiring {
 
   #settle(): void {
     this.settled = true;
+    this.#end?.();
     this.#deadlines?.letGo();
   }
 }

@@ -23,6 +23,7 @@ export interface BatchSettings {
   readonly handlerTimeoutMs: number;
   readonly batchSizes: readonly number[];
   readonly isolate: boolean;
+  readonly concurrency: number;
   readonly clock: { now(): number };
 }
 
@@ -47,6 +48,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   readonly reason: Reason;
   readonly group: unknown;
   readonly startedAt: number;
+  readonly number: number;
   durationMs = Number.NaN;
   calls = 0;
   succeeded = 0;
@@ -84,12 +86,17 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.reason = reason;
     this.group = group;
     this.startedAt = startedAt;
+    this.number = owner.ledger.batches + 1;
     this.#entries = entries;
     for (const entry of entries) this.#board(entry);
   }
 
   get name(): string {
     return this.settings.name;
+  }
+
+  get mayDeadlock(): boolean {
+    return this.settings.concurrency !== Number.POSITIVE_INFINITY;
   }
 
   get size(): number {
