@@ -240,10 +240,25 @@ export class BatchStream implements CallHandlers {
   #goneOne(): void {
     this.#waiting -= 1;
     if (this.#waiting > 0 || this.#isOver) return;
-    // Nobody waits for what is still to come.
+    this.#isOver = true;
     this.#stopWaiting();
-    this.#finish();
     this.#call?.cancel();
+    // Many backends compute a cancelled batch to its end, and gRPC does not tell. If the slot were free at once, a client
+    // that cancels its calls would have the backend compute more batches than it has slots.
+    const restMs = this.#expectedRestMs();
+    if (restMs > 0) this.#route.clock.setTimer(() => this.#abandon(), restMs);
+    else this.#abandon();
+  }
+
+  #expectedRestMs(): number {
+    const [work, backend] = [this.#work, this.#backend];
+    if (work === undefined || backend === undefined) return 0;
+    const expectedMs = backend.curve.predict(this.#sent.length) ?? 0;
+    return work.startedAt + expectedMs - this.#route.clock.now();
+  }
+
+  #abandon(): void {
+    this.#finish();
     this.#release();
   }
 

@@ -229,6 +229,7 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     const startedAt = this.clock.now();
     const charged = this.#tenants.charge(
       items.map(({ tenant }) => tenant),
+      items.reduce((sum, { frame }) => sum + frame.length, 0),
       this.#slotMs,
     );
     for (const item of items) this.#leave(item);

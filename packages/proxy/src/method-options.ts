@@ -111,10 +111,14 @@ export function methodSettings(where: string, options: unknown): MethodSettings 
     groupByMetadata:
       metadata === undefined ? ['authorization'] : validMetadataKeys(`${where}.groupBy.metadata`, metadata),
     groupByBytes:
-      messageBytes === undefined ? [] : validBounds(`${where}.groupBy.messageBytes`, messageBytes),
+      messageBytes === undefined
+        ? [LARGE_MESSAGE_BYTES]
+        : validBounds(`${where}.groupBy.messageBytes`, messageBytes),
   });
 }
 
+/** A larger message would make small ones that share its batch wait until it has been moved. */
+const LARGE_MESSAGE_BYTES = 2 ** 18;
 /** More would be a mistake, and a stream that no backend collects. */
 const MOST_ITEMS = 65_536;
 

@@ -25,6 +25,8 @@ export class Tenant {
   /** How long its last batch makes it wait, and until when: see `pausedMs`. */
   pauseMs = 0;
   pausedUntil = Number.NEGATIVE_INFINITY;
+  /** Its last batch had more than `LARGE_BATCH_BYTES`. */
+  sendsLarge = false;
 
   constructor(id: string) {
     this.id = id;
@@ -44,9 +46,12 @@ export class Tenant {
     else this.methods.delete(method);
   }
 
-  /** Most of its calls form ever new groups, or are of ever new methods: each takes a batch of its own. */
-  get isScattered(): boolean {
-    return this.#newPart > 1 / 2;
+  /**
+   * Its batches take more than their part: most of its calls form ever new groups, or are of ever new methods, so that
+   * each takes a batch of its own; or its last batch was of large messages.
+   */
+  get takesMore(): boolean {
+    return this.sendsLarge || this.#newPart > 1 / 2;
   }
 
   /** How many groups of all methods it waits in. */
@@ -87,11 +92,13 @@ export class Tenant {
   }
 }
 
-/** How many groups a client may use in turns without being taken for scattered, and how many calls that is judged by. */
+/** A batch of more bytes than this takes longer than others just to be moved. */
+const LARGE_BATCH_BYTES = 2 ** 20;
+/** How many groups a client may use in turns without taking more than its part, and how many calls that is judged by. */
 const LATELY_GROUPS = 8;
 const LATELY_CALLS = 16;
 /**
- * For how many times its duration a batch of a scattered tenant keeps the tenant from the next one while others are active.
+ * For how many times its duration a batch of a tenant that takes more keeps that tenant from the next one while others are active.
  * By turns alone it would get every other batch: whenever a batch of others ends, it is the only one that waits, because
  * the others have still to come back with their next calls. With 2, the others keep two thirds of the slot time.
  */
@@ -103,7 +110,7 @@ const FIRST_SWEEP = 1024;
 export class Tenants {
   /** Grows whenever what some tenant has used changes. */
   version = 0;
-  /** When a tenant was last active that is not scattered. */
+  /** When a tenant was last active that does not take more than its part. */
   #orderlyAt = Number.NEGATIVE_INFINITY;
   readonly #idOf: (call: IncomingCall) => string;
   readonly #known = new Map<string, Tenant>();
@@ -151,32 +158,38 @@ export class Tenants {
    * A batch of these, that wait until now, takes a slot, for so long by what is known. Returns what to call when the time is
    * known.
    */
-  charge(tenants: readonly Tenant[], expectedMs: number): (durationMs: number, now: number) => void {
+  charge(
+    tenants: readonly Tenant[],
+    bytes: number,
+    expectedMs: number,
+  ): (durationMs: number, now: number) => void {
     let least = Number.POSITIVE_INFINITY;
     for (const { servedMs } of tenants) least = Math.min(least, servedMs);
     this.#levelMs = Math.max(this.#levelMs, least);
     this.#add(tenants, expectedMs);
     const waiting = Math.max(1, this.#waiting);
+    const [first] = tenants;
+    const isOfOne = tenants.every((tenant) => tenant === first);
+    for (const tenant of tenants) tenant.sendsLarge = isOfOne && bytes > LARGE_BATCH_BYTES;
     return (durationMs, now) => {
       this.#add(tenants, durationMs - expectedMs);
       for (const { servedMs } of tenants) this.#mostMs = Math.max(this.#mostMs, servedMs);
       this.#newMs = Math.min(Math.max(this.#newMs, least) + durationMs / waiting, this.#mostMs);
       for (const tenant of tenants) this.wasActive(tenant, now);
-      const [first] = tenants;
-      if (first === undefined || !first.isScattered || tenants.some((tenant) => tenant !== first)) return;
+      if (!isOfOne || !first?.takesMore) return;
       first.pauseMs = PAUSE * durationMs;
       first.pausedUntil = now + first.pauseMs;
     };
   }
 
   wasActive(tenant: Tenant, now: number): void {
-    if (!tenant.isScattered) this.#orderlyAt = now;
+    if (!tenant.takesMore) this.#orderlyAt = now;
   }
 
   /** How long a tenant leaves a free slot to others that wait, or that were active a moment ago. */
   pausedMs(id: string | undefined, now: number): number {
     const tenant = id === undefined ? undefined : this.#known.get(id);
-    if (!tenant?.isScattered || now >= tenant.pausedUntil) return 0;
+    if (!tenant?.takesMore || now >= tenant.pausedUntil) return 0;
     return now - this.#orderlyAt < tenant.pauseMs ? tenant.pausedUntil - now : 0;
   }
 

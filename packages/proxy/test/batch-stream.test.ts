@@ -68,6 +68,22 @@ describe('a batch', () => {
     );
   });
 
+  // The slot was free at once, and the backend computed one cancelled batch after the other beside those of others.
+  it('that nobody waits for any more keeps its slot for as long as it was expected to take', async () => {
+    const { stage, stream } = await batchOf(['learned']);
+    await stage.clock.advance(20);
+    stream.echoes();
+    const gone = stage.calls('gone');
+    await stage.clock.advance(4);
+    gone.leaves();
+    expect(stage.open).toEqual([]);
+    stage.calls('next');
+    await stage.clock.advance(15);
+    expect(stage.open).toEqual([]);
+    await stage.clock.advance(1);
+    expect(stage.stream.texts).toEqual(['next']);
+  });
+
   it('has more answers than items: they are ignored, and mentioned once', async () => {
     const { stage, stream, callers } = await batchOf(['a']);
     stream.answers('A', 'B', 'C');
@@ -341,7 +357,7 @@ it('every caller hears exactly one thing, whatever happens in whatever order', a
       }
       stage.methods.destroy();
       stage.pool.destroy();
-      await stage.settle();
+      await stage.clock.advance(1000); // batches that nobody waits for keep their slots for a while
       for (const caller of callers) expect(caller.told).toHaveLength(gone.has(caller) ? 0 : 1);
       expect(stage.ended).toHaveLength(callers.length);
       expect(stage.queueBytes.used).toBe(0);

@@ -49,8 +49,8 @@ export const BATCH_SETTINGS: readonly ProxySetting<keyof MethodSettings>[] = [
   proxySetting('groupByBytes', risingSizesKind({ most: 2 ** 30 }), {
     flag: '--group-by-bytes <bytes>',
     isRepeated: true,
-    default: 'none',
+    default: '[262144]',
     meaning:
-      'Calls share a batch only where the lengths of their messages lie between the same two of these bounds.',
+      'Calls share a batch only where the lengths of their messages lie between the same two of these bounds. `[]`: whatever they are.',
   }),
 ];

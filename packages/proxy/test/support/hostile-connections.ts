@@ -52,6 +52,29 @@ export const HOSTILE_KINDS: readonly HostileKind[] = [
     calling(1, ({ fresh }) => ({ headers: { authorization: fresh() } })),
   ],
   [
+    'calls that are reset while they run',
+    ({ client, isOver, fresh }) => {
+      const call = () => {
+        if (client.session.destroyed || client.session.closed) return;
+        const stream = client.open({ authorization: fresh() });
+        stream.on('close', () => isOver() || setImmediate(call));
+        stream.end(framed('hostile'), () => setTimeout(() => stream.close(8), 4));
+      };
+      for (let i = 0; i < 20; i++) call();
+    },
+  ],
+  [
+    'large messages',
+    ({ client, isOver }) => {
+      const message = text('hostile', 400 * KIB);
+      for (let i = 0; i < 4; i++) {
+        void (async () => {
+          while (!isOver()) await client.call(message);
+        })().catch(() => {});
+      }
+    },
+  ],
+  [
     'idle streams',
     ({ client }) => {
       for (let i = 0; i < 150; i++) client.open({}, '/test.Echo/Silent').resume();
