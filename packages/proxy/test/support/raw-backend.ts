@@ -140,6 +140,7 @@ export class RawBackend {
     await this.#request({ stream, steps });
   }
 
+  /** All streams that are held by this name now, in one turn. */
   async release(name: string): Promise<void> {
     await this.#request({ release: name });
   }
@@ -183,8 +184,12 @@ export class RawBackend {
     return this.#told.filter(({ type }) => type === 'begun').length;
   }
 
-  async untilHeld(name: string, from = 0): Promise<number> {
-    const told = await this.#child.until<Told>((one) => one.type === 'held' && one.name === name, from);
+  /** The id of the `count`th stream that is held by this name. */
+  async untilHeld(name: string, count = 1): Promise<number> {
+    let left = count;
+    const told = await this.#child.until<Told>(
+      (one) => one.type === 'held' && one.name === name && --left === 0,
+    );
     return told.type === 'held' ? told.id : 0;
   }
 

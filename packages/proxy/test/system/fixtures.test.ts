@@ -4,7 +4,7 @@ import { framed } from '../support/framing.js';
 import { grpcBackend } from '../support/grpc-backend.js';
 import { grpcClient } from '../support/grpc-client.js';
 import { pythonBackend, pythonCalls } from '../support/python-peer.js';
-import { rawBackend } from '../support/raw-backend.js';
+import { rawBackend, type Step } from '../support/raw-backend.js';
 import { batchedPath, rawClient } from '../support/raw-client.js';
 
 const three = Buffer.concat([framed('one'), framed(''), framed('three')]);
@@ -49,6 +49,22 @@ describe('the raw backend', () => {
     const { id } = await backend.nextStream();
     stream.close(8);
     expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
+  });
+
+  // Root cause: Node's HTTP/2 server drops the RST_STREAM of a stream that is closed in 'wantTrailers' before its 'finish'
+  // event, so the peer waits forever. The reset of another stream in the same turn triggers it: it flushes the session.
+  it('ends a stream without trailers when another stream is reset in the same turn', async () => {
+    const backend = await rawBackend();
+    const gate: Step = { do: 'hold', name: 'gate' };
+    await backend.behaveOnce([gate, { do: 'end without trailers' }], [gate, { do: 'reset', code: 7 }]);
+    const client = rawClient(backend.port);
+    const ending = client.call('x');
+    await backend.untilHeld('gate');
+    const resetting = client.call('y');
+    await backend.untilHeld('gate', 2);
+    await backend.release('gate');
+    expect(await resetting).toMatchObject({ status: -1, rstCode: 7 });
+    expect(await ending).toMatchObject({ headers: { ':status': 200 }, status: -1, rstCode: 0 });
   });
 
   it('answers without trailers, without gRPC, and with trailers only', async () => {

@@ -58,9 +58,8 @@ process.on('message', (message) => {
   }
   if (message.forget && message.behave === undefined) behaviours.length = 0;
   if (message.release !== undefined) {
-    const release = held.get(message.release);
+    for (const release of held.get(message.release) ?? []) release();
     held.delete(message.release);
-    release?.();
   }
   if (message.steps !== undefined) void streams.get(message.stream)?.perform(message.steps);
   if (message.health !== undefined) health = message.health;
@@ -193,7 +192,7 @@ class Call {
         return;
       case 'hold':
         tell({ type: 'held', id: this.id, name: step.name });
-        await new Promise((resolve) => held.set(step.name, resolve));
+        await new Promise((resolve) => held.set(step.name, [...(held.get(step.name) ?? []), resolve]));
         return;
       case 'delay':
         await new Promise((resolve) => setTimeout(resolve, step.ms + step.perItemMs * this.#items.length));
@@ -222,7 +221,8 @@ class Call {
       case 'end without trailers':
         this.#respond();
         this.#trailers = undefined;
-        stream.on('wantTrailers', () => stream.close());
+        // Not before 'finish': Node drops the RST_STREAM of a stream that is closed earlier, and the peer waits forever.
+        stream.on('wantTrailers', () => setImmediate(() => stream.close()));
         stream.end();
         return;
       case 'trailers only':
