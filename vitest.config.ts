@@ -29,6 +29,7 @@ export default defineConfig({
       '@batchwise/redis-commands': source('./packages/integrations/redis-commands/src/index.ts'),
       '@batchwise/sns': source('./packages/integrations/sns/src/index.ts'),
       '@batchwise/sqs': source('./packages/integrations/sqs/src/index.ts'),
+      'batchwise/internal': source('./packages/core/src/internal.ts'),
       batchwise: source('./packages/core/src/index.ts'),
     },
   },

@@ -56,6 +56,10 @@ describe('what breaks the rules is reported', () => {
       "export * from 'batchwise/src/queue.js';",
       "'batchwise/src/queue.js' reaches into batchwise; import it by its name",
     ],
+    [
+      "import { adaptiveWithout } from 'batchwise/internal';",
+      "'batchwise/internal' reaches into batchwise; import it by its name",
+    ],
     ["const x = await import('pino');", "'pino' is not among the dependencies of @batchwise/server"],
     ["import type X from '@scope/x/y';", "'@scope/x/y' is not among the dependencies of @batchwise/server"],
     [

@@ -10,6 +10,13 @@
  *     console.log(measure(run).meanMs);
  */
 
+export { type AblationOptions, REMOVABLE, type Removable, runAblation } from './ablation/ablation.js';
+export {
+  type AblationReport,
+  ablationJson,
+  ablationText,
+  type RuleReport,
+} from './ablation/ablation-report.js';
 export { backendTimeBound } from './bounds/backend-time-bound.js';
 export { type ClosedLoopReference, closedLoopReference } from './bounds/closed-loop-reference.js';
 export { fluidGoodput } from './bounds/fluid-goodput.js';
@@ -38,7 +45,7 @@ export {
   type ScenarioOptions,
 } from './files/scenario-file.js';
 export { parseTrace, type Trace } from './files/trace-file.js';
-export { type Cell, type CellArrivals, cellName, scenarioOf } from './grid/grid-cell.js';
+export { type Cell, type CellArrivals, type CellMix, cellName, scenarioOf } from './grid/grid-cell.js';
 export { GRID_CURVES } from './grid/grid-curves.js';
 export { HOLD_OUT_CURVES } from './grid/grid-hold-out.js';
 export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './page/arena-page.js';

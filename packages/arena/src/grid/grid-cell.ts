@@ -13,7 +13,8 @@ import {
   poisson,
 } from '../simulation/arrivals.js';
 import { type Curve, capacity } from '../simulation/curve.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Random } from '../simulation/random.js';
+import type { Scenario, Traits } from '../simulation/scenario.js';
 import { GRID_CURVES } from './grid-curves.js';
 import { HOLD_OUT_CURVES } from './grid-hold-out.js';
 import { gridTrace } from './grid-trace.js';
@@ -34,6 +35,9 @@ export type CellArrivals =
       readonly thinking: ClosedArrivals['thinking'];
     };
 
+/** What sets items apart. */
+export type CellMix = 'groups' | 'tenants' | 'priorities';
+
 export interface Cell {
   /** The target it is for. */
   readonly target: string;
@@ -51,6 +55,8 @@ export interface Cell {
   /** From the middle of the run on, every batch takes so many times as long. */
   readonly slowdown?: number;
   readonly obeysRetryAfter?: number;
+  /** All items are alike unless given. */
+  readonly mix?: CellMix;
   readonly items: number;
   readonly seeds: readonly number[];
 }
@@ -77,8 +83,19 @@ export function ratePerMs(cell: Cell): number {
   return (arrivals.load * slots * capacity(curveOf(cell)).perMs) / slowdown;
 }
 
+/** Of 8 groups, or of 8 tenants, the first has half of the items, the second a quarter. Priority is for one in ten. */
+const TRAITS: Readonly<Record<CellMix, (random: Random) => Traits>> = {
+  groups: (random) => ({ group: halving(random) }),
+  tenants: (random) => ({ tenant: `tenant ${halving(random)}` }),
+  priorities: (random) => ({ priority: random() < 0.1 ? 5 : 0 }),
+};
+
+function halving(random: Random): number {
+  return Math.min(7, Math.floor(-Math.log2(1 - random())));
+}
+
 export function scenarioOf(cell: Cell, seed: number): Scenario {
-  const { slots, items, noise = 0, timerMs = 0, slowdown, obeysRetryAfter } = cell;
+  const { slots, items, noise = 0, timerMs = 0, slowdown, obeysRetryAfter, mix } = cell;
   return {
     name: cellName(cell),
     curve: curveOf(cell),
@@ -91,12 +108,13 @@ export function scenarioOf(cell: Cell, seed: number): Scenario {
     seed,
     ...(slowdown === undefined ? {} : { slowdown: { atMs: items / 2 / ratePerMs(cell), factor: slowdown } }),
     ...(obeysRetryAfter === undefined ? {} : { obeysRetryAfter }),
+    ...(mix === undefined ? {} : { traits: TRAITS[mix] }),
   };
 }
 
 /** Short and unique among the cells of a target. */
 export function cellName(cell: Cell): string {
-  const { curve, slots, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown } = cell;
+  const { curve, slots, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown, mix } = cell;
   const come =
     arrivals.kind === 'closed'
       ? `closed N ${arrivals.users} Z ${arrivals.think}·T(N) ${arrivals.thinking}`
@@ -107,6 +125,7 @@ export function cellName(cell: Cell): string {
     ...(noise === 0 ? [] : [`noise ${Math.round(100 * noise)} %`]),
     ...(timerMs === 0 ? [] : [`timer ${timerMs} ms`]),
     ...(slowdown === undefined ? [] : [`${slowdown}× as slow`]),
+    ...(mix === undefined ? [] : [mix]),
   ].join(', ');
 }
 

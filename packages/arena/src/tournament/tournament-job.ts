@@ -1,6 +1,7 @@
 /** A piece of work of the tournament: a plain description, so that any thread can do it. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { type AblationJob, type AblationResult, playAblation } from '../ablation/ablation.js';
 import { poissonOptimum } from '../bounds/poisson-optimum.js';
 import { type ScenarioBound, scenarioBound } from '../files/scenario-bound.js';
 import { parseScenario, type ScenarioFile } from '../files/scenario-file.js';
@@ -52,10 +53,11 @@ export interface BoundJob {
   readonly seed: number;
 }
 
-export type Job = CellJob | ShowcaseJob | ScenarioJob | BoundJob;
+export type Job = CellJob | AblationJob | ShowcaseJob | ScenarioJob | BoundJob;
 
 export interface JobResults {
   readonly cell: CellResult;
+  readonly ablation: AblationResult;
   readonly showcase: Showcase;
   readonly scenario: Measures;
   readonly bound: ScenarioBound | undefined;
@@ -67,6 +69,8 @@ export async function doJob(job: Job): Promise<ResultOf<Job>> {
   switch (job.kind) {
     case 'cell':
       return targetNamed(job.cell.target).play(job.cell);
+    case 'ablation':
+      return playAblation(job);
     case 'showcase':
       return showcaseOf(job);
     case 'scenario':
@@ -80,6 +84,8 @@ export function jobName(job: Job): string {
   switch (job.kind) {
     case 'cell':
       return `${job.cell.target}: ${cellName(job.cell)}`;
+    case 'ablation':
+      return `${cellName(job.cell)}, without ${job.removed ?? 'nothing'}`;
     case 'showcase':
       return `${SHOWCASE_CURVES[job.curve]?.title}, ${job.slots} slots`;
     case 'scenario':

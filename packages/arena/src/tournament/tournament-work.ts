@@ -4,13 +4,21 @@ import { usualBatch } from '../grid/grid-size.js';
 import type { Job } from './tournament-job.js';
 
 /** How many simulations a cell of a target takes, for each seed. */
-const RUNS: Readonly<Record<string, number>> = { best_peer: 9, goodput: 10, efficiency: 3, door: 1 };
+const RUNS: Readonly<Record<string, number>> = {
+  best_peer: 9,
+  goodput: 10,
+  efficiency: 3,
+  door: 1,
+  ablation: 1,
+};
 const USUAL_RUNS = 3;
 
 export function jobWork(job: Job): number {
   switch (job.kind) {
     case 'cell':
       return simulating(job.cell) + bounding(job.cell);
+    case 'ablation':
+      return simulating(job.cell);
     case 'showcase':
       return 5 * job.effort * job.slots;
     default:

@@ -2,11 +2,14 @@
 import { resolve } from 'node:path';
 import {
   type ArenaReport,
+  ablationJson,
+  ablationText,
   arenaJson,
   arenaPage,
   arenaText,
   missedLimits,
   pageFacts,
+  runAblation,
   runArena,
   runScenario,
   runShowcase,
@@ -30,6 +33,7 @@ export interface ArenaFlags {
   readonly json?: boolean;
   readonly html?: string;
   readonly quick?: boolean;
+  readonly ablate?: boolean;
   readonly check?: boolean;
   readonly target?: number;
   readonly seed?: number;
@@ -41,12 +45,13 @@ Examples:
   $ batchwise arena --quick
   $ batchwise arena --target 4
   $ batchwise arena --html arena.html
+  $ batchwise arena --ablate --quick
   $ batchwise arena --scenario mine.json --json
 
 Exit codes: 0 done, 1 something failed, or with --check a figure is worse than it may be, 2 wrong flags.`;
 
-/** Those of the grid: a scenario has its own seeds, and no goals. */
-const GRID_FLAGS = ['quick', 'check', 'target', 'seed', 'html'];
+/** Those of the targets: a scenario and the ablation have their own seeds, and no goals. */
+const TARGET_FLAGS = ['check', 'target', 'seed', 'html'];
 /** The runs behind the plots, as a multiple of what is needed for smooth lines. */
 const PLOT_EFFORT = { full: 2, quick: 0.4 };
 const LARGEST_SEED = 2 ** 32 - 1000;
@@ -63,8 +68,15 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
     .option('--target <number>', 'the cells of one target only', wholeNumber(1, 9))
     .option('--seed <number>', 'the first of the seeds (default: 101)', wholeNumber(0, LARGEST_SEED))
     .addOption(
-      new Option('--scenario <file>', 'a scenario of your own (JSON), instead of the grid').conflicts(
-        GRID_FLAGS,
+      new Option('--scenario <file>', 'a scenario of your own (JSON), instead of the grid').conflicts([
+        ...TARGET_FLAGS,
+        'quick',
+        'ablate',
+      ]),
+    )
+    .addOption(
+      new Option('--ablate', 'removes the rules of the adaptive policy one at a time').conflicts(
+        TARGET_FLAGS,
       ),
     )
     .option(
@@ -85,6 +97,7 @@ async function arena(flags: ArenaFlags, terminal: Terminal): Promise<number> {
   const progress = new ProgressBar(terminal);
   try {
     if (flags.scenario !== undefined) return await scenario(flags.scenario, flags, terminal, progress);
+    if (flags.ablate) return await ablation(flags, terminal, progress);
     return await grid(flags, terminal, progress);
   } finally {
     progress.clear();
@@ -103,6 +116,20 @@ async function scenario(
   progress.clear();
   terminal.stdout.write(
     json ? text(scenarioJson(report)) : scenarioText(report, paletteFor(terminal.stdout, terminal.env)),
+  );
+  return EXIT_CODES.ok;
+}
+
+async function ablation(
+  { quick, json, workers }: ArenaFlags,
+  terminal: Terminal,
+  progress: ProgressBar,
+): Promise<number> {
+  const extent = quick ? 'quick' : 'full';
+  const report = await runAblation({ extent, workers, onProgress: progressOf(progress, 'runs') });
+  progress.clear();
+  terminal.stdout.write(
+    json ? text(ablationJson(report)) : ablationText(report, paletteFor(terminal.stdout, terminal.env)),
   );
   return EXIT_CODES.ok;
 }

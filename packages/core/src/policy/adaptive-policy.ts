@@ -24,6 +24,7 @@ import { bestWindow } from './on-time-window.js';
 import { DispatchPlanner, MOST_SPREAD } from './plan/dispatch-planner.js';
 import type { CompletedBatch, Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing, quickestOrAbove } from './probing.js';
+import type { Rule } from './rules.js';
 import {
   costOf,
   countWithin,
@@ -68,11 +69,17 @@ export function adaptive(options: AdaptiveOptions = {}): Policy {
   return new AdaptivePolicy(prefer === 'efficiency');
 }
 
+/** For the arena: the policy for latency without some of its rules. */
+export function adaptiveWithout(...rules: readonly Rule[]): Policy {
+  return new AdaptivePolicy(false, rules);
+}
+
 class AdaptivePolicy implements Policy {
   readonly name = 'adaptive';
   readonly #savesBackend: boolean;
   readonly #forecast = new ArrivalForecast();
-  #planner = new DispatchPlanner();
+  readonly #removed: readonly Rule[];
+  #planner: DispatchPlanner;
   #probing = new Probing();
   readonly #rate = new ArrivalRate(PLANNED_ARRIVALS);
   #meanCost = 1;
@@ -89,8 +96,14 @@ class AdaptivePolicy implements Policy {
   /** Any number of batches may run and nobody is in a hurry: no batch is ever in another's way. */
   #isUnlimited = false;
 
-  constructor(savesBackend: boolean) {
+  constructor(savesBackend: boolean, removed: readonly Rule[] = []) {
     this.#savesBackend = savesBackend;
+    this.#removed = removed;
+    this.#planner = new DispatchPlanner(this.#has('evenly spread'));
+  }
+
+  #has(rule: Rule): boolean {
+    return !this.#removed.includes(rule);
   }
 
   observeArrivals(count: number, at: number): void {
@@ -116,7 +129,7 @@ class AdaptivePolicy implements Policy {
     if (this.#isUnlimited || curve.predict(cost) === undefined) return leave(view, length);
     let latestStart = Number.POSITIVE_INFINITY;
     if (nextDeadline !== Number.POSITIVE_INFINITY) {
-      const urgent = this.#underDeadlines(view, now);
+      const urgent = this.#has('on-time window') ? this.#underDeadlines(view, now) : undefined;
       if (urgent !== undefined) return urgent;
       // Later than this, one more could not be taken along.
       latestStart = nextDeadline - safeMs(curve, predict(view, cost + this.#meanCost));
@@ -146,14 +159,14 @@ class AdaptivePolicy implements Policy {
 
   /** Instead of so much, a size that was hardly tried leaves. */
   #probe(view: QueueView, now: number, cost: number): Decision | undefined {
-    const untried = view.isGrouped ? 0 : this.#probing.next(view, cost);
+    const untried = view.isGrouped || !this.#has('probing') ? 0 : this.#probing.next(view, cost);
     if (untried === 0 || !this.#restCanWait(view, now, untried)) return undefined;
     return leave(view, countWithin(view, untried));
   }
 
   /** The curve was emptied: what was concluded from it is void. */
   #startAnew(): void {
-    this.#planner = new DispatchPlanner();
+    this.#planner = new DispatchPlanner(this.#has('evenly spread'));
     this.#probing = new Probing();
     this.#lookAt = 0;
   }
@@ -162,10 +175,12 @@ class AdaptivePolicy implements Policy {
   #underDeadlines(view: QueueView, now: number): Decision | undefined {
     const { curve, limits, cost, length } = view;
     const wanted = Math.min(cost, limits.maxBatchSize);
-    const leap = leapTo(curve, wanted);
+    const leap = this.#has('leap in size') ? leapTo(curve, wanted) : undefined;
     const ends = now + (leap === undefined ? predict(view, wanted) : safeMs(curve, leap.inProportionMs));
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
-    const safeDuration = (batch: number) => safeMs(curve, boldlyMs(curve, batch));
+    const expectedMs = (batch: number) =>
+      this.#has('leap in size') ? boldlyMs(curve, batch) : predict(view, batch);
+    const safeDuration = (batch: number) => safeMs(curve, expectedMs(batch));
     const mostCost = leap?.cost ?? this.#quickestSize(view);
     const traffic = this.#costPerMs(view, now);
     // A margin decides whom to serve when not all can be. Where all can, or when nobody is sure to be in time, those are
@@ -173,15 +188,18 @@ class AdaptivePolicy implements Policy {
     // Who saves the backend waits until the last moment for a batch up to a step: just past it there seems to be time, too.
     const isAtStep = this.#savesBackend && this.#steps(view).length > 0;
     const isCrowd = isAtStep || cost > limits.maxBatchSize || isOverload(view, traffic);
-    const safest = isCrowd ? bestWindow(view, now, mostCost, safeDuration, traffic) : undefined;
+    const searchPatient = this.#has('of the patient');
+    const safest = isCrowd
+      ? bestWindow(view, now, mostCost, safeDuration, traffic, searchPatient)
+      : undefined;
     const { refuse, count, hopeless } =
       safest !== undefined && safest.count > 0
         ? safest
-        : bestWindow(view, now, mostCost, (batch) => boldlyMs(curve, batch), traffic);
+        : bestWindow(view, now, mostCost, expectedMs, traffic, searchPatient);
     if (hopeless.length > 0) return { action: 'wait', until: now + 1, refuseAt: hopeless };
     if (count > 0) {
       // Those who are let go for a batch had no time for it; for a shorter one they might.
-      const kept = refuse > 0 ? count : quickestOf(view, now, count);
+      const kept = refuse > 0 || !this.#has('quickest size') ? count : quickestOf(view, now, count);
       return { action: 'dispatch', count: kept, reason: 'deadline', refuse };
     }
     // What is not known yet, or not any more, is found out rather than believed.
@@ -222,11 +240,13 @@ class AdaptivePolicy implements Policy {
   /** Looked for after every batch: in an overload each that is too large costs everybody. */
   #quickestSize(view: QueueView): number {
     const { curve, limits } = view;
+    if (!this.#has('quickest size')) return limits.maxBatchSize;
     if (curve.samples === this.#quickestAt && limits.maxBatchSize === this.#quickestUpTo)
       return this.#quickest;
     this.#quickestAt = curve.samples;
     this.#quickestUpTo = limits.maxBatchSize;
-    this.#quickest = quickestOrAbove(quickestSize(curve, limits.maxBatchSize), view);
+    const known = quickestSize(curve, limits.maxBatchSize);
+    this.#quickest = this.#has('quickest or above') ? quickestOrAbove(known, view) : known;
     return this.#quickest;
   }
 
@@ -240,6 +260,7 @@ class AdaptivePolicy implements Policy {
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
+    if (!this.#has('plan')) return undefined;
     const advice = this.#planner.advice(
       view,
       this.#rate.ratePerMs(now) * this.#meanCost,
@@ -263,7 +284,7 @@ class AdaptivePolicy implements Policy {
   /** A short wait when those who are about to come save more than those who are here lose. */
   #heldForCompany(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const { cost, length, limits } = view;
-    if (cost >= limits.maxBatchSize) return undefined;
+    if (cost >= limits.maxBatchSize || !this.#has('forecast')) return undefined;
     const fixedMs = fixedPartMs(view, this.#meanCost);
     const leftMs = Math.min(fixedMs - heldMs(view, now), latestStart - now);
     if (leftMs <= 0) return undefined;
@@ -291,7 +312,7 @@ class AdaptivePolicy implements Policy {
     // Callers who come back together are many for a moment only, and after a pause there seem to be few: what counts
     // is what comes in the long run.
     const costPerMs = this.#rate.ratePerMs(now) * this.#meanCost;
-    if (!isOverload(view, costPerMs / SURE_OVERLOAD)) return undefined;
+    if (!this.#has('wait until fuller') || !isOverload(view, costPerMs / SURE_OVERLOAD)) return undefined;
     const fixedMs = fixedPartMs(view, this.#meanCost);
     // Under a target there is no long queue, and the door has counted on batches that leave: only for a full one.
     if (latestStart < Number.POSITIVE_INFINITY && costPerMs * fixedMs < view.limits.maxBatchSize)

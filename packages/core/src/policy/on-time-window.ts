@@ -29,6 +29,7 @@ export function bestWindow(
   maxCost: number,
   durationMs: DurationOf,
   costPerMs: number,
+  searchPatient = true,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_LOOKS);
   let best: OnTimeWindow = { refuse: 0, count: 0, hopeless: [] };
@@ -90,7 +91,7 @@ export function bestWindow(
   }
   // No run at all: all that was looked at cannot be served in time, each of them not even alone.
   if (best.count === 0) return { refuse: length, count: 0, hopeless: [] };
-  if (isServedByTwo) return best;
+  if (isServedByTwo || !searchPatient) return best;
   const { window, perMs } = ofThePatient(view, now, length, maxCost, durationMs);
   return perMs > bestPerMs * LEAST_GAIN ? window : best;
 }

@@ -77,6 +77,11 @@ export class DispatchPlanner {
   /** The one begun last, finished or not: the next goes on from there. */
   #latest: DispatchPlan | undefined;
   #workedAt = 0;
+  readonly #spreadsEvenly: boolean;
+
+  constructor(spreadsEvenly: boolean) {
+    this.#spreadsEvenly = spreadsEvenly;
+  }
 
   /** What the plan says to do now, when so much comes on average, and lately; undefined when there is none, or nothing to plan. */
   advice(view: QueueView, costPerMs: number, latelyPerMs: number, now: number): Advice | undefined {
@@ -101,7 +106,7 @@ export class DispatchPlanner {
       const risingPerMs = (CAUTION * latelyPerMs * sketch.slots) / slots;
       return adviceOf(this.#inUse, view, Math.max(ratePerMs, risingPerMs), now);
     }
-    return plan.isSolved ? undefined : evenlySpread(view, costPerMs, now);
+    return plan.isSolved || !this.#spreadsEvenly ? undefined : evenlySpread(view, costPerMs, now);
   }
 
   /** Whether there is none to go by until the one in the making is ready: better a plan that is a little off than to begin again and again. */
