@@ -68,7 +68,12 @@ test('all that can be said', () => {
     policies: ['nexus', 'greedy'],
     max_wait_ms: 5,
     batch_sizes: [8, 16, 32],
-    slowdown: { at_ms: 1000, factor: 2 },
+    slowdown: { at_ms: 1000, factor: 2, over_ms: 500 },
+    tail: { kind: 'outliers', share: 0.05, factor: 5 },
+    stalls: [{ at_ms: 20, ms: 300 }],
+    hang: { at_ms: 400, ms: 5000 },
+    known_curve: '50 + 1*b',
+    measure_from_ms: 3000,
     obeys_retry_after: 0.5,
   });
   expect(name).toBe('busy');
@@ -83,9 +88,15 @@ test('all that can be said', () => {
     timerMs: 0,
     maxWaitMs: 5,
     batchSizes: [8, 16, 32],
-    slowdown: { atMs: 1000, factor: 2 },
+    slowdown: { atMs: 1000, factor: 2, overMs: 500 },
+    tail: { kind: 'outliers', share: 0.05, factor: 5 },
+    stalls: [{ atMs: 20, ms: 300 }],
+    hang: { atMs: 400, ms: 5000 },
+    measureFromMs: 3000,
     obeysRetryAfter: 0.5,
   });
+  expect(scenarios[1]?.knownCurve).toHaveLength(32);
+  expect(scenarios[1]?.knownCurve?.[9]).toEqual({ cost: 10, durationMs: 60 });
   expect(scenarios[1]?.curve.durationMs(10)).toBe(6);
   expect(scenarios[1]?.curve.maxBatchSize).toBe(32);
 });

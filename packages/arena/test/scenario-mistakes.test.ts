@@ -6,7 +6,7 @@ import { parsed } from './support/parsed-scenario.js';
 describe('a scenario that makes no sense is refused with its place', () => {
   const times = (...list: unknown[]) => ({ arrivals: { kind: 'times', times: list } });
   const known =
-    'Known are name, curve, max_batch_size, slots, arrivals, items, target_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, obeys_retry_after.';
+    'Known are name, curve, max_batch_size, slots, arrivals, items, target_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, obeys_retry_after.';
 
   test.each<[object | string, string, string]>([
     ['{\n  "curve": "a",\n  "slots": }', 'line 3, column 12', 'expected a value, got "}".'],
@@ -65,8 +65,27 @@ describe('a scenario that makes no sense is refused with its place', () => {
     [
       { slowdown: { at: 5, factor: 2 } },
       'slowdown',
-      'unknown key "at". Did you mean at_ms? Known are at_ms, factor.',
+      'unknown key "at". Did you mean at_ms? Known are at_ms, factor, over_ms.',
     ],
+    [
+      { tail: { kind: 'paretto', alpha: 2 } },
+      'tail.kind',
+      'unknown value "paretto". Did you mean pareto? Known are pareto, outliers.',
+    ],
+    [{ tail: { kind: 'pareto', alpha: 1 } }, 'tail.alpha', 'expected a number from 1.1 to 100, got 1.'],
+    [
+      { tail: { kind: 'outliers', share: 5, factor: 2 } },
+      'tail.share',
+      'expected a number from 0 to 1, got 5.',
+    ],
+    [
+      { stalls: [{ at_ms: 5, ms: 0 }] },
+      'stalls[0].ms',
+      'expected a number above 0, at most 100000000000, got 0.',
+    ],
+    [{ hang: { ms: 5 } }, 'hang.at_ms', 'expected a number from 0 to 100000000000, got nothing.'],
+    [{ known_curve: 5 }, 'known_curve', 'expected the name of a curve, a formula or a table, got 5.'],
+    [{ measure_from_ms: -1 }, 'measure_from_ms', 'expected a number from 0 to 100000000000, got -1.'],
     [{ obeys_retry_after: 2 }, 'obeys_retry_after', 'expected a number from 0 to 1, got 2.'],
     [{ arrivals: undefined }, 'arrivals', 'expected an object, got nothing.'],
     [

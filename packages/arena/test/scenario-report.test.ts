@@ -32,7 +32,11 @@ describe('the bound of a scenario', () => {
   test.each<[string, object]>([
     ['noise', { noise: 0.1, target_ms: 20 }],
     ['items that differ', { costs: { '1': 1, '2': 1 }, target_ms: 20 }],
-    ['a backend that slows down', { slowdown: { at_ms: 10, factor: 2 } }],
+    ['a backend that slows down', { slowdown: { at_ms: 0, factor: 2 } }],
+    ['heavy tails', { tail: { kind: 'pareto', alpha: 2 } }],
+    ['stalls', { stalls: [{ at_ms: 5, ms: 5 }] }],
+    ['a slot that hangs', { hang: { at_ms: 5, ms: 5 } }],
+    ['the first items left out', { measure_from_ms: 5 }],
     ['bursts without a target', { arrivals: { kind: 'fan_out', load: 0.5 } }],
     ['two slots without a target', { slots: 2 }],
     ['more than the backend can do', { arrivals: { kind: 'poisson', load: 1.1 } }],

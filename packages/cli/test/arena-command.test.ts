@@ -112,6 +112,8 @@ describe('a scenario', () => {
 describe('mistakes on the command line have code 2', () => {
   test.each<[string[], RegExp]>([
     [['--scenario', 'x.json', '--quick'], /'--scenario <file>' cannot be used with option '--quick'/],
+    [['--harm', '--quick'], /'--harm' cannot be used with option '--quick'/],
+    [['--harm', '--seeds', '0'], /Expected a whole number from 1/],
     [['--ablate', '--target', '4'], /'--ablate' cannot be used with option '--target <number>'/],
     [['--scenario', 'x.json', '--html', 'x.html'], /cannot be used with option '--html <file>'/],
     [['--target', '8'], /--target: 8 is not measured here\. .*npm run bench:core/],

@@ -11,6 +11,7 @@ import { curveAt, LARGEST_BATCH } from './curve-file.js';
 import { parseJson } from './json-text.js';
 import { Place } from './place.js';
 import { arrivalsAt, type FileArrivals } from './scenario-arrivals.js';
+import { FAULT_KEYS, faultsAt } from './scenario-faults.js';
 import { recordedTraits, TRAIT_KEYS, type TraitMixes, traitMixesAt } from './scenario-traits.js';
 import { MOST_ARRIVALS } from './trace-file.js';
 import {
@@ -56,7 +57,8 @@ const KEYS: readonly string[] = [
   'max_wait_ms',
   'batch_sizes',
   ...TRAIT_KEYS,
-  'slowdown',
+  ...FAULT_KEYS,
+  'measure_from_ms',
   'obeys_retry_after',
 ];
 const MOST_SLOTS = 1024;
@@ -100,7 +102,8 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
     timerMs: validNumber(place.key('timer_ms'), fields.timer_ms ?? 1, 0, 1000),
     ...optional('maxWaitMs', place.key('max_wait_ms'), fields.max_wait_ms, validMs),
     ...optional('batchSizes', place.key('batch_sizes'), fields.batch_sizes, validSizes),
-    ...optional('slowdown', place.key('slowdown'), fields.slowdown, validSlowdown),
+    ...faultsAt(place, fields, curve),
+    ...optional('measureFromMs', place.key('measure_from_ms'), fields.measure_from_ms, validMs),
     ...optional('obeysRetryAfter', place.key('obeys_retry_after'), fields.obeys_retry_after, validShare),
     ...traitsOf(place, come, mixes, curve),
   };
@@ -141,14 +144,6 @@ function validSizes(place: Place, value: unknown): readonly number[] {
     before = size;
     return size;
   });
-}
-
-function validSlowdown(place: Place, value: unknown): NonNullable<Scenario['slowdown']> {
-  const { at_ms, factor } = validKeys(place, value, ['at_ms', 'factor']);
-  return {
-    atMs: validMs(place.key('at_ms'), at_ms),
-    factor: validPositive(place.key('factor'), factor, 1000),
-  };
 }
 
 function validSeeds(place: Place, value: unknown): readonly number[] {

@@ -63,6 +63,14 @@ export function monotone(points: readonly MeasuredPoint[]): MeasuredPoint[] {
   return pools.flatMap(({ ms, sizes }) => sizes.map((size) => ({ size, ms })));
 }
 
+/** The duration of every whole size, as the `curve` option of a batcher takes it. */
+export function curvePoints(curve: Curve): { readonly cost: number; readonly durationMs: number }[] {
+  return Array.from({ length: curve.maxBatchSize }, (_, i) => ({
+    cost: i + 1,
+    durationMs: curve.durationMs(i + 1),
+  }));
+}
+
 /** The most items a millisecond that one slot can do, and the batch size at which it does. */
 export function capacity(curve: Curve): { readonly size: number; readonly perMs: number } {
   let best = { size: 1, perMs: 0 };

@@ -56,6 +56,12 @@ export function itemAfterBatches(run: Run, batches: number): number {
   return (run.batches[batches] as BatchRun | undefined)?.itemsBefore ?? run.latencyMs.length;
 }
 
+/** The index of the first item that is to be measured. */
+export function firstItemFrom({ arrivedAt, scenario: { measureFromMs = 0 } }: Run): number {
+  const first = arrivedAt.findIndex((at) => at >= measureFromMs);
+  return first < 0 ? arrivedAt.length : first;
+}
+
 /** `sorted` by rising value. */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

@@ -17,7 +17,7 @@ export const VARIANTS = {
   adaptive: latency,
   efficiency,
   /** Nobody is refused at the door: how batches are formed decides alone. */
-  openDoor: { ...latency, name: 'adaptive, open door', admission: false },
+  openDoor: { ...latency, name: 'adaptive-no-admission', admission: false },
   /** Begins with the true curve. */
   trueCurve: { ...latency, name: 'adaptive, true curve', knowsCurve: true },
   trueCurveOpenDoor: {
@@ -30,5 +30,5 @@ export const VARIANTS = {
 } as const satisfies Record<string, Contender>;
 
 export const CONTENDERS: ReadonlyMap<string, Contender> = new Map(
-  [...OURS, ...PEERS].map((contender) => [contender.name, contender]),
+  [...OURS, VARIANTS.openDoor, ...PEERS].map((contender) => [contender.name, contender]),
 );

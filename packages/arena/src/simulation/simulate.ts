@@ -4,8 +4,10 @@
  */
 import { type BatchContext, Batcher, BatchwiseError, type Sink } from 'batchwise';
 import type { Contender } from './contender.js';
-import { lognormal, type Random, randomStream } from './random.js';
+import { curvePoints } from './curve.js';
+import { type Random, randomStream } from './random.js';
 import type { Scenario, Traits } from './scenario.js';
+import { ServiceTimes } from './service-times.js';
 import { SimulatedClock } from './simulated-clock.js';
 
 /** What became of every item, in the order of their arrival. */
@@ -48,7 +50,7 @@ class Simulation {
   readonly #contender: string;
   readonly #clock: SimulatedClock;
   readonly #batcher: Batcher<Item, Item>;
-  readonly #noise: Random;
+  readonly #service: ServiceTimes;
   readonly #thinking: Random;
   readonly #traits: Random;
   readonly #obeying: Random;
@@ -59,6 +61,8 @@ class Simulation {
   #settled = 0;
   #refused = 0;
   #overtaken = 0;
+  /** Items whose callers have given up. */
+  readonly #hung = new Set<number>();
   #isAtTheDoor = false;
   #retried = 0;
   #retriedInTime = 0;
@@ -70,7 +74,7 @@ class Simulation {
     this.#scenario = scenario;
     this.#contender = contender.name;
     this.#clock = new SimulatedClock(timerMs);
-    this.#noise = randomStream(seed, 'service');
+    this.#service = new ServiceTimes(scenario);
     this.#thinking = randomStream(seed, 'thinking');
     this.#traits = randomStream(seed, 'traits');
     this.#obeying = randomStream(seed, 'obeying');
@@ -85,7 +89,7 @@ class Simulation {
       admission: contender.admission,
       maxWaitMs,
       batchSizes,
-      curve: contender.knowsCurve === true ? pointsOf(scenario) : contender.knowsCurve || undefined,
+      curve: contender.knowsCurve === true ? curvePoints(curve) : contender.knowsCurve || scenario.knownCurve,
       ...(traits === undefined ? {} : { costOf: ({ cost = 1 }) => cost }),
       ...(isGrouped(scenario) ? { groupOf: ({ group }) => group } : {}),
     });
@@ -163,11 +167,8 @@ class Simulation {
 
   #serve(batch: Item[], { cost, reason }: BatchContext): Promise<Item[]> {
     const clock = this.#clock;
-    const { curve, noise, slowdown } = this.#scenario;
     const startedAt = clock.now();
-    let durationMs = curve.durationMs(cost);
-    if (noise > 0) durationMs *= lognormal(this.#noise, noise);
-    if (slowdown !== undefined && startedAt >= slowdown.atMs) durationMs *= slowdown.factor;
+    const { durationMs, hangs } = this.#service.next(cost, startedAt);
     const first = (batch[0] as Item).index;
     this.#batches.push({
       startedAt,
@@ -180,6 +181,7 @@ class Simulation {
     return new Promise((resolve) => {
       clock.at(startedAt + durationMs, () => {
         this.#anyEnded = true;
+        if (hangs) for (const { index } of batch) this.#hung.add(index);
         resolve(batch);
       });
     });
@@ -188,6 +190,7 @@ class Simulation {
   answered({ index }: Item, calledAt: number, isRetry: boolean): void {
     const now = this.#clock.now();
     this.#settled += 1;
+    if (this.#hung.has(index)) return;
     if (isRetry) {
       if (now - calledAt <= this.#scenario.targetMs) this.#retriedInTime += 1;
     } else this.#latencyMs[index] = now - calledAt;
@@ -247,11 +250,4 @@ class Caller implements Sink<Item> {
 /** Whether items have groups: what one of them is like shows it. */
 function isGrouped({ traits, seed }: Scenario): boolean {
   return traits?.(randomStream(seed, 'a first look')).group !== undefined;
-}
-
-function pointsOf({ curve }: Scenario): { cost: number; durationMs: number }[] {
-  const points = [];
-  for (let cost = 1; cost <= curve.maxBatchSize; cost++)
-    points.push({ cost, durationMs: curve.durationMs(cost) });
-  return points;
 }

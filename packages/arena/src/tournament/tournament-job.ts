@@ -6,9 +6,10 @@ import { poissonOptimum } from '../bounds/poisson-optimum.js';
 import { type ScenarioBound, scenarioBound } from '../files/scenario-bound.js';
 import { parseScenario, type ScenarioFile } from '../files/scenario-file.js';
 import { type Cell, cellName } from '../grid/grid-cell.js';
+import { type HarmJob, type HarmResult, playHarm } from '../harm/harm.js';
 import { type NamedContender, SHOWCASE_CURVES, type Showcase, showcase } from '../page/showcase.js';
 import type { Curve } from '../simulation/curve.js';
-import { type Measures, measure } from '../simulation/measures.js';
+import { firstItemFrom, type Measures, measure } from '../simulation/measures.js';
 import { CONTENDERS } from '../simulation/our-contenders.js';
 import type { Scenario } from '../simulation/scenario.js';
 import { simulate } from '../simulation/simulate.js';
@@ -53,11 +54,12 @@ export interface BoundJob {
   readonly seed: number;
 }
 
-export type Job = CellJob | AblationJob | ShowcaseJob | ScenarioJob | BoundJob;
+export type Job = CellJob | AblationJob | HarmJob | ShowcaseJob | ScenarioJob | BoundJob;
 
 export interface JobResults {
   readonly cell: CellResult;
   readonly ablation: AblationResult;
+  readonly harm: HarmResult;
   readonly showcase: Showcase;
   readonly scenario: Measures;
   readonly bound: ScenarioBound | undefined;
@@ -71,6 +73,8 @@ export async function doJob(job: Job): Promise<ResultOf<Job>> {
       return targetNamed(job.cell.target).play(job.cell);
     case 'ablation':
       return playAblation(job);
+    case 'harm':
+      return playHarm(job);
     case 'showcase':
       return showcaseOf(job);
     case 'scenario':
@@ -86,6 +90,8 @@ export function jobName(job: Job): string {
       return `${job.cell.target}: ${cellName(job.cell)}`;
     case 'ablation':
       return `${cellName(job.cell)}, without ${job.removed ?? 'nothing'}`;
+    case 'harm':
+      return `random scenario ${job.seed}`;
     case 'showcase':
       return `${SHOWCASE_CURVES[job.curve]?.title}, ${job.slots} slots`;
     case 'scenario':
@@ -123,7 +129,8 @@ function showcaseOf({ curve, slots, effort, seed }: ShowcaseJob): Promise<Showca
 async function simulateScenario(job: ScenarioJob): Promise<Measures> {
   const contender = CONTENDERS.get(job.policy);
   if (contender === undefined) throw new RangeError(`There is no policy ${job.policy}.`);
-  return measure(await simulate(scenarioWith(job), contender));
+  const run = await simulate(scenarioWith(job), contender);
+  return measure(run, firstItemFrom(run));
 }
 
 export function parsedSource({ text, fileName, folder }: ScenarioSource): ScenarioFile {

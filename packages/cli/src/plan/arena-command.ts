@@ -7,10 +7,13 @@ import {
   arenaJson,
   arenaPage,
   arenaText,
+  harmJson,
+  harmText,
   missedLimits,
   pageFacts,
   runAblation,
   runArena,
+  runHarm,
   runScenario,
   runShowcase,
   scenarioJson,
@@ -34,6 +37,8 @@ export interface ArenaFlags {
   readonly html?: string;
   readonly quick?: boolean;
   readonly ablate?: boolean;
+  readonly harm?: boolean;
+  readonly seeds?: number;
   readonly check?: boolean;
   readonly target?: number;
   readonly seed?: number;
@@ -56,6 +61,8 @@ const TARGET_FLAGS = ['check', 'target', 'seed', 'html'];
 const PLOT_EFFORT = { full: 2, quick: 0.4 };
 const LARGEST_SEED = 2 ** 32 - 1000;
 const MOST_WORKERS = 256;
+const MOST_SCENARIOS = 1_000_000;
+const USUAL_SCENARIOS = 100;
 
 export function setUpArena(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
@@ -72,13 +79,23 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
         ...TARGET_FLAGS,
         'quick',
         'ablate',
+        'harm',
       ]),
     )
     .addOption(
-      new Option('--ablate', 'removes the rules of the adaptive policy one at a time').conflicts(
-        TARGET_FLAGS,
-      ),
+      new Option('--ablate', 'removes the rules of the adaptive policy one at a time').conflicts([
+        ...TARGET_FLAGS,
+        'harm',
+      ]),
     )
+    .addOption(
+      new Option('--harm', 'random scenarios: is adaptive ever worse than greedy?').conflicts([
+        'quick',
+        'target',
+        'html',
+      ]),
+    )
+    .option('--seeds <count>', 'how many random scenarios (default: 100)', wholeNumber(1, MOST_SCENARIOS))
     .option(
       '--workers <count>',
       'threads, 0 for none of their own (default: one for each processor)',
@@ -98,6 +115,7 @@ async function arena(flags: ArenaFlags, terminal: Terminal): Promise<number> {
   try {
     if (flags.scenario !== undefined) return await scenario(flags.scenario, flags, terminal, progress);
     if (flags.ablate) return await ablation(flags, terminal, progress);
+    if (flags.harm) return await harm(flags, terminal, progress);
     return await grid(flags, terminal, progress);
   } finally {
     progress.clear();
@@ -132,6 +150,20 @@ async function ablation(
     json ? text(ablationJson(report)) : ablationText(report, paletteFor(terminal.stdout, terminal.env)),
   );
   return EXIT_CODES.ok;
+}
+
+async function harm(
+  { seed, seeds = USUAL_SCENARIOS, json, workers, check }: ArenaFlags,
+  terminal: Terminal,
+  progress: ProgressBar,
+): Promise<number> {
+  const onProgress = progressOf(progress, 'scenarios');
+  const results = await runHarm({ count: seeds, firstSeed: seed, workers, onProgress });
+  progress.clear();
+  terminal.stdout.write(
+    json ? text(harmJson(results)) : harmText(results, paletteFor(terminal.stdout, terminal.env)),
+  );
+  return check && results.some(({ isHarmed }) => isHarmed) ? EXIT_CODES.failed : EXIT_CODES.ok;
 }
 
 async function grid(flags: ArenaFlags, terminal: Terminal, progress: ProgressBar): Promise<number> {

@@ -1,0 +1,115 @@
+/** Does the policy do harm? Random scenarios, each with the adaptive policy and with greedy dispatch. */
+import { parseScenario } from '../files/scenario-file.js';
+import { peer } from '../peers/peers.js';
+import type { Contender } from '../simulation/contender.js';
+import { firstItemFrom, type Measures, measure } from '../simulation/measures.js';
+import { CONTENDERS, VARIANTS } from '../simulation/our-contenders.js';
+import type { Scenario } from '../simulation/scenario.js';
+import { simulate } from '../simulation/simulate.js';
+import { type TournamentOptions, tournament } from '../tournament/tournament.js';
+import { randomScenario } from './random-scenario.js';
+
+/** Mean latency may be so many times that of greedy dispatch. */
+export const MOST_LATENCY = 1.05;
+/** Goodput may be so much less, as a share of all items. */
+export const MOST_GOODPUT_LOSS = 0.02;
+/**
+ * A scenario that seems harmed is run with more seeds, as it may have been chance: so many in all. It is harmed if the
+ * average is, by more than so many standard errors.
+ */
+const MORE_SEEDS = [4, 16];
+const CLEAR = 2.5;
+const SEED_STEP = 100_003;
+
+export interface HarmResult {
+  readonly seed: number;
+  readonly tags: readonly string[];
+  /** The content of a scenario file with all seeds that were run. */
+  readonly file: Readonly<Record<string, unknown>>;
+  /** Mean latency ÷ that of greedy dispatch. */
+  readonly latencyRatio: number;
+  /** Goodput less that of greedy dispatch, as a share of all items; 0 without a target. */
+  readonly goodputGain: number;
+  readonly rejected: number;
+  readonly isHarmed: boolean;
+}
+
+export interface HarmJob {
+  readonly kind: 'harm';
+  readonly seed: number;
+}
+
+export interface HarmOptions extends TournamentOptions {
+  readonly count: number;
+  /** @default 1 */
+  readonly firstSeed?: number | undefined;
+}
+
+export function runHarm({ count, firstSeed = 1, ...options }: HarmOptions): Promise<HarmResult[]> {
+  const jobs = Array.from({ length: count }, (_, i) => ({ kind: 'harm' as const, seed: firstSeed + i }));
+  return tournament(jobs, options);
+}
+
+export async function playHarm({ seed }: HarmJob): Promise<HarmResult> {
+  const drawn = randomScenario(seed);
+  const seeds = [seed];
+  const pairs: Pair[] = [];
+  for (const count of [1, ...MORE_SEEDS]) {
+    while (seeds.length < count) seeds.push(seed + seeds.length * SEED_STEP);
+    const file = { ...drawn.file, seeds };
+    for (const scenario of parsed(file).slice(pairs.length)) {
+      pairs.push({
+        ours: await measured(scenario, VARIANTS.adaptive),
+        greedy: await measured(scenario, peer('greedy')),
+      });
+    }
+    const { isSuspicious, isClear } = verdictOf(pairs);
+    if (isSuspicious && !isClear && count !== MORE_SEEDS.at(-1)) continue;
+    return {
+      seed,
+      tags: drawn.tags,
+      file,
+      latencyRatio: mean(pairs, ({ ours }) => ours.meanMs) / mean(pairs, ({ greedy }) => greedy.meanMs),
+      goodputGain: mean(pairs, ({ ours, greedy }) => ours.goodput - greedy.goodput),
+      rejected: mean(pairs, ({ ours }) => ours.refused),
+      isHarmed: isClear,
+    };
+  }
+  throw new Error('There is always a last number of seeds.');
+}
+
+/** Both policies with the same seed. */
+interface Pair {
+  readonly ours: Measures;
+  readonly greedy: Measures;
+}
+
+function verdictOf(pairs: readonly Pair[]): { readonly isSuspicious: boolean; readonly isClear: boolean } {
+  const excesses = [
+    // A policy that answers nothing has no mean latency.
+    pairs.map(({ ours, greedy }) => (ours.meanMs || Number.POSITIVE_INFINITY) / greedy.meanMs - MOST_LATENCY),
+    pairs.map(({ ours, greedy }) => greedy.goodput - ours.goodput - MOST_GOODPUT_LOSS),
+  ].map((values) => {
+    const excess = mean(values, (value) => value);
+    const squares = values.reduce((sum, value) => sum + (value - excess) ** 2, 0);
+    return { excess, standardError: Math.sqrt(squares / (values.length - 1) / values.length) };
+  });
+  return {
+    isSuspicious: excesses.some(({ excess }) => excess > 0),
+    isClear: excesses.some(({ excess, standardError }) => excess > CLEAR * standardError),
+  };
+}
+
+function parsed(file: HarmResult['file']): readonly Scenario[] {
+  const options = { contenders: CONTENDERS, readFile: () => '' };
+  return parseScenario(JSON.stringify(file), `${file.name}.json`, options).scenarios;
+}
+
+async function measured(scenario: Scenario, contender: Contender): Promise<Measures> {
+  const run = await simulate(scenario, contender);
+  return measure(run, firstItemFrom(run));
+}
+
+function mean<T>(of: readonly T[], value: (item: T) => number): number {
+  return of.reduce((sum, item) => sum + value(item), 0) / of.length;
+}

@@ -1,0 +1,51 @@
+/** Kinds of traffic, as `arrivals` of a scenario file. */
+import { type Curve, capacity } from '../simulation/curve.js';
+import type { Random } from '../simulation/random.js';
+import { between, rounded } from './random-scenario.js';
+
+export interface RandomTraffic {
+  readonly arrivals: { readonly kind: string; readonly [key: string]: unknown };
+  /** About how many items come in a millisecond. */
+  readonly perMs: number;
+}
+
+const KINDS = ['poisson', 'poisson', 'mmpp', 'on_off', 'fan_out', 'lognormal', 'bursts'] as const;
+/** Bursts leave the backend idle between them: they come with less load than other traffic. */
+const BURST_LOAD = 0.3;
+
+export function openTraffic(random: Random, curve: Curve, slots: number, perMs: number): RandomTraffic {
+  const kind = KINDS[Math.floor(random() * KINDS.length)] as (typeof KINDS)[number];
+  const fullMs = curve.durationMs(curve.maxBatchSize);
+  const rate = rounded(1000 * perMs);
+  const phaseMs = rounded(fullMs * between(random, 2, 20));
+  switch (kind) {
+    case 'mmpp':
+      return { arrivals: { kind, rate, state_ms: phaseMs }, perMs };
+    case 'on_off':
+      return { arrivals: { kind, rate, phase_ms: phaseMs }, perMs };
+    case 'fan_out':
+      return { arrivals: { kind, rate, size: Math.round(between(random, 2, 32)) }, perMs };
+    case 'bursts': {
+      const items = slots * curve.maxBatchSize * between(random, 0.5, 8);
+      const burstMs = between(random, 1, 20);
+      const pauseMs = items / (BURST_LOAD * perMs);
+      const phases = [
+        { rate: rounded((1000 * items) / burstMs), ms: burstMs },
+        { rate: 0, ms: rounded(pauseMs) },
+      ];
+      return { arrivals: { kind: 'phases', phases }, perMs: items / (burstMs + pauseMs) };
+    }
+    default:
+      return { arrivals: { kind, rate }, perMs };
+  }
+}
+
+/** From one user to several batches of them, who come back at once or after a while. */
+export function closedTraffic(random: Random, curve: Curve, slots: number): RandomTraffic {
+  const users = Math.max(1, Math.round(slots * between(random, 1, 3 * curve.maxBatchSize)));
+  const ownMs = curve.durationMs(Math.min(curve.maxBatchSize, Math.ceil(users / slots)));
+  const thinkMs = rounded(ownMs * between(random, 0.01, 4));
+  const thinking = random() < 0.3 ? 'constant' : 'exponential';
+  const perMs = Math.min(users / (thinkMs + ownMs), slots * capacity(curve).perMs);
+  return { arrivals: { kind: 'closed', users, think_ms: thinkMs, thinking }, perMs };
+}

@@ -1,0 +1,5 @@
+/**
+ * Random scenarios (by seed) in which the adaptive policy is worse than greedy dispatch today. The list may only become
+ * shorter: a scenario that is no longer harmed is removed from it.
+ */
+export const KNOWN_HARM: readonly number[] = [20, 26, 34, 64, 71, 79];
