@@ -1,11 +1,14 @@
-/** REST's binary tensor extension: a body that begins as JSON and ends as the bytes of tensors, in its order. */
+/**
+ * The binary tensor extension of the REST protocol: the body starts with JSON, followed by the bytes of the tensors
+ * in the order of the JSON.
+ */
 import { malformed } from './message-error.js';
 import { quoted } from './shown-value.js';
 
-/** Says how many bytes of the body are JSON. */
+/** Header with the number of bytes of the body that are JSON. */
 export const BINARY_HEADER = 'inference-header-content-length';
 
-/** Undefined when all of the body is JSON. */
+/** Returns undefined when the whole body is JSON. */
 export function jsonLength(bytes: Buffer, header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   const length = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : -1;
@@ -18,7 +21,7 @@ export function jsonLength(bytes: Buffer, header: string | string[] | undefined)
   return length;
 }
 
-/** The bytes behind the JSON, taken off from the front. */
+/** The bytes after the JSON, consumed from the front. */
 export class BinaryTail {
   readonly #bytes: Buffer;
   #taken = 0;
@@ -35,7 +38,7 @@ export class BinaryTail {
     return this.#bytes.subarray(start, this.#taken);
   }
 
-  /** `tensors` is what an error calls those whose bytes these are. */
+  /** `tensors` is the name that error messages use for the owners of the bytes. */
   expectEnd(tensors = 'inputs'): void {
     const left = this.#bytes.length - this.#taken;
     if (left > 0) {

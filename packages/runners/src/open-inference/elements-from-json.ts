@@ -1,9 +1,9 @@
 /**
- * JSON numbers, booleans and strings into the memory of a tensor, in one pass that also checks them. A
- * fill answers with the index of the first value that it cannot take, or −1.
+ * Writes JSON numbers, booleans and strings into the memory of a tensor, and checks them in the same pass. A fill
+ * function returns the index of the first invalid value, or −1.
  *
- * Each looks at the type of a value before it stores it: to store an object would call its `valueOf`, and
- * to store an array 100,000 deep would write it out.
+ * Each fill function checks the type of a value before it stores the value: storing an object would call its
+ * `valueOf`, and storing an array with 100,000 levels would convert the whole array to text.
  */
 import { type NumericData, newRequestData } from '../datatype.js';
 import { float16Bits } from '../float16.js';
@@ -13,7 +13,7 @@ import { shownValue } from './shown-value.js';
 
 export interface Elements {
   readonly data: TensorData;
-  /** Stores `values` from the element `at` on. */
+  /** Stores `values`, starting at element `at`. */
   fill(values: readonly unknown[], at: number): number;
 }
 
@@ -40,13 +40,13 @@ function fillFloats(data: Float32Array | Float64Array, values: readonly unknown[
     if (typeof value !== 'number') return index;
     data[at + index] = value;
     const stored = data[at + index] as number;
-    // What is infinite minus itself is NaN: 1e39 does not fit FP32, and JSON.parse reads 1e999 as Infinity.
+    // Infinity minus itself is NaN: 1e39 does not fit FP32, and JSON.parse reads 1e999 as Infinity.
     if (stored - stored !== 0) return index;
   }
   return -1;
 }
 
-/** What a typed array of integers keeps unchanged is an integer within its range. */
+/** A typed array of integers stores a value unchanged only if the value is an integer within its range. */
 function fillIntegers(data: Uint8Array | NumberArray, values: readonly unknown[], at: number): number {
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
@@ -70,7 +70,7 @@ function fillLong(data: BigInt64Array | BigUint64Array, values: readonly unknown
   return -1;
 }
 
-/** Long enough for any 64-bit integer; short enough that a megabyte of digits is not worth a try. */
+/** 20 characters are enough for any 64-bit integer. The limit avoids parsing a megabyte of digits. */
 function isIntegerText(value: unknown): boolean {
   return typeof value === 'string' && value.length <= 20 && /^-?\d+$/.test(value);
 }
@@ -89,7 +89,7 @@ function fillHalves(data: Uint8Array | NumberArray, values: readonly unknown[], 
     const value = values[index];
     if (typeof value !== 'number') return index;
     const bits = float16Bits(value);
-    // Infinite.
+    // The value is infinite or NaN.
     if ((bits & 0x7c00) === 0x7c00) return index;
     data[at + index] = bits;
   }
@@ -114,7 +114,7 @@ function bytesOf(value: unknown): Uint8Array | undefined {
   return Buffer.from(b64, 'base64');
 }
 
-/** UTF-8 cannot carry it; `Buffer.from` would put another character in its place. */
+/** UTF-8 cannot encode a lone surrogate: `Buffer.from` would replace it with another character. */
 function hasLoneSurrogate(text: string): boolean {
   return /\p{Surrogate}/u.test(text);
 }
@@ -135,17 +135,19 @@ const EXPECTED: Readonly<Record<Datatype, string>> = {
   BYTES: 'a string, or {"b64": "…"} with bytes in Base64',
 };
 
-/** Its integers do not all fit a JavaScript number: they are to be read from `JsonBody.exact`. */
+/**
+ * Whether some values of the datatype do not fit a JavaScript number. Such values must be read from `JsonBody.exact`.
+ */
 export function isLong(datatype: Datatype): boolean {
   return datatype === 'INT64' || datatype === 'UINT64';
 }
 
-/** What to say of a value that a fill did not take. */
-export function refusalOf(datatype: Datatype, value: unknown): string {
+/** The error message for a value that a fill function rejected. */
+export function invalidElement(datatype: Datatype, value: unknown): string {
   const isFloat = datatype === 'FP16' || datatype === 'FP32' || datatype === 'FP64';
   if (isFloat && typeof value !== 'number') {
-    const isMeantAsNumber = value === null || (typeof value === 'string' && /^[+-]?(nan|inf)/i.test(value));
-    const hint = isMeantAsNumber
+    const isNonFinite = value === null || (typeof value === 'string' && /^[+-]?(nan|inf)/i.test(value));
+    const hint = isNonFinite
       ? ' JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.'
       : '';
     return `expected a number, got ${shownValue(value)}.${hint}`;
@@ -159,7 +161,7 @@ export function refusalOf(datatype: Datatype, value: unknown): string {
     return `expected ${EXPECTED[datatype]} with all its digits, got ${value}.`;
   }
   if (datatype === 'BYTES' && typeof value === 'string') {
-    return 'expected text that UTF-8 can carry, got a string with half of a surrogate pair.';
+    return 'expected text that UTF-8 can encode, got a string with half of a surrogate pair.';
   }
   return `expected ${EXPECTED[datatype]}, got ${shownValue(value)}.`;
 }

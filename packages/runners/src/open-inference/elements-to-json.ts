@@ -1,12 +1,12 @@
 /**
- * The elements of a tensor as JSON text. NaN and the infinities, which JSON has no words for, become
- * null; 64-bit integers keep all their digits.
+ * Converts the elements of a tensor to JSON text. NaN and the infinities, which JSON cannot represent, become null.
+ * 64-bit integers keep all their digits.
  */
 import { isUtf8 } from 'node:buffer';
 import { float16Value } from '../float16.js';
 import type { Tensor } from '../tensor.js';
 
-/** `[…]`, the elements from `start` up to `end`, flat. */
+/** `[…]`: the elements from `start` up to `end`, flat. */
 export function elementsToJson(tensor: Tensor, start: number, end: number): string {
   const { datatype, data } = tensor;
   if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
@@ -14,7 +14,7 @@ export function elementsToJson(tensor: Tensor, start: number, end: number): stri
   }
   if (data instanceof Float32Array) return floatsToJson(data, start, end);
   if (!ArrayBuffer.isView(data)) return `[${data.slice(start, end).map(bytesToJson).join(',')}]`;
-  // Filled by hand: twice as quick as Array.from, and JSON.stringify is quicker than any join.
+  // A loop is twice as fast as Array.from, and JSON.stringify is faster than any join.
   const values: (number | boolean)[] = [];
   for (let index = start; index < end; index++) {
     const value = data[index] as number;
@@ -30,9 +30,9 @@ function floatsToJson(data: Float32Array, start: number, end: number): string {
 }
 
 /**
- * A number that reads back as the same float and takes eight digits to write, where there is one: written
- * as the double that it is, 0.1 would be 0.10000000149011612. Half the bytes, for nothing: what rounding
- * costs, writing the shorter number saves.
+ * Returns a number of at most eight digits that converts back to the same float, if there is one. As a double, 0.1
+ * would be written as 0.10000000149011612. This halves the bytes at no cost: writing the shorter number saves as much
+ * time as rounding takes.
  */
 function fewerDigits(float: number): number {
   const size = Math.abs(float);
@@ -47,7 +47,7 @@ function bytesToJson(bytes: Uint8Array): string {
   return isUtf8(buffer) ? JSON.stringify(buffer.toString('utf8')) : `{"b64":"${buffer.toString('base64')}"}`;
 }
 
-/** How many elements JSON turns into null. */
+/** The number of elements that become null in JSON. */
 export function countNonFinite({ datatype, data }: Tensor): number {
   let count = 0;
   if (data instanceof Float32Array || data instanceof Float64Array) {

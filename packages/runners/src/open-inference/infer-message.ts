@@ -1,10 +1,10 @@
-/** ModelInfer's messages, with the contents of tensors as they travel. */
+/** The messages of ModelInfer, with the tensor contents as they are on the wire. */
 
 export interface TensorMessage {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  /** An InferTensorContents that nobody has looked into. */
+  /** An InferTensorContents that is not decoded yet. */
   readonly contents: Uint8Array | undefined;
 }
 
@@ -13,7 +13,7 @@ export interface InferRequestMessage {
   readonly modelVersion: string;
   readonly id: string;
   readonly inputs: readonly TensorMessage[];
-  /** The names of those that are wanted. */
+  /** The names of the requested outputs. */
   readonly outputs: readonly string[];
   readonly rawInputContents: readonly Uint8Array[];
 }

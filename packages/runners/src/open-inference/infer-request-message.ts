@@ -1,4 +1,4 @@
-/** ModelInferRequest in both directions. Reading takes no more of anything than a model could want. */
+/** Reads and writes ModelInferRequest. Reading enforces limits on the number of fields and tensors. */
 import type { Tensors } from '../tensor.js';
 import type { InferRequestMessage, TensorMessage } from './infer-message.js';
 import { malformed } from './message-error.js';
@@ -8,14 +8,17 @@ import { checkCount, readTensorMessage, tensorMessage } from './tensor-message.j
 import { FieldBudget, NO_BYTES, textOf, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
 
-/** Parameters of other servers' extensions that would change what is read or answered: refused rather than overlooked. */
+/**
+ * Parameters of other servers' extensions that would change the meaning of the request or the response. They are
+ * rejected, not ignored.
+ */
 const UNSUPPORTED_PARAMETERS: ReadonlySet<string> = new Set(['shared_memory_region', 'classification']);
 
-/** The default for `maxFields`: so many take 10 to 30 ms. */
-const MOST_FIELDS = 2 ** 16;
+/** The default for `maxFields`: reading this many fields takes 10 to 30 ms. */
+const MAX_FIELDS = 2 ** 16;
 
-/** Throws for a message of more than `maxFields` fields: names, parameters, elements that are not packed. */
-export function readInferRequest(bytes: Uint8Array, maxFields = MOST_FIELDS): InferRequestMessage {
+/** Throws for a message with more than `maxFields` fields: names, parameters, elements that are not packed. */
+export function readInferRequest(bytes: Uint8Array, maxFields = MAX_FIELDS): InferRequestMessage {
   const budget = new FieldBudget(maxFields);
   const reader = new WireReader(bytes, 'message', budget);
   const inputs: TensorMessage[] = [];
@@ -63,16 +66,16 @@ export function readInferRequest(bytes: Uint8Array, maxFields = MOST_FIELDS): In
 
 export interface InferQuestion {
   readonly modelName: string;
-  /** Empty leaves the choice to the server. */
+  /** Empty: the server chooses. */
   readonly modelVersion: string;
   readonly id: string;
   readonly inputs: Tensors;
-  /** Those that are wanted; all of them unless given. */
+  /** The requested outputs. Undefined: all outputs. */
   readonly outputs: readonly string[] | undefined;
 }
 
 /**
- * With all inputs raw. Leaves `headroom` bytes free at the front, for the prefix of whatever carries it: another
+ * Writes all inputs raw. Leaves `headroom` bytes free at the front for the prefix of the transport, because a second
  * copy of a large batch would cost as much as the first.
  */
 export function writeInferRequest(question: InferQuestion, headroom = 0): Buffer {

@@ -1,4 +1,4 @@
-/** ModelInferResponse in both directions. */
+/** Reads and writes ModelInferResponse. */
 import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
 import { checkShape } from './check-shape.js';
@@ -13,16 +13,16 @@ import { FieldBudget, NO_BYTES, textOf, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
 
 /**
- * Protobuf fields in one answer, and elements of BYTES: an object is made of each, which takes about half a
- * microsecond. Other elements are bounded by the size of the answer only.
+ * Maximum number of protobuf fields, and of BYTES elements, in one response. Each of them becomes an object, which
+ * takes about half a microsecond. Other elements are limited only by the size of the response.
  */
-const MOST_ANSWER_ELEMENTS = 2 ** 20;
+const MAX_ANSWER_ELEMENTS = 2 ** 20;
 
 export interface InferAnswer {
   readonly modelName: string;
   readonly modelVersion: string;
   readonly id: string;
-  /** As the request came. What cannot be typed makes the answer raw all the same. */
+  /** True when the request was raw. The response is also raw when an output has no typed form. */
   readonly isRaw: boolean;
   readonly outputs: readonly (readonly [name: string, tensor: Tensor])[];
 }
@@ -44,7 +44,7 @@ export function writeInferResponse(answer: InferAnswer): Buffer {
 }
 
 export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
-  const budget = new FieldBudget(MOST_ANSWER_ELEMENTS);
+  const budget = new FieldBudget(MAX_ANSWER_ELEMENTS);
   const reader = new WireReader(bytes, 'message', budget);
   const outputs: TensorMessage[] = [];
   const rawOutputContents: Uint8Array[] = [];
@@ -83,7 +83,7 @@ export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
   };
 }
 
-/** Views on the message where elements are aligned in it and raw; copies, once, where they are not. */
+/** Tensors are views of the message where their elements are raw and aligned, and copies otherwise. */
 export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseMessage): Tensors {
   const isRaw = rawOutputContents.length > 0;
   if (isRaw && rawOutputContents.length !== outputs.length) {
@@ -96,14 +96,15 @@ export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseM
   let strings = 0;
   for (const [index, { name, datatype, shape, contents }] of outputs.entries()) {
     const where = `outputs[${index}]`;
-    if (tensors.has(name)) throw malformed(`${where}.name`, `expected each once, got ${quoted(name)} again.`);
+    if (tensors.has(name))
+      throw malformed(`${where}.name`, `expected unique names, got ${quoted(name)} twice.`);
     const known = knownDatatype(datatype, `${where}.datatype`);
     checkShape(shape, `${where}.shape`);
     if (known === 'BYTES') strings += elementCount(shape);
-    if (strings > MOST_ANSWER_ELEMENTS) {
+    if (strings > MAX_ANSWER_ELEMENTS) {
       throw malformed(
         'outputs',
-        `expected at most ${MOST_ANSWER_ELEMENTS} elements of BYTES, got ${strings}.`,
+        `expected at most ${MAX_ANSWER_ELEMENTS} elements of BYTES, got ${strings}.`,
       );
     }
     tensors.set(

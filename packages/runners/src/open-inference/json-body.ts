@@ -1,4 +1,4 @@
-/** The JSON of a request body. What is wrong with it is told as a 400, however deep or broken it is. */
+/** The JSON of a message body. Any invalid body, however deep or broken, results in a `MessageError` (HTTP 400). */
 import { isUtf8 } from 'node:buffer';
 import { checkJsonSize, type JsonLimits } from './json-size.js';
 import { malformed } from './message-error.js';
@@ -8,7 +8,7 @@ import { shownValue } from './shown-value.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Of an upstream's answer, which its model has made: more than any has. */
+/** Limits for the response of an upstream: more than any model produces. */
 const ANSWER_LIMITS: JsonLimits = {
   values: Number.POSITIVE_INFINITY,
   containers: 1_000_000,
@@ -21,7 +21,7 @@ export class JsonBody {
   readonly #text: string;
   #exact: JsonObject | undefined;
 
-  /** Throws a `MessageError` for what is no JSON object, or more than `limits` allow. */
+  /** Throws a `MessageError` if the body is not a JSON object or exceeds `limits`. */
   constructor(bytes: Buffer, limits: JsonLimits = ANSWER_LIMITS) {
     if (bytes.length === 0) throw malformed('body', 'expected a JSON object, got nothing.');
     if (!isUtf8(bytes)) throw malformed('body', 'expected JSON in UTF-8, got bytes that are not UTF-8.');
@@ -34,14 +34,14 @@ export class JsonBody {
     this.value = value;
   }
 
-  /** No tensor in it can have more elements than this. */
+  /** An upper bound on the number of elements of any tensor in the body. */
   get length(): number {
     return this.#text.length;
   }
 
   /**
-   * The same, in which integers that `value` may have rounded are strings with all their digits. Costs a
-   * second parse, where there is any.
+   * The same object, but integers that `value` may have rounded are strings with all their digits. Needs a second
+   * parse if there are any such integers.
    */
   get exact(): JsonObject {
     if (this.#exact === undefined) {

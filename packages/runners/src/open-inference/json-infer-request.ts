@@ -1,4 +1,4 @@
-/** The inference request of REST, as a client writes it: tensors in JSON, or binary behind it. */
+/** Writes the REST inference request of a client: tensors in the JSON, or binary after it. */
 import type { Tensor, Tensors } from '../tensor.js';
 import { BINARY_HEADER } from './binary-tail.js';
 import { elementsToJson } from './elements-to-json.js';
@@ -10,10 +10,10 @@ export interface HttpMessage {
 }
 
 export interface JsonInferQuestion {
-  /** What the answer is known by. */
+  /** Identifies the response. */
   readonly id: string;
   readonly inputs: Tensors;
-  /** Those that are wanted; all of them unless given. */
+  /** The requested outputs. Undefined: all outputs. */
   readonly outputs: readonly string[] | undefined;
   readonly isBinary: boolean;
 }

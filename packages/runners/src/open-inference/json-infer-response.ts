@@ -1,4 +1,4 @@
-/** The inference response of REST, as a client reads it. Servers may answer in JSON what was asked for in binary. */
+/** Reads the REST inference response in a client. A server may answer in JSON although binary was requested. */
 import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
 import { BinaryTail, jsonLength } from './binary-tail.js';
@@ -12,13 +12,13 @@ import { quoted, shownValue } from './shown-value.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
 
 /**
- * Throws a `MessageError` that says what is wrong and where: also when it answers another request than `id`, as it
- * does who has lost count of what came on a connection. Tensors may be views on `bytes`.
+ * Throws a `MessageError` that says what is invalid and where. A response to another request than `requestId` is
+ * invalid too: a server that mixes up the responses on a connection sends those. Tensors may be views of `bytes`.
  */
 export function tensorsOfJsonResponse(
   bytes: Buffer,
   binaryHeader: string | string[] | undefined,
-  asked: string,
+  requestId: string,
 ): Tensors {
   const jsonBytes = jsonLength(bytes, binaryHeader);
   const body = new JsonBody(jsonBytes === undefined ? bytes : bytes.subarray(0, jsonBytes));
@@ -26,8 +26,8 @@ export function tensorsOfJsonResponse(
     jsonBytes === undefined ? bytes.subarray(bytes.length) : bytes.subarray(jsonBytes),
   );
   const { id, outputs } = body.value;
-  if (id !== undefined && id !== null && id !== '' && String(id) !== asked)
-    throw malformed('id', `expected ${quoted(asked)}, got ${shownValue(id)}.`);
+  if (id !== undefined && id !== null && id !== '' && String(id) !== requestId)
+    throw malformed('id', `expected ${quoted(requestId)}, got ${shownValue(id)}.`);
   if (!Array.isArray(outputs)) throw malformed('outputs', `expected an array, got ${shownValue(outputs)}.`);
   const tensors = new Map<string, Tensor>();
   for (const [index, output] of outputs.entries()) {
@@ -36,7 +36,8 @@ export function tensorsOfJsonResponse(
     const { name } = output;
     if (typeof name !== 'string')
       throw malformed(`${where}.name`, `expected a string, got ${shownValue(name)}.`);
-    if (tensors.has(name)) throw malformed(`${where}.name`, `expected each once, got ${quoted(name)} again.`);
+    if (tensors.has(name))
+      throw malformed(`${where}.name`, `expected unique names, got ${quoted(name)} twice.`);
     tensors.set(name, readOutput(body, output, index, tail));
   }
   tail.expectEnd('outputs');
@@ -71,7 +72,7 @@ function readOutput(
     : tensorFromFlatJson(tensor, values);
 }
 
-/** The same `data` as in `body.value`, so its place is known to exist. */
+/** `body.exact` has the same structure as `body.value`, so this path exists. */
 function exactData(body: JsonBody, index: number): readonly unknown[] {
   const outputs = body.exact.outputs as readonly { readonly data: readonly unknown[] }[];
   return outputs[index]?.data ?? [];

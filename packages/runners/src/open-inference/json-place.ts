@@ -1,7 +1,7 @@
-/** Where in a request something is, for error messages; spelled out only when there is one. */
+/** A location in a request for error messages. The text is built only when there is an error. */
 export interface JsonPlace {
   readonly root: string;
-  /** Stands behind the first index, as in `instances[3].signal[0]`. */
+  /** Follows the first index, as in `instances[3].signal[0]`. */
   readonly member?: string;
 }
 

@@ -1,20 +1,21 @@
 /**
- * What JSON costs to parse and to walk depends on how many values, keys and containers it has, not on its bytes: a
- * million distinct keys take a second. Nothing else runs meanwhile, so they are counted first, in one pass.
+ * Checks limits on JSON before it is parsed. The time to parse and walk JSON depends on the number of values, keys
+ * and containers, not on the number of bytes: a million distinct keys take a second, and block the event loop. One
+ * pass over the bytes counts them first.
  */
 import { malformed, tooLarge } from './message-error.js';
 
 export interface JsonLimits {
-  /** Everything in arrays and objects, at any depth, arrays and objects included. */
+  /** All values in arrays and objects, at any depth, including arrays and objects. */
   readonly values: number;
   /** Arrays and objects. */
   readonly containers: number;
-  /** Members of objects, repeated names included. */
+  /** Members of objects, including repeated names. */
   readonly keys: number;
   readonly depth: number;
 }
 
-/** Bytes that the count looks at. In strings they mean nothing, so a string is skipped. */
+/** The kinds of bytes that matter for the count. Strings are skipped. */
 const OTHER = 0;
 const OPEN = 1;
 const CLOSE = 2;
@@ -35,7 +36,7 @@ for (const [bytes, kind] of [
   for (const byte of Buffer.from(bytes)) KINDS[byte] = kind;
 }
 
-/** Expects nothing of the bytes: of what is no JSON at all, no parser gets further than this counts. */
+/** The bytes need not be valid JSON: a parser stops at the first error and never gets further than this count. */
 export function checkJsonSize(body: Uint8Array, most: JsonLimits): void {
   let values = 1;
   let containers = 0;

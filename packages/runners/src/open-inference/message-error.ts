@@ -1,10 +1,10 @@
-/** What is wrong with a message of the protocol, whoever it came from, and where in it. */
+/** An invalid protocol message: what is wrong, and where in the message. */
 export class MessageError extends Error {
   /** `inputs[0].shape`, `body`. */
   readonly where: string;
-  /** The message without the place. */
+  /** The error message without the location. */
   readonly detail: string;
-  /** Not malformed, but more than is accepted. */
+  /** The message exceeds a limit. */
   readonly isTooLarge: boolean;
 
   constructor(where: string, detail: string, isTooLarge = false) {
@@ -19,12 +19,12 @@ export class MessageError extends Error {
   }
 }
 
-/** `detail` says what was expected and what came. */
+/** `detail` states what was expected and what was received. */
 export function malformed(where: string, detail: string): MessageError {
   return new MessageError(where, detail);
 }
 
-/** The same for what exceeds a limit. */
+/** For a message that exceeds a limit. */
 export function tooLarge(where: string, detail: string): MessageError {
   return new MessageError(where, detail, true);
 }

@@ -1,4 +1,4 @@
-/** The questions that come before the first request: is it ready, and what does the model take and give? */
+/** The messages before the first inference request: model readiness, and the model's metadata. */
 import type { Signature, TensorSpec } from '../tensor.js';
 import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
@@ -7,20 +7,20 @@ import { checkCount, readTensorMessage } from './tensor-message.js';
 import { FieldBudget, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';
 
-/** More than any model's description has. */
-const MOST_FIELDS = 2 ** 16;
+/** More fields than the metadata of any model has. */
+const MAX_FIELDS = 2 ** 16;
 
-/** ModelMetadataRequest and ModelReadyRequest are the same. */
-export function writeModelQuestion(name: string, version: string): Buffer {
-  const question = new WireWriter();
-  question.text(1, name);
-  question.text(2, version);
-  return question.finish();
+/** ModelMetadataRequest and ModelReadyRequest have the same fields. */
+export function writeModelRequest(name: string, version: string): Buffer {
+  const request = new WireWriter();
+  request.text(1, name);
+  request.text(2, version);
+  return request.finish();
 }
 
 /** ModelReadyResponse and ServerReadyResponse: `bool ready = 1`. */
 export function readReadyResponse(bytes: Uint8Array): boolean {
-  const reader = new WireReader(bytes, 'message', new FieldBudget(MOST_FIELDS));
+  const reader = new WireReader(bytes, 'message', new FieldBudget(MAX_FIELDS));
   let isReady = false;
   while (reader.next()) {
     if (reader.field === 1 && reader.wireType === WIRE_TYPES.varint) {
@@ -31,9 +31,9 @@ export function readReadyResponse(bytes: Uint8Array): boolean {
   return isReady;
 }
 
-/** The signature out of a ModelMetadataResponse. */
+/** Reads the signature from a ModelMetadataResponse. */
 export function readModelMetadata(bytes: Uint8Array): Signature {
-  const budget = new FieldBudget(MOST_FIELDS);
+  const budget = new FieldBudget(MAX_FIELDS);
   const reader = new WireReader(bytes, 'message', budget);
   const inputs: TensorSpec[] = [];
   const outputs: TensorSpec[] = [];
@@ -45,7 +45,10 @@ export function readModelMetadata(bytes: Uint8Array): Signature {
   return completeSignature({ inputs, outputs });
 }
 
-/** The same as REST gives it: `{"inputs": [{"name", "datatype", "shape"}], "outputs": …}`. */
+/**
+ * Reads the signature from the metadata of the REST protocol:
+ * `{"inputs": [{"name", "datatype", "shape"}], "outputs": …}`.
+ */
 export function signatureOfJson(metadata: Readonly<Record<string, unknown>>): Signature {
   const inputs = specsOfJson(metadata.inputs, 'inputs');
   return completeSignature({ inputs, outputs: specsOfJson(metadata.outputs, 'outputs') });
@@ -70,7 +73,7 @@ function specsOfJson(list: unknown, where: string): TensorSpec[] {
   });
 }
 
-/** Some servers write 64-bit integers as texts in JSON. */
+/** Some servers write 64-bit integers as strings in JSON. */
 function lengthOf(length: unknown): number {
   return typeof length === 'string' && /^-?\d{1,15}$/.test(length) ? Number(length) : (length as number);
 }
@@ -78,13 +81,13 @@ function lengthOf(length: unknown): number {
 function specOf(name: string, datatype: unknown, shape: readonly number[], where: string): TensorSpec {
   const wrong = shape.findIndex((length) => !Number.isSafeInteger(length) || length < -1);
   if (wrong >= 0) {
-    const came = shownValue(shape[wrong]);
-    throw malformed(`${where}.shape[${wrong}]`, `expected a length, or -1 for any, got ${came}.`);
+    const got = shownValue(shape[wrong]);
+    throw malformed(`${where}.shape[${wrong}]`, `expected a length, or -1 for any, got ${got}.`);
   }
   return { name, datatype: knownDatatype(datatype, `${where}.datatype`), shape };
 }
 
-/** A server that is not told what a model takes may say nothing, and then no request can be made up for it. */
+/** A server without the metadata of its model may return empty lists. Requests cannot be built without them. */
 function completeSignature(signature: Signature): Signature {
   const { inputs, outputs } = signature;
   if (inputs.length > 0 && outputs.length > 0) return signature;

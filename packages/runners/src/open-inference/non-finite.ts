@@ -1,4 +1,4 @@
-/** Whether a text that should be JSON has NaN or an infinity in it: Python's json module writes them unless told not to. */
+/** Whether invalid JSON contains NaN or an infinity. Python's json module writes them by default. */
 export function hasNonFinite(text: string): boolean {
   return /[[,:\s]-?(?:NaN|Infinity)\s*[\],}]/.test(text);
 }

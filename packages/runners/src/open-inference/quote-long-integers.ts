@@ -1,15 +1,15 @@
 /**
- * `JSON.parse` rounds integers beyond 2^53, and hashed ids, a usual input of models, are beyond it. This
- * puts quotes around those that may be, so that they arrive as strings with all their digits.
+ * `JSON.parse` rounds integers beyond 2^53. Hashed ids, a common model input, are larger. This function quotes
+ * integers that may be too large, so that they arrive as strings with all their digits.
  */
 
-/** 2^53 has as many. */
+/** The number of digits of 2^53. */
 const LONG = 16;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 
-/** Expects valid JSON. Numbers with a fraction or an exponent stay as they are. */
+/** Expects valid JSON. Numbers with a fraction or an exponent are not changed. */
 export function quoteLongIntegers(json: string): string {
   if (!/\d{16}/.test(json)) return json;
   let quoted = '';
@@ -44,7 +44,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A point, an exponent, its sign, the digits that follow. */
+/** A decimal point, an exponent, its sign, or a digit after those. */
 function isRestOfNumber(code: number): boolean {
   return isDigit(code) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === MINUS;
 }

@@ -1,7 +1,6 @@
 /**
- * Tensors as plain bytes: little-endian, the last dimension fastest, no gaps; an element of BYTES follows
- * its length in four bytes. Every machine that runs this is little-endian itself, so elements are copied
- * as they are.
+ * Tensors as raw bytes: little-endian, row-major, without gaps. Each element of BYTES follows its length in four
+ * bytes. All platforms of Node.js are little-endian, so elements are copied without conversion.
  */
 import { bytesPerElement, elementCount, type NumericData, newData } from '../datatype.js';
 import type { Datatype, Tensor, TensorData } from '../tensor.js';
@@ -9,7 +8,10 @@ import { malformed } from './message-error.js';
 
 const PREFIX_BYTES = 4;
 
-/** `where` is what an error calls the bytes. Copies only what is not aligned: otherwise the tensor is a view of them. */
+/**
+ * `where` is the name of the bytes in error messages. Copies only unaligned data; otherwise the tensor is a view of
+ * the bytes.
+ */
 export function decodeRaw(
   datatype: Datatype,
   shape: readonly number[],
@@ -22,7 +24,7 @@ export function decodeRaw(
   return { datatype, shape, data };
 }
 
-/** Fixed-size elements are not copied: the result is a view of the tensor. */
+/** Elements of fixed size are not copied: the result is a view of the tensor. */
 export function encodeRaw(tensor: Tensor): Buffer {
   const { data } = tensor;
   if (isStrings(data)) return encodeStrings(data);
@@ -50,7 +52,7 @@ function checkBooleans(bytes: Uint8Array, where: string): void {
 }
 
 function decodeStrings(count: number, bytes: Uint8Array, where: string): readonly Uint8Array[] {
-  // Before anything is allocated: a shape may promise more elements than there is memory for.
+  // Checked before the allocation: a shape may declare more elements than fit in memory.
   if (count * PREFIX_BYTES > bytes.length) {
     throw malformed(
       where,

@@ -1,6 +1,6 @@
-/** How error messages speak of what came: as JSON where that is short, never the whole content. */
+/** Formats received values for error messages: as JSON if short, never the whole content. */
 
-const LONGEST_TEXT = 60;
+const MAX_TEXT = 60;
 
 export function shownValue(value: unknown): string {
   switch (typeof value) {
@@ -23,7 +23,7 @@ export function shownValue(value: unknown): string {
 }
 
 export function quoted(text: string): string {
-  return JSON.stringify(text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`);
+  return JSON.stringify(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`);
 }
 
 /** `"a", "b" and 3 more`. */

@@ -1,11 +1,11 @@
-/** A tensor out of JSON arrays, flat or nested as its shape says. */
+/** Reads a tensor from JSON arrays, flat or nested according to its shape. */
 import type { Datatype, Tensor } from '../tensor.js';
-import { type Elements, newElements, refusalOf } from './elements-from-json.js';
+import { type Elements, invalidElement, newElements } from './elements-from-json.js';
 import { type JsonPlace, placeAt } from './json-place.js';
 import { malformed } from './message-error.js';
 import { shownValue } from './shown-value.js';
 
-/** What is to become a tensor: its shape has been checked, `elements` is how many that makes. */
+/** The tensor to read. Its shape is valid, and `elements` is the number of elements of the shape. */
 export interface JsonTensor {
   readonly datatype: Datatype;
   readonly shape: readonly number[];
@@ -22,16 +22,16 @@ export function tensorFromFlatJson(tensor: JsonTensor, values: readonly unknown[
     );
   }
   const { data, fill } = newElements(datatype, elements);
-  const refused = fill(values, 0);
-  if (refused >= 0) {
-    throw malformed(placeAt(place, [refused]), refusalOf(datatype, values[refused]));
+  const invalidAt = fill(values, 0);
+  if (invalidAt >= 0) {
+    throw malformed(placeAt(place, [invalidAt]), invalidElement(datatype, values[invalidAt]));
   }
   return { datatype, shape, data };
 }
 
 /**
- * `most` is more elements than the body can have; without it a few brackets could ask for all the memory
- * there is, because the whole tensor is there before its last rows are seen to be short.
+ * `most` is an upper bound on the elements in the body. Without it a few brackets could allocate all memory, because
+ * the whole tensor is allocated before its last rows are read.
  */
 export function tensorFromNestedJson(tensor: JsonTensor, values: readonly unknown[], most: number): Tensor {
   const { datatype, shape, elements, place } = tensor;
@@ -47,8 +47,8 @@ export function tensorFromNestedJson(tensor: JsonTensor, values: readonly unknow
 }
 
 /**
- * Fills what is in `values`, which are at `path` up to `level`, and answers with where that ends. As deep
- * as the shape is long. One `path` for all: it is only read when something is wrong.
+ * Stores `values`, which are at `path` up to `level`, and returns the next free position. Recurses once per
+ * dimension. All calls share one `path`, which is only read for an error message.
  */
 function fillLevel(
   tensor: JsonTensor,
@@ -65,10 +65,10 @@ function fillLevel(
     throw malformed(where, `expected an array of ${length}, got ${shownValue(values)}.`);
   }
   if (level === shape.length - 1) {
-    const refused = filled.fill(values, at);
-    if (refused >= 0) {
-      const where = placeAt(place, [...path.slice(0, level), refused]);
-      throw malformed(where, refusalOf(datatype, values[refused]));
+    const invalidAt = filled.fill(values, at);
+    if (invalidAt >= 0) {
+      const where = placeAt(place, [...path.slice(0, level), invalidAt]);
+      throw malformed(where, invalidElement(datatype, values[invalidAt]));
     }
     return at + values.length;
   }

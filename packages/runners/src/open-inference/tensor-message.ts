@@ -1,14 +1,14 @@
-/** A tensor as ModelInfer's messages describe it: inputs, outputs and the metadata of both number their fields alike. */
-import { MOST_DIMENSIONS } from './check-shape.js';
+/** A tensor in the messages of ModelInfer. Inputs, outputs and the metadata of both use the same field numbers. */
+import { MAX_DIMENSIONS } from './check-shape.js';
 import type { TensorMessage } from './infer-message.js';
 import { malformed } from './message-error.js';
 import { type FieldBudget, NO_BYTES, textOf, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 
-/** Two bytes on the wire can become an object of a hundred in memory: so many may. */
-const MOST_TENSORS = 1024;
+/** Two bytes on the wire can become an object of 100 bytes in memory, so the number of tensors is limited. */
+const MAX_TENSORS = 1024;
 
-/** `checkParameter` sees each entry of its parameters; where there is none, they are passed over. */
+/** `checkParameter` is called for each entry of the parameters. Without it they are skipped. */
 export function readTensorMessage(
   bytes: Uint8Array,
   where: string,
@@ -46,12 +46,12 @@ export function readTensorMessage(
         reader.skip();
     }
   }
-  // Protobuf merges the pieces of one message field: in order, they are one message.
+  // Protobuf merges repeated occurrences of a message field: concatenated, they are one message.
   const merged = contents.length > 1 ? Buffer.concat(contents) : contents[0];
   return { name: textOf(name), datatype: textOf(datatype), shape, contents: merged };
 }
 
-/** The fields that every tensor has; its contents can be added. */
+/** Writes the fields that every tensor has. The caller can add the contents. */
 export function tensorMessage(name: string, datatype: string, shape: readonly number[]): WireWriter {
   const message = new WireWriter();
   message.text(1, name);
@@ -61,10 +61,10 @@ export function tensorMessage(name: string, datatype: string, shape: readonly nu
 }
 
 export function checkCount(where: string, items: readonly unknown[]): void {
-  if (items.length > MOST_TENSORS) throw malformed(where, `expected at most ${MOST_TENSORS}, got more.`);
+  if (items.length > MAX_TENSORS) throw malformed(where, `expected at most ${MAX_TENSORS}, got more.`);
 }
 
-/** Packed, or one by one. */
+/** The lengths may be packed or separate fields. */
 function readLengths(reader: WireReader, bytes: Uint8Array, shape: number[], where: string): void {
   if (reader.wireType !== WIRE_TYPES.varint) reader.bytes();
   else reader.skip();
@@ -72,12 +72,12 @@ function readLengths(reader: WireReader, bytes: Uint8Array, shape: number[], whe
   while (!lengths.isAtEnd) {
     lengths.varint();
     shape.push(lengths.signed);
-    if (shape.length > MOST_DIMENSIONS)
-      throw malformed(where, `expected at most ${MOST_DIMENSIONS} dimensions, got more.`);
+    if (shape.length > MAX_DIMENSIONS)
+      throw malformed(where, `expected at most ${MAX_DIMENSIONS} dimensions, got more.`);
   }
 }
 
-/** −1, any length, is written with 64 bits as all negative numbers are. */
+/** −1 (any length) takes 64 bits, as all negative numbers do. */
 function packedLengths(shape: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(shape.length * 10);
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Tensors as protobuf's InferTensorContents: repeated fields, one for each family of datatypes; FP16 has
- * none. Elements go straight from the message into the tensor and back.
+ * Tensors as InferTensorContents of protobuf: one repeated field for each family of datatypes. FP16 has no such
+ * field. Elements are copied directly between the message and the tensor.
  */
 import { elementCount, type NumericData, newData } from '../datatype.js';
 import type { Datatype, Tensor, TensorData } from '../tensor.js';
@@ -14,7 +14,7 @@ type TypedDatatype = Exclude<Datatype, 'FP16'>;
 interface Field {
   readonly number: number;
   readonly name: string;
-  /** Of a single element; most come many to a field that has a length. */
+  /** The wire type of a single element. Elements are usually packed into a field with a length. */
   readonly wireType: number;
 }
 
@@ -45,7 +45,7 @@ const FIELD_NUMBERS: Readonly<Record<TypedDatatype, number>> = {
   BYTES: 8,
 };
 
-/** `where` is what an error calls the contents. */
+/** `where` is the name of the contents in error messages. */
 export function decodeTyped(
   datatype: Datatype,
   shape: readonly number[],
@@ -60,7 +60,7 @@ export function decodeTyped(
   }
   const field = FIELDS[FIELD_NUMBERS[datatype] - 1] as Field;
   const expected = elementCount(shape);
-  // Counted before anything is allocated: a shape may promise more elements than there is memory for.
+  // Counted before the allocation: a shape may declare more elements than fit in memory.
   const count = countElements(datatype, field, contents, where);
   if (count !== expected) {
     throw malformed(
@@ -84,13 +84,13 @@ function countElements(datatype: TypedDatatype, field: Field, contents: Uint8Arr
     const isWhole = reader.wireType === withLength || reader.wireType === field.wireType;
     const elements = isWhole ? elementsBetween(field, contents, reader.from, reader.to) : Number.NaN;
     if (!Number.isInteger(elements))
-      throw malformed(`${where}.${field.name}`, 'its last element is cut off.');
+      throw malformed(`${where}.${field.name}`, 'the last element is truncated.');
     count += elements;
   }
   return count;
 }
 
-/** How many the content of one field has; no whole number when the last is cut off. */
+/** The number of elements in one field. Not an integer if the last element is truncated. */
 function elementsBetween({ wireType }: Field, contents: Uint8Array, from: number, to: number): number {
   if (wireType === withLength) return 1;
   if (wireType === fixed32) return (to - from) / 4;
@@ -133,7 +133,7 @@ function readElements(
   return data;
 }
 
-/** Returns how many elements the tensor has by then. */
+/** Returns the number of elements stored in the tensor so far. */
 function readNumbers(
   reader: WireReader,
   datatype: Datatype,
@@ -143,7 +143,7 @@ function readNumbers(
 ): number {
   let at = start;
   if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
-    // By halves: a BigInt for each element would be made only to be taken apart again.
+    // Written as two 32-bit halves: a BigInt per element would be allocated only to be split again.
     const halves = new Int32Array(data.buffer);
     for (; !reader.isAtEnd; at++) {
       reader.varint();
@@ -158,13 +158,13 @@ function readNumbers(
     const isTrue = (reader.low | reader.high) !== 0;
     const number = datatype === 'BOOL' ? Number(isTrue) : isUnsigned ? reader.low >>> 0 : reader.low;
     data[at] = number;
-    // The fields of whole numbers are wider than some of their datatypes; what does not fit has changed.
+    // The integer fields are wider than some datatypes. A value out of range changes when it is stored.
     if (data[at] !== number) throw malformed(`${where}[${at}]`, `expected ${datatype}, got ${number}.`);
   }
   return at;
 }
 
-/** FP16 comes out empty: it can only travel raw. */
+/** FP16 returns an empty message: it has only a raw form. */
 export function encodeTyped(tensor: Tensor): WireWriter {
   const { datatype, data } = tensor;
   const writer = new WireWriter();
@@ -173,7 +173,7 @@ export function encodeTyped(tensor: Tensor): WireWriter {
   if (datatype === 'BYTES') {
     writer.each(number, data as readonly Uint8Array[]);
   } else if (datatype === 'BOOL' || datatype === 'FP32' || datatype === 'FP64') {
-    // In memory as on the wire.
+    // The memory layout is the wire format.
     writer.bytes(number, encodeRaw(tensor));
   } else if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
     writer.bytes(number, packed64(data));
@@ -193,7 +193,7 @@ function packed64(data: BigInt64Array | BigUint64Array): Uint8Array {
   return bytes.subarray(0, at);
 }
 
-/** Negative numbers are written with 64 bits. */
+/** Negative numbers take 64 bits. */
 function packed32(data: ArrayLike<number>): Uint8Array {
   const bytes = Buffer.allocUnsafe(data.length * 10);
   let at = 0;

@@ -1,24 +1,24 @@
 /**
- * Reads protobuf's wire format field by field and makes nothing of it by itself: the messages that carry
- * tensors are too large, and come from too far away, to be turned into objects before they are looked at.
+ * Reads the protobuf wire format field by field without building objects: messages with tensors are large and come
+ * from untrusted peers.
  */
 import { type MessageError, malformed, tooLarge } from './message-error.js';
 
 export const WIRE_TYPES = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** The value of a field that is not there. */
+/** The value of an absent field. */
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A string field. Of a field that is repeated the last one counts: decode that one alone. */
+/** Decodes a string field. The last occurrence of a repeated field counts: decode only that one. */
 export function textOf(bytes: Uint8Array): string {
   return utf8.decode(bytes);
 }
 
 /**
- * The fields that a message may have, including the fields of the messages in it. A field of two bytes costs as much
- * time as hundreds of bytes of packed data, so a limit in bytes alone does not limit the time.
+ * Limits the number of fields of a message and the messages inside it. A field of two bytes costs as much time as
+ * hundreds of bytes of packed data, so a limit in bytes alone does not limit the time.
  */
 export class FieldBudget {
   readonly #most: number;
@@ -35,13 +35,13 @@ export class FieldBudget {
 }
 
 export class WireReader {
-  /** The number of the field that `next` has come to. */
+  /** The number of the current field. */
   field = 0;
   wireType = 0;
-  /** The halves of the last varint. */
+  /** The two 32-bit halves of the last varint. */
   low = 0;
   high = 0;
-  /** Where the content of the last field lies. */
+  /** The range of the content of the last field. */
   from = 0;
   to = 0;
   readonly #bytes: Uint8Array;
@@ -50,7 +50,7 @@ export class WireReader {
   readonly #end: number;
   #at: number;
 
-  /** `where` is what an error calls the bytes. Without a budget for bytes whose fields have been counted before. */
+  /** `where` is the name of the bytes in error messages. No budget is needed if the fields are already counted. */
   constructor(bytes: Uint8Array, where: string, budget?: FieldBudget, from = 0, end = bytes.length) {
     this.#bytes = bytes;
     this.#where = where;
@@ -63,20 +63,20 @@ export class WireReader {
     return this.#at >= this.#end;
   }
 
-  /** Goes on to the next field, whose content must then be read or skipped. */
+  /** Advances to the next field. The caller must then read or skip its content. */
   next(): boolean {
     if (this.isAtEnd) return false;
     this.#budget?.take();
     this.varint();
     this.wireType = this.low & 7;
     this.field = this.low >>> 3;
-    if (this.field === 0 || this.high !== 0) throw this.#broken('a field');
+    if (this.field === 0 || this.high !== 0) throw this.#invalid('a field');
     return true;
   }
 
   /** Reads 64 bits into `low` and `high`. */
   varint(): void {
-    // Most numbers have one byte.
+    // Fast path: most numbers have one byte.
     const first = this.#at < this.#end ? (this.#bytes[this.#at] as number) : 128;
     if (first < 128) {
       this.#at += 1;
@@ -87,7 +87,7 @@ export class WireReader {
     let low = 0;
     let high = 0;
     for (let shift = 0; shift < 70; shift += 7) {
-      if (this.#at >= this.#end) throw this.#broken('the rest of a number');
+      if (this.#at >= this.#end) throw this.#invalid('the rest of a number');
       const byte = this.#bytes[this.#at++] as number;
       const bits = byte & 127;
       if (shift < 28) low |= bits << shift;
@@ -102,15 +102,15 @@ export class WireReader {
         return;
       }
     }
-    throw this.#broken('a number of at most ten bytes');
+    throw this.#invalid('a number of at most ten bytes');
   }
 
-  /** The last varint as a signed number; beyond 2⁵³ not exact. */
+  /** The last varint as a signed number. Not exact beyond 2⁵³. */
   get signed(): number {
     return this.high * 2 ** 32 + (this.low >>> 0);
   }
 
-  /** Passes over the content of the field; `from` and `to` say where it lies. */
+  /** Skips the content of the field and sets `from` and `to` to its range. */
   skip(): void {
     switch (this.wireType) {
       case WIRE_TYPES.varint:
@@ -119,37 +119,37 @@ export class WireReader {
         this.to = this.#at;
         break;
       case WIRE_TYPES.fixed64:
-        this.#pass(8);
+        this.#advance(8);
         break;
       case WIRE_TYPES.fixed32:
-        this.#pass(4);
+        this.#advance(4);
         break;
       case WIRE_TYPES.bytes:
         this.varint();
-        this.#pass((this.high >>> 0) * 2 ** 32 + (this.low >>> 0));
+        this.#advance((this.high >>> 0) * 2 ** 32 + (this.low >>> 0));
         break;
       default:
-        throw this.#broken('a field of a known type');
+        throw this.#invalid('a field of a known type');
     }
   }
 
-  /** A view on the content of the field. */
+  /** Returns a view of the content of the field. */
   bytes(): Uint8Array {
-    if (this.wireType !== WIRE_TYPES.bytes) throw this.#broken(`field ${this.field} with a length`);
+    if (this.wireType !== WIRE_TYPES.bytes) throw this.#invalid(`field ${this.field} with a length`);
     this.skip();
     return this.#bytes.subarray(this.from, this.to);
   }
 
-  #pass(length: number): void {
+  #advance(length: number): void {
     if (length > this.#end - this.#at) {
-      throw this.#broken(`${length} bytes, of which ${this.#end - this.#at} are there,`);
+      throw this.#invalid(`${length} bytes (only ${this.#end - this.#at} left)`);
     }
     this.from = this.#at;
     this.#at += length;
     this.to = this.#at;
   }
 
-  #broken(expected: string): MessageError {
-    return malformed(this.#where, `this is no protobuf message: expected ${expected} at byte ${this.#at}.`);
+  #invalid(expected: string): MessageError {
+    return malformed(this.#where, `invalid protobuf message: expected ${expected} at byte ${this.#at}.`);
   }
 }

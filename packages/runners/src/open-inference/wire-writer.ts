@@ -1,4 +1,4 @@
-/** Writes protobuf's wire format. What is written is kept as it is until the whole is put together, once. */
+/** Writes the protobuf wire format. The parts are kept as they are and concatenated once at the end. */
 export class WireWriter {
   readonly #parts: Uint8Array[] = [];
   #length = 0;
@@ -12,10 +12,10 @@ export class WireWriter {
     this.#push(bytes);
   }
 
-  /** A repeated field, put together at once: parts of their own would cost more than short elements. */
+  /** Writes a repeated field into one buffer: a separate part per element would cost more than a short element. */
   each(field: number, elements: readonly Uint8Array[]): void {
     let length = 0;
-    for (const element of elements) length += LONGEST_PREFIX + element.length;
+    for (const element of elements) length += MAX_PREFIX + element.length;
     const bytes = new Uint8Array(length);
     let at = 0;
     for (const element of elements) {
@@ -50,16 +50,16 @@ export class WireWriter {
   }
 }
 
-const LONGEST_PREFIX = 6;
+const MAX_PREFIX = 6;
 
-/** What stands before content with a length. Fields up to 15 have one byte, and there are no others here. */
+/** The prefix of content with a length. Field numbers up to 15 take one byte, and this package uses no others. */
 function prefix(field: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(LONGEST_PREFIX);
+  const bytes = new Uint8Array(MAX_PREFIX);
   bytes[0] = (field << 3) | 2;
   return bytes.subarray(0, writeVarint(bytes, 1, length, 0));
 }
 
-/** Returns where it ends: ten bytes further at most. */
+/** Returns the end position, at most ten bytes after `start`. */
 export function writeVarint(bytes: Uint8Array, start: number, low: number, high: number): number {
   let at = start;
   let lower = low >>> 0;

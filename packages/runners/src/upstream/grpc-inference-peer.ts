@@ -6,7 +6,7 @@ import { MessageError } from '../open-inference/message-error.js';
 import {
   readModelMetadata,
   readReadyResponse,
-  writeModelQuestion,
+  writeModelRequest,
 } from '../open-inference/metadata-message.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
@@ -71,7 +71,7 @@ export class GrpcInferencePeer implements InferencePeer {
   }
 
   async #ask<T>(method: string, timeoutMs: number, read: (answer: Buffer) => T): Promise<T> {
-    const frame = frameOf(writeModelQuestion(this.#model, this.#version));
+    const frame = frameOf(writeModelRequest(this.#model, this.#version));
     const outcome = await this.#caller.unary(`${SERVICE}/${method}`, frame, { timeoutMs });
     if (outcome.kind === 'failed') throw outcome.error;
     return read(outcome.answer);

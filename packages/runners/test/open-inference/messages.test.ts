@@ -15,7 +15,7 @@ import {
   readModelMetadata,
   readReadyResponse,
   signatureOfJson,
-  writeModelQuestion,
+  writeModelRequest,
 } from '../../src/open-inference/metadata-message.js';
 import { tensorMessage } from '../../src/open-inference/tensor-message.js';
 import { WireWriter } from '../../src/open-inference/wire-writer.js';
@@ -186,8 +186,8 @@ describe('metadata', () => {
   });
 
   test('are asked for by name and version', () => {
-    expect(writeModelQuestion('m', '').toString('hex')).toBe('0a016d');
-    expect(writeModelQuestion('m', '1').toString('hex')).toBe('0a016d120131');
+    expect(writeModelRequest('m', '').toString('hex')).toBe('0a016d');
+    expect(writeModelRequest('m', '1').toString('hex')).toBe('0a016d120131');
   });
 
   test('say whether the model is ready', () => {

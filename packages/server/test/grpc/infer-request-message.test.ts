@@ -123,12 +123,17 @@ describe('a request', () => {
 
 describe('typed contents', () => {
   test.each([
-    ['a packed FP32 that is cut off', 'FP32', '3203000000', /fp32_contents: its last element is cut off/],
-    ['a packed number that is cut off', 'INT32', '120180', /int_contents: its last element is cut off/],
-    ['an FP32 of another width', 'FP32', '310000000000000000', /fp32_contents: its last element is cut off/],
+    ['a packed FP32 that is truncated', 'FP32', '3203000000', /fp32_contents: the last element is truncated/],
+    ['a packed number that is truncated', 'INT32', '120180', /int_contents: the last element is truncated/],
+    [
+      'an FP32 of another width',
+      'FP32',
+      '310000000000000000',
+      /fp32_contents: the last element is truncated/,
+    ],
     ['a number that never ends', 'INT32', '10ffffffffffffffffffffff01', /a number of at most ten bytes/],
     ['a packed number that never ends', 'INT32', '120cffffffffffffffffffffff01', /at most ten bytes/],
-    ['a length beyond the end', 'BYTES', '42ff01', /expected 255 bytes, of which 0 are there/],
+    ['a length beyond the end', 'BYTES', '42ff01', /expected 255 bytes \(only 0 left\)/],
     ['the end of a group', 'BYTES', '44', /a field of a known type/],
     ['field 0', 'BYTES', '0200', /expected a field/],
   ] as const)('refuse %s', (_, datatype, hex, message) => {

@@ -292,7 +292,7 @@ describe('a request is refused, and told what was expected where, when', () => {
       const failure = await failureOf(client.callRaw(path, Buffer.from(garbage, 'hex')));
       expect(failure.status).toBe('INVALID_ARGUMENT');
       expect(failure.details).toMatch(
-        /^(message|inputs\[0\]): this is no protobuf message: expected .* at byte \d+\.$/,
+        /^(message|inputs\[0\]): invalid protobuf message: expected .* at byte \d+\.$/,
       );
     }
   });

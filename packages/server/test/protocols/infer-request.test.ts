@@ -393,7 +393,7 @@ describe('text', () => {
 
   test('that UTF-8 cannot carry, or that is none, is refused', () => {
     expect(refusal(data('\ud800'), model)).toBe(
-      'inputs[0].data[0]: expected text that UTF-8 can carry, got a string with half of a surrogate pair.',
+      'inputs[0].data[0]: expected text that UTF-8 can encode, got a string with half of a surrogate pair.',
     );
     for (const value of [5, null, [], {}, { b64: 5 }, { b64: 'abc' }, { b64: 'a*==' }]) {
       expect(refusal(data(value), model)).toMatch(
