@@ -1,4 +1,4 @@
-/** The handler that a module of the user exports, for the threads of `workerPool()`. */
+/** Loads the handler from a user's module, for the threads of `workerPool()`. */
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { BatchwiseError, type Handler, type HandlerObject } from 'batchwise';

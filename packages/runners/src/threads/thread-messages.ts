@@ -3,15 +3,15 @@ import type { BatchContext, Handler } from 'batchwise';
 import type { ErrorCodec, ErrorData } from '../error-data.js';
 
 export interface ThreadData {
-  /** The address of a `HandlerModule`, which every thread imports. */
+  /** The URL of a `HandlerModule`, which every thread imports. */
   readonly module: string;
-  /** For its `createHandler`: plain data. */
+  /** The argument of `createHandler`: plain data. */
   readonly data: unknown;
-  /** For messages. */
+  /** The name in log lines and error messages. */
   readonly name: string;
 }
 
-/** What a thread imports to get its handler. */
+/** The module that a thread imports to get its handler. */
 export interface HandlerModule<Data> {
   createHandler(data: Data): Promise<Handler<unknown, unknown>>;
   readonly errors: ErrorCodec;
@@ -25,7 +25,7 @@ export type ThreadRequest =
   | { readonly kind: 'abort'; readonly reason: ErrorData }
   | { readonly kind: 'gone'; readonly index: number };
 
-/** Structured clone drops the code of an error. */
+/** Errors travel as data because structured clone drops their code. */
 export type SentResult = { readonly result: unknown } | { readonly error: ErrorData };
 
 export type ThreadReply =

@@ -1,23 +1,26 @@
-/** A place for one thread. When the thread dies, its batch fails at once, and another thread is started. */
+/**
+ * A slot for one worker thread. When the thread ends unexpectedly, its batch fails immediately and a new thread is
+ * started.
+ */
 import { Worker } from 'node:worker_threads';
 import { type BatchContext, BatchwiseError, type Results, realClock } from 'batchwise';
 import type { ErrorCodec } from '../error-data.js';
 import type { SentResult, ThreadData, ThreadReply, ThreadRequest } from './thread-messages.js';
 
-/** A compiled file of this folder, also when this file runs uncompiled. */
+/** The URL of a compiled file of this folder, also when this file runs uncompiled. */
 export function threadFile(name: string): URL {
   const folder = import.meta.url.endsWith('.ts') ? '../../dist/threads/' : './';
   return new URL(folder + name, import.meta.url);
 }
 
-/** Before a thread is started after one that died without having served; doubles each time. */
+/** The delay before a restart if the previous thread ended without completing a batch. Doubles each time. */
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 export interface ThreadSlotOwner {
-  /** Its thread can take a batch. */
+  /** The slot can take a batch. */
   freed(slot: ThreadSlot): void;
-  /** It has no thread at the moment. */
+  /** The slot has no thread until the restart. */
   lost(slot: ThreadSlot, error: Error): void;
 }
 
@@ -34,8 +37,8 @@ export class ThreadSlot {
   #worker: Worker | undefined;
   #end: (error: Error) => void = () => {};
   #run: Run | undefined;
-  /** Since a thread has served. */
-  #deaths = 0;
+  /** Threads that ended since the last completed batch. */
+  #failures = 0;
   #pause: unknown;
   #isClosed = false;
 
@@ -45,7 +48,7 @@ export class ThreadSlot {
     this.#errors = errors;
   }
 
-  /** Rejects when the first thread cannot load the module; no other is tried then. */
+  /** Rejects if the first thread cannot load the module. No restart is attempted then. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       const worker = new Worker(threadFile('thread.js'), { workerData: this.#data, name: 'batchwise' });
@@ -64,7 +67,7 @@ export class ThreadSlot {
           return;
         }
         if (reply.kind !== 'ready') {
-          this.#heard(reply);
+          this.#onReply(reply);
           return;
         }
         isReady = true;
@@ -73,15 +76,15 @@ export class ThreadSlot {
       });
       worker.on('error', ended);
       worker.on('messageerror', ended);
-      worker.on('exit', (code) => ended(new Error(`it ended with exit code ${code}`)));
+      worker.on('exit', (code) => ended(new Error(`exit code ${code}`)));
       this.#worker = worker;
       this.#end = ended;
     });
   }
 
   /**
-   * A batch whose callers are gone is let finish in the time that a batch has: a new thread costs more. After that the
-   * thread is ended, which stops a function that computes.
+   * A batch without callers may finish within `timeoutMs`, because a new thread costs more. After that the thread is
+   * terminated, which stops a computing handler.
    */
   async run(items: unknown[], context: BatchContext, timeoutMs: number): Promise<Results<unknown>> {
     const startedAt = realClock.now();
@@ -117,7 +120,7 @@ export class ThreadSlot {
     const sent = { name, size, cost, paddedCost, reason, oldestWaitMs, group };
     try {
       if (this.#worker === undefined)
-        this.#failed(this.#diedError(new Error('it ended before it got the batch')));
+        this.#failed(this.#diedError(new Error('it ended before it received the batch')));
       else this.#send({ kind: 'run', items, context: sent });
     } catch (error) {
       const message = `${this.#data.name}: items for a thread must be plain data: ${(error as Error).message}`;
@@ -125,7 +128,7 @@ export class ThreadSlot {
     }
   }
 
-  /** An error that is not the function's own: each item gets it as it is. */
+  /** Every item of the batch gets this error, because the handler did not cause it. */
   #failed(error: BatchwiseError): void {
     const run = this.#settled();
     run?.resolve(Array.from({ length: run.context.size }, () => error));
@@ -137,16 +140,16 @@ export class ThreadSlot {
     await this.#kill(error);
   }
 
-  #heard(reply: Exclude<ThreadReply, { kind: 'ready' | 'unusable' }>): void {
+  #onReply(reply: Exclude<ThreadReply, { kind: 'ready' | 'unusable' }>): void {
     if (reply.kind === 'answer') {
       this.#run?.context.answer(reply.index, this.#received(reply));
       return;
     }
-    this.#deaths = 0;
+    this.#failures = 0;
     const run = this.#settled();
     if (reply.kind === 'failure') run?.reject(this.#errors.fromData(reply.error));
     else if (reply.kind === 'answered') run?.resolve(run.context.answered);
-    // The batcher tells what is wrong with results that are none.
+    // The batcher reports invalid results.
     else
       run?.resolve(
         reply.results?.map((sent) => this.#received(sent)) ?? (undefined as unknown as Results<unknown>),
@@ -166,8 +169,8 @@ export class ThreadSlot {
   }
 
   #restart(error: Error): void {
-    const pauseMs = this.#deaths === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#deaths);
-    this.#deaths += 1;
+    const pauseMs = this.#failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#failures += 1;
     this.#pause = realClock.setTimer(() => {
       this.start().catch((failure: Error) => {
         if (!this.#isClosed) this.#restart(failure);

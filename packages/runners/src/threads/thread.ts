@@ -1,4 +1,4 @@
-/** A thread of a pool: it imports the module with the handler, and runs one batch at a time. */
+/** The code of a pool thread: imports the module with the handler and runs one batch at a time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type BatchContext, BatchwiseError, type Results } from 'batchwise';
 import type { HandlerModule, ThreadData, ThreadReply, ThreadRequest } from './thread-messages.js';
@@ -6,13 +6,13 @@ import type { HandlerModule, ThreadData, ThreadReply, ThreadRequest } from './th
 if (parentPort === null) throw new Error('thread.js is started by WorkerThreads, not by hand.');
 const port = parentPort;
 const { module, data, name } = workerData as ThreadData;
-/** Known by its identity, as in the batcher. */
+/** Compared by identity, as in the batcher. */
 const ANSWERED: Results<never> = Object.freeze([]);
 
 let batch = new AbortController();
 let onGone: ((index: number) => void) | undefined;
 
-// A rejection that no code handles is a mistake in the handler's module, but leaves the thread usable.
+// An unhandled rejection is a bug in the handler's module, but the thread remains usable.
 process.on('unhandledRejection', (reason) => console.error(`${name}: unhandled rejection:`, reason));
 const { createHandler, errors } = (await import(module)) as HandlerModule<unknown>;
 const handler = await createHandler(data).catch((error: unknown) => {
@@ -45,13 +45,13 @@ async function run({ items, context }: Extract<ThreadRequest, { kind: 'run' }>):
     if (results === ANSWERED) reply({ kind: 'answered' });
     else reply({ kind: 'results', results: isList(results) ? Array.from(results, sent) : undefined });
   } catch (error) {
-    // The stack does not reach the owner.
+    // The stack trace is not sent to the owner of the thread.
     if (!(error instanceof BatchwiseError)) console.error(`${name}:`, error);
     reply({ kind: 'failure', error: errors.toData(error) });
   }
 }
 
-/** Of anything else, the batcher says what it expected. */
+/** For other values the batcher reports what it expected. */
 function isList(results: unknown): results is ArrayLike<unknown> {
   return Array.isArray(results) || (ArrayBuffer.isView(results) && !(results instanceof DataView));
 }

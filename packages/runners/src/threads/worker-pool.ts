@@ -30,7 +30,10 @@ export interface WorkerPoolOptions {
 }
 
 const MAX_THREADS = 1024;
-/** A batch without callers may run for this long in all. Then its thread is ended and replaced, which stops the computation. */
+/**
+ * The maximum total run time of a batch without callers. After that its thread is terminated and replaced, which
+ * stops the computation.
+ */
 const MAX_UNWANTED_MS = 10_000;
 
 export class WorkerPool<I, R> implements HandlerObject<I, R> {

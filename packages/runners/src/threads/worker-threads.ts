@@ -1,6 +1,6 @@
 /**
- * A handler on worker threads, one for each batch that may run at a time. The threads import the module with the
- * handler themselves; items and results are copied (structured clone). A thread that dies fails its batch and is
+ * Runs a handler on worker threads, one thread per concurrent batch. Each thread imports the module with the handler;
+ * items and results are copied (structured clone). When a thread ends unexpectedly, its batch fails and the thread is
  * replaced.
  */
 import { type BatchContext, BatchwiseError, type Results } from 'batchwise';
@@ -11,10 +11,10 @@ import type { ThreadData } from './thread-messages.js';
 import { ThreadSlot } from './thread-slot.js';
 
 export interface WorkerThreadsOptions extends ThreadData {
-  /** The same as those of the module. */
+  /** The same codec as in the module. */
   readonly errors: ErrorCodec;
   readonly threads: number;
-  /** How long a batch may run after its callers have gone. Counts from its start. */
+  /** How long a batch without callers may run, measured from its start. */
   readonly timeoutMs: number;
   log(line: string): void;
 }
@@ -36,7 +36,7 @@ export class WorkerThreads implements FunctionBackend {
       lost: (slot: ThreadSlot, error: Error) => {
         const index = this.#idle.indexOf(slot);
         if (index !== -1) this.#idle.splice(index, 1);
-        log(`${name}: its thread ended: ${error.message}; another is started.`);
+        log(`${name}: a worker thread ended: ${error.message}; a new one is started.`);
       },
     };
     this.#slots = Array.from(
@@ -64,22 +64,22 @@ export class WorkerThreads implements FunctionBackend {
   };
 
   async close(): Promise<void> {
-    const closed = new BatchwiseError('CLOSED', `${this.#name}: its threads are closed.`);
+    const closed = new BatchwiseError('CLOSED', `${this.#name}: the worker threads are closed.`);
     await Promise.all(this.#slots.map((slot) => slot.close(closed)));
   }
 
   #nextIdle(signal: AbortSignal): Promise<ThreadSlot> {
     return new Promise((resolve, reject) => {
       const take = (slot: ThreadSlot) => {
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', onAbort);
         resolve(slot);
       };
-      const giveUp = () => {
+      const onAbort = () => {
         this.#waiting.delete(take);
         reject(signal.reason);
       };
       this.#waiting.add(take);
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 

@@ -81,7 +81,7 @@ describe('errors', () => {
       message: expect.stringContaining('exit code 3'),
     });
     expect(await batcher.submit({ id: 1 })).toMatchObject({ id: 1 });
-    expect(log.mock.calls.flat().join('\n')).toContain('its thread ended: it ended with exit code 3');
+    expect(log.mock.calls.flat().join('\n')).toContain('a worker thread ended: exit code 3');
   });
 
   test.each([

@@ -77,7 +77,7 @@ test.each([
 
 test('a thread that ended is in the log', () => {
   expect(logged.join('\n')).toContain(
-    'odd: its thread ended: it ended with exit code 3; another is started.',
+    'odd: a worker thread ended: exit code 3; a new one is started.',
   );
 });
 
