@@ -60,12 +60,12 @@ describe('a model of another server', () => {
     );
     expect(problemIn(refused)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    await server.said(/the upstream grpc:.* does not answer and is left alone: /);
+    await server.said(/the upstream grpc:.* does not respond and gets no batches for now: /);
     await backend(grpcPort);
     await until(isReady, 'it is ready again');
     const some = samplesOf('digits').slice(0, 2);
     expectInferred(await server.client.post('/v2/models/digits/infer', inferBody('digits', some)), some);
-    await server.said(/answers again/);
+    await server.said(/responds again/);
   });
 
   test('is served by web processes around one runner process', async () => {

@@ -1,47 +1,51 @@
 /**
- * Keeps calls away from an upstream that does not answer: after some failures in a row nothing is sent for a while,
- * and callers are told so at once. Then it is asked whether it is well; where it cannot be asked, one call tries.
+ * Circuit breaker: after `maxFailures` consecutive failures it opens, and calls fail fast instead of going to the
+ * upstream. After the cooldown a health probe decides whether it closes. Without a probe, one trial call decides
+ * (half-open).
  */
 import type { Clock } from 'batchwise';
 
 export interface CircuitBreakerOptions {
   readonly clock: Clock;
-  /** So many failures in a row open it. */
+  /** The number of consecutive failures that open the breaker. */
   readonly maxFailures: number;
-  /** How long it stays open at first; twice as long each time that it was too early, up to half a minute. */
+  /** How long the breaker stays open at first. The time doubles after each failed trial, up to 30 s. */
   readonly cooldownMs: number;
-  /** Resolves when the upstream says that it is well. Without one, the next call has to find out. */
+  /** Resolves when the upstream is healthy. Without it, the next call is the trial. */
   readonly probe?: (() => Promise<void>) | undefined;
   readonly onChange: () => void;
 }
 
 type State = 'closed' | 'open' | 'half-open';
 
-/** A call that was let in: what becomes of it counts only until the breaker opens. */
-export interface LetIn {
+/** An admitted call. Its outcome counts only if the breaker has not opened since. */
+export interface AdmittedCall {
   readonly opening: number;
   readonly isTrial: boolean;
 }
 
-const LONGEST_COOLDOWN_MS = 30_000;
-/** Between two looks: they cost the upstream next to nothing, and one that is back is wanted soon. */
-const LONGEST_LOOK_MS = 5000;
+const MAX_COOLDOWN_MS = 30_000;
+/** The maximum interval between probes. Probes are cheap, and a recovered upstream should get calls soon. */
+const MAX_PROBE_INTERVAL_MS = 5000;
 
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   #state: State = 'closed';
   #failures = 0;
   #cooldownMs: number;
-  #opensAt = 0;
+  #retryAt = 0;
   #timer: unknown;
-  /** Calls that try, and since when the latest does. */
+  /** Trial calls in flight, and the start of the latest. */
   #trials = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
-  /** It says that it is well, and has answered no call yet: the first failure opens it again. */
+  /** The probe succeeded, but no call has succeeded since: the first failure opens the breaker again. */
   #isOnProbation = false;
   #lastError: Error | undefined;
   #isClosed = false;
-  /** Which time it is that it is open: an old probe, and an old call, say nothing of a new one. */
+  /**
+   * How often the breaker has opened. The results of probes and calls that started before the last opening are
+   * ignored.
+   */
   #openings = 0;
 
   constructor(options: CircuitBreakerOptions) {
@@ -53,27 +57,30 @@ export class CircuitBreaker {
     return this.#state;
   }
 
-  /** The failure that opened it. */
+  /** The failure that opened the breaker. */
   get lastError(): Error | undefined {
     return this.#lastError;
   }
 
-  /** Whether a call may be made now. Half-open, one at a time; one more when that takes too long. */
-  get letsIn(): boolean {
+  /**
+   * Whether a call is allowed now. Half-open: one trial at a time, and one more if the trial takes longer than the
+   * cooldown.
+   */
+  get allowsCall(): boolean {
     if (this.#state !== 'half-open') return this.#state === 'closed';
     const { clock, cooldownMs } = this.#options;
     return this.#trials === 0 || clock.now() - this.#triedAt >= cooldownMs;
   }
 
-  /** Until somebody may try again. */
+  /** The time until the next call may be allowed. */
   get retryAfterMs(): number {
     const { clock, cooldownMs } = this.#options;
     if (this.#state !== 'open') return this.#state === 'closed' ? 0 : cooldownMs;
-    return Math.max(1, Math.ceil(this.#opensAt - clock.now()));
+    return Math.max(1, Math.ceil(this.#retryAt - clock.now()));
   }
 
-  /** A call that was let in has begun: to be told with what becomes of it. */
-  begin(): LetIn {
+  /** Starts an admitted call. The caller reports its outcome with the returned value. */
+  begin(): AdmittedCall {
     const isTrial = this.#state === 'half-open';
     if (isTrial) {
       this.#trials += 1;
@@ -82,46 +89,46 @@ export class CircuitBreaker {
     return { opening: this.#openings, isTrial };
   }
 
-  /** It ended with an answer, whatever it was: somebody is there. */
-  succeed({ opening }: LetIn): void {
+  /** The upstream responded, with a result or an error. */
+  succeed({ opening }: AdmittedCall): void {
     if (opening !== this.#openings) return;
     this.#failures = 0;
     this.#isOnProbation = false;
     this.#cooldownMs = this.#options.cooldownMs;
-    if (this.#state === 'half-open') this.#become('closed');
+    if (this.#state === 'half-open') this.#setState('closed');
   }
 
-  /** It ended without a sign of the upstream. */
-  fail({ opening }: LetIn, error: Error): void {
+  /** The upstream did not respond. */
+  fail({ opening }: AdmittedCall, error: Error): void {
     if (opening !== this.#openings) return;
     this.#failures += 1;
     if (this.#state === 'half-open' || this.#isOnProbation) {
-      this.#cooldownMs = Math.min(LONGEST_COOLDOWN_MS, this.#cooldownMs * 2);
+      this.#cooldownMs = Math.min(MAX_COOLDOWN_MS, this.#cooldownMs * 2);
       this.trip(error);
     } else if (this.#failures >= this.#options.maxFailures) this.trip(error);
   }
 
-  /** It ended, and that says nothing: its callers had gone. */
-  forget({ opening, isTrial }: LetIn): void {
+  /** The outcome says nothing about the upstream: the callers had gone. */
+  forget({ opening, isTrial }: AdmittedCall): void {
     if (opening === this.#openings && isTrial && this.#state === 'half-open') this.#trials -= 1;
   }
 
-  /** Opens it at once. */
+  /** Opens the breaker immediately. */
   trip(error: Error): void {
     if (this.#isClosed || this.#state === 'open') return;
     const { clock } = this.#options;
     this.#lastError = error;
     this.#openings += 1;
-    this.#opensAt = clock.now() + this.#cooldownMs;
-    this.#timer = clock.setTimer(() => this.#look(), this.#cooldownMs);
-    this.#become('open');
+    this.#retryAt = clock.now() + this.#cooldownMs;
+    this.#timer = clock.setTimer(() => this.#probe(), this.#cooldownMs);
+    this.#setState('open');
   }
 
-  /** Looks now rather than when its time is up: there are signs that the upstream is back. */
-  lookNow(): void {
+  /** Probes before the cooldown ends, because a connection to the upstream was established. */
+  probeNow(): void {
     if (this.#state !== 'open' || this.#timer === undefined) return;
     this.#options.clock.clearTimer(this.#timer);
-    this.#look();
+    this.#probe();
   }
 
   close(): void {
@@ -129,11 +136,11 @@ export class CircuitBreaker {
     this.#options.clock.clearTimer(this.#timer);
   }
 
-  #look(): void {
+  #probe(): void {
     const { probe, clock } = this.#options;
     this.#timer = undefined;
     if (probe === undefined) {
-      this.#become('half-open');
+      this.#setState('half-open');
       return;
     }
     const opening = this.#openings;
@@ -141,19 +148,19 @@ export class CircuitBreaker {
       () => {
         if (this.#isClosed || opening !== this.#openings) return;
         this.#isOnProbation = true;
-        this.#become('closed');
+        this.#setState('closed');
       },
       (error: Error) => {
         if (this.#isClosed || opening !== this.#openings) return;
         this.#lastError = error;
-        this.#cooldownMs = Math.min(LONGEST_LOOK_MS, this.#cooldownMs * 2);
-        this.#opensAt = clock.now() + this.#cooldownMs;
-        this.#timer = clock.setTimer(() => this.#look(), this.#cooldownMs);
+        this.#cooldownMs = Math.min(MAX_PROBE_INTERVAL_MS, this.#cooldownMs * 2);
+        this.#retryAt = clock.now() + this.#cooldownMs;
+        this.#timer = clock.setTimer(() => this.#probe(), this.#cooldownMs);
       },
     );
   }
 
-  #become(state: State): void {
+  #setState(state: State): void {
     if (state === 'closed') this.#lastError = undefined;
     if (state === 'open') this.#isOnProbation = false;
     this.#failures = 0;

@@ -1,32 +1,32 @@
-/** Whether several URLs can be copies of one backend. */
+/** Checks whether several URLs can be copies of one backend. */
 
 import { shownUrl } from './shown-url.js';
 import type { UpstreamAddress } from './upstream-address.js';
 
 export interface CopyProblem {
-  /** Of the one that does not fit. */
+  /** The index of the first URL that does not fit. */
   readonly index: number;
-  /** What was expected, what came. */
+  /** What was expected and what was given. */
   readonly message: string;
 }
 
-/** The first that does not fit those before it; undefined when all do. */
+/** Returns the first URL that does not fit the URLs before it, or undefined. */
 export function copyProblem(addresses: readonly UpstreamAddress[]): CopyProblem | undefined {
   const [first] = addresses;
   for (const [index, address] of addresses.entries()) {
     if (first === undefined || index === 0) continue;
     const both = `got ${shownUrl(first.url)} and ${shownUrl(address.url)}.`;
     if (address.kind !== first.kind) return { index, message: `expected upstreams of one kind, ${both}` };
-    if (askedFor(address) !== askedFor(first))
+    if (identityOf(address) !== identityOf(first))
       return { index, message: `expected copies of one backend, which have the same path, ${both}` };
     if (addresses.findIndex(({ url }) => url === address.url) < index)
-      return { index, message: `expected each once, got ${shownUrl(address.url)} again.` };
+      return { index, message: `expected each URL once, got ${shownUrl(address.url)} twice.` };
   }
   return undefined;
 }
 
-/** What a copy must have in common. Functions over HTTP may be anywhere. */
-function askedFor(address: UpstreamAddress): string {
+/** What all copies must have in common. Functions over HTTP may have different paths. */
+function identityOf(address: UpstreamAddress): string {
   switch (address.kind) {
     case 'grpc-model':
     case 'http-model':

@@ -1,4 +1,4 @@
-/** A runner whose batches run elsewhere. */
+/** A runner whose batches run on an upstream. */
 import { createFunctionRunner } from '../function-runner.js';
 import { createModelRunner, type ModelRunnerOptions } from '../model-runner.js';
 import type { Runner } from '../runner.js';
@@ -6,13 +6,13 @@ import type { RunnerSettings } from '../runner-settings.js';
 import { createUpstream } from './create-upstream.js';
 
 export interface UpstreamRunnerOptions extends Omit<ModelRunnerOptions, 'model'> {
-  /** With at least one `upstream.url`. */
+  /** Must contain at least one `upstream.url`. */
   readonly settings: RunnerSettings;
-  /** Told when the upstream goes and comes back. */
+  /** Called when the upstream becomes unavailable or available. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** Its state follows the upstream: `failed` while that does not answer, `ready` again when it does. */
+/** The state of the runner follows the upstream: `failed` while it does not respond, `ready` otherwise. */
 export function createUpstreamRunner(options: UpstreamRunnerOptions): Runner {
   const { name, settings, clock } = options;
   const upstream = createUpstream(options);

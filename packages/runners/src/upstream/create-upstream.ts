@@ -1,4 +1,4 @@
-/** An upstream as its URL says: a model behind the Open Inference Protocol, or a function over items. */
+/** Creates an upstream from its URL: a model behind the Open Inference Protocol, or a function over items. */
 import { BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
 import type { RunnerSettings } from '../runner-settings.js';
@@ -18,13 +18,13 @@ import { UpstreamPool } from './upstream-pool.js';
 import { readTls } from './upstream-tls.js';
 
 export interface UpstreamOptions {
-  /** Of the runner; also that of the model, where neither settings nor URL say another. */
+  /** The name of the runner. It is also the name of the model if neither the settings nor the URL has one. */
   readonly name: string;
-  /** With at least one `upstream.url`. */
+  /** Must contain at least one `upstream.url`. */
   readonly settings: Pick<RunnerSettings, 'upstream' | 'timeoutMs' | 'batchDim'>;
-  /** Told when it goes and comes back. */
+  /** Called when the upstream becomes unavailable or available. */
   readonly log?: ((line: string) => void) | undefined;
-  /** @default the real one */
+  /** @default the real clock */
   readonly clock?: Clock | undefined;
 }
 
@@ -34,45 +34,45 @@ export type Upstream =
       readonly kind: 'function';
       readonly handler: Handler<unknown, unknown>;
       readonly backend: FunctionBackend;
-      /** Whether the batcher may send items twice to find whose fault a failure is. */
+      /** Whether the batcher may send items twice to find the item that causes a failure. */
       readonly isolate: boolean;
     };
 
-/** Nothing is sent before it is loaded. Throws `INVALID_OPTION` for what cannot be meant. */
+/** Sends nothing before it is loaded. Throws `INVALID_OPTION` for invalid settings. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, log, clock = realClock } = options;
-  // Who has no name for it calls it by its URL, and callers are told the name.
+  // The name may be a URL, and callers see the name: remove credentials and query strings.
   const name = shownName(options.name);
   const { upstream, timeoutMs, batchDim } = settings;
-  const making = { name, settings: upstream, clock, log };
+  const peerContext = { name, settings: upstream, clock, log };
   const models: InferencePeer[] = [];
   const functions: FunctionPeer[] = [];
   for (const address of addressesOf(name, upstream.url)) {
-    const peer = peerOf(address, making);
+    const peer = peerOf(address, peerContext);
     if ('infer' in peer) models.push(peer);
     else functions.push(peer);
   }
   const [first] = models;
   if (first !== undefined) {
     const { platform } = first;
-    const pool = new UpstreamPool({ ...making, peers: models });
+    const pool = new UpstreamPool({ ...peerContext, peers: models });
     const model = new UpstreamModel({ name, pool, platform, timeoutMs, batchDim: batchDim[0], clock });
     return { kind: 'model', model };
   }
   const isRepeatable = functions[0] instanceof PredictPeer;
   const platform = isRepeatable ? 'upstream_predict' : 'upstream_stream';
-  const pool = new UpstreamPool({ ...making, peers: functions });
+  const pool = new UpstreamPool({ ...peerContext, peers: functions });
   const backend = new UpstreamFunction({ name, pool, timeoutMs, platform, isRepeatable, clock });
   return { kind: 'function', handler: backend.handler, backend, isolate: isRepeatable };
 }
 
-type Making = Required<Pick<UpstreamOptions, 'name' | 'clock' | 'log'>> & {
+type PeerContext = Required<Pick<UpstreamOptions, 'name' | 'clock' | 'log'>> & {
   readonly settings: RunnerSettings['upstream'];
 };
 
 function peerOf(
   address: UpstreamAddress,
-  { name, settings, clock, log }: Making,
+  { name, settings, clock, log }: PeerContext,
 ): InferencePeer | FunctionPeer {
   const { connections, format } = settings;
   const tls = address.isTls ? readTls(name, settings) : undefined;
@@ -103,7 +103,7 @@ function peerOf(
 function modelOf(
   address: { readonly model: string | undefined; readonly version: string | undefined },
   name: string,
-  settings: Making['settings'],
+  settings: PeerContext['settings'],
 ): { readonly model: string; readonly version: string } {
   return {
     model: settings.model ?? address.model ?? name,
@@ -115,7 +115,7 @@ function shownName(name: string): string {
   return isUrl(name) ? shownUrl(name) : name;
 }
 
-/** Copies of one backend speak one language. */
+/** All copies of one backend use the same protocol. */
 function addressesOf(name: string, urls: readonly string[]): readonly UpstreamAddress[] {
   const addresses = urls.map(parseUpstream);
   const problem = copyProblem(addresses)?.message;

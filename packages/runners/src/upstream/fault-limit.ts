@@ -1,21 +1,21 @@
 /**
- * When to stop looking for the guilty. A fault may be one request's, and its batch is run again in parts to find
- * whose; so many in a row are those of the upstream, and then it would only get more calls than ever.
+ * Limits the search for a faulty request. A failure may be caused by one request, so the batch is bisected to find
+ * it. After many consecutive failures the upstream itself is considered faulty, because bisecting would only multiply
+ * its calls.
  */
 import { BatchwiseError, type Clock } from 'batchwise';
 
-/** Halving a batch with one guilty request has fewer, up to a batch of 1,000. */
-const MOST_FAULTS = 12;
-/** After so long the guilty are looked for again: in every batch there may be one, and then none succeeds. */
-const FORGET_MS = 1000;
+/** Bisecting a batch of up to 1,000 requests with one faulty request causes fewer failures than this. */
+const MAX_FAULTS = 12;
+/** The search resumes after this time: every batch may contain a faulty request, and then no batch succeeds. */
+const RESET_AFTER_MS = 1000;
 
 export class FaultLimit {
   readonly #name: string;
   readonly #clock: Clock;
   #faults = 0;
-  #gaveUpAt = Number.NEGATIVE_INFINITY;
+  #limitReachedAt = Number.NEGATIVE_INFINITY;
 
-  /** `name` is that of the runner. */
   constructor(name: string, clock: Clock) {
     this.#name = name;
     this.#clock = clock;
@@ -26,21 +26,21 @@ export class FaultLimit {
   }
 
   /**
-   * The error itself, or one of everybody in the batch instead. What the upstream blames on a request is looked for
-   * always: its callers are told that they were wrong, which must be true.
+   * Returns the error itself, or above the limit an error for the whole batch. A `BatchwiseError` is always returned
+   * as it is: INVALID_ITEM blames one request, and bisecting must find the right one.
    */
-  judged(error: Error): Error {
+  classify(error: Error): Error {
     if (error instanceof BatchwiseError) return error;
     const now = this.#clock.now();
-    if (this.#faults > MOST_FAULTS && now - this.#gaveUpAt >= FORGET_MS) this.#faults = 0;
+    if (this.#faults > MAX_FAULTS && now - this.#limitReachedAt >= RESET_AFTER_MS) this.#faults = 0;
     this.#faults += 1;
-    if (this.#faults <= MOST_FAULTS) return error;
-    if (this.#faults === MOST_FAULTS + 1) this.#gaveUpAt = now;
-    return this.ofAll(error);
+    if (this.#faults <= MAX_FAULTS) return error;
+    if (this.#faults === MAX_FAULTS + 1) this.#limitReachedAt = now;
+    return this.forWholeBatch(error);
   }
 
-  /** A fault as the answer to everybody in the batch. */
-  ofAll(error: Error): BatchwiseError {
+  /** Converts a failure to an error for every item of the batch. */
+  forWholeBatch(error: Error): BatchwiseError {
     if (error instanceof BatchwiseError) return error;
     return new BatchwiseError('HANDLER_FAILED', `${this.#name}: ${error.message}`, { cause: error });
   }

@@ -1,16 +1,16 @@
-/** A peer that is a function over items: each is answered by itself, as its answer comes. */
+/** A peer that runs a function over items and answers each item separately. */
 import type { BatchContext } from 'batchwise';
 import type { Outcome } from './outcome.js';
 import type { UpstreamPeer } from './upstream-peer.js';
 
 export interface PeerBatch {
   readonly items: readonly unknown[];
-  /** Takes the answers. */
+  /** Receives the answers. */
   readonly context: Pick<BatchContext, 'answer' | 'signal'>;
   readonly timeoutMs: number;
 }
 
 export interface FunctionPeer extends UpstreamPeer {
-  /** Those that have no answer when it has failed get its error. */
+  /** If it fails, the items without an answer get its error. */
   run(batch: PeerBatch): Promise<Outcome<undefined>>;
 }

@@ -1,9 +1,9 @@
-/** Unary calls over one channel, as promises that say how they ended. */
+/** Unary gRPC calls over one channel. The promises resolve with the outcome. */
 import { GrpcChannel, isCompressed, messageOf, STATUS } from '@batchwise/grpc';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { connectionLoss } from './connection-loss.js';
 import { grpcFailure } from './grpc-failure.js';
-import { LARGEST_ANSWER_BYTES } from './largest-answer.js';
+import { MAX_ANSWER_BYTES } from './max-answer-bytes.js';
 import { abandoned, answered, type Outcome, unreadable } from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
@@ -19,8 +19,8 @@ export interface UnaryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Between two tries to connect. */
-const LONGEST_BACKOFF_MS = 5000;
+/** The maximum delay between connection attempts. */
+const MAX_BACKOFF_MS = 5000;
 
 export class GrpcCaller {
   readonly channel: GrpcChannel;
@@ -32,12 +32,12 @@ export class GrpcCaller {
       target,
       connections,
       clock,
-      backoff: { maxMs: LONGEST_BACKOFF_MS },
+      backoff: { maxMs: MAX_BACKOFF_MS },
       ...(tls === undefined ? {} : { tls }),
     });
   }
 
-  /** `frame` has the prefix of gRPC already. */
+  /** `frame` includes the gRPC prefix. */
   unary(path: string, frame: Buffer, { timeoutMs, signal }: UnaryOptions): Promise<Outcome<Buffer>> {
     if (signal?.aborted) return Promise.resolve(abandoned());
     return new Promise((resolve) => {
@@ -50,7 +50,7 @@ export class GrpcCaller {
         onEnd: (end) => {
           signal?.removeEventListener('abort', onAbort);
           if (signal?.aborted) resolve(abandoned());
-          else resolve(end.status === STATUS.OK ? theOnly(frames) : grpcFailure(end));
+          else resolve(end.status === STATUS.OK ? singleMessage(frames) : grpcFailure(end));
         },
       });
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -59,7 +59,7 @@ export class GrpcCaller {
     });
   }
 
-  /** Resolves when there is a connection; rejects with why there is none. */
+  /** Resolves when the channel is connected, rejects with the reason if the connection fails. */
   connected(timeoutMs: number): Promise<void> {
     const { channel } = this;
     if (channel.state === 'ready') return Promise.resolve();
@@ -70,23 +70,23 @@ export class GrpcCaller {
         if (error === undefined) resolve();
         else reject(error);
       };
-      const timer = this.#clock.setTimer(() => settle(this.#lost()), timeoutMs);
+      const timer = this.#clock.setTimer(() => settle(this.#connectionError()), timeoutMs);
       const stop = channel.onStateChange(() => {
         if (channel.state === 'ready') settle();
-        else if (channel.state !== 'connecting') settle(this.#lost());
+        else if (channel.state !== 'connecting') settle(this.#connectionError());
       });
       channel.connect();
     });
   }
 
-  /** Why the connection is lost, or undefined when it is there. */
+  /** Calls the listener with the connection error, or with undefined when the channel is connected. */
   onConnectionChange(listener: (error: Error | undefined) => void): void {
     this.channel.onStateChange(() => {
       const { state } = this.channel;
       if (state === 'ready') listener(undefined);
-      // One that was lost is made again at once: whether it can be is what those who watch want to know.
+      // Reconnects immediately, because the listener needs to know whether the upstream is reachable.
       else if (state === 'idle') this.channel.connect();
-      else if (state === 'failing') listener(this.#lost());
+      else if (state === 'failing') listener(this.#connectionError());
     });
   }
 
@@ -94,21 +94,22 @@ export class GrpcCaller {
     this.channel.destroy();
   }
 
-  #lost(): BatchwiseError {
+  #connectionError(): BatchwiseError {
     const { lastError } = this.channel;
     return new BatchwiseError('UNAVAILABLE', connectionLoss(lastError), { cause: lastError });
   }
 }
 
-function theOnly(frames: readonly Buffer[]): Outcome<Buffer> {
+function singleMessage(frames: readonly Buffer[]): Outcome<Buffer> {
   const [frame] = frames;
   if (frame === undefined) return unreadable(new Error('expected one message, got none.'));
   if (frames.length > 1) return unreadable(new Error('expected one message, got more.'));
-  if (isCompressed(frame)) return unreadable(new Error('it is compressed, which was not asked for.'));
+  if (isCompressed(frame))
+    return unreadable(new Error('expected an uncompressed message, got a compressed one.'));
   return answered(messageOf(frame));
 }
 
 export function callOptions(timeoutMs: number) {
-  const base = { maxMessageBytes: LARGEST_ANSWER_BYTES };
+  const base = { maxMessageBytes: MAX_ANSWER_BYTES };
   return Number.isFinite(timeoutMs) ? { ...base, timeoutMs: Math.max(1, timeoutMs) } : base;
 }

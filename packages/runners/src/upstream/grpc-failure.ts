@@ -1,4 +1,4 @@
-/** What a status of gRPC means for those whose batch it ended. */
+/** Maps a gRPC status to the failure of a batch. */
 import { type CallEnd, STATUS, statusName } from '@batchwise/grpc';
 import { BatchwiseError } from 'batchwise';
 import { quoted } from '../open-inference/shown-value.js';
@@ -9,18 +9,18 @@ const STATUSES: ReadonlySet<number> = new Set(Object.values(STATUS));
 
 export function grpcFailure(end: CallEnd): Failure {
   const { status, isUnseen } = end;
-  // A reset or a lost connection comes as a status too, but nobody has sent it.
-  const isSaid = Object.keys(end.trailers).length > 0;
-  if (isSaid && !isStatus(end)) return unreadable(notAnEnd(end));
-  const text = textOf(end, isSaid);
-  const options = isSaid ? {} : { cause: end.cause ?? new Error(end.message) };
+  // A reset or a lost connection also has a status, but no trailers: the upstream did not send it.
+  const hasTrailers = Object.keys(end.trailers).length > 0;
+  if (hasTrailers && !isStatus(end)) return unreadable(invalidStatus(end));
+  const text = textOf(end, hasTrailers);
+  const options = hasTrailers ? {} : { cause: end.cause ?? new Error(end.message) };
   switch (status) {
     case STATUS.UNAVAILABLE:
       return outage(new BatchwiseError('UNAVAILABLE', text, { ...options, ...pushbackOf(end) }), isUnseen);
     case STATUS.DEADLINE_EXCEEDED:
-      return { ...failed(new BatchwiseError('DEADLINE_EXCEEDED', text, options)), isOutage: !isSaid };
+      return { ...failed(new BatchwiseError('DEADLINE_EXCEEDED', text, options)), isOutage: !hasTrailers };
     case STATUS.RESOURCE_EXHAUSTED:
-      // Every gRPC library says it like this. Half of the batch may fit.
+      // All gRPC libraries use this wording. Half of the batch may fit.
       if (/message larger than max/i.test(end.message))
         return failed(new BatchwiseError('INVALID_ITEM', text, options));
       return failed(new BatchwiseError('OVERLOADED', text, { ...options, ...pushbackOf(end) }));
@@ -32,36 +32,36 @@ export function grpcFailure(end: CallEnd): Failure {
     case STATUS.UNIMPLEMENTED:
     case STATUS.UNAUTHENTICATED:
     case STATUS.PERMISSION_DENIED:
-      // Of how it was set up, and of no request.
+      // A configuration error, not the fault of a request.
       return failed(new BatchwiseError('HANDLER_FAILED', text, options));
     default:
-      if (!isSaid) return outage(new BatchwiseError('UNAVAILABLE', text, options), isUnseen);
+      if (!hasTrailers) return outage(new BatchwiseError('UNAVAILABLE', text, options), isUnseen);
       if (status === STATUS.CANCELLED) return failed(new BatchwiseError('UNAVAILABLE', text, options));
       return failed(new Error(text, options));
   }
 }
 
-/** That the status of the call is the one the upstream sent, and is one of gRPC's. */
+/** Whether the upstream sent the status, and the status is a valid gRPC status. */
 function isStatus({ status, trailers }: CallEnd): boolean {
   return Number(trailers['grpc-status']) === status && STATUSES.has(status);
 }
 
-function notAnEnd({ trailers }: CallEnd): Error {
+function invalidStatus({ trailers }: CallEnd): Error {
   const status = String(trailers['grpc-status'] ?? '');
   return new Error(
-    status === '0' ? 'it ended within a message.' : `it ended with grpc-status ${quoted(status)}.`,
+    status === '0' ? 'the stream ended inside a message.' : `invalid grpc-status ${quoted(status)}.`,
   );
 }
 
-/** What the upstream said is for its callers; what is said of the connection names addresses. */
-function textOf({ status, message, isUnseen, cause }: CallEnd, isSaid: boolean): string {
-  let said = message;
-  if (!isSaid) {
-    if (status === STATUS.DEADLINE_EXCEEDED) said = 'no answer came in time';
-    else if (cause !== undefined) said = connectionLoss(cause);
-    else said = isUnseen ? 'it did not take the call' : 'it broke the call off';
+/** Callers get the message of the upstream, but not connection errors, because these contain addresses. */
+function textOf({ status, message, isUnseen, cause }: CallEnd, hasTrailers: boolean): string {
+  let text = message;
+  if (!hasTrailers) {
+    if (status === STATUS.DEADLINE_EXCEEDED) text = 'no response in time';
+    else if (cause !== undefined) text = connectionLoss(cause);
+    else text = isUnseen ? 'the call was not accepted' : 'the call was reset';
   }
-  return said === '' ? statusName(status) : `${statusName(status)}: ${said}`;
+  return text === '' ? statusName(status) : `${statusName(status)}: ${text}`;
 }
 
 function pushbackOf({ trailers }: CallEnd): { retryAfterMs?: number } {

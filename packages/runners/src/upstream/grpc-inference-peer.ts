@@ -1,4 +1,4 @@
-/** The Open Inference Protocol over gRPC: a batch is one ModelInfer, its tensors raw. */
+/** The Open Inference Protocol over gRPC: one ModelInfer call per batch, with raw tensors. */
 import { frameOf, PREFIX_BYTES } from '@batchwise/grpc';
 import { writeInferRequest } from '../open-inference/infer-request-message.js';
 import { readInferResponse, tensorsOfResponse } from '../open-inference/infer-response-message.js';
@@ -18,7 +18,7 @@ import { shownUrl } from './shown-url.js';
 export interface GrpcInferencePeerOptions extends GrpcCallerOptions {
   readonly url: string;
   readonly model: string;
-  /** Empty leaves the choice to the server. */
+  /** Empty: the server chooses. */
   readonly version: string;
 }
 

@@ -1,19 +1,19 @@
-/** Calls over HTTP on connections that are kept, as promises that say how they ended. */
+/** HTTP calls on persistent connections. The promises resolve with the outcome. */
 import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, type AgentOptions as TlsAgentOptions } from 'node:https';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { connectionLoss } from './connection-loss.js';
 import type { HttpReply } from './http-failure.js';
-import { LARGEST_ANSWER_BYTES } from './largest-answer.js';
-import { abandoned, answered, type Failure, type Outcome, outage, tooLate } from './outcome.js';
+import { MAX_ANSWER_BYTES } from './max-answer-bytes.js';
+import { abandoned, answered, deadlineExceeded, type Failure, type Outcome, outage } from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
 import { WatchedAgent, WatchedTlsAgent } from './watched-agent.js';
 
 export interface HttpCallerOptions {
-  /** Of which only the scheme counts: calls say where they go. */
+  /** Only the scheme is used: each call has its own URL. */
   readonly url: string;
   readonly tls: UpstreamTls | undefined;
-  /** The most that are open at a time. */
+  /** The maximum number of open connections. */
   readonly connections: number;
   readonly clock?: Clock | undefined;
 }
@@ -27,8 +27,8 @@ export interface HttpCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Errors before there was a connection: nothing has been sent. */
-const NEVER_SENT: ReadonlySet<string> = new Set([
+/** Errors before the connection was established: nothing has been sent. */
+const NOT_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -36,8 +36,8 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 /**
- * Idle connections are closed after so long: sooner than the usual servers do, because a call that is sent while the
- * other side closes is lost, and nobody knows whether it was begun.
+ * Idle connections are closed after this time, earlier than common servers do. A call that is sent while the server
+ * closes the connection is lost, and it is unknown whether the server processed it.
  */
 const IDLE_MS = 4000;
 
@@ -71,26 +71,26 @@ export class HttpCaller {
         signal?.removeEventListener('abort', onAbort);
         resolve(outcome);
       };
-      // Told here: as long as it waits for a connection, a request that is destroyed tells nobody.
-      const giveUp = (failure: Failure) => {
+      // Settled here, because a request without a connection emits no event when it is destroyed.
+      const abort = (failure: Failure) => {
         settle(failure);
         request.destroy();
       };
-      const onAbort = () => giveUp(abandoned());
+      const onAbort = () => abort(abandoned());
       if (Number.isFinite(timeoutMs))
-        timer = this.#clock.setTimer(() => giveUp(tooLate(timeoutMs)), timeoutMs);
+        timer = this.#clock.setTimer(() => abort(deadlineExceeded(timeoutMs)), timeoutMs);
       signal?.addEventListener('abort', onAbort, { once: true });
       let hasAnswered = false;
       request.once('response', (response) => {
         hasAnswered = true;
         this.#read(response, settle);
       });
-      // More than one may come, and after an answer too.
+      // There may be several errors, also after a response.
       request.on('error', (error: NodeJS.ErrnoException) => {
-        if (!hasAnswered) settle(broken(error));
+        if (!hasAnswered) settle(connectionFailure(error));
       });
       request.once('close', () => {
-        if (!hasAnswered) settle(broken(new Error('the connection was closed')));
+        if (!hasAnswered) settle(connectionFailure(new Error('the connection was closed')));
       });
       request.end(body);
     });
@@ -105,8 +105,8 @@ export class HttpCaller {
     let bytes = 0;
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > LARGEST_ANSWER_BYTES)
-        response.destroy(new Error(`more than ${LARGEST_ANSWER_BYTES} bytes came`));
+      if (bytes > MAX_ANSWER_BYTES)
+        response.destroy(new Error(`it is larger than ${MAX_ANSWER_BYTES} bytes`));
       else chunks.push(chunk);
     });
     let failure: Error | undefined;
@@ -121,18 +121,18 @@ export class HttpCaller {
         return;
       }
       const why = failure?.message ?? 'the connection was closed';
-      settle(lost(`it broke off in the middle of its answer: ${why}.`, failure, false));
+      settle(unavailable(`the response is incomplete: ${why}.`, failure, false));
     });
   }
 }
 
-function broken(error: NodeJS.ErrnoException): Failure {
-  // Several addresses fail together, and say nothing together.
+function connectionFailure(error: NodeJS.ErrnoException): Failure {
+  // When several addresses fail, the AggregateError itself has no message.
   const inner = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined;
-  return lost(`${connectionLoss(error)}.`, inner ?? error, NEVER_SENT.has(error.code ?? ''));
+  return unavailable(`${connectionLoss(error)}.`, inner ?? error, NOT_SENT.has(error.code ?? ''));
 }
 
-function lost(why: string, cause: Error | undefined, isUnseen: boolean): Failure {
+function unavailable(why: string, cause: Error | undefined, isUnseen: boolean): Failure {
   return outage(new BatchwiseError('UNAVAILABLE', why, { cause }), isUnseen);
 }
 

@@ -1,4 +1,4 @@
-/** What a status of HTTP means for those whose batch it ended. */
+/** Maps an HTTP status to the failure of a batch. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { BatchwiseError } from 'batchwise';
 import { type Failure, failed, outage } from './outcome.js';
@@ -9,11 +9,11 @@ export interface HttpReply {
   readonly body: Buffer;
 }
 
-const LONGEST_TEXT = 300;
+const MAX_TEXT = 300;
 
 export function httpFailure(reply: HttpReply): Failure {
   const { status } = reply;
-  const text = `HTTP ${status}${saidIn(reply)}`;
+  const text = `HTTP ${status}${errorText(reply)}`;
   switch (status) {
     case 400:
     case 413:
@@ -27,29 +27,29 @@ export function httpFailure(reply: HttpReply): Failure {
     case 504:
       return outage(new BatchwiseError('DEADLINE_EXCEEDED', text), false);
     default:
-      // Of how it was set up, and of no request; unlike the failure of a model, which may be one request's.
+      // A 4xx status is a configuration error, not the fault of a request. A 5xx status may be caused by one request.
       if (status < 500) return failed(new BatchwiseError('HANDLER_FAILED', text));
       return failed(new Error(text));
   }
 }
 
-/** Only seconds: dates need a clock that both agree on. */
+/** Only seconds: a date would need synchronized clocks. */
 function retryAfter({ headers }: HttpReply): { retryAfterMs?: number } {
   const header = headers['retry-after'];
   return header !== undefined && /^\d{1,6}$/.test(header) ? { retryAfterMs: 1000 * Number(header) } : {};
 }
 
-/** What an error of the usual servers says for itself; else the beginning of the text. */
-function saidIn({ headers, body }: HttpReply): string {
+/** The error text of common servers, else the beginning of the body. */
+function errorText({ headers, body }: HttpReply): string {
   const type = headers['content-type'] ?? '';
   if (body.length === 0 || !/json|text\/plain/.test(type)) return '';
   const text = body.subarray(0, 16 * 1024).toString('utf8');
-  const said = /json/.test(type) ? saidInJson(text) : text;
-  const line = (said ?? text).replace(/\s+/g, ' ').trim();
-  return line === '' ? '' : `: ${line.length > LONGEST_TEXT ? `${line.slice(0, LONGEST_TEXT)}…` : line}`;
+  const found = /json/.test(type) ? jsonErrorText(text) : text;
+  const line = (found ?? text).replace(/\s+/g, ' ').trim();
+  return line === '' ? '' : `: ${line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line}`;
 }
 
-function saidInJson(text: string): string | undefined {
+function jsonErrorText(text: string): string | undefined {
   try {
     const { error, detail, message } = JSON.parse(text) as Record<string, unknown>;
     return [detail, error, message].find((part) => typeof part === 'string');

@@ -1,4 +1,4 @@
-/** The Open Inference Protocol over REST: a batch is one POST, its tensors behind the JSON or in it. */
+/** The Open Inference Protocol over REST: one POST per batch, with the tensors after the JSON or in it. */
 import { BatchwiseError, type Clock } from 'batchwise';
 import { BINARY_HEADER } from '../open-inference/binary-tail.js';
 import { countNonFinite } from '../open-inference/elements-to-json.js';
@@ -20,10 +20,10 @@ import type { UpstreamTls } from './upstream-tls.js';
 
 export interface HttpInferencePeerOptions {
   readonly url: string;
-  /** What comes before `/v2`. */
+  /** The part of the URL before `/v2`. */
   readonly origin: string;
   readonly model: string;
-  /** Empty leaves the choice to the server. */
+  /** Empty: the server chooses. */
   readonly version: string;
   readonly format: 'binary' | 'json';
   readonly tls: UpstreamTls | undefined;
@@ -35,10 +35,10 @@ export class HttpInferencePeer implements InferencePeer {
   readonly platform = 'upstream_http';
   readonly place: string;
   readonly #caller: HttpCaller;
-  /** Of the model. */
+  /** The URL of the model. */
   readonly #path: string;
   readonly #isBinary: boolean;
-  #asked = 0;
+  #requests = 0;
 
   constructor(options: HttpInferencePeerOptions) {
     const { url, origin, model, version, format } = options;
@@ -51,7 +51,7 @@ export class HttpInferencePeer implements InferencePeer {
 
   async checkReady(timeoutMs: number): Promise<void> {
     const { body } = await this.#get(`${this.#path}/ready`, timeoutMs);
-    if (saysNotReady(body)) throw new Error('the model is not ready: it says {"ready": false}.');
+    if (isNotReady(body)) throw new Error('the model is not ready: the upstream returned {"ready": false}.');
   }
 
   async signature(timeoutMs: number): Promise<Signature> {
@@ -62,7 +62,7 @@ export class HttpInferencePeer implements InferencePeer {
   async infer(inputs: Tensors, { outputs, signal, timeoutMs }: InferCall): Promise<Outcome<Tensors>> {
     const isBinary = this.#isBinary;
     if (!isBinary) checkFinite(inputs);
-    const id = String(++this.#asked);
+    const id = String(++this.#requests);
     const { headers, body } = jsonInferRequest({ id, inputs, outputs, isBinary });
     const outcome = await this.#caller.send({
       method: 'POST',
@@ -95,8 +95,8 @@ export class HttpInferencePeer implements InferencePeer {
   }
 }
 
-/** Some servers say it with status 200. Others say nothing, or anything: the status counts then. */
-function saysNotReady(body: Buffer): boolean {
+/** Some servers report this with status 200. For others the status alone counts. */
+function isNotReady(body: Buffer): boolean {
   try {
     return (JSON.parse(body.toString('utf8')) as { ready?: unknown } | null)?.ready === false;
   } catch {
@@ -104,11 +104,11 @@ function saysNotReady(body: Buffer): boolean {
   }
 }
 
-/** As null they would be other values. Thrown rather than told as an outcome: the upstream was not asked. */
+/** JSON would turn NaN and Infinity into null. Thrown, not returned as an outcome: the upstream was not called. */
 function checkFinite(inputs: Tensors): void {
   for (const [name, tensor] of inputs) {
     if (countNonFinite(tensor) === 0) continue;
-    const message = `inputs: ${JSON.stringify(name)} has NaN or Infinity in it, which JSON cannot say (format: json).`;
+    const message = `inputs: ${JSON.stringify(name)} contains NaN or Infinity, which JSON cannot represent (format: json).`;
     throw new BatchwiseError('INVALID_ITEM', message);
   }
 }

@@ -1,4 +1,4 @@
-/** A peer that speaks the Open Inference Protocol, whatever carries it. */
+/** A peer with the Open Inference Protocol, over any transport. */
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import type { Outcome } from './outcome.js';

@@ -1,4 +1,4 @@
-/** How a call of an upstream ended, and what that says of the upstream. */
+/** The outcome of a call to an upstream, and what it says about the upstream. */
 import { BatchwiseError } from 'batchwise';
 
 export type Outcome<T> = { readonly kind: 'answered'; readonly answer: T } | Failure;
@@ -6,16 +6,16 @@ export type Outcome<T> = { readonly kind: 'answered'; readonly answer: T } | Fai
 export interface Failure {
   readonly kind: 'failed';
   /**
-   * Why, in words that do not say where the upstream is: the pool adds whose it is, and tells the callers. A
-   * `BatchwiseError` is of everybody in the batch, but for INVALID_ITEM; any other may be the fault of one of them,
-   * and the batch is run again in parts to find whose.
+   * The reason, without the address of the upstream: the pool adds the name of the runner, and callers see it. A
+   * `BatchwiseError` applies to every item of the batch, except INVALID_ITEM. Any other error may be caused by one
+   * item, and the batch is bisected to find it.
    */
   readonly error: Error;
-  /** It could not be reached, went away, or did not answer: nothing that a request could be blamed for. */
+  /** The upstream was unreachable, closed the connection or did not respond. No request can be the cause. */
   readonly isOutage: boolean;
-  /** It certainly has not begun with it: the same call can be sent again. */
+  /** The upstream has certainly not started the call, so a retry is safe. */
   readonly isUnseen: boolean;
-  /** Its callers had gone, for whatever reason: by itself it says nothing of the upstream. */
+  /** All callers of the batch had gone. This alone says nothing about the upstream. */
   readonly isAbandoned: boolean;
 }
 
@@ -31,18 +31,18 @@ export function outage(error: Error, isUnseen: boolean): Failure {
   return { ...failed(error), isOutage: true, isUnseen };
 }
 
-/** What came is no answer: the fault of the upstream, and of no request. */
+/** The response is invalid: the fault of the upstream, not of a request. */
 export function unreadable(error: Error): Failure {
-  const message = `its answer cannot be read: ${error.message}`;
+  const message = `invalid response: ${error.message}`;
   return failed(new BatchwiseError('BAD_RESULT', message, { cause: error }));
 }
 
 export function abandoned(): Failure {
-  const error = new BatchwiseError('CANCELLED', 'nobody waits for the answer any more.');
+  const error = new BatchwiseError('CANCELLED', 'all callers of the batch have cancelled.');
   return { ...failed(error), isAbandoned: true };
 }
 
-export function tooLate(timeoutMs: number): Failure {
-  const message = `no answer came within ${Math.round(timeoutMs)} ms.`;
+export function deadlineExceeded(timeoutMs: number): Failure {
+  const message = `no response within ${Math.round(timeoutMs)} ms.`;
   return outage(new BatchwiseError('DEADLINE_EXCEEDED', message), false);
 }

@@ -1,4 +1,4 @@
-/** An endpoint that takes `{"instances": […]}` and gives `{"predictions": […]}`, one for each. */
+/** An HTTP endpoint that takes `{"instances": […]}` and returns `{"predictions": […]}`, one prediction per instance. */
 import { BatchwiseError, type Clock } from 'batchwise';
 import { JsonBody } from '../open-inference/json-body.js';
 import { MessageError } from '../open-inference/message-error.js';
@@ -50,8 +50,8 @@ export class PredictPeer implements FunctionPeer {
       throw error;
     }
     if (!Array.isArray(predictions) || predictions.length !== items.length) {
-      const came = shownValue(predictions);
-      return unreadable(new Error(`expected ${items.length} predictions, got ${came}.`));
+      const got = shownValue(predictions);
+      return unreadable(new Error(`expected ${items.length} predictions, got ${got}.`));
     }
     for (const [index, prediction] of predictions.entries()) context.answer(index, prediction);
     return answered(undefined);
@@ -62,7 +62,7 @@ export class PredictPeer implements FunctionPeer {
   }
 }
 
-/** Thrown rather than told as an outcome: it says nothing of the upstream, which was not asked. */
+/** Thrown, not returned as an outcome: the upstream was not called. */
 function bodyOf(items: readonly unknown[]): Buffer {
   try {
     return Buffer.from(JSON.stringify({ instances: items }));

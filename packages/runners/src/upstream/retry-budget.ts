@@ -1,24 +1,24 @@
 /**
- * How many calls may be sent a second time. Retries help while few calls fail, and make an upstream that is down
- * work twice when it comes back: so they are a share of all calls, saved up to a few.
+ * Limits retries to a share of all calls, plus a small saved amount. Retries help while few calls fail. Without a
+ * limit they would double the load of an upstream that recovers from an outage.
  */
-const MOST_SAVED = 10;
+const MAX_SAVED = 10;
 
 export class RetryBudget {
   readonly #share: number;
-  #saved = MOST_SAVED;
+  #saved = MAX_SAVED;
 
-  /** `share`: retries a call, 0.1 for one in ten. */
+  /** `share` is the number of retries per call: 0.1 allows one retry per ten calls. */
   constructor(share: number) {
     this.#share = share;
   }
 
-  /** A call was made for the first time. */
+  /** Called for the first attempt of each call. */
   earn(): void {
-    this.#saved = Math.min(MOST_SAVED, this.#saved + this.#share);
+    this.#saved = Math.min(MAX_SAVED, this.#saved + this.#share);
   }
 
-  /** False when there is none left. */
+  /** Returns false if the budget is used up. */
   spend(): boolean {
     if (this.#saved < 1) return false;
     this.#saved -= 1;

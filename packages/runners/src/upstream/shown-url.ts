@@ -1,5 +1,6 @@
 /**
- * A URL as logs and errors may show it: scheme, host and path. What comes before an @ or after a ? may be a secret.
+ * A URL as logs and errors may show it: scheme, host and path. User information and query strings are removed because
+ * they may contain secrets.
  */
 export function shownUrl(text: string): string {
   const [, scheme = '', , rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*@)?([^?#]*)/i.exec(text) ?? [];

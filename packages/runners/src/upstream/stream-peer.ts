@@ -1,6 +1,6 @@
 /**
- * A batched method of gRPC: one stream a batch, one message an item, the answers in the same order. All messages
- * are written, the stream is half-closed, and each answer goes to its caller as it comes.
+ * A batched gRPC method: one stream per batch, one message per item, answers in the same order. All messages are
+ * written, the stream is half-closed, and each answer is delivered when it arrives.
  */
 import {
   type CallEnd,
@@ -26,12 +26,12 @@ export interface StreamPeerOptions extends GrpcCallerOptions {
   readonly url: string;
   /** `/pkg.Service/BatchedCompute` */
   readonly path: string;
-  /** Told of answers that nobody has asked for. */
+  /** Called when the upstream sends more answers than items. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** Behind the last answer comes the end of the stream. One that does not is reset after so long. */
-const PATIENCE_MS = 5000;
+/** A stream that does not end within this time after the last answer is reset. */
+const STREAM_END_TIMEOUT_MS = 5000;
 
 export class StreamPeer implements FunctionPeer {
   readonly place: string;
@@ -49,7 +49,7 @@ export class StreamPeer implements FunctionPeer {
     this.#caller = new GrpcCaller(options);
   }
 
-  /** That there is a connection: the method itself cannot be asked. */
+  /** Checks only the connection: the method has no health check. */
   checkReady(timeoutMs: number): Promise<void> {
     return this.#caller.connected(timeoutMs);
   }
@@ -67,7 +67,7 @@ export class StreamPeer implements FunctionPeer {
       const stream = new BatchStream(positions, context, this.#clock, settle);
       stream.onSurplus = () =>
         this.#log(
-          `${this.place}: more answers than items came for a batch of ${positions.length}; its stream is reset.`,
+          `${this.place}: got more answers than items for a batch of ${positions.length}; the stream is reset.`,
         );
       const call = this.#caller.channel.call(this.#path, callOptions(timeoutMs), stream);
       stream.call = call;
@@ -90,7 +90,7 @@ export class StreamPeer implements FunctionPeer {
   }
 }
 
-/** What comes back. The batch is over with the last answer, not with the end of the stream behind it. */
+/** Reads the answers. The batch is complete with the last answer, not with the end of the stream. */
 class BatchStream implements CallHandlers {
   call: OutgoingCall | undefined = undefined;
   onSurplus: () => void = () => {};
@@ -130,13 +130,13 @@ class BatchStream implements CallHandlers {
     this.#context.answer(position, error === undefined ? answerOf(frame) : itemError(error));
     if (this.#answers < this.#positions.length) return;
     this.#settle(answered(undefined));
-    this.#timer = this.#clock.setTimer(() => this.call?.cancel(), PATIENCE_MS);
+    this.#timer = this.#clock.setTimer(() => this.call?.cancel(), STREAM_END_TIMEOUT_MS);
   }
 
   onEnd(end: CallEnd): void {
     this.#clock.clearTimer(this.#timer);
     const expected = this.#positions.length;
-    // Who has all answers was settled with the last of them.
+    // A batch with all answers is already settled.
     if (end.status !== STATUS.OK) this.#settle(this.#failure(end));
     else if (this.#answers < expected) this.#settle(failed(tooFew(this.#answers, expected)));
   }
@@ -148,11 +148,14 @@ class BatchStream implements CallHandlers {
 
 function answerOf(frame: Buffer): Buffer | BatchwiseError {
   if (!isCompressed(frame)) return messageOf(frame);
-  const message = 'expected an answer that is not compressed, as it was asked for.';
+  const message = 'expected an uncompressed answer, got a compressed one.';
   return new BatchwiseError('BAD_RESULT', message);
 }
 
-/** As the same status of the whole batch, but for what would have the batch taken apart: whose it is is known. */
+/**
+ * The same error as for the status of a whole batch. An error that would cause bisecting becomes HANDLER_FAILED,
+ * because the faulty item is known.
+ */
 function itemError({ status, message }: GrpcError): BatchwiseError {
   const end = { status, message, trailers: { 'grpc-status': String(status) }, isUnseen: false };
   const { error } = grpcFailure(end);
@@ -163,7 +166,7 @@ function tooFew(answers: number, items: number): BatchwiseError {
   return new BatchwiseError('BAD_RESULT', `the stream ended with ${answers} answers for ${items} items.`);
 }
 
-/** The positions of those that are bytes; the others get their error now. */
+/** Returns the positions of the items that are bytes. Other items get their error immediately. */
 function sendable(items: readonly unknown[], context: PeerBatch['context']): number[] {
   const positions: number[] = [];
   for (const [index, item] of items.entries()) {

@@ -1,4 +1,7 @@
-/** How long a call may take, for the other side. HTTP has no word for it; this one is Batchwise's own, and others pass over it. */
+/**
+ * The timeout of a call as a header. HTTP has no standard header for it; this one is specific to Batchwise, and other
+ * servers ignore it.
+ */
 export function timeoutHeader(timeoutMs: number): Record<string, string> {
   return Number.isFinite(timeoutMs)
     ? { 'batchwise-timeout-ms': String(Math.max(1, Math.floor(timeoutMs))) }

@@ -1,4 +1,4 @@
-/** What the URL of an upstream says: where it is, what it speaks there, and which model is meant. */
+/** Parses the URL of an upstream: its address, its protocol and the model. */
 import { BatchwiseError } from 'batchwise';
 import { shownUrl } from './shown-url.js';
 
@@ -20,20 +20,20 @@ export interface HttpModelAddress {
   readonly kind: 'http-model';
   readonly url: string;
   readonly isTls: boolean;
-  /** What comes before `/v2`. */
+  /** The part of the URL before `/v2`. */
   readonly origin: string;
   readonly model: string | undefined;
   readonly version: string | undefined;
 }
 
-/** Any other path of HTTP: `{"instances": […]}` in, `{"predictions": […]}` out. */
+/** Any other HTTP path: `{"instances": […]}` in, `{"predictions": […]}` out. */
 export interface PredictAddress {
   readonly kind: 'predict';
   readonly url: string;
   readonly isTls: boolean;
 }
 
-/** `grpc-stream://host:port/pkg.Service/BatchedCompute`: a stream a batch, a message an item. */
+/** `grpc-stream://host:port/pkg.Service/BatchedCompute`: one stream per batch, one message per item. */
 export interface StreamAddress {
   readonly kind: 'grpc-stream';
   readonly url: string;
@@ -56,36 +56,37 @@ const SCHEMES: ReadonlySet<string> = new Set([
   'grpcs-stream:',
 ]);
 
-/** Whether a text is meant as a URL rather than as the path of a file. */
+/** Whether a text is a URL and not the path of a file. */
 export function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 }
 
-/** Throws `INVALID_OPTION` with what is wrong with it. */
+/** Throws `INVALID_OPTION` with the reason. */
 export function parseUpstream(text: string): UpstreamAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !SCHEMES.has(url.protocol)) throw mistake(text, `expected ${UPSTREAM_FORMS}`);
-  if (url.hostname === '') throw mistake(text, 'expected the name of a host');
+  if (url === undefined || !SCHEMES.has(url.protocol))
+    throw invalidOption(text, `expected ${UPSTREAM_FORMS}`);
+  if (url.hostname === '') throw invalidOption(text, 'expected a host name');
   if (url.username !== '' || url.password !== '')
-    throw mistake(text, 'expected no user and password in the URL: nothing sends them');
-  if (url.hash !== '') throw mistake(text, 'expected no # in it');
+    throw invalidOption(text, 'expected no user and password in the URL: they are not sent');
+  if (url.hash !== '') throw invalidOption(text, 'expected no fragment (#)');
   if (url.protocol === 'http:' || url.protocol === 'https:') return httpAddress(text, url);
-  if (url.search !== '') throw mistake(text, 'expected no ? in it');
-  if (url.port === '') throw mistake(text, 'expected a port: gRPC has no usual one');
+  if (url.search !== '') throw invalidOption(text, 'expected no query string (?)');
+  if (url.port === '') throw invalidOption(text, 'expected a port: gRPC has no default port');
   const target = url.host;
   const isTls = url.protocol.startsWith('grpcs');
   const parts = partsOf(text, url.pathname);
   if (url.protocol.endsWith('-stream:')) {
     if (parts.length !== 2)
-      throw mistake(text, 'expected a service and its method: /pkg.Service/BatchedCompute');
+      throw invalidOption(text, 'expected a service and its method: /pkg.Service/BatchedCompute');
     return { kind: 'grpc-stream', url: text, target, isTls, path: `/${parts.join('/')}` };
   }
-  if (parts.length > 2) throw mistake(text, 'expected a model, or a model and its version: /model/1');
+  if (parts.length > 2) throw invalidOption(text, 'expected a model, or a model and its version: /model/1');
   const [model, version] = parts;
   return { kind: 'grpc-model', url: text, target, isTls, model, version };
 }
 
-/** What a runner is called when nobody says it. */
+/** The default name of a runner. */
 export function nameOfUpstream(address: UpstreamAddress): string {
   switch (address.kind) {
     case 'grpc-model':
@@ -105,10 +106,10 @@ function httpAddress(text: string, url: URL): HttpModelAddress | PredictAddress 
   const isTls = url.protocol === 'https:';
   if (match === null && !isBare) {
     if (/^\/v2\/models?(?:\/|$)/.test(path))
-      throw mistake(text, 'expected /v2/models/model, or /v2/models/model/versions/1');
+      throw invalidOption(text, 'expected /v2/models/model, or /v2/models/model/versions/1');
     return { kind: 'predict', url: text, isTls };
   }
-  if (url.search !== '') throw mistake(text, 'expected no ? in it');
+  if (url.search !== '') throw invalidOption(text, 'expected no query string (?)');
   const [model, version] = [match?.[1], match?.[2]].map((part) => decoded(text, part));
   return { kind: 'http-model', url: text, isTls, origin: `${url.origin}${before}`, model, version };
 }
@@ -118,7 +119,7 @@ function partsOf(text: string, path: string): string[] {
   if (parts.length === 1 && parts[0] === '') return [];
   return parts.map((part) => {
     const name = decoded(text, part);
-    if (name === undefined || name === '') throw mistake(text, 'expected a name between two slashes');
+    if (name === undefined || name === '') throw invalidOption(text, 'expected a name between two slashes');
     return name;
   });
 }
@@ -128,10 +129,10 @@ function decoded(text: string, part: string | undefined): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw mistake(text, `expected escapes such as %20 to be complete, got ${JSON.stringify(part)}`);
+    throw invalidOption(text, `expected escapes such as %20 to be complete, got ${JSON.stringify(part)}`);
   }
 }
 
-function mistake(text: string, what: string): BatchwiseError {
+function invalidOption(text: string, what: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', `upstream ${JSON.stringify(shownUrl(text))}: ${what}.`);
 }

@@ -1,4 +1,4 @@
-/** A function that is served elsewhere, as the handler of a batcher. */
+/** A function on an upstream, as the handler of a batcher. */
 import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
 import { FaultLimit } from './fault-limit.js';
@@ -11,8 +11,8 @@ export interface UpstreamFunctionOptions {
   readonly timeoutMs: number;
   readonly platform: string;
   /**
-   * Whether items may be sent twice: then an error that may be one item's fault is thrown, and the batcher takes the
-   * batch apart. Else it is the answer to all that have none.
+   * Whether items may be sent twice. If so, an error that one item may have caused is thrown, and the batcher bisects
+   * the batch. Otherwise every item without an answer gets the error.
    */
   readonly isRepeatable: boolean;
   readonly clock: Clock;
@@ -46,16 +46,16 @@ export class UpstreamFunction implements FunctionBackend {
     const { cost, signal } = context;
     const timeoutMs = this.#timeoutMs;
     const answer = (index: number, result: unknown) =>
-      context.answer(index, result instanceof Error ? pool.told(result) : result);
+      context.answer(index, result instanceof Error ? pool.callerError(result) : result);
     try {
       await pool.run(cost, signal, (peer) => peer.run({ items, context: { answer, signal }, timeoutMs }));
       this.#faults.succeeded();
     } catch (thrown) {
-      const error = this.#faults.judged(thrown as Error);
-      if (this.#isRepeatable && !isOfAll(error, items)) throw error;
-      const told = this.#faults.ofAll(error);
-      // Those that were answered by then keep their answers.
-      for (let index = 0; index < items.length; index++) context.answer(index, told);
+      const error = this.#faults.classify(thrown as Error);
+      if (this.#isRepeatable && !isForWholeBatch(error, items)) throw error;
+      const batchError = this.#faults.forWholeBatch(error);
+      // Items that already have an answer keep it.
+      for (let index = 0; index < items.length; index++) context.answer(index, batchError);
     }
     return context.answered;
   };
@@ -65,7 +65,7 @@ export class UpstreamFunction implements FunctionBackend {
   }
 }
 
-function isOfAll(error: unknown, items: readonly unknown[]): error is BatchwiseError {
+function isForWholeBatch(error: unknown, items: readonly unknown[]): error is BatchwiseError {
   if (!(error instanceof BatchwiseError)) return false;
   return error.code !== 'INVALID_ITEM' || items.length === 1;
 }

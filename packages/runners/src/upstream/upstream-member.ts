@@ -1,9 +1,9 @@
-/** A peer with what is known of it: whether it answers, how quick it is, what runs there now. */
+/** A peer with its circuit breaker, its learned speed and its calls in flight. */
 import { BackendLoad, type Clock, type Loaded, type RunningWork } from 'batchwise';
 import type { UpstreamSettings } from '../runner-settings.js';
 import { CircuitBreaker } from './circuit-breaker.js';
 import type { Outcome } from './outcome.js';
-import { Patience } from './patience.js';
+import { OverdueCalls } from './overdue-calls.js';
 import type { UpstreamPeer } from './upstream-peer.js';
 
 export interface UpstreamMemberOptions<P> {
@@ -13,20 +13,20 @@ export interface UpstreamMemberOptions<P> {
   readonly onChange: () => void;
 }
 
-/** How long the question whether it is ready may take. */
+/** The timeout of a readiness check. */
 export const CHECK_TIMEOUT_MS = 5000;
 
 export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
   readonly peer: P;
   readonly breaker: CircuitBreaker;
-  /** It has been asked whether it is ready for the first time, and has not answered yet: it gets nothing till then. */
-  isAwaited = false;
+  /** The first readiness check is in progress. The peer gets no batches until it ends. */
+  isStarting = false;
   readonly #clock: Clock;
   readonly #healthIntervalMs: number;
   readonly #load = new BackendLoad();
-  readonly #patience = new Patience();
+  readonly #overdue = new OverdueCalls();
   #healthTimer: unknown;
-  /** When a call last began or ended: who is being called need not be asked how it is. */
+  /** When a call last started or ended. A peer in use needs no health check. */
   #usedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -39,22 +39,22 @@ export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
     this.breaker = new CircuitBreaker({ clock, maxFailures, cooldownMs, probe, onChange });
   }
 
-  /** From here on it is watched: it was ready, or has been waited for in vain. */
+  /** Starts the health checks, after the first readiness check has succeeded or failed. */
   watch(): void {
     if (this.#isClosed) return;
     this.peer.onConnectionChange?.((error) => {
-      if (error === undefined) this.breaker.lookNow();
+      if (error === undefined) this.breaker.probeNow();
       else this.breaker.trip(error);
     });
     this.#scheduleHealth();
   }
 
-  get isAway(): boolean {
-    return this.isAwaited || this.breaker.state === 'open';
+  get isUnavailable(): boolean {
+    return this.isStarting || this.breaker.state === 'open';
   }
 
-  get letsIn(): boolean {
-    return !this.isAwaited && this.breaker.letsIn;
+  get allowsCall(): boolean {
+    return !this.isStarting && this.breaker.allowsCall;
   }
 
   get running(): ReadonlySet<RunningWork> {
@@ -68,30 +68,30 @@ export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
   async run<T>(cost: number, ask: (peer: P) => Promise<Outcome<T>>): Promise<Outcome<T>> {
     const startedAt = this.#clock.now();
     const work = this.#load.begin(cost, startedAt);
-    const awaited = this.#patience.begin(cost, startedAt);
-    const letIn = this.breaker.begin();
+    const pending = this.#overdue.begin(cost, startedAt);
+    const admitted = this.breaker.begin();
     try {
       const outcome = await ask(this.peer);
       const now = this.#clock.now();
       const { curve } = this.#load;
       if (outcome.kind === 'answered') {
         curve.record(cost, now - startedAt, now);
-        this.#patience.answered(awaited, now);
-        this.breaker.succeed(letIn);
-      } else if (outcome.isOutage) this.breaker.fail(letIn, outcome.error);
+        this.#overdue.answered(pending, now);
+        this.breaker.succeed(admitted);
+      } else if (outcome.isOutage) this.breaker.fail(admitted, outcome.error);
       else if (outcome.isAbandoned) {
         curve.recordAtLeast(cost, now - startedAt, now);
-        if (this.#patience.isOverdue(awaited, now))
-          this.breaker.fail(letIn, new Error(`no answer came in ${Math.round(now - startedAt)} ms`));
-        else this.breaker.forget(letIn);
-      } else this.breaker.succeed(letIn);
+        if (this.#overdue.isOverdue(pending, now))
+          this.breaker.fail(admitted, new Error(`no response within ${Math.round(now - startedAt)} ms`));
+        else this.breaker.forget(admitted);
+      } else this.breaker.succeed(admitted);
       return outcome;
     } catch (error) {
-      this.breaker.forget(letIn); // it was not asked
+      this.breaker.forget(admitted); // the peer was not called
       throw error;
     } finally {
       this.#load.end(work);
-      this.#patience.end(awaited);
+      this.#overdue.end(pending);
       this.#usedAt = this.#clock.now();
     }
   }
@@ -107,7 +107,7 @@ export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
     return this.peer.checkReady?.(CHECK_TIMEOUT_MS) ?? Promise.resolve();
   }
 
-  /** While nothing is sent, nobody would notice that it has gone. */
+  /** Without traffic, only a health check detects an outage. */
   #scheduleHealth(): void {
     if (this.peer.checkReady === undefined || this.#isClosed || !(this.#healthIntervalMs > 0)) return;
     this.#healthTimer = this.#clock.setTimer(() => void this.#checkHealth(), this.#healthIntervalMs);
@@ -120,7 +120,7 @@ export class UpstreamMember<P extends UpstreamPeer> implements Loaded {
       try {
         await this.#check();
       } catch (error) {
-        // One that has got work meanwhile is busy, and what becomes of that will tell.
+        // If calls have started meanwhile, the peer is busy, and their outcome decides.
         if (this.#load.running.size === 0 && this.#usedAt < askedAt) this.breaker.trip(error as Error);
       }
     }

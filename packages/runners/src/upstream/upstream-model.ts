@@ -1,4 +1,4 @@
-/** A model that is served elsewhere, behind the Open Inference Protocol. A batch is one message. */
+/** A model on an upstream, behind the Open Inference Protocol. A batch is one message. */
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { Availability } from '../availability.js';
 import type { Signature, Tensors } from '../tensor.js';
@@ -11,7 +11,7 @@ export interface UpstreamModelOptions {
   readonly name: string;
   readonly pool: UpstreamPool<InferencePeer>;
   readonly platform: string;
-  /** The longest that a call may take, where the runner says nothing: at warm-up. */
+  /** The timeout of calls without one: at warm-up. */
   readonly timeoutMs: number;
   /** The dimension that counts rows. */
   readonly batchDim: number;
@@ -41,7 +41,7 @@ export class UpstreamModel implements TensorModel {
       this.#signature = await peer.signature(METADATA_TIMEOUT_MS);
       return this.#signature;
     } catch (error) {
-      const message = `${name}: the upstream ${peer.place} does not say what its model takes: ${(error as Error).message}`;
+      const message = `${name}: the upstream ${peer.place} returned no valid model metadata: ${(error as Error).message}`;
       throw new BatchwiseError('UNAVAILABLE', message, { cause: error });
     }
   }
@@ -56,7 +56,7 @@ export class UpstreamModel implements TensorModel {
       this.#checkOutputs(outputs);
       return outputs;
     } catch (error) {
-      throw this.#faults.judged(error as Error);
+      throw this.#faults.classify(error as Error);
     }
   }
 
@@ -64,7 +64,7 @@ export class UpstreamModel implements TensorModel {
     return this.#options.pool.close();
   }
 
-  /** A copy with another model, or one that was replaced, would else be told by nothing but strange results. */
+  /** Detects a copy with another model, or a replaced model, which would otherwise only show in wrong results. */
   #checkOutputs(outputs: Tensors): void {
     for (const spec of this.#signature?.outputs ?? []) {
       const output = outputs.get(spec.name);

@@ -1,10 +1,13 @@
-/** One process elsewhere that batches can be sent to. What it is sent depends on what it speaks. */
+/** One remote process that batches can be sent to, over any protocol. */
 export interface UpstreamPeer {
-  /** Where it is, as the log may say it: scheme, host and path. Callers are not told. */
+  /** The address for the log: scheme, host and path. Callers do not see it. */
   readonly place: string;
-  /** Resolves when it says that it is ready; rejects with why not. Not there when it cannot be asked that. */
+  /**
+   * Resolves when the peer is ready, rejects with the reason otherwise. Absent if the protocol has no readiness
+   * check.
+   */
   checkReady?(timeoutMs: number): Promise<void>;
-  /** Told when its connection is there or lost, where one is kept: sooner than the next call would be. */
+  /** Calls the listener when a persistent connection is established or lost, before the next call would detect it. */
   onConnectionChange?(listener: (error: Error | undefined) => void): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * The peers of a runner as one backend: each batch goes to the one that is expected to be done with it first, those
- * that do not answer are left alone for a while, and what was certainly not begun is sent once more.
+ * The peers of a runner as one backend. Each batch goes to the peer with the earliest expected completion. Peers that
+ * do not respond get no batches for a while. A batch that was certainly not started is retried.
  */
 import { BatchwiseError, type Clock, leastLoaded } from 'batchwise';
 import type { Availability } from '../availability.js';
@@ -13,15 +13,15 @@ import type { UpstreamPeer } from './upstream-peer.js';
 
 export interface UpstreamPoolOptions<P> {
   readonly name: string;
-  /** At least one. */
+  /** At least one peer. */
   readonly peers: readonly P[];
   readonly settings: UpstreamSettings;
   readonly clock: Clock;
-  /** Told when peers go and come back. */
+  /** Called when a peer becomes unavailable or available. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** Retries a call. */
+/** Retries per call. */
 const RETRY_SHARE = 0.1;
 
 export class UpstreamPool<P extends UpstreamPeer> implements Availability {
@@ -32,8 +32,8 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
   readonly #members: readonly UpstreamMember<P>[];
   readonly #budget = new RetryBudget(RETRY_SHARE);
   readonly #listeners = new Set<() => void>();
-  readonly #away = new Set<UpstreamMember<P>>();
-  #search: UntilReady | undefined;
+  readonly #openMembers = new Set<UpstreamMember<P>>();
+  #startup: UntilReady | undefined;
   #turn = 0;
   #isClosed = false;
 
@@ -47,14 +47,14 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
   }
 
   /**
-   * Waits until one of them is ready, and gives it. The others are used as soon as they say that they are; those that
-   * have said that they are not, by then, are asked again like any that has gone.
+   * Waits until one peer is ready and returns it. The other peers are used as soon as they are ready. Peers that were
+   * not ready by then are checked again like any unavailable peer.
    */
   async start(): Promise<P> {
     const { startTimeoutMs } = this.#settings;
-    const search = new UntilReady(this.#clock, startTimeoutMs);
-    this.#search = search;
-    const searches = this.#members.map((member) => this.#find(member, search));
+    const startup = new UntilReady(this.#clock, startTimeoutMs);
+    this.#startup = startup;
+    const searches = this.#members.map((member) => this.#waitUntilReady(member, startup));
     let first: P;
     try {
       first = await Promise.any(searches);
@@ -62,19 +62,19 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
       if (this.#isClosed) throw this.#closedError();
       throw this.#notReady(error as AggregateError);
     } finally {
-      search.stop();
+      startup.stop();
     }
     for (const [i, member] of this.#members.entries()) {
       searches[i]?.catch((error: Error) => {
         member.breaker.trip(error);
-        this.#found(member);
+        this.#onStarted(member);
       });
     }
     return first;
   }
 
   get outage(): Error | undefined {
-    return this.#members.every(({ isAway }) => isAway) ? this.#unavailable() : undefined;
+    return this.#members.every(({ isUnavailable }) => isUnavailable) ? this.#unavailable() : undefined;
   }
 
   onChange(listener: () => void): () => void {
@@ -84,7 +84,7 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
     };
   }
 
-  /** Throws what the callers are to be told. */
+  /** Throws the error for the callers. */
   async run<T>(
     cost: number,
     signal: AbortSignal | undefined,
@@ -99,17 +99,17 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
       try {
         outcome = await member.run(cost, ask);
       } catch (error) {
-        throw this.told(error as Error);
+        throw this.callerError(error as Error);
       }
       if (outcome.kind === 'answered') return outcome.answer;
-      const isAgain = outcome.isUnseen && left > 0 && signal?.aborted !== true && !this.#isClosed;
-      if (!isAgain || !this.#budget.spend()) throw this.told(outcome.error);
+      const mayRetry = outcome.isUnseen && left > 0 && signal?.aborted !== true && !this.#isClosed;
+      if (!mayRetry || !this.#budget.spend()) throw this.callerError(outcome.error);
       before = member;
     }
   }
 
-  /** An error of a peer as callers are told: they know the runner, and not where its batches run. */
-  told(error: Error): Error {
+  /** Converts an error of a peer for callers: it names the runner, not the address of the upstream. */
+  callerError(error: Error): Error {
     const text = `the upstream: ${error.message}`;
     if (!(error instanceof BatchwiseError)) return new Error(text, { cause: error });
     const { code, retryAfterMs, cause } = error;
@@ -119,30 +119,30 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#search?.stop();
+    this.#startup?.stop();
     await Promise.all(this.#members.map((member) => member.close()));
   }
 
-  async #find(member: UpstreamMember<P>, search: UntilReady): Promise<P> {
-    member.isAwaited = true;
+  async #waitUntilReady(member: UpstreamMember<P>, startup: UntilReady): Promise<P> {
+    member.isStarting = true;
     const { startTimeoutMs } = this.#settings;
     const upTo = `up to ${startTimeoutMs / 1000} s`;
-    await search.wait(member.peer, (error) =>
-      this.#log(`${this.#name}: waiting for the upstream ${member.peer.place}, ${upTo}: ${reasonOf(error)}`),
+    await startup.wait(member.peer, (error) =>
+      this.#log(`${this.#name}: waiting for the upstream ${member.peer.place}, ${upTo}: ${logReason(error)}`),
     );
-    this.#found(member);
+    this.#onStarted(member);
     return member.peer;
   }
 
-  #found(member: UpstreamMember<P>): void {
-    member.isAwaited = false;
+  #onStarted(member: UpstreamMember<P>): void {
+    member.isStarting = false;
     member.watch();
     this.#changed();
   }
 
-  /** Another than `before` where there is one. */
+  /** Chooses another peer than `before` if there is one. */
   #choose(cost: number, before: UpstreamMember<P> | undefined): UpstreamMember<P> | undefined {
-    const free = this.#members.filter(({ letsIn }) => letsIn);
+    const free = this.#members.filter(({ allowsCall }) => allowsCall);
     const others = free.length > 1 ? free.filter((member) => member !== before) : free;
     return leastLoaded(others, cost, this.#turn++, this.#clock.now());
   }
@@ -151,11 +151,11 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
     for (const member of this.#members) {
       const { breaker, peer } = member;
       const where = `${this.#name}: the upstream ${peer.place}`;
-      if (breaker.state === 'open' && !this.#away.has(member)) {
-        this.#away.add(member);
-        this.#log(`${where} does not answer and is left alone: ${reasonOf(breaker.lastError)}`);
-      } else if (breaker.state === 'closed' && this.#away.delete(member)) {
-        this.#log(`${where} answers again.`);
+      if (breaker.state === 'open' && !this.#openMembers.has(member)) {
+        this.#openMembers.add(member);
+        this.#log(`${where} does not respond and gets no batches for now: ${logReason(breaker.lastError)}`);
+      } else if (breaker.state === 'closed' && this.#openMembers.delete(member)) {
+        this.#log(`${where} responds again.`);
       }
     }
     for (const listener of [...this.#listeners]) listener();
@@ -169,8 +169,8 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
       retryAfterMs = Math.min(retryAfterMs, breaker.retryAfterMs);
       cause ??= breaker.lastError;
     }
-    const because = cause === undefined ? '' : ` Lately: ${cause.message}`;
-    const message = `${this.#name}: the upstream does not answer.${because}`;
+    const because = cause === undefined ? '' : ` Last error: ${cause.message}`;
+    const message = `${this.#name}: the upstream does not respond.${because}`;
     return new BatchwiseError('UNAVAILABLE', message, { retryAfterMs, cause });
   }
 
@@ -178,7 +178,7 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
     const [cause] = errors as readonly Error[];
     const { startTimeoutMs } = this.#settings;
     const places = this.#members.map(({ peer }) => peer.place).join(', ');
-    const message = `${this.#name}: the upstream ${places} was not ready within ${startTimeoutMs} ms: ${reasonOf(cause)}`;
+    const message = `${this.#name}: the upstream ${places} was not ready within ${startTimeoutMs} ms: ${logReason(cause)}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause });
   }
 
@@ -187,9 +187,9 @@ export class UpstreamPool<P extends UpstreamPeer> implements Availability {
   }
 }
 
-/** For the log, with what callers are not told. */
-function reasonOf(error: Error | undefined): string {
-  const { message = 'it is not there', cause } = error ?? {};
+/** The reason for the log, with details that callers do not see. */
+function logReason(error: Error | undefined): string {
+  const { message = 'unknown reason', cause } = error ?? {};
   return cause instanceof Error && !message.includes(cause.message)
     ? `${message.replace(/\.$/, '')}: ${cause.message}`
     : message;

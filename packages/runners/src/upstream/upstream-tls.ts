@@ -1,4 +1,4 @@
-/** How the other side is known, and how this one shows who it is. */
+/** TLS options of an upstream: trusted authorities, and the client's certificate. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -15,11 +15,11 @@ export interface UpstreamTls {
 
 export type TlsSettings = Pick<UpstreamSettings, 'caFile' | 'certFile' | 'keyFile' | 'serverName'>;
 
-/** Errors are in the words of the settings, and say which runner it is. */
+/** Errors name the setting and the runner. */
 export function readTls(name: string, { caFile, certFile, keyFile, serverName }: TlsSettings): UpstreamTls {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const missing = certFile === undefined ? 'cert_file' : 'key_file';
-    throw mistake(`${name}: upstream: expected both cert_file and key_file, got no ${missing}.`);
+    throw invalidOption(`${name}: upstream: expected both cert_file and key_file, got no ${missing}.`);
   }
   const tls = {
     ...(caFile === undefined ? {} : { ca: authorities(name, caFile) }),
@@ -30,7 +30,7 @@ export function readTls(name: string, { caFile, certFile, keyFile, serverName }:
     createSecureContext(tls);
   } catch (error) {
     const why = (error as Error).message;
-    throw mistake(
+    throw invalidOption(
       `${name}: upstream: expected a certificate and its key in PEM, got files that are not: ${why}.`,
       error,
     );
@@ -38,7 +38,7 @@ export function readTls(name: string, { caFile, certFile, keyFile, serverName }:
   return serverName === undefined ? tls : { ...tls, serverName };
 }
 
-/** Node takes a file without any certificate for one that trusts nobody. */
+/** For a file without certificates Node trusts no authority, so this is checked here. */
 function authorities(name: string, path: string): Buffer {
   const content = contentOf(name, 'ca_file', path);
   try {
@@ -46,7 +46,7 @@ function authorities(name: string, path: string): Buffer {
     new X509Certificate(content);
   } catch (error) {
     const message = `${name}: upstream.ca_file: expected certificates in PEM, got none in ${path}.`;
-    throw mistake(message, error);
+    throw invalidOption(message, error);
   }
   return content;
 }
@@ -56,10 +56,10 @@ function contentOf(name: string, setting: string, path: string): Buffer {
     return readFileSync(path);
   } catch (error) {
     const why = (error as Error).message;
-    throw mistake(`${name}: upstream.${setting}: ${path} cannot be read: ${why}.`, error);
+    throw invalidOption(`${name}: upstream.${setting}: ${path} cannot be read: ${why}.`, error);
   }
 }
 
-function mistake(message: string, cause?: unknown): BatchwiseError {
+function invalidOption(message: string, cause?: unknown): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message, { cause });
 }

@@ -1,7 +1,7 @@
 /**
- * Agents of HTTP that watch their idle connections. Node's own do not: what a server writes on one unasked, the 408 of
- * a load balancer or an answer twice, is read as the answer to the next request, and so are all that follow. RFC 9112
- * (9.2) wants such a connection closed.
+ * HTTP agents that watch their idle connections. Node's agents do not: data that a server sends on an idle
+ * connection, such as the 408 of a load balancer or a duplicate response, is read as the response to the next
+ * request, and all later responses are shifted. RFC 9112, 9.2 requires closing such a connection.
  */
 import { Agent, type AgentOptions } from 'node:http';
 import { Agent as TlsAgent, type AgentOptions as TlsAgentOptions } from 'node:https';
@@ -21,7 +21,7 @@ export class WatchedTlsAgent extends TlsAgent {
   }
 }
 
-/** What the types of Node do not say: whether it is kept. */
+/** The type in @types/node lacks the return value: whether the socket is kept. */
 type KeepAlive = (socket: Duplex) => boolean;
 
 function watchIdle(agent: Agent): void {
@@ -30,18 +30,18 @@ function watchIdle(agent: Agent): void {
   const watched: KeepAlive = (socket) => {
     const isKept = keep(socket);
     if (isKept) {
-      socket.on('data', destroyIt);
+      socket.on('data', destroySocket);
       socket.resume();
     }
     return isKept;
   };
   agent.keepSocketAlive = watched;
   agent.reuseSocket = (socket, request) => {
-    socket.off('data', destroyIt);
+    socket.off('data', destroySocket);
     reuse(socket, request);
   };
 }
 
-function destroyIt(this: Duplex): void {
+function destroySocket(this: Duplex): void {
   this.destroy();
 }

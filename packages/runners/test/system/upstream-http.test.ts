@@ -63,7 +63,7 @@ describe('a model over REST', () => {
   test.each([
     [-3, { code: 'UNAVAILABLE', retryAfterMs: 3000 }, /HTTP 503: loading/],
     [-4, { code: 'UNAVAILABLE' }, /the connection failed \(ECONNRESET\)/],
-    [-5, { code: 'BAD_RESULT' }, /its answer cannot be read: body: expected JSON/],
+    [-5, { code: 'BAD_RESULT' }, /invalid response: body: expected JSON/],
     [-7, { code: 'UNAVAILABLE' }, /in the middle of its answer/],
   ])('that fails with all of a batch is not asked again for its parts: %i', async (value, error, message) => {
     const upstream = await startUpstream('http-upstream.mjs');

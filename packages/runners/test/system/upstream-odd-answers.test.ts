@@ -110,7 +110,7 @@ describe('ModelInfer', () => {
     [
       'half a message',
       (stream, rows) => respond(stream, [answer(rows).subarray(0, 9)]),
-      /it ended within a message/,
+      /the stream ended inside a message/,
     ],
     ['a status that is none', (stream) => respond(stream, [], '99'), /grpc-status "99"/],
   ])('that is answered with %s is asked for once, of one that is there', async (_, infer, message) => {
@@ -152,7 +152,7 @@ describe('over HTTP', () => {
     });
     const outcomes = await ask(await runnerFor(`${url}/m:predict`), [1, 2, 3, 4]);
     expect(outcomes.map(({ result, error }) => result ?? error?.code)).toEqual([1, 2, 'HANDLER_FAILED', 4]);
-    expect(outcomes[2]?.error?.message).toMatch(/the upstream: its answer has NaN or Infinity in it/);
+    expect(outcomes[2]?.error?.message).toMatch(/the upstream: its response contains NaN or Infinity/);
   });
 
   const tensor = { name: 'x', datatype: 'FP32', shape: [-1, 2] };

@@ -80,7 +80,7 @@ test('a stream that goes on and on with answers is reset, and that is said once'
   await upstream.said(/^cancelled/);
   expect(lines).toEqual([
     `mirror: grpc-stream://127.0.0.1:${upstream.port}/test.Mirror/BatchedReverse: ` +
-      'more answers than items came for a batch of 2; its stream is reset.',
+      'got more answers than items for a batch of 2; the stream is reset.',
   ]);
 });
 

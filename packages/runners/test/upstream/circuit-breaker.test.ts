@@ -39,9 +39,9 @@ describe('a circuit breaker', () => {
     breaker.succeed(breaker.begin());
     failing(breaker);
     failing(breaker);
-    expect(breaker.letsIn).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
     failing(breaker);
-    expect(breaker.letsIn).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     expect(breaker.lastError).toBe(down);
     expect(changes).toEqual(['open']);
   });
@@ -58,12 +58,12 @@ describe('a circuit breaker', () => {
     await clock.advance(999);
     expect(breaker.state).toBe('open');
     await clock.advance(1);
-    expect(breaker.letsIn).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
     const trial = breaker.begin();
-    expect(breaker.letsIn).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     breaker.succeed(trial);
     expect(breaker.state).toBe('closed');
-    expect(breaker.letsIn).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
   });
 
   test('stays away twice as long after each try in vain, half a minute at most', async () => {
@@ -82,7 +82,7 @@ describe('a circuit breaker', () => {
     await clock.advance(1000);
     breaker.forget(breaker.begin());
     expect(breaker.state).toBe('half-open');
-    expect(breaker.letsIn).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
   });
 
   test('asks the upstream first where it can be asked', async () => {
@@ -125,7 +125,7 @@ describe('a circuit breaker', () => {
     await clock.advance(1000);
     const trial = breaker.begin();
     breaker.forget(old[0]);
-    expect(breaker.letsIn).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     breaker.succeed(old[1]);
     expect(breaker.state).toBe('half-open');
     breaker.fail(old[2], down);
@@ -140,18 +140,18 @@ describe('a circuit breaker', () => {
     await clock.advance(1000);
     const first = breaker.begin();
     await clock.advance(999);
-    expect(breaker.letsIn).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     await clock.advance(1);
-    expect(breaker.letsIn).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
     breaker.begin();
-    expect(breaker.letsIn).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     breaker.succeed(first);
     expect(breaker.state).toBe('closed');
   });
 
   test('looks at once when there are signs that the upstream is back', async () => {
     const breaker = tripped(breakerWith(async () => {}));
-    breaker.lookNow();
+    breaker.probeNow();
     await told();
     expect(breaker.state).toBe('closed');
     expect(clock.now()).toBe(0);

@@ -47,9 +47,9 @@ describe('a status of gRPC', () => {
   );
 
   test.each([
-    [reset('UNKNOWN'), 'UNKNOWN: it broke the call off'],
-    [reset('UNAVAILABLE', true), 'UNAVAILABLE: it did not take the call'],
-    [reset('DEADLINE_EXCEEDED'), 'DEADLINE_EXCEEDED: no answer came in time'],
+    [reset('UNKNOWN'), 'UNKNOWN: the call was reset'],
+    [reset('UNAVAILABLE', true), 'UNAVAILABLE: the call was not accepted'],
+    [reset('DEADLINE_EXCEEDED'), 'DEADLINE_EXCEEDED: no response in time'],
     [
       { ...reset('UNAVAILABLE'), cause: Object.assign(new Error('10.0.0.7:8001'), { code: 'ECONNRESET' }) },
       'UNAVAILABLE: the connection failed (ECONNRESET)',

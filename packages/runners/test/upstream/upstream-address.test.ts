@@ -31,12 +31,12 @@ describe('the URL of an upstream', () => {
     ['grpc://gpu:1/a//', /a name between two slashes/],
     ['grpc://gpu:1/%zz', /escapes/],
     ['grpc-stream://gpu:1/Compute', /a service and its method/],
-    ['http://gpu/v2/models/m?x=1', /no \?/],
+    ['http://gpu/v2/models/m?x=1', /no query string/],
     // Whatever was not quite the path of a model counted as a function, and failed with the first call.
     ['http://gpu/v2/models/m/ready', /expected \/v2\/models\/model/],
     ['http://gpu/v2/model/m', /expected \/v2\/models\/model/],
     ['http://gpu/a/v2/models', /expected \/v2\/models\/model/],
-    ['grpc://gpu:1/m#x', /no #/],
+    ['grpc://gpu:1/m#x', /no fragment/],
   ])('%s is refused with what was expected', (url, message) => {
     expect(() => parseUpstream(url)).toThrow(message);
   });
@@ -49,7 +49,7 @@ describe('the URL of an upstream', () => {
 
   test('with a key is refused without showing it', () => {
     expect(() => parseUpstream('grpc://gpu:1/m?key=secret')).toThrow(
-      /^upstream "grpc:\/\/gpu:1\/m": expected no \?/,
+      /^upstream "grpc:\/\/gpu:1\/m": expected no query string/,
     );
   });
 
@@ -90,7 +90,7 @@ describe('several URLs', () => {
     [['grpc://a:1/m', 'grpc://b:1/n'], 1, /the same path/],
     [['http://a/v2/models/m', 'http://b/v2/models/m/versions/2'], 1, /the same path/],
     [['grpc-stream://a:1/p.S/M', 'grpc-stream://b:1/p.S/N'], 1, /the same path/],
-    [['grpc://a:1/m', 'grpc://b:1/m', 'grpc://b:1/m'], 2, /each once, got grpc:\/\/b:1\/m again/],
+    [['grpc://a:1/m', 'grpc://b:1/m', 'grpc://b:1/m'], 2, /each URL once, got grpc:\/\/b:1\/m twice/],
   ])('cannot when they are not alike: %s', (urls, index, message) => {
     // Only the kinds were compared, and only when the runner was made: too late to say which line is wrong.
     expect(problemOf(...urls)).toEqual({ index, message: expect.stringMatching(message) });

@@ -182,7 +182,9 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage).toBeDefined();
     await expect(ask(pool)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 1000 });
     expect(a.calls.length).toBe(3);
-    expect(log).toEqual(['m: the upstream grpc://a:1 does not answer and is left alone: grpc://a:1 is away']);
+    expect(log).toEqual([
+      'm: the upstream grpc://a:1 does not respond and gets no batches for now: grpc://a:1 is away',
+    ]);
   });
 
   test('is used again when it says that it is ready', async () => {
@@ -201,7 +203,7 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage).toBeUndefined();
     expect(await ask(pool)).toBe('grpc://a:1');
     expect(changes).toBe(2); // open, closed
-    expect(log.at(-1)).toBe('m: the upstream grpc://a:1 answers again.');
+    expect(log.at(-1)).toBe('m: the upstream grpc://a:1 responds again.');
   });
 
   test('is no outage as long as another answers', async () => {
@@ -224,7 +226,7 @@ describe('an upstream that does not answer', () => {
     await askInTurn(pool, 2, 500);
     expect(pool.outage).toBeUndefined();
     await askInTurn(pool, 1, 500);
-    expect(pool.outage?.message).toMatch(/no answer came in 500 ms/);
+    expect(pool.outage?.message).toMatch(/no response within 500 ms/);
   });
 
   test('from the start is left alone, though its callers give up before the time-out', async () => {
@@ -283,10 +285,10 @@ describe('an upstream that does not answer', () => {
     for (let i = 0; i < 2; i++) await ask(pool).catch(({ message }: Error) => texts.push(message));
     expect(texts).toEqual([
       'm: the upstream: the connection failed (ECONNREFUSED).',
-      'm: the upstream does not answer. Lately: the connection failed (ECONNREFUSED).',
+      'm: the upstream does not respond. Last error: the connection failed (ECONNREFUSED).',
     ]);
     expect(log).toEqual([
-      'm: the upstream grpc://a:1 does not answer and is left alone: the connection failed (ECONNREFUSED): ' +
+      'm: the upstream grpc://a:1 does not respond and gets no batches for now: the connection failed (ECONNREFUSED): ' +
         'connect ECONNREFUSED 10.0.0.7:8001',
     ]);
   });

@@ -133,7 +133,7 @@ describe('what cannot be meant is refused:', () => {
       'runners: {m: {upstream: [grpc://a:1/m, grpc://b:1/n]}}',
       /upstream\[1\]: expected copies of one backend/,
     ],
-    ['runners: {m: {upstream: [grpc://a:1, grpc://a:1]}}', /upstream\[1\]: expected each once/],
+    ['runners: {m: {upstream: [grpc://a:1, grpc://a:1]}}', /upstream\[1\]: expected each URL once/],
     [
       'runners: {m: {upstream: {url: grpcs://a:1, cert_file: c.pem}}}',
       /yaml:1:44: runners\.m\.upstream\.cert_file: expected key_file with it, got none/,
