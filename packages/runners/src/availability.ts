@@ -1,7 +1,7 @@
-/** Whether a backend that is elsewhere can be asked: it comes and goes while its runner stays. */
+/** The availability of a remote backend. It may change while its runner is open. */
 export interface Availability {
-  /** Why it cannot be asked now; undefined while it can. */
+  /** Why the backend is unavailable; undefined while it is available. */
   readonly outage: Error | undefined;
-  /** Calls the listener whenever that may have changed; returns a function that ends it. */
+  /** Calls the listener when the availability may have changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }

@@ -1,10 +1,10 @@
-/** Along which dimension requests to a model can be put together, if they can. */
+/** Determines the dimension along which requests to a model can be concatenated, if any. */
 import type { RunnerSettings } from './runner-settings.js';
 import type { Signature, TensorSpec } from './tensor.js';
 
 type BatchableSettings = Pick<RunnerSettings, 'batchable' | 'batchDim'>;
 
-/** Why requests to this model are not put together; undefined when they are. For the log and the docs. */
+/** Why requests to this model cannot be batched; undefined if they can. For the log and the docs. */
 export function whyNotBatchable(
   { inputs, outputs }: Signature,
   { batchable, batchDim }: BatchableSettings,
@@ -30,7 +30,7 @@ function whyFixed(kind: 'input' | 'output', { name, shape }: TensorSpec, dim: nu
   return length === -1 ? undefined : `dimension ${dim} of ${where} is fixed at ${length}`;
 }
 
-/** The input dimension that counts rows; undefined when a request is a whole that is neither cut nor joined. */
+/** The input dimension that counts rows; undefined if requests are neither split nor concatenated. */
 export function rowDimOf(signature: Signature, settings: BatchableSettings): number | undefined {
   return whyNotBatchable(signature, settings) === undefined ? settings.batchDim[0] : undefined;
 }

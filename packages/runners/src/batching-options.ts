@@ -1,4 +1,4 @@
-/** A runner's settings in the words of the batcher. */
+/** Converts the settings of a runner to options of the batcher. */
 import { adaptive, greedy, type LiveOptions, type Policy, window } from 'batchwise';
 import type { BatchingSettings, RunnerSettings } from './runner-settings.js';
 
@@ -17,15 +17,15 @@ export type BatchingOptions = Pick<
 >;
 
 /**
- * When requests are not put together, each counts as 1 and a batch holds 1, however many rows it has. A
- * call of the backend may take as long as a request: after that nobody waits for it any more.
+ * Without batching, each request has cost 1 and a batch contains one request, whatever its number of rows. The
+ * handler timeout is the request timeout: after that no caller waits for the result.
  */
 export function batchingOptions(
   { batching, timeoutMs }: RunnerSettings,
   isBatching: boolean,
 ): BatchingOptions {
   return {
-    maxBatchSize: isBatching ? mostRows(batching) : 1,
+    maxBatchSize: isBatching ? maxRowsOf(batching) : 1,
     batchSizes: isBatching ? batching.batchSizes : [],
     maxWaitMs: batching.maxWaitMs ?? Number.POSITIVE_INFINITY,
     targetLatencyMs: batching.maxLatencyMs,
@@ -35,8 +35,8 @@ export function batchingOptions(
   };
 }
 
-/** −1 says "unlimited", as in the batcher. */
-export function mostRows({ maxBatchSize }: BatchingSettings): number {
+/** −1 means unlimited, as in the batcher. */
+export function maxRowsOf({ maxBatchSize }: BatchingSettings): number {
   return maxBatchSize === -1 ? Number.POSITIVE_INFINITY : maxBatchSize;
 }
 
@@ -51,7 +51,7 @@ export function policyOf({ policy, prefer, maxWaitMs }: BatchingSettings): Polic
   }
 }
 
-/** The policy to go on with: what it has learned is kept, unless another is asked for. */
+/** The new policy, or undefined to keep the current policy with its learned state. */
 export function changedPolicy(before: BatchingSettings, after: BatchingSettings): Policy | undefined {
   const isSame =
     before.policy === after.policy &&

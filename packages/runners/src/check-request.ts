@@ -1,12 +1,12 @@
-/** Whether a request is one that the model can take: everything that can be known before it runs. */
+/** Checks a request against the signature of the model before the model runs. */
 import { BatchwiseError } from 'batchwise';
 import { dataName, elementCount, isDataOf } from './datatype.js';
 import type { InferRequest } from './runner.js';
 import type { Signature, Tensor, TensorSpec } from './tensor.js';
 
 /**
- * How many rows the request has; 1 when the model does not count rows (`rowDim` is undefined).
- * Throws `INVALID_ITEM` that says what is wrong and where, what was expected and what came.
+ * Returns the number of rows, or 1 if the model does not count rows (`rowDim` is undefined). Throws `INVALID_ITEM`
+ * that says what is wrong and where, what was expected and what was given.
  */
 export function checkRequest(
   signature: Signature,
@@ -50,16 +50,16 @@ function checkTensor(spec: TensorSpec, tensor: Tensor): void {
 }
 
 /**
- * A tensor without elements is valid: the first step of a decoder has a cache of length 0. But its other lengths cost
- * nothing to send, and the answer may have elements for each of them, so they have a limit of their own.
+ * A tensor without elements is valid: the first step of a decoder has a cache of length 0. Its other dimensions cost
+ * nothing to send, but the response may have elements for each of them, so their product has a limit.
  */
 function checkEmpty(spec: TensorSpec, tensor: Tensor): void {
   let product = 1;
   for (let i = 0; i < spec.shape.length; i++) {
     if (spec.shape[i] === -1) product *= Math.max(1, tensor.shape[i] as number);
   }
-  if (product <= MOST_EMPTY) return;
-  throw wrong(spec, `lengths up to ${MOST_EMPTY} in all in a tensor without elements`, shapeOf(tensor));
+  if (product <= MAX_EMPTY) return;
+  throw wrong(spec, `lengths up to ${MAX_EMPTY} in all in a tensor without elements`, shapeOf(tensor));
 }
 
 function fits(expected: readonly number[], shape: readonly number[]): boolean {
@@ -81,7 +81,7 @@ function checkOutputs({ outputs }: Signature, wanted: readonly string[]): void {
 }
 
 function missing(spec: TensorSpec, given: Iterable<string>): BatchwiseError {
-  const names = [...given].slice(0, MOST_NAMES).map(quoted).join(', ');
+  const names = [...given].slice(0, MAX_NAMES).map(quoted).join(', ');
   const expected = `${spec.datatype} of shape [${spec.shape}]`;
   return invalid(
     `input ${quoted(spec.name)} is missing: expected ${expected}, got ${names === '' ? 'no inputs' : `only ${names}`}.`,
@@ -96,8 +96,8 @@ function unknownInput({ inputs }: Signature, given: Iterable<string>): Batchwise
   return invalid(`expected ${inputs.length} inputs.`);
 }
 
-function wrong({ name }: TensorSpec, expected: string, came: string): BatchwiseError {
-  return invalid(`input ${quoted(name)}: expected ${expected}, got ${came}.`);
+function wrong({ name }: TensorSpec, expected: string, got: string): BatchwiseError {
+  return invalid(`input ${quoted(name)}: expected ${expected}, got ${got}.`);
 }
 
 function invalid(message: string): BatchwiseError {
@@ -105,8 +105,8 @@ function invalid(message: string): BatchwiseError {
 }
 
 function shapeOf({ shape }: Tensor): string {
-  const shown = shape.slice(0, MOST_NAMES).join(',');
-  return `shape [${shown}${shape.length > MOST_NAMES ? ',…' : ''}]`;
+  const shown = shape.slice(0, MAX_NAMES).join(',');
+  return `shape [${shown}${shape.length > MAX_NAMES ? ',…' : ''}]`;
 }
 
 function freeHint({ shape }: TensorSpec): string {
@@ -117,10 +117,10 @@ function namesOf(specs: readonly TensorSpec[]): string {
   return specs.map(({ name }) => quoted(name)).join(', ') || 'none';
 }
 
-/** What came is somebody else's: a message shows no more of it than is needed to recognise it. */
+/** Truncates names from the caller in error messages. */
 function quoted(name: unknown): string {
   if (typeof name !== 'string') return typeof name;
-  return JSON.stringify(name.length > MOST_CHARACTERS ? `${name.slice(0, MOST_CHARACTERS)}…` : name);
+  return JSON.stringify(name.length > MAX_CHARACTERS ? `${name.slice(0, MAX_CHARACTERS)}…` : name);
 }
 
 function kindOf(value: unknown): string {
@@ -129,7 +129,7 @@ function kindOf(value: unknown): string {
   return ArrayBuffer.isView(value) ? `a ${value.constructor.name}` : 'an object';
 }
 
-/** Of a tensor without elements: the product of the lengths that are not 0 and that the model leaves open. */
-const MOST_EMPTY = 65_536;
-const MOST_NAMES = 16;
-const MOST_CHARACTERS = 64;
+/** For a tensor without elements: the maximum product of the open dimensions that are not 0. */
+const MAX_EMPTY = 65_536;
+const MAX_NAMES = 16;
+const MAX_CHARACTERS = 64;

@@ -1,13 +1,13 @@
 /**
- * Rows of many requests become one tensor. Along the first dimension that is one allocation and one
- * copy a request; along any other, the parts alternate in memory.
+ * Concatenates the rows of many requests into one tensor. Along the first dimension this takes one allocation and one
+ * copy per request. Along other dimensions the parts alternate in memory.
  */
 import { elementCount, type NumericData, newData } from './datatype.js';
 import type { Tensor, TensorData } from './tensor.js';
 
 /**
- * Along `dim`. The tensors must agree in datatype and in all other dimensions, or a RangeError says where
- * they do not. One alone is given back as it is; otherwise the data are new.
+ * Concatenates along `dim`. The tensors must have the same datatype and the same other dimensions, else a RangeError
+ * names the difference. A single tensor is returned as it is; otherwise the data is copied.
  */
 export function concatTensors(tensors: readonly Tensor[], dim: number): Tensor {
   const first = tensors[0];
@@ -21,7 +21,7 @@ export function concatTensors(tensors: readonly Tensor[], dim: number): Tensor {
     if (tensor.datatype !== first.datatype || !agree(tensor.shape, first.shape, dim)) {
       throw new RangeError(
         `${first.datatype} of shape [${first.shape}] and ${tensor.datatype} of shape [${tensor.shape}] ` +
-          `cannot be put together along dimension ${dim}`,
+          `cannot be concatenated along dimension ${dim}`,
       );
     }
     rows += tensor.shape[dim] as number;
@@ -31,14 +31,14 @@ export function concatTensors(tensors: readonly Tensor[], dim: number): Tensor {
   return { datatype: first.datatype, shape, data: joined(tensors, runs, elementCount(shape)) };
 }
 
-/** Whether two shapes are the same but for one dimension. */
+/** Whether two shapes are equal except in dimension `dim`. */
 function agree(a: readonly number[], b: readonly number[], dim: number): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (i !== dim && a[i] !== b[i]) return false;
   return true;
 }
 
-/** `runs` times: a stretch of each tensor in turn. */
+/** Copies a stretch of each tensor in turn, `runs` times. */
 function joined(tensors: readonly Tensor[], runs: number, length: number): TensorData {
   const datatype = (tensors[0] as Tensor).datatype;
   if (datatype === 'BYTES') return joinedBytes(tensors, runs);

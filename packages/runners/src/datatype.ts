@@ -1,11 +1,11 @@
-/** What is known of each datatype: its width, the array that holds it, and what ONNX calls it. */
+/** The properties of each datatype: its width, its array type and its ONNX name. */
 import type { Datatype, Tensor, TensorData } from './tensor.js';
 
-/** All data but those of BYTES. */
+/** All data except BYTES. */
 export type NumericData = Exclude<TensorData, readonly Uint8Array[]>;
 
 interface DatatypeFacts {
-  /** Undefined where elements differ in length. */
+  /** Undefined if elements differ in length. */
   readonly bytesPerElement: number | undefined;
   readonly Data: (new (length: number) => NumericData) | ArrayConstructor;
   readonly onnxType: string;
@@ -44,27 +44,27 @@ export function onnxTypeOf(datatype: Datatype): string {
   return FACTS[datatype].onnxType;
 }
 
-/** Undefined for types that have no name in the protocol, such as `int4`. */
+/** Undefined for types that the protocol does not define, such as `int4`. */
 export function datatypeOfOnnx(onnxType: string): Datatype | undefined {
   return BY_ONNX_TYPE.get(onnxType);
 }
 
-/** Zeros; for BYTES empty strings. */
+/** Returns zeros, or empty strings for BYTES. */
 export function newData(datatype: Datatype, length: number): TensorData {
   const { Data } = FACTS[datatype];
   if (Data !== Array) return new (Data as new (length: number) => NumericData)(length);
   return new Array<Uint8Array>(length).fill(EMPTY);
 }
 
-/** So much of memory is shared by small arrays, and the longest that share it. */
+/** The size of the pool that small arrays share, and the maximum size of an array in the pool. */
 const POOL_BYTES = 64 * 1024;
 const SMALL_BYTES = 4 * 1024;
 let pool = new ArrayBuffer(POOL_BYTES);
 let poolUsed = 0;
 
 /**
- * The same, for what lives no longer than a request. Small arrays share their memory with others, because
- * memory of their own costs the garbage collector more than all the rest of a request.
+ * Like `newData`, for data that is released with its request. Small arrays share a pool, because the garbage
+ * collector spends more time on a buffer per array than the rest of a request takes.
  */
 export function newRequestData(datatype: Datatype, length: number): TensorData {
   const { Data, bytesPerElement: width } = FACTS[datatype];
@@ -86,19 +86,19 @@ export function isDataOf(datatype: Datatype, data: unknown): data is TensorData 
   return data instanceof FACTS[datatype].Data;
 }
 
-/** What an error message calls the array that it takes. */
+/** The name of the array type in error messages. */
 export function dataName(datatype: Datatype): string {
   return datatype === 'BYTES' ? 'an array of Uint8Array' : `a ${FACTS[datatype].Data.name}`;
 }
 
-/** How many elements a tensor of this shape has. */
+/** The number of elements of a tensor with this shape. */
 export function elementCount(shape: readonly number[]): number {
   let count = 1;
   for (let i = 0; i < shape.length; i++) count *= shape[i] as number;
   return count;
 }
 
-/** What its data take, without what the protocol adds to BYTES. */
+/** The size of the data, without the length prefixes that the protocol adds to BYTES. */
 export function byteLength({ datatype, data }: Tensor): number {
   if (datatype !== 'BYTES') return (data as NumericData).byteLength;
   let bytes = 0;

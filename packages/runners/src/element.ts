@@ -1,11 +1,11 @@
-/** Single elements of a tensor as the values of JavaScript that stand for them. */
+/** Converts single elements of a tensor from and to JavaScript values. */
 import { float16Bits, float16Value } from './float16.js';
 import type { Datatype, TensorData } from './tensor.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What an error message calls the values that a datatype takes. */
+/** The name of the valid values of a datatype in error messages. */
 export function valueName(datatype: Datatype): string {
   switch (datatype) {
     case 'BOOL':
@@ -21,7 +21,7 @@ export function valueName(datatype: Datatype): string {
   }
 }
 
-/** Writes a value; false when it is not one of the datatype. */
+/** Writes a value. Returns false if the value is invalid for the datatype. */
 export function setElement(datatype: Datatype, data: TensorData, index: number, value: unknown): boolean {
   switch (datatype) {
     case 'BYTES': {
@@ -55,13 +55,13 @@ export function setElement(datatype: Datatype, data: TensorData, index: number, 
       if (typeof value !== 'number') return false;
       const narrow = data as Int32Array;
       narrow[index] = value;
-      // What does not fit is cut off, and reads differently.
+      // An out-of-range value is truncated and then differs.
       return narrow[index] === value;
     }
   }
 }
 
-/** Reads a value: a number, a boolean, a string; a bigint only where a number would not be exact. */
+/** Reads a value as a number, boolean or string; as a bigint only where a number would not be exact. */
 export function elementAt(datatype: Datatype, data: TensorData, index: number): unknown {
   const value = data[index];
   switch (datatype) {

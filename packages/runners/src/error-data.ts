@@ -1,6 +1,6 @@
 /**
- * Errors as plain data, for other threads and processes. A `BatchwiseError` arrives as what it was; of other errors the
- * name, the message and the causes remain. Stack traces stay where they were made.
+ * Converts errors to plain data for other threads and processes. A `BatchwiseError` is restored with its code. Other
+ * errors keep their name, message and causes. Stack traces are not transferred.
  */
 import { BatchwiseError, ERRORS, type ErrorCode } from 'batchwise';
 
@@ -12,9 +12,9 @@ export interface ErrorData {
   readonly cause?: ErrorData;
 }
 
-/** One more error class that keeps what it has. */
+/** Conversion of one more error class with all its fields. */
 export interface SpecialErrors<Data extends ErrorData> {
-  /** Undefined for an error of another class. */
+  /** Returns undefined for other error classes. */
   toData(error: Error): Omit<Data, 'cause'> | undefined;
   fromData(data: Data, options: ErrorOptions): Error | undefined;
 }
@@ -24,7 +24,7 @@ export interface ErrorCodec<Data extends ErrorData = ErrorData> {
   fromData(data: Data): Error;
 }
 
-/** A chain of causes may be a ring. */
+/** The limit on nested causes, because they may form a cycle. */
 const MAX_CAUSES = 4;
 
 export function errorCodec<Data extends ErrorData = ErrorData>(
@@ -62,7 +62,7 @@ function errorOf({ name, message, code, retryAfterMs }: ErrorData, options: Erro
   return error;
 }
 
-/** Of whatever was thrown, also of a value that cannot be converted. */
+/** The text of any thrown value, including values that cannot be converted. */
 function textOf(value: unknown): string {
   try {
     return String(value);

@@ -1,9 +1,9 @@
-/** Half-precision floats, which are kept as their bits, to numbers and back. */
+/** Converts half-precision floats, stored as bits, to numbers and back. */
 
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 
-/** Rounded to the nearest, halves to even; what is too large becomes infinite. */
+/** Rounds to nearest, ties to even. Values out of range become infinite. */
 export function float16Bits(value: number): number {
   float[0] = value;
   const single = bits[0] as number;
@@ -15,7 +15,7 @@ export function float16Bits(value: number): number {
     const rounding = 0xfff + ((magnitude >>> 13) & 1);
     return sign | ((magnitude + rounding - 0x38000000) >>> 13);
   }
-  // Subnormal: a whole number of 2⁻²⁴.
+  // Subnormal: a multiple of 2⁻²⁴.
   const scaled = Math.abs(float[0] as number) * 2 ** 24;
   const whole = Math.floor(scaled);
   const rest = scaled - whole;

@@ -1,4 +1,4 @@
-/** A function over arrays with a batcher of its own. */
+/** A runner for a function over arrays, with its own batcher. */
 import {
   type BatchContext,
   Batcher,
@@ -15,49 +15,53 @@ import {
 import type { Availability } from './availability.js';
 import { batchingOptions, changedPolicy, policyOf } from './batching-options.js';
 import { Deliveries } from './deliveries.js';
-import { type ItemAnswers, ItemQuestions } from './item-questions.js';
+import { AttributeFunctions, type ItemAttributes } from './item-attributes.js';
 import { Readmission } from './readmission.js';
 import type { BatchTrace, FunctionRunner, Runner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
 import { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
 import { WatchedState } from './watched-state.js';
 
-/** Where a function runs that is elsewhere: it has to be found first, and may be away for a while. */
+/**
+ * A backend for a function that does not run on this thread. It must be loaded first and may be unavailable at times.
+ */
 export interface FunctionBackend {
-  /** As metadata call it. */
+  /** The platform name in the metadata. */
   readonly platform: string;
   readonly availability: Availability;
-  /** Called once, before the first batch. Rejects when it cannot be found. */
+  /** Called once, before the first batch. Rejects if the backend is not reachable. */
   load(): Promise<void>;
-  /** Told when the settings change while it runs. */
+  /** Called when the settings change. */
   configure?(settings: Pick<RunnerSettings, 'timeoutMs'>): void;
   close(): Promise<void>;
 }
 
 export interface FunctionRunnerOptions<I, R> {
   readonly name: string;
-  /** Gets up to `maxBatchSize` items, one where `settings.batchable` is false, and gives as many results. */
+  /** Receives up to `maxBatchSize` items, or one item if `settings.batchable` is false. Returns one result per item. */
   readonly handler: Handler<I, R>;
   readonly settings: RunnerSettings;
-  /** As those of a batcher. `costOf` and `groupOf` count only where items are put together. */
+  /** As in a batcher. `costOf` and `groupOf` are ignored without batching. */
   readonly costOf?: BatcherOptions<I>['costOf'];
   readonly groupOf?: BatcherOptions<I>['groupOf'];
   readonly dedupeBy?: BatcherOptions<I>['dedupeBy'];
   /**
-   * A batch that throws is taken apart and re-run, until only the guilty items fail. For functions that may
-   * see an item twice.
+   * A batch that throws is bisected until only the faulty items fail. For functions that may receive an item twice.
    * @default false
    */
   readonly isolate?: boolean | undefined;
-  /** The runner's own from now on; its state follows. Without one, the function is here. */
+  /**
+   * The runner owns the backend and closes it. The state of the runner follows the backend. Default: the function
+   * runs on this thread.
+   */
   readonly backend?: FunctionBackend | undefined;
-  /** Told when `costOf`, `groupOf` or `dedupeBy` fails: the caller learns only that something did. */
+  /** Called when `costOf`, `groupOf` or `dedupeBy` fails. The caller gets HANDLER_FAILED. */
   readonly onFault?: ((error: Error) => void) | undefined;
-  /** @default the real one */
+  /** @default the real clock */
   readonly clock?: Clock | undefined;
 }
 
-/** For those who are turned away before they are in: there is nothing to cancel. */
+/** The ticket of a call that was rejected before admission: cancel does nothing. */
 const SETTLED: RunnerTicket = { cancel() {} };
 
 export function createFunctionRunner<I, R>(options: FunctionRunnerOptions<I, R>): Runner<I, R> {
@@ -76,11 +80,11 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   readonly #batcher: Batcher<FunctionCall<I, R>, R>;
   readonly #readmission = new Readmission<R>();
   readonly #deliveries: Deliveries<R>;
-  readonly #questions: ItemQuestions<I>;
+  readonly #attributes: AttributeFunctions<I>;
   readonly #clock: Clock;
   #settings: RunnerSettings;
-  /** Calls that failed before they were in: the batcher does not know of them. */
-  #failedOutside = 0;
+  /** Calls rejected before they reached the batcher, which does not count them. */
+  #rejectedEarly = 0;
   #failure: Error | undefined = undefined;
   #closing: Promise<void> | undefined = undefined;
 
@@ -95,9 +99,9 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     this.#settings = settings;
     this.#clock = clock;
     this.#deliveries = new Deliveries(clock);
-    this.#questions = new ItemQuestions(name, options);
+    this.#attributes = new AttributeFunctions(name, options);
     const call = (calls: readonly FunctionCall<I, R>[], context: BatchContext) => {
-      for (const each of calls) this.#readmission.left(each);
+      for (const each of calls) this.#readmission.untrack(each);
       return handler(
         calls.map(({ item }) => item),
         context,
@@ -107,15 +111,15 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       ...batchingOptions(settings, isBatching(settings)),
       name,
       costOf: costOf && (({ cost }) => cost),
-      groupOf: groupOf && (({ answers }) => answers.group),
-      dedupeBy: dedupeBy && (({ answers }) => answers.key),
+      groupOf: groupOf && (({ attributes }) => attributes.group),
+      dedupeBy: dedupeBy && (({ attributes }) => attributes.key),
       isolate,
       clock,
       policy: policyOf(settings.batching),
       concurrency: settings.concurrency,
     });
     this.ready = backend === undefined ? Promise.resolve() : this.#load(backend);
-    this.ready.catch(() => {}); // told by its state, and to whoever sends something
+    this.ready.catch(() => {}); // the state and each call report the failure
   }
 
   get state(): RunnerState {
@@ -127,16 +131,16 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   }
 
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket {
-    let answers: ItemAnswers;
+    let attributes: ItemAttributes;
     try {
       this.#checkLoaded();
-      answers = this.#questions.ask(item);
+      attributes = this.#attributes.evaluate(item);
     } catch (error) {
-      this.#failedOutside += 1;
+      this.#rejectedEarly += 1;
       sink.reject(error as Error);
       return SETTLED;
     }
-    return this.#enter(item, answers, sink, this.#inTime(options));
+    return this.#admit(item, attributes, sink, this.#capTimeout(options));
   }
 
   configure({ batching, timeoutMs }: RunnerSettings): void {
@@ -144,14 +148,14 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
     this.#settings = { ...before, batching, timeoutMs };
     const options = batchingOptions(this.#settings, isBatching(this.#settings));
     this.#readmission.change(this.#batcher, {
-      mostCost: options.maxBatchSize as number,
-      isOtherRule: isBatching(this.#settings) && !isBatching(before),
+      maxCost: options.maxBatchSize as number,
+      costsChange: isBatching(this.#settings) && !isBatching(before),
       options: { ...options, policy: changedPolicy(before.batching, batching) },
       undo: () => {
         this.#settings = before;
       },
       maxQueueSize: () => this.#settings.batching.maxQueueSize,
-      enter: (call) => this.#enterAgain(call as FunctionCall<I, R>),
+      readmit: (call) => this.#readmit(call as FunctionCall<I, R>),
     });
     this.#backend?.configure?.(this.#settings);
   }
@@ -159,8 +163,8 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   stats(): BatcherStats {
     const stats = this.#readmission.corrected(this.#batcher.stats());
     const { submitted, failed } = stats;
-    const outside = this.#failedOutside;
-    return outside === 0 ? stats : { ...stats, submitted: submitted + outside, failed: failed + outside };
+    const early = this.#rejectedEarly;
+    return early === 0 ? stats : { ...stats, submitted: submitted + early, failed: failed + early };
   }
 
   close(options?: CloseOptions): Promise<void> {
@@ -190,46 +194,46 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       throw error;
     }
     if (this.state !== 'loading') return;
-    const look = () => {
+    const updateState = () => {
       if (this.state === 'closed') return;
       this.#state.become(backend.availability.outage === undefined ? 'ready' : 'failed');
     };
-    backend.availability.onChange(look);
-    look();
+    backend.availability.onChange(updateState);
+    updateState();
   }
 
   #checkLoaded(): void {
     if (this.state === 'loading')
-      throw new BatchwiseError('UNAVAILABLE', `${this.name}: its backend is not ready yet.`);
+      throw new BatchwiseError('UNAVAILABLE', `${this.name}: the backend is not ready yet.`);
     if (this.#failure === undefined) return;
-    // Where it was looked for is not for callers to know.
+    // The address of the upstream is only in the cause, not in the message to callers.
     const message = `${this.name}: the upstream could not be reached.`;
     throw new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }
 
-  #enter(
+  #admit(
     item: I,
-    answers: ItemAnswers,
+    attributes: ItemAttributes,
     sink: RunnerSink<R>,
     options: EnqueueOptions | undefined,
   ): FunctionCall<I, R> {
-    const isAlone = !isBatching(this.#settings);
-    const cost = isAlone ? 1 : answers.cost;
-    const call = new FunctionCall(this.#readmission, this.#deliveries, item, answers, cost, sink, options);
+    const countsAsOne = !isBatching(this.#settings);
+    const cost = countsAsOne ? 1 : attributes.cost;
+    const call = new FunctionCall(this.#readmission, this.#deliveries, item, attributes, cost, sink, options);
     const ticket = this.#batcher.enqueue(call, call, options);
-    // Those who wait keep their order, so all of them, and not only those who will count as more.
-    if (isAlone && this.#questions.asksCost && !ticket.settled) this.#readmission.waits(call);
-    return call.entered(ticket);
+    // All queued calls are tracked, not only those whose cost would change, so that readmission keeps their order.
+    if (countsAsOne && this.#attributes.hasCostOf && !ticket.settled) this.#readmission.track(call);
+    return call.admitted(ticket);
   }
 
-  /** By the limits of now. */
-  #enterAgain(call: FunctionCall<I, R>): void {
-    const options = call.optionsAgain(this.#clock.now(), this.#settings.timeoutMs);
-    call.enteredAgain(this.#enter(call.item, call.answers, call.sink, options));
+  /** Admits a call again under the current limits. */
+  #readmit(call: FunctionCall<I, R>): void {
+    const options = call.readmissionOptions(this.#clock.now(), this.#settings.timeoutMs);
+    call.readmitted(this.#admit(call.item, call.attributes, call.sink, options));
   }
 
-  /** Nobody may take longer than the runner's time-out. */
-  #inTime(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
+  /** Limits the timeout of a call to the timeout of the runner. */
+  #capTimeout(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
     const { timeoutMs } = this.#settings;
     if (options?.timeoutMs === undefined || !(options.timeoutMs > timeoutMs)) return options;
     return { ...options, timeoutMs };
@@ -242,20 +246,20 @@ function isBatching({ batchable, batching }: RunnerSettings): boolean {
 
 class FunctionCall<I, R> extends RunnerCall<R> {
   readonly item: I;
-  readonly answers: ItemAnswers;
+  readonly attributes: ItemAttributes;
 
   constructor(
     readmission: Readmission<R>,
     deliveries: Deliveries<R>,
     item: I,
-    answers: ItemAnswers,
+    attributes: ItemAttributes,
     cost: number,
     sink: RunnerSink<R>,
     options: EnqueueOptions | undefined,
   ) {
     super(readmission, deliveries, sink, options, cost);
     this.item = item;
-    this.answers = answers;
+    this.attributes = attributes;
   }
 
   protected traceOf({ cost, startedAt, durationMs }: BatchRecord): BatchTrace {

@@ -1,9 +1,12 @@
-/** What requests must have in common to share a batch: the lengths that the model leaves open. */
+/**
+ * The group key of a request: the lengths of the dimensions that the model leaves open. Requests in a batch must
+ * agree in them.
+ */
 import type { Signature, Tensor, Tensors } from './tensor.js';
 
 /**
- * Undefined when the model leaves nothing open but the number of rows: then all requests are of one group,
- * and the policy may count on everybody who comes. Names and datatypes are the same in all requests.
+ * Returns undefined if only the number of rows is open. Then all requests form one group, and the policy can use all
+ * arrivals for its forecast. Names and datatypes are the same in all requests.
  */
 export function groupKeyOf(
   { inputs }: Signature,

@@ -1,5 +1,5 @@
 /**
- * Where a batch runs: a function, a model on threads of its own, or an upstream elsewhere, each with a batcher.
+ * Backends with a batcher each: a function, a model on its own threads, or an upstream.
  *
  *     import { createModelRunner, DEFAULT_RUNNER_SETTINGS, OnnxModel, predictor } from '@batchwise/runners';
  *

@@ -1,11 +1,11 @@
-/** What becomes of a batch of requests to a model: put together, computed once, taken apart again. */
+/** Runs a batch of requests on a model: concatenates the inputs, calls the model once, splits the outputs. */
 import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
 import { splitTensor } from './split-tensor.js';
 import type { Signature, Tensor, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 
-/** A request, or a part of one, that goes into one batch as a whole. */
+/** A request, or a part of a request, that is in one batch as a whole. */
 export interface Piece {
   readonly inputs: Tensors;
   readonly outputs: readonly string[] | undefined;
@@ -16,14 +16,14 @@ export interface BatchedModel {
   readonly name: string;
   readonly model: TensorModel;
   readonly signature: Signature;
-  /** Along which inputs are put together and outputs taken apart; undefined when neither is done. */
+  /** The dimensions for concatenating inputs and splitting outputs; undefined if neither is done. */
   readonly batchDim: readonly [input: number, output: number] | undefined;
   readonly clock: Clock;
-  /** Told how long putting a batch together and taking its answer apart took. */
+  /** Called with the time spent on concatenating the inputs and splitting the outputs. */
   readonly onAssembly?: ((durationMs: number) => void) | undefined;
 }
 
-/** The handler of the batcher of a model. After `timeoutMs` it is given up. */
+/** The handler of a model's batcher. The call is aborted after `timeoutMs`. */
 export async function runModelBatch(
   batched: BatchedModel,
   pieces: readonly Piece[],
@@ -38,13 +38,18 @@ export async function runModelBatch(
     const joinsAt = onAssembly === undefined ? 0 : clock.now();
     const inputs = ownsInputs ? joined(signature, pieces, batchDim[0]) : (pieces[0] as Piece).inputs;
     const joinedMs = onAssembly === undefined ? 0 : clock.now() - joinsAt;
-    const outputs = await model.infer(inputs, { outputs: wantedBy(pieces), signal, timeoutMs, ownsInputs });
+    const outputs = await model.infer(inputs, {
+      outputs: requestedBy(pieces),
+      signal,
+      timeoutMs,
+      ownsInputs,
+    });
     const splitsAt = onAssembly === undefined ? 0 : clock.now();
     const results = resultsOf(batched, pieces, outputs, batchDim[1]);
     onAssembly?.(joinedMs + clock.now() - splitsAt);
     return results;
   } catch (error) {
-    if (isOfAll(error, pieces)) return pieces.map(() => error);
+    if (isForWholeBatch(error, pieces)) return pieces.map(() => error);
     throw error;
   }
 }
@@ -63,10 +68,10 @@ async function runWhole(
 }
 
 /**
- * Whether an error is the answer to everybody in the batch. Any other may be the fault of one of them, who is
- * found by running the batch in parts; but a dead thread, or outputs that cannot be taken apart, are nobody's.
+ * Whether an error applies to every request of the batch. Any other error may be caused by one request, and bisecting
+ * the batch finds it. A thread that ended, or outputs that cannot be split, are not caused by a request.
  */
-function isOfAll(error: unknown, pieces: readonly Piece[]): error is BatchwiseError {
+function isForWholeBatch(error: unknown, pieces: readonly Piece[]): error is BatchwiseError {
   if (!(error instanceof BatchwiseError)) return false;
   return error.code !== 'INVALID_ITEM' || pieces.length === 1;
 }
@@ -81,8 +86,11 @@ function joined({ inputs }: Signature, pieces: readonly Piece[], dim: number): T
   return whole;
 }
 
-/** All that somebody wants. Not a reason for batches of their own: most models compute everything anyway. */
-function wantedBy(pieces: readonly Piece[]): readonly string[] | undefined {
+/**
+ * The union of the requested outputs. Requests with different outputs share a batch, because most models compute all
+ * outputs anyway.
+ */
+function requestedBy(pieces: readonly Piece[]): readonly string[] | undefined {
   const first = (pieces[0] as Piece).outputs;
   let others: Set<string> | undefined;
   for (const { outputs } of pieces) {
@@ -104,7 +112,7 @@ function resultsOf(
   let rows = 0;
   for (const count of rowCounts) rows += count;
   const results = pieces.map(() => new Map<string, Tensor>());
-  for (const name of namesOf(batched, wantedBy(pieces))) {
+  for (const name of namesOf(batched, requestedBy(pieces))) {
     const output = outputOf(batched, outputs, name);
     if (output.shape[dim] !== rows) throw wrongRows(batched.name, name, output, dim, rows);
     const parts = pieces.length === 1 ? [output] : splitTensor(output, dim, rowCounts);
@@ -123,7 +131,7 @@ function namesOf({ signature }: BatchedModel, wanted: readonly string[] | undefi
 function outputOf({ name: runner }: BatchedModel, outputs: Tensors, name: string): Tensor {
   const output = outputs.get(name);
   if (output !== undefined) return output;
-  throw new BatchwiseError('BAD_RESULT', `${runner}: the model gave no output ${JSON.stringify(name)}.`);
+  throw new BatchwiseError('BAD_RESULT', `${runner}: the model returned no output ${JSON.stringify(name)}.`);
 }
 
 function wrongRows(

@@ -1,6 +1,6 @@
 /**
- * A model as the handler of a processor that forms the batches itself, in Redis mode: it takes requests as plain
- * data, or single rows as arrays in arrays, and answers each by itself.
+ * A model as the handler of a processor that forms the batches itself, in Redis mode. Items are requests as plain
+ * data, or single rows as nested arrays. Each item gets its own result.
  *
  *     const { handler, options, close } = await createModelHandler({ name: 'digits', model, settings });
  *     const processor = new RedisProcessor(handler, { queue: 'digits', payload: 'msgpack', ...options });
@@ -8,7 +8,7 @@
 import type { BatchContext, BatcherOptions, Clock, CurvePoint, Results } from 'batchwise';
 import { BatchwiseError } from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
-import { mostRows } from './batching-options.js';
+import { maxRowsOf } from './batching-options.js';
 import { checkRequest } from './check-request.js';
 import { groupKeyOf } from './group-key.js';
 import { createModelRunner } from './model-runner.js';
@@ -21,19 +21,19 @@ import type { TensorModel } from './tensor-model.js';
 
 export interface ModelHandlerOptions {
   readonly name: string;
-  /** The handler's own from now on: it loads and closes it. */
+  /** The handler owns the model: it loads and closes it. */
   readonly model: TensorModel;
-  /** As of a runner; what is said of waiting and refusing is left to whoever forms the batches. */
+  /** The settings of a runner. Queue and admission settings are ignored, because the processor forms the batches. */
   readonly settings: RunnerSettings;
-  /** @default the real one */
+  /** @default the real clock */
   readonly clock?: Clock | undefined;
 }
 
 export interface ModelHandler {
   readonly signature: Signature;
-  /** One result an item: as plain data, or a row where the item was one. An item's error is its own. */
+  /** Returns one result per item: plain data for a request, a row for a row. An error applies only to its item. */
   readonly handler: (items: unknown[], context: BatchContext) => Promise<Results<unknown>>;
-  /** What whoever forms the batches has to know. */
+  /** The batching options for the processor. */
   readonly options: ModelBatching;
   close(): Promise<void>;
 }
@@ -41,16 +41,16 @@ export interface ModelHandler {
 export interface ModelBatching extends Pick<BatcherOptions<unknown>, 'costOf' | 'groupOf'> {
   readonly maxBatchSize: number;
   readonly concurrency: number;
-  /** As measured at warm-up. */
+  /** The service curve measured at warm-up. */
   readonly curve: readonly CurvePoint[];
 }
 
 const { POSITIVE_INFINITY } = Number;
 
-/** Resolves when the model is loaded and warm; rejects when it cannot be. */
+/** Resolves when the model is loaded and warmed up, rejects if that fails. */
 export async function createModelHandler(options: ModelHandlerOptions): Promise<ModelHandler> {
   const { settings } = options;
-  // A batch that comes is put together as it came, at once; whoever is in it was let in elsewhere.
+  // Batches are dispatched immediately and unchanged: the processor has already done admission and batching.
   const batching = {
     ...settings.batching,
     maxLatencyMs: POSITIVE_INFINITY,
@@ -63,7 +63,7 @@ export async function createModelHandler(options: ModelHandlerOptions): Promise<
   return new RunnerHandler(runner, settings);
 }
 
-interface Asked {
+interface ParsedRequest {
   readonly request: InferRequest;
   readonly rows: number;
 }
@@ -74,8 +74,8 @@ class RunnerHandler implements ModelHandler {
   readonly #runner: ModelRunner;
   readonly #predictor: Predictor;
   readonly #rowDim: number | undefined;
-  /** Read once, though it is asked for what it costs, for its group, and for its answer. */
-  readonly #read = new WeakMap<object, Asked | BatchwiseError>();
+  /** Each item is parsed once, though its cost, its group and its result need it. */
+  readonly #parsed = new WeakMap<object, ParsedRequest | BatchwiseError>();
 
   constructor(runner: ModelRunner, settings: RunnerSettings) {
     const { batchDim, batching, concurrency } = settings;
@@ -86,19 +86,19 @@ class RunnerHandler implements ModelHandler {
     this.#rowDim = rowDimOf(signature, settings);
     const groupKey = this.#rowDim === undefined ? undefined : groupKeyOf(signature, this.#rowDim);
     const isBatching = this.#rowDim !== undefined && batching.enabled;
-    const maxBatchSize = isBatching ? mostRows(batching) : 1;
+    const maxBatchSize = isBatching ? maxRowsOf(batching) : 1;
     this.options = {
       maxBatchSize,
       concurrency,
       curve: (runner.stats()?.curve ?? []).map(({ cost, durationMs }) => ({ cost, durationMs })),
-      // A request with more rows than a batch is a batch of its own, and the runner cuts it into parts.
-      costOf: (item) => Math.min(maxBatchSize, this.#asked(item)?.rows ?? 1),
+      // A request with more rows than a batch is a batch of its own. The runner splits it.
+      costOf: (item) => Math.min(maxBatchSize, this.#validRequest(item)?.rows ?? 1),
       ...(groupKey === undefined || !isBatching
         ? {}
         : {
             groupOf: (item: unknown) => {
-              const asked = this.#asked(item);
-              return asked && groupKey(asked.request.inputs);
+              const parsed = this.#validRequest(item);
+              return parsed && groupKey(parsed.request.inputs);
             },
           }),
     };
@@ -108,10 +108,10 @@ class RunnerHandler implements ModelHandler {
     const tickets: RunnerTicket[] = [];
     const answers = items.map((item) => {
       if (!isRequestData(item)) return this.#predictor.predict(item, { signal }).catch(asError);
-      const read = this.#requestOf(item);
-      if (read instanceof BatchwiseError) return read;
+      const parsed = this.#requestOf(item);
+      if (parsed instanceof BatchwiseError) return parsed;
       return new Promise<unknown>((resolve) => {
-        tickets.push(this.#ask(read.request, resolve));
+        tickets.push(this.#submit(parsed.request, resolve));
       });
     });
     const cancelAll = () => {
@@ -129,36 +129,36 @@ class RunnerHandler implements ModelHandler {
     return this.#runner.close({ timeoutMs: 0 });
   }
 
-  #ask(request: InferRequest, answer: (result: unknown) => void): RunnerTicket {
+  #submit(request: InferRequest, answer: (result: unknown) => void): RunnerTicket {
     return this.#runner.enqueue(request, {
       resolve: (tensors, trace) => answer(resultToData(tensors, trace)),
       reject: answer,
     });
   }
 
-  /** Undefined for a row, and for what will be refused. */
-  #asked(item: unknown): Asked | undefined {
+  /** Undefined for a row and for an invalid request. */
+  #validRequest(item: unknown): ParsedRequest | undefined {
     if (!isRequestData(item)) return undefined;
-    const read = this.#requestOf(item);
-    return read instanceof BatchwiseError ? undefined : read;
+    const parsed = this.#requestOf(item);
+    return parsed instanceof BatchwiseError ? undefined : parsed;
   }
 
-  #requestOf(item: object): Asked | BatchwiseError {
-    const known = this.#read.get(item);
+  #requestOf(item: object): ParsedRequest | BatchwiseError {
+    const known = this.#parsed.get(item);
     if (known !== undefined) return known;
-    const read = this.#readRequest(item);
-    this.#read.set(item, read);
-    return read;
+    const parsed = this.#parse(item);
+    this.#parsed.set(item, parsed);
+    return parsed;
   }
 
-  #readRequest(item: object): Asked | BatchwiseError {
+  #parse(item: object): ParsedRequest | BatchwiseError {
     const { name } = this.#runner;
     try {
       const request = requestFromData(item);
       return { request, rows: checkRequest(this.signature, this.#rowDim, request) };
     } catch (error) {
       if (error instanceof BatchwiseError) return error;
-      const message = `${name}: the request cannot be read: ${(error as Error).message}.`;
+      const message = `${name}: invalid request: ${(error as Error).message}.`;
       return new BatchwiseError('INVALID_ITEM', message, { cause: error });
     }
   }

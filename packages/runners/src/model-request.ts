@@ -1,4 +1,4 @@
-/** A request to a model on its way through the batcher: the item, the sink and the ticket in one object. */
+/** A request to a model in the batcher: item, sink and ticket in one object. */
 import type { BatchRecord, EnqueueOptions } from 'batchwise';
 import type { Deliveries } from './deliveries.js';
 import type { Piece } from './model-batch.js';
@@ -30,7 +30,7 @@ export class ModelRequest extends RunnerCall<Tensors> implements Piece {
   }
 
   protected traceOf({ cost, size, startedAt, durationMs }: BatchRecord): BatchTrace {
-    // Where requests are not put together each counts as 1; it is still a batch of all its rows.
+    // Without batching the cost is 1, but the batch has all rows of the request.
     const batchSize = size === 1 ? this.rows : cost;
     return { batchSize, queueMs: startedAt - this.arrivedAt, computeMs: durationMs };
   }

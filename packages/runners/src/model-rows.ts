@@ -1,6 +1,6 @@
 /**
- * Rows, as the code of a service speaks of them, in the tensors of a model's requests and answers: arrays in
- * arrays without the batch dimension; where there are several inputs or outputs, records of rows by name.
+ * Converts rows of service code to the tensors of a model and back. A row is a nested array without the batch
+ * dimension. With several inputs or outputs, a row is a record by name.
  */
 import { BatchwiseError } from 'batchwise';
 import { rowsOfTensor, tensorOfRows } from './nested-rows.js';
@@ -22,7 +22,7 @@ export class ModelRows {
     this.#outputDim = outputDim;
   }
 
-  /** Whether a request may carry several rows: a model whose batch dimension is fixed takes one at a time. */
+  /** Whether a request may contain several rows. A model with a fixed batch dimension takes one row per request. */
   get takesMany(): boolean {
     return this.#runner.signature?.inputs.every(({ shape }) => shape[this.#inputDim] === -1) === true;
   }
@@ -37,7 +37,7 @@ export class ModelRows {
     return { inputs: tensors };
   }
 
-  /** One for each row. */
+  /** Returns one result per row. */
   results(answer: Tensors): unknown[] {
     const { outputs } = this.#signature();
     const [first] = outputs;

@@ -1,4 +1,6 @@
-/** A model with a batcher of its own. Loads when it is made; takes requests once it is warm. */
+/**
+ * A runner for a model, with its own batcher. Loads the model when it is created and accepts requests after warm-up.
+ */
 import {
   type BatchContext,
   Batcher,
@@ -11,7 +13,7 @@ import {
   realClock,
 } from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
-import { batchingOptions, changedPolicy, mostRows, policyOf } from './batching-options.js';
+import { batchingOptions, changedPolicy, maxRowsOf, policyOf } from './batching-options.js';
 import { checkRequest } from './check-request.js';
 import { Deliveries } from './deliveries.js';
 import { groupKeyOf } from './group-key.js';
@@ -21,7 +23,7 @@ import { Readmission } from './readmission.js';
 import type { InferRequest, ModelRunner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
 import type { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
-import { enterInParts, neverInTime, type PartsPace, SETTLED } from './split-request.js';
+import { enterInParts, type PartsPace, SETTLED, tooSlowError } from './split-request.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 import { warmUp } from './warm-up.js';
@@ -29,16 +31,16 @@ import { WatchedState } from './watched-state.js';
 
 export interface ModelRunnerOptions {
   readonly name: string;
-  /** The runner's own from now on: it loads and closes it. */
+  /** The runner owns the model: it loads and closes it. */
   readonly model: TensorModel;
   readonly settings: RunnerSettings;
-  /** @default the real one */
+  /** @default the real clock */
   readonly clock?: Clock | undefined;
-  /** Told of each batch how long putting it together and taking its answer apart took. */
+  /** Called for each batch with the time spent on concatenating the inputs and splitting the outputs. */
   readonly onAssembly?: ((durationMs: number) => void) | undefined;
   /**
-   * Told of each batch that is one request because requests are not put together, when it starts: how many
-   * rows it has. The batcher counts it as 1.
+   * Called at the start of each request that runs without batching, with its number of rows. The batcher counts such
+   * a request as 1.
    */
   readonly onWhole?: ((rows: number) => void) | undefined;
 }
@@ -65,7 +67,7 @@ class BatchingModelRunner implements ModelRunner {
   #batcher: Batcher<ModelRequest, Tensors> | undefined = undefined;
   #failure: Error | undefined = undefined;
   #closing: Promise<void> | undefined = undefined;
-  /** The dimension that counts rows, of a model whose requests can be put together. */
+  /** The dimension that counts rows; undefined if requests cannot be concatenated. */
   #rowDim: number | undefined = undefined;
   #groupKey: ((inputs: Tensors) => unknown) | undefined = undefined;
 
@@ -79,7 +81,7 @@ class BatchingModelRunner implements ModelRunner {
     this.#onAssembly = onAssembly;
     this.#onWhole = onWhole;
     this.ready = this.#load();
-    this.ready.catch(() => {}); // told by its state, and to whoever sends something
+    this.ready.catch(() => {}); // the state and each request report the failure
   }
 
   get isGrouped(): boolean {
@@ -99,25 +101,25 @@ class BatchingModelRunner implements ModelRunner {
     try {
       if (this.#batcher === undefined) throw this.#notReadyError();
       rows = checkRequest(this.signature as Signature, this.#rowDim, request);
-      if (this.#isBatching && rows > this.#mostCost) this.#checkHope(rows, options);
+      if (this.#isBatching && rows > this.#maxCost) this.#checkDuration(rows, options);
     } catch (error) {
       sink.reject(error as Error);
       return SETTLED;
     }
     const { inputs, outputs } = request;
-    const wanted = outputs === undefined || outputs.length === 0 ? undefined : eachOnce(outputs);
-    return this.#enter({ inputs, outputs: wanted, rows }, sink, this.#inTime(options));
+    const wanted = outputs === undefined || outputs.length === 0 ? undefined : unique(outputs);
+    return this.#admit({ inputs, outputs: wanted, rows }, sink, this.#capTimeout(options));
   }
 
   configure({ batching, timeoutMs }: RunnerSettings): void {
     const before = this.#settings;
     const wasBatching = this.#isBatching;
-    // First, because those who no longer fit come in again by these.
+    // Set first, because readmitted requests use the new settings.
     this.#settings = { ...before, batching, timeoutMs };
     if (this.#batcher === undefined) return;
     this.#readmission.change(this.#batcher, {
-      mostCost: this.#mostCost,
-      isOtherRule: this.#isBatching && !wasBatching,
+      maxCost: this.#maxCost,
+      costsChange: this.#isBatching && !wasBatching,
       options: {
         ...batchingOptions(this.#settings, this.#isBatching),
         policy: changedPolicy(before.batching, batching),
@@ -126,7 +128,7 @@ class BatchingModelRunner implements ModelRunner {
         this.#settings = before;
       },
       maxQueueSize: () => this.#settings.batching.maxQueueSize,
-      enter: (call) => this.#enterAgain(call),
+      readmit: (call) => this.#readmit(call),
     });
   }
 
@@ -163,8 +165,8 @@ class BatchingModelRunner implements ModelRunner {
       if (this.state !== 'loading') throw this.#notReadyError();
       this.#batcher = this.#newBatcher(signature, curve);
       this.#state.become('ready');
-      this.#model.availability?.onChange(() => this.#lookAtModel());
-      this.#lookAtModel();
+      this.#model.availability?.onChange(() => this.#updateState());
+      this.#updateState();
     } catch (error) {
       if (this.state === 'loading') {
         this.#failure = error as Error;
@@ -175,8 +177,8 @@ class BatchingModelRunner implements ModelRunner {
     }
   }
 
-  /** What is sent while it is away is refused by the model itself: it knows when to come again. */
-  #lookAtModel(): void {
+  /** While the model is unavailable, requests still reach it: the model rejects them with the right retry time. */
+  #updateState(): void {
     if (this.state === 'closed') return;
     this.#state.become(this.#model.availability?.outage === undefined ? 'ready' : 'failed');
   }
@@ -192,7 +194,7 @@ class BatchingModelRunner implements ModelRunner {
       onAssembly: this.#onAssembly,
     };
     const handler = (requests: ModelRequest[], context: BatchContext) => {
-      this.#starts(requests[0] as ModelRequest);
+      this.#onStart(requests[0] as ModelRequest);
       return runModelBatch(batched, requests, context, this.#settings.timeoutMs);
     };
     return new Batcher<ModelRequest, Tensors>(handler, {
@@ -203,7 +205,7 @@ class BatchingModelRunner implements ModelRunner {
       policy: policyOf(batching),
       isolate: true,
       concurrency,
-      curve: curve.filter(({ cost }) => cost <= this.#mostCost),
+      curve: curve.filter(({ cost }) => cost <= this.#maxCost),
       clock: this.#clock,
     });
   }
@@ -212,22 +214,22 @@ class BatchingModelRunner implements ModelRunner {
     return this.#rowDim !== undefined && this.#settings.batching.enabled;
   }
 
-  /** Each request counts as 1, but would count as its rows with batching on. */
-  get #countsWholes(): boolean {
+  /** Each request has cost 1 now, but its cost would be its rows with batching enabled. */
+  get #countsRequests(): boolean {
     return this.#rowDim !== undefined && !this.#settings.batching.enabled;
   }
 
-  /** What one item of the batcher may cost. */
-  get #mostCost(): number {
-    return this.#isBatching ? mostRows(this.#settings.batching) : 1;
+  /** The maximum cost of one item in the batcher. */
+  get #maxCost(): number {
+    return this.#isBatching ? maxRowsOf(this.#settings.batching) : 1;
   }
 
-  #enter(piece: Piece, sink: RunnerSink<Tensors>, options: EnqueueOptions | undefined): RunnerTicket {
+  #admit(piece: Piece, sink: RunnerSink<Tensors>, options: EnqueueOptions | undefined): RunnerTicket {
     const { rows, inputs } = piece;
-    // By its group also where that does not matter: it may still wait when it begins to.
+    // The group is set even without batching: batching may be enabled while the request is queued.
     const group = this.#groupKey?.(inputs);
     if (!this.#isBatching) return this.#submit(piece, 1, group, sink, options);
-    if (rows > this.#mostCost) return this.#split(piece, sink, options);
+    if (rows > this.#maxCost) return this.#split(piece, sink, options);
     return this.#submit(piece, rows, group, sink, options);
   }
 
@@ -241,13 +243,13 @@ class BatchingModelRunner implements ModelRunner {
     const request = new ModelRequest(this.#readmission, this.#deliveries, piece, cost, group, sink, options);
     const batcher = this.#batcher as Batcher<ModelRequest, Tensors>;
     const ticket = batcher.enqueue(request, request, options);
-    if (this.#countsWholes && !ticket.settled) this.#readmission.waits(request);
-    return request.entered(ticket);
+    if (this.#countsRequests && !ticket.settled) this.#readmission.track(request);
+    return request.admitted(ticket);
   }
 
-  /** Who counts as 1 has a batch of its own. */
-  #starts(request: ModelRequest): void {
-    this.#readmission.left(request);
+  /** A request with cost 1 and several rows is a batch of its own. */
+  #onStart(request: ModelRequest): void {
+    this.#readmission.untrack(request);
     if (request.cost !== request.rows) this.#onWhole?.(request.rows);
   }
 
@@ -256,16 +258,16 @@ class BatchingModelRunner implements ModelRunner {
     const rule = {
       name: this.name,
       batchDim,
-      maxRows: this.#mostCost,
+      maxRows: this.#maxCost,
       maxParts: batching.maxQueueSize,
       pace: this.#paceFor(options),
     };
-    return enterInParts(piece, rule, sink, (part, partSink) => this.#enter(part, partSink, options));
+    return enterInParts(piece, rule, sink, (part, partSink) => this.#admit(part, partSink, options));
   }
 
-  #checkHope(rows: number, options: EnqueueOptions | undefined): void {
-    const refusal = neverInTime(this.name, rows, this.#mostCost, this.#paceFor(options));
-    if (refusal !== undefined) throw refusal;
+  #checkDuration(rows: number, options: EnqueueOptions | undefined): void {
+    const error = tooSlowError(this.name, rows, this.#maxCost, this.#paceFor(options));
+    if (error !== undefined) throw error;
   }
 
   #paceFor(options: EnqueueOptions | undefined): PartsPace | undefined {
@@ -277,14 +279,14 @@ class BatchingModelRunner implements ModelRunner {
     return { partMs, concurrency, allowedMs, isAlone: queued + batchesRunning === 0 };
   }
 
-  /** By the limits of now. */
-  #enterAgain(call: RunnerCall<Tensors>): void {
-    const options = call.optionsAgain(this.#clock.now(), this.#settings.timeoutMs);
-    call.enteredAgain(this.#enter(call as ModelRequest, call.sink, options));
+  /** Admits a call again under the current limits. */
+  #readmit(call: RunnerCall<Tensors>): void {
+    const options = call.readmissionOptions(this.#clock.now(), this.#settings.timeoutMs);
+    call.readmitted(this.#admit(call as ModelRequest, call.sink, options));
   }
 
-  /** Nobody may take longer than the runner's time-out. */
-  #inTime(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
+  /** Limits the timeout of a request to the timeout of the runner. */
+  #capTimeout(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
     const { timeoutMs } = this.#settings;
     if (options?.timeoutMs === undefined || !(options.timeoutMs > timeoutMs)) return options;
     return { ...options, timeoutMs };
@@ -295,15 +297,15 @@ class BatchingModelRunner implements ModelRunner {
     if (state === 'closed') return new BatchwiseError('CLOSED', `${name}: the runner is closed.`);
     if (this.#failure === undefined)
       return new BatchwiseError('UNAVAILABLE', `${name}: the model is loading.`);
-    // Where an upstream was looked for is not for callers to know.
+    // The address of an upstream is only in the cause, not in the message to callers.
     const why = this.#model.availability === undefined ? `: ${this.#failure.message}` : '.';
     const message = `${name}: the model could not be loaded${why}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }
 }
 
-/** Who asks twice gets it once: models refuse to be asked twice. */
-function eachOnce(names: readonly string[]): readonly string[] {
+/** Removes duplicate output names, which models reject. */
+function unique(names: readonly string[]): readonly string[] {
   const once = new Set(names);
   return once.size === names.length ? names : [...once];
 }

@@ -1,4 +1,4 @@
-/** Rows as code writes them, arrays in arrays, to tensors and back. */
+/** Converts rows as nested arrays to tensors and back. */
 import { BatchwiseError } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
 import { dataName, elementCount, isDataOf, newRequestData } from './datatype.js';
@@ -7,8 +7,8 @@ import { splitTensor } from './split-tensor.js';
 import type { Tensor, TensorData, TensorSpec } from './tensor.js';
 
 /**
- * Rows put together along `dim`. Each is an array in arrays of the shape of the input without that dimension,
- * or a typed array with all of its elements. An input without that dimension takes one row, which is all of it.
+ * Concatenates rows along `dim`. Each row is a nested array with the shape of the input without that dimension, or a
+ * typed array with all its elements. An input without that dimension takes one row.
  */
 export function tensorOfRows(spec: TensorSpec, dim: number, rows: readonly unknown[]): Tensor {
   const rowShape = spec.shape.filter((_, index) => index !== dim);
@@ -27,7 +27,7 @@ export function tensorOfRows(spec: TensorSpec, dim: number, rows: readonly unkno
   }
 }
 
-/** The rows along `dim`, each as an array in arrays; a tensor without that dimension is one row. */
+/** Returns the rows along `dim` as nested arrays. A tensor without that dimension is one row. */
 export function rowsOfTensor(tensor: Tensor, dim: number): unknown[] {
   const count = tensor.shape[dim];
   if (count === undefined) return [nested(tensor, tensor.shape, 0, 0)];
@@ -72,7 +72,7 @@ function flatRow(
   return { shape: expected.map((fixed) => (fixed === -1 ? length : fixed)), data: row };
 }
 
-/** Lengths that the model leaves open are those of the first array at each depth. */
+/** Open dimensions take the length of the first array at each depth. */
 function shapeOf(row: unknown, expected: readonly number[], where: string): number[] {
   const shape: number[] = [];
   let level = row;
@@ -126,6 +126,6 @@ function kindOf(value: unknown, depth: number): string {
   return depth === 0 ? shown : `${shown} at depth ${depth + 1}`;
 }
 
-function invalid(where: string, expected: string, came: string): BatchwiseError {
-  return new BatchwiseError('INVALID_ITEM', `${where}: expected ${expected}, got ${came}.`);
+function invalid(where: string, expected: string, got: string): BatchwiseError {
+  return new BatchwiseError('INVALID_ITEM', `${where}: expected ${expected}, got ${got}.`);
 }

@@ -1,8 +1,8 @@
-/** What a model and its threads say to each other. */
+/** The messages between a model and its threads. */
 import type { NumericData } from './datatype.js';
 import type { Datatype, Signature } from './tensor.js';
 
-/** Strings travel as such: that is what the runtime takes and gives. */
+/** Strings are sent as strings, because the runtime uses strings. */
 export interface SentTensor {
   readonly name: string;
   readonly datatype: Datatype;
@@ -10,15 +10,15 @@ export interface SentTensor {
   readonly data: NumericData | readonly string[];
 }
 
-/** What a thread is started with. */
+/** The start data of a thread. */
 export interface OnnxThreadData {
   readonly file: string;
   readonly intraOpThreads: number;
-  /** The device to compute on; undefined for the CPU. */
+  /** The GPU to use; undefined for the CPU. */
   readonly gpu: number | undefined;
 }
 
-/** One at a time: the next is sent when this is answered. */
+/** One request at a time: the next is sent after the reply. */
 export interface OnnxRequest {
   readonly inputs: readonly SentTensor[];
   readonly outputs: readonly string[];

@@ -1,4 +1,4 @@
-/** An ONNX model on worker threads of its own: one for each batch that may run at a time. */
+/** An ONNX model on its own worker threads, one per concurrent batch. */
 import { stat } from 'node:fs/promises';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { packTensors, unpackTensors } from './onnx-tensors.js';
@@ -11,19 +11,20 @@ export interface OnnxModelOptions {
   /** The path of the .onnx file. */
   readonly file: string;
   /**
-   * How many threads, each with a session of its own.
+   * The number of threads, each with its own session.
    * @default 1
    */
   readonly concurrency?: number | undefined;
   /**
-   * `cpu`: how many cores one batch may use, 1 unless given; more make large models quicker, but wait
-   * actively and take the core from those who serve the sockets. `gpu`: the threads are spread over these.
-   * @default one core, no device
+   * `cpu`: the number of cores for one batch, 1 by default. More cores make large models faster, but the runtime
+   * busy-waits and takes CPU time from the threads that serve connections. `gpu`: the threads are distributed over
+   * these devices.
+   * @default one core, no GPU
    */
   readonly resources?: Partial<ResourceSettings> | undefined;
-  /** Told of each thread that died; another is on its way. */
+  /** Called for each thread that ended unexpectedly. A replacement is being started. */
   readonly onThreadDeath?: ((error: BatchwiseError) => void) | undefined;
-  /** @default the real one */
+  /** @default the real clock */
   readonly clock?: Clock | undefined;
   /**
    * The program of the threads.
@@ -32,7 +33,7 @@ export interface OnnxModelOptions {
   readonly thread?: URL | undefined;
 }
 
-/** Next to this file once it is compiled; the sources have it compiled elsewhere. */
+/** The compiled thread is next to the compiled version of this file. */
 const THREAD = new URL(
   import.meta.url.endsWith('.ts') ? '../dist/onnx-thread.js' : './onnx-thread.js',
   import.meta.url,
@@ -50,7 +51,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
   readonly #file: string;
   readonly #slots: readonly OnnxThreadSlot[];
   readonly #onThreadDeath: ((error: BatchwiseError) => void) | undefined;
-  /** Longest idle first, so that all of them are warm. */
+  /** In order of idle time, longest first, so that all threads stay warm. */
   readonly #idle: OnnxThreadSlot[] = [];
   #waiting: Waiting[] = [];
   #outputs: readonly string[] = [];
@@ -63,7 +64,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
     const { cpu = 1, gpu = [] } = resources;
     this.#slots = Array.from({ length: concurrency }, (_, index) => {
       const device = gpu[index % gpu.length];
-      // The runtime takes whole threads; a share of a core is one that is often elsewhere.
+      // The runtime takes a whole number of threads.
       const intraOpThreads = Math.max(1, Math.round(cpu ?? 1));
       return new OnnxThreadSlot(this, thread ?? THREAD, { file, intraOpThreads, gpu: device });
     });
@@ -97,7 +98,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#refuseWaiting(this.#closedError());
+    this.#rejectWaiting(this.#closedError());
     await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
@@ -116,8 +117,8 @@ export class OnnxModel implements TensorModel, SlotOwner {
   slotLost(slot: OnnxThreadSlot, error: Error): void {
     const index = this.#idle.indexOf(slot);
     if (index >= 0) this.#idle.splice(index, 1);
-    if (this.#isBroken) this.#refuseWaiting(this.#brokenError());
-    const message = `${this.#file}: a thread of the model died: ${error.message}`;
+    if (this.#isBroken) this.#rejectWaiting(this.#brokenError());
+    const message = `${this.#file}: a thread of the model ended: ${error.message}`;
     this.#onThreadDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
   }
 
@@ -133,14 +134,14 @@ export class OnnxModel implements TensorModel, SlotOwner {
     return this.#slots.every(({ isBroken }) => isBroken);
   }
 
-  #refuseWaiting(error: Error): void {
+  #rejectWaiting(error: Error): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { reject } of waiting) reject(error);
   }
 
   #brokenError(): BatchwiseError {
-    const message = `${this.#file}: the threads of the model die again and again; another is being tried.`;
+    const message = `${this.#file}: the threads of the model keep failing; a restart is pending.`;
     return new BatchwiseError('UNAVAILABLE', message);
   }
 
@@ -157,6 +158,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
       const why = code === 'ENOENT' ? 'there is no such file' : message;
       throw new BatchwiseError('INVALID_OPTION', `${this.#file} cannot be served: ${why}.`, { cause: error });
     }
-    if (!isFile) throw new BatchwiseError('INVALID_OPTION', `${this.#file} cannot be served: it is no file.`);
+    if (!isFile)
+      throw new BatchwiseError('INVALID_OPTION', `${this.#file} cannot be served: it is not a file.`);
   }
 }

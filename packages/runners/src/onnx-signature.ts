@@ -1,4 +1,4 @@
-/** What a model takes and gives, read off a session of onnxruntime. */
+/** Reads the signature of a model from a session of onnxruntime. */
 import type { InferenceSession } from 'onnxruntime-node';
 import { datatypeOfOnnx } from './datatype.js';
 import type { Signature, TensorSpec } from './tensor.js';
@@ -11,7 +11,7 @@ export function signatureOf({
 }: Pick<InferenceSession, 'inputMetadata' | 'outputMetadata'>): Signature {
   return {
     inputs: inputMetadata.map((input) => specOf('input', input)),
-    // Lists and maps, as converters of scikit-learn add them, cannot be read by this runtime; the tensors beside them can.
+    // onnxruntime-node cannot read lists and maps, which converters of scikit-learn add. They are ignored.
     outputs: outputMetadata.filter(({ isTensor }) => isTensor).map((output) => specOf('output', output)),
   };
 }
@@ -23,7 +23,7 @@ function specOf(kind: 'input' | 'output', metadata: Metadata): TensorSpec {
   if (datatype === undefined) {
     throw new Error(`${kind} ${JSON.stringify(name)} is of type ${metadata.type}, which cannot be served`);
   }
-  // A dimension with a name, or with none, may be of any length.
+  // A dimension with a name, or without a value, may have any length.
   return {
     name,
     datatype,

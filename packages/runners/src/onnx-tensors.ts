@@ -1,4 +1,4 @@
-/** Tensors as they travel between a model and its threads, which share no memory: they are handed over. */
+/** Converts tensors for the transfer between a model and its threads, which share no memory. */
 import { BatchwiseError } from 'batchwise';
 import { type NumericData, newData } from './datatype.js';
 import type { SentTensor } from './onnx-messages.js';
@@ -7,7 +7,7 @@ import type { Tensor, Tensors } from './tensor.js';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** What is not owned is copied, so that its owner keeps it. */
+/** Data that the model does not own is copied, so that its owner can still use it. */
 export function packTensors(
   tensors: Tensors,
   isOwned: boolean,
@@ -40,13 +40,13 @@ export function unpackTensors(sent: readonly SentTensor[]): Map<string, Tensor> 
   return tensors;
 }
 
-/** Sending a part of a buffer would send all of it. */
+/** Transferring a view would transfer the whole buffer. */
 function isWhole(data: NumericData): data is NumericData & { buffer: ArrayBuffer } {
   return data.buffer instanceof ArrayBuffer && data.byteLength === data.buffer.byteLength;
 }
 
 function copyOf({ datatype, data }: Tensor): NumericData {
-  // Not slice(): that of a Buffer is a view.
+  // Not slice(): on a Buffer it returns a view.
   const copy = newData(datatype, data.length) as Float32Array;
   copy.set(data as Float32Array);
   return copy;
@@ -54,7 +54,7 @@ function copyOf({ datatype, data }: Tensor): NumericData {
 
 function stringsOf(name: string, elements: readonly Uint8Array[]): string[] {
   return elements.map((bytes, index) => {
-    // The runtime would end the text there without a word.
+    // The runtime would silently truncate the text there.
     if (bytes.includes(0)) {
       const message = `input ${JSON.stringify(name)}: expected text without a zero byte in element ${index}, got one.`;
       throw new BatchwiseError('INVALID_ITEM', message);

@@ -1,22 +1,22 @@
 /**
- * A place for one thread of a model. When the thread dies, what it was computing fails at once and another
- * is started after a pause that doubles with each death until one has served again.
+ * A slot for one thread of a model. When the thread ends unexpectedly, its request fails immediately. A new thread
+ * starts after a delay, which doubles until a thread has completed a request.
  */
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
-import { diedError, OnnxThreadLife, type Unusable } from './onnx-thread-life.js';
+import { OnnxWorker, threadEndedError, type Unusable } from './onnx-worker.js';
 import type { Signature } from './tensor.js';
 import type { InferCall } from './tensor-model.js';
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
-/** What the slot tells the model it belongs to. */
+/** The events of a slot for its model. */
 export interface SlotOwner {
   readonly clock: Clock;
-  /** Its thread can take a request: it has started, or has answered the one before. */
+  /** The slot can take a request: the thread has started or has completed the previous request. */
   slotFreed(slot: OnnxThreadSlot): void;
-  /** It has no thread any more; there will be another after the pause. */
+  /** The slot has no thread until the restart. */
   slotLost(slot: OnnxThreadSlot, error: Error): void;
 }
 
@@ -24,11 +24,11 @@ export class OnnxThreadSlot {
   readonly #owner: SlotOwner;
   readonly #thread: URL;
   readonly #threadData: OnnxThreadData;
-  #life: OnnxThreadLife | undefined = undefined;
+  #worker: OnnxWorker | undefined = undefined;
   #isLive = false;
   #isClosed = false;
-  /** Since one has served. */
-  #deaths = 0;
+  /** Threads that ended since the last completed request. */
+  #failures = 0;
   #pause: unknown = undefined;
 
   constructor(owner: SlotOwner, thread: URL, threadData: OnnxThreadData) {
@@ -37,12 +37,12 @@ export class OnnxThreadSlot {
     this.#threadData = threadData;
   }
 
-  /** Its threads die without having served: what waits for the next one waits in vain. */
+  /** The threads of the slot keep ending without completing a request, so waiting for the next one is useless. */
   get isBroken(): boolean {
-    return !this.#isLive && this.#deaths > 1;
+    return !this.#isLive && this.#failures > 1;
   }
 
-  /** Starts the first thread. When that cannot be, no other is tried. */
+  /** Starts the first thread. No restart is attempted if that fails. */
   start(): Promise<Signature> {
     return new Promise((resolve, reject) => {
       this.#begin(resolve, (error, unusable) => {
@@ -57,42 +57,42 @@ export class OnnxThreadSlot {
     transferred: ArrayBuffer[],
     { signal, timeoutMs }: Pick<InferCall, 'signal' | 'timeoutMs'>,
   ): Promise<readonly SentTensor[]> {
-    const life = this.#life;
-    if (life === undefined) throw diedError(new Error('it ended before it got it'));
+    const worker = this.#worker;
+    if (worker === undefined) throw threadEndedError(new Error('it ended before it received the request'));
     const { clock } = this.#owner;
     const startedAt = clock.now();
     let timer: unknown;
-    // Whose callers have gone away is let finish, in the time it has: starting anew would cost more. Before
-    // they have, nothing needs to be watched.
+    // A request without callers may finish within `timeoutMs`, because a restart costs more. No timer is needed while
+    // there are callers.
     const onAbort = (): void => {
       timer = clock.setTimer(
-        () => void life.kill(new Error(`it did not answer within ${timeoutMs} ms and was ended`)),
+        () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`)),
         Math.max(0, startedAt + timeoutMs - clock.now()),
       );
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      const outputs = await life.run(request, transferred);
-      this.#deaths = 0;
+      const outputs = await worker.run(request, transferred);
+      this.#failures = 0;
       return outputs;
     } finally {
       signal?.removeEventListener('abort', onAbort);
       clock.clearTimer(timer);
-      if (this.#life === life) this.#owner.slotFreed(this);
+      if (this.#worker === worker) this.#owner.slotFreed(this);
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#owner.clock.clearTimer(this.#pause);
-    await this.#life?.kill(new BatchwiseError('CLOSED', `${this.#threadData.file}: the model is closed.`));
+    await this.#worker?.kill(new BatchwiseError('CLOSED', `${this.#threadData.file}: the model is closed.`));
   }
 
   #begin(
     onStart: (signature: Signature) => void,
     onFailedStart?: (error: Error, unusable: Unusable | undefined) => void,
   ): void {
-    const life = new OnnxThreadLife(this.#thread, this.#threadData, {
+    const worker = new OnnxWorker(this.#thread, this.#threadData, {
       started: (signature) => {
         this.#isLive = true;
         onStart(signature);
@@ -100,18 +100,18 @@ export class OnnxThreadSlot {
       },
       ended: (error, unusable) => {
         const hadStarted = this.#isLive;
-        this.#life = undefined;
+        this.#worker = undefined;
         this.#isLive = false;
         if (!hadStarted) onFailedStart?.(error, unusable);
-        if (!this.#isClosed) this.#died(error);
+        if (!this.#isClosed) this.#restart(error);
       },
     });
-    this.#life = life;
+    this.#worker = worker;
   }
 
-  #died(error: Error): void {
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#deaths);
-    this.#deaths += 1;
+  #restart(error: Error): void {
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#failures += 1;
     this.#pause = this.#owner.clock.setTimer(() => this.#begin(() => {}), pauseMs);
     this.#owner.slotLost(this, error);
   }
@@ -129,7 +129,7 @@ function startError(
     case 'gpu':
       return new BatchwiseError(
         'INVALID_OPTION',
-        `${file} cannot be run on GPU ${gpu}: ${message}. Either the device is not there or this onnxruntime-node ` +
+        `${file} cannot be run on GPU ${gpu}: ${message}. Either the device does not exist or this onnxruntime-node ` +
           "has no CUDA provider: on Linux x64 'npm rebuild onnxruntime-node --ignore-scripts=false' fetches it " +
           '(it needs CUDA 12 and cuDNN 9). Without resources.gpu the model runs on the CPU.',
         { cause: error },
@@ -142,8 +142,12 @@ function startError(
         { cause: error },
       );
     default:
-      return new BatchwiseError('UNAVAILABLE', `${file}: its thread died while it started: ${message}`, {
-        cause: error,
-      });
+      return new BatchwiseError(
+        'UNAVAILABLE',
+        `${file}: the thread of the model ended during its start: ${message}`,
+        {
+          cause: error,
+        },
+      );
   }
 }

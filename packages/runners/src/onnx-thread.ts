@@ -1,6 +1,6 @@
 /**
- * The thread that an ONNX model lives on. The runtime's run() blocks the thread that calls it; on the main
- * thread nobody could send anything while a batch is computed.
+ * The worker thread of an ONNX model. The run() of the runtime blocks its thread, so on the main thread no request
+ * could be received while a batch runs.
  */
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -12,10 +12,10 @@ type Runtime = typeof import('onnxruntime-node');
 
 if (parentPort === null) throw new Error('onnx-thread.js is started by OnnxModel, not by hand.');
 const port = parentPort;
-// Where there is this array, the runtime takes only it for 16-bit floats, and then cannot read it.
+// If Float16Array exists, the runtime requires it for 16-bit floats but then cannot read it.
 delete (globalThis as { Float16Array?: unknown }).Float16Array;
-// Not a plain import: a native library that is missing or does not fit must be told, not thrown.
-const runtime = await import('onnxruntime-node').catch((error: Error) => giveUp('runtime', error));
+// A dynamic import, so that a missing or incompatible native library is reported to the model.
+const runtime = await import('onnxruntime-node').catch((error: Error) => reportUnusable('runtime', error));
 const session = runtime && (await open(runtime, workerData as OnnxThreadData));
 if (runtime !== undefined && session !== undefined) serve(runtime, session);
 
@@ -26,7 +26,10 @@ function open(
   const executionProviders = gpu === undefined ? ['cpu'] : [{ name: 'cuda', deviceId: gpu }, 'cpu'];
   const options = { executionProviders, intraOpNumThreads: intraOpThreads, interOpNumThreads: 1 };
   return InferenceSession.create(file, options).catch((error: Error) =>
-    giveUp(gpu !== undefined && /ExecutionProvider|CUDA/i.test(error.message) ? 'gpu' : 'model', error),
+    reportUnusable(
+      gpu !== undefined && /ExecutionProvider|CUDA/i.test(error.message) ? 'gpu' : 'model',
+      error,
+    ),
   );
 }
 
@@ -35,7 +38,7 @@ function serve({ Tensor }: Runtime, session: InferenceSession): void {
   try {
     signature = signatureOf(session);
   } catch (error) {
-    giveUp('model', error as Error);
+    reportUnusable('model', error as Error);
     return;
   }
   port.on('message', async ({ inputs, outputs }: OnnxRequest) => {
@@ -53,7 +56,7 @@ function serve({ Tensor }: Runtime, session: InferenceSession): void {
 }
 
 function answer(results: InferenceSession.ReturnType, names: readonly string[]): void {
-  // A buffer may be behind two outputs, but can be handed over once.
+  // Two outputs may share a buffer, but a buffer can be transferred only once.
   const transferred = new Set<ArrayBuffer>();
   const outputs: SentTensor[] = [];
   for (const name of names) {
@@ -71,17 +74,17 @@ function answer(results: InferenceSession.ReturnType, names: readonly string[]):
   reply({ kind: 'answer', outputs }, [...transferred]);
 }
 
-/** Newer versions of Node have an array of their own for 16-bit floats. */
+/** Newer versions of Node have a Float16Array. */
 function bitsOf(data: NumericData): Uint16Array {
   return data instanceof Uint16Array ? data : new Uint16Array(data.buffer, data.byteOffset, data.length);
 }
 
-/** With a part of a buffer all of it would go over. */
+/** Transferring a view would transfer the whole buffer. */
 function whole(data: NumericData): NumericData {
   return data.byteLength === data.buffer.byteLength ? data : data.slice();
 }
 
-function giveUp(what: 'runtime' | 'gpu' | 'model', { message }: Error): undefined {
+function reportUnusable(what: 'runtime' | 'gpu' | 'model', { message }: Error): undefined {
   reply({ kind: 'unusable', what, message });
 }
 

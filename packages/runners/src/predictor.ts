@@ -1,4 +1,4 @@
-/** A runner as the code of a service calls it: rows in, promises out. */
+/** The interface of a runner for service code: rows in, promises out. */
 import { BatchwiseError, type SubmitOptions } from 'batchwise';
 import { ModelRows } from './model-rows.js';
 import { PromisedAnswer } from './promised-answer.js';
@@ -6,19 +6,19 @@ import type { InferRequest, Runner } from './runner.js';
 import type { Tensors } from './tensor.js';
 
 export interface InferOptions extends SubmitOptions {
-  /** The outputs that are wanted; all of them unless given. */
+  /** The requested outputs. Default: all outputs. */
   readonly outputs?: readonly string[] | undefined;
 }
 
 export interface Predictor<I = unknown, R = unknown> {
   /**
-   * Of a function: an item in, its result out. Of a model: a row in, its row of the output out, both as arrays
-   * in arrays without the batch dimension; where there are several inputs or outputs, records of rows by name.
+   * For a function: takes an item and returns its result. For a model: takes a row and returns the row of the output,
+   * both as nested arrays without the batch dimension. With several inputs or outputs, a row is a record by name.
    */
   predict(row: I, options?: SubmitOptions): Promise<R>;
-  /** One request: let in together or not at all, answered together, in order. */
+  /** One request: its rows are admitted all or none, and the results are in order. */
   predictMany(rows: readonly I[], options?: SubmitOptions): Promise<R[]>;
-  /** Of a model: tensors in, tensors out. */
+  /** For a model: takes and returns tensors. */
   infer(inputs: Tensors, options?: InferOptions): Promise<Tensors>;
 }
 
@@ -51,17 +51,17 @@ class ModelPredictor implements Predictor {
     if (rows.length === 0) return [];
     if (rows.length === 1 || this.#rows.takesMany) return this.#predictTogether(rows, options);
     const requests = rows.map((row) => this.#rows.request([row]));
-    const answers = await askAll(this.#runner, requests, options);
+    const answers = await submitAll(this.#runner, requests, options);
     return answers.map((answer) => this.#rows.results(answer)[0]);
   }
 
   infer(inputs: Tensors, options: InferOptions = {}): Promise<Tensors> {
     const { outputs, ...rest } = options;
-    return ask(this.#runner, { inputs, outputs }, rest);
+    return submit(this.#runner, { inputs, outputs }, rest);
   }
 
   async #predictTogether(rows: readonly unknown[], options: SubmitOptions | undefined): Promise<unknown[]> {
-    const answer = await ask(this.#runner, this.#rows.request(rows), options);
+    const answer = await submit(this.#runner, this.#rows.request(rows), options);
     return this.#rows.results(answer);
   }
 }
@@ -74,26 +74,26 @@ class FunctionPredictor implements Predictor {
   }
 
   predict(item: unknown, options?: SubmitOptions): Promise<unknown> {
-    return ask(this.#runner, item, options);
+    return submit(this.#runner, item, options);
   }
 
   async predictMany(items: readonly unknown[], options?: SubmitOptions): Promise<unknown[]> {
     checkRows(items);
-    return askAll(this.#runner, items, options);
+    return submitAll(this.#runner, items, options);
   }
 
   async infer(): Promise<Tensors> {
-    const message = `${this.#runner.name}: infer() is for models; a function is asked with predict().`;
+    const message = `${this.#runner.name}: infer() is for models; use predict() for a function.`;
     throw new BatchwiseError('INVALID_ITEM', message);
   }
 }
 
-function ask<I, R>(runner: Runner<I, R>, item: I, options: SubmitOptions | undefined): Promise<R> {
+function submit<I, R>(runner: Runner<I, R>, item: I, options: SubmitOptions | undefined): Promise<R> {
   return new PromisedAnswer<R>(runner.name, options?.signal).of(runner, item, withoutSignal(options));
 }
 
-/** When one fails the request fails, and the others are cancelled. */
-async function askAll<I, R>(
+/** If one item fails, the request fails and the other items are cancelled. */
+async function submitAll<I, R>(
   runner: Runner<I, R>,
   items: readonly I[],
   options: SubmitOptions | undefined,
@@ -105,7 +105,7 @@ async function askAll<I, R>(
     const answer = new PromisedAnswer<R>(runner.name, options?.signal);
     answers.push(answer);
     promises.push(answer.of(runner, item, rest));
-    if (answer.isSettled) break; // turned away at the door, and the request with it
+    if (answer.isSettled) break; // rejected at admission, and the request with it
   }
   try {
     return await Promise.all(promises);

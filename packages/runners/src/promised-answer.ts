@@ -1,4 +1,4 @@
-/** The sink of one call, as a promise that an `AbortSignal` can end. */
+/** The sink of one call as a promise that an `AbortSignal` can cancel. */
 import { BatchwiseError, type EnqueueOptions } from 'batchwise';
 import type { Runner, RunnerSink, RunnerTicket } from './runner.js';
 
@@ -15,7 +15,7 @@ export class PromisedAnswer<R> implements RunnerSink<R> {
     this.#signal = signal;
   }
 
-  /** Sends the item; to be called once. */
+  /** Submits the item. Call it once. */
   of<I>(runner: Runner<I, R>, item: I, options: EnqueueOptions | undefined): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
       this.#resolve = resolve;
@@ -40,7 +40,7 @@ export class PromisedAnswer<R> implements RunnerSink<R> {
     if (!this.#isSettled) this.#ticket?.cancel(reason);
   }
 
-  /** It is itself the signal's listener. */
+  /** The listener of the signal. */
   handleEvent(): void {
     this.cancel(this.#signal?.reason);
   }

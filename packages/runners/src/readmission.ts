@@ -1,96 +1,95 @@
 /**
- * Lets calls in again when the limits change under them. What a call counts as is settled when it comes in:
- * 1 where calls are not put together, its rows where they are. Those who came under the other rule would make
- * batches larger than they may be, or would not fit in any; so they leave the line and come back, and nobody
- * is turned away for it.
+ * Readmits queued calls when the limits change. The cost of a call is set at admission: 1 without batching, its rows
+ * with batching. Calls with a cost under the old rule would make batches too large, or would fit in no batch. They
+ * are removed from the queue and admitted again, and none of them is rejected.
  */
 import type { Batcher, BatcherStats, BatchwiseError, LiveOptions } from 'batchwise';
 import type { RunnerCall } from './runner-call.js';
 
 export interface LimitChange<I, R> {
-  /** What nothing may count more than from now on. */
-  readonly mostCost: number;
-  /** Calls are counted differently from now on. */
-  readonly isOtherRule: boolean;
+  /** The maximum cost of a call after the change. */
+  readonly maxCost: number;
+  /** The rule for the cost of calls changes. */
+  readonly costsChange: boolean;
   readonly options: LiveOptions<I>;
-  /** Called when the options are refused. */
+  /** Called when the options are invalid. */
   undo(): void;
-  /** As it is after the change, or after it was undone. */
+  /** The limit after the change, or after undo. */
   maxQueueSize(): number;
-  /** Lets a call in by the limits of then. */
-  enter(call: RunnerCall<R>): void;
+  /** Admits a call under the current limits. */
+  readmit(call: RunnerCall<R>): void;
 }
 
 export class Readmission<R> {
   #oldest: RunnerCall<R> | undefined;
   #newest: RunnerCall<R> | undefined;
-  /** Those who are out of the line; set while the limits change. */
-  #outside: RunnerCall<R>[] | undefined;
-  #mostCost = Number.POSITIVE_INFINITY;
-  #isClearing = false;
-  /** What the books of the batcher say of those who came back, and is not so. */
+  /** The calls removed from the queue; set while the limits change. */
+  #removed: RunnerCall<R>[] | undefined;
+  #maxCost = Number.POSITIVE_INFINITY;
+  #isRemoving = false;
+  /** Calls that the batcher counts as cancelled or refused although they were readmitted. */
   #cancelled = 0;
   #refused = 0;
 
-  /** To be told of a call that waits and may count differently if calls were put together. */
-  waits(call: RunnerCall<R>): void {
-    call.isListed = true;
-    call.olderOne = this.#newest;
+  /** Adds a queued call whose cost may change if batching is enabled. */
+  track(call: RunnerCall<R>): void {
+    call.isTracked = true;
+    call.older = this.#newest;
     if (this.#newest === undefined) this.#oldest = call;
-    else this.#newest.newerOne = call;
+    else this.#newest.newer = call;
     this.#newest = call;
   }
 
-  /** It runs, or was settled. */
-  left(call: RunnerCall<R>): void {
-    if (!call.isListed) return;
-    const { olderOne, newerOne } = call;
-    if (olderOne === undefined) this.#oldest = newerOne;
-    else olderOne.newerOne = newerOne;
-    if (newerOne === undefined) this.#newest = olderOne;
-    else newerOne.olderOne = olderOne;
-    call.olderOne = undefined;
-    call.newerOne = undefined;
-    call.isListed = false;
+  /** Removes a call that runs or is settled. */
+  untrack(call: RunnerCall<R>): void {
+    if (!call.isTracked) return;
+    const { older, newer } = call;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    call.older = undefined;
+    call.newer = undefined;
+    call.isTracked = false;
   }
 
-  /** Changes the limits of a batcher. What is refused leaves everything as it was. */
+  /** Changes the limits of a batcher. Invalid options change nothing. */
   change<I>(
     batcher: Batcher<I, R>,
-    { mostCost, isOtherRule, options, undo, maxQueueSize, enter }: LimitChange<I, R>,
+    { maxCost, costsChange, options, undo, maxQueueSize, readmit }: LimitChange<I, R>,
   ): void {
-    const outside: RunnerCall<R>[] = [];
-    this.#outside = outside;
-    this.#mostCost = mostCost;
+    const removed: RunnerCall<R>[] = [];
+    this.#removed = removed;
+    this.#maxCost = maxCost;
     try {
-      if (isOtherRule) this.#clear();
+      if (costsChange) this.#removeTracked();
       batcher.configure(options);
     } catch (error) {
       undo();
       throw error;
     } finally {
-      this.#outside = undefined;
-      if (outside.length > 0) {
-        // They were let in once: whether there is room and hope for them is not asked again.
+      this.#removed = undefined;
+      if (removed.length > 0) {
+        // The calls were admitted before: admission control and the queue limit do not apply again.
         batcher.configure({ admission: false, maxQueueSize: Number.POSITIVE_INFINITY });
-        for (const call of outside.sort((a, b) => a.arrivedAt - b.arrivedAt)) enter(call);
+        for (const call of removed.sort((a, b) => a.arrivedAt - b.arrivedAt)) readmit(call);
         batcher.configure({ admission: true, maxQueueSize: maxQueueSize() });
       }
     }
   }
 
-  /** Whether a call that its batcher has turned out will come in again. It is not told then. */
-  takes(call: RunnerCall<R>, error: Error): boolean {
-    if (this.#outside === undefined) return false;
-    if (this.#isClearing) this.#cancelled += 1;
-    else if (call.cost > this.#mostCost && (error as BatchwiseError).code === 'INVALID_ITEM')
+  /** Whether a call that the batcher rejected will be readmitted. Its caller gets no error then. */
+  claims(call: RunnerCall<R>, error: Error): boolean {
+    if (this.#removed === undefined) return false;
+    if (this.#isRemoving) this.#cancelled += 1;
+    else if (call.cost > this.#maxCost && (error as BatchwiseError).code === 'INVALID_ITEM')
       this.#refused += 1;
     else return false;
-    this.#outside.push(call);
+    this.#removed.push(call);
     return true;
   }
 
-  /** The books of the batcher, without those who left it only to come back. */
+  /** The statistics of the batcher without the removal of readmitted calls. */
   corrected(stats: BatcherStats): BatcherStats {
     if (this.#cancelled + this.#refused === 0) return stats;
     const { INVALID_ITEM: invalid = 0 } = stats.refusals;
@@ -103,9 +102,9 @@ export class Readmission<R> {
     };
   }
 
-  #clear(): void {
-    this.#isClearing = true;
-    while (this.#oldest !== undefined) this.#oldest.cancel('it is let in again');
-    this.#isClearing = false;
+  #removeTracked(): void {
+    this.#isRemoving = true;
+    while (this.#oldest !== undefined) this.#oldest.cancel('readmission');
+    this.#isRemoving = false;
   }
 }

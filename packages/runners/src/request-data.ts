@@ -1,6 +1,6 @@
 /**
- * Requests to a model, and its answers, as plain data: for ways on which only bytes, numbers, texts and lists
- * travel. Elements are bytes in the order of the machine, which is the same on all that Node.js runs on.
+ * Converts requests and results of a model to plain data of bytes, numbers, strings and lists. Elements are bytes in
+ * machine order, which is little-endian on all platforms of Node.js.
  */
 import {
   bytesPerElement,
@@ -13,7 +13,7 @@ import {
 import type { BatchTrace, InferRequest } from './runner.js';
 import type { Datatype, Tensor, TensorData, Tensors } from './tensor.js';
 
-/** One tensor; BYTES are an array of bytes for each element. */
+/** One tensor. BYTES have one array of bytes per element. */
 export type NamedTensorData = readonly [
   name: string,
   datatype: Datatype,
@@ -23,13 +23,13 @@ export type NamedTensorData = readonly [
 
 export interface RequestData {
   readonly inputs: readonly NamedTensorData[];
-  /** Not there when all are wanted. */
+  /** Absent if all outputs are requested. */
   readonly outputs?: readonly string[];
 }
 
 export interface ResultData {
   readonly outputs: readonly NamedTensorData[];
-  /** Of the batch that it was part of. */
+  /** The size of its batch. */
   readonly batchSize: number;
   readonly computeMs: number;
 }
@@ -45,13 +45,13 @@ export function requestToData({ inputs, outputs }: InferRequest): RequestData {
   return outputs === undefined ? data : { ...data, outputs };
 }
 
-/** Whether somebody meant this as a request; it may be a wrong one all the same. */
+/** Whether the value looks like a request. The request may still be invalid. */
 export function isRequestData(value: unknown): value is RequestData {
   const inputs = (value as Partial<RequestData> | null | undefined)?.inputs;
   return Array.isArray(inputs) && inputs.every((input) => Array.isArray(input) && isDatatype(input[1]));
 }
 
-/** Throws a TypeError that says what is wrong, and where. What the model takes is not asked here. */
+/** Throws a TypeError that says what is invalid and where. Does not check the request against the model. */
 export function requestFromData(value: unknown): InferRequest {
   const { inputs, outputs } = recordOf(value, 'a request');
   const tensors = tensorsFromData(inputs, 'inputs', newRequestData);
@@ -66,7 +66,7 @@ export function resultToData(tensors: Tensors, { batchSize, computeMs }: BatchTr
   return { outputs: tensorsToData(tensors), batchSize, computeMs };
 }
 
-/** Throws a TypeError that says what is wrong, and where. */
+/** Throws a TypeError that says what is invalid and where. */
 export function resultFromData(value: unknown): Result {
   const { outputs, batchSize, computeMs } = recordOf(value, 'a result');
   return {
@@ -127,7 +127,7 @@ function elementsOf(
   if (!(data instanceof Uint8Array) || data.byteLength !== elements * width) {
     throw new TypeError(`${where}: expected ${elements * width} bytes`);
   }
-  // Copied, because elements must begin at a multiple of their width, and what came begins anywhere.
+  // Copied, because elements must be aligned to their width and the received bytes may not be.
   const copy = makeData(datatype, elements) as NumericData;
   bytesOf(copy).set(data);
   return copy;

@@ -1,4 +1,4 @@
-/** A call on its way through the batcher of its runner: what the batcher tells, and what the caller holds. */
+/** A call in the batcher of its runner: the batcher's sink and the caller's ticket. */
 import type { BatchRecord, EnqueueOptions, Sink } from 'batchwise';
 import type { Deliveries } from './deliveries.js';
 import type { Readmission } from './readmission.js';
@@ -11,13 +11,13 @@ interface BatcherTicket extends RunnerTicket {
 export abstract class RunnerCall<R> implements Sink<R>, RunnerTicket {
   readonly sink: RunnerSink<R>;
   readonly options: EnqueueOptions | undefined;
-  /** What it counted as when it came in. */
+  /** The cost at admission. */
   readonly cost: number;
   arrivedAt = 0;
-  /** Its place among those who would count differently today. */
-  olderOne: RunnerCall<R> | undefined = undefined;
-  newerOne: RunnerCall<R> | undefined = undefined;
-  isListed = false;
+  /** The neighbours in the list of `Readmission`. */
+  older: RunnerCall<R> | undefined = undefined;
+  newer: RunnerCall<R> | undefined = undefined;
+  isTracked = false;
   readonly #readmission: Readmission<R>;
   readonly #deliveries: Deliveries<R>;
   #ticket: RunnerTicket | undefined = undefined;
@@ -37,38 +37,38 @@ export abstract class RunnerCall<R> implements Sink<R>, RunnerTicket {
     this.cost = cost;
   }
 
-  /** What its caller is told of the batch that it went with. */
+  /** The trace of the batch for the caller. */
   protected abstract traceOf(batch: BatchRecord): BatchTrace;
 
-  /** To be told of what the batcher's `enqueue` gave. */
-  entered(ticket: BatcherTicket): this {
+  /** Called with the ticket of the batcher's `enqueue`. */
+  admitted(ticket: BatcherTicket): this {
     this.arrivedAt = ticket.arrivedAt;
     this.#ticket = ticket;
     return this;
   }
 
-  /** With which it is let in again: in the time that it has left, and as old as it is. */
-  optionsAgain(now: number, runnerTimeoutMs: number): EnqueueOptions {
+  /** The options for readmission: the remaining time, and the time already waited. */
+  readmissionOptions(now: number, runnerTimeoutMs: number): EnqueueOptions {
     const { timeoutMs = runnerTimeoutMs, waitedMs: waitedElsewhereMs = 0 } = this.options ?? {};
     const waitedMs = now - this.arrivedAt;
     const leftMs = Math.max(0, timeoutMs - (waitedMs - waitedElsewhereMs));
     return { ...this.options, timeoutMs: leftMs, waitedMs };
   }
 
-  /** It is in once more, and has another ticket. */
-  enteredAgain(ticket: RunnerTicket): void {
+  /** Called with the new ticket after readmission. */
+  readmitted(ticket: RunnerTicket): void {
     this.#ticket = ticket;
     if (this.#cancelled !== undefined) ticket.cancel(this.#cancelled.reason);
   }
 
   resolve(result: R, batch: BatchRecord): void {
-    if (this.isListed) this.#readmission.left(this);
+    if (this.isTracked) this.#readmission.untrack(this);
     this.#deliveries.add(this.sink, result, this.traceOf(batch));
   }
 
   reject(error: Error): void {
-    if (this.isListed) this.#readmission.left(this);
-    if (this.#readmission.takes(this, error)) this.#ticket = undefined;
+    if (this.isTracked) this.#readmission.untrack(this);
+    if (this.#readmission.claims(this, error)) this.#ticket = undefined;
     else this.sink.reject(error);
   }
 

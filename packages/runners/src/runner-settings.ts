@@ -1,86 +1,92 @@
-/** What can be set for a runner. The words are those of the YAML file, in camel case. */
+/** The settings of a runner. The names are those of the YAML file, in camel case. */
 
 export interface BatchingSettings {
-  /** When false every request is a batch of its own. */
+  /** If false, every request is a batch of its own. */
   readonly enabled: boolean;
   /** In rows. */
   readonly maxBatchSize: number;
-  /** What a request's whole stay is to be; what cannot be served within it is refused. The core's `targetLatencyMs`. */
+  /**
+   * The target for the total latency of a request. A request that cannot meet it is rejected. The `targetLatencyMs`
+   * of the core.
+   */
   readonly maxLatencyMs: number;
-  /** How long a request may wait for company while the backend is free; undefined leaves it to the policy. */
+  /** How long a request may be held for a larger batch while a slot is free. Undefined: the policy decides. */
   readonly maxWaitMs: number | undefined;
   /** In requests. */
   readonly maxQueueSize: number;
   readonly policy: 'adaptive' | 'greedy' | 'window';
   readonly prefer: 'latency' | 'efficiency';
-  /** The sizes that the backend pads to; empty when it does not. */
+  /** The sizes that the backend pads batches to. Empty: no padding. */
   readonly batchSizes: readonly number[];
 }
 
 export interface ResourceSettings {
-  /** Threads that a model may use for one batch; undefined: one. */
+  /** Threads that a model may use for one batch. Undefined: one. */
   readonly cpu: number | undefined;
-  /** Devices it may see, by number; empty for none. */
+  /** The GPUs of the model, by number. Empty: none. */
   readonly gpu: readonly number[];
 }
 
-/** A runner that is placed in Redis: processors elsewhere run its batches. */
+/** A runner whose batches run on processors, through a queue in Redis. */
 export interface RedisSettings {
-  /** The queue that its requests go to; undefined: it is not in Redis. */
+  /** The queue of its requests. Undefined: Redis is not used. */
   readonly queue: string | undefined;
-  /** Undefined: as the environment says, else Redis on this machine. */
+  /** Undefined: from the environment, else Redis on this machine. */
   readonly url: string | undefined;
-  /** How many requests of the queue, of all servers together, may be outstanding. */
+  /** The maximum number of outstanding requests in the queue, of all servers together. */
   readonly maxBacklog: number;
-  /** How items travel; undefined: tensors as MessagePack, the items of functions as JSON. */
+  /** The format of items. Undefined: MessagePack for tensors, JSON for the items of functions. */
   readonly payload: 'json' | 'msgpack' | undefined;
 }
 
-/** A runner whose batches run elsewhere: behind gRPC or HTTP, in whatever language. */
+/** A runner whose batches run on an upstream, behind gRPC or HTTP. */
 export interface UpstreamSettings {
-  /** Where; none: it runs here. Several are copies of one backend. */
+  /** The URLs of the upstream. Empty: no upstream. Several URLs are copies of one backend. */
   readonly url: readonly string[];
-  /** What the model is called there; undefined: as the URL says, else as the runner. */
+  /** The name of the model on the upstream. Undefined: from the URL, else the name of the runner. */
   readonly model: string | undefined;
-  /** Undefined: as the URL says, else the one that the upstream chooses. */
+  /** Undefined: from the URL, else the upstream chooses. */
   readonly version: string | undefined;
-  /** How tensors travel over HTTP. */
+  /** The format of tensors over HTTP. */
   readonly format: 'binary' | 'json';
-  /** To each URL: of HTTP as many as calls at a time, of gRPC for more than one can carry. */
+  /**
+   * The maximum number of connections per URL. HTTP needs one per concurrent call; gRPC opens more than one only when
+   * the first is full.
+   */
   readonly connections: number;
-  /** How long it is waited for at the start. */
+  /** How long to wait for the upstream at the start. */
   readonly startTimeoutMs: number;
-  /** How often a batch that was certainly not begun is sent again. */
+  /** How often to retry a batch that the upstream has certainly not started. */
   readonly retries: number;
-  /** So many calls in a row without a sign of it, and nothing is sent for a while. */
+  /** The number of consecutive calls without a response that opens the circuit breaker. */
   readonly maxFailures: number;
-  /** For how long, at first. */
+  /** How long the circuit breaker stays open at first. */
   readonly cooldownMs: number;
-  /** How often it is asked whether it is ready while nothing else is; Infinity: never. */
+  /** The interval of health checks while there are no calls. Infinity: no health checks. */
   readonly healthIntervalMs: number;
-  /** In PEM: whom to trust, and who this is. */
+  /** PEM files: the trusted authorities, and the client's certificate and key. */
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** The name that its certificate must have; undefined: the host of the URL. */
+  /** The expected name in the certificate. Undefined: the host of the URL. */
   readonly serverName: string | undefined;
 }
 
 export interface RunnerSettings {
   readonly batchable: boolean;
-  /** The dimension along which requests are concatenated, of inputs and of outputs. */
+  /** The dimension along which requests are concatenated, for inputs and for outputs. */
   readonly batchDim: readonly [input: number, output: number];
   readonly batching: BatchingSettings;
-  /** Batches that run at a time. */
+  /** The maximum number of concurrent batches. */
   readonly concurrency: number;
-  /** Runner processes, when there are any. */
+  /** The number of runner processes, if there are any. */
   readonly replicas: number;
   readonly resources: ResourceSettings;
   readonly redis: RedisSettings;
   readonly upstream: UpstreamSettings;
-  /** The longest a request may take. */
+  /** The timeout of a request. */
   readonly timeoutMs: number;
-  /** Rounds of made-up requests before it counts as ready. */
+  /** The number of warm-up rounds before the runner is ready. */
   readonly warmup: number;
 }
 

@@ -1,36 +1,36 @@
 /**
- * A runner is a named backend with its own batcher. Wherever it runs, on a thread of this process or in
- * another process, those who call it see this.
+ * A runner is a named backend with its own batcher. Its interface is the same for a thread of this process and for
+ * another process.
  */
 import type { BatcherStats, CloseOptions, EnqueueOptions } from 'batchwise';
 import type { RunnerSettings } from './runner-settings.js';
 import type { Signature, Tensors } from './tensor.js';
 
-/** What a request to a model carries: one or more rows along the batch dimension, the same number in every input. */
+/** A request to a model: one or more rows along the batch dimension, the same number in every input. */
 export interface InferRequest {
   readonly inputs: Tensors;
-  /** The outputs that are wanted; all of them unless given. */
+  /** The requested outputs. Default: all outputs. */
   readonly outputs?: readonly string[] | undefined;
 }
 
-/** How a request fared: for the response headers and the metrics. */
+/** The batch of a request, for the response headers and the metrics. */
 export interface BatchTrace {
-  /** Rows, or items, in the batch it was part of; of the largest, when it was split over several. */
+  /** Rows or items in the batch. For a request that was split: of its largest batch. */
   readonly batchSize: number;
-  /** From arrival to the start of its (last) batch. */
+  /** The queue wait: from arrival to the start of the (last) batch. */
   readonly queueMs: number;
-  /** How long that batch took. */
+  /** The duration of that batch. */
   readonly computeMs: number;
 }
 
-/** Called exactly once, one or the other; may be called before `enqueue` returns. */
+/** One of the two is called exactly once, possibly before `enqueue` returns. */
 export interface RunnerSink<R> {
   resolve(result: R, trace: BatchTrace): void;
   reject(error: Error): void;
 }
 
 export interface RunnerTicket {
-  /** Releases the caller at once with `CANCELLED`; does nothing once it is settled. */
+  /** Rejects the call with `CANCELLED` immediately. Does nothing after the call is settled. */
   cancel(reason?: unknown): void;
 }
 
@@ -40,24 +40,24 @@ export interface Runner<I = unknown, R = unknown> {
   readonly name: string;
   readonly kind: 'model' | 'function';
   readonly state: RunnerState;
-  /** Why its requests are not answered at present, also where the state is `ready`: for /readyz. */
+  /** Why requests are not answered at present, possibly in the state `ready`. For /readyz. */
   readonly problem?: string | undefined;
-  /** Calls the listener whenever the state has changed; returns a function that ends that. */
+  /** Calls the listener after each change of the state. Returns a function that removes the listener. */
   onStateChange(listener: () => void): () => void;
-  /** Resolves when it is loaded and warm; rejects when it cannot be. */
+  /** Resolves when the runner is loaded and warmed up, rejects if that fails. */
   readonly ready: Promise<void>;
-  /** What a model takes and gives; undefined until it is loaded, and for functions. */
+  /** The inputs and outputs of a model; undefined until it is loaded, and for functions. */
   readonly signature: Signature | undefined;
-  /** What runs it, as the protocol's metadata call it: `onnxruntime_onnx`, `function`. */
+  /** The platform name in the metadata of the protocol: `onnxruntime_onnx`, `function`. */
   readonly platform: string;
-  /** Whether the content of an item decides which others may share its batch. */
+  /** Whether items are grouped by their content. */
   readonly isGrouped?: boolean | undefined;
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket;
-  /** Takes over what can change while it runs: everything under `batching`, and the time-out. */
+  /** Applies the settings that can change at run time: everything under `batching`, and the timeout. */
   configure(settings: RunnerSettings): void;
-  /** Undefined when its batcher is in another process. */
+  /** Undefined if the batcher is in another process. */
   stats(): BatcherStats | undefined;
-  /** Finishes what was accepted; what is not done in time gets `CLOSED`. */
+  /** Finishes admitted requests. Requests that do not finish in time fail with `CLOSED`. */
   close(options?: CloseOptions): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A request with more rows than a batch may have: its parts go their own ways and come back as one. All are
- * let in or none; when one fails, the request fails with its error and the others are cancelled.
+ * Splits a request with more rows than a batch into parts and concatenates their results. The parts are admitted all
+ * or none. If one part fails, the request fails with its error and the other parts are cancelled.
  */
 import { BatchwiseError } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
@@ -9,10 +9,10 @@ import type { BatchTrace, RunnerSink, RunnerTicket } from './runner.js';
 import { sliceTensor } from './split-tensor.js';
 import type { Tensor, Tensors } from './tensor.js';
 
-/** Each part takes up to 10 µs to enter, all of them at a time: 40 ms. */
-const MOST_PARTS = 4096;
+/** The maximum number of parts of a request. Admission takes up to 10 µs per part, 40 ms for all. */
+const MAX_PARTS = 4096;
 
-/** Cuts it into parts of `maxRows`, the last one of what is left. */
+/** Splits a request into parts of `maxRows` rows. The last part has the rest. */
 export function partsOf(piece: Piece, dim: number, maxRows: number): Piece[] {
   const parts: Piece[] = [];
   for (let start = 0; start < piece.rows; start += maxRows) {
@@ -27,52 +27,55 @@ export function partsOf(piece: Piece, dim: number, maxRows: number): Piece[] {
 export interface PartsRule {
   readonly name: string;
   readonly batchDim: readonly [input: number, output: number];
-  /** Of one part. */
+  /** The maximum rows of one part. */
   readonly maxRows: number;
-  /** How many may ever wait; −1 for any number. */
+  /** The maximum number of queued parts; −1 for no limit. */
   readonly maxParts: number;
-  /** Undefined where it is not known here how long a part takes. */
+  /** Undefined if the duration of a part is unknown. */
   readonly pace?: PartsPace | undefined;
 }
 
-/** How quickly parts are answered, and how quickly they have to be. */
+/** The expected speed of parts, and the allowed time. */
 export interface PartsPace {
-  /** Of one part, as it is expected. */
+  /** The expected duration of one part. */
   readonly partMs: number;
-  /** Parts that run at a time. */
+  /** The maximum number of concurrent parts. */
   readonly concurrency: number;
   readonly allowedMs: number;
-  /** Nobody is before them. */
+  /** There are no other requests in the queue or in flight. */
   readonly isAlone: boolean;
 }
 
-/** When to come back for one whom nobody was in the way of: when something else may be known of the backend. */
-const KNOWN_ANEW_MS = 1000;
-
-/** What takes so many times as long as is allowed, with nobody before it, is too much: no backend is that quick some other time. */
-const HOPELESS = 2;
+/** The minimum retry time if there are no other requests: by then the estimate of the backend may have changed. */
+const MIN_IDLE_RETRY_MS = 1000;
 
 /**
- * Why a request of so many rows is not let in at all. Asked before any part is: the first that the door turns away would
- * be told to come back in a moment, when a little less is before it, and that is its own request.
+ * A request that takes this many times the allowed time on an idle backend is rejected as invalid: no retry can
+ * succeed.
  */
-export function neverInTime(
+const MAX_TIME_RATIO = 2;
+
+/**
+ * Returns an error for a request that can never finish in time. Checked before admission: an admission error would
+ * have a short retry time, which only accounts for the other parts of the same request.
+ */
+export function tooSlowError(
   name: string,
   rows: number,
   maxRows: number,
   pace: PartsPace | undefined,
 ): BatchwiseError | undefined {
   const count = Math.ceil(rows / maxRows);
-  if (count <= 1 || pace === undefined || durationOf(count, pace) <= HOPELESS * pace.allowedMs)
+  if (count <= 1 || pace === undefined || durationOf(count, pace) <= MAX_TIME_RATIO * pace.allowedMs)
     return undefined;
   const message =
     `${name}: a request of ${rows} rows makes ${count} batches of ${maxRows}, which take ` +
-    `${Math.ceil(durationOf(count, pace))} ms with nobody before them: never in time ` +
-    `(${Math.round(pace.allowedMs)} ms). Send fewer rows at a time.`;
+    `${Math.ceil(durationOf(count, pace))} ms on an idle backend: more than the limit ` +
+    `(${Math.round(pace.allowedMs)} ms). Send fewer rows per request.`;
   return new BatchwiseError('INVALID_ITEM', message);
 }
 
-/** Lets a request in by its parts; refuses it when they never fit. */
+/** Admits a request in parts. Rejects it if the parts never fit in the queue. */
 export function enterInParts(
   piece: Piece,
   { name, batchDim, maxRows, maxParts, pace }: PartsRule,
@@ -91,8 +94,8 @@ export function enterInParts(
 }
 
 function whyNotSplit({ inputs }: Piece, count: number, maxParts: number): string | undefined {
-  if (maxParts !== -1 && count > maxParts) return `which never fit in a queue of ${maxParts}.`;
-  if (count > MOST_PARTS) return `and a request may make up to ${MOST_PARTS}.`;
+  if (maxParts !== -1 && count > maxParts) return `more than the queue can hold (${maxParts}).`;
+  if (count > MAX_PARTS) return `more than the maximum of ${MAX_PARTS} per request.`;
   for (const { data } of inputs.values()) if (data.length > 0) return undefined;
   return 'and a request without elements is not split.';
 }
@@ -101,7 +104,7 @@ function durationOf(parts: number, { partMs, concurrency }: PartsPace): number {
   return Math.ceil(parts / concurrency) * partMs;
 }
 
-/** For those who are turned away before they are in: there is nothing to cancel. */
+/** The ticket of a request that was rejected before admission: cancel does nothing. */
 export const SETTLED: RunnerTicket = { cancel() {} };
 
 export class SplitRequest implements RunnerTicket {
@@ -125,14 +128,14 @@ export class SplitRequest implements RunnerTicket {
   enter(parts: readonly Piece[], enterPart: (part: Piece, sink: RunnerSink<Tensors>) => RunnerTicket): this {
     this.#missing = parts.length;
     this.#results = new Array(parts.length);
-    let partsBehind = parts.length;
+    let partsLeft = parts.length;
     let isEntering = true;
     for (const [index, part] of parts.entries()) {
-      if (this.#isOver) break; // one was turned away at the door, and the request with it
-      partsBehind -= 1;
+      if (this.#isOver) break; // a part was rejected at admission, and the request with it
+      partsLeft -= 1;
       const sink = {
         resolve: (result: Tensors, trace: BatchTrace) => this.#answered(index, result, trace),
-        reject: (error: Error) => this.#fail(isEntering ? this.#forAll(error, partsBehind) : error),
+        reject: (error: Error) => this.#fail(isEntering ? this.#retryAllParts(error, partsLeft) : error),
       };
       this.#tickets.push(enterPart(part, sink));
     }
@@ -141,17 +144,17 @@ export class SplitRequest implements RunnerTicket {
     return this;
   }
 
-  /** The door has told when there is room for one part: the others need their time as well. */
-  #forAll(error: Error, partsBehind: number): Error {
+  /** The retry time of an admission error covers one part. Adds the time of the remaining parts. */
+  #retryAllParts(error: Error, partsLeft: number): Error {
     if (!(error instanceof BatchwiseError) || error.retryAfterMs === undefined || this.#pace === undefined)
       return error;
-    const roomForAllMs = error.retryAfterMs + durationOf(partsBehind, this.#pace);
-    const retryAfterMs = this.#pace.isAlone ? Math.max(KNOWN_ANEW_MS, roomForAllMs) : roomForAllMs;
+    const roomForAllMs = error.retryAfterMs + durationOf(partsLeft, this.#pace);
+    const retryAfterMs = this.#pace.isAlone ? Math.max(MIN_IDLE_RETRY_MS, roomForAllMs) : roomForAllMs;
     return new BatchwiseError(error.code, error.message, { retryAfterMs, cause: error });
   }
 
   cancel(reason?: unknown): void {
-    // The first to hear of it ends the request.
+    // The first cancelled part settles the request.
     for (const ticket of this.#tickets) ticket.cancel(reason);
   }
 
@@ -172,7 +175,7 @@ export class SplitRequest implements RunnerTicket {
     try {
       merged = this.#merged();
     } catch (error) {
-      const message = `the parts of the answer cannot be put together: ${(error as Error).message}.`;
+      const message = `the parts of the result cannot be concatenated: ${(error as Error).message}.`;
       this.#fail(new BatchwiseError('BAD_RESULT', message, { cause: error }));
       return;
     }

@@ -1,8 +1,11 @@
-/** One tensor becomes rows of many requests again: views where they lie together in memory, else copies. */
+/** Splits a tensor into the rows of many requests: views if the rows are contiguous in memory, copies otherwise. */
 import { elementCount, newData } from './datatype.js';
 import type { Tensor, TensorData } from './tensor.js';
 
-/** Cuts along `dim` into parts of so many rows. A RangeError when they are not exactly the rows there are. */
+/**
+ * Splits along `dim` into parts with the given numbers of rows. Throws a RangeError if their sum is not the number of
+ * rows.
+ */
 export function splitTensor(tensor: Tensor, dim: number, rowCounts: readonly number[]): Tensor[] {
   const rows = tensor.shape[dim];
   let wanted = 0;
@@ -17,7 +20,7 @@ export function splitTensor(tensor: Tensor, dim: number, rowCounts: readonly num
   let shape: readonly number[] = tensor.shape;
   for (let i = 0; i < rowCounts.length; i++) {
     const count = rowCounts[i] as number;
-    // Most parts are of one size, and can share one shape.
+    // Most parts have the same size and can share a shape.
     if (shape[dim] !== count) shape = shape.with(dim, count);
     parts[i] = { datatype: tensor.datatype, shape, data: rowsOf(tensor, dim, start, start + count) };
     start += count;

@@ -1,29 +1,29 @@
-/** A model as a runner needs it: whatever computes it, it takes tensors and gives tensors. */
+/** The interface of a model for a runner: takes and returns tensors. */
 import type { Availability } from './availability.js';
 import type { Signature, Tensors } from './tensor.js';
 
 export interface InferCall {
-  /** The outputs that are wanted; all of them unless given. */
+  /** The requested outputs. Undefined: all outputs. */
   readonly outputs: readonly string[] | undefined;
-  /** Fires when nobody waits for the answer any more. */
+  /** Fires when all callers have cancelled. */
   readonly signal: AbortSignal | undefined;
   /**
-   * How long it may take. What takes longer hangs, and must be stopped, so that the next call finds a free
-   * place; the signal has fired by then.
+   * The timeout of the call. A call that exceeds it hangs and must be stopped, so that the next call finds a free
+   * slot. The signal has fired by then.
    */
   readonly timeoutMs: number;
-  /** True when nobody else will look at the inputs' data again: they may be changed or handed on. */
+  /** True if the model owns the data of the inputs and may change or transfer it. */
   readonly ownsInputs: boolean;
 }
 
 export interface TensorModel {
-  /** What runs it, in the words of the protocol's metadata: `onnxruntime_onnx`. */
+  /** The platform name in the metadata of the protocol: `onnxruntime_onnx`. */
   readonly platform: string;
-  /** Of one that is elsewhere, and may be away for a while: its runner's state follows. */
+  /** Set for a remote model, which may be unavailable at times. The state of the runner follows it. */
   readonly availability?: Availability | undefined;
-  /** Makes it ready to infer. Called once, before anything else. */
+  /** Prepares the model. Called once, before any other method. */
   load(): Promise<Signature>;
-  /** Called for up to `concurrency` batches at a time. Rejects with `UNAVAILABLE` when what computes it is gone. */
+  /** Called for up to `concurrency` concurrent batches. Rejects with `UNAVAILABLE` if the backend is gone. */
   infer(inputs: Tensors, call: InferCall): Promise<Tensors>;
   close(): Promise<void>;
 }

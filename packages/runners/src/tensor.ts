@@ -1,4 +1,4 @@
-/** Arrays with a shape, in the words of the Open Inference Protocol. */
+/** Tensors with the names of the Open Inference Protocol. */
 
 export type Datatype =
   | 'BOOL'
@@ -15,7 +15,7 @@ export type Datatype =
   | 'FP64'
   | 'BYTES';
 
-/** One element after the other, the last dimension fastest. BOOL is 0 or 1; FP16 its bits; BYTES one array an element. */
+/** Elements in row-major order. BOOL is 0 or 1; FP16 is stored as bits; BYTES has one array per element. */
 export type TensorData =
   | Uint8Array
   | Uint16Array
@@ -35,10 +35,10 @@ export interface Tensor {
   readonly data: TensorData;
 }
 
-/** By name. A map, so that no name can be mistaken for something an object has anyway. */
+/** Tensors by name. A Map, so that no name collides with properties of Object. */
 export type Tensors = ReadonlyMap<string, Tensor>;
 
-/** What a model takes or gives: −1 for a dimension of any length. */
+/** An input or output of a model. −1 is a dimension of any length. */
 export interface TensorSpec {
   readonly name: string;
   readonly datatype: Datatype;

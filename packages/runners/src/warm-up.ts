@@ -1,17 +1,20 @@
 /**
- * Made-up requests before the first real one. The first run of a model is slow, and how long batches of each
- * size take is better known before somebody is refused or held for want of it.
+ * Runs dummy requests before the first real one. The first run of a model is slow, and admission and batching need
+ * the duration of each batch size from the start.
  */
 import { BatchwiseError, type Clock, type CurvePoint } from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
-import { mostRows } from './batching-options.js';
+import { maxRowsOf } from './batching-options.js';
 import { elementCount, newData } from './datatype.js';
 import type { RunnerSettings } from './runner-settings.js';
 import type { Signature, Tensor, TensorSpec, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 
-/** Larger batches are left to be learned: made-up rows in their thousands are memory for nothing. */
-const MOST_ROWS = 1024;
+/**
+ * The maximum rows at warm-up. The durations of larger batches are learned from traffic: thousands of dummy rows
+ * would waste memory.
+ */
+const MAX_ROWS = 1024;
 
 export interface WarmUp {
   readonly name: string;
@@ -19,11 +22,11 @@ export interface WarmUp {
   readonly signature: Signature;
   readonly settings: RunnerSettings;
   readonly clock: Clock;
-  /** False once nobody waits for it any more. */
+  /** False if the runner was closed meanwhile. */
   isWanted(): boolean;
 }
 
-/** Gives what it measured: the median for each size. Nothing after a single round, which is the slow one. */
+/** Returns the median duration for each size. Returns nothing after a single round, because the first round is slow. */
 export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
   const { signature, settings } = warming;
   const rowDim = rowDimOf(signature, settings);
@@ -31,19 +34,19 @@ export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
   let works = 0;
   for (const rows of sizesOf(settings, rowDim !== undefined)) {
     if (!warming.isWanted()) break;
-    const inputs = madeUpInputs(signature, rowDim, rows);
+    const inputs = dummyInputs(signature, rowDim, rows);
     let durationMs: number | undefined;
     try {
       durationMs = await measured(warming, inputs);
     } catch (error) {
-      // Lengths that the model leaves open were guessed; that it does not like the guess says nothing of it.
-      if (rows === 1 && leavesContentOpen(signature, rowDim) && !isOfItself(error)) return [];
+      // The open dimensions are guesses. A model that rejects the guess may still be valid.
+      if (rows === 1 && hasOpenContent(signature, rowDim) && !isBackendError(error)) return [];
       throw sizeError(warming.name, rows, works, error as Error);
     }
     works = rows;
     if (durationMs === undefined || durationMs <= 0) continue;
     points.push({ cost: rows, durationMs });
-    if (durationMs > settings.batching.maxLatencyMs) break; // larger batches would be of no use
+    if (durationMs > settings.batching.maxLatencyMs) break; // larger batches would take even longer
   }
   return points;
 }
@@ -53,13 +56,13 @@ function sizesOf({ warmup, batching }: RunnerSettings, countsRows: boolean): num
   if (warmup < 1) return [];
   const sizes = [1];
   if (!countsRows || !batching.enabled) return sizes;
-  const most = Math.min(mostRows(batching), MOST_ROWS);
+  const most = Math.min(maxRowsOf(batching), MAX_ROWS);
   for (let size = 2; size < most; size *= 2) sizes.push(size);
   if (most > 1) sizes.push(most);
   return sizes;
 }
 
-/** Each round keeps all slots busy, so that all of them are warm, and as loaded as they will be. */
+/** Each round uses all slots, so that all are warm and the measured load is realistic. */
 async function measured({ model, settings, clock }: WarmUp, inputs: Tensors): Promise<number | undefined> {
   const durations: number[] = [];
   const call = {
@@ -79,7 +82,7 @@ async function measured({ model, settings, clock }: WarmUp, inputs: Tensors): Pr
   return durations.sort((a, b) => a - b)[durations.length >> 1];
 }
 
-function madeUpInputs({ inputs }: Signature, rowDim: number | undefined, rows: number): Tensors {
+function dummyInputs({ inputs }: Signature, rowDim: number | undefined, rows: number): Tensors {
   const tensors = new Map<string, Tensor>();
   for (const { name, datatype, shape: spec } of inputs) {
     const shape = spec.map((length, dim) => (length !== -1 ? length : dim === rowDim ? rows : 1));
@@ -88,23 +91,23 @@ function madeUpInputs({ inputs }: Signature, rowDim: number | undefined, rows: n
   return tensors;
 }
 
-function leavesContentOpen({ inputs }: Signature, rowDim: number | undefined): boolean {
+function hasOpenContent({ inputs }: Signature, rowDim: number | undefined): boolean {
   const isOpen = ({ datatype, shape }: TensorSpec) =>
     datatype === 'BYTES' || shape.some((length, dim) => length === -1 && dim !== rowDim);
   return inputs.some(isOpen);
 }
 
-/** Closed, dead, away: not an answer of the model, as it is when it does not like what it is given. */
-function isOfItself(error: unknown): error is BatchwiseError {
+/** Whether the backend failed (closed, ended, unavailable), and not the model with its input. */
+function isBackendError(error: unknown): error is BatchwiseError {
   return error instanceof BatchwiseError && error.code !== 'INVALID_ITEM';
 }
 
 function sizeError(name: string, rows: number, works: number, error: Error): BatchwiseError {
-  if (isOfItself(error)) return error;
+  if (isBackendError(error)) return error;
   const advice =
     rows === 1
-      ? 'It was given zeros; set warmup to 0 if it cannot take those.'
-      : `It takes ${works}: set batching.max_batch_size to that, or batchable to false.`;
+      ? 'The input was all zeros; set warmup to 0 if the model cannot process zeros.'
+      : `Batches of ${works} work: set batching.max_batch_size to ${works}, or batchable to false.`;
   const message = `${name}: the model failed at warm-up with ${rows} row${rows === 1 ? '' : 's'}: ${error.message} ${advice}`;
   return new BatchwiseError('HANDLER_FAILED', message, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** The state of a runner, and those who are told when it changes. */
+/** The state of a runner, with listeners for changes. */
 import type { RunnerState } from './runner.js';
 
 export class WatchedState {
@@ -14,7 +14,7 @@ export class WatchedState {
     return this.#current;
   }
 
-  /** Listeners are called for changes only: of the state, or of what is wrong with it. */
+  /** Listeners are called only if the state or the problem has changed. */
   become(state: RunnerState, problem?: string): void {
     if (state === this.#current && problem === this.#problem) return;
     this.#current = state;
@@ -22,7 +22,7 @@ export class WatchedState {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {

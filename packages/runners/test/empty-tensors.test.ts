@@ -159,6 +159,6 @@ test('a request that would make very many batches is rejected', async () => {
   const { outcome, calls } = await ask(ANY, x([4097, 1]), settings);
   expect(calls).toBe(0);
   expect(outcome.error?.message).toBe(
-    'm: a request of 4097 rows makes 4097 batches of 1, and a request may make up to 4096.',
+    'm: a request of 4097 rows makes 4097 batches of 1, more than the maximum of 4096 per request.',
   );
 });

@@ -112,7 +112,7 @@ test.each<[string, unknown, string]>([
   [
     'that cannot be read',
     { inputs: [['x', 'FP32', [1, 2], new Uint8Array(3)]] },
-    'doubling: the request cannot be read: inputs[0]: expected 8 bytes.',
+    'doubling: invalid request: inputs[0]: expected 8 bytes.',
   ],
   [
     'of another model',

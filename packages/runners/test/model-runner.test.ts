@@ -252,7 +252,7 @@ describe('limits', () => {
     const { runner } = await running(settingsWith({ batching: { maxBatchSize: 2, maxQueueSize: 3 } }));
     expect(enqueue(runner, rowsFrom(0, 7)).error).toMatchObject({
       code: 'INVALID_ITEM',
-      message: expect.stringMatching(/7 rows makes 4 batches of 2.*queue of 3/),
+      message: expect.stringMatching(/7 rows makes 4 batches of 2, more than the queue can hold \(3\)/),
     });
   });
 
@@ -262,7 +262,9 @@ describe('limits', () => {
     const { clock, model, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
     expect(enqueue(runner, rowsFrom(0, 84)).error).toMatchObject({
       code: 'INVALID_ITEM',
-      message: expect.stringMatching(/84 rows makes 21 batches of 4.* 210 ms.*never in time \(100 ms\)/),
+      message: expect.stringMatching(
+        /84 rows makes 21 batches of 4.* 210 ms.*more than the limit \(100 ms\)/,
+      ),
     });
     expect(runner.stats()?.submitted).toBe(1);
     const small = enqueue(runner, rowsFrom(1, 40));
@@ -281,7 +283,7 @@ describe('limits', () => {
     const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 1000 });
     expect(enqueue(runner, rowsFrom(0, 84), { timeoutMs: 100 }).error).toMatchObject({
       code: 'INVALID_ITEM',
-      message: expect.stringContaining('never in time (100 ms)'),
+      message: expect.stringContaining('more than the limit (100 ms)'),
     });
   });
 
@@ -447,7 +449,11 @@ describe('faults', () => {
         ]),
       /output "sum": expected 2 rows.*got shape \[\]/,
     ],
-    ['an output short', () => new Map([['double', floats([2, 2], [1, 2, 3, 4])]]), /gave no output "sum"/],
+    [
+      'an output short',
+      () => new Map([['double', floats([2, 2], [1, 2, 3, 4])]]),
+      /returned no output "sum"/,
+    ],
   ] as [string, () => Tensors, RegExp][])(
     'an answer with %s is a BAD_RESULT that names the output',
     async (_, compute, message) => {

@@ -71,7 +71,7 @@ describe('a model that fails', () => {
     const { runner, error } = await warmed(settingsWith({ warmup: 1 }), { compute: failsFrom(8) });
     expect(runner.state).toBe('failed');
     expect((error as Error).message).toMatch(
-      /doubling.*warm-up with 8 rows: too much for me.*takes 4: set batching.max_batch_size/,
+      /doubling.*warm-up with 8 rows: too much for me.*Batches of 4 work: set batching.max_batch_size to 4/,
     );
   });
 

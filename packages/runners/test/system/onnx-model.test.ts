@@ -133,7 +133,7 @@ describe('what cannot be served is told by name', () => {
     expect(await complaint(join(folder, 'none.onnx'))).toMatch(
       /none\.onnx cannot be served: there is no such file/,
     );
-    expect(await complaint(folder)).toMatch(/it is no file/);
+    expect(await complaint(folder)).toMatch(/it is not a file/);
     for (const [name, content] of [
       ['garbage.onnx', 'not a model'],
       ['empty.onnx', ''],

@@ -1,4 +1,4 @@
-/** One thread of a model, from its start to its end. It takes one request at a time. */
+/** One worker thread of a model, from start to end. It runs one request at a time. */
 import { Worker } from 'node:worker_threads';
 import { BatchwiseError } from 'batchwise';
 import type { OnnxReply, OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
@@ -11,14 +11,14 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Each is told once at most, and nothing after the end. */
+/** Each event is emitted at most once, and none after the end. */
 export interface ThreadEvents {
   started(signature: Signature): void;
-  /** Died, was killed, or could not start. */
+  /** The thread ended unexpectedly, was terminated, or could not start. */
   ended(error: Error, unusable: Unusable | undefined): void;
 }
 
-export class OnnxThreadLife {
+export class OnnxWorker {
   readonly #worker: Worker;
   readonly #events: ThreadEvents;
   #waiting: Waiting | undefined = undefined;
@@ -26,21 +26,21 @@ export class OnnxThreadLife {
 
   constructor(thread: URL, workerData: OnnxThreadData, events: ThreadEvents) {
     this.#events = events;
-    // The runtime would write down, and send to its makers, what it is used for. Its library reads the
-    // environment of the process, of which a thread's is only a copy.
+    // Disables the telemetry of the runtime. Its native library reads the environment of the process; a thread has
+    // only a copy.
     process.env.ORT_DISABLE_TELEMETRY ??= '1';
     this.#worker = new Worker(thread, { workerData, name: 'batchwise model' });
-    this.#worker.on('message', (reply: OnnxReply) => this.#heard(reply));
+    this.#worker.on('message', (reply: OnnxReply) => this.#onReply(reply));
     this.#worker.on('messageerror', (error) => this.#end(error));
     this.#worker.on('error', (error) => this.#end(error));
-    this.#worker.on('exit', (code) => this.#end(new Error(`it ended with exit code ${code}`)));
+    this.#worker.on('exit', (code) => this.#end(new Error(`exit code ${code}`)));
   }
 
   get isBusy(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** Rejects with the model's error, or with what ended the thread. */
+  /** Rejects with the error of the model, or with the reason why the thread ended. */
   run(request: OnnxRequest, transferred: ArrayBuffer[]): Promise<readonly SentTensor[]> {
     return new Promise((resolve, reject) => {
       this.#worker.postMessage(request, transferred);
@@ -49,9 +49,9 @@ export class OnnxThreadLife {
   }
 
   /**
-   * Ends it, whatever it does. Resolves when it is gone, or at once when it is in the midst of a request:
-   * code of the runtime cannot be interrupted, and were its thread ended meanwhile, it would take the whole
-   * process with it on its return. So the thread is ended when it has answered.
+   * Terminates the thread. Resolves when it has ended, or immediately if a request is in flight: native code cannot
+   * be interrupted, and terminating its thread would crash the process when the code returns. The thread is then
+   * terminated after its reply.
    */
   async kill(error: Error): Promise<void> {
     const { isBusy } = this;
@@ -64,7 +64,7 @@ export class OnnxThreadLife {
     this.#worker.once('message', () => void this.#worker.terminate());
   }
 
-  #heard(reply: OnnxReply): void {
+  #onReply(reply: OnnxReply): void {
     if (this.#isOver) return;
     switch (reply.kind) {
       case 'ready':
@@ -92,11 +92,11 @@ export class OnnxThreadLife {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#events.ended(error, unusable);
-    this.#settled()?.reject(error instanceof BatchwiseError ? error : diedError(error));
+    this.#settled()?.reject(error instanceof BatchwiseError ? error : threadEndedError(error));
   }
 }
 
-export function diedError(cause: Error): BatchwiseError {
-  const message = `the thread of the model died with this batch: ${cause.message}`;
+export function threadEndedError(cause: Error): BatchwiseError {
+  const message = `the thread of the model ended during this batch: ${cause.message}`;
   return new BatchwiseError('UNAVAILABLE', message, { cause });
 }
