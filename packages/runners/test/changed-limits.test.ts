@@ -1,6 +1,6 @@
 /**
- * Limits that change while requests wait. A batcher settles what an item counts as when it comes in; before
- * requests were let in again, those that had come with batching off went on counting as 1 with all their rows.
+ * Limits that change while requests are queued. Root cause: the batcher sets the cost of an item at admission.
+ * Without readmission, requests admitted with batching off kept cost 1 with all their rows.
  */
 import { VirtualClock } from 'batchwise';
 import fc from 'fast-check';
@@ -41,8 +41,8 @@ async function model(batching: Partial<BatchingSettings>, signature: Signature =
   return { clock, runner, fake, wholes, rowsOfCalls };
 }
 
-describe('of a model', () => {
-  test('batching that is switched on counts the rows of those who wait', async () => {
+describe('changed limits of a model', () => {
+  test('enabling batching counts the rows of queued requests', async () => {
     const { clock, runner, rowsOfCalls } = await model({ enabled: false });
     const outcomes = [1, 10, 20, 30].map((n) => enqueue(runner, rowsFrom(n, 3)));
     await clock.settle();
@@ -52,7 +52,7 @@ describe('of a model', () => {
     expect(rowsOfCalls()).toEqual([3, 3, 3, 3]);
   });
 
-  test('batching that is switched on cuts those who wait and are larger than a batch', async () => {
+  test('enabling batching splits queued requests that are larger than a batch', async () => {
     const { clock, runner, rowsOfCalls } = await model({ enabled: false });
     enqueue(runner, rowsFrom(1, 1));
     const large = enqueue(runner, rowsFrom(10, 7));
@@ -63,7 +63,7 @@ describe('of a model', () => {
     expect(Math.max(...rowsOfCalls())).toBe(3);
   });
 
-  test('who came while batching was off shares no batch with those of another shape', async () => {
+  test('a request admitted without batching shares no batch with requests of another shape', async () => {
     const open: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, -1] }],
       outputs: DOUBLING.outputs.map((output) => ({ ...output, shape: output.shape.map(() => -1) })),
@@ -82,7 +82,7 @@ describe('of a model', () => {
     ]);
   });
 
-  test('who is let in again is not counted as turned away, nor twice', async () => {
+  test('a readmitted request is counted once, and not as cancelled or refused', async () => {
     const { clock, runner } = await model({ maxBatchSize: 8 });
     for (const n of [1, 10, 20, 30]) enqueue(runner, rowsFrom(n, 5));
     await clock.settle();
@@ -94,9 +94,9 @@ describe('of a model', () => {
     expect(runner.stats()?.refusals).toEqual({ INVALID_ITEM: 0 });
   });
 
-  test('who is let in again is not refused for want of time or room', async () => {
+  test('a readmitted request is not rejected for its deadline or a full queue', async () => {
     const { clock, runner } = await model({ enabled: false, maxLatencyMs: 12 });
-    // What it knows now: a batch takes 5 ms.
+    // The learned batch duration is now 5 ms.
     for (let n = 0; n < 3; n++) {
       enqueue(runner, rowsFrom(n, 2));
       await clock.advance(5);
@@ -109,7 +109,7 @@ describe('of a model', () => {
     expect(outcomes.map(({ error }) => error?.code)).toEqual([undefined, undefined]);
   });
 
-  test('who is let in again has no more time than before, and can still be cancelled', async () => {
+  test('a readmitted request keeps its deadline and can be cancelled', async () => {
     const { clock, runner } = await model({ enabled: false });
     enqueue(runner, rowsFrom(1, 2));
     const late = enqueue(runner, rowsFrom(3, 2), { timeoutMs: 4 });
@@ -122,7 +122,7 @@ describe('of a model', () => {
     expect(late).toMatchObject({ settled: 1, error: { code: 'DEADLINE_EXCEEDED' } });
   });
 
-  test('who is let in again is as old as before', async () => {
+  test('a readmitted request keeps its arrival time', async () => {
     const { clock, runner } = await model({ enabled: false });
     enqueue(runner, rowsFrom(1, 2));
     const waiting = enqueue(runner, rowsFrom(3, 2));
@@ -133,7 +133,7 @@ describe('of a model', () => {
     expect(waiting.trace).toMatchObject({ queueMs: 5 });
   });
 
-  test('that are refused leave everybody where they were', async () => {
+  test('invalid limits change nothing', async () => {
     const { clock, runner, rowsOfCalls } = await model({ enabled: false });
     const outcomes = [1, 10, 20].map((n) => enqueue(runner, rowsFrom(n, 3)));
     await clock.settle();
@@ -143,7 +143,7 @@ describe('of a model', () => {
     expect(rowsOfCalls()).toEqual([3, 3, 3]);
   });
 
-  test('a request that goes alone is told with its rows, one that goes with others is not', async () => {
+  test('onWhole reports the rows of an unbatched request only', async () => {
     const { clock, runner, wholes } = await model({ enabled: false });
     for (const count of [3, 1, 5]) enqueue(runner, rowsFrom(1, count));
     await clock.advance(100);
@@ -154,7 +154,7 @@ describe('of a model', () => {
     expect(wholes).toEqual([3, 5]);
   });
 
-  test('however they change, no batch is larger than it may be, and everybody is answered once', async () => {
+  test('whatever the changes, no batch exceeds its limit and each request settles once', async () => {
     const change = fc.record({ enabled: fc.boolean(), maxBatchSize: fc.integer({ min: 1, max: 6 }) });
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ rows: fc.integer({ min: 1, max: 9 }) }) },
@@ -205,7 +205,7 @@ describe('of a model', () => {
   });
 });
 
-describe('of a function', () => {
+describe('changed limits of a function', () => {
   function weighing(batching: Partial<BatchingSettings>) {
     const clock = new VirtualClock();
     const batches: number[][] = [];
@@ -223,7 +223,7 @@ describe('of a function', () => {
     return { clock, runner, batches };
   }
 
-  test('batching that is switched on counts what those who wait cost', async () => {
+  test('enabling batching counts the cost of queued items', async () => {
     const { clock, runner, batches } = weighing({ enabled: false });
     const outcomes = [3, 2, 2, 1].map((item) => enqueue(runner, item));
     await clock.settle();
@@ -233,7 +233,7 @@ describe('of a function', () => {
     expect(outcomes.map(({ result }) => result)).toEqual([3, 2, 2, 1]);
   });
 
-  test('batching that is switched off drops nobody who waits', async () => {
+  test('disabling batching drops no queued item', async () => {
     const { clock, runner, batches } = weighing({ maxBatchSize: 4 });
     const outcomes = [3, 2, 2].map((item) => enqueue(runner, item));
     await clock.settle();
@@ -244,7 +244,7 @@ describe('of a function', () => {
     expect(outcomes.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
   });
 
-  test('an item that no longer fits in any batch is told so', async () => {
+  test('an item that no longer fits in any batch is rejected', async () => {
     const { clock, runner } = weighing({ maxBatchSize: 4 });
     const outcomes = [3, 3].map((item) => enqueue(runner, item));
     await clock.settle();

@@ -44,18 +44,18 @@ function complaint(request: unknown, rowDim: number | undefined = 0): string {
   return 'none';
 }
 
-test('a good request is told its rows', () => {
+test('returns the number of rows of a valid request', () => {
   expect(checkRequest(SIGNATURE, 0, good)).toBe(2);
   expect(checkRequest(SIGNATURE, 0, { ...good, outputs: ['y'] })).toBe(2);
 });
 
-test('where rows are not counted, inputs may differ in their first dimension', () => {
+test('inputs may differ in their first dimension if rows are not counted', () => {
   const request = requestOf(floats([2, 2], [1, 2, 3, 4]), ids([0, 5]));
   expect(checkRequest(SIGNATURE, undefined, request)).toBe(1);
   expect(complaint(request)).toMatch(/at least 1 row/);
 });
 
-describe('says what is wrong, and where', () => {
+describe('the error says what is invalid and where', () => {
   const x = floats([2, 2], [1, 2, 3, 4]);
   test.each<[string, unknown, RegExp]>([
     ['no map', { inputs: { x } }, /inputs: expected a Map/],
@@ -72,7 +72,7 @@ describe('says what is wrong, and where', () => {
       /input "z" is unknown; the model takes "x", "ids"/,
     ],
     [
-      'a prototype as a name',
+      'a property of Object.prototype as a name',
       { inputs: new Map([...good.inputs, ['__proto__', x]]) },
       /input "__proto__" is unknown/,
     ],
@@ -99,7 +99,7 @@ describe('says what is wrong, and where', () => {
       /input "x": expected 6 elements for shape \[3,2\], got 4/,
     ],
     [
-      'a shape beyond all numbers',
+      'a shape with too many elements',
       requestOf(x, { ...ids([1, 1]), shape: [2 ** 52, 2 ** 52] }),
       /input "ids": expected .* elements/,
     ],
@@ -115,25 +115,25 @@ describe('says what is wrong, and where', () => {
       /input "x": expected at least 1 row along dimension 0, got shape \[0,2\]/,
     ],
     [
-      'other rows in another input',
+      'another number of rows in another input',
       requestOf(x, ids([3, 1])),
       /input "ids": expected as many rows as input "x" \(2\), got 3/,
     ],
     ['an unknown output', { ...good, outputs: ['z'] }, /output "z" is unknown; the model gives "y"/],
-    ['outputs that are no list', { ...good, outputs: 'y' }, /outputs: expected a list/],
+    ['outputs that are not a list', { ...good, outputs: 'y' }, /outputs: expected a list/],
   ])('%s', (_, request, expected) => {
     expect(complaint(request)).toMatch(expected);
   });
 });
 
-test('a message shows little of what was sent, however much that is', () => {
+test('an error message truncates large input', () => {
   const name = 'n'.repeat(100_000);
   expect(complaint({ inputs: new Map([...good.inputs, [name, floats([1], [1])]]) }).length).toBeLessThan(300);
   const shape = new Array(10_000).fill(1);
   expect(complaint(requestOf({ ...floats([1], [1]), shape }, ids([1, 1]))).length).toBeLessThan(300);
 });
 
-test('whatever a request is, it is a number of rows or an INVALID_ITEM', () => {
+test('any request results in a number of rows or INVALID_ITEM', () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything(), fc.anything(), (shape, data, datatype) => {
       const tensor = { datatype, shape, data } as unknown as Tensor;
@@ -146,7 +146,7 @@ test('whatever a request is, it is a number of rows or an INVALID_ITEM', () => {
   );
 });
 
-describe('requests can be put together', () => {
+describe('requests can be concatenated', () => {
   const settings = settingsWith();
   const of = (input: number[], output: number[]): Signature => ({
     inputs: [{ name: 'x', datatype: 'FP32', shape: input }],
@@ -168,7 +168,7 @@ describe('requests can be put together', () => {
     expect(rowDimOf(signature, settings)).toBeUndefined();
   });
 
-  test('not when nobody said so', () => {
+  test('not without batchable: true', () => {
     expect(whyNotBatchable(of([-1], [-1]), settingsWith({ batchable: false }))).toMatch(/not declared/);
   });
 });

@@ -4,7 +4,7 @@ import { createFunctionRunner, type RunnerSink } from '../src/index.js';
 import { enqueue } from './support/runner-outcome.js';
 import { settingsWith } from './support/settings.js';
 
-/** Tells what happens, in order: `start 3` when a batch of three starts, `told 7` when the caller of 7 has its answer. */
+/** Records events in order: `start 3` when a batch of three starts, `told 7` when the caller of 7 has its result. */
 function running() {
   const clock = new VirtualClock();
   const events: string[] = [];
@@ -31,7 +31,7 @@ function running() {
   return { clock, runner, events, ask };
 }
 
-test('the next batch leaves before those of the last one are told', async () => {
+test('the next batch is dispatched before the results of the last one are delivered', async () => {
   const { clock, events, ask } = running();
   ask(1);
   await clock.settle();
@@ -40,7 +40,7 @@ test('the next batch leaves before those of the last one are told', async () => 
   expect(events).toEqual(['start 1', 'start 1', 'told 1']);
 });
 
-test('those who were told first and ask again go with a batch while others are still being told', async () => {
+test('callers that submit again join a batch while other results are still being delivered', async () => {
   const { clock, events, ask } = running();
   for (let item = 0; item < 40; item++) ask(item, () => ask(100 + item));
   await clock.advance(4);
@@ -51,7 +51,7 @@ test('those who were told first and ask again go with a batch while others are s
   expect(secondStart).toBeLessThan(events.indexOf('told 39'));
 });
 
-test('an answer that came before its caller gave up is the answer', async () => {
+test('a result that arrived before the caller cancelled is delivered', async () => {
   const { clock, runner, events, ask } = running();
   const tickets = Array.from({ length: 40 }, (_, item) => ask(item, () => tickets[39]?.cancel()));
   await clock.advance(4);
@@ -59,7 +59,7 @@ test('an answer that came before its caller gave up is the answer', async () => 
   expect(runner.stats()).toMatchObject({ succeeded: 40, cancelled: 0 });
 });
 
-test('all are told before a runner is closed', async () => {
+test('all results are delivered before a runner is closed', async () => {
   const { clock, runner } = running();
   const outcomes = Array.from({ length: 40 }, (_, item) => enqueue(runner, item));
   let toldAtEnd = 0;

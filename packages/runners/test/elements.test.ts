@@ -12,7 +12,7 @@ import {
 } from '../src/index.js';
 
 describe('16-bit floats', () => {
-  test('every one of them survives the way to a number and back', () => {
+  test('all of them convert to a number and back', () => {
     for (let bits = 0; bits < 0x10000; bits++) {
       const value = float16Value(bits);
       if (Number.isNaN(value)) expect(float16Value(float16Bits(value))).toBeNaN();
@@ -38,7 +38,7 @@ describe('16-bit floats', () => {
     expect(float16Bits(value)).toBe(bits);
   });
 
-  test('none is nearer', () => {
+  test('rounding finds the nearest value', () => {
     fc.assert(
       fc.property(fc.double({ min: -65000, max: 65000, noNaN: true }), (value) => {
         const single = Math.fround(value);
@@ -66,7 +66,7 @@ test.each<[Datatype, readonly unknown[]]>([
   ['FP32', [0.25, Number.NaN]],
   ['FP64', [0.1]],
   ['BYTES', ['', 'grüße']],
-])('values of %s come back as they went', (datatype, values) => {
+])('values of %s convert to elements and back', (datatype, values) => {
   const data = newData(datatype, 1);
   for (const value of values) {
     expect(setElement(datatype, data, 0, value)).toBe(true);
@@ -83,11 +83,11 @@ test.each<[Datatype, readonly unknown[]]>([
   ['FP16', ['1']],
   ['FP32', [1n, '1', null, [1]]],
   ['BYTES', [1, null, ['a']]],
-])('%s takes nothing that it would have to change', (datatype, values) => {
+])('%s rejects values that it cannot represent', (datatype, values) => {
   for (const value of values) expect(setElement(datatype, newData(datatype, 1), 0, value)).toBe(false);
 });
 
-test('rows of open lengths come back as they went', () => {
+test('rows of open lengths convert to a tensor and back', () => {
   const lengths = fc.integer({ min: 1, max: 4 });
   fc.assert(
     fc.property(lengths, lengths, lengths, fc.integer({ min: 0, max: 2 }), (rows, height, width, dim) => {
@@ -103,7 +103,7 @@ test('rows of open lengths come back as they went', () => {
   );
 });
 
-test('rows of different lengths are no tensor', () => {
+test('rows of different lengths are rejected', () => {
   const spec = { name: 'x', datatype: 'FP32' as const, shape: [-1, -1] };
   expect(() => tensorOfRows(spec, 0, [[1, 2], [3]])).toThrow(/rows of input "x"/);
 });

@@ -23,7 +23,7 @@ const spec = (name: string, shape: readonly number[], datatype: Datatype = 'FP32
   shape,
 });
 
-/** Answers each input, as it is. */
+/** Returns each input unchanged. */
 async function running(inputs: readonly TensorSpec[], settings: RunnerSettings = settingsWith()) {
   const clock = new VirtualClock();
   const signature: Signature = { inputs, outputs: inputs };
@@ -73,8 +73,8 @@ describe('a request without elements', () => {
   test.each<[string, readonly number[], readonly number[]]>([
     ['more rows than any batch has', [-1, -1], [100_000, 0]],
     ['a million rows', [-1, -1], [1_000_000, 0]],
-    ['as many rows as there are numbers', [-1, -1], [Number.MAX_SAFE_INTEGER, 0]],
-    ['another length that is large', [-1, -1, -1], [1, 2 ** 40, 0]],
+    ['the maximum safe integer of rows', [-1, -1], [Number.MAX_SAFE_INTEGER, 0]],
+    ['another large length', [-1, -1, -1], [1, 2 ** 40, 0]],
     [
       'lengths whose product is infinite',
       [-1, ...new Array(30).fill(-1)],
@@ -98,9 +98,9 @@ describe('a request without elements', () => {
     ['no rows', [-1], [0]],
     ['no rows of four', [-1, 4], [0, 4]],
     ['a length below 0', [-1, -1], [-1, 0]],
-    ['a length that is no whole number', [-1, -1], [1.5, 0]],
-    ['a length that no number is exact for', [-1, -1], [2 ** 53, 0]],
-    ['a length of 0 that the model does not take', [-1, 4], [100_000, 0]],
+    ['a length that is not an integer', [-1, -1], [1.5, 0]],
+    ['a length beyond the safe integers', [-1, -1], [2 ** 53, 0]],
+    ['a length of 0 where the model requires another', [-1, 4], [100_000, 0]],
   ])('is rejected for %s', async (_, shape, came) => {
     const { outcome, calls } = await ask(
       [spec('x', shape)],

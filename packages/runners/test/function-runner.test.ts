@@ -21,7 +21,7 @@ function running(options: Partial<FunctionRunnerOptions<number, number>> = {}) {
   return { clock, runner, batches };
 }
 
-test('items that come together are one call, and each gets its own answer', async () => {
+test('items submitted together are one call, and each gets its own result', async () => {
   const { clock, runner, batches } = running();
   const outcomes = [1, -1, 3].map((item) => enqueue(runner, item));
   await clock.advance(4);
@@ -31,7 +31,7 @@ test('items that come together are one call, and each gets its own answer', asyn
   expect(outcomes[2]?.trace).toEqual({ batchSize: 3, queueMs: 0, computeMs: 4 });
 });
 
-test('what is not batchable is called with one item at a time', async () => {
+test('a function that is not batchable is called with one item at a time', async () => {
   const { clock, runner, batches } = running({
     settings: settingsWith({ batchable: false }),
     costOf: () => 5,
@@ -41,7 +41,7 @@ test('what is not batchable is called with one item at a time', async () => {
   expect(batches).toEqual([[1], [2]]);
 });
 
-test('cost and group keep items apart', async () => {
+test('cost and group limit which items share a batch', async () => {
   const settings = settingsWith({ batching: { maxBatchSize: 10 } });
   const { clock, runner, batches } = running({ settings, costOf: (n) => n, groupOf: (n) => n % 2 });
   for (const item of [2, 4, 6, 1, 3]) enqueue(runner, item);
@@ -49,17 +49,17 @@ test('cost and group keep items apart', async () => {
   expect(batches.map((batch) => [...batch].sort())).toEqual([[2, 4], [6], [1, 3]]);
 });
 
-describe('a question about an item', () => {
+describe('costOf, groupOf and dedupeBy', () => {
   const broken = () => {
     throw new TypeError('item.text is undefined');
   };
 
   test.each(['costOf', 'groupOf', 'dedupeBy'])(
-    '%s that throws is the fault of its author',
-    async (question) => {
+    '%s that throws fails its item with HANDLER_FAILED',
+    async (option) => {
       const faults: Error[] = [];
       const { clock, runner } = running({
-        [question]: (item: number) => (item === 2 ? broken() : 1),
+        [option]: (item: number) => (item === 2 ? broken() : 1),
         onFault: (error) => faults.push(error),
       });
       const outcomes = [1, 2, 3].map((item) => enqueue(runner, item));
@@ -67,7 +67,7 @@ describe('a question about an item', () => {
       expect(outcomes.map(({ settled }) => settled)).toEqual([1, 1, 1]);
       expect(outcomes[1]?.error).toMatchObject({
         code: 'HANDLER_FAILED',
-        message: `tenfold: ${question}(item) threw: item.text is undefined`,
+        message: `tenfold: ${option}(item) threw: item.text is undefined`,
         cause: expect.any(TypeError),
       });
       expect(faults).toEqual([outcomes[1]?.error]);
@@ -77,7 +77,7 @@ describe('a question about an item', () => {
   );
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '3', undefined])(
-    'a cost of %s is the fault of its author',
+    'a cost of %s fails with HANDLER_FAILED',
     (cost) => {
       const { runner } = running({ costOf: () => cost as number });
       expect(enqueue(runner, 1).error).toMatchObject({
@@ -87,19 +87,19 @@ describe('a question about an item', () => {
     },
   );
 
-  test('may call an item invalid, if it says so', () => {
-    const refusal = new BatchwiseError('INVALID_ITEM', 'a text is needed');
+  test('may reject an item with INVALID_ITEM', () => {
+    const invalid = new BatchwiseError('INVALID_ITEM', 'a text is needed');
     const { runner } = running({
       costOf: () => {
-        throw refusal;
+        throw invalid;
       },
     });
-    expect(enqueue(runner, 1).error).toBe(refusal);
+    expect(enqueue(runner, 1).error).toBe(invalid);
   });
 });
 
-describe('a life', () => {
-  test('it is ready when it is made, and closes when all is answered', async () => {
+describe('lifecycle', () => {
+  test('it is ready when created, and closes after all results', async () => {
     const { clock, runner } = running();
     await runner.ready;
     expect(runner).toMatchObject({
@@ -120,7 +120,7 @@ describe('a life', () => {
     expect(enqueue(runner, 2).error?.code).toBe('CLOSED');
   });
 
-  test('its limits change while it runs', async () => {
+  test('its limits can change at run time', async () => {
     const { clock, runner, batches } = running();
     runner.configure(settingsWith({ batching: { maxBatchSize: 2 } }));
     for (const item of [1, 2, 3]) enqueue(runner, item);
@@ -129,9 +129,9 @@ describe('a life', () => {
     expect(runner.stats()?.succeeded).toBe(3);
   });
 
-  test('an answer that never comes gives its slot back when the time is up', async () => {
+  test('a handler that never settles releases its slot after the timeout', async () => {
     const silent = {
-      // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's that forgets to call back
+      // biome-ignore lint/suspicious/noThenProperty: a foreign promise that never settles
       then() {},
     };
     let isSilent = true;
@@ -151,7 +151,7 @@ describe('a life', () => {
     expect(runner.stats()).toMatchObject({ running: 0, batchesRunning: 0, queued: 0 });
   });
 
-  test('the time-out of the runner is the longest anybody may take', async () => {
+  test('the timeout of a call is limited by the timeout of the runner', async () => {
     const { clock, runner } = running({ settings: settingsWith({ timeoutMs: 2 }) });
     const outcome = enqueue(runner, 1, { timeoutMs: 100 });
     await clock.advance(2);

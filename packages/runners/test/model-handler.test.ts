@@ -23,7 +23,7 @@ async function started(settings: RunnerSettings = settingsWith(), options: Parti
   const clock = new VirtualClock();
   const model = new FakeModel({ signature: DOUBLING, compute: doubled, clock, ...options });
   const handler = await createModelHandler({ name: 'doubling', model, settings, clock });
-  // What a processor is: a batcher around the handler.
+  // A processor is a batcher around the handler.
   const processor = new Batcher<unknown, unknown>(handler.handler, {
     ...(handler.options as BatcherOptions<unknown>),
     clock,
@@ -41,7 +41,7 @@ function sumsOf(result: unknown): number[] {
   return numbersOf(resultFromData(result).tensors.get('sum'));
 }
 
-test('requests of a batch are computed at once, and each is told of the whole batch', async () => {
+test('the requests of a batch run in one call, and each result has the size of the batch', async () => {
   const { clock, model, processor } = await started();
   const answers = processor.submitMany([rowsFrom(1), rowsFrom(10, 3), rowsFrom(20)]);
   await clock.settle();
@@ -51,7 +51,7 @@ test('requests of a batch are computed at once, and each is told of the whole ba
   expect(model.shapesOf('x')).toEqual([[5, 2]]);
 });
 
-test('a request costs as many as it has rows, so that batches are never larger than they may be', async () => {
+test('the cost of a request is its rows, so that no batch exceeds its limit', async () => {
   const { clock, model, processor } = await started(settingsWith({ batching: { maxBatchSize: 4 } }));
   const answers = processor.submitMany([rowsFrom(1, 3), rowsFrom(10, 3), rowsFrom(20)]);
   await clock.settle();
@@ -60,7 +60,7 @@ test('a request costs as many as it has rows, so that batches are never larger t
   expect(processor.stats().batches).toBe(2);
 });
 
-test('a request with more rows than a batch, of a client with another limit, is run in parts', async () => {
+test('a request with more rows than a batch is split', async () => {
   const { clock, model, processor } = await started(settingsWith({ batching: { maxBatchSize: 4 } }));
   const answer = processor.submit(rowsFrom(1, 10));
   await clock.settle();
@@ -68,7 +68,7 @@ test('a request with more rows than a batch, of a client with another limit, is 
   expect(model.shapesOf('x').map(([rows]) => rows)).toEqual([4, 4, 2]);
 });
 
-test('rows, as arrays in arrays, share batches with requests, and are answered by rows', async () => {
+test('rows as nested arrays share batches with requests and get rows back', async () => {
   const { clock, model, processor } = await started();
   const answers = processor.submitMany([[5, 6], rowsFrom(1)]);
   await clock.settle();
@@ -78,7 +78,7 @@ test('rows, as arrays in arrays, share batches with requests, and are answered b
   expect(model.shapesOf('x')).toEqual([[2, 2]]);
 });
 
-test('only the outputs that are wanted come back', async () => {
+test('only the requested outputs are returned', async () => {
   const { clock, processor } = await started();
   const answer = processor.submit(rowsFrom(1, 1, ['sum']));
   await clock.settle();
@@ -90,7 +90,7 @@ const OPEN: Signature = {
   outputs: DOUBLING.outputs.map((output) => ({ ...output, shape: output.shape.map(() => -1) })),
 };
 
-test('requests of different shapes are of different groups', async () => {
+test('requests of different shapes have different groups', async () => {
   const { clock, model, processor } = await started(settingsWith(), { signature: OPEN });
   const wide = requestToData({ inputs: new Map([['x', floats([1, 3], [1, 2, 3])]]) });
   const answers = processor.submitMany([rowsFrom(1), wide, rowsFrom(2), wide]);
@@ -103,14 +103,14 @@ test('requests of different shapes are of different groups', async () => {
   expect(processor.stats().batches).toBe(2);
 });
 
-test('a model that leaves nothing open has no groups, and the policy may count on everybody', async () => {
+test('a model without open dimensions has no groups', async () => {
   const { handler } = await started();
   expect(handler.options.groupOf).toBeUndefined();
 });
 
 test.each<[string, unknown, string]>([
   [
-    'that cannot be read',
+    'that is malformed',
     { inputs: [['x', 'FP32', [1, 2], new Uint8Array(3)]] },
     'doubling: invalid request: inputs[0]: expected 8 bytes.',
   ],
@@ -124,7 +124,7 @@ test.each<[string, unknown, string]>([
     requestToData({ inputs: new Map([['x', floats([1, 3], [1, 2, 3])]]) }),
     'input "x": expected shape [-1,2] (-1 is any length), got shape [1,3].',
   ],
-])('a request %s is refused, and its neighbours are answered', async (_, wrong, message) => {
+])('a request %s is rejected, and the other requests of its batch succeed', async (_, wrong, message) => {
   const { clock, processor } = await started();
   const answers = [rowsFrom(1), wrong, rowsFrom(2)].map((item) => processor.submit(item));
   const outcomes = Promise.allSettled(answers);
@@ -150,7 +150,7 @@ test('a request that the model fails on fails alone', async () => {
   expect([first, third].map((outcome) => outcome?.status)).toEqual(['fulfilled', 'fulfilled']);
 });
 
-test('when all callers of a batch are gone the model is told', async () => {
+test('the signal of the model fires when all callers of a batch have cancelled', async () => {
   const { clock, model, processor } = await started();
   model.held = [];
   const aborter = new AbortController();
@@ -167,7 +167,7 @@ test('when all callers of a batch are gone the model is told', async () => {
   }
 });
 
-test('a model that takes one row at a time gets batches of one', async () => {
+test('a model with a fixed batch dimension gets batches of one', async () => {
   const signature: Signature = { ...DOUBLING, inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 2] }] };
   const { clock, model, handler, processor } = await started(settingsWith(), { signature });
   expect(handler.options.maxBatchSize).toBe(1);

@@ -30,7 +30,7 @@ async function running(settings: RunnerSettings = settingsWith(), options: Parti
   return { clock, model, runner };
 }
 
-/** One whose batches take 10 ms, and that knows it. */
+/** A runner whose batches take 10 ms, and whose service curve has learned it. */
 async function runningSteadily(batching: { maxBatchSize: number; maxLatencyMs: number }) {
   const started = await running(settingsWith({ batching }), { durationMs: () => 10 });
   enqueue(started.runner, rowsFrom(0, batching.maxBatchSize));
@@ -59,7 +59,7 @@ function rowsOfCalls(model: FakeModel): number[] {
 }
 
 describe('batches', () => {
-  test('requests that come together are computed together, and each gets its own rows', async () => {
+  test('requests submitted together run together, and each gets its own rows', async () => {
     const { clock, model, runner } = await running();
     const outcomes = [
       enqueue(runner, rowsFrom(1)),
@@ -73,7 +73,7 @@ describe('batches', () => {
     expectRowsFrom(outcomes[2] as RunnerOutcome<Tensors>, 20);
   });
 
-  test('a lone request is handed to the model as it is, and the answer to the caller', async () => {
+  test('a single request and its result are passed on without a copy', async () => {
     const { clock, model, runner } = await running();
     const request = rowsFrom(1, 2);
     const outcome = enqueue(runner, request);
@@ -83,7 +83,7 @@ describe('batches', () => {
     expectRowsFrom(outcome, 1, 2);
   });
 
-  test('only what was put together here may be handed on by the model', async () => {
+  test('the model owns the inputs only if they were concatenated', async () => {
     const { clock, model, runner } = await running();
     const requests = [rowsFrom(1), rowsFrom(2)];
     for (const request of requests) enqueue(runner, request);
@@ -93,7 +93,7 @@ describe('batches', () => {
     for (const { inputs } of requests) expect(inputs.get('x')?.data).not.toBe(sent?.data);
   });
 
-  test('each gets the outputs it wants, whatever its neighbours want', async () => {
+  test('each request gets its requested outputs, whatever the others request', async () => {
     const { clock, model, runner } = await running();
     const sum = enqueue(runner, rowsFrom(1, 1, ['sum']));
     const double = enqueue(runner, rowsFrom(2, 1, ['double']));
@@ -112,9 +112,9 @@ describe('batches', () => {
   });
 
   test.each([true, false])(
-    'nobody gets more outputs than it wants, batchable or not: %s',
+    'a request gets only its requested outputs, batchable or not: %s',
     async (batchable) => {
-      // The answer to a request that is a batch of its own was handed on as the model gave it.
+      // Root cause: for a request that was a batch of its own, all outputs of the model were returned.
       const compute = (inputs: Tensors) =>
         new Map([...doubled(inputs, {} as InferCall), ['secret', floats([1], [7])]]);
       const { clock, runner } = await running(settingsWith({ batchable }), { compute });
@@ -128,8 +128,8 @@ describe('batches', () => {
     },
   );
 
-  test('an output that is asked for twice is asked for once', async () => {
-    // Names went to the model as they came, and models refuse to give one twice.
+  test('a duplicate output name is removed', async () => {
+    // Root cause: the names were passed to the model unchanged, and models reject duplicates.
     const { clock, model, runner } = await running();
     const outcome = enqueue(runner, rowsFrom(1, 1, ['sum', 'sum']));
     await clock.settle();
@@ -137,7 +137,7 @@ describe('batches', () => {
     expect([...(outcome.result?.keys() ?? [])]).toEqual(['sum']);
   });
 
-  test('the trace tells the rows of the batch, the wait and the time it took', async () => {
+  test('the trace has the rows of the batch, the queue wait and the duration', async () => {
     const { clock, model, runner } = await running(settingsWith(), { durationMs: () => 7 });
     enqueue(runner, rowsFrom(0));
     await clock.advance(2);
@@ -147,7 +147,7 @@ describe('batches', () => {
     for (const { trace } of outcomes) expect(trace).toEqual({ batchSize: 3, queueMs: 5, computeMs: 7 });
   });
 
-  test('rows of different lengths are not put together, rows of the same length are', async () => {
+  test('only rows of the same length share a batch', async () => {
     const signature: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, -1] }],
       outputs: DOUBLING.outputs,
@@ -167,7 +167,7 @@ describe('batches', () => {
     }
   });
 
-  test('along another dimension than the first, rows come back as they went', async () => {
+  test('rows along another dimension than the first are split correctly', async () => {
     const signature: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [2, -1] }],
       outputs: [{ name: 'y', datatype: 'FP32', shape: [1, 2, -1] }],
@@ -190,7 +190,7 @@ describe('batches', () => {
 });
 
 describe('limits', () => {
-  test('whatever the requests, no batch has more rows than allowed, and all get their own', async () => {
+  test('whatever the requests, no batch exceeds its limit and each request gets its own rows', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 9 }),
@@ -213,7 +213,7 @@ describe('limits', () => {
     );
   });
 
-  test('a request larger than a batch is split, and its trace is of the last and the largest part', async () => {
+  test('a request larger than a batch is split; its trace has the last and the largest part', async () => {
     const settings = settingsWith({ batching: { maxBatchSize: 4 } });
     const { clock, model, runner } = await running(settings, { durationMs: () => 5 });
     const outcome = enqueue(runner, rowsFrom(1, 9));
@@ -223,7 +223,7 @@ describe('limits', () => {
     expect(outcome.trace).toEqual({ batchSize: 4, queueMs: 10, computeMs: 5 });
   });
 
-  test('the rest of a split request shares its batch with others', async () => {
+  test('the rest of a split request shares its batch with other requests', async () => {
     const { clock, model, runner } = await running(settingsWith({ batching: { maxBatchSize: 4 } }));
     const large = enqueue(runner, rowsFrom(1, 5));
     const small = enqueue(runner, rowsFrom(50, 2));
@@ -233,7 +233,7 @@ describe('limits', () => {
     expectRowsFrom(small, 50, 2);
   });
 
-  test('when a part is turned away, all of the request is, with one answer', async () => {
+  test('a rejected part rejects the whole request once', async () => {
     const settings = settingsWith({ batching: { maxBatchSize: 2, maxQueueSize: 3 } });
     const { clock, model, runner } = await running(settings);
     model.held = [];
@@ -248,7 +248,7 @@ describe('limits', () => {
     expect(split.settled).toBe(1);
   });
 
-  test('a request that can never fit in the queue is told so', async () => {
+  test('a request that can never fit in the queue is invalid', async () => {
     const { runner } = await running(settingsWith({ batching: { maxBatchSize: 2, maxQueueSize: 3 } }));
     expect(enqueue(runner, rowsFrom(0, 7)).error).toMatchObject({
       code: 'INVALID_ITEM',
@@ -256,9 +256,9 @@ describe('limits', () => {
     });
   });
 
-  // Its parts were let in one by one, until the door turned one away for the sake of those before it: its own.
-  // So it heard, each time and from an idle backend, that there is room in a moment.
-  test('a request that is never answered in time, even by itself, is told so and leaves no trace', async () => {
+  // Root cause: the parts were admitted one by one, until admission rejected one because of the parts before it,
+  // which were of the same request. Each time, from an idle backend, the caller got a short retry time.
+  test('a request that cannot meet its deadline on an idle backend is invalid, and not counted', async () => {
     const { clock, model, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
     expect(enqueue(runner, rowsFrom(0, 84)).error).toMatchObject({
       code: 'INVALID_ITEM',
@@ -273,13 +273,13 @@ describe('limits', () => {
     expect(rowsOfCalls(model)).toHaveLength(11);
   });
 
-  test('a request that is just too large, with nobody before it, is not told to come back in a moment', async () => {
+  test('a request that is slightly too large for an idle backend gets no short retry time', async () => {
     const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
     const { error } = enqueue(runner, rowsFrom(0, 48));
     expect(error).toMatchObject({ code: 'OVERLOADED', retryAfterMs: 1000 });
   });
 
-  test('a request that its own deadline leaves no time for is told so, too', async () => {
+  test('a request that cannot meet its own timeout on an idle backend is invalid', async () => {
     const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 1000 });
     expect(enqueue(runner, rowsFrom(0, 84), { timeoutMs: 100 }).error).toMatchObject({
       code: 'INVALID_ITEM',
@@ -287,7 +287,7 @@ describe('limits', () => {
     });
   });
 
-  test('who is refused for want of time comes back when there is time for all parts, not for one more', async () => {
+  test('the retry time of a rejected request covers all its parts', async () => {
     const { clock, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
     const before = enqueue(runner, rowsFrom(0, 24));
     const large = enqueue(runner, rowsFrom(50, 36));
@@ -301,7 +301,7 @@ describe('limits', () => {
     expectRowsFrom(again, 50, 36);
   });
 
-  test('when one part fails, the request fails with its error and the others do not run', async () => {
+  test('when one part fails, the request fails with its error and the other parts do not run', async () => {
     const compute: FakeModelOptions['compute'] = (inputs, call) => {
       if (numbersOf(inputs.get('x')).includes(3)) throw new Error('no threes');
       return doubled(inputs, call);
@@ -327,7 +327,7 @@ describe('limits', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  test('nobody may take longer than the time-out of the runner, whatever he asks for', async () => {
+  test('the timeout of a request is limited by the timeout of the runner', async () => {
     const { clock, model, runner } = await running(settingsWith({ timeoutMs: 50 }));
     model.held = [];
     const outcome = enqueue(runner, rowsFrom(1), { timeoutMs: 60_000 });
@@ -337,7 +337,7 @@ describe('limits', () => {
     expect(outcome.error?.code).toBe('DEADLINE_EXCEEDED');
   });
 
-  test('a batch that hangs is given up after the time-out, which the model is told', async () => {
+  test('a batch that hangs is aborted after the timeout, and the signal of the model fires', async () => {
     const { clock, model, runner } = await running(settingsWith({ timeoutMs: 50 }));
     model.held = [];
     const hung = enqueue(runner, rowsFrom(1));
@@ -370,7 +370,7 @@ describe('without batching', () => {
     expectRowsFrom(outcomes[2] as RunnerOutcome<Tensors>, 20, 3);
   });
 
-  test('a model of fixed size takes exactly that', async () => {
+  test('a model with a fixed batch dimension takes exactly that number of rows', async () => {
     const signature: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 2] }],
       outputs: DOUBLING.outputs,
@@ -390,7 +390,7 @@ describe('without batching', () => {
 });
 
 describe('faults', () => {
-  test('one poisonous request of many fails alone', async () => {
+  test('a poison request fails alone', async () => {
     const compute: FakeModelOptions['compute'] = (inputs, call) => {
       if (numbersOf(inputs.get('x')).includes(13)) throw new Error('no thirteens');
       return doubled(inputs, call);
@@ -405,7 +405,7 @@ describe('faults', () => {
     }
   });
 
-  test('a model that is gone fails its batch at once: it is not run again in parts', async () => {
+  test('an unavailable model fails its batch without bisecting', async () => {
     const compute = () => {
       throw new BatchwiseError('UNAVAILABLE', 'the thread died');
     };
@@ -417,7 +417,7 @@ describe('faults', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  test('an item that the model calls invalid is the only one to hear it', async () => {
+  test('INVALID_ITEM of the model fails only its request', async () => {
     const compute: FakeModelOptions['compute'] = (inputs, call) => {
       if (numbersOf(inputs.get('x')).includes(2)) throw new BatchwiseError('INVALID_ITEM', 'no twos');
       return doubled(inputs, call);
@@ -450,12 +450,12 @@ describe('faults', () => {
       /output "sum": expected 2 rows.*got shape \[\]/,
     ],
     [
-      'an output short',
+      'a missing output',
       () => new Map([['double', floats([2, 2], [1, 2, 3, 4])]]),
       /returned no output "sum"/,
     ],
   ] as [string, () => Tensors, RegExp][])(
-    'an answer with %s is a BAD_RESULT that names the output',
+    'a result with %s is a BAD_RESULT that names the output',
     async (_, compute, message) => {
       const { clock, model, runner } = await running(settingsWith(), { compute });
       const outcomes = [enqueue(runner, rowsFrom(1)), enqueue(runner, rowsFrom(2))];
@@ -467,7 +467,7 @@ describe('faults', () => {
     },
   );
 
-  test('parts of an answer that do not fit together are a BAD_RESULT', async () => {
+  test('parts of a result that cannot be concatenated are a BAD_RESULT', async () => {
     let width = 1;
     const compute = (inputs: Tensors): Tensors => {
       const rows = inputs.get('x')?.shape[0] as number;
@@ -483,7 +483,7 @@ describe('faults', () => {
     expect(outcome).toMatchObject({ settled: 1, error: { code: 'BAD_RESULT' } });
   });
 
-  test('a wrong request is told what is wrong with it, and disturbs nobody', async () => {
+  test('an invalid request is rejected with the reason and does not affect others', async () => {
     const { clock, runner } = await running();
     const wrong = enqueue(runner, { inputs: new Map([['x', floats([1, 3], [1, 2, 3])]]) });
     const right = enqueue(runner, rowsFrom(1));
@@ -493,8 +493,8 @@ describe('faults', () => {
   });
 });
 
-describe('a life', () => {
-  test('before it is loaded it says so; then it is ready', async () => {
+describe('lifecycle', () => {
+  test('it is loading before it is ready', async () => {
     const clock = new VirtualClock();
     const model = new FakeModel({ signature: DOUBLING, compute: doubled });
     const runner = createModelRunner({ name: 'doubling', model, settings: settingsWith(), clock });
@@ -509,7 +509,7 @@ describe('a life', () => {
     expect(states).toEqual(['ready', 'closed']);
   });
 
-  test('one that cannot be loaded says why to all who ask, and lets go of what it had', async () => {
+  test('a model that cannot be loaded rejects each request with the reason, and is closed', async () => {
     const model = new FakeModel({ signature: DOUBLING, compute: doubled });
     model.load = () => Promise.reject(new Error('no such file'));
     const runner = createModelRunner({ name: 'doubling', model, settings: settingsWith() });
@@ -523,7 +523,7 @@ describe('a life', () => {
     await runner.close();
   });
 
-  test('closing finishes what was accepted, and closes the model after that', async () => {
+  test('close() finishes admitted requests, then closes the model', async () => {
     const { clock, model, runner } = await running(settingsWith(), { durationMs: () => 10 });
     const accepted = enqueue(runner, rowsFrom(1));
     const closed = runner.close();
@@ -538,7 +538,7 @@ describe('a life', () => {
     expect(model.isClosed).toBe(true);
   });
 
-  test('closing while it warms up ends that, and it never takes a request', async () => {
+  test('close() during warm-up ends the warm-up, and no request is admitted', async () => {
     const model = new FakeModel({ signature: DOUBLING, compute: doubled });
     model.held = [];
     const runner = createModelRunner({ name: 'doubling', model, settings: settingsWith({ warmup: 1 }) });
@@ -554,7 +554,7 @@ describe('a life', () => {
   test.each([
     ['smaller batches', settingsWith({ batching: { maxBatchSize: 2 } }), 2],
     ['no batches', settingsWith({ batching: { enabled: false } }), 5],
-  ])('settings change under load and nobody is dropped: %s', async (_, after, mostRows) => {
+  ])('no request is dropped when settings change under load: %s', async (_, after, maxRows) => {
     const { clock, model, runner } = await running(settingsWith({ batching: { maxBatchSize: 10 } }), {
       durationMs: () => 1,
     });
@@ -575,10 +575,10 @@ describe('a life', () => {
     expectRowsFrom(first, 0);
     for (const { n, count, outcome } of waiting) expectRowsFrom(outcome, n, count);
     expect(gone).toMatchObject({ settled: 1, error: { code: 'CANCELLED' } });
-    for (const rows of rowsOfCalls(model)) expect(rows).toBeLessThanOrEqual(mostRows);
+    for (const rows of rowsOfCalls(model)) expect(rows).toBeLessThanOrEqual(maxRows);
   });
 
-  test('what cannot change while it runs stays as it was', async () => {
+  test('settings that cannot change at run time are kept', async () => {
     const { clock, model, runner } = await running(settingsWith({ batching: { maxBatchSize: 3 } }));
     runner.configure(settingsWith({ batchDim: [1, 1], batchable: false, batching: { maxBatchSize: 2 } }));
     const outcome = enqueue(runner, rowsFrom(1, 5));
@@ -587,7 +587,7 @@ describe('a life', () => {
     expectRowsFrom(outcome, 1, 5);
   });
 
-  test('wrong settings change nothing', async () => {
+  test('invalid settings change nothing', async () => {
     const { clock, model, runner } = await running(settingsWith({ batching: { maxBatchSize: 3 } }));
     expect(() => runner.configure(settingsWith({ batching: { maxBatchSize: 0 } }))).toThrow(/maxBatchSize/);
     const outcome = enqueue(runner, rowsFrom(1, 4));
@@ -596,7 +596,7 @@ describe('a life', () => {
     expectRowsFrom(outcome, 1, 4);
   });
 
-  test('batching that is switched on while requests wait answers all of them', async () => {
+  test('enabling batching answers all queued requests', async () => {
     const { clock, model, runner } = await running(settingsWith({ batching: { enabled: false } }), {
       durationMs: () => 1,
     });
@@ -614,7 +614,7 @@ describe('policies', () => {
   const lastReason = (runner: ModelRunner) =>
     Object.entries(runner.stats()?.reasons ?? {}).find(([, count]) => count > 0)?.[0];
 
-  test('window waits for company as long as it is told to', async () => {
+  test('window holds a request for its wait time', async () => {
     const { clock, model, runner } = await running(
       settingsWith({ batching: { policy: 'window', maxWaitMs: 20 } }),
     );
@@ -627,7 +627,7 @@ describe('policies', () => {
     expect(lastReason(runner)).toBe('window');
   });
 
-  test('greedy and adaptive let a lone request go at once', async () => {
+  test('greedy and adaptive dispatch a single request immediately', async () => {
     for (const policy of ['greedy', 'adaptive'] as const) {
       const { clock, model, runner } = await running(settingsWith({ batching: { policy } }));
       enqueue(runner, rowsFrom(1));

@@ -33,15 +33,15 @@ async function asked(options: Partial<FakeModelOptions> = {}, settings = setting
   return { clock, model, runner, predictor: predictor(runner, settings.batchDim) };
 }
 
-/** The answer, in virtual time. */
+/** Awaits the result in virtual time. */
 async function answer<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   await clock.advance(10);
   return promise;
 }
 
-describe('of a model', () => {
-  test('a row in is a row out, arrays in arrays', async () => {
+describe('the predictor of a model', () => {
+  test('takes and returns a row as nested arrays', async () => {
     const { clock, model, predictor } = await asked();
     const row = [
       [1, 2],
@@ -51,7 +51,7 @@ describe('of a model', () => {
     expect(model.shapesOf('x')).toEqual([[1, 2, 2]]);
   });
 
-  test('a typed array has all the elements of a row', async () => {
+  test('takes a row as a typed array', async () => {
     const { clock, predictor } = await asked();
     expect(await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4)))).toEqual([
       [1, 2],
@@ -76,7 +76,7 @@ describe('of a model', () => {
     expect(await predictor.predictMany([])).toEqual([]);
   });
 
-  test('a model of one row at a time is asked for each', async () => {
+  test('a model with a fixed batch dimension gets one request per row', async () => {
     const signature = { ...ECHO, inputs: [{ ...ECHO.inputs[0], shape: [1, 2, 2] }] } as Signature;
     const { clock, model, predictor } = await asked({ signature });
     const rows = [Float32Array.of(1, 2, 3, 4), Float32Array.of(5, 6, 7, 8)];
@@ -84,12 +84,12 @@ describe('of a model', () => {
     expect(model.calls).toHaveLength(2);
   });
 
-  test('it need not be declared batchable', async () => {
+  test('works without batchable: true', async () => {
     const { clock, predictor } = await asked({}, settingsWith({ batchable: false }));
     expect(await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4)))).toHaveLength(2);
   });
 
-  test('rows lie along the batch dimension, wherever that is', async () => {
+  test('rows are along the batch dimension of the settings', async () => {
     const signature: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [2, -1] }],
       outputs: [{ name: 'y', datatype: 'FP32', shape: [2, -1] }],
@@ -172,7 +172,7 @@ describe('of a model', () => {
     ['holes', [new Array(2), [3, 4]], /expected a number as element 0, got undefined/],
     ['a short typed array', new Float32Array(3), /expected 4 elements for shape \[2,2\], got 3/],
     ['a typed array of another type', new Float64Array(4), /expected a Float32Array.*got a Float64Array/],
-  ])('a row that is %s is told what is wrong', async (_, row, message) => {
+  ])('a row that is %s is rejected with the reason', async (_, row, message) => {
     const { clock, predictor } = await asked();
     const refused = answer(clock, predictor.predict(row));
     await expect(refused).rejects.toMatchObject({
@@ -181,14 +181,14 @@ describe('of a model', () => {
     });
   });
 
-  test('tensors in, tensors out', async () => {
+  test('infer() takes and returns tensors', async () => {
     const { clock, predictor } = await asked({ signature: DOUBLING, compute: doubled });
     const inputs = new Map([['x', floats([1, 2], [1, 2])]]);
     const outputs = await answer(clock, predictor.infer(inputs, { outputs: ['sum'] }));
     expect([...outputs.entries()]).toEqual([['sum', floats([1], [3])]]);
   });
 
-  test('a model that is not loaded says so', async () => {
+  test('a model that is not loaded is UNAVAILABLE', async () => {
     const model = new FakeModel({ signature: ECHO, compute: echo });
     const runner = createModelRunner({ name: 'echo', model, settings: settingsWith() });
     await expect(predictor(runner).predict([1])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -197,7 +197,7 @@ describe('of a model', () => {
   });
 });
 
-describe('of a function', () => {
+describe('the predictor of a function', () => {
   function tenfold(maxQueueSize = 100) {
     const clock = new VirtualClock();
     const batches: number[][] = [];
@@ -214,18 +214,18 @@ describe('of a function', () => {
     return { clock, batches, runner, predictor: predictor(runner) as Predictor<number, number> };
   }
 
-  test('an item in is its result out, and many come back in order', async () => {
+  test('predict() returns the result of an item, predictMany() the results in order', async () => {
     const { clock, predictor } = tenfold();
     expect(await answer(clock, predictor.predict(4))).toBe(40);
     expect(await answer(clock, predictor.predictMany([1, 2, 3]))).toEqual([10, 20, 30]);
   });
 
-  test('one that fails fails the request', async () => {
+  test('one failed item fails the request', async () => {
     const { clock, predictor } = tenfold();
     await expect(answer(clock, predictor.predictMany([1, -2, 3]))).rejects.toThrow('negative');
   });
 
-  test('when one is turned away at the door, none of the request runs', async () => {
+  test('an item rejected at admission rejects the whole request', async () => {
     const { clock, batches, predictor, runner } = tenfold(3);
     const busy = predictor.predict(9);
     await clock.settle();
@@ -239,7 +239,7 @@ describe('of a function', () => {
     expect(batches).toEqual([[9]]);
   });
 
-  test('what is no array is no request, and a function takes no tensors', async () => {
+  test('predictMany() rejects values that are not arrays, and infer() is rejected', async () => {
     const { predictor } = tenfold();
     await expect(predictor.predictMany('12' as never)).rejects.toMatchObject({ code: 'INVALID_ITEM' });
     await expect(predictor.infer(new Map())).rejects.toThrow(/infer\(\) is for models/);
@@ -264,7 +264,7 @@ describe('an AbortSignal', () => {
     return { controller, signal, listeners: () => listeners };
   }
 
-  test('releases its caller, and is let go of', async () => {
+  test('rejects the call, and its listener is removed', async () => {
     const { clock, model, runner, predictor } = await asked();
     model.held = [];
     const { controller, signal, listeners } = counted();
@@ -280,14 +280,14 @@ describe('an AbortSignal', () => {
     await clock.settle();
   });
 
-  test('is let go of when the answer comes', async () => {
+  test('has no listener after the result', async () => {
     const { clock, predictor } = await asked();
     const { signal, listeners } = counted();
     await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4), { signal }));
     expect(listeners()).toBe(0);
   });
 
-  test('that has fired lets nothing in', async () => {
+  test('that has fired rejects the call', async () => {
     const { runner, predictor } = await asked();
     const signal = AbortSignal.abort();
     const promise = predictor.predict(Float32Array.of(1, 2, 3, 4), { signal });

@@ -14,7 +14,7 @@ import {
 } from '../src/index.js';
 import { floats } from './support/fake-model.js';
 
-/** What becomes of it on its way: the same content, with bytes that begin anywhere in what came over the wire. */
+/** Simulates the transport: the same content, with bytes at any offset of the received message. */
 function travelled(value: unknown): unknown {
   if (value instanceof Uint8Array) {
     const wire = Buffer.alloc(value.byteLength + 3);
@@ -46,7 +46,7 @@ const tensors: fc.Arbitrary<Tensors> = fc
   .array(fc.tuple(fc.oneof(fc.constant('__proto__'), fc.string()), tensor), { maxLength: 4 })
   .map((entries) => new Map(entries));
 
-/** Bit for bit: a NaN has many forms, and each is itself. */
+/** Compared bit for bit, because NaN has many bit patterns. */
 function bitsOf(some: Tensors): unknown {
   return [...some].map(([name, { datatype, shape: lengths, data }]) => {
     const parts = datatype === 'BYTES' ? (data as readonly Uint8Array[]) : [data as Float32Array];
@@ -57,7 +57,7 @@ function bitsOf(some: Tensors): unknown {
   });
 }
 
-test('requests of every datatype and shape are the same after their way', () => {
+test('requests of every datatype and shape survive the transport', () => {
   fc.assert(
     fc.property(tensors, fc.option(fc.array(fc.string()), { nil: undefined }), (inputs, outputs) => {
       const data = travelled(requestToData({ inputs, outputs }));
@@ -69,7 +69,7 @@ test('requests of every datatype and shape are the same after their way', () => 
   );
 });
 
-test('answers are the same after their way, with what is told of their batch', () => {
+test('results survive the transport, with the figures of their batch', () => {
   fc.assert(
     fc.property(tensors, (outputs) => {
       const data = travelled(resultToData(outputs, { batchSize: 7, queueMs: 3, computeMs: 1.5 }));
@@ -80,14 +80,14 @@ test('answers are the same after their way, with what is told of their batch', (
   );
 });
 
-test('a part of a larger tensor takes only its own bytes along', () => {
+test('a view of a larger tensor sends only its own bytes', () => {
   const whole = new Float32Array([1, 2, 3, 4]);
   const part: Tensor = { datatype: 'FP32', shape: [1, 2], data: whole.subarray(2) };
   const [, , , bytes] = requestToData({ inputs: new Map([['x', part]]) }).inputs[0] ?? [];
   expect((bytes as Uint8Array).byteLength).toBe(8);
 });
 
-test('rows of a model are no requests, whatever its inputs are called', () => {
+test('rows of a model are not requests, whatever the names of its inputs', () => {
   const rows = [
     [0.1, 0.2],
     [[1], [2]],
@@ -110,13 +110,13 @@ test.each<[string, unknown, string]>([
   ['no list of inputs', { inputs: {} }, 'inputs: expected a list of tensors'],
   ['no name', { inputs: [[1, 'FP32', [1], four]] }, 'inputs[0]: expected a name'],
   ['no tensor at all', { inputs: [7] }, 'inputs[0]: expected a name'],
-  ['a datatype that there is not', { inputs: [['x', 'FP8', [1], four]] }, 'inputs[0]: expected a datatype'],
+  ['an unknown datatype', { inputs: [['x', 'FP8', [1], four]] }, 'inputs[0]: expected a datatype'],
   ['no shape', { inputs: [['x', 'FP32', 1, four]] }, 'inputs[0]: expected a shape'],
   ['a negative length', { inputs: [['x', 'FP32', [-1], four]] }, 'inputs[0]: expected a shape'],
   ['too few bytes', { inputs: [['x', 'FP32', [2], four]] }, 'inputs[0]: expected 8 bytes'],
-  ['numbers in place of bytes', { inputs: [['x', 'FP32', [1], [1]]] }, 'inputs[0]: expected 4 bytes'],
+  ['numbers instead of bytes', { inputs: [['x', 'FP32', [1], [1]]] }, 'inputs[0]: expected 4 bytes'],
   [
-    'texts in place of bytes',
+    'strings instead of bytes',
     { inputs: [['x', 'BYTES', [1], ['a']]] },
     'inputs[0]: expected 1 arrays of bytes',
   ],
@@ -125,12 +125,12 @@ test.each<[string, unknown, string]>([
     { inputs: [['x', 'BYTES', [1], [four, four]]] },
     'inputs[0]: expected 1 arrays of bytes',
   ],
-  ['outputs that are no names', { inputs: [], outputs: [1] }, 'outputs: expected a list of names'],
-])('a request with %s is refused with what was expected', (_, data, message) => {
+  ['outputs that are not names', { inputs: [], outputs: [1] }, 'outputs: expected a list of names'],
+])('a request with %s is rejected and the error says what was expected', (_, data, message) => {
   expect(() => requestFromData(data)).toThrow(new TypeError(message));
 });
 
-test('a huge shape is refused before anything is allocated for it', () => {
+test('a huge shape is rejected before the allocation', () => {
   const data = { inputs: [['x', 'FP64', [2 ** 30, 2 ** 20], four]] };
   expect(() => requestFromData(data)).toThrow(/expected \d+ bytes/);
 });

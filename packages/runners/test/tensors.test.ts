@@ -19,19 +19,19 @@ import {
 import { floats, numbersOf } from './support/fake-model.js';
 
 describe('datatypes', () => {
-  test.each(DATATYPES)('%s is known to ONNX by a name that leads back to it', (datatype) => {
+  test.each(DATATYPES)('%s maps to an ONNX type and back', (datatype) => {
     expect(datatypeOfOnnx(onnxTypeOf(datatype))).toBe(datatype);
     expect(isDatatype(datatype)).toBe(true);
   });
 
-  test.each(DATATYPES)('new data of %s are as wide as they should be', (datatype) => {
+  test.each(DATATYPES)('new data of %s has the width of the datatype', (datatype) => {
     const data = newData(datatype, 3);
     expect(data).toHaveLength(3);
     expect(isDataOf(datatype, data)).toBe(true);
     expect(byteLength({ datatype, shape: [3], data })).toBe(3 * (bytesPerElement(datatype) ?? 0));
   });
 
-  test('names that objects have anyway are no datatypes', () => {
+  test('properties of Object.prototype are not datatypes', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'fp32', '', 7]) {
       expect(isDatatype(name)).toBe(false);
     }
@@ -44,7 +44,7 @@ describe('datatypes', () => {
   });
 });
 
-/** Tensors that agree in everything but their rows along `dim`. */
+/** Tensors that differ only in their rows along `dim`. */
 const families = fc
   .record({
     datatype: fc.constantFrom<Datatype>('FP32', 'INT64', 'UINT8', 'BYTES'),
@@ -70,7 +70,7 @@ function tensorOf(datatype: Datatype, shape: readonly number[], next: () => numb
   return { datatype, shape, data };
 }
 
-test('what was put together along any dimension comes apart as it was', () => {
+test('concatenating along any dimension and splitting returns the same tensors', () => {
   fc.assert(
     fc.property(families, ({ tensors, dim, rowCounts }) => {
       const whole = concatTensors(tensors, dim);
@@ -80,7 +80,7 @@ test('what was put together along any dimension comes apart as it was', () => {
   );
 });
 
-test('cut anywhere, the parts put together are the whole', () => {
+test('splitting anywhere and concatenating returns the same tensor', () => {
   fc.assert(
     fc.property(families, fc.nat(), ({ tensors, dim }, cutSeed) => {
       const whole = concatTensors(tensors, dim);
@@ -92,7 +92,7 @@ test('cut anywhere, the parts put together are the whole', () => {
   );
 });
 
-test('columns put together along dimension 1 lie beside each other', () => {
+test('concatenating along dimension 1 interleaves the rows', () => {
   const left = floats([2, 1], [1, 4]);
   const right = floats([2, 2], [2, 3, 5, 6]);
   expect(concatTensors([left, right], 1)).toEqual(floats([2, 3], [1, 2, 3, 4, 5, 6]));
@@ -105,12 +105,12 @@ test('along the first dimension parts are views, not copies', () => {
   }
 });
 
-test('one tensor alone is not copied', () => {
+test('a single tensor is not copied', () => {
   const only = floats([1, 2], [1, 2]);
   expect(concatTensors([only], 0)).toBe(only);
 });
 
-test('bytes from a pooled Buffer come out as the bytes they are', () => {
+test('views of a pooled Buffer are concatenated correctly', () => {
   const pooled = Buffer.from([7, 8]);
   const tensor: Tensor = { datatype: 'UINT8', shape: [2], data: pooled };
   expect(numbersOf(concatTensors([tensor, tensor], 0))).toEqual([7, 8, 7, 8]);
@@ -124,13 +124,13 @@ test.each([
     0,
   ],
   ['another rank', floats([1, 2], [1, 2]), floats([2], [1, 2]), 0],
-  ['another length elsewhere', floats([1, 2], [1, 2]), floats([1, 3], [1, 2, 3]), 0],
-  ['a dimension that is not there', floats([2], [1, 2]), floats([2], [1, 2]), 1],
-] as [string, Tensor, Tensor, number][])('%s cannot be put together', (_, a, b, dim) => {
+  ['another length in another dimension', floats([1, 2], [1, 2]), floats([1, 3], [1, 2, 3]), 0],
+  ['a missing dimension', floats([2], [1, 2]), floats([2], [1, 2]), 1],
+] as [string, Tensor, Tensor, number][])('tensors with %s cannot be concatenated', (_, a, b, dim) => {
   expect(() => concatTensors([a, b], dim)).toThrow(RangeError);
 });
 
-test('more or fewer rows than there are cannot be taken out', () => {
+test('splitting into another number of rows throws', () => {
   expect(() => splitTensor(floats([3], [1, 2, 3]), 0, [1, 1])).toThrow(/shape \[3\].*2 rows.*dimension 0/);
   expect(() => splitTensor(floats([3], [1, 2, 3]), 1, [3])).toThrow(RangeError);
 });

@@ -15,7 +15,7 @@ async function warmed(settings: RunnerSettings, options: Partial<FakeModelOption
   return { model, runner, error: await settled, rows: model.shapesOf('x').map(([rows]) => rows as number) };
 }
 
-test('zeros of every power of two up to the largest batch, so many rounds', async () => {
+test('runs zeros for every power of two up to the largest batch, for each round', async () => {
   const { model, rows, runner } = await warmed(settingsWith({ warmup: 2, batching: { maxBatchSize: 12 } }));
   expect(rows).toEqual([1, 1, 2, 2, 4, 4, 8, 8, 12, 12]);
   for (const { inputs } of model.calls) expect(new Set(numbersOf(inputs.get('x')))).toEqual(new Set([0]));
@@ -23,7 +23,7 @@ test('zeros of every power of two up to the largest batch, so many rounds', asyn
   expect(runner.stats()?.submitted).toBe(0);
 });
 
-test('what it measured is known from the start', async () => {
+test('the measured durations are in the service curve from the start', async () => {
   const durationMs = (inputs: Tensors) => 5 + rowsOf(inputs);
   const { runner } = await warmed(settingsWith({ warmup: 3, batching: { maxBatchSize: 4 } }), { durationMs });
   expect(runner.stats()?.curve).toEqual([
@@ -33,19 +33,19 @@ test('what it measured is known from the start', async () => {
   ]);
 });
 
-test('the slow first round is not what counts', async () => {
+test('the slow first round is ignored', async () => {
   let calls = 0;
   const durationMs = () => (calls++ === 0 ? 5000 : 3);
   const { runner } = await warmed(settingsWith({ warmup: 2, batching: { maxBatchSize: 1 } }), { durationMs });
   expect(runner.stats()?.curve).toEqual([{ cost: 1, durationMs: 3 }]);
 });
 
-test('all slots are warmed at a time', async () => {
+test('all slots are warmed up concurrently', async () => {
   const { rows } = await warmed(settingsWith({ warmup: 1, concurrency: 3, batching: { maxBatchSize: 2 } }));
   expect(rows).toEqual([1, 1, 1, 2, 2, 2]);
 });
 
-test('sizes beyond use are not tried: slower than anybody would wait, or thousands of rows', async () => {
+test('skips sizes above the target latency or the row limit', async () => {
   const durationMs = (inputs: Tensors) => 100 * rowsOf(inputs);
   const slow = settingsWith({ warmup: 2, batching: { maxBatchSize: 64, maxLatencyMs: 300 } });
   expect(new Set((await warmed(slow, { durationMs })).rows)).toEqual(new Set([1, 2, 4]));
@@ -67,7 +67,7 @@ describe('a model that fails', () => {
       return doubled(inputs, call);
     };
 
-  test('at a size: the error tells which, and which it can take', async () => {
+  test('at a size: the error has this size and the largest size that works', async () => {
     const { runner, error } = await warmed(settingsWith({ warmup: 1 }), { compute: failsFrom(8) });
     expect(runner.state).toBe('failed');
     expect((error as Error).message).toMatch(
@@ -75,12 +75,12 @@ describe('a model that fails', () => {
     );
   });
 
-  test('at all: the error tells how to go without', async () => {
+  test('at size 1: the error says how to disable warm-up', async () => {
     const { error } = await warmed(settingsWith({ warmup: 1 }), { compute: failsFrom(1) });
     expect((error as Error).message).toMatch(/with 1 row: too much for me.*warmup to 0/);
   });
 
-  test('at lengths that were a guess is served all the same', async () => {
+  test('at guessed lengths is served', async () => {
     const signature: Signature = {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, -1] }],
       outputs: DOUBLING.outputs,

@@ -29,7 +29,7 @@ describe('contents in many pieces', () => {
     vi.restoreAllMocks();
   });
 
-  /** FP32 [n] in one large piece, empty pieces behind it and one element in the last. */
+  /** FP32 [n] in one large piece, followed by empty pieces and one element in the last piece. */
   function tensorInPieces(): WireWriter {
     const large = new WireWriter();
     large.bytes(6, new Uint8Array(64 * 1024).fill(1));
@@ -62,7 +62,7 @@ describe('contents in many pieces', () => {
   });
 });
 
-describe('a message of more fields than it may have is rejected', () => {
+describe('a message with too many fields is rejected', () => {
   const MOST = 100;
   const more = (field: number) => times(MOST + 1, field);
 
@@ -87,7 +87,7 @@ describe('a message of more fields than it may have is rejected', () => {
     );
   });
 
-  test('a request with as many as it may have is read', () => {
+  test('a request with the maximum number of fields is read', () => {
     expect(readInferRequest(within(6, times(MOST - 1, 1)).finish(), MOST).outputs).toEqual(['']);
   });
 
@@ -102,7 +102,7 @@ describe('a message of more fields than it may have is rejected', () => {
   });
 });
 
-test('a response of too many elements of BYTES is rejected before an object is made of each', () => {
+test('a response with too many elements of BYTES is rejected before they are decoded', () => {
   const response = within(5, tensorMessage('a', 'BYTES', [1]));
   response.message(5, tensorMessage('b', 'BYTES', [2 ** 20]));
   for (const count of [1, 2 ** 20]) response.bytes(6, new Uint8Array(4 * count));

@@ -17,10 +17,10 @@ import { jsonInferRequest } from '../../src/open-inference/json-infer-request.js
 import { tensorsOfJsonResponse } from '../../src/open-inference/json-infer-response.js';
 import { arbitraryTensors, comparable } from '../support/arbitrary-tensors.js';
 
-/** JSON has no NaN, and texts must be UTF-8 to be texts. */
+/** JSON cannot represent NaN, and strings must be valid UTF-8. */
 const JSON_DATATYPES = DATATYPES.filter((datatype) => !/^FP/.test(datatype));
 
-/** As a server writes it. */
+/** A response as a server writes it. */
 function responseOf(tensors: Tensors, isBinary: boolean): { body: Buffer; header: string | undefined } {
   const tail: Buffer[] = [];
   const outputs = Array.from(tensors, ([name, tensor]) => {
@@ -36,7 +36,7 @@ function responseOf(tensors: Tensors, isBinary: boolean): { body: Buffer; header
 }
 
 describe('a request over REST', () => {
-  test('has its tensors behind the JSON, in its order', () => {
+  test('has its tensors after the JSON, in the same order', () => {
     fc.assert(
       fc.property(arbitraryTensors(), (tensors) => {
         const { headers, body } = jsonInferRequest({
@@ -61,7 +61,7 @@ describe('a request over REST', () => {
     );
   });
 
-  test('has them in the JSON where that is wanted', () => {
+  test('has its tensors in the JSON if requested', () => {
     const tensors = new Map<string, Tensor>([
       ['x', { datatype: 'INT64', shape: [2], data: BigInt64Array.of(2n ** 62n, -1n) }],
     ]);
@@ -100,8 +100,9 @@ describe('a response over REST', () => {
     ['"id":"6",', false],
     ['"id":7,', true],
     ['"id":8,', false],
-  ])('to another request is refused: %s', (id, isRight) => {
-    // Nothing in an answer said what it answers: on a connection that is one answer behind, it was somebody else's.
+  ])('to another request is rejected: %s', (id, isRight) => {
+    // Root cause: responses were not matched to requests. On a connection that is one response behind, a caller got
+    // the result of another request.
     const read = () => tensorsOfJsonResponse(Buffer.from(`{${id}"outputs":[]}`), undefined, '7');
     if (isRight) expect(read()).toEqual(new Map());
     else expect(read).toThrow(/id: expected "7", got/);
@@ -110,8 +111,8 @@ describe('a response over REST', () => {
   test.each([
     ['flat', '[1]'],
     ['nested', `${'['.repeat(20_000)}1${']'.repeat(20_000)}`],
-  ])('with more dimensions than any model has is refused: %s', (_, data) => {
-    // Lengths were looked at one by one, and never counted: thousands of ones overflowed the stack of the reader.
+  ])('with more dimensions than any model has is rejected: %s', (_, data) => {
+    // Root cause: the number of dimensions was not limited: thousands of them overflowed the stack.
     const text = `{"outputs":[{"name":"y","datatype":"FP32","shape":[${Array(20_000).fill(1)}],"data":${data}}]}`;
     expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined, '7')).toThrow(MessageError);
   });
@@ -137,11 +138,11 @@ describe('a response over REST', () => {
       '{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}}]}',
       /expected 4 bytes/,
     ],
-  ])('that is none is refused: %s', (text, message) => {
+  ])('that is malformed is rejected: %s', (text, message) => {
     expect(() => tensorsOfJsonResponse(Buffer.from(text), undefined, '7')).toThrow(message);
   });
 
-  test('of any bytes is read or refused, never anything else', () => {
+  test('of any bytes is either read or rejected', () => {
     const damaged = fc
       .tuple(arbitraryTensors(), fc.nat(400), fc.nat(255), fc.nat(400))
       .map(([tensors, at, value, cut]) => {

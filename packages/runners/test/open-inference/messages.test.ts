@@ -81,7 +81,7 @@ describe('a response', () => {
     expect(read).toEqual(data);
   });
 
-  test('of any bytes is read or refused, never anything else', () => {
+  test('of any bytes is either read or rejected', () => {
     const valid = arbitraryTensors().map((tensors) =>
       writeInferResponse({ modelName: 'm', modelVersion: '1', id: '', isRaw: true, outputs: [...tensors] }),
     );
@@ -111,22 +111,18 @@ describe('a response', () => {
 
   test.each<[string, WireWriter, RegExp]>([
     [
-      'a datatype that nobody knows',
+      'an unknown datatype',
       outputOf('y', 'BF16', [1]),
       /outputs\[0\]\.datatype: expected one of BOOL.*"BF16"/,
     ],
-    ['a length that is none', outputOf('y', 'FP32', [-1]), /outputs\[0\]\.shape: expected whole numbers/],
-    [
-      'more elements than there are numbers',
-      outputOf('y', 'FP32', [2 ** 40, 2 ** 40]),
-      /outputs\[0\]\.shape/,
-    ],
+    ['an invalid length', outputOf('y', 'FP32', [-1]), /outputs\[0\]\.shape: expected whole numbers/],
+    ['too many elements', outputOf('y', 'FP32', [2 ** 40, 2 ** 40]), /outputs\[0\]\.shape/],
     ['fewer elements than its shape says', outputOf('y', 'FP32', [2]), /expected 2 elements/],
-  ])('with %s is refused', (_, response, message) => {
+  ])('with %s is rejected', (_, response, message) => {
     expect(() => tensorsOfResponse(readInferResponse(response.finish()))).toThrow(message);
   });
 
-  test('with another number of raw contents than of outputs is refused', () => {
+  test('with another number of raw contents than of outputs is rejected', () => {
     const response = outputOf('y', 'FP32', [1]);
     response.bytes(6, new Uint8Array(4));
     response.bytes(6, new Uint8Array(4));
@@ -142,7 +138,7 @@ describe('metadata', () => {
     outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
   } as const;
 
-  test('are read from a message, lengths that are open too', () => {
+  test('are read from a message, with open lengths', () => {
     const message = new WireWriter();
     message.text(1, 'm');
     message.text(2, '1');
@@ -154,7 +150,7 @@ describe('metadata', () => {
     expect(readModelMetadata(message.finish())).toEqual(SIGNATURE);
   });
 
-  test('are read from JSON, lengths as texts too', () => {
+  test('are read from JSON, with lengths as strings', () => {
     const texts = { ...SIGNATURE, inputs: [{ name: 'ids', datatype: 'INT64', shape: ['-1', '64'] }] };
     expect(signatureOfJson(texts)).toEqual(SIGNATURE);
   });
@@ -167,11 +163,11 @@ describe('metadata', () => {
       { ...SIGNATURE, outputs: [{ name: 'y', datatype: 'FP32', shape: [-2] }] },
       /shape\[0\]: expected a length/,
     ],
-  ])('that say too little are refused: %j', (metadata, message) => {
+  ])('that are incomplete are rejected: %j', (metadata, message) => {
     expect(() => signatureOfJson(metadata)).toThrow(message);
   });
 
-  test('of any bytes are read or refused', () => {
+  test('of any bytes are read or rejected', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         for (const read of [readModelMetadata, readReadyResponse]) {
@@ -185,12 +181,12 @@ describe('metadata', () => {
     );
   });
 
-  test('are asked for by name and version', () => {
+  test('are requested by name and version', () => {
     expect(writeModelRequest('m', '').toString('hex')).toBe('0a016d');
     expect(writeModelRequest('m', '1').toString('hex')).toBe('0a016d120131');
   });
 
-  test('say whether the model is ready', () => {
+  test('contain the readiness of the model', () => {
     expect(readReadyResponse(Buffer.from('0801', 'hex'))).toBe(true);
     expect(readReadyResponse(Buffer.from('0800', 'hex'))).toBe(false);
     expect(readReadyResponse(Buffer.alloc(0))).toBe(false);

@@ -11,7 +11,7 @@ test('integers of 16 digits and more get quotes, nothing else does', () => {
   expect(quoteLongIntegers('9007199254740993')).toBe('"9007199254740993"');
 });
 
-test('digits in strings stay, whatever is escaped in them', () => {
+test('digits in strings are not changed, whatever is escaped in them', () => {
   for (const text of [
     '"1234567890123456789"',
     '{"1234567890123456789":"\\"1234567890123456789\\\\"}',
@@ -21,7 +21,7 @@ test('digits in strings stay, whatever is escaped in them', () => {
   }
 });
 
-test('what is read is what was written, with all its digits', () => {
+test('integers keep all their digits', () => {
   const part = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n }), fc.string(), fc.boolean());
   fc.assert(
     fc.property(fc.array(part), (parts) => {

@@ -8,7 +8,7 @@ import {
   type Tensors,
 } from '../../src/index.js';
 
-/** Any bits: NaN with a payload, negative zero, integers that no double can hold. */
+/** Any bit pattern: NaN with a payload, negative zero, integers beyond the range of doubles. */
 function arbitraryTensor(datatypes: readonly Datatype[]): fc.Arbitrary<Tensor> {
   return fc
     .tuple(fc.constantFrom(...datatypes), fc.array(fc.nat(4), { maxLength: 4 }))
@@ -38,7 +38,7 @@ export function arbitraryTensors(datatypes: readonly Datatype[] = DATATYPES): fc
     .map((entries) => new Map(entries));
 }
 
-/** As bytes, because NaN is not equal to itself. */
+/** Compared as bytes, because NaN is not equal to itself. */
 export function comparable(tensors: Tensors): unknown {
   return Array.from(tensors, ([name, { datatype, shape, data }]) => {
     const elements = ArrayBuffer.isView(data)

@@ -4,17 +4,17 @@ import type { InferCall, Signature, Tensor, TensorModel, Tensors } from '../../s
 export interface FakeModelOptions {
   readonly signature: Signature;
   readonly compute: (inputs: Tensors, call: InferCall) => Tensors;
-  /** How long a call takes, on the clock; none at all unless given. */
+  /** The duration of a call on the clock. Default: none. */
   readonly clock?: VirtualClock;
   readonly durationMs?: (inputs: Tensors) => number;
 }
 
-/** A model in this thread that writes down what it is asked. */
+/** A model in this thread that records its calls. */
 export class FakeModel implements TensorModel {
   readonly platform = 'fake';
   readonly calls: { readonly inputs: Tensors; readonly call: InferCall }[] = [];
   isClosed = false;
-  /** Held calls wait until they are released. */
+  /** If true, calls are held until they are released. */
   held: (() => void)[] | undefined = undefined;
   readonly #options: FakeModelOptions;
 

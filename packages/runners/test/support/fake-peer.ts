@@ -4,7 +4,7 @@ import type { InferencePeer } from '../../src/upstream/inference-peer.js';
 import { answered, type Outcome, outage } from '../../src/upstream/outcome.js';
 import { DOUBLING, doubled } from './fake-model.js';
 
-/** A peer in this thread: answers as it is told, and writes down what it is asked. */
+/** A peer in this thread with programmed answers. It records its calls. */
 export class FakePeer implements InferencePeer {
   readonly platform = 'fake';
   readonly place: string;
@@ -44,7 +44,7 @@ export class FakePeer implements InferencePeer {
     this.isClosed = true;
   }
 
-  /** It is not there: calls are not even begun. */
+  /** The peer is unreachable: calls are not started. */
   goAway(isUnseen = true): void {
     this.isReady = false;
     this.answer = () => outage(new Error(`${this.place} is away`), isUnseen);

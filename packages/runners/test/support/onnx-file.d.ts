@@ -1,4 +1,4 @@
-/** Writes tiny ONNX models: each output is an input as it is. */
+/** Writes tiny ONNX models whose outputs are their inputs. */
 import type { TensorSpec } from '../../src/index.js';
-/** A model that gives each `input` back as `<its name>_out`. */
+/** A model that returns each `input` as `<its name>_out`. */
 export declare function identityModel(inputs: readonly TensorSpec[]): Uint8Array;

@@ -1,4 +1,4 @@
-/** Writes tiny ONNX models: each output is an input as it is. */
+/** Writes tiny ONNX models whose outputs are their inputs. */
 import type { Datatype, TensorSpec } from '../../src/index.js';
 
 /** The numbers of the types in onnx.proto. */
@@ -18,7 +18,7 @@ const ELEMENT_TYPES: Readonly<Record<Datatype, number>> = {
   UINT64: 13,
 };
 
-/** A model that gives each `input` back as `<its name>_out`. */
+/** A model that returns each `input` as `<its name>_out`. */
 export function identityModel(inputs: readonly TensorSpec[]): Uint8Array {
   const graph = [
     ...inputs.map(({ name }) => field(1, [text(1, name), text(2, `${name}_out`), text(4, 'Identity')])),

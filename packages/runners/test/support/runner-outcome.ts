@@ -1,6 +1,6 @@
 import type { BatchTrace, Runner, RunnerSink, RunnerTicket } from '../../src/index.js';
 
-/** What became of one call; `settled` counts how often it was told. */
+/** The outcome of one call; `settled` counts how often it was settled. */
 export class RunnerOutcome<R> implements RunnerSink<R> {
   settled = 0;
   result: R | undefined = undefined;

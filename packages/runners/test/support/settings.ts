@@ -2,7 +2,7 @@ import { type BatchingSettings, DEFAULT_RUNNER_SETTINGS, type RunnerSettings } f
 
 type Changes = Partial<Omit<RunnerSettings, 'batching'>> & { readonly batching?: Partial<BatchingSettings> };
 
-/** Batchable, without warm-up, greedy: the tests say where they want it otherwise. */
+/** Defaults for tests: batchable, without warm-up, greedy. */
 export function settingsWith({ batching, ...changes }: Changes = {}): RunnerSettings {
   const { batching: defaults } = DEFAULT_RUNNER_SETTINGS;
   return {

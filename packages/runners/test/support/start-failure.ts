@@ -1,6 +1,6 @@
 /**
- * Why a start fails, given time enough to find out: with a short one first, so that a quick machine need not wait,
- * and with more where the machine was too slow to get an answer in it.
+ * The error of a failed start. Tries a short timeout first, so that a fast machine does not wait, and a longer one if
+ * the machine was too slow for the first.
  */
 export async function startFailure(
   start: (startTimeoutMs: number) => Promise<unknown>,

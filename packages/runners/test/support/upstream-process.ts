@@ -1,4 +1,4 @@
-/** An upstream in a process of its own, that says what it does. */
+/** An upstream in its own process that reports on stdout. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,14 +8,14 @@ import { until } from './until.js';
 
 export interface UpstreamProcess {
   readonly port: number;
-  /** All that it has said. */
+  /** Its output so far. */
   readonly lines: readonly string[];
-  /** Waits for a line. */
+  /** Waits for an output line. */
   said(pattern: RegExp): Promise<string>;
   kill(): Promise<void>;
 }
 
-/** Ended with the test. */
+/** The process is ended with the test. */
 export async function startUpstream(file: string, ...args: string[]): Promise<UpstreamProcess> {
   const path = fileURLToPath(new URL(`../system/upstreams/${file}`, import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [path, ...args], {

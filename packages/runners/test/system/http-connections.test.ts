@@ -1,4 +1,4 @@
-/** What happens on the connections of HTTP, with servers that do what servers should not. */
+/** HTTP connections to servers that violate the protocol. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { VirtualClock } from 'batchwise';
@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 
 interface RawServer {
   readonly url: string;
-  /** Those that were ever opened. */
+  /** All connections since the start. */
   readonly sockets: readonly Socket[];
 }
 
@@ -61,16 +61,17 @@ async function ask(runner: Runner, item: unknown) {
   return outcome.result ?? outcome.error?.message;
 }
 
-describe('an idle connection on which something comes unasked', () => {
+describe('an idle connection', () => {
   test.each([
-    ['an answer twice', '200 OK', undefined],
-    ['the time-out of a load balancer', '408 Request Timeout', '{}'],
-  ])('is closed: %s', async (_, status, other) => {
-    // Idle sockets of an agent are read by nobody: what came unasked was the answer to the next request, and so on.
+    ['a duplicate response', '200 OK', undefined],
+    ['the timeout of a load balancer', '408 Request Timeout', '{}'],
+  ])('with unsolicited data is closed: %s', async (_, status, other) => {
+    // Root cause: an agent does not read its idle sockets. Unsolicited data was read as the response to the next
+    // request, and all later responses were shifted.
     const server = await rawServer((socket, body) => {
       const answer = predictions(body);
       socket.write(response('200 OK', answer));
-      // Once the answer has been read: its reader puts the connection back, then.
+      // After the response is read, when the agent gets the connection back.
       until(() => arrived.has(answer), 'the answer').then(() =>
         socket.write(response(status, other ?? answer)),
       );
@@ -85,7 +86,7 @@ describe('an idle connection on which something comes unasked', () => {
     expect(server.sockets).toHaveLength(5);
   });
 
-  test('is one of a server that has lost count; those of others are kept', async () => {
+  test('without unsolicited data is kept', async () => {
     const server = await rawServer((socket, body) => socket.write(response('200 OK', predictions(body))));
     const runner = await runnerFor(server.url);
     for (let i = 1; i <= 5; i++) expect(await ask(runner, i)).toBe(`answer to ${i}`);
@@ -108,14 +109,15 @@ describe('a call that waits for a connection', () => {
     return { second, clock };
   }
 
-  // Node tells nobody that a request is destroyed that has no socket yet: it was waited for until one was free.
-  test('is over when its time is', async () => {
+  // Root cause: Node emits no event when a request without a socket is destroyed, so the call waited for a free
+  // connection.
+  test('ends after its timeout', async () => {
     const { second, clock } = await waiting();
     await clock.advance(200);
     expect(await second).toMatchObject({ isOutage: true, error: { code: 'DEADLINE_EXCEEDED' } });
   });
 
-  test('is over when its callers have gone', async () => {
+  test('ends when its callers have gone', async () => {
     const controller = new AbortController();
     const { second } = await waiting(controller.signal);
     controller.abort();
@@ -123,8 +125,8 @@ describe('a call that waits for a connection', () => {
   });
 });
 
-test('a key in the URL is not told to callers, and neither is the address', async () => {
-  // Errors were called by their URL, all of it, and so were the errors of Node.
+test('errors for callers contain neither a key in the URL nor the address', async () => {
+  // Root cause: error messages contained the whole URL, as those of Node do.
   const server = await rawServer((socket) => socket.destroy());
   const runner = await runnerFor(`${server.url}?key=SECRET`);
   const told = [await ask(runner, 1)];

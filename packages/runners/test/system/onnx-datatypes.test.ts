@@ -1,4 +1,4 @@
-/** Every datatype on its way through a real session and back. */
+/** Every datatype through a real session and back. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const VALUES: Readonly<Partial<Record<Datatype, readonly unknown[]>>> = {
 describe.each(DATATYPES)('%s', (datatype) => {
   const values = VALUES[datatype] ?? [1, 2, 100];
 
-  test('alone and in company, values come back as they went', async () => {
+  test('values are returned unchanged, alone and in a batch', async () => {
     const runner = await identity([{ name: 'x', datatype, shape: [-1, 3] }]);
     try {
       expect(runner.signature?.inputs).toEqual([{ name: 'x', datatype, shape: [-1, 3] }]);
@@ -55,7 +55,7 @@ describe.each(DATATYPES)('%s', (datatype) => {
     }
   });
 
-  test('tensors come back as they went, in the same kind of array', async () => {
+  test('tensors are returned unchanged, in the same array type', async () => {
     const runner = await identity([{ name: 'x', datatype, shape: [-1, 3] }]);
     try {
       const data = newData(datatype, 3);
@@ -69,7 +69,7 @@ describe.each(DATATYPES)('%s', (datatype) => {
   });
 });
 
-test('several inputs, one named like something objects have, and only the outputs that are wanted', async () => {
+test('several inputs, one named like a property of Object, and only the requested outputs', async () => {
   const runner = await identity([
     { name: '__proto__', datatype: 'FP32', shape: [-1] },
     { name: 'id', datatype: 'INT64', shape: [-1] },
@@ -88,7 +88,7 @@ test('several inputs, one named like something objects have, and only the output
   }
 });
 
-test('text that is no UTF-8 is refused, and its neighbours are not', async () => {
+test('text that is not UTF-8 is rejected, and the other requests succeed', async () => {
   const runner = await identity([{ name: 'x', datatype: 'BYTES', shape: [-1] }]);
   try {
     const ask = (bytes: readonly number[]) =>
@@ -103,7 +103,7 @@ test('text that is no UTF-8 is refused, and its neighbours are not', async () =>
   }
 });
 
-test('a model of a fixed size is served as it is, row by row', async () => {
+test('a model with a fixed batch dimension is served row by row', async () => {
   const runner = await identity([{ name: 'x', datatype: 'FP32', shape: [1, 2] }]);
   try {
     const rows = [
@@ -118,7 +118,7 @@ test('a model of a fixed size is served as it is, row by row', async () => {
   }
 });
 
-test('rows of several lengths are served side by side', async () => {
+test('rows of different lengths are served concurrently', async () => {
   const runner = await identity([{ name: 'x', datatype: 'FP32', shape: [-1, -1] }]);
   try {
     const rows = [[1], [1, 2], [3, 4], [1, 2, 3], [5]];
@@ -129,7 +129,7 @@ test('rows of several lengths are served side by side', async () => {
   }
 });
 
-test('16-bit floats come back as they went on a Node that has an array for them', async () => {
+test('16-bit floats are returned unchanged on a Node with Float16Array', async () => {
   const file = join(folder, 'half.onnx');
   await writeFile(file, identityModel([{ name: 'x', datatype: 'FP16', shape: [-1, 3] }]));
   const thread = new URL('./threads/float16-thread.mjs', import.meta.url);

@@ -50,7 +50,7 @@ function expectClose(actual: ArrayLike<number>, expected: readonly number[]): vo
   }
 }
 
-describe.each(['digits', 'iris'])('%s gives what is expected of it', (name) => {
+describe.each(['digits', 'iris'])('%s returns the expected results', (name) => {
   const { samples, inputShape } = samplesOf(name);
 
   test.each([
@@ -84,12 +84,12 @@ describe.each(['digits', 'iris'])('%s gives what is expected of it', (name) => {
     const outputs = await predictor(runner).infer(new Map([['input', input]]));
     const expected = samples.flatMap(({ probabilities }) => probabilities);
     expectClose(outputs.get('probabilities')?.data as Float32Array, expected);
-    // The caller's own data are still his.
+    // The data of the caller is still usable.
     expect(data).toEqual(before);
   });
 });
 
-test('the signature is read off the model', async () => {
+test('the signature is read from the model', async () => {
   const runner = await serving('digits', settingsWith());
   expect(runner.platform).toBe('onnxruntime_onnx');
   expect(runner.signature).toEqual({
@@ -98,7 +98,7 @@ test('the signature is read off the model', async () => {
   });
 });
 
-test('rows that are views of a larger buffer are sent alone, and stay where they are', async () => {
+test('rows that are views of a larger buffer are copied, and the buffer is kept', async () => {
   const runner = await serving('iris', settingsWith({ batching: { maxLatencyMs: 60_000 } }));
   const [{ input, probabilities } = { input: [], probabilities: [] }] = samplesOf('iris').samples;
   const large = new Float32Array(1000).fill(Number.NaN);
@@ -111,7 +111,7 @@ test('rows that are views of a larger buffer are sent alone, and stay where they
   expect(Array.from(large.subarray(500, 504))).toEqual(Array.from(Float32Array.from(input)));
 });
 
-describe('what cannot be served is told by name', () => {
+describe('the error names the file that cannot be served', () => {
   async function complaint(file: string, resources = {}): Promise<string> {
     const runner = createModelRunner({
       name: 'x',
@@ -127,7 +127,7 @@ describe('what cannot be served is told by name', () => {
     return error?.message ?? 'none';
   }
 
-  test('no such file, no file, no model', async () => {
+  test('a missing file, a folder, an invalid model', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'batchwise-onnx-'));
     cleanups.push(() => rm(folder, { recursive: true, force: true }));
     expect(await complaint(join(folder, 'none.onnx'))).toMatch(
@@ -143,15 +143,15 @@ describe('what cannot be served is told by name', () => {
     }
   });
 
-  test('a device that is not there, with what to do', async () => {
+  test('a missing GPU, with what to do', async () => {
     expect(await complaint(path('iris.onnx'), { gpu: [7] })).toMatch(
       /GPU 7.*onnxruntime-node.*runs on the CPU/,
     );
   });
 });
 
-describe('a thread that is ended from outside', () => {
-  /** The threads that are started from now on. */
+describe('a thread that is terminated from outside', () => {
+  /** The threads started from now on. */
   function watchedWorkers(): Worker[] {
     const workers: Worker[] = [];
     const watch = (worker: Worker) => workers.push(worker);
@@ -162,7 +162,7 @@ describe('a thread that is ended from outside', () => {
 
   const row = Float32Array.from(samplesOf('digits').samples[0]?.input ?? []);
 
-  test('while idle is replaced, and nobody notices', async () => {
+  test('while idle is replaced, and no request fails', async () => {
     const workers = watchedWorkers();
     const runner = await serving('digits', settingsWith({ batching: { maxLatencyMs: 60_000 } }));
     const before = await predictor(runner).predict(row);
@@ -171,11 +171,11 @@ describe('a thread that is ended from outside', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('under load loses its own batch at most; everybody else is answered, each once', async () => {
+  test('under load fails its own batch at most; all other requests succeed once', async () => {
     const workers = watchedWorkers();
     const settings = settingsWith({ concurrency: 2, batching: { maxBatchSize: 4, maxLatencyMs: 60_000 } });
     const runner = await serving('digits', settings);
-    // Right after an answer, when the thread is not in the runtime's code: ended there, it would end the process.
+    // Right after a reply, when the thread is not in native code: terminated there, it would end the process.
     workers[0]?.prependOnceListener('message', () => void workers[0]?.terminate());
     const answers = Array.from({ length: 200 }, () => predictor(runner).predict(row));
     const outcomes = await Promise.allSettled(answers);
@@ -190,8 +190,8 @@ describe('a thread that is ended from outside', () => {
     });
   });
 
-  // Root cause: a thread that is ended in the midst of the runtime's code throws there, and nobody can catch it.
-  test('by closing in the midst of a batch leaves the process alive', async () => {
+  // Root cause: a thread that is terminated in native code throws there, and the exception cannot be caught.
+  test('by close() during a batch does not end the process', async () => {
     for (let round = 0; round < 5; round++) {
       const workers = watchedWorkers();
       const settings = settingsWith({ batching: { maxBatchSize: 4096, maxLatencyMs: 60_000 } });
@@ -209,7 +209,7 @@ describe('a thread that is ended from outside', () => {
     }
   });
 
-  test('by closing, at any moment of its start, leaves no thread behind', async () => {
+  test('by close() at any moment of its start leaves no thread', async () => {
     const workers = watchedWorkers();
     const exits: Promise<unknown>[] = [];
     process.on('worker', watchExit);

@@ -1,4 +1,4 @@
-/** Threads that fail, die and hang, by a program that does so when it is told to. */
+/** Threads that fail, end and hang, with a program that does so on request. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function running({ concurrency = 1, timeoutMs = 60_000, maxBatchSize = 1, 
   return { file, deaths, runner, ask: (value: number) => predictor(runner).predict(value) };
 }
 
-/** A real clock whose timers ring at once, and that tells what they were set to. */
+/** A real clock whose timers fire immediately. Records their delays. */
 function impatientClock(): { clock: Clock; delays: number[] } {
   const delays: number[] = [];
   const clock: Clock = {
@@ -59,7 +59,7 @@ describe.each([
   ['throws', THROW, /told to throw/],
   ['exits', EXIT, /exit code 3/],
 ])('a thread that %s', (_, order, why) => {
-  test('fails its batch at once; the next is served by another', async () => {
+  test('fails its batch immediately; a new thread serves the next batch', async () => {
     const { deaths, runner, ask } = await running();
     await expect(ask(order)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -70,7 +70,7 @@ describe.each([
     expectWhole(runner);
   });
 
-  test('is not given its batch again in parts: all in it hear of it once', async () => {
+  test('does not get its batch again: it is not bisected', async () => {
     const { deaths, runner, ask } = await running({ maxBatchSize: 4 });
     const answers = await Promise.allSettled([ask(order), ask(1), ask(2)]);
     for (const answer of answers)
@@ -79,7 +79,7 @@ describe.each([
     expectWhole(runner);
   });
 
-  test('does not stop the others', async () => {
+  test('does not affect other threads', async () => {
     const { ask } = await running({ concurrency: 2 });
     const lost = expect(ask(order)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(i)));
@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-test('an error of the model is no death', async () => {
+test('an error of the model does not end its thread', async () => {
   const { deaths, ask } = await running();
   await expect(ask(FAIL)).rejects.toMatchObject({
     code: 'HANDLER_FAILED',
@@ -98,7 +98,7 @@ test('an error of the model is no death', async () => {
   expect(deaths).toEqual([]);
 });
 
-test('a thread that hangs is ended after the time-out, and another takes its place', async () => {
+test('a thread that hangs is terminated after the timeout and replaced', async () => {
   const { deaths, runner, ask } = await running({ timeoutMs: 300 });
   await expect(ask(HANG)).rejects.toMatchObject({ httpStatus: 504 });
   await expect.poll(() => deaths.length, { timeout: 300_000 }).toBe(1);
@@ -113,7 +113,7 @@ test('while one thread hangs, the other serves', async () => {
   expect(await Promise.all([ask(1), ask(2), ask(3)])).toEqual([2, 4, 6]);
 });
 
-test('closing does not wait for a thread that hangs', async () => {
+test('close() does not wait for a thread that hangs', async () => {
   const { runner, ask } = await running();
   const hung = expect(ask(HANG)).rejects.toMatchObject({ code: 'CLOSED' });
   await expect.poll(() => runner.stats()?.running).toBe(1);
@@ -121,7 +121,7 @@ test('closing does not wait for a thread that hangs', async () => {
   await hung;
 });
 
-test('threads that die again and again are tried ever more rarely, and nobody waits for them', async () => {
+test('the restart delay doubles for threads that keep ending, and requests fail meanwhile', async () => {
   const { clock, delays } = impatientClock();
   const { file, ask } = await running({ clock });
   await writeFile(`${file}.dies`, '');
@@ -135,13 +135,13 @@ test('threads that die again and again are tried ever more rarely, and nobody wa
 
   await rm(`${file}.dies`);
   await expect.poll(() => ask(1).catch(() => 'not yet'), { timeout: 300_000 }).toBe(2);
-  // It has served: what happens now is a first time again.
+  // The thread has completed a request, so the delay starts again at its first value.
   delays.length = 0;
   await expect(ask(EXIT)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(delays).toEqual([100]);
 });
 
-test('a thread that dies when it first starts fails the load, and no other is tried', async () => {
+test('a thread that ends at its first start fails the load, without a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'batchwise-threads-'));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'any.onnx');

@@ -1,4 +1,4 @@
-/** Upstreams of gRPC, in processes of their own and of another make. */
+/** gRPC upstreams with another gRPC library, in their own processes. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createUpstreamRunner, type ModelRunner, type UpstreamSettings } from '../../src/index.js';
 import { floats, numbersOf } from '../support/fake-model.js';
@@ -29,7 +29,7 @@ async function ask(runner: ModelRunner, ...values: number[]) {
 }
 
 describe('a batch', () => {
-  test.each(['raw', 'typed'])('is one ModelInfer, and is split back: %s', async (form) => {
+  test.each(['raw', 'typed'])('is one ModelInfer call, and its outputs are split: %s', async (form) => {
     const upstream = await startUpstream('grpc-upstream.mjs', '0', form);
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}/doubler`);
     expect(runner.signature?.inputs).toEqual([{ name: 'x', datatype: 'FP32', shape: [-1, 2] }]);
@@ -39,7 +39,7 @@ describe('a batch', () => {
     expect(outcomes[0]?.trace?.batchSize).toBe(3);
   });
 
-  test('that is refused for one request fails that one only', async () => {
+  test('that is rejected for one request fails only this request', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const outcomes = await ask(runner, 1, -1, 3, -2);
@@ -56,7 +56,7 @@ describe('a batch', () => {
     expect(runner.state).toBe('ready');
   });
 
-  test('that finds the upstream unavailable is sent once', async () => {
+  test('is not bisected when the upstream is unavailable', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const outcomes = await ask(runner, 1, -3, 3, 4);
@@ -64,14 +64,14 @@ describe('a batch', () => {
     expect(upstream.lines.filter((line) => line.startsWith('infer'))).toEqual(['infer double 4 1,-3,3,4']);
   });
 
-  test('that is too much tells when to come again', async () => {
+  test('that the upstream rejects as too much load has a retry time', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const [outcome] = await ask(runner, -4);
     expect(outcome?.error).toMatchObject({ code: 'OVERLOADED', retryAfterMs: 1500 });
   });
 
-  test('with too few rows in its answer is nobody else’s', async () => {
+  test('with too few rows in its response fails only its own requests', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const [outcome] = await ask(runner, -7);
@@ -80,7 +80,7 @@ describe('a batch', () => {
     expect(firstOf(next as never)).toBe(10);
   });
 
-  test('that nobody waits for is cancelled there too', async () => {
+  test('without callers is cancelled on the upstream', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const outcome = enqueue(runner, row(-6));
@@ -90,7 +90,7 @@ describe('a batch', () => {
     expect(outcome.error?.code).toBe('CANCELLED');
   });
 
-  test('that takes too long is ended there too', async () => {
+  test('that exceeds its timeout is cancelled on the upstream', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`, {}, 2000);
     const [outcome] = await ask(runner, -6);
@@ -99,7 +99,7 @@ describe('a batch', () => {
   });
 });
 
-test('an upstream that crashes and comes back is found again, and the state of the runner says so', async () => {
+test('the state of the runner follows an upstream that crashes and restarts', async () => {
   const upstream = await startUpstream('grpc-upstream.mjs');
   const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`, { cooldownMs: 50 });
   const [crashed, beside] = await ask(runner, -5, 1);
@@ -113,14 +113,14 @@ test('an upstream that crashes and comes back is found again, and the state of t
   expect(firstOf(outcome as never)).toBe(8);
 });
 
-test('an upstream that dies while nothing is sent is noticed', async () => {
+test('an upstream that ends without traffic is detected', async () => {
   const upstream = await startUpstream('grpc-upstream.mjs');
   const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
   await upstream.kill();
   await until(() => runner.state === 'failed', 'the runner to fail');
 });
 
-test('an upstream that is not there fails the start, with where and why', async () => {
+test('an unreachable upstream fails the start with its address and the reason', async () => {
   const upstream = await startUpstream('grpc-upstream.mjs');
   await upstream.kill();
   const url = `grpc://127.0.0.1:${upstream.port}`;
@@ -129,7 +129,7 @@ test('an upstream that is not there fails the start, with where and why', async 
   expect(error).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(why) });
 });
 
-test('of two copies the one that is left does the work', async () => {
+test('one copy takes over when the other ends', async () => {
   const [first, second] = await Promise.all([
     startUpstream('grpc-upstream.mjs'),
     startUpstream('grpc-upstream.mjs'),

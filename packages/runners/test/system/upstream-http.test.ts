@@ -1,4 +1,4 @@
-/** Upstreams of HTTP, in processes of their own. */
+/** HTTP upstreams in their own processes. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   createUpstreamRunner,
@@ -47,7 +47,7 @@ describe('a model over REST', () => {
     expect(upstream.lines).toContain(`infer 3 ${format} 60000`);
   });
 
-  test('that refuses one request fails that one only', async () => {
+  test('that rejects one request fails only this request', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`);
     const outcomes = await askRows(runner, 1, -1, 3, -2);
@@ -64,8 +64,8 @@ describe('a model over REST', () => {
     [-3, { code: 'UNAVAILABLE', retryAfterMs: 3000 }, /HTTP 503: loading/],
     [-4, { code: 'UNAVAILABLE' }, /the connection failed \(ECONNRESET\)/],
     [-5, { code: 'BAD_RESULT' }, /invalid response: body: expected JSON/],
-    [-7, { code: 'UNAVAILABLE' }, /in the middle of its answer/],
-  ])('that fails with all of a batch is not asked again for its parts: %i', async (value, error, message) => {
+    [-7, { code: 'UNAVAILABLE' }, /the response is incomplete/],
+  ])('that fails a whole batch does not get its parts: %i', async (value, error, message) => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`);
     const outcomes = await askRows(runner, 1, value, 3);
@@ -77,7 +77,7 @@ describe('a model over REST', () => {
     expect((await askRows(runner, 5)).map(firstOf)).toEqual([10]);
   });
 
-  test('hears when nobody waits any more', async () => {
+  test('detects that all callers have cancelled', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`);
     const outcome = enqueue(runner, row(-6));
@@ -87,7 +87,7 @@ describe('a model over REST', () => {
     expect(outcome.error?.code).toBe('CANCELLED');
   });
 
-  test('that hangs is given up', async () => {
+  test('that hangs exceeds the timeout', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {}, 2000);
     const [outcome] = await askRows(runner, -6);
@@ -95,8 +95,8 @@ describe('a model over REST', () => {
     await upstream.said(/^closed/);
   });
 
-  test('that hangs is left alone, though no caller waits as long as the runner would', async () => {
-    // A call that is reset because the deadlines of its callers have passed counted for nothing.
+  test('that hangs gets no calls, even if all deadlines are shorter than the timeout of the runner', async () => {
+    // Root cause: calls that were reset because the deadlines of their callers were exceeded did not count.
     const upstream = await startUpstream('http-upstream.mjs');
     const url = `http://127.0.0.1:${upstream.port}`;
     const runner = await runnerFor(url, { maxFailures: 2, cooldownMs: 60_000 });
@@ -109,7 +109,7 @@ describe('a model over REST', () => {
     await until(() => runner.state === 'failed', 'the runner to fail');
   });
 
-  test('that dies and comes back is found again, and the state of the runner says so', async () => {
+  test('that ends and restarts is used again, and the state of the runner follows', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {
       cooldownMs: 50,
@@ -122,7 +122,7 @@ describe('a model over REST', () => {
     expect((await askRows(runner, 6)).map(firstOf)).toEqual([12]);
   });
 
-  test('that has no such model fails the start, with where and why', async () => {
+  test('without the model fails the start with its address and the reason', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const url = `http://127.0.0.1:${upstream.port}/v2/models/other`;
     const why = /models\/other was not ready within \d+ ms: .*HTTP 404: no \/v2/;
@@ -132,7 +132,7 @@ describe('a model over REST', () => {
 });
 
 describe('instances and predictions', () => {
-  test('go and come in one call', async () => {
+  test('are one call', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}/v1/models/m:predict`);
     const outcomes = await ask(runner, ['a', 'b', 'c']);
@@ -140,14 +140,14 @@ describe('instances and predictions', () => {
     expect(upstream.lines).toContain('predict 3');
   });
 
-  test('of one item that is refused do not fail the others', async () => {
+  test('of one rejected item do not fail the other items', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}/v1/models/m:predict`);
     const outcomes = await ask(runner, ['a', 'bad', 'c']);
     expect(outcomes.map(({ result, error }) => result ?? error?.code)).toEqual(['a!', 'INVALID_ITEM', 'c!']);
   });
 
-  test('must be as many', async () => {
+  test('must have the same length', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}/v1/models/m:predict`);
     const [outcome] = await ask(runner, ['short', 'b']);

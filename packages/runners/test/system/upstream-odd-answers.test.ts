@@ -1,4 +1,4 @@
-/** Upstreams whose answers are not quite answers: who is told what, and how often they are asked. */
+/** Upstreams with invalid responses: the errors of the callers, and the number of calls. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttp2, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +53,7 @@ describe('ModelInfer', () => {
     return response.finish();
   }
 
-  /** Answers ModelInfer by hand. */
+  /** A server with hand-written responses to ModelInfer. */
   async function server(infer: (stream: ServerHttp2Stream, rows: number) => void) {
     let infers = 0;
     const http2 = createHttp2();
@@ -94,7 +94,7 @@ describe('ModelInfer', () => {
       }),
     );
 
-  test('that is answered as it should is', async () => {
+  test('with a valid response succeeds', async () => {
     const { url } = await server((stream, rows) => respond(stream, [answer(rows)]));
     const outcomes = await ask(await runnerFor(url), [row(1), row(2)]);
     expect(outcomes.map(({ error }) => error)).toEqual([undefined, undefined]);
@@ -112,9 +112,9 @@ describe('ModelInfer', () => {
       (stream, rows) => respond(stream, [answer(rows).subarray(0, 9)]),
       /the stream ended inside a message/,
     ],
-    ['a status that is none', (stream) => respond(stream, [], '99'), /grpc-status "99"/],
-  ])('that is answered with %s is asked for once, of one that is there', async (_, infer, message) => {
-    // What is no answer counted as a fault of requests, and was asked for again in parts; or as nobody being there.
+    ['an invalid status', (stream) => respond(stream, [], '99'), /grpc-status "99"/],
+  ])('that is answered with %s is sent once, and the upstream stays available', async (_, infer, message) => {
+    // Root cause: an invalid response counted as a fault of requests, and the batch was bisected, or as an outage.
     const { url, infers } = await server(infer);
     const runner = await runnerFor(url, { maxFailures: 1 });
     const outcomes = await ask(runner, [1, 2, 3, 4].map(row));
@@ -144,8 +144,8 @@ describe('over HTTP', () => {
     return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   }
 
-  test('one prediction that is NaN is the fault of its item only', async () => {
-    // Python writes NaN, JSON has none: the answer could not be read, and that was nobody's fault, so everybody's.
+  test('one NaN prediction fails only its item', async () => {
+    // Root cause: Python writes NaN, which is not valid JSON. The response was invalid, which failed the whole batch.
     const url = await server((_, body, response) => {
       const { instances } = JSON.parse(body) as { instances: number[] };
       response.end(`{"predictions": [${instances.map((value) => (value === 3 ? 'NaN' : value))}]}`);
@@ -170,7 +170,7 @@ describe('over HTTP', () => {
   const output = ({ inputs: [{ shape, data }] }: JsonRequest) =>
     `"outputs": [{"name": "y", "datatype": "FP32", "shape": [${shape}], "data": [${data.map((value) => (value === 3 ? 'NaN' : value))}]}]`;
 
-  test('one output that is NaN is the fault of its request only', async () => {
+  test('one NaN output fails only its request', async () => {
     const url = await model((body) => `{${output(JSON.parse(body) as JsonRequest)}}`);
     const outcomes = await ask(await runnerFor(url, { format: 'json' }), [1, 2, 3, 4].map(row));
     expect(outcomes.map(({ error }) => error?.code)).toEqual([
@@ -182,7 +182,7 @@ describe('over HTTP', () => {
   });
 
   test('NaN is not sent as null', async () => {
-    // JSON.stringify() writes null for what it has no word for, and the upstream computed something else.
+    // Root cause: JSON.stringify() writes NaN as null, and the upstream computed something else.
     const seen: string[] = [];
     const url = await model((body) => {
       seen.push(body);
@@ -193,7 +193,7 @@ describe('over HTTP', () => {
     expect(seen.join()).not.toContain('null');
   });
 
-  test('the answer to another request is refused', async () => {
+  test('the response to another request is rejected', async () => {
     const url = await model((body) => {
       const request = JSON.parse(body) as JsonRequest;
       return `{"id": "${Number(request.id) - 1}", ${output(request)}}`;
@@ -205,8 +205,8 @@ describe('over HTTP', () => {
     });
   });
 
-  test('a model that says with status 200 that it is not ready is not', async () => {
-    // Only the status was looked at.
+  test('a model that reports {"ready": false} with status 200 is not ready', async () => {
+    // Root cause: only the status was checked.
     const url = await model(() => '', { ready: false });
     const why = /was not ready within \d+ ms: .*"ready": false/;
     const error = await startFailure((startTimeoutMs) => runnerFor(url, { startTimeoutMs }), why);

@@ -1,4 +1,4 @@
-/** The batched method of a gRPC service, in a process of its own. */
+/** The batched method of a gRPC service in its own process. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createUpstreamRunner, type Runner } from '../../src/index.js';
 import { enqueue } from '../support/runner-outcome.js';
@@ -28,23 +28,23 @@ async function ask(runner: Runner, ...items: unknown[]) {
 const text = (value: string) => Buffer.from(value);
 const asking = (what: number) => Buffer.from([what]);
 
-test('a batch is one stream, its answers go to whom they belong', async () => {
+test('a batch is one stream, and each item gets its own answer', async () => {
   const { upstream, runner } = await mirror();
   expect(await ask(runner, text('abc'), text(''), text('xy'))).toEqual(['cba', '', 'yx']);
   expect(upstream.lines).toContain('batch 3');
 });
 
-test('items that are no bytes are refused, the others go', async () => {
+test('items that are not bytes are rejected, the others are sent', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), 'no bytes', text('cd'))).toEqual(['ba', 'INVALID_ITEM', 'dc']);
 });
 
-test('an error of one item is that item’s only', async () => {
+test('an error of one item fails only this item', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), asking(1), text('cd'))).toEqual(['ba', 'INVALID_ITEM', 'dc']);
 });
 
-test('an error half way leaves the answered their answers', async () => {
+test('items keep the answers that came before an error', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), asking(2), text('cd'))).toEqual([
     'ba',
@@ -54,26 +54,26 @@ test('an error half way leaves the answered their answers', async () => {
   expect(await ask(runner, text('ef'))).toEqual(['fe']);
 });
 
-test('too few answers are an error of those without one', async () => {
+test('items without an answer fail when the stream ends early', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), asking(3), text('cd'))).toEqual(['ba', 'BAD_RESULT', 'BAD_RESULT']);
 });
 
-test('more answers than items are passed over', async () => {
+test('surplus answers are ignored', async () => {
   const { runner } = await mirror();
   expect(await ask(runner, text('ab'), asking(5))).toEqual(['ba', 'one more']);
   expect(await ask(runner, text('ef'))).toEqual(['fe']);
 });
 
-test('the place of a batch is free with its last answer, not with the end of its stream', async () => {
-  // The batch lasted until the stream ended, and a backend that leaves it open kept the next one waiting.
+test('the slot of a batch is free after its last answer, not after the end of its stream', async () => {
+  // Root cause: the batch lasted until the stream ended, and a backend that left it open blocked the next batch.
   const { runner } = await mirror();
   expect(await ask(runner, asking(6), text('ab'))).toEqual(['\u0006', 'ba']);
   expect(await ask(runner, text('cd'))).toEqual(['dc']);
 });
 
-test('a stream that goes on and on with answers is reset, and that is said once', async () => {
-  // Surplus answers were read until the time-out, and nobody was told.
+test('a stream with endless answers is reset and logged once', async () => {
+  // Root cause: surplus answers were read until the timeout, without a log line.
   const lines: string[] = [];
   const { upstream, runner } = await mirror((line) => lines.push(line));
   expect(await ask(runner, asking(7), text('ab'))).toEqual(['\u0007', 'ba']);
@@ -84,13 +84,13 @@ test('a stream that goes on and on with answers is reset, and that is said once'
   ]);
 });
 
-test('an item that failed inside the backend is told by the same code as a batch that did', async () => {
-  // A status that would have had a batch taken apart has no code of its own; single items came without one, too.
+test('an item that failed in the backend has the same code as a batch that failed', async () => {
+  // Root cause: a status that causes bisecting has no code, and single items had none either.
   const { runner } = await mirror();
   expect(await ask(runner, asking(8), text('ab'))).toEqual(['HANDLER_FAILED', 'ba']);
 });
 
-test('a stream that nobody waits for is cancelled there too', async () => {
+test('a stream without callers is cancelled on the upstream', async () => {
   const { upstream, runner } = await mirror();
   const outcome = enqueue(runner, asking(4));
   await upstream.said(/^batch/);
@@ -99,7 +99,7 @@ test('a stream that nobody waits for is cancelled there too', async () => {
   expect(outcome.error?.code).toBe('CANCELLED');
 });
 
-test('a killed upstream fails its batch, and the runner says so', async () => {
+test('a killed upstream fails its batch, and the state of the runner follows', async () => {
   const { upstream, runner } = await mirror();
   const outcome = enqueue(runner, asking(4));
   await upstream.said(/^batch/);

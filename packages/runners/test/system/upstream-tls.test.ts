@@ -1,4 +1,4 @@
-/** Upstreams over TLS, which want to know who calls. */
+/** Upstreams over TLS with client certificates. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ async function ask(url: string, changes: Partial<UpstreamSettings>): Promise<unk
 test.each([
   ['grpc-upstream.mjs', 'grpcs'],
   ['http-upstream.mjs', 'https'],
-])('%s is asked over TLS by those whom it knows', async (file, scheme) => {
+])('%s accepts clients with a valid certificate over TLS', async (file, scheme) => {
   const upstream = await startUpstream(file);
   const url = `${scheme}://localhost:${upstream.port}`;
   const caFile = join(folder, 'cert.pem');
@@ -52,7 +52,7 @@ test.each([
 test.each([
   ['grpc-upstream.mjs', 'grpcs'],
   ['http-upstream.mjs', 'https'],
-])('%s can be reached by its address, when its name is said', async (file, scheme) => {
+])('%s can be reached by its IP address with serverName', async (file, scheme) => {
   const upstream = await startUpstream(file);
   const url = `${scheme}://127.0.0.1:${upstream.port}`;
   const files = {
@@ -66,7 +66,7 @@ test.each([
   expect(error).toMatchObject({ message: expect.stringMatching(why) });
 });
 
-test('a certificate without its key, or a file that is not there or none, is told before anything is sent', () => {
+test('a certificate without its key, a missing file and an invalid file are rejected before a connection', () => {
   const { upstream, ...settings } = settingsWith();
   const make = (changes: Partial<UpstreamSettings>) => () =>
     createUpstreamRunner({
@@ -79,7 +79,8 @@ test('a certificate without its key, or a file that is not there or none, is tol
   expect(make({ caFile: '/nowhere/ca.pem' })).toThrow(
     /^m: upstream\.ca_file: \/nowhere\/ca\.pem cannot be read/,
   );
-  // Node takes a file without certificates for trust in nobody: told by the first connection, as another fault.
+  // Root cause: for a file without certificates Node trusts no authority, so only the first connection failed, with
+  // another error.
   expect(make({ caFile: join(folder, 'key.pem') })).toThrow(
     /ca_file: expected certificates in PEM, got none in/,
   );

@@ -31,7 +31,7 @@ const codeOf = (call: Promise<unknown>) =>
 
 test('batches run on other threads, one for each slot', async () => {
   const { batcher } = started({ threads: 2 }, { maxBatchSize: 1 });
-  // The second batch ends the first: both run at the same time.
+  // The second batch ends the first, so both run at the same time.
   const stop = new AbortController();
   const waiting = codeOf(batcher.submit({ untilAborted: true }, { signal: stop.signal }));
   const { on } = await batcher.submit({ id: 1 });
@@ -53,7 +53,7 @@ test('the event loop is free while a thread computes, and destroy() and close() 
 });
 
 describe('errors', () => {
-  test('an error of an item is its own', async () => {
+  test('an error of an item fails only this item', async () => {
     const { batcher } = started();
     const outcomes = await Promise.all([
       codeOf(batcher.submit({ id: 1 })),
@@ -62,7 +62,7 @@ describe('errors', () => {
     expect(outcomes).toMatchObject([{ value: { id: 1 } }, { message: 'too large' }]);
   });
 
-  test('what the handler throws is the cause of HANDLER_FAILED', async () => {
+  test('an error thrown by the handler is the cause of HANDLER_FAILED', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const { batcher } = started();
     expect(await codeOf(batcher.submit({ throw: 'broken' }))).toMatchObject({
@@ -73,7 +73,7 @@ describe('errors', () => {
     expect(await batcher.submit({ id: 1 })).toMatchObject({ id: 1 });
   });
 
-  test('a thread that ends fails its batch, and another takes its place', async () => {
+  test('a thread that ends fails its batch and is replaced', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { batcher } = started();
     expect(await codeOf(batcher.submit({ exit: 3 }))).toMatchObject({
@@ -95,7 +95,7 @@ describe('errors', () => {
   });
 });
 
-test('typed arrays and answers one by one', async () => {
+test('typed arrays and single answers', async () => {
   const { batcher } = started();
   expect(await Promise.all([batcher.submit({ typed: 0.5 }), batcher.submit({ typed: 2 })])).toEqual([0.5, 2]);
   expect(await batcher.submit({ oneByOne: true })).toBe('answer 0 of 1');
@@ -111,7 +111,7 @@ test.each([
   expect(await batcher.submit(21)).toBe(result);
 });
 
-describe('a module that is no handler', () => {
+describe('a module without a handler', () => {
   test.each([
     ['no such file', 'nowhere.mjs', undefined, /there is no file .*nowhere\.mjs/],
     ['a module that fails', 'failing.mjs', undefined, /failing\.mjs cannot be loaded: no weights/],
@@ -148,7 +148,7 @@ test.each([
   ['threads', () => workerPool(file, { threads: 0 })],
   ['export', () => workerPool(file, { export: 5 as never })],
   ['options', () => workerPool(file, { thread: 2 } as never)],
-])('a wrong %s is told at once', (name, make) => {
+])('an invalid %s is rejected immediately', (name, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'INVALID_OPTION',

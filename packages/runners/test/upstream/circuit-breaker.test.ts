@@ -23,7 +23,7 @@ const tripped = (breaker: CircuitBreaker) => {
   return breaker;
 };
 
-/** What a probe told is known one turn of promises later. */
+/** Waits until the result of a probe is processed. */
 const told = () => clock.settle();
 
 beforeEach(() => {
@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 describe('a circuit breaker', () => {
-  test('lets everything in until so many failures in a row', () => {
+  test('allows all calls until maxFailures consecutive failures', () => {
     const breaker = breakerWith();
     failing(breaker);
     failing(breaker);
@@ -46,14 +46,14 @@ describe('a circuit breaker', () => {
     expect(changes).toEqual(['open']);
   });
 
-  test('says how long to stay away', async () => {
+  test('reports the time until the next trial', async () => {
     const breaker = tripped(breakerWith());
     expect(breaker.retryAfterMs).toBe(1000);
     await clock.advance(400);
     expect(breaker.retryAfterMs).toBe(600);
   });
 
-  test('lets one call try when its time is up, and closes when that is answered', async () => {
+  test('allows one trial after the cooldown, and closes when the trial succeeds', async () => {
     const breaker = tripped(breakerWith());
     await clock.advance(999);
     expect(breaker.state).toBe('open');
@@ -66,7 +66,7 @@ describe('a circuit breaker', () => {
     expect(breaker.allowsCall).toBe(true);
   });
 
-  test('stays away twice as long after each try in vain, half a minute at most', async () => {
+  test('doubles the cooldown after each failed trial, up to 30 s', async () => {
     const breaker = tripped(breakerWith());
     const waits: number[] = [];
     for (let i = 0; i < 7; i++) {
@@ -77,7 +77,7 @@ describe('a circuit breaker', () => {
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   });
 
-  test('lets another try when the one that did has lost its callers', async () => {
+  test('allows another trial when the callers of the trial have gone', async () => {
     const breaker = tripped(breakerWith());
     await clock.advance(1000);
     breaker.forget(breaker.begin());
@@ -85,7 +85,7 @@ describe('a circuit breaker', () => {
     expect(breaker.allowsCall).toBe(true);
   });
 
-  test('asks the upstream first where it can be asked', async () => {
+  test('probes the upstream first if there is a probe', async () => {
     let isUp = false;
     let asked = 0;
     const breaker = tripped(
@@ -103,7 +103,7 @@ describe('a circuit breaker', () => {
     expect([asked, breaker.state]).toEqual([2, 'closed']);
   });
 
-  test('opens again with the first failure after the upstream has said that it is well', async () => {
+  test('opens again on the first failure after a successful probe', async () => {
     const breaker = tripped(breakerWith(async () => {}));
     await clock.advance(1000);
     await told();
@@ -117,8 +117,9 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  test('is not moved by calls from before it opened', async () => {
-    // Results had no owner: a call that began before freed the place of the one that tried, or ended the trial.
+  test('ignores calls that started before it opened', async () => {
+    // Root cause: results were not tied to an opening, so a call from before freed the slot of the trial, or ended
+    // the trial.
     const breaker = breakerWith();
     const old = [breaker.begin(), breaker.begin(), breaker.begin()] as const;
     tripped(breaker);
@@ -134,8 +135,8 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  test('lets another try when the one that does takes too long', async () => {
-    // A trial held everybody off until it ended, and one that hangs does not for the whole time-out.
+  test('allows another trial when the trial takes too long', async () => {
+    // Root cause: a trial blocked all calls until it ended, and a trial that hangs lasts for the whole timeout.
     const breaker = tripped(breakerWith());
     await clock.advance(1000);
     const first = breaker.begin();
@@ -149,7 +150,7 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  test('looks at once when there are signs that the upstream is back', async () => {
+  test('probes immediately when a connection is established', async () => {
     const breaker = tripped(breakerWith(async () => {}));
     breaker.probeNow();
     await told();
@@ -157,7 +158,7 @@ describe('a circuit breaker', () => {
     expect(clock.now()).toBe(0);
   });
 
-  test('sets no timer any more once it is closed for good', async () => {
+  test('sets no timer after close()', async () => {
     let asked = 0;
     const breaker = tripped(
       breakerWith(async () => {

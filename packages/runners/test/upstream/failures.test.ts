@@ -17,7 +17,7 @@ const reset = (status: keyof typeof STATUS, isUnseen = false): CallEnd => ({
   isUnseen,
 });
 
-describe('a status of gRPC', () => {
+describe('a gRPC status', () => {
   test.each([
     ['INVALID_ARGUMENT', 'INVALID_ITEM', false],
     ['OUT_OF_RANGE', 'INVALID_ITEM', false],
@@ -26,7 +26,7 @@ describe('a status of gRPC', () => {
     ['DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED', false],
     ['NOT_FOUND', 'HANDLER_FAILED', false],
     ['UNAUTHENTICATED', 'HANDLER_FAILED', false],
-    // May be one request's fault: it has no code, so that the batch is taken apart.
+    // May be caused by one request: it has no code, so that the batch is bisected.
     ['UNKNOWN', undefined, false],
     ['INTERNAL', undefined, false],
   ] as const)('%s that the upstream sent is told as %s', (status, code, isOutage) => {
@@ -37,7 +37,7 @@ describe('a status of gRPC', () => {
   });
 
   test.each(['INTERNAL', 'UNKNOWN', 'CANCELLED', 'UNAVAILABLE'] as const)(
-    '%s that nobody sent is a lost connection, of everybody in the batch',
+    '%s that the upstream did not send is a lost connection and fails the whole batch',
     (status) => {
       expect(grpcFailure(reset(status))).toMatchObject({
         isOutage: true,
@@ -54,26 +54,26 @@ describe('a status of gRPC', () => {
       { ...reset('UNAVAILABLE'), cause: Object.assign(new Error('10.0.0.7:8001'), { code: 'ECONNRESET' }) },
       'UNAVAILABLE: the connection failed (ECONNRESET)',
     ],
-  ])('that nobody sent is told without where the upstream is: %#', (end, text) => {
-    // The words of the connection, which name the address, were those that callers got.
+  ])('that the upstream did not send does not reveal the address: %#', (end, text) => {
+    // Root cause: callers got the connection error, which contains the address.
     const { error } = grpcFailure({ ...end, message: 'lost 10.0.0.7:8001' });
     expect(error.message).toBe(text);
     expect((error.cause as Error).message).toMatch(/10\.0\.0\.7/);
   });
 
-  test('that says that the message was too large lets the batch be taken apart', () => {
+  test('for a message that is too large lets the batch be bisected', () => {
     const end = { ...said('RESOURCE_EXHAUSTED'), message: 'Received message larger than max (5 vs. 4)' };
     expect(grpcFailure(end).error).toMatchObject({ code: 'INVALID_ITEM' });
   });
 
-  test('keeps that the call was not begun, and how long to stay away', () => {
+  test('keeps isUnseen and the retry time', () => {
     expect(grpcFailure(reset('UNAVAILABLE', true)).isUnseen).toBe(true);
     const failure = grpcFailure(said('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
     expect(failure.error).toMatchObject({ retryAfterMs: 250 });
   });
 });
 
-describe('a status of HTTP', () => {
+describe('an HTTP status', () => {
   const reply = (status: number, headers = {}, body = '') => ({ status, headers, body: Buffer.from(body) });
 
   test.each([
@@ -92,7 +92,7 @@ describe('a status of HTTP', () => {
     expect((failure.error as { code?: string }).code).toBe(code);
   });
 
-  test('comes with what the upstream says, and when to come again', () => {
+  test('includes the error text of the upstream and the retry time', () => {
     const json = { 'content-type': 'application/json', 'retry-after': '2' };
     const { error } = httpFailure(reply(503, json, '{"error":"model is loading"}'));
     expect(error).toMatchObject({ message: 'HTTP 503: model is loading', retryAfterMs: 2000 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RetryBudget } from '../../src/upstream/retry-budget.js';
 
-test('whatever the order of calls and failures, retries are at most a tenth of all calls, and ten', () => {
+test('whatever the order of calls and failures, retries are at most 10 plus a tenth of all calls', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 2000 }), (fails) => {
       const budget = new RetryBudget(0.1);
@@ -18,7 +18,7 @@ test('whatever the order of calls and failures, retries are at most a tenth of a
   );
 });
 
-test('an upstream that is down is not called twice for every call', () => {
+test('an unavailable upstream does not get a retry for every call', () => {
   const budget = new RetryBudget(0.1);
   let retries = 0;
   for (let call = 0; call < 1000; call++) {

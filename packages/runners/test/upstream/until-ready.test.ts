@@ -2,8 +2,8 @@ import { type Clock, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { UntilReady } from '../../src/upstream/until-ready.js';
 
-// It was asked once more with a millisecond left, and that no answer came in that time was all that was told.
-test('a pause that ends too late is followed by no question, and what was said before is told', async () => {
+// Root cause: the last check had only a millisecond left, and its timeout replaced the real error.
+test('no check follows a pause that ends after the deadline, and the last error is thrown', async () => {
   const clock = new VirtualClock();
   const late: Clock = {
     now: () => clock.now(),

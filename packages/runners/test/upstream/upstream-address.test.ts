@@ -19,7 +19,7 @@ describe('the URL of an upstream', () => {
     ['http://gpu/v2/classify', { kind: 'predict' }],
     ['grpc-stream://b:50051/pkg.S/BatchedCompute', { kind: 'grpc-stream', path: '/pkg.S/BatchedCompute' }],
     ['grpcs-stream://b:50051/pkg.S/M', { kind: 'grpc-stream', isTls: true, target: 'b:50051' }],
-  ])('%s says where it is and what it speaks', (url, parts) => {
+  ])('%s is parsed', (url, parts) => {
     expect(parseUpstream(url)).toMatchObject({ url, ...parts });
   });
 
@@ -32,22 +32,22 @@ describe('the URL of an upstream', () => {
     ['grpc://gpu:1/%zz', /escapes/],
     ['grpc-stream://gpu:1/Compute', /a service and its method/],
     ['http://gpu/v2/models/m?x=1', /no query string/],
-    // Whatever was not quite the path of a model counted as a function, and failed with the first call.
+    // Root cause: a misspelled path of a model counted as a function, and failed with the first call.
     ['http://gpu/v2/models/m/ready', /expected \/v2\/models\/model/],
     ['http://gpu/v2/model/m', /expected \/v2\/models\/model/],
     ['http://gpu/a/v2/models', /expected \/v2\/models\/model/],
     ['grpc://gpu:1/m#x', /no fragment/],
-  ])('%s is refused with what was expected', (url, message) => {
+  ])('%s is rejected and the error says what was expected', (url, message) => {
     expect(() => parseUpstream(url)).toThrow(message);
   });
 
-  test('with a password is refused without showing it', () => {
+  test('with a password is rejected without showing it', () => {
     const parse = () => parseUpstream('http://me:secret@gpu/v2/models/m');
     expect(parse).toThrow(/no user and password/);
     expect(parse).not.toThrow(/secret/);
   });
 
-  test('with a key is refused without showing it', () => {
+  test('with a key is rejected without showing it', () => {
     expect(() => parseUpstream('grpc://gpu:1/m?key=secret')).toThrow(
       /^upstream "grpc:\/\/gpu:1\/m": expected no query string/,
     );
@@ -68,7 +68,7 @@ describe('the URL of an upstream', () => {
     ['http://gpu/v2/models/bert', 'bert'],
     ['http://gpu/v1/models/half_plus_two:predict', 'half_plus_two'],
     ['grpc-stream://b:50051/pkg.S/BatchedCompute', 'BatchedCompute'],
-  ])('%s gives its runner a name', (url, name) => {
+  ])('%s has a default runner name', (url, name) => {
     expect(nameOfUpstream(parseUpstream(url))).toBe(name);
   });
 });
@@ -91,8 +91,9 @@ describe('several URLs', () => {
     [['http://a/v2/models/m', 'http://b/v2/models/m/versions/2'], 1, /the same path/],
     [['grpc-stream://a:1/p.S/M', 'grpc-stream://b:1/p.S/N'], 1, /the same path/],
     [['grpc://a:1/m', 'grpc://b:1/m', 'grpc://b:1/m'], 2, /each URL once, got grpc:\/\/b:1\/m twice/],
-  ])('cannot when they are not alike: %s', (urls, index, message) => {
-    // Only the kinds were compared, and only when the runner was made: too late to say which line is wrong.
+  ])('cannot be copies if they differ: %s', (urls, index, message) => {
+    // Root cause: only the kinds were compared, and only when the runner was created: too late to name the line of
+    // the settings.
     expect(problemOf(...urls)).toEqual({ index, message: expect.stringMatching(message) });
   });
 });

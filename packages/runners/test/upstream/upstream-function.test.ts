@@ -8,7 +8,7 @@ import { UpstreamPool } from '../../src/upstream/upstream-pool.js';
 import { enqueue } from '../support/runner-outcome.js';
 import { settingsWith } from '../support/settings.js';
 
-/** Gives items back, unless it is told otherwise. */
+/** Returns the items, unless the test sets another behaviour. */
 class Echo implements FunctionPeer {
   readonly place = 'http://gpu/m:predict';
   readonly batches: PeerBatch[] = [];
@@ -58,8 +58,8 @@ async function ask(runner: Runner, items: readonly unknown[]) {
 }
 const numbers = Array.from({ length: 64 }, (_, i) => i);
 
-test('an upstream that always fails is not asked again in parts for ever', async () => {
-  // Only models kept count of faults: a function that was down got two calls an item, batch after batch.
+test('bisecting stops for an upstream that always fails', async () => {
+  // Root cause: only models limited faults. A function that was down got two calls per item, batch after batch.
   peer.answer = () => failed(new Error('out of memory'));
   const outcomes = await ask(await runnerOf(), numbers);
   expect(outcomes.every(({ error }) => error?.code === 'HANDLER_FAILED')).toBe(true);
@@ -67,22 +67,22 @@ test('an upstream that always fails is not asked again in parts for ever', async
   expect(peer.batches.length).toBeLessThan(30);
 });
 
-test('what the upstream blames on items is looked for in all of them', async () => {
+test('INVALID_ITEM of the upstream is always bisected', async () => {
   peer.answer = () => failed(new BatchwiseError('INVALID_ITEM', 'no'));
   const outcomes = await ask(await runnerOf(), numbers);
   expect(outcomes.every(({ error }) => error?.code === 'INVALID_ITEM')).toBe(true);
   expect(peer.batches.at(-1)?.items).toHaveLength(1);
 });
 
-test('one guilty item of many is found', async () => {
+test('bisecting finds one faulty item of many', async () => {
   const well = peer.answer;
   peer.answer = (batch) => (batch.items.includes(9) ? failed(new Error('nine')) : well(batch));
   const outcomes = await ask(await runnerOf(), numbers);
   expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[9]]);
 });
 
-test('a time-out that is raised while it runs counts for the next call', async () => {
-  // The time-out of the first settings was kept where the runner was made.
+test('a timeout changed at run time applies to the next call', async () => {
+  // Root cause: the timeout of the first settings was kept.
   const runner = await runnerOf();
   await ask(runner, [1]);
   runner.configure({ ...settings, timeoutMs: 3000 });

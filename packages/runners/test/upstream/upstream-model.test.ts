@@ -37,11 +37,11 @@ const row = (value: number) => ({ inputs: new Map([['x', floats([1, 2], [value, 
 const firstsOf = (inputs: ReadonlyMap<string, Tensor>) =>
   numbersOf(inputs.get('x')).filter((_, i) => i % 2 === 0);
 
-/** Batches leave at the end of the turn. */
+/** Waits for the end of the turn, when batches are dispatched. */
 const batched = () => clock.advance(1);
 
 describe('a batch to an upstream', () => {
-  test('is one message, and its outputs go back to whom they belong', async () => {
+  test('is one message, and each request gets its own outputs', async () => {
     const runner = await runnerOf();
     const outcomes = [1, 2, 3].map((value) => enqueue(runner, row(value)));
     await batched();
@@ -49,7 +49,7 @@ describe('a batch to an upstream', () => {
     expect(outcomes.map(({ result }) => numbersOf(result?.get('sum')))).toEqual([[2], [4], [6]]);
   });
 
-  test('that the upstream refuses for one request fails that request only', async () => {
+  test('that the upstream rejects for one request fails only this request', async () => {
     peer.answer = (inputs, call) =>
       firstsOf(inputs).includes(3)
         ? failed(new BatchwiseError('INVALID_ITEM', 'three is too many'))
@@ -66,7 +66,7 @@ describe('a batch to an upstream', () => {
     expect(outcomes[2]?.error?.code).toBe('INVALID_ITEM');
   });
 
-  test('that finds nobody there is not sent again in parts', async () => {
+  test('is not bisected when the upstream is unavailable', async () => {
     peer.answer = () => outage(new BatchwiseError('UNAVAILABLE', 'away'), false);
     const runner = await runnerOf();
     const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
@@ -75,17 +75,17 @@ describe('a batch to an upstream', () => {
     expect(outcomes.every(({ error }) => error?.code === 'UNAVAILABLE')).toBe(true);
   });
 
-  test('that always fails is not sent again in parts for ever', async () => {
+  test('that always fails is not bisected without limit', async () => {
     peer.answer = () => failed(new Error('out of memory'));
     const runner = await runnerOf();
     const outcomes = Array.from({ length: 64 }, (_, i) => enqueue(runner, row(i)));
     await batched();
     expect(outcomes.every(({ error }) => error?.code === 'HANDLER_FAILED')).toBe(true);
-    // Halving to the last of them would take 127.
+    // Bisecting completely would take 127 calls.
     expect(peer.calls.length).toBeLessThan(30);
   });
 
-  test('that failed with all of its parts is no reason to look for the guilty never again', async () => {
+  test('is bisected again some time after the limit was reached', async () => {
     peer.answer = () => failed(new Error('out of memory'));
     const runner = await runnerOf();
     for (let i = 0; i < 64; i++) enqueue(runner, row(i));
@@ -101,8 +101,8 @@ describe('a batch to an upstream', () => {
   test.each([
     ['another datatype', { datatype: 'INT32', shape: [1], data: Int32Array.of(1) }],
     ['another rank', { datatype: 'FP32', shape: [1, 1], data: Float32Array.of(1) }],
-  ] as const)('that comes back with %s than the metadata say is no answer', async (_, sum) => {
-    // Outputs were not compared with what the model says of itself: a copy with another model went unnoticed.
+  ] as const)('with outputs of %s than in the metadata is a BAD_RESULT', async (_, sum) => {
+    // Root cause: outputs were not compared with the metadata, so a copy with another model was not detected.
     peer.answer = (inputs, call) => answered(new Map([...doubled(inputs, call), ['sum', sum as Tensor]]));
     const outcome = enqueue(await runnerOf(), row(1));
     await batched();
@@ -110,8 +110,8 @@ describe('a batch to an upstream', () => {
     expect(outcome.error?.message).toMatch(/^m: the upstream: output "sum": expected FP32 \[-1\] .* got /);
   });
 
-  test('gets the time-out of now, though it was raised while the runner ran', async () => {
-    // The smaller of the new and the one at the start counted.
+  test('gets the current timeout after a change at run time', async () => {
+    // Root cause: the smaller of the new and the first timeout was used.
     const runner = await runnerOf();
     runner.configure(settingsWith({ batching: { maxBatchSize: 64 }, timeoutMs: 90_000 }));
     enqueue(runner, row(1));
@@ -119,7 +119,7 @@ describe('a batch to an upstream', () => {
     expect(peer.calls.at(-1)?.call.timeoutMs).toBe(90_000);
   });
 
-  test('one guilty request of many is found all the same', async () => {
+  test('is bisected to find one faulty request of many', async () => {
     peer.answer = (inputs, call) =>
       firstsOf(inputs).includes(0) ? failed(new Error('poison')) : answered(doubled(inputs, call));
     const runner = await runnerOf();

@@ -25,7 +25,7 @@ function poolOf(peers: readonly FakePeer[], changes: Partial<UpstreamSettings> =
 /** Lets promises settle. */
 const settled = () => clock.settle();
 
-/** The outcome that a peer gives when asked where it is. */
+/** A peer that answers with its address. */
 const placeOf = async (peer: FakePeer): Promise<Outcome<string>> => {
   const outcome = await peer.infer(new Map(), {} as never);
   return outcome.kind === 'answered' ? answered(peer.place) : outcome;
@@ -39,24 +39,24 @@ const outageOf = (message: string, cause: string): Failure => ({
   isAbandoned: false,
 });
 
-/** Takes so long, on the clock. */
+/** A call that takes `ms` on the clock. */
 const taking = (ms: number) => () =>
   new Promise<Outcome<never>>((resolve) => clock.setTimer(() => resolve(answered(new Map() as never)), ms));
 
-/** How a call ends whose callers have gone. */
+/** The outcome of a call whose callers have gone. */
 const ABANDONED: Failure = {
   kind: 'failed',
-  error: new BatchwiseError('CANCELLED', 'nobody waits any more'),
+  error: new BatchwiseError('CANCELLED', 'all callers have cancelled'),
   isOutage: false,
   isUnseen: false,
   isAbandoned: true,
 };
 
-/** Its callers give up after so long, before it has answered. */
+/** The callers cancel after `ms`, before a response. */
 const givenUpAfter = (ms: number) => () =>
   new Promise<Outcome<never>>((resolve) => clock.setTimer(() => resolve(ABANDONED), ms));
 
-/** One call after the other, each with the time it takes. */
+/** Calls in sequence, each with its duration. */
 async function askInTurn(pool: UpstreamPool<FakePeer>, times: number, ms: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     const asking = ask(pool).catch(() => {});
@@ -70,14 +70,14 @@ describe('a batch', () => {
     for (const peer of [a, b]) peer.answer = () => answered(new Map());
   });
 
-  test('that was certainly not begun is sent once more, to another', async () => {
+  test('that was certainly not started is retried on another peer', async () => {
     a.goAway();
     const pool = poolOf([a, b]);
     expect(await ask(pool)).toBe('grpc://b:1');
     expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
   });
 
-  test('that was not begun goes to another though the same is expected to be quicker', async () => {
+  test('that was not started is retried on another peer even if the same peer is faster', async () => {
     a.answer = taking(10);
     b.answer = taking(100);
     const pool = poolOf([a, b]);
@@ -92,19 +92,19 @@ describe('a batch', () => {
     expect(await asking).toBe('grpc://b:1');
   });
 
-  test('that may have been begun is not sent again', async () => {
+  test('that may have been started is not retried', async () => {
     a.goAway(false);
     await expect(ask(poolOf([a, b]))).rejects.toThrow('grpc://a:1 is away');
     expect(b.calls).toEqual([]);
   });
 
-  test('that was answered with an error is not sent again', async () => {
+  test('that failed with an error response is not retried', async () => {
     a.answer = () => failed(new Error('bad row'));
     await expect(ask(poolOf([a, b]))).rejects.toThrow('bad row');
     expect(b.calls).toEqual([]);
   });
 
-  test('whose callers have gone is not sent again', async () => {
+  test('whose callers have gone is not retried', async () => {
     const controller = new AbortController();
     a.goAway();
     const { answer } = a;
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(b.calls).toEqual([]);
   });
 
-  test('is sent as often as retries say', async () => {
+  test('is retried up to the number of retries', async () => {
     for (const peer of [a, b]) peer.goAway();
     await expect(ask(poolOf([a, b], { retries: 3 }))).rejects.toThrow('is away');
     expect(a.calls.length + b.calls.length).toBe(4);
@@ -125,7 +125,7 @@ describe('a batch', () => {
     expect(a.calls.length + b.calls.length).toBe(5);
   });
 
-  test('goes where it is expected to be done first', async () => {
+  test('goes to the peer with the earliest expected completion', async () => {
     a.answer = taking(100);
     b.answer = taking(10);
     const pool = poolOf([a, b]);
@@ -135,15 +135,16 @@ describe('a batch', () => {
       await asking;
     }
     expect(a.calls.length).toBe(1);
-    // All at once: the quick one gets them until waiting there would take longer than the slow one does.
+    // All at once: the fast peer gets them until its queue would take longer than the slow peer.
     const many = Array.from({ length: 12 }, () => ask(pool));
     expect(a.calls.length - 1).toBe(1);
     await clock.advance(100);
     await Promise.all(many);
   });
 
-  test('goes again where it took long once', async () => {
-    // What was learned of a copy never grew old: one cold start, and it was not asked again while another was quicker.
+  test('goes again to a peer that was slow once', async () => {
+    // Root cause: the learned durations of a copy never expired: after one cold start it got no batches while another
+    // was faster.
     a.answer = taking(400);
     b.answer = taking(20);
     const pool = poolOf([a, b]);
@@ -153,8 +154,8 @@ describe('a batch', () => {
     expect(a.calls.length).toBeGreaterThan(10);
   });
 
-  test('goes elsewhere after one that was given up, though nothing speaks against the upstream yet', async () => {
-    // Nothing was learned of calls that were given up, so one that hangs looked as quick as ever.
+  test('goes to another peer after an abandoned call, before the breaker opens', async () => {
+    // Root cause: abandoned calls taught nothing, so a peer that hangs looked as fast as before.
     a.answer = taking(20);
     b.answer = taking(30);
     const pool = poolOf([a, b]);
@@ -167,15 +168,15 @@ describe('a batch', () => {
     expect(log).toEqual([]);
   });
 
-  test('goes to all in turn where nothing speaks for either', async () => {
+  test('goes to peers in turn if they are equal', async () => {
     const pool = poolOf([a, b]);
     for (let i = 0; i < 4; i++) await ask(pool);
     expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
   });
 });
 
-describe('an upstream that does not answer', () => {
-  test('is left alone after some failures, and callers are told at once for how long', async () => {
+describe('an upstream that does not respond', () => {
+  test('gets no calls after maxFailures, and callers get the retry time immediately', async () => {
     a.goAway(false);
     const pool = poolOf([a], { maxFailures: 3 });
     for (let i = 0; i < 3; i++) await expect(ask(pool)).rejects.toThrow('is away');
@@ -187,7 +188,7 @@ describe('an upstream that does not answer', () => {
     ]);
   });
 
-  test('is used again when it says that it is ready', async () => {
+  test('is used again when it is ready', async () => {
     const pool = poolOf([a], { maxFailures: 1 });
     await pool.start();
     let changes = 0;
@@ -206,7 +207,7 @@ describe('an upstream that does not answer', () => {
     expect(log.at(-1)).toBe('m: the upstream grpc://a:1 responds again.');
   });
 
-  test('is no outage as long as another answers', async () => {
+  test('is not an outage while another peer responds', async () => {
     b.answer = () => answered(new Map());
     const pool = poolOf([a, b], { maxFailures: 1 });
     await pool.start();
@@ -217,8 +218,8 @@ describe('an upstream that does not answer', () => {
     expect(a.calls.length).toBe(1);
   });
 
-  test('that hangs is left alone, though its callers give up before the time-out', async () => {
-    // A call whose callers had gone counted for nothing, and with deadlines shorter than the time-out all of them go.
+  test('that hangs gets no calls, even if the callers cancel before the timeout', async () => {
+    // Root cause: abandoned calls did not count, and with deadlines shorter than the timeout all calls are abandoned.
     const pool = poolOf([a], { maxFailures: 3 });
     a.answer = taking(20);
     await askInTurn(pool, 10, 20);
@@ -229,15 +230,15 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage?.message).toMatch(/no response within 500 ms/);
   });
 
-  test('from the start is left alone, though its callers give up before the time-out', async () => {
-    // There was nothing to compare with, and nothing ever would be.
+  test('from the start gets no calls, even if the callers cancel before the timeout', async () => {
+    // Root cause: without a first response there was no expected duration.
     const pool = poolOf([a], { maxFailures: 3 });
     a.answer = givenUpAfter(300);
     await askInTurn(pool, 6, 300);
     expect(pool.outage).toBeDefined();
   });
 
-  test('to callers who leave before it could is not left alone', async () => {
+  test('to callers that cancel before a response is possible still gets calls', async () => {
     const pool = poolOf([a], { maxFailures: 3 });
     a.answer = taking(100);
     await askInTurn(pool, 10, 100);
@@ -247,11 +248,11 @@ describe('an upstream that does not answer', () => {
     expect(log).toEqual([]);
   });
 
-  test('that is asked for much at a time is not left alone for callers who leave in the middle of it', async () => {
+  test('under load still gets calls when callers cancel early', async () => {
     const pool = poolOf([a], { maxFailures: 3 });
     a.answer = taking(100);
     await askInTurn(pool, 10, 100);
-    // It may do one after the other: then the last of these would be answered after 400 ms.
+    // The peer may run the calls in sequence: then the last response would come after 400 ms.
     a.answer = givenUpAfter(300);
     const asking = Array.from({ length: 4 }, () => ask(pool).catch(() => {}));
     await clock.advance(300);
@@ -259,8 +260,9 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage).toBeUndefined();
   });
 
-  test('a second time is noticed too while nothing is sent', async () => {
-    // Back by its own word it was half-open until the next call, and only one that was closed was asked how it is.
+  test('a second time is detected without traffic', async () => {
+    // Root cause: after a successful probe the breaker was half-open until the next call, and only a closed one was
+    // health-checked.
     const pool = poolOf([a], { healthIntervalMs: 5000 });
     await pool.start();
     for (let i = 0; i < 2; i++) {
@@ -275,10 +277,10 @@ describe('an upstream that does not answer', () => {
     }
   });
 
-  test('is told to callers by the name of the runner, and in the log by where it is', async () => {
-    // Errors were called by the URL they came from, and their text goes to whoever called from outside.
+  test('is reported to callers by the name of the runner, and in the log by its address', async () => {
+    // Root cause: error messages contained the URL, and callers from outside saw it.
     a.goAway(false);
-    // A sentence, as it is over HTTP: its full stop stood in the middle of the line in the log.
+    // A message with a full stop, as over HTTP. Root cause: the full stop was in the middle of the log line.
     a.answer = () => outageOf('the connection failed (ECONNREFUSED).', 'connect ECONNREFUSED 10.0.0.7:8001');
     const pool = poolOf([a], { maxFailures: 1 });
     const texts: string[] = [];
@@ -293,7 +295,7 @@ describe('an upstream that does not answer', () => {
     ]);
   });
 
-  test('is noticed by its connection before anything is sent', async () => {
+  test('is detected by its connection before a call', async () => {
     const pool = poolOf([a]);
     await pool.start();
     a.connectionChanged(new Error('connection lost'));
@@ -303,7 +305,7 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage).toBeUndefined();
   });
 
-  test('is noticed by asking it while nothing is sent', async () => {
+  test('is detected by a health check without traffic', async () => {
     const pool = poolOf([a], { healthIntervalMs: 5000 });
     await pool.start();
     a.isReady = false;
@@ -312,7 +314,7 @@ describe('an upstream that does not answer', () => {
     expect(pool.outage?.message).toMatch(/is warming up/);
   });
 
-  test('is not asked while it is being called: the calls will tell', async () => {
+  test('gets no health check while calls are in flight', async () => {
     const pool = poolOf([a], { healthIntervalMs: 5000 });
     await pool.start();
     const { checks } = a;
@@ -342,7 +344,7 @@ describe('the start', () => {
       await clock.advance(1000);
     }
     expect(isStarted).toBe(false);
-    // Once: a wrong port would look like a model that loads for long.
+    // Logged once: a wrong port would otherwise look like a model that loads slowly.
     expect(log).toEqual(['m: waiting for the upstream grpc://a:1, up to 60 s: grpc://a:1 is warming up']);
     a.isReady = true;
     await settled();
@@ -350,7 +352,7 @@ describe('the start', () => {
     await starting;
   });
 
-  test('fails with where it was looked for and why it was not found', async () => {
+  test('fails with the address and the reason', async () => {
     a.isReady = false;
     const starting = poolOf([a], { startTimeoutMs: 2000 }).start();
     const failing = expect(starting).rejects.toMatchObject({
@@ -364,7 +366,7 @@ describe('the start', () => {
     await failing;
   });
 
-  test('is content with one of several, and leaves the others alone until they are ready', async () => {
+  test('needs one ready peer, and the others get no calls until they are ready', async () => {
     a.isReady = false;
     const pool = poolOf([a, b]);
     expect(await pool.start()).toBe(b);
@@ -376,8 +378,9 @@ describe('the start', () => {
     expect([await ask(pool), await ask(pool)]).toContain('grpc://a:1');
   });
 
-  test('calls none away that is about to answer', async () => {
-    // Whoever had not answered when the first had was taken for dead: with several URLs all but one, always.
+  test('does not mark a peer unavailable while its check is in flight', async () => {
+    // Root cause: peers that had not responded when the first peer was ready counted as unavailable: with several
+    // URLs always all but one.
     let answer = () => {};
     b.checkReady = () =>
       new Promise<void>((resolve) => {
@@ -394,8 +397,8 @@ describe('the start', () => {
     expect(log).toEqual([]);
   });
 
-  test('leaves nothing behind when it is closed meanwhile', async () => {
-    // The pause between two questions had no end but its own.
+  test('leaves no timer after close()', async () => {
+    // Root cause: close() did not end the pause between two checks.
     a.isReady = false;
     const pool = poolOf([a, b]);
     b.isReady = false;
@@ -407,7 +410,7 @@ describe('the start', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('ends when it is closed meanwhile', async () => {
+  test('ends on close()', async () => {
     a.isReady = false;
     const pool = poolOf([a]);
     const failing = expect(pool.start()).rejects.toMatchObject({ code: 'CLOSED' });

@@ -1,6 +1,6 @@
 /**
- * The program of the threads as it is on a Node that has an array for 16-bit floats: like the real one, it is
- * no array of unsigned integers, which is all that the runtime can read them from.
+ * The thread program on a Node with a Float16Array. Like the real one, it is not an array of unsigned integers, which
+ * is the only type that the runtime can read 16-bit floats from.
  */
 globalThis.Float16Array = class Float16Array extends Int16Array {};
 await import('../../../dist/onnx-thread.js');

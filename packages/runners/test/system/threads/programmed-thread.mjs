@@ -1,6 +1,6 @@
 /**
- * Speaks with OnnxModel as a thread that runs a model does, without a model: it doubles the first input, unless
- * the first element of that is an order to misbehave.
+ * Uses the protocol of an OnnxModel thread without a model: doubles the first input, unless its first element is an
+ * order to misbehave.
  */
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -15,7 +15,7 @@ const signature = {
   outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
 };
 
-// A file next to that of the model tells threads to die as soon as they start.
+// A file next to the model makes threads end as soon as they start.
 if (existsSync(`${workerData.file}.dies`)) throw new Error('told to die at the start');
 
 parentPort.on('message', ({ inputs }) => {

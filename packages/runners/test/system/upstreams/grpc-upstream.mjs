@@ -1,6 +1,6 @@
 /**
- * A model server of another make: @grpc/grpc-js, messages by its own loader. Doubles its rows; the first value of the
- * first row may ask for something else. Says what it does on stdout, a line each.
+ * A model server on @grpc/grpc-js and its proto loader. Doubles its rows; the first value of the first row may
+ * request another behaviour. Reports on stdout, one line per event.
  *
  *     node grpc-upstream.mjs <port> [typed]
  */
@@ -53,7 +53,7 @@ const methods = {
   },
 };
 
-/** With TLS_FOLDER: TLS, for clients that show a certificate. */
+/** With TLS_FOLDER: TLS with client certificates. */
 function ownCredentials() {
   const { TLS_FOLDER: folder } = process.env;
   if (folder === undefined) return ServerCredentials.createInsecure();

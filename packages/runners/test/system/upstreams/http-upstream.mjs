@@ -1,6 +1,6 @@
 /**
- * A model server of another make, over HTTP: /v2 with JSON in it, and :predict. Doubles its rows; the first value may
- * ask for something else. Says what it does on stdout, a line each.
+ * A model server over HTTP without code of this package: /v2 with JSON, and :predict. Doubles its rows; the first
+ * value may request another behaviour. Reports on stdout, one line per event.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ const onRequest = (request, response) => {
   });
 };
 
-/** With TLS_FOLDER: TLS, for clients that show a certificate. */
+/** With TLS_FOLDER: TLS with client certificates. */
 function makeServer() {
   const { TLS_FOLDER: folder } = process.env;
   if (folder === undefined) return createServer(onRequest);

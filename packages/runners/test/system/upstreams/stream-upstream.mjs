@@ -1,6 +1,6 @@
 /**
- * A batched method of another make: @grpc/grpc-js, bytes in and out. Answers each message turned round, once all
- * have come; the first byte of a message may ask for something else.
+ * A batched method on @grpc/grpc-js, bytes in and out. Answers each message reversed after all messages have arrived.
+ * The first byte of a message may request another behaviour.
  */
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 
@@ -43,7 +43,7 @@ function batchedReverse(call) {
       if (item[0] === 5) call.write(Buffer.from('one more'));
       call.write(Buffer.from(item).reverse());
     }
-    if (items[0]?.[0] === 6) return undefined; // all answers, and no end
+    if (items[0]?.[0] === 6) return undefined; // all answers, no end
     if (items[0]?.[0] === 7) return writeForEver(call);
     return call.end();
   });
