@@ -1,16 +1,16 @@
-/** The buckets of histograms: which there are, and how those with different bounds are put together. */
+/** The buckets of histograms, and merging of histograms with different bounds. */
 
-/** For durations in seconds: from a wait that hardly was one to the longest time-out. */
+/** For durations in seconds: from 0.1 ms to the longest timeout. */
 export const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** Beyond that a batch of any size counts as the largest. */
-const LARGEST_SIZE = 2 ** 24;
+/** Larger batch sizes are counted in the last bucket. */
+const MAX_SIZE = 2 ** 24;
 
-/** For sizes: 1, 2, 4 … and the largest. */
+/** For sizes: 1, 2, 4 … and the maximum. */
 export function sizeBounds(maxBatchSize: number): readonly number[] {
-  const max = Math.min(Math.max(1, maxBatchSize), LARGEST_SIZE);
+  const max = Math.min(Math.max(1, maxBatchSize), MAX_SIZE);
   const bounds: number[] = [];
   for (let bound = 1; bound < max; bound *= 2) bounds.push(bound);
   bounds.push(max);
@@ -20,18 +20,18 @@ export function sizeBounds(maxBatchSize: number): readonly number[] {
 export function validBounds(name: string, bounds: readonly number[]): readonly number[] {
   const isRising = bounds.every((bound, i) => Number.isFinite(bound) && bound > (bounds[i - 1] ?? -Infinity));
   if (isRising) return bounds;
-  throw new TypeError(`the bounds of ${name} must be finite and rising; got ${bounds.join(', ')}`);
+  throw new TypeError(`the bounds of ${name} must be finite and ascending; got ${bounds.join(', ')}`);
 }
 
-/** All the bounds of both, rising. */
+/** The union of the bounds, ascending. */
 export function unitedBounds(some: ArrayLike<number>, others: ArrayLike<number>): readonly number[] {
   const all = new Set([...Array.from(some), ...Array.from(others)]);
   return [...all].sort((a, b) => a - b);
 }
 
 /**
- * Adds counts by some bounds to counts by more. What was counted up to a bound stays so, though some of it
- * would have gone below a bound that was not there: nothing is lost, and the order of adding is all the same.
+ * Adds counts to counts with more bounds. Each count goes to the bucket with the same upper bound, although some
+ * values may belong to a lower new bucket. No count is lost, and the result does not depend on the order.
  */
 export function addCounts(
   to: { bounds: ArrayLike<number>; counts: number[] | Float64Array },

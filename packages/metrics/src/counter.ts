@@ -2,11 +2,11 @@ import { Metric, type MetricDefinition } from './metric.js';
 import type { CounterSnapshot } from './metrics-snapshot.js';
 
 export interface CounterDefinition<Names extends readonly string[]> extends MetricDefinition<Names> {
-  /** Whole things unless given; a million for what is counted in seconds. */
+  /** The number of counted parts per unit: 1 by default, a million for values in seconds. */
   readonly parts?: number;
 }
 
-/** Something that only grows. */
+/** A value that only increases. */
 export class Counter<Names extends readonly string[]> extends Metric<Names, CounterChild> {
   readonly #parts: number;
 
@@ -35,7 +35,7 @@ export class CounterChild {
     return this.#count;
   }
 
-  /** What is not a number from 0 up is ignored: whoever counts is in the middle of something more important. */
+  /** Invalid values (negative or not finite) are ignored: metrics must not break the code that counts. */
   inc(amount = 1): void {
     if (amount >= 0 && amount < Number.POSITIVE_INFINITY) this.#count += Math.round(amount * this.#parts);
   }

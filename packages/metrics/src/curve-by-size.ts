@@ -1,8 +1,8 @@
 import type { CurvePoint } from 'batchwise';
 
 /**
- * The learned curve at the bounds of the batch-size histogram: for each bucket what is known of the largest
- * batch in it. Nothing is made up for buckets of which nothing is known: they are undefined.
+ * The service curve at the bounds of the batch-size histogram: for each bucket the duration of the largest known
+ * batch. Undefined for buckets without data.
  */
 export function curveBySize(
   curve: readonly CurvePoint[],
@@ -11,7 +11,8 @@ export function curveBySize(
   const bySize = new Array<number | undefined>(bounds.length).fill(undefined);
   for (const { cost, durationMs } of curve) {
     const bucket = bounds.findIndex((bound) => cost <= bound);
-    // Rising, so the last of a bucket is the largest. What is above all bounds, from before they were lowered, is gone.
+    // The curve is ascending, so the last point of a bucket is the largest. Points above all bounds are dropped; they
+    // are from before the bounds were lowered.
     if (bucket !== -1) bySize[bucket] = durationMs;
   }
   return bySize;

@@ -2,16 +2,16 @@ import { Metric, type MetricDefinition } from './metric.js';
 import type { GaugeRule, GaugeSnapshot, ValueSeries } from './metrics-snapshot.js';
 
 export interface GaugeDefinition<Names extends readonly string[]> extends MetricDefinition<Names> {
-  /** What the gauges of several processes make together. */
+  /** How the gauges of several processes are merged. */
   readonly rule: GaugeRule;
 }
 
-/** How something stands now. */
+/** A current value. */
 export class Gauge<Names extends readonly string[]> extends Metric<Names, GaugeChild> {
   readonly #rule: GaugeRule;
 
   constructor(definition: GaugeDefinition<Names>, maxLabelSets: number) {
-    // How several things stand is not how one does: what is beyond the bound is not shown.
+    // A sum over several label sets would be wrong, so label sets above the limit are hidden.
     super(definition, maxLabelSets, () => new GaugeChild(), 'hide');
     this.#rule = definition.rule;
   }
@@ -29,7 +29,7 @@ export class Gauge<Names extends readonly string[]> extends Metric<Names, GaugeC
 export class GaugeChild {
   #value: number | undefined;
 
-  /** Undefined while it is not known; it is not shown then. */
+  /** Undefined while unknown; it is not exported then. */
   get value(): number | undefined {
     return this.#value;
   }

@@ -3,13 +3,13 @@ import { Metric, type MetricDefinition } from './metric.js';
 import type { HistogramSnapshot } from './metrics-snapshot.js';
 
 export interface HistogramDefinition<Names extends readonly string[]> extends MetricDefinition<Names> {
-  /** The upper bounds of the buckets, rising, without the infinite one. A child may have more: see `cover`. */
+  /** The upper bounds of the buckets, ascending, without infinity. A child may have more: see `cover`. */
   readonly bounds: readonly number[];
-  /** What is summed up is kept as so many parts of one: 1 for what is whole, a million for seconds. */
+  /** The number of parts per unit in the sum: 1 for integers, a million for seconds. */
   readonly parts: number;
 }
 
-/** How often something was how large. */
+/** A distribution of values. */
 export class Histogram<Names extends readonly string[]> extends Metric<Names, HistogramChild> {
   readonly #parts: number;
 
@@ -31,7 +31,7 @@ export class HistogramChild {
   #bounds: Float64Array;
   #counts: Float64Array;
   #sum = 0;
-  /** The bucket of the latest, from where the next is looked for: neighbours in a batch are much alike. */
+  /** The bucket of the last value, where the next search starts: values of one batch are similar. */
   #at = 0;
 
   constructor(bounds: readonly number[], parts: number) {
@@ -40,7 +40,7 @@ export class HistogramChild {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
-  /** What is not a number from 0 up is ignored: whoever measures is in the middle of something more important. */
+  /** Invalid values (negative or not finite) are ignored: metrics must not break the code that measures. */
   observe(value: number): void {
     if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) return;
     const bounds = this.#bounds;
@@ -53,7 +53,7 @@ export class HistogramChild {
     this.#sum += Math.round(value * this.#parts);
   }
 
-  /** Adds to its bounds; those it has, and what it has counted, stay. */
+  /** Adds bounds. Existing bounds and counts are kept. */
   cover(bounds: readonly number[]): void {
     const united = unitedBounds(this.#bounds, bounds);
     if (united.length === this.#bounds.length) return;
@@ -64,7 +64,7 @@ export class HistogramChild {
     this.#at = 0;
   }
 
-  /** The bounds, what fell into each bucket, and the sum in parts. */
+  /** The bounds, the count of each bucket, and the sum in parts. */
   buckets(): { bounds: number[]; counts: number[]; sum: number } {
     return { bounds: Array.from(this.#bounds), counts: Array.from(this.#counts), sum: this.#sum };
   }

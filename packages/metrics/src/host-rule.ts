@@ -1,14 +1,14 @@
 /**
- * Which `Host` headers a server answers. A page of another site can have its own name resolve to a loopback
- * address (DNS rebinding): a browser on the same machine then sends its requests here, and lets the page read
- * the answers. Such a request names the other site in `Host`.
+ * Checks the `Host` header of a request against DNS rebinding: the page of another site can resolve its own name to a
+ * loopback address. A browser on the same machine then sends the requests of the page to this server and lets the
+ * page read the responses. Such a request has the name of the other site in `Host`.
  */
 import { isIP } from 'node:net';
 
 /**
- * Undefined where every host is answered. At a loopback address only loopback names are, and `allowedHosts`; at
- * another address nothing is checked unless `allowedHosts` are given, and an IP address always passes: health
- * checks use it, and DNS rebinding needs a name. `*` allows every host.
+ * Returns undefined if every host is allowed. On a loopback address, only loopback names and `allowedHosts` are
+ * allowed. On another address, hosts are only checked if `allowedHosts` is set, and IP addresses are always allowed:
+ * health checks use them, and DNS rebinding needs a name. `*` allows every host.
  */
 export function hostRule(
   listenAddress: string,
@@ -18,20 +18,20 @@ export function hostRule(
   const allowed = new Set(allowedHosts.map(withoutDot));
   if (allowed.has('*') || (!isLocal && allowed.size === 0)) return undefined;
   return (host) => {
-    // Only HTTP/1.0 has none, and no browser speaks that.
+    // Only HTTP/1.0 requests have no Host header, and no browser uses HTTP/1.0.
     if (host === undefined) return true;
     const name = nameOf(host);
     return isLoopbackName(name) || allowed.has(name) || (!isLocal && isIP(name) !== 0);
   };
 }
 
-/** Without the port and the brackets of an IPv6 address. */
+/** The host name without the port and the brackets of an IPv6 address. */
 function nameOf(host: string): string {
   const [, ipv6, name = host] = /^(?:\[([\da-f:.]+)\]|([^:]*))(?::\d*)?$/i.exec(host.trim()) ?? [];
   return withoutDot(ipv6 ?? name);
 }
 
-/** `localhost.` is `localhost` from the root on. */
+/** `localhost.` is the fully qualified form of `localhost`. */
 function withoutDot(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

@@ -1,5 +1,5 @@
 /**
- * Counters, gauges and histograms, what a batcher tells of itself, how Prometheus reads it, and by which host names.
+ * Counters, gauges and histograms, metrics of batchers and requests, the Prometheus text format, and host checks.
  *
  *     import { prometheusText, Registry, runnerInstruments, WatchedRunners } from '@batchwise/metrics';
  *     import { Batcher } from 'batchwise';

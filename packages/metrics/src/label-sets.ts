@@ -1,11 +1,11 @@
 /**
- * The children of a metric, one for each combination of label values. There are never more than `most`:
- * whatever comes after that is counted together, with `other` for every value, so that nobody can fill
- * the memory of this process or of Prometheus by making up names.
+ * The children of a metric, one per combination of label values, up to `maxSets`. Further combinations share one
+ * child with the value `other` for every label, so that invented names cannot fill the memory of this process or of
+ * Prometheus.
  */
 export const OTHER = 'other';
 
-/** What becomes of the sets beyond the bound: they are one called `other`, or not shown. */
+/** How label sets above the limit are handled: joined as `other`, or hidden. */
 export type Overflow = 'join' | 'hide';
 
 export interface LabelSet<Child> {
@@ -13,7 +13,7 @@ export interface LabelSet<Child> {
   readonly child: Child;
 }
 
-/** What is known below the label values so far. */
+/** A node of the tree of label values. */
 interface Branch<Child> {
   child?: Child;
   readonly next: Map<string, Branch<Child>>;
@@ -21,23 +21,23 @@ interface Branch<Child> {
 
 export class LabelSets<Child> {
   readonly #names: readonly string[];
-  readonly #most: number;
+  readonly #maxSets: number;
   readonly #make: () => Child;
   readonly #overflow: Overflow;
   readonly #root: Branch<Child> = { next: new Map() };
   #sets: LabelSet<Child>[] = [];
   #other: Child | undefined;
 
-  constructor(names: readonly string[], most: number, make: () => Child, overflow: Overflow = 'join') {
+  constructor(names: readonly string[], maxSets: number, make: () => Child, overflow: Overflow = 'join') {
     this.#names = names;
-    this.#most = most;
+    this.#maxSets = maxSets;
     this.#make = make;
     this.#overflow = overflow;
-    // Without labels there is one child, and it is there from the start.
+    // Without labels there is one child, created immediately.
     if (names.length === 0) this.get([]);
   }
 
-  /** Value by value rather than by one long key: no text is put together. */
+  /** Looks up value by value, without building a key string. */
   get(values: readonly string[]): Child {
     if (values.length !== this.#names.length) {
       throw new TypeError(
@@ -49,12 +49,12 @@ export class LabelSets<Child> {
     return branch?.child ?? this.#add(values);
   }
 
-  /** In the order in which they came. */
+  /** In order of creation. */
   all(): readonly LabelSet<Child>[] {
     return this.#sets;
   }
 
-  /** Drops those that have all these values, and makes room for others. What they were counted together as stays. */
+  /** Removes the sets with these values and frees their places. The child `other` is kept. */
   remove(values: Readonly<Record<string, string | undefined>>): void {
     const wanted = this.#names.map((name) => values[name]);
     this.#sets = this.#sets.filter(({ labels, child }) => {
@@ -65,7 +65,7 @@ export class LabelSets<Child> {
   }
 
   #add(values: readonly string[]): Child {
-    if (this.#sets.length >= this.#most) {
+    if (this.#sets.length >= this.#maxSets) {
       this.#other ??= this.#overflow === 'join' ? this.#put(this.#names.map(() => OTHER)) : this.#make();
       return this.#other;
     }
@@ -74,14 +74,14 @@ export class LabelSets<Child> {
 
   #put(values: readonly string[]): Child {
     const branch = this.#branchOf(values);
-    // Somebody may be called `other` already.
+    // A label set with the value `other` may exist already.
     if (branch.child === undefined) {
       branch.child = this.#make();
       this.#sets.push({ labels: [...values], child: branch.child });
     }
     return branch.child;
   }
-  /** Takes a child out, and the branches that led only to it. Says whether nothing is left below this one. */
+  /** Removes a child and its empty branches. Returns whether the branch is empty. */
   #prune(branch: Branch<Child>, values: readonly string[], depth: number): boolean {
     const value = values[depth];
     const next = value === undefined ? undefined : branch.next.get(value);

@@ -1,6 +1,6 @@
 /**
- * How late the event loop is: the time that something that is due waits for what runs. Shown over the past
- * ten seconds or so however often it is asked for, so that those who ask do not take it from each other.
+ * The event-loop lag: how long due callbacks wait for running code. It covers the last ten seconds or more, however
+ * often it is read, so that several readers do not affect each other.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Clock, realClock } from 'batchwise';
@@ -11,7 +11,7 @@ export interface Lag {
   readonly max: number;
 }
 
-/** As much of Node's monitor as is used. In nanoseconds. */
+/** The part of Node's monitor that is used. In nanoseconds. */
 export interface DelayMonitor {
   readonly count: number;
   readonly max: number;
@@ -20,9 +20,9 @@ export interface DelayMonitor {
   disable(): unknown;
 }
 
-/** How often the monitor looks; on an idle loop that is what it measures. */
-const EVERY_MS = 20;
-/** From when on what was measured is set aside and measuring begins anew. */
+/** The sampling interval of the monitor, which is also its result on an idle loop. */
+const RESOLUTION_MS = 20;
+/** The length of a window. Then the values are kept as the previous window, and the monitor is reset. */
 const WINDOW_MS = 10_000;
 const NONE: Lag = { p50: 0, p99: 0, max: 0 };
 
@@ -38,7 +38,7 @@ export class LoopLag {
     this.#since = clock.now();
   }
 
-  /** In seconds: the worse of this window and the one before. */
+  /** In seconds: the maximum of the current and the previous window. */
   read(): Lag {
     const before = this.#before;
     const current = this.#measured();
@@ -63,19 +63,19 @@ export class LoopLag {
     const monitor = this.#monitor;
     if (monitor.count === 0) return NONE;
     return {
-      p50: lateness(monitor.percentile(50)),
-      p99: lateness(monitor.percentile(99)),
-      max: lateness(monitor.max),
+      p50: lagSeconds(monitor.percentile(50)),
+      p99: lagSeconds(monitor.percentile(99)),
+      max: lagSeconds(monitor.max),
     };
   }
 }
 
 function startMonitor(): DelayMonitor {
-  const monitor = monitorEventLoopDelay({ resolution: EVERY_MS });
+  const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   monitor.enable();
   return monitor;
 }
 
-function lateness(nanoseconds: number): number {
-  return Math.max(0, nanoseconds / 1e9 - EVERY_MS / 1000);
+function lagSeconds(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1000);
 }

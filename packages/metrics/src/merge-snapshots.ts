@@ -1,6 +1,6 @@
 /**
- * Several processes as one. Counters and histograms add up; gauges follow their rule. In whatever order
- * and grouping processes are merged, the numbers are the same.
+ * Merges the snapshots of several processes. Counters and histograms are added; gauges follow their rule. The result
+ * does not depend on the order or grouping of the processes.
  */
 import { addCounts, unitedBounds } from './buckets.js';
 import type {
@@ -17,13 +17,13 @@ import type {
 export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): MetricsSnapshot {
   const merged = new Map<string, MetricSnapshot>();
   for (const metric of snapshots.flat()) {
-    const sofar = merged.get(metric.name);
-    merged.set(metric.name, sofar === undefined ? metric : mergedMetric(sofar, metric));
+    const existing = merged.get(metric.name);
+    merged.set(metric.name, existing === undefined ? metric : mergedMetric(existing, metric));
   }
   return [...merged.values()];
 }
 
-/** What a process that has ended leaves behind: what it counted, not where things stood. */
+/** The part of a snapshot that is kept after its process has ended: counters and histograms, not gauges. */
 export function countersOf(snapshot: MetricsSnapshot): MetricsSnapshot {
   return snapshot.filter(({ type }) => type !== 'gauge');
 }
@@ -62,8 +62,8 @@ function mergedSeries<S extends { readonly labels: readonly string[] }>(
   const merged = new Map<string, S>();
   for (const series of [...some, ...others]) {
     const key = JSON.stringify(series.labels);
-    const sofar = merged.get(key);
-    merged.set(key, sofar === undefined ? series : both(sofar, series));
+    const existing = merged.get(key);
+    merged.set(key, existing === undefined ? series : both(existing, series));
   }
   return [...merged.values()];
 }

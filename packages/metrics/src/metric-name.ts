@@ -1,4 +1,4 @@
-/** The names that Prometheus takes. */
+/** Valid names in Prometheus. */
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -10,7 +10,7 @@ export function validMetricName(name: string): string {
   );
 }
 
-/** `le` is what the buckets of histograms go by, and two underscores at the front are Prometheus' own. */
+/** `le` is the bucket label of histograms, and names with two leading underscores are reserved by Prometheus. */
 export function validLabelName(name: string): string {
   if (LABEL_NAME.test(name) && name !== 'le' && !name.startsWith('__')) return name;
   throw new TypeError(
@@ -18,7 +18,7 @@ export function validLabelName(name: string): string {
   );
 }
 
-/** Any text as part of a metric's name: all that may not be in one becomes an underscore. */
+/** Converts any text to a part of a metric name: invalid characters become underscores. */
 export function asPartOfName(text: string): string {
   return text.replace(/[^a-zA-Z0-9_]/gu, '_');
 }

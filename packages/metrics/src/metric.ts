@@ -1,4 +1,4 @@
-/** What counters, gauges and histograms have in common: a name, and a child for each set of label values. */
+/** The base of counters, gauges and histograms: a name, and a child per set of label values. */
 import { LabelSets, type Overflow } from './label-sets.js';
 import { validLabelName, validMetricName } from './metric-name.js';
 import type { MetricSnapshot } from './metrics-snapshot.js';
@@ -30,12 +30,12 @@ export abstract class Metric<Names extends readonly string[], Child> {
     this.children = new LabelSets(definition.labels, maxLabelSets, make, overflow);
   }
 
-  /** The child for these label values. Worth keeping: it saves looking it up every time. */
+  /** Returns the child for these label values. Keep it to avoid the lookup. */
   labels(...values: LabelValues<Names>): Child {
     return this.children.get(values as readonly string[]);
   }
 
-  /** Drops the children that have all these label values: what they told of is gone. Whoever still has one counts for nobody. */
+  /** Removes the children with these label values. A removed child that is still in use is not exported. */
   remove(values: Readonly<Partial<Record<Names[number], string>>>): void {
     this.children.remove(values);
   }

@@ -1,10 +1,10 @@
 /**
- * What a process has counted, as plain data that can be sent to another one. Nothing in it is NaN or
- * infinite, so JSON carries it as well as a structured clone does.
+ * The metrics of a process as plain data. No value is NaN or infinite, so JSON and structured clone can both
+ * represent it.
  */
 
 /**
- * How the gauges of several processes make one. There is no label for the process: it would be a new
+ * How the gauges of several processes are merged. There is no label for the process, because it would create a new
  * series after every restart.
  */
 export type GaugeRule = 'sum' | 'max' | 'min';
@@ -17,9 +17,9 @@ export interface ValueSeries {
 
 export interface HistogramSeries {
   readonly labels: readonly string[];
-  /** The upper bounds of the buckets, rising; the last bucket, without a bound, is left out. */
+  /** The upper bounds of the buckets, ascending, without infinity. */
   readonly bounds: readonly number[];
-  /** How many fell into each bucket and into none before it; one more than there are bounds. */
+  /** The count of each bucket, not cumulative; one more than there are bounds. */
   readonly counts: readonly number[];
   /** In `parts`. */
   readonly sum: number;
@@ -32,9 +32,9 @@ interface Described {
 }
 
 /**
- * `parts`: one is counted as so many. What is not whole, such as seconds, is kept in whole millionths:
- * whole numbers come to the same in whatever order they are added up, and a sum that came out a trace
- * smaller because a process died would be taken for a counter that was set back.
+ * `parts` is the number of counted parts per unit. Fractional values, such as seconds, are kept in whole millionths:
+ * the sum of integers does not depend on the order. A floating-point sum could decrease slightly when a process ends,
+ * and Prometheus would treat that as a counter reset.
  */
 export interface CounterSnapshot extends Described {
   readonly type: 'counter';

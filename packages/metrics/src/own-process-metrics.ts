@@ -1,4 +1,4 @@
-/** What there is to say of the process itself, whatever it does. */
+/** The metrics of the process itself: event-loop lag, CPU time and memory. */
 import type { LoopLag } from './loop-lag.js';
 import type { Registry } from './registry.js';
 import { RunningTotals } from './running-totals.js';
@@ -6,7 +6,7 @@ import { RunningTotals } from './running-totals.js';
 export function ownProcessMetrics(registry: Registry, loopLag: LoopLag): void {
   const lag = registry.gauge({
     name: 'batchwise_event_loop_lag_seconds',
-    help: 'How late the event loop was lately, in the process where it was latest.',
+    help: 'Recent event-loop lag, maximum over all processes.',
     labels: ['statistic'],
     rule: 'max',
   });
@@ -19,7 +19,7 @@ export function ownProcessMetrics(registry: Registry, loopLag: LoopLag): void {
   const memory = (name: string, help: string) =>
     registry.gauge({ name, help, labels: [], rule: 'sum' }).labels();
   const resident = memory('process_resident_memory_bytes', 'Resident memory of all processes.');
-  const heapUsed = memory('nodejs_heap_size_used_bytes', 'What is used of the JavaScript heaps.');
+  const heapUsed = memory('nodejs_heap_size_used_bytes', 'Used size of the JavaScript heaps.');
   const heapSize = memory('nodejs_heap_size_total_bytes', 'Size of the JavaScript heaps.');
   const external = memory(
     'nodejs_external_memory_bytes',
@@ -27,7 +27,7 @@ export function ownProcessMetrics(registry: Registry, loopLag: LoopLag): void {
   );
   const start = registry.gauge({
     name: 'process_start_time_seconds',
-    help: 'When the first of the processes that run was started, in seconds since 1970.',
+    help: 'Start time of the oldest running process, in seconds since 1970.',
     labels: [],
     rule: 'min',
   });

@@ -1,4 +1,4 @@
-/** A snapshot as Prometheus reads it: the text exposition format, version 0.0.4. */
+/** Writes a snapshot in the Prometheus text exposition format, version 0.0.4. */
 import type {
   HistogramSeries,
   HistogramSnapshot,
@@ -8,7 +8,7 @@ import type {
 
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** A metric of which there is nothing to show is left out. */
+/** A metric without series is omitted. */
 export function prometheusText(snapshot: MetricsSnapshot): string {
   const lines: string[] = [];
   for (const metric of snapshot) {

@@ -1,4 +1,4 @@
-/** All metrics of a process. Whoever counts keeps the children; whoever asks gets a snapshot of all. */
+/** The metrics of a process. Code that counts keeps the children; code that exports takes a snapshot. */
 import { Counter, type CounterDefinition } from './counter.js';
 import { Gauge, type GaugeDefinition } from './gauge.js';
 import { Histogram, type HistogramDefinition } from './histogram.js';
@@ -35,7 +35,7 @@ export class Registry {
     return this.#add(new Histogram(definition, this.#maxLabelSets));
   }
 
-  /** Called before each snapshot, to set what is not counted as it happens but read where it stands. */
+  /** Registers a function that runs before each snapshot and sets values that are read on demand. */
   onCollect(collect: () => void): void {
     this.#collectors.push(collect);
   }
@@ -46,7 +46,7 @@ export class Registry {
   }
 
   #add<M extends Shown>(metric: M): M {
-    if (this.#metrics.has(metric.name)) throw new TypeError(`there is a metric ${metric.name} already`);
+    if (this.#metrics.has(metric.name)) throw new TypeError(`the metric ${metric.name} already exists`);
     this.#metrics.set(metric.name, metric);
     return metric;
   }

@@ -1,4 +1,4 @@
-/** What the servers of both protocols tell of their requests: that one has begun, and how it ended. */
+/** Request metrics of both protocols: start and end of each request. */
 import { DURATION_BOUNDS } from './buckets.js';
 import type { Counter, CounterChild } from './counter.js';
 import type { GaugeChild } from './gauge.js';
@@ -10,20 +10,23 @@ import { OUTCOMES, type Outcome, outcomeOf } from './request-outcome.js';
 export type Protocol = 'http' | 'grpc';
 
 export interface RequestMetrics {
-  /** A request has come; `route` is the route's label, not the path that was asked for. */
+  /** A request has arrived. `route` is the label of the route, not the path of the request. */
   started(route: string): void;
-  /** It has been answered, or its client is gone. `status`: as `outcomeOf` takes it. */
+  /** The request was answered, or its client has disconnected. `status` is an argument of `outcomeOf`. */
   ended(route: string, status: number | string, durationMs: number): void;
 }
 
-/** Of one protocol. */
+/** The request metrics of one protocol. */
 export interface ProtocolMetrics extends RequestMetrics {
-  /** The route is gone: it is not shown any more and makes room for another. */
+  /** Removes a route from the metrics and frees its place. */
   forget(route: string): void;
 }
 
-/** How many routes of a protocol are told apart: with all outcomes of both protocols within the bound on label sets. */
-const MOST_ROUTES = 64;
+/**
+ * The maximum number of routes per protocol. With all outcomes of both protocols it stays within the limit on label
+ * sets.
+ */
+const MAX_ROUTES = 64;
 
 const LABELS = ['protocol', 'route', 'outcome'] as const;
 type Labels = typeof LABELS;
@@ -31,19 +34,19 @@ type Labels = typeof LABELS;
 export function requestMetrics(registry: Registry): (protocol: Protocol) => ProtocolMetrics {
   const requests = registry.counter({
     name: 'batchwise_requests_total',
-    help: 'Requests that were answered, by outcome.',
+    help: 'Completed requests, by outcome.',
     labels: LABELS,
   });
   const durations = registry.histogram({
     name: 'batchwise_request_duration_seconds',
-    help: 'From the arrival of a request to its answer.',
+    help: 'Latency of a request, from arrival to response.',
     labels: LABELS,
     bounds: DURATION_BOUNDS,
     parts: 1e6,
   });
   const inFlight = registry.gauge({
     name: 'batchwise_requests_in_flight',
-    help: 'Requests that have come and are not yet answered.',
+    help: 'Requests in flight.',
     labels: ['protocol'],
     rule: 'sum',
   });
@@ -59,12 +62,12 @@ export function requestMetrics(registry: Registry): (protocol: Protocol) => Prot
 
 class RouteMetrics {
   readonly #requests: Readonly<Record<Outcome, CounterChild>>;
-  /** A histogram is many lines: there is none of an outcome that has never been. */
+  /** Created with the first request of an outcome, because a histogram has many lines. */
   readonly #durations: Partial<Record<Outcome, HistogramChild>> = {};
   readonly #durationsOf: (outcome: Outcome) => HistogramChild;
 
   constructor(requests: Counter<Labels>, durations: Histogram<Labels>, protocol: Protocol, route: string) {
-    // All from the start: an increase is only seen of what was there before.
+    // All outcomes exist from the start: Prometheus detects an increase only for an existing series.
     const counters = OUTCOMES.map((outcome) => [outcome, requests.labels(protocol, route, outcome)]);
     this.#requests = Object.fromEntries(counters);
     this.#durationsOf = (outcome) => durations.labels(protocol, route, outcome);
@@ -105,12 +108,12 @@ class RouteTable implements ProtocolMetrics {
   }
 
   forget(route: string): void {
-    // What is counted together stays together.
+    // The shared route `other` is never removed.
     if (route !== OTHER && this.#routes.delete(route)) this.#labels.remove(route);
   }
 
   #newRoute(route: string): RouteMetrics {
-    const name = this.#routes.size < MOST_ROUTES ? route : OTHER;
+    const name = this.#routes.size < MAX_ROUTES ? route : OTHER;
     const known = this.#routes.get(name) ?? this.#labels.make(name);
     this.#routes.set(name, known);
     return known;

@@ -1,11 +1,11 @@
-/** How a request ended, in the few words that metrics have for it; whatever the protocol. */
+/** The outcome of a request in metrics, for all protocols. */
 import { ERRORS } from 'batchwise';
 
 export const OUTCOMES = ['ok', 'refused', 'invalid', 'late', 'cancelled', 'unavailable', 'failed'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** By the numbers that gRPC gives them. */
+/** The index is the number of the gRPC status. */
 const GRPC_STATUSES: readonly (readonly [name: string, outcome: Outcome])[] = [
   ['OK', 'ok'],
   ['CANCELLED', 'cancelled'],
@@ -31,7 +31,10 @@ const BY_NAME: ReadonlyMap<string, Outcome> = new Map([
   ...Object.entries(ERRORS).map(([code, { httpStatus }]) => [code, outcomeOfHttp(httpStatus)] as const),
 ]);
 
-/** Of an HTTP status, a gRPC status by number or name, or the code of a batcher's error. What is unknown has failed. */
+/**
+ * The outcome of an HTTP status, a gRPC status (number or name) or an error code of the batcher. An unknown status is
+ * `failed`.
+ */
 export function outcomeOf(status: number | string): Outcome {
   if (typeof status === 'string') return BY_NAME.get(status) ?? 'failed';
   // No HTTP status is below 100, no gRPC status above 16.

@@ -1,4 +1,4 @@
-/** The metrics that each runner has; the label `runner` is its name. */
+/** The metrics of each runner; the label `runner` is its name. */
 import { DURATION_BOUNDS } from './buckets.js';
 import type { Registry } from './registry.js';
 
@@ -20,61 +20,61 @@ export function runnerInstruments(registry: Registry) {
     }),
     queueWait: durations(
       'batchwise_queue_wait_seconds',
-      'From the arrival of an item to the start of its batch.',
+      'Queue wait of an item, from arrival to the start of its batch.',
     ),
     assembly: durations(
       'batchwise_assembly_seconds',
-      'How long it took to put the rows of a batch together and to take its results apart.',
+      'Time to concatenate the rows of a batch and to split its results.',
     ),
-    compute: durations('batchwise_compute_seconds', 'How long a batch ran.'),
+    compute: durations('batchwise_compute_seconds', 'Service time of a batch.'),
     batches: registry.counter({
       name: 'batchwise_batches_total',
-      help: 'Batches that were started, by the reason for which they left.',
+      help: 'Dispatched batches, by dispatch reason.',
       labels: ['runner', 'reason'],
     }),
     items: registry.counter({
       name: 'batchwise_items_total',
-      help: 'Items that ended, by how.',
+      help: 'Completed items, by outcome.',
       labels: ['runner', 'outcome'],
     }),
     refusals: registry.counter({
       name: 'batchwise_refusals_total',
-      help: 'Items that were turned away, by the code of the error they were given.',
+      help: 'Rejected items, by error code.',
       labels: ['runner', 'cause'],
     }),
     queueDepth: registry.gauge({
       name: 'batchwise_queue_depth',
-      help: 'Items that wait.',
+      help: 'Queued items.',
       labels,
       rule: 'sum',
     }),
     queueOldest: registry.gauge({
       name: 'batchwise_queue_oldest_seconds',
-      help: 'How long the item that has waited longest has waited; 0 when none waits.',
+      help: 'Queue wait of the oldest queued item; 0 if the queue is empty.',
       labels,
       rule: 'max',
     }),
     inFlight: registry.gauge({
       name: 'batchwise_in_flight',
-      help: 'Items in batches that run.',
+      help: 'Items in running batches.',
       labels,
       rule: 'sum',
     }),
     batchesRunning: registry.gauge({
       name: 'batchwise_batches_running',
-      help: 'Batches that run.',
+      help: 'Running batches.',
       labels,
       rule: 'sum',
     }),
     arrivals: registry.gauge({
       name: 'batchwise_arrivals_per_second',
-      help: 'Items that arrive in a second, as the batcher estimates it.',
+      help: 'Estimated arrival rate, in items per second.',
       labels,
       rule: 'sum',
     }),
     curve: registry.gauge({
       name: 'batchwise_service_curve_seconds',
-      help: 'How long the largest batch known of up to so many rows is expected to take.',
+      help: 'Expected service time of the largest known batch of up to this many rows.',
       labels: ['runner', 'size'],
       rule: 'max',
     }),

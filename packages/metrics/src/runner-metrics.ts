@@ -1,4 +1,7 @@
-/** One runner's share of the metrics: batches as they end, the rest as its batcher's books stand when asked. */
+/**
+ * The metrics of one runner: batches are recorded as they end, the rest is read from the batcher's statistics at each
+ * snapshot.
+ */
 import type { BatcherStats, BatchRecord } from 'batchwise';
 import { sizeBounds } from './buckets.js';
 import { curveBySize } from './curve-by-size.js';
@@ -6,16 +9,19 @@ import type { HistogramChild } from './histogram.js';
 import type { RunnerInstruments } from './runner-instruments.js';
 import { RunningTotals } from './running-totals.js';
 
-/** The part of a runner that is looked at. */
+/** The part of a runner that the metrics need. */
 export interface WatchedRunner {
   readonly name: string;
-  /** Its batcher's books; undefined when they are kept in another process. */
+  /** The statistics of the batcher; undefined if it is in another process. */
   stats(): BatcherStats | undefined;
 }
 
 const ITEM_OUTCOMES = ['succeeded', 'failed', 'refused', 'cancelled', 'expired'] as const;
-/** Shown from the start, because an increase is only seen of what was there before; others once they occur. */
-const USUAL_REFUSALS = { QUEUE_FULL: 0, OVERLOADED: 0 };
+/**
+ * Exported from the start, because Prometheus detects an increase only for an existing series. Other codes are
+ * exported when they occur.
+ */
+const COMMON_REFUSALS = { QUEUE_FULL: 0, OVERLOADED: 0 };
 
 export class RunnerMetrics {
   readonly #runner: WatchedRunner;
@@ -24,7 +30,7 @@ export class RunnerMetrics {
   readonly #queueWait: HistogramChild;
   readonly #compute: HistogramChild;
   readonly #totals = new RunningTotals();
-  /** The rows of batches that run, of those that count as 1. */
+  /** The rows of running batches that the batcher counts as 1. */
   readonly #wholes: number[] = [];
   #sizes: readonly number[] = [];
 
@@ -46,14 +52,15 @@ export class RunnerMetrics {
     this.#batchSize.cover(this.#sizes);
   }
 
-  /** A batch has started that is one request, which its batcher counts as 1 whatever its rows. */
+  /** A batch of one request has started. The batcher counts it as 1 whatever its rows. */
   wholeStarted(rows: number): void {
     this.#wholes.push(rows);
   }
 
-  /** In the middle of the batcher's work: nothing is looked up or allocated. */
+  /** Called by the batcher on its hot path: no lookup, no allocation. */
   batchEnded({ size, cost, durationMs, waitsMs }: BatchRecord): void {
-    // Not always its own rows when several run at a time; but each is counted once, and that is all that shows.
+    // With concurrent batches the rows may be those of another batch, but each is counted once, and the histogram is
+    // the same.
     const rows = size === 1 && this.#wholes.length > 0 ? (this.#wholes.pop() as number) : cost;
     this.#batchSize.observe(rows);
     this.#compute.observe(durationMs / 1000);
@@ -66,7 +73,7 @@ export class RunnerMetrics {
     this.#setGauges(stats);
   }
 
-  /** Counts what there is to count for the last time; how things stand is no longer shown. */
+  /** Updates the counters for the last time and removes the gauges. */
   end(): void {
     this.#count(this.#runner.stats());
     this.#setGauges(undefined);
@@ -82,7 +89,7 @@ export class RunnerMetrics {
     for (const outcome of ITEM_OUTCOMES) {
       this.#totals.follow(items.labels(name, outcome), `items: ${outcome}`, stats[outcome]);
     }
-    for (const [code, total] of Object.entries({ ...USUAL_REFUSALS, ...stats.refusals })) {
+    for (const [code, total] of Object.entries({ ...COMMON_REFUSALS, ...stats.refusals })) {
       this.#totals.follow(refusals.labels(name, code.toLowerCase()), `refusals: ${code}`, total);
     }
   }

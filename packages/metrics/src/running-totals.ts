@@ -1,8 +1,8 @@
 import type { CounterChild } from './counter.js';
 
-/** Counters that follow totals kept elsewhere, and go on counting when those begin anew. */
+/** Updates counters from totals that are kept elsewhere. A total that restarts does not reset its counter. */
 export class RunningTotals {
-  /** By what they are totals of, not by counter: beyond the bound several share one. */
+  /** By the name of the total, not by counter: above the limit on label sets several totals share a counter. */
   readonly #totals = new Map<string, number>();
 
   follow(counter: CounterChild, what: string, total: number): void {

@@ -1,4 +1,4 @@
-/** The runners that a process shows: their batches as they end, and their books whenever a snapshot is taken. */
+/** Exports the runners of a process: their batches as they end, and their statistics at each snapshot. */
 import { type BatchRecord, onBatch } from 'batchwise';
 import type { Registry } from './registry.js';
 import type { RunnerInstruments } from './runner-instruments.js';
@@ -7,8 +7,8 @@ import { RunnerMetrics, type WatchedRunner } from './runner-metrics.js';
 export class WatchedRunners {
   readonly #instruments: RunnerInstruments;
   readonly #runners = new Map<string, RunnerMetrics>();
-  /** One that is watched again must not have all it ever did counted twice. */
-  readonly #everWatched = new WeakMap<WatchedRunner, RunnerMetrics>();
+  /** A runner that is watched again continues its counters, so that nothing is counted twice. */
+  readonly #metricsByRunner = new WeakMap<WatchedRunner, RunnerMetrics>();
   readonly #stopListening: () => void;
 
   constructor(registry: Registry, instruments: RunnerInstruments) {
@@ -16,36 +16,36 @@ export class WatchedRunners {
     registry.onCollect(() => {
       for (const runner of this.#runners.values()) runner.collect();
     });
-    // One listener for all runners: with one each, every batch would be looked at by all of them.
+    // One listener for all runners: with one listener each, every batch would be passed to all of them.
     this.#stopListening = onBatch((batch: BatchRecord) => this.#runners.get(batch.name)?.batchEnded(batch));
   }
 
   /**
-   * Shows a runner, until the function that is returned is called. The same runner again: its batches may
-   * now be of another size. Another of the same name: it takes the place of the first, and its counters go on.
+   * Exports a runner until the returned function is called. Called again for the same runner, it changes the maximum
+   * batch size. Another runner of the same name replaces the first and continues its counters.
    */
   watch(runner: WatchedRunner, maxBatchSize: number): () => void {
     const watched = this.#metricsOf(runner);
-    const former = this.#runners.get(runner.name);
-    if (former !== watched) former?.end();
+    const previous = this.#runners.get(runner.name);
+    if (previous !== watched) previous?.end();
     watched.setMaxBatchSize(maxBatchSize);
     this.#runners.set(runner.name, watched);
     return () => this.#unwatch(watched);
   }
 
-  /** A batch of this runner has started that its batcher counts as 1: how many rows it has. */
+  /** A batch of this runner has started that the batcher counts as 1. `rows` is its number of rows. */
   wholeStarted(runner: string, rows: number): void {
     this.#runners.get(runner)?.wholeStarted(rows);
   }
 
-  /** Listens to batches no longer. */
+  /** Stops listening to batches. */
   close(): void {
     this.#stopListening();
   }
 
   #metricsOf(runner: WatchedRunner): RunnerMetrics {
-    const metrics = this.#everWatched.get(runner) ?? new RunnerMetrics(this.#instruments, runner);
-    this.#everWatched.set(runner, metrics);
+    const metrics = this.#metricsByRunner.get(runner) ?? new RunnerMetrics(this.#instruments, runner);
+    this.#metricsByRunner.set(runner, metrics);
     return metrics;
   }
 

@@ -13,7 +13,7 @@ test.each([
   expect(sizeBounds(maxBatchSize)).toEqual(bounds);
 });
 
-test('however large batches may be, the buckets are few and fit', () => {
+test('there are few buckets, whatever the maximum batch size', () => {
   fc.assert(
     fc.property(fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1 })), (max) => {
       const bounds = sizeBounds(max);
@@ -24,7 +24,7 @@ test('however large batches may be, the buckets are few and fit', () => {
   validBounds('durations', DURATION_BOUNDS);
 });
 
-test('a size shows what is known of the largest batch in its bucket', () => {
+test('a bucket has the duration of its largest known batch', () => {
   const curve = [
     { cost: 0.5, durationMs: 1 },
     { cost: 3, durationMs: 3 },

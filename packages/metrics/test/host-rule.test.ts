@@ -31,7 +31,7 @@ const FOREIGN = [
 ];
 
 test.each(['127.0.0.1', '127.0.0.53', '::1', '::ffff:127.0.0.1'])(
-  'at %s only loopback names are answered',
+  'on %s only loopback names are allowed',
   (at) => {
     const isAllowed = hostRule(at);
     expect(LOCAL.filter((host) => isAllowed?.(host) !== true)).toEqual([]);
@@ -40,7 +40,7 @@ test.each(['127.0.0.1', '127.0.0.53', '::1', '::ffff:127.0.0.1'])(
   },
 );
 
-test('at a loopback address, names that are allowed are answered too', () => {
+test('allowedHosts are also allowed on a loopback address', () => {
   const isAllowed = hostRule('127.0.0.1', ['Models.example']);
   expect(['models.example', 'MODELS.example.:8080', 'localhost'].map((host) => isAllowed?.(host))).toEqual([
     true,
@@ -53,7 +53,7 @@ test('at a loopback address, names that are allowed are answered too', () => {
   ]);
 });
 
-test.each(['0.0.0.0', '::'])('at %s every host is answered, unless some are named', (at) => {
+test.each(['0.0.0.0', '::'])('on %s every host is allowed without allowedHosts', (at) => {
   expect(hostRule(at)).toBeUndefined();
   const isAllowed = hostRule(at, ['models.example']);
   expect(

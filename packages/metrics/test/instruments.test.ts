@@ -46,13 +46,13 @@ test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])(
   },
 );
 
-test('a metric without labels is there before anything was counted', () => {
+test('a metric without labels exists from the start', () => {
   const registry = new Registry();
   registry.counter({ name: 'a_total', help: 'A.', labels: [] });
   expect(only(registry).series).toEqual([{ labels: [], value: 0 }]);
 });
 
-test('a gauge shows what it was set to last, and nothing while that is unknown', () => {
+test('a gauge exports its last value, and nothing while the value is unknown', () => {
   const registry = new Registry();
   const gauge = registry.gauge({ name: 'a', help: 'A.', labels: ['x'], rule: 'max' });
   gauge.labels('never set');
@@ -65,14 +65,14 @@ test('a gauge shows what it was set to last, and nothing while that is unknown',
   expect(only(registry)).toMatchObject({ rule: 'max', series: [{ labels: ['set'], value: -2 }] });
 });
 
-test('a value on a bound of a histogram belongs below it', () => {
+test('a value equal to a bound is in the bucket below the bound', () => {
   const registry = new Registry();
   const histogram = registry.histogram({ name: 'a', help: 'A.', labels: [], bounds: [1, 2, 4], parts: 1 });
   for (const value of [4, 0, 1, 2, 3, 5, 1, 4]) histogram.labels().observe(value);
   expect(only(registry).series).toEqual([{ labels: [], bounds: [1, 2, 4], counts: [3, 1, 3, 1], sum: 20 }]);
 });
 
-test('every value lands in the first bucket that holds it, whatever came before', () => {
+test('every value is in its bucket, whatever the previous values', () => {
   const bounds = fc.uniqueArray(fc.integer({ min: 0, max: 50 })).map((all) => all.sort((a, b) => a - b));
   fc.assert(
     fc.property(bounds, fc.array(fc.integer({ min: 0, max: 60 })), (bounds, values) => {
@@ -108,7 +108,7 @@ test('a histogram that covers more bounds keeps what it has counted', () => {
   expect((only(registry) as HistogramSnapshot).series).toHaveLength(1);
 });
 
-test('what is beyond the bound on label sets is counted as other', () => {
+test('label sets above the limit are counted as other', () => {
   const registry = new Registry({ maxLabelSets: 2 });
   const counter = registry.counter({ name: 'a_total', help: 'A.', labels: ['x', 'y'] });
   for (let i = 0; i < 1000; i++) counter.labels(`${i}`, 'y').inc();
@@ -120,21 +120,21 @@ test('what is beyond the bound on label sets is counted as other', () => {
   ]);
 });
 
-test('somebody who is called other is not counted twice', () => {
+test('a label value "other" is not counted twice', () => {
   const registry = new Registry({ maxLabelSets: 1 });
   const counter = registry.counter({ name: 'a_total', help: 'A.', labels: ['x'] });
   for (const name of ['other', 'b', 'c', 'other']) counter.labels(name).inc();
   expect(only(registry).series).toEqual([{ labels: ['other'], value: 4 }]);
 });
 
-test('gauges beyond the bound are not shown, because one cannot stand for many', () => {
+test('gauges above the limit are hidden', () => {
   const registry = new Registry({ maxLabelSets: 1 });
   const gauge = registry.gauge({ name: 'a', help: 'A.', labels: ['x'], rule: 'sum' });
   for (const name of ['a', 'b', 'c']) gauge.labels(name).set(1);
   expect(only(registry).series).toEqual([{ labels: ['a'], value: 1 }]);
 });
 
-test('what is removed is shown no longer and makes room; what is counted as other stays', () => {
+test('removing a label set frees its place; other is kept', () => {
   const registry = new Registry({ maxLabelSets: 3 });
   const counter = registry.counter({ name: 'a_total', help: '', labels: ['x', 'y'] });
   const shown = () =>
@@ -154,7 +154,7 @@ test('what is removed is shown no longer and makes room; what is counted as othe
   expect(shown()).toEqual({ 'b,a': 2, 'd,1': 5, 'other,other': 8 });
 });
 
-test('the neighbours of what is removed go on counting', () => {
+test('removing a label set does not affect others', () => {
   const counter = new Registry().counter({ name: 'a_total', help: '', labels: ['x', 'y'] });
   for (const y of ['1', '2']) counter.labels('a', y).inc();
   counter.remove({ x: 'a', y: '1' });
@@ -162,7 +162,7 @@ test('the neighbours of what is removed go on counting', () => {
   expect(counter.snapshot().series).toEqual([{ labels: ['a', '2'], value: 2 }]);
 });
 
-test('one that was removed and comes again begins anew', () => {
+test('a removed label set starts from 0 when it returns', () => {
   const gauge = new Registry().gauge({ name: 'a', help: '', labels: ['x'], rule: 'sum' });
   const former = gauge.labels('a');
   former.set(1);
@@ -190,7 +190,7 @@ test('collectors run before each snapshot', () => {
   expect(only(registry).series).toEqual([{ labels: [], value: 2 }]);
 });
 
-test('a snapshot does not change when counting goes on, and survives JSON and a structured clone', () => {
+test('a snapshot is immutable, and survives JSON and structured clone', () => {
   const registry = new Registry();
   const counter = registry.counter({ name: 'a_total', help: 'A.', labels: ['x'] });
   const histogram = registry.histogram({ name: 'b', help: 'B.', labels: ['x'], bounds: [1], parts: 1e6 });
@@ -209,32 +209,32 @@ test('a snapshot does not change when counting goes on, and survives JSON and a 
   expect(structuredClone(snapshot)).toEqual(snapshot);
 });
 
-test.each(['', '1a', 'a b', 'a-b', 'ä', 'a\n'])('%j is not taken as the name of a metric', (name) => {
+test.each(['', '1a', 'a b', 'a-b', 'ä', 'a\n'])('%j is rejected as the name of a metric', (name) => {
   const registry = new Registry();
   expect(() => registry.counter({ name, help: '', labels: [] })).toThrow(JSON.stringify(name));
 });
 
-test.each(['', '1a', 'a:b', 'le', '__a', 'a\n'])('%j is not taken as a label', (label) => {
+test.each(['', '1a', 'a:b', 'le', '__a', 'a\n'])('%j is rejected as a label', (label) => {
   const registry = new Registry();
   expect(() => registry.gauge({ name: 'a', help: '', labels: [label], rule: 'sum' })).toThrow(
     JSON.stringify(label),
   );
 });
 
-test('bounds must rise, and the wrong number of label values is told', () => {
+test('rejects bounds that do not ascend and a wrong number of label values', () => {
   const registry = new Registry();
   const histogram = (bounds: number[]) =>
     registry.histogram({ name: 'a', help: '', labels: ['x'], bounds, parts: 1 });
-  expect(() => histogram([1, 1])).toThrow('rising; got 1, 1');
+  expect(() => histogram([1, 1])).toThrow('ascending; got 1, 1');
   expect(() => histogram([1, Number.POSITIVE_INFINITY])).toThrow('finite');
   const labels = histogram([1]) as unknown as { labels(...values: string[]): unknown };
   expect(() => labels.labels()).toThrow('expected 1 label values (x), got 0');
 });
 
-test('two metrics of one name are refused', () => {
+test('rejects two metrics of one name', () => {
   const registry = new Registry();
   registry.counter({ name: 'a_total', help: '', labels: [] });
   expect(() => registry.gauge({ name: 'a_total', help: '', labels: [], rule: 'sum' })).toThrow(
-    'there is a metric a_total already',
+    'the metric a_total already exists',
   );
 });

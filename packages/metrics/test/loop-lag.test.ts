@@ -9,17 +9,17 @@ function watched() {
   return { clock, monitor, loopLag: new LoopLag(monitor, clock) };
 }
 
-test('before anything was measured there is no lag', () => {
+test('the lag is 0 before the first measurement', () => {
   expect(watched().loopLag.read()).toEqual({ p50: 0, p99: 0, max: 0 });
 });
 
-test('what the monitor takes for its own pause is not lag', () => {
+test('the interval of the monitor is not counted as lag', () => {
   const { monitor, loopLag } = watched();
   monitor.measured(-0.001, 0, 0.25);
   expect(loopLag.read()).toEqual({ p50: 0, p99: 0, max: 0.25 });
 });
 
-test('however often it is asked for, a lag is seen for ten seconds at least', async () => {
+test('a lag is reported for at least ten seconds, however often it is read', async () => {
   const { clock, monitor, loopLag } = watched();
   monitor.measured(0.25, 0.5, 1);
   for (let second = 0; second < 20; second++) {
@@ -31,7 +31,7 @@ test('however often it is asked for, a lag is seen for ten seconds at least', as
   expect(loopLag.read()).toEqual({ p50: 0, p99: 0, max: 0 });
 });
 
-test('it shows the worse of this window and the one before', async () => {
+test('reports the maximum of the current and the previous window', async () => {
   const { clock, monitor, loopLag } = watched();
   monitor.measured(0.25, 0.5, 1);
   await clock.advance(15_000);
@@ -40,7 +40,7 @@ test('it shows the worse of this window and the one before', async () => {
   expect(loopLag.read()).toEqual({ p50: 0.5, p99: 0.5, max: 1 });
 });
 
-test('the real monitor measures a loop that is held up, and stops when told to', async () => {
+test('the real monitor measures a blocked loop, and stops', async () => {
   const loopLag = new LoopLag();
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   const deadline = performance.now() + 10_000;

@@ -6,7 +6,7 @@ import { prometheusText } from '../src/prometheus-text.js';
 import { arbitrarySnapshot } from './support/arbitrary-snapshot.js';
 import { parseExposition } from './support/exposition.js';
 
-/** The lines, whatever their order. */
+/** The lines in sorted order. */
 function numbers(snapshot: MetricsSnapshot): string[] {
   return prometheusText(snapshot).split('\n').sort();
 }
@@ -22,7 +22,7 @@ test('merging is associative and does not depend on the order', () => {
   );
 });
 
-test('merging with nothing changes nothing, and neither does it change what is merged', () => {
+test('merging with an empty snapshot changes nothing, and inputs are not modified', () => {
   fc.assert(
     fc.property(arbitrarySnapshot, arbitrarySnapshot, (a, b) => {
       const before = JSON.stringify([a, b]);
@@ -34,7 +34,7 @@ test('merging with nothing changes nothing, and neither does it change what is m
   );
 });
 
-test('what was merged is well-formed', () => {
+test('a merged snapshot is well-formed', () => {
   fc.assert(
     fc.property(fc.array(arbitrarySnapshot), (snapshots) => {
       parseExposition(prometheusText(mergeSnapshots(snapshots)));
@@ -60,7 +60,7 @@ test('counters add up, gauges follow their rule', () => {
   expect(values).toMatchObject([[{ value: 12 }], [{ value: 12 }], [{ value: 7 }], [{ value: 2 }]]);
 });
 
-test('histograms with other bounds are merged without losing any', () => {
+test('merging histograms with different bounds loses no count', () => {
   const process = (bounds: number[], counts: number[]): MetricsSnapshot => [
     {
       type: 'histogram',
@@ -80,7 +80,7 @@ test('histograms with other bounds are merged without losing any', () => {
   ]);
 });
 
-test('metrics of one name that are not the same are refused', () => {
+test('rejects different metrics of the same name', () => {
   const counter = { type: 'counter', name: 'a', help: '', labelNames: ['x'], parts: 1, series: [] } as const;
   const gauge = { type: 'gauge', name: 'a', help: '', labelNames: [], rule: 'max', series: [] } as const;
   expect(() => mergeSnapshots([[counter], [gauge]])).toThrow(

@@ -5,7 +5,7 @@ import { Registry } from '../src/registry.js';
 import { arbitrarySnapshot } from './support/arbitrary-snapshot.js';
 import { parseExposition, sampleValue } from './support/exposition.js';
 
-test('the text is as Prometheus wants it', () => {
+test('writes the Prometheus text format', () => {
   const registry = new Registry();
   const counter = registry.counter({ name: 'a_total', help: 'With \\ and\nline.', labels: ['x', 'y'] });
   counter.labels('say "hi"\n', 'back\\slash').inc(3);
@@ -41,16 +41,16 @@ d_count 1
 `);
 });
 
-test('a metric without anything to show is left out, and nothing at all is an empty text', () => {
+test('omits metrics without series; an empty snapshot is an empty text', () => {
   const registry = new Registry();
   registry.counter({ name: 'a_total', help: 'A.', labels: ['x'] });
   expect(prometheusText(registry.snapshot())).toBe('');
 });
 
-/** The ready-made unit of that kind takes seconds to make. */
+/** The built-in arbitrary takes seconds to create. */
 const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 
-test('whatever the labels, the text can be read back', () => {
+test('any labels can be parsed back', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.string({ unit: anyCharacter, maxLength: 8 }), { maxLength: 8 }),
@@ -71,12 +71,12 @@ test('whatever the labels, the text can be read back', () => {
   );
 });
 
-test('every number is read back as it was', () => {
+test('every number can be parsed back', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
       const registry = new Registry();
       registry.gauge({ name: 'a', help: 'A.', labels: [], rule: 'sum' }).labels().set(value);
-      // There is no telling 0 from −0 there, and no need.
+      // The format does not distinguish 0 and −0.
       expect(sampleValue(parseExposition(prometheusText(registry.snapshot())), 'a')).toBe(value + 0);
     }),
   );
@@ -103,14 +103,14 @@ test.each([
   ['a sample twice', '# HELP a A.\n# TYPE a gauge\na{x="1"} 1\na{x="1"} 2\n'],
   ['a quote in a label', '# HELP a A.\n# TYPE a gauge\na{x="""} 1\n'],
   ['a metric twice', '# HELP a A.\n# TYPE a gauge\na 1\n# HELP a A.\n# TYPE a gauge\na{x="1"} 1\n'],
-  ['no number', '# HELP a A.\n# TYPE a gauge\na undefined\n'],
-  ['a counter that is no total', '# HELP a A.\n# TYPE a counter\na 1\n'],
+  ['an invalid number', '# HELP a A.\n# TYPE a gauge\na undefined\n'],
+  ['a counter without _total', '# HELP a A.\n# TYPE a counter\na 1\n'],
   [
     'buckets that shrink',
     '# HELP a A.\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n',
   ],
   ['no infinite bucket', '# HELP a A.\n# TYPE a histogram\na_bucket{le="1"} 1\na_sum 1\na_count 1\n'],
   ['no sum', '# HELP a A.\n# TYPE a histogram\na_bucket{le="+Inf"} 1\na_count 1\n'],
-])('the reader of these tests does not take %s', (_, text) => {
+])('the parser of these tests rejects %s', (_, text) => {
   expect(() => parseExposition(text)).toThrow();
 });

@@ -93,7 +93,7 @@ test('requests are counted by protocol, route and outcome, with their durations'
   expect(sampleValue(families, 'batchwise_requests_total', unavailable)).toBe(1);
 });
 
-test('all outcomes of a route are there from its first request on', () => {
+test('all outcomes of a route exist from its first request', () => {
   const { requests, read } = observed();
   requests('http').started('/');
   requests('http').ended('/', 200, 1);
@@ -103,7 +103,7 @@ test('all outcomes of a route are there from its first request on', () => {
   expect(outcomes).toEqual([...OUTCOMES]);
 });
 
-test('what is in flight is what has started and not ended', () => {
+test('requests in flight are those started and not ended', () => {
   const { requests, read } = observed();
   const http = requests('http');
   const inFlight = () => sampleValue(read(), 'batchwise_requests_in_flight', { protocol: 'http' });
@@ -116,7 +116,7 @@ test('what is in flight is what has started and not ended', () => {
   expect(inFlight()).toBe(0);
 });
 
-test('however many routes are made up, few are told apart, and their outcomes are kept', () => {
+test('the number of routes is limited, and all outcomes are counted', () => {
   const { requests, read } = observed();
   for (const protocol of ['http', 'grpc'] as const) {
     const metrics = requests(protocol);
@@ -130,7 +130,7 @@ test('however many routes are made up, few are told apart, and their outcomes ar
   expect(sampleValue(families, 'batchwise_requests_total', other)).toBe(2500 - 32);
 });
 
-test('a route that is forgotten is shown no longer and makes room, for its protocol alone', () => {
+test('forgetting a route frees its place, only for its protocol', () => {
   const { requests, read } = observed();
   const [http, grpc] = [requests('http'), requests('grpc')];
   http.ended('/0', 200, 1);

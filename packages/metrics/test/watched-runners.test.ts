@@ -1,4 +1,4 @@
-/** What is shown of runners, fed by real batchers on virtual time. */
+/** The metrics of runners with real batchers on virtual time. */
 import type { BatcherStats } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
 import { mergeSnapshots } from '../src/merge-snapshots.js';
@@ -53,7 +53,7 @@ test('batches are counted in rows, with their waits, durations and reasons', asy
   expect(of('batchwise_items_total', { outcome: 'succeeded' })).toBe(4);
 });
 
-test('how things stand is read when it is asked for', async () => {
+test('gauges are read at each snapshot', async () => {
   const { runners, read } = open();
   const { clock, submit, runner } = runnerOf('iris', { maxBatchSize: 4 });
   runners.watch(runner, 4);
@@ -72,7 +72,7 @@ test('how things stand is read when it is asked for', async () => {
   await clock.advance(100);
 });
 
-test('the learned curve is shown at the sizes of which something is known', async () => {
+test('the service curve is exported for sizes with data', async () => {
   const { runners, read } = open();
   const { clock, submit, runner } = runnerOf('iris', { maxBatchSize: 20 });
   runners.watch(runner, 20);
@@ -97,7 +97,7 @@ test('the learned curve is shown at the sizes of which something is known', asyn
   ]);
 });
 
-test('refusals are shown by cause, the usual ones from the start', async () => {
+test('refusals are exported by cause, the common ones from the start', async () => {
   const { runners, value } = open();
   const { clock, submit, runner, batcher } = runnerOf('iris', { maxBatchSize: 1, maxQueueSize: 1 });
   runners.watch(runner, 1);
@@ -115,7 +115,7 @@ test('refusals are shown by cause, the usual ones from the start', async () => {
   expect(value('batchwise_items_total', { runner: 'iris', outcome: 'refused' })).toBe(refused);
 });
 
-test('batches of others, and of runners no longer watched, are not counted', async () => {
+test('batches of other runners, and of runners no longer watched, are not counted', async () => {
   const { runners, value } = open();
   const { clock, submit, runner } = runnerOf('iris');
   const stop = runners.watch(runner, 8);
@@ -135,7 +135,7 @@ test('batches of others, and of runners no longer watched, are not counted', asy
   expect(value('batchwise_queue_depth', { runner: 'iris' })).toBeUndefined();
 });
 
-test('a runner in the place of another goes on counting; one that is watched again is not counted twice', async () => {
+test('a replacement continues the counters; a runner watched again is not counted twice', async () => {
   const { runners, value } = open();
   const succeeded = () => value('batchwise_items_total', { runner: 'iris', outcome: 'succeeded' });
   const [first, second] = [runnerOf('iris'), runnerOf('iris')];
@@ -157,7 +157,7 @@ test('a runner in the place of another goes on counting; one that is watched aga
   );
 });
 
-test('books that begin anew do not set a counter back', async () => {
+test('restarted statistics do not reset a counter', async () => {
   const { runners, value } = open();
   let { clock, submit, batcher } = runnerOf('iris');
   runners.watch({ name: 'iris', stats: () => batcher.stats() }, 8);
@@ -173,7 +173,7 @@ test('books that begin anew do not set a counter back', async () => {
   expect(await run()).toBe(6);
 });
 
-test('a larger limit adds buckets and keeps what was counted', async () => {
+test('a larger limit adds buckets and keeps the counts', async () => {
   const { runners, value } = open();
   const { clock, submit, runner, batcher } = runnerOf('iris', { maxBatchSize: 2 });
   runners.watch(runner, 2);
@@ -187,7 +187,7 @@ test('a larger limit adds buckets and keeps what was counted', async () => {
   expect(['1', '2', '4', '6', '+Inf'].map(atMost)).toEqual([0, 1, 1, 2, 2]);
 });
 
-test('a runner in another process is shown by that process only', () => {
+test('a runner in another process is exported only by that process', () => {
   const { runners, read } = open();
   runners.watch({ name: 'iris', stats: () => undefined }, 8);
   const families = read();
@@ -196,7 +196,7 @@ test('a runner in another process is shown by that process only', () => {
   expect(sampleValue(families, 'batchwise_batch_size_count', { runner: 'iris' })).toBe(0);
 });
 
-test('replicas of a runner add up; of their curves the slower counts', async () => {
+test('replicas of a runner are added; the slower curve is used', async () => {
   const snapshots = [];
   for (const rows of [2, 1]) {
     const { runners, registry } = open();

@@ -1,4 +1,4 @@
-/** Snapshots as processes of one server could have them: the same metrics, whatever labels and numbers. */
+/** Snapshots of the processes of one server: the same metrics with any labels and numbers. */
 import fc from 'fast-check';
 import type {
   GaugeRule,
@@ -47,7 +47,7 @@ const histogram: fc.Arbitrary<MetricSnapshot> = histograms.map((series) => ({
   series,
 }));
 
-/** Not every process has every metric, nor in the same order. */
+/** Processes may have different metrics in different orders. */
 export const arbitrarySnapshot: fc.Arbitrary<MetricsSnapshot> = fc
   .tuple(counter, gauge('sum'), gauge('max'), gauge('min'), histogram)
   .chain((metrics) => fc.shuffledSubarray([...metrics]));

@@ -1,6 +1,6 @@
 /**
- * A reader of the text exposition format 0.0.4 that forgives nothing: what it takes, Prometheus takes, and
- * more than that: lines in order, no sample twice, histograms whose buckets add up.
+ * A strict parser of the text exposition format 0.0.4. It rejects more than Prometheus does: lines out of order,
+ * duplicate samples, histograms whose buckets do not add up.
  */
 export interface Sample {
   readonly name: string;
@@ -63,7 +63,7 @@ function sampleOf(line: string | undefined): Sample {
   LABEL.lastIndex = 0;
   while (inBraces !== undefined && LABEL.lastIndex < inBraces.length) {
     const found = LABEL.exec(inBraces);
-    if (found === null) throw new Error(`labels that cannot be read: ${inBraces}`);
+    if (found === null) throw new Error(`malformed labels: ${inBraces}`);
     const [, label = '', value = ''] = found;
     if (labels.has(label)) throw new Error(`${label} comes twice in ${line}`);
     labels.set(label, unescaped(value));
@@ -87,7 +87,7 @@ function check({ name, type, samples }: Family): void {
   if (type === 'histogram') for (const series of seriesOf(samples).values()) checkHistogram(name, series);
 }
 
-/** The samples by their labels but `le`. */
+/** The samples grouped by their labels except `le`. */
 function seriesOf(samples: readonly Sample[]): Map<string, Sample[]> {
   const series = new Map<string, Sample[]>();
   for (const sample of samples) {
@@ -97,7 +97,7 @@ function seriesOf(samples: readonly Sample[]): Map<string, Sample[]> {
   return series;
 }
 
-/** Buckets first, by rising bound and rising count, the infinite one last; then the sum; then the count. */
+/** Buckets first, with ascending bounds and counts, infinity last; then the sum; then the count. */
 function checkHistogram(name: string, series: readonly Sample[]): void {
   const count = series.at(-1);
   const sum = series.at(-2);

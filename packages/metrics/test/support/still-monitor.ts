@@ -1,6 +1,6 @@
 import type { DelayMonitor } from '../../src/loop-lag.js';
 
-/** A monitor of an event loop that shows what it is told to. In nanoseconds. */
+/** An event-loop monitor with programmed values. In nanoseconds. */
 export class StillMonitor implements DelayMonitor {
   count = 0;
   max = 0;
@@ -21,7 +21,7 @@ export class StillMonitor implements DelayMonitor {
     this.isDisabled = true;
   }
 
-  /** How much later than asked it was called, in seconds. */
+  /** The lag in seconds. */
   measured(p50: number, p99: number, max: number): void {
     const nanoseconds = (seconds: number) => (seconds + 0.02) * 1e9;
     this.count = 1;

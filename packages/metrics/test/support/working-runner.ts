@@ -1,6 +1,6 @@
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 
-/** A batcher as a runner: an item is a number of rows, and a batch takes 10 ms and 1 ms a row. */
+/** A batcher as a runner: an item is a number of rows, and a batch takes 10 ms plus 1 ms per row. */
 export function runnerOf(name: string, options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
   const batcher = new Batcher<number, number>(
