@@ -74,6 +74,7 @@ test('all that can be said', () => {
     hang: { at_ms: 400, ms: 5000 },
     known_curve: '50 + 1*b',
     measure_from_ms: 3000,
+    until_ms: 9000,
     obeys_retry_after: 0.5,
   });
   expect(name).toBe('busy');
@@ -93,6 +94,7 @@ test('all that can be said', () => {
     stalls: [{ atMs: 20, ms: 300 }],
     hang: { atMs: 400, ms: 5000 },
     measureFromMs: 3000,
+    untilMs: 9000,
     obeysRetryAfter: 0.5,
   });
   expect(scenarios[1]?.knownCurve).toHaveLength(32);

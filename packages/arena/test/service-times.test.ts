@@ -1,4 +1,4 @@
-import { formulaCurve, measure, recorded, type Scenario, simulate } from '@batchwise/arena';
+import { closedLoop, formulaCurve, measure, recorded, type Scenario, simulate } from '@batchwise/arena';
 import { greedy } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { ServiceTimes } from '../src/simulation/service-times.js';
@@ -66,6 +66,13 @@ test('a batch that hangs holds its slot, and its items get no answer', async () 
   ).toEqual([1000, 11]);
   expect([...run.latencyMs].map(Number.isNaN).flatMap((hung, i) => (hung ? [i] : []))).toEqual([2]);
   expect(measure(run).meanMs).toBeCloseTo(11);
+});
+
+test('no item comes after the end', async () => {
+  const contender = { name: 'greedy', policy: () => greedy(), knowsTarget: false };
+  expect((await simulate({ ...scenario, untilMs: 100 }, contender)).latencyMs).toHaveLength(6);
+  const loop = { ...scenario, arrivals: closedLoop(1, 9, 'constant'), items: 1000, untilMs: 100 };
+  expect((await simulate(loop, contender)).latencyMs).toHaveLength(5);
 });
 
 test('a batcher may be told a curve that is wrong', async () => {

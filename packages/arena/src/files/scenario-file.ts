@@ -59,6 +59,7 @@ const KEYS: readonly string[] = [
   ...TRAIT_KEYS,
   ...FAULT_KEYS,
   'measure_from_ms',
+  'until_ms',
   'obeys_retry_after',
 ];
 const MOST_SLOTS = 1024;
@@ -104,6 +105,7 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
     ...optional('batchSizes', place.key('batch_sizes'), fields.batch_sizes, validSizes),
     ...faultsAt(place, fields, curve),
     ...optional('measureFromMs', place.key('measure_from_ms'), fields.measure_from_ms, validMs),
+    ...optional('untilMs', place.key('until_ms'), fields.until_ms, validMsAboveZero),
     ...optional('obeysRetryAfter', place.key('obeys_retry_after'), fields.obeys_retry_after, validShare),
     ...traitsOf(place, come, mixes, curve),
   };

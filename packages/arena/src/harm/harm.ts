@@ -20,6 +20,8 @@ export const MOST_GOODPUT_LOSS = 0.02;
 const MORE_SEEDS = [4, 16];
 const CLEAR = 2.5;
 const SEED_STEP = 100_003;
+/** With fewer a scenario tells nothing, and there is a mistake in how it was drawn. */
+const LEAST_ITEMS = 100;
 
 export interface HarmResult {
   readonly seed: number;
@@ -107,7 +109,10 @@ function parsed(file: HarmResult['file']): readonly Scenario[] {
 
 async function measured(scenario: Scenario, contender: Contender): Promise<Measures> {
   const run = await simulate(scenario, contender);
-  return measure(run, firstItemFrom(run));
+  const measures = measure(run, firstItemFrom(run));
+  if (measures.items < LEAST_ITEMS)
+    throw new Error(`${scenario.name}: only ${measures.items} items to measure.`);
+  return measures;
 }
 
 function mean<T>(of: readonly T[], value: (item: T) => number): number {

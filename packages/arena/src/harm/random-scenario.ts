@@ -25,6 +25,8 @@ const MEASURED_MS = 3000;
 const MEASURED_ITEMS = 4000;
 /** A backend that would get more items takes smaller batches instead: a hundred scenarios have to run in half a minute. */
 const MOST_ITEMS = 20_000;
+/** A closed loop that gets so far ends early: its callers are rejected and come back at once. */
+const CLOSED_ITEMS = 200_000;
 
 const TAILS = [
   { kind: 'pareto', alpha: 2.5 },
@@ -69,8 +71,8 @@ export function randomScenario(seed: number): RandomScenario {
     const { arrivals, perMs: itemsPerMs } = isClosed
       ? closedTraffic(traffic, curve, slots)
       : openTraffic(traffic, curve, slots, perMs);
-    const measured = Math.max(itemsPerMs * MEASURED_MS, MEASURED_ITEMS);
-    const items = Math.ceil(itemsPerMs * fromMs + measured);
+    const untilMs = Math.ceil(fromMs + Math.max(MEASURED_MS, MEASURED_ITEMS / itemsPerMs));
+    const items = Math.ceil(itemsPerMs * untilMs);
     if (items > MOST_ITEMS && maxBatchSize > 4) continue;
     // Some targets leave time for full batches, others only for small ones.
     const budgetMs =
@@ -95,7 +97,8 @@ export function randomScenario(seed: number): RandomScenario {
         max_batch_size: maxBatchSize,
         slots,
         arrivals,
-        items,
+        // How many items come of a closed loop is up to the policy.
+        ...(isClosed ? { items: CLOSED_ITEMS, until_ms: untilMs } : { items }),
         ...(hasTarget ? { target_ms: rounded(budgetMs * Math.max(1, slower)) } : {}),
         noise,
         ...(tail === undefined ? {} : { tail }),

@@ -10,8 +10,8 @@ export interface RandomTraffic {
 }
 
 const KINDS = ['poisson', 'poisson', 'mmpp', 'on_off', 'fan_out', 'lognormal', 'bursts'] as const;
-/** Bursts leave the backend idle between them: they come with less load than other traffic. */
-const BURST_LOAD = 0.3;
+/** A burst is over before the next one comes, as a rule. */
+const MOST_BURST_LOAD = 0.6;
 
 export function openTraffic(random: Random, curve: Curve, slots: number, perMs: number): RandomTraffic {
   const kind = KINDS[Math.floor(random() * KINDS.length)] as (typeof KINDS)[number];
@@ -26,14 +26,15 @@ export function openTraffic(random: Random, curve: Curve, slots: number, perMs: 
     case 'fan_out':
       return { arrivals: { kind, rate, size: Math.round(between(random, 2, 32)) }, perMs };
     case 'bursts': {
-      const items = slots * curve.maxBatchSize * between(random, 0.5, 8);
+      const periodMs = between(random, 200, 1500);
+      const most = MOST_BURST_LOAD * slots * capacity(curve).perMs * periodMs;
+      const items = Math.min(slots * curve.maxBatchSize * between(random, 0.5, 8), most);
       const burstMs = between(random, 1, 20);
-      const pauseMs = items / (BURST_LOAD * perMs);
       const phases = [
         { rate: rounded((1000 * items) / burstMs), ms: burstMs },
-        { rate: 0, ms: rounded(pauseMs) },
+        { rate: 0, ms: rounded(periodMs - burstMs) },
       ];
-      return { arrivals: { kind: 'phases', phases }, perMs: items / (burstMs + pauseMs) };
+      return { arrivals: { kind: 'phases', phases }, perMs: items / periodMs };
     }
     default:
       return { arrivals: { kind, rate }, perMs };

@@ -35,6 +35,8 @@ export interface Scenario {
   readonly hang?: { readonly atMs: number; readonly ms: number };
   /** The `curve` option of the batcher, right or wrong. */
   readonly knownCurve?: readonly CurvePoint[];
+  /** No item comes after this time. */
+  readonly untilMs?: number;
   /** Items that come earlier are not measured. */
   readonly measureFromMs?: number;
   /** What sets an item apart from the others; nothing unless given. */

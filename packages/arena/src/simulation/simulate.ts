@@ -123,8 +123,12 @@ class Simulation {
 
   async #runUntilIdle(nextTime: () => number): Promise<void> {
     const clock = this.#clock;
-    const { items } = this.#scenario;
-    let arrivesAt = nextTime();
+    const { items, untilMs = Number.POSITIVE_INFINITY } = this.#scenario;
+    const next = () => {
+      const at = this.#arrived < items ? nextTime() : Number.POSITIVE_INFINITY;
+      return at <= untilMs ? at : Number.POSITIVE_INFINITY;
+    };
+    let arrivesAt = next();
     for (;;) {
       const timerAt = clock.nextAt;
       const now = Math.min(arrivesAt, timerAt);
@@ -137,7 +141,7 @@ class Simulation {
       clock.moveTo(now);
       while (arrivesAt <= now) {
         this.#arrive();
-        arrivesAt = this.#arrived < items ? nextTime() : Number.POSITIVE_INFINITY;
+        arrivesAt = next();
       }
       if (timerAt <= now) {
         clock.runDue();
@@ -215,12 +219,12 @@ class Simulation {
 
   /** A user of a closed loop makes its next call. */
   #comeBack(afterMs = 0): void {
-    const { arrivals, items } = this.#scenario;
+    const { arrivals, items, untilMs = Number.POSITIVE_INFINITY } = this.#scenario;
     if (arrivals.kind !== 'closed') return;
     const { thinkMs, thinking } = arrivals;
     const pause = thinking === 'constant' ? thinkMs : -thinkMs * Math.log(1 - this.#thinking());
     this.#clock.at(this.#clock.now() + afterMs + pause, () => {
-      if (this.#arrived < items) this.#arrive();
+      if (this.#arrived < items && this.#clock.now() <= untilMs) this.#arrive();
     });
   }
 }
