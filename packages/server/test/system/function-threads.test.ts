@@ -76,9 +76,7 @@ test.each([
 });
 
 test('a thread that ended is in the log', () => {
-  expect(logged.join('\n')).toContain(
-    'odd: a worker thread ended: exit code 3; a new one is started.',
-  );
+  expect(logged.join('\n')).toContain('odd: a worker thread ended: exit code 3; a new one is started.');
 });
 
 test('answers may be given one by one', async () => {
