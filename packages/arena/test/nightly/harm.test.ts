@@ -1,4 +1,4 @@
-/** The long version of ../harm.test.ts. */
+/** The long version of ../system/do-no-harm.test.ts. */
 import { harmText, runHarm } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 import { KNOWN_HARM } from '../support/known-harm.js';
