@@ -1,5 +1,5 @@
 /** Shapes of service curves, as formulas of a scenario file. */
-import { rounded } from './random-scenario.js';
+import { rounded } from './random-number.js';
 
 export interface Shape {
   readonly name: string;

@@ -4,8 +4,9 @@
  */
 import { parseCurve } from '../files/curve-file.js';
 import { capacity } from '../simulation/curve.js';
-import { type Random, randomStream } from '../simulation/random.js';
+import { randomStream } from '../simulation/random.js';
 import { SHAPES } from './random-curve.js';
+import { between, rounded } from './random-number.js';
 import { closedTraffic, openTraffic } from './random-traffic.js';
 
 export interface RandomScenario {
@@ -110,14 +111,4 @@ export function randomScenario(seed: number): RandomScenario {
       },
     };
   }
-}
-
-/** Every order of magnitude as likely, to three digits. */
-export function between(random: Random, least: number, most: number): number {
-  return rounded(least * (most / least) ** random());
-}
-
-/** To three digits: files are read by people. */
-export function rounded(value: number): number {
-  return Number(value.toPrecision(3));
 }

@@ -1,7 +1,7 @@
 /** Kinds of traffic, as `arrivals` of a scenario file. */
 import { type Curve, capacity } from '../simulation/curve.js';
 import type { Random } from '../simulation/random.js';
-import { between, rounded } from './random-scenario.js';
+import { between, rounded } from './random-number.js';
 
 export interface RandomTraffic {
   readonly arrivals: { readonly kind: string; readonly [key: string]: unknown };
