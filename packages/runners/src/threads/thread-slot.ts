@@ -83,8 +83,8 @@ export class ThreadSlot {
   }
 
   /**
-   * A batch without callers may finish within `timeoutMs`, because a new thread costs more. After that the thread is
-   * terminated, which stops a computing handler.
+   * A batch without callers may finish within `timeoutMs`, because a new thread costs more. After that, or at the
+   * `handlerTimeoutMs` of the batcher, the thread is terminated, which stops a computing handler.
    */
   async run(items: unknown[], context: BatchContext, timeoutMs: number): Promise<Results<unknown>> {
     const startedAt = realClock.now();
@@ -92,15 +92,15 @@ export class ThreadSlot {
     let timer: unknown;
     const onAbort = () => {
       this.#send({ kind: 'abort', reason: this.#errors.toData(signal.reason) });
-      const leftMs = Math.max(0, startedAt + timeoutMs - realClock.now());
+      const isTimeout = signal.reason instanceof BatchwiseError && signal.reason.code === 'HANDLER_TIMEOUT';
+      const leftMs = isTimeout ? 0 : Math.max(0, startedAt + timeoutMs - realClock.now());
       if (leftMs !== Number.POSITIVE_INFINITY) {
-        timer = realClock.setTimer(
-          () => this.#kill(new Error(`a batch took longer than ${timeoutMs} ms`)),
-          leftMs,
-        );
+        const error = isTimeout ? signal.reason : new Error(`a batch took longer than ${timeoutMs} ms`);
+        timer = realClock.setTimer(() => this.#kill(error), leftMs);
       }
     };
     try {
+      signal.throwIfAborted(); // it would emit no event any more
       return await new Promise((resolve, reject) => {
         this.#run = { context, resolve, reject };
         signal.addEventListener('abort', onAbort, { once: true });

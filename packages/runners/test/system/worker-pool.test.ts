@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
-import { Batcher, type BatcherOptions } from 'batchwise';
+import { type BatchContext, Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type WorkerPool, type WorkerPoolOptions, workerPool } from '../../src/threads/worker-pool.js';
 
@@ -82,6 +82,28 @@ describe('errors', () => {
     });
     expect(await batcher.submit({ id: 1 })).toMatchObject({ id: 1 });
     expect(log.mock.calls.flat().join('\n')).toContain('a worker thread ended: exit code 3');
+  });
+
+  // The thread was ended 10 s after the start of the batch only: later batches waited for it and timed out as well.
+  test('a computation that exceeds handlerTimeoutMs is ended with its thread, and another takes its place', async () => {
+    const ended = new Promise((resolve) => vi.spyOn(console, 'error').mockImplementation(resolve));
+    const clock = new VirtualClock();
+    const { pool, batcher } = started({}, { handlerTimeoutMs: 1000, clock });
+    await pool.ready;
+    const spinning = codeOf(batcher.submit({ spin: true }));
+    await clock.advance(1); // the batch is at the thread
+    await clock.advance(1000);
+    expect(await spinning).toMatchObject({ code: 'HANDLER_TIMEOUT' });
+    expect(await ended).toContain('handlerTimeoutMs (1000 ms)');
+    expect(await new Batcher(pool).submit({ id: 1 })).toMatchObject({ id: 1 });
+  });
+
+  // The thread began to compute, and was never ended: a signal that has fired emits no event.
+  test('a batch whose callers have gone before it reaches a thread is not started', async () => {
+    const { pool, batcher } = started();
+    const context = { signal: AbortSignal.abort(new Error('gone')) } as BatchContext;
+    await expect(pool.processBatch([{ spin: true }], context)).rejects.toThrow('gone');
+    expect(await batcher.submit({ id: 1 })).toMatchObject({ id: 1 });
   });
 
   test.each([
