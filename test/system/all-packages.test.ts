@@ -55,6 +55,19 @@ describe.each(names)('%s', (name) => {
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });
 
+  const isReadyMade = name.startsWith('integrations') && !name.endsWith('aws');
+  test.runIf(isReadyMade)('is installed by its README with all that it needs', () => {
+    const of = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const tarballs = [of.name, ...Object.keys(of.dependencies)].map(
+      (dependency: string) => `${dependency.replace('@', '').replace('/', '-')}-${of.version}.tgz`,
+    );
+    const [command] =
+      /^npm install .*?(?=^```$)/ms.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? [];
+    for (const wanted of [...tarballs, ...Object.keys(of.peerDependencies ?? {})]) {
+      expect(command).toContain(wanted);
+    }
+  });
+
   test('has the version and the licence of the others', () => {
     const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     expect({ version, license }).toEqual({ version: '0.1.0', license: 'MIT' });

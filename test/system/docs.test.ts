@@ -1,6 +1,6 @@
-/** The documentation keeps its word: its programs print what it says, and its links lead somewhere. */
+/** The documentation keeps its word: its programs compile and print what it says, and its links lead somewhere. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -90,6 +90,39 @@ describe('programs', () => {
     const printed = await outputOf(program);
     if (program.output !== undefined) expect(printed).toBe(program.output);
   });
+});
+
+// As `tsc --init` sets them.
+const STRICT = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  verbatimModuleSyntax: true,
+  module: 'nodenext',
+  target: 'esnext',
+  types: ['node'],
+  skipLibCheck: true,
+  noEmit: true,
+};
+
+/** Other files that a block imports are compiled in examples/. */
+test('TypeScript with imports from the packages compiles in a strict project', async () => {
+  const folder = join(scratch, 'types');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const blocks = pages().flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/^(```|~~~)ts\n(.*?)^\1$/gms)]
+      .map(([, , code = '']) => code)
+      .filter((code) => /from '(@batchwise\/[\w-]+|batchwise)'/.test(code) && !/from '\./.test(code))
+      .map((code, index) => ({ name: `${page.replace(/\W+/g, '-')}-${index + 1}.ts`, code })),
+  );
+  for (const { name, code } of blocks) writeFileSync(join(folder, name), code);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT }));
+  expect(blocks.length).toBeGreaterThan(20);
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const { stdout } = await run(process.execPath, [tsc, '-p', folder]).catch((failure) => failure);
+  expect(stdout).toBe('');
 });
 
 describe('links', () => {

@@ -1,6 +1,7 @@
 /** Runs the first program of a README. */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { transformSync } from 'esbuild';
 
 type AsyncFunction = (...args: unknown[]) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => AsyncFunction;
@@ -17,12 +18,13 @@ export interface ReadmeProgram {
 
 export function readmeProgram(readme: URL): ReadmeProgram {
   const [, code = '', expected = ''] =
-    /^```js\n(.*?)^```\n+```text\n(.*?)^```$/ms.exec(readFileSync(readme, 'utf8')) ?? [];
+    /^```ts\n(.*?)^```\n+```text\n(.*?)^```$/ms.exec(readFileSync(readme, 'utf8')) ?? [];
   return {
     expected,
     async run(modules, replaced = {}) {
       let source = code.replaceAll(/^import (\{.*?\}) from ('.*?');$/gm, 'const $1 = modules[$2];');
       for (const [text, other] of Object.entries(replaced)) source = source.replaceAll(text, other);
+      source = transformSync(source, { loader: 'ts' }).code;
       let printed = '';
       const print = (...values: unknown[]) => {
         printed += `${values.map((value) => (typeof value === 'string' ? value : inspect(value))).join(' ')}\n`;

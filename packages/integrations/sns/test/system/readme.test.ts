@@ -11,7 +11,7 @@ test('the program of the README prints what it says', async () => {
   const topicArn = emulator.createTopic('orders');
   const replaced = {
     'SNSClient({})': `SNSClient(${JSON.stringify(emulator.clientConfig)})`,
-    'process.env.TOPIC_ARN': JSON.stringify(topicArn),
+    'process.env': JSON.stringify({ TOPIC_ARN: topicArn }),
   };
   expect(await run({ '@aws-sdk/client-sns': clientModule, '@batchwise/sns': module }, replaced)).toBe(
     expected,

@@ -11,7 +11,7 @@ test('the program of the README prints what it says', async () => {
   const queue = emulator.createQueue('orders');
   const replaced = {
     'SQSClient({})': `SQSClient(${JSON.stringify(emulator.clientConfig)})`,
-    'process.env.QUEUE_URL': JSON.stringify(queue.url),
+    'process.env': JSON.stringify({ QUEUE_URL: queue.url }),
   };
   const modules = { '@aws-sdk/client-sqs': clientModule, '@batchwise/sqs': module };
   expect(await run(modules, replaced)).toBe(expected);
