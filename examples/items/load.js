@@ -1,5 +1,5 @@
 /**
- * Traffic for the example: so many callers, each of whom posts an item, waits for the answer and posts the next.
+ * Traffic for the example: each caller posts an item, waits for the answer and posts the next.
  *
  *     node examples/items/load.js [callers] [seconds] [url]
  */
@@ -54,7 +54,7 @@ const at = (/** @type {number} */ share) =>
   (latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))] ?? Number.NaN).toFixed(1);
 const failed = [...failures.values()].reduce((sum, count) => sum + count, 0);
 console.log(
-  `${callers} callers: ${latencies.length} answers, ${failed} failures, ${((1000 * latencies.length) / tookMs).toFixed(0)} requests/s`,
+  `${callers} ${callers === '1' ? 'caller' : 'callers'}: ${latencies.length} answers, ${failed} failures, ${((1000 * latencies.length) / tookMs).toFixed(0)} requests/s`,
 );
 console.log(`latency ms: median ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, max ${at(1)}`);
 for (const [what, count] of failures) console.log(`${count} × ${what}`);

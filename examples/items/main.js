@@ -1,13 +1,14 @@
 /**
  * The example in one command: Redis, four web processes, a worker and callers; first with a window of 2 s, then without.
  *
- *     npm run items
+ *     npm run items [-- seconds of each run]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+const [, , seconds = '5'] = process.argv;
 const BATCHWISE = 'packages/cli/bin/batchwise.js';
 const WINDOW = { DYNAMIC_BATCHER__BATCH_SIZE: '64', DYNAMIC_BATCHER__BATCH_TIME: '2' };
 
@@ -35,9 +36,15 @@ for (const [title, settings] of [
     /^Processes the queue/,
   );
   for (const callers of ['1', '100']) {
-    const load = run(process.execPath, ['examples/items/load.js', callers, '5', `${web.match}/items/test/1`]);
+    const load = run(process.execPath, [
+      'examples/items/load.js',
+      callers,
+      seconds,
+      `${web.match}/items/test/1`,
+    ]);
     load.stdout.pipe(process.stdout);
-    await once(load, 'close');
+    const [code] = await once(load, 'close');
+    if (code !== 0) process.exit(1);
   }
   await worker.stop();
 }
@@ -85,7 +92,7 @@ function run(command, args, env = {}) {
   const child = spawn(command, args, {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
@@ -93,17 +100,25 @@ function run(command, args, env = {}) {
 }
 
 /**
+ * The first line that matches, on either output.
+ *
  * @param {ReturnType<typeof run>} child
  * @param {RegExp} pattern
  * @returns {Promise<string>}
  */
 function lineOf(child, pattern) {
   return new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const [found] = pattern.exec(line) ?? [];
-      if (found !== undefined) resolve(found);
-    });
-    child.once('close', (code) => reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}.`)));
+    let output = '';
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on('line', (line) => {
+        output += `\n${line}`;
+        const [found] = pattern.exec(line) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+    }
+    child.once('close', (code) =>
+      reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}.${output}`)),
+    );
   });
 }
 

@@ -1,5 +1,7 @@
 /** The story of examples/items, as its README tells it: real web processes, real workers, a real Redis. */
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Child, startChild } from '../../packages/redis/test/support/child.js';
 import { eventually } from '../../packages/redis/test/support/eventually.js';
@@ -102,4 +104,15 @@ test('when one of two workers is killed, what it held is answered by the other',
     await answers.at(-1);
   }
   for (const answer of await Promise.all(answers)) expect(answer).toEqual(answered);
+});
+
+test('the one command starts everything, prints the figures and stops', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['examples/items/main.js', '0.5'], {
+    cwd: root,
+  });
+  const callers = /^1 caller: \d+ answers, 0 failures.*\n.*\n100 callers: \d+ answers, 0 failures/m;
+  expect(stdout.split(/^Adaptive:$/m)).toEqual([
+    expect.stringMatching(callers),
+    expect.stringMatching(callers),
+  ]);
 });
