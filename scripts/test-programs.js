@@ -175,3 +175,14 @@ function isExecutable(path) {
     return false;
   }
 }
+
+/**
+ * For examples: installs the program where it is missing and that is possible, and ends this process where it is not.
+ *
+ * @param {keyof typeof testPrograms} name
+ */
+export function provideProgram(name) {
+  const script = fileURLToPath(new URL('test-requirements.js', import.meta.url));
+  const { status } = spawnSync(process.execPath, [script, name], { stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}

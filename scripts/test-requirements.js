@@ -1,7 +1,8 @@
 /**
- * Makes sure that the programs the system tests drive are there; `npm test` begins with it. Says
- * nothing when they are. When one is missing it is installed from Debian's packages where that is
- * possible; elsewhere this ends with a word on what to do.
+ * Makes sure that the programs of the system tests are there; `npm test` begins with it. Prints nothing when they are.
+ * A missing one is installed from Debian's packages where that is possible; elsewhere a message says what to do.
+ *
+ *     node scripts/test-requirements.js [names of testPrograms, for an example that needs only these]
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
@@ -16,6 +17,8 @@ import {
 
 /** @typedef {import('./test-programs.js').TestProgram} TestProgram */
 
+const names = process.argv.slice(2);
+const needs = names.length === 0 ? 'The tests need' : 'The example needs';
 const missing = missingPrograms();
 if (missing.length > 0) process.exitCode = provide(missing) ? 0 : 1;
 
@@ -26,7 +29,10 @@ if (missing.length > 0) process.exitCode = provide(missing) ? 0 : 1;
  */
 function missingPrograms() {
   const isMissing = (/** @type {TestProgram} */ program) => findProgram(program) === undefined;
-  const programs = Object.values(testPrograms).filter(isMissing);
+  const programs = Object.entries(testPrograms)
+    .filter(([name]) => names.length === 0 || names.includes(name))
+    .map(([, program]) => program)
+    .filter(isMissing);
   for (const program of programs) link(program);
   return programs.filter(isMissing);
 }
@@ -52,9 +58,7 @@ function provide(programs) {
     program.packagedFile !== undefined || program.packagedTree !== undefined;
   const installed = programs.filter((program) => !isUnpacked(program));
   const unpacked = programs.filter(isUnpacked);
-  console.log(
-    `The tests need ${titles(programs)}: ${plan(installed, unpacked)} with apt-get, a minute or so.`,
-  );
+  console.log(`${needs} ${titles(programs)}: ${plan(installed, unpacked)} with apt-get, a minute or so.`);
   const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
   const apt = [...asRoot, aptGet, ...options];
   const installOptions = installed.flatMap(({ aptOptions = [] }) =>
@@ -139,7 +143,7 @@ function explain(programs) {
       ? `no ${commands.join(' or ')} on PATH can import ${pythonModules.join(', ')}`
       : `none of ${commands.join(', ')} is on PATH`;
     console.error(
-      `The tests need ${title}, and ${lack}. Install it ` +
+      `${needs} ${title}, and ${lack}. Install it ` +
         `(on Debian: apt-get install ${packages([program]).join(' ')}) or set ${variable} to its executable.`,
     );
   }

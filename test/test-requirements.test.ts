@@ -50,6 +50,14 @@ test('without apt-get it says what to install or to set, and fails', () => {
   expect(stderr).toMatch(/^The tests need Chromium.*apt-get install chromium.*set CHROMIUM_PATH.*\n$/);
 });
 
+test('of named programs only those are looked for', () => {
+  rmSync(join(bin, 'redis-server'));
+  const { status, stderr } = run({}, ['redisServer']);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^The example needs redis-server, and none .*\n$/);
+  expect(run({}, ['redisCli'])).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
 test('with apt-get it installs the package, without questions, and says so in one line', () => {
   putAptGet(`case "$*" in *install*) cp ${join(bin, 'apt-get')} ${join(bin, 'chromium')};; esac`);
   const { status, stdout, stderr } = run();
@@ -218,8 +226,8 @@ function putAptGet(code: string): void {
   if (env !== undefined) symlinkSync(env, join(bin, 'env'));
 }
 
-function run(variables: Record<string, string> = {}) {
+function run(variables: Record<string, string> = {}, names: readonly string[] = []) {
   const options = { env: { PATH: bin, ...variables }, encoding: 'utf8' } as const;
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], options);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...names], options);
   return { status, stdout, stderr };
 }

@@ -57,16 +57,18 @@ async function startRedis() {
     return { env: {}, stop: async () => {} };
   }
   const scripts = new URL('../../scripts/', import.meta.url);
-  const { findProgram, testPrograms } = await import(`${scripts}test-programs.js`);
+  const { findProgram, provideProgram, testPrograms } = await import(`${scripts}test-programs.js`);
   const { freePorts } = await import(`${scripts}services/guarded-process.js`);
-  const server = findProgram(testPrograms.redisServer);
-  if (server === undefined) {
-    throw new Error(
-      'Expected redis-server on PATH (Debian package redis-server), or REDIS__HOST and REDIS__PORT.',
-    );
-  }
+  provideProgram('redisServer');
   const [port] = await freePorts(1);
-  const child = run(server, ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
+  const child = run(findProgram(testPrograms.redisServer), [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+  ]);
   await lineOf(child, /Ready to accept connections/);
   return { env: { REDIS__HOST: '127.0.0.1', REDIS__PORT: String(port) }, stop: () => stop(child) };
 }

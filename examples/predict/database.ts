@@ -64,7 +64,11 @@ interface Database {
 async function startDatabase(): Promise<Database> {
   const url = process.env.DATABASE_URL;
   if (url !== undefined) return { url, stop: async () => {} };
-  const starter = new URL('../../../scripts/services/postgres.js', import.meta.url);
-  const { startPostgres } = (await import(starter.href)) as { startPostgres(): Promise<Database> };
+  const scripts = new URL('../../../scripts/', import.meta.url);
+  const { provideProgram } = await import(`${scripts}test-programs.js`);
+  provideProgram('postgres');
+  const { startPostgres } = (await import(`${scripts}services/postgres.js`)) as {
+    startPostgres(): Promise<Database>;
+  };
   return startPostgres();
 }

@@ -124,7 +124,11 @@ interface Broker {
 async function startBroker(): Promise<Broker> {
   const url = process.env.AMQP_URL;
   if (url !== undefined) return { url, stop: async () => {} };
-  const starter = new URL('../../../scripts/services/rabbitmq.js', import.meta.url);
-  const { startRabbitMq } = (await import(starter.href)) as { startRabbitMq(): Promise<Broker> };
+  const scripts = new URL('../../../scripts/', import.meta.url);
+  const { provideProgram } = await import(`${scripts}test-programs.js`);
+  provideProgram('rabbitmq');
+  const { startRabbitMq } = (await import(`${scripts}services/rabbitmq.js`)) as {
+    startRabbitMq(): Promise<Broker>;
+  };
   return startRabbitMq();
 }
