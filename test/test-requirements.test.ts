@@ -227,7 +227,9 @@ function putAptGet(code: string): void {
 }
 
 function run(variables: Record<string, string> = {}, names: readonly string[] = []) {
-  const options = { env: { PATH: bin, ...variables }, encoding: 'utf8' } as const;
+  // What this machine has unpacked for its own tests must not be found.
+  const machine = { PATH: bin, TEST_PROGRAMS_FOLDER: join(bin, 'none-unpacked') };
+  const options = { env: { ...machine, ...variables }, encoding: 'utf8' } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...names], options);
   return { status, stdout, stderr };
 }
