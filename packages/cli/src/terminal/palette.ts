@@ -1,6 +1,10 @@
 /** Colours, where there is somebody to see them. */
-import { type Palette, PLAIN } from '@batchwise/arena';
+import type { Palette } from '@batchwise/arena';
 import { hasColours, type Output, type Terminal } from './terminal.js';
+
+// Not the one of the arena: every command would load the arena for it, 120 files.
+const asIs = (text: string) => text;
+const PLAIN: Palette = { heading: asIs, faint: asIs, good: asIs, bad: asIs };
 
 const COLOURFUL: Palette = {
   heading: (text) => `\x1b[1m${text}\x1b[22m`,
