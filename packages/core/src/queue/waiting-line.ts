@@ -150,6 +150,9 @@ export class WaitingLine {
     const costAhead = this.#costAhead(cost, tenant, priority);
     const own = groupKey === undefined ? this.#ungrouped : this.#grouped.get(groupKey);
     const ownCost = Math.min(costAhead, own?.cost ?? 0);
+    // Most batchers have no groups, and this runs for each call with a deadline.
+    if (own === this.#ungrouped && this.#grouped.size === 0)
+      return { cost: ownCost, groups: 0, groupsCost: 0 };
     const othersCost = costAhead - ownCost;
     // A group that begins now comes after all others of its tenant, and takes turns with those of other tenants.
     const mostGroups = this.tenants.groupsServedUntil(tenant);
