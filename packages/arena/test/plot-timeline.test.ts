@@ -33,7 +33,7 @@ function runOf(
     arrivedAt: Float64Array.from(items, ([at]) => at),
     latencyMs: Float64Array.from(items, ([, latencyMs]) => latencyMs),
     refused: 0,
-    overtaken: 0,
+    refusedInQueue: 0,
     batches: batches.map(
       ([startedAt, durationMs, size]): BatchRun => ({
         startedAt,
@@ -45,7 +45,7 @@ function runOf(
       }),
     ),
     retried: 0,
-    retriedInTime: 0,
+    retriedOnTime: 0,
   };
 }
 

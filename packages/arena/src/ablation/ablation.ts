@@ -79,7 +79,7 @@ function contenderWithout(removed: Removable | undefined): Contender {
     case undefined:
       return VARIANTS.adaptive;
     case 'admission':
-      return VARIANTS.openDoor;
+      return VARIANTS.noAdmission;
     case 'all of adaptive':
       return { name: removed, policy: () => greedy(), knowsTarget: true };
     default:

@@ -1,24 +1,24 @@
-/** How simulated callers come: by themselves at some rate, or each after the answer to its last call. */
+/** Arrival processes: open (independent of the responses) and closed (each user waits for its response). */
 import { exponential, lognormal, type Random } from './random.js';
 
-/** Callers who come whatever happens. The generator makes the times, in order. */
+/** Arrivals that do not depend on the responses. */
 export interface OpenArrivals {
   readonly kind: 'open';
   readonly name: string;
-  /** The rate, if they know nothing of each other: there is an optimum for those. */
+  /** The rate of a Poisson process, for which the optimum is known; undefined for other processes. */
   readonly poissonPerMs?: number;
-  /** Gives the next time each time it is called; Infinity when there are no more. */
+  /** Each call of the returned function returns the next arrival time, in order; Infinity after the last one. */
   times(random: Random): () => number;
 }
 
-/** A fixed number of users, each with one call at a time. */
+/** A fixed number of users, each with one request in flight at a time. */
 export interface ClosedArrivals {
   readonly kind: 'closed';
   readonly name: string;
   readonly users: number;
-  /** From an answer to the same user's next call: the mean. */
+  /** Mean time from a response to the next request of the same user. */
   readonly thinkMs: number;
-  /** All think alike, or exponentially distributed. */
+  /** Distribution of the think time. */
   readonly thinking: 'constant' | 'exponential';
 }
 
@@ -39,7 +39,7 @@ export function poisson(perMs: number): OpenArrivals {
   };
 }
 
-/** Gaps far more uneven than Poisson's: the standard deviation of their logarithm is `sigma`. */
+/** Lognormal gaps; `sigma` is the standard deviation of their logarithm. */
 export function lognormalGaps(perMs: number, sigma = 1.5): OpenArrivals {
   return {
     kind: 'open',
@@ -55,8 +55,8 @@ export function lognormalGaps(perMs: number, sigma = 1.5): OpenArrivals {
 }
 
 /**
- * Poisson whose rate changes between two states at random: `high` times the mean in one, so much less
- * in the other that the mean is kept. States last `stateMs` on average.
+ * Markov-modulated Poisson process with two states of equal mean length `stateMs`. The rate is `high` × the mean
+ * in one state and (2 − `high`) × the mean in the other.
  */
 export function mmpp(perMs: number, stateMs: number, high = 1.6): OpenArrivals {
   return modulated('mmpp', [perMs * high, perMs * (2 - high)], (random) => exponential(random, stateMs));
@@ -67,7 +67,7 @@ export function onOff(perMs: number, phaseMs: number): OpenArrivals {
   return modulated('on-off', [2 * perMs, 0], () => phaseMs);
 }
 
-/** Phases of given rates that follow each other, over and over. */
+/** Phases of given rates, repeated in order. */
 export function phases(name: string, parts: readonly { perMs: number; ms: number }[]): OpenArrivals {
   const rates = parts.map(({ perMs }) => perMs);
   return modulated(name, rates, (_random, state) => (parts[state] as { ms: number }).ms);
@@ -76,7 +76,7 @@ export function phases(name: string, parts: readonly { perMs: number; ms: number
 function modulated(
   name: string,
   rates: readonly number[],
-  stay: (random: Random, state: number) => number,
+  stateMs: (random: Random, state: number) => number,
 ): OpenArrivals {
   return {
     kind: 'open',
@@ -84,7 +84,7 @@ function modulated(
     times: (random) => {
       let at = 0;
       let state = 0;
-      let changeAt = stay(random, 0);
+      let changeAt = stateMs(random, 0);
       return () => {
         for (;;) {
           const rate = rates[state] as number;
@@ -92,14 +92,14 @@ function modulated(
           at = Math.min(next, changeAt);
           if (next <= changeAt) return at;
           state = (state + 1) % rates.length;
-          changeAt += stay(random, state);
+          changeAt += stateMs(random, state);
         }
       };
     },
   };
 }
 
-/** Requests that fan out: `size` calls spread evenly at random over `withinMs`, the bursts Poisson. */
+/** Poisson bursts of `size` items, each uniformly distributed over `withinMs`. */
 export function fanOut(perMs: number, size = 16, withinMs = 0.5): OpenArrivals {
   return {
     kind: 'open',
@@ -108,7 +108,7 @@ export function fanOut(perMs: number, size = 16, withinMs = 0.5): OpenArrivals {
       let burstAt = exponential(random, size / perMs);
       const waiting: number[] = [];
       return () => {
-        // What the bursts that have begun still hold; the next one may begin before they are through.
+        // Bursts may overlap: the next one may begin before the items of the current one have arrived.
         while (waiting.length === 0 || (waiting[0] as number) > burstAt) {
           for (let i = 0; i < size; i++) waiting.push(burstAt + withinMs * random());
           waiting.sort((a, b) => a - b);
@@ -120,7 +120,7 @@ export function fanOut(perMs: number, size = 16, withinMs = 0.5): OpenArrivals {
   };
 }
 
-/** Exactly these times, in milliseconds. */
+/** The given arrival times, in milliseconds. */
 export function recorded(name: string, times: readonly number[]): OpenArrivals {
   return {
     kind: 'open',

@@ -1,15 +1,15 @@
-/** Somebody who decides when batches leave: a policy, and what it may know. */
+/** A policy to compare, and what its batcher is configured with. */
 import type { CurvePoint, Policy } from 'batchwise';
 import type { Scenario } from './scenario.js';
 
 export interface Contender {
   readonly name: string;
-  /** A policy for one run, with nothing learned yet. */
+  /** Returns a new policy, which has learned nothing, for one run. */
   policy(scenario: Scenario): Policy;
-  /** Whether the batcher knows the target. */
+  /** Whether `targetLatencyMs` of the batcher is set. */
   readonly knowsTarget: boolean;
-  /** Whether it refuses at the door what cannot make the target; true unless given. */
+  /** Whether admission control rejects items that cannot meet the target. @default true */
   readonly admission?: boolean;
-  /** Whether the batcher begins with the true service curve instead of learning it; or what it knows of it. */
+  /** The `curve` option of the batcher: true for the true service curve. @default false: the curve is learned */
   readonly knowsCurve?: boolean | readonly CurvePoint[];
 }

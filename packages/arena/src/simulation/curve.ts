@@ -1,4 +1,4 @@
-/** How long the simulated backend takes for a batch: the truth, which policies have to learn. */
+/** The true service curve of the simulated backend, which policies have to learn. */
 export interface Curve {
   readonly name: string;
   /** The largest batch the backend takes. */
@@ -20,7 +20,7 @@ export function formulaCurve(
   return { name, maxBatchSize, durationMs };
 }
 
-/** Through measured points, straight between them; what is smaller than the first takes as long as it. */
+/** Linear interpolation between measured points. Sizes below the first point take as long as the first point. */
 export function tableCurve(name: string, points: readonly MeasuredPoint[], maxBatchSize?: number): Curve {
   const last = points.at(-1);
   if (last === undefined) throw new RangeError(`curve ${name}: a table needs at least one point.`);
@@ -46,8 +46,8 @@ function between(a: MeasuredPoint, b: MeasuredPoint, cost: number): number {
 }
 
 /**
- * The same points with what is out of order pooled. Measurements of one machine jitter; that a larger
- * batch is quicker than a smaller one is nothing a policy should be judged by.
+ * Isotonic regression of the points: points that decrease are pooled. A larger batch that is quicker than a smaller
+ * one is measurement noise, on which policies should not be compared.
  */
 export function monotone(points: readonly MeasuredPoint[]): MeasuredPoint[] {
   const pools: { ms: number; sizes: number[] }[] = [];
@@ -71,7 +71,7 @@ export function curvePoints(curve: Curve): { readonly cost: number; readonly dur
   }));
 }
 
-/** The most items a millisecond that one slot can do, and the batch size at which it does. */
+/** The maximum throughput of one slot, in items per millisecond, and the batch size that reaches it. */
 export function capacity(curve: Curve): { readonly size: number; readonly perMs: number } {
   let best = { size: 1, perMs: 0 };
   for (let size = 1; size <= curve.maxBatchSize; size++) {

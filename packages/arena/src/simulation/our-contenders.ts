@@ -1,4 +1,4 @@
-/** Batchwise's own policies as contenders, and all contenders that a scenario may name. */
+/** The policies of Batchwise as contenders, and all contenders that a scenario file may name. */
 import { adaptive } from 'batchwise';
 import { PEERS } from '../peers/peers.js';
 import type { Contender } from './contender.js';
@@ -12,17 +12,17 @@ const efficiency: Contender = {
 
 export const OURS: readonly Contender[] = [latency, efficiency];
 
-/** By what is judged: how batches are formed, how quickly the curve is learned, what the door does. */
+/** Variants that separate the effects of batch formation, learning and admission control. */
 export const VARIANTS = {
   adaptive: latency,
   efficiency,
-  /** Nobody is refused at the door: how batches are formed decides alone. */
-  openDoor: { ...latency, name: 'adaptive-no-admission', admission: false },
-  /** Begins with the true curve. */
+  /** Isolates batch formation: items are rejected by the policy only. */
+  noAdmission: { ...latency, name: 'adaptive-no-admission', admission: false },
+  /** Isolates batch formation from learning. */
   trueCurve: { ...latency, name: 'adaptive, true curve', knowsCurve: true },
-  trueCurveOpenDoor: {
+  trueCurveNoAdmission: {
     ...latency,
-    name: 'adaptive, true curve, open door',
+    name: 'adaptive, true curve, no admission',
     admission: false,
     knowsCurve: true,
   },
@@ -30,5 +30,5 @@ export const VARIANTS = {
 } as const satisfies Record<string, Contender>;
 
 export const CONTENDERS: ReadonlyMap<string, Contender> = new Map(
-  [...OURS, VARIANTS.openDoor, ...PEERS].map((contender) => [contender.name, contender]),
+  [...OURS, VARIANTS.noAdmission, ...PEERS].map((contender) => [contender.name, contender]),
 );

@@ -1,9 +1,9 @@
-/** Seeded randomness: the same seed gives the same bits on every machine. */
+/** Seeded random numbers: the same seed gives the same bits on every machine. */
 
-/** Numbers from 0 up to, but not including, 1. */
+/** Returns uniform numbers in [0, 1). */
 export type Random = () => number;
 
-/** A stream of its own for each purpose, so that one more draw here changes nothing there. */
+/** One independent stream per purpose: an additional draw for one purpose does not change another. */
 export function randomStream(seed: number, purpose: string): Random {
   let state = seed >>> 0;
   for (let i = 0; i < purpose.length; i++) state = mix(state ^ purpose.charCodeAt(i));
@@ -11,7 +11,7 @@ export function randomStream(seed: number, purpose: string): Random {
   let b = mix(a + 1);
   let c = mix(b + 1);
   let count = 1;
-  // sfc32, a small fast chaotic generator: 128 bits of state, passes the usual batteries of tests.
+  // sfc32 (Doty-Humphrey): 128 bits of state, passes PractRand.
   const next = (): number => {
     const sum = (a + b + count) | 0;
     count = (count + 1) | 0;
@@ -31,17 +31,17 @@ function mix(value: number): number {
   return (bits ^ (bits >>> 15)) >>> 0;
 }
 
-/** A time until the next of events that know nothing of each other. */
+/** An exponentially distributed number. */
 export function exponential(random: Random, mean: number): number {
   return -mean * Math.log(1 - random());
 }
 
-/** Mean 0, standard deviation 1. */
+/** A standard normal number (Box–Muller). */
 export function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** A factor with mean 1 whose logarithm has standard deviation `sigma`. */
+/** A lognormal factor with mean 1; `sigma` is the standard deviation of its logarithm. */
 export function lognormal(random: Random, sigma: number): number {
   return Math.exp(sigma * normal(random) - (sigma * sigma) / 2);
 }

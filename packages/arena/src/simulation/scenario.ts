@@ -1,4 +1,4 @@
-/** What is simulated: a backend, its callers, and what they expect. */
+/** A scenario: backend, traffic, target latency and faults. */
 import type { CurvePoint } from 'batchwise';
 import type { Arrivals } from './arrivals.js';
 import type { Curve } from './curve.js';
@@ -7,41 +7,41 @@ import type { Random } from './random.js';
 export interface Scenario {
   readonly name: string;
   readonly curve: Curve;
-  /** How many batches may run at a time. */
+  /** Batches that may run concurrently. */
   readonly slots: number;
   readonly arrivals: Arrivals;
-  /** How many items come. */
+  /** Items that arrive, at most. */
   readonly items: number;
-  /** The latency aimed at; Infinity for none. */
+  /** Target latency; Infinity for none. */
   readonly targetMs: number;
-  /** The spread of batch durations: the standard deviation of their logarithm. */
+  /** Service time noise: the standard deviation of the logarithm of batch durations. */
   readonly noise: number;
-  /** What timers are rounded up to; 0 for ideal ones. */
+  /** Timer resolution; 0 for ideal timers. */
   readonly timerMs: number;
   readonly seed: number;
-  /** The longest an item may be held while a slot is free. */
+  /** Maximum hold of an item while a slot is free. */
   readonly maxWaitMs?: number;
-  /** The sizes the backend pads batches to, if the batcher is told. */
+  /** The `batchSizes` option of the batcher: sizes to which the backend pads batches. */
   readonly batchSizes?: readonly number[];
-  /** From this time on every batch takes `factor` times as long; with `overMs` that is reached by and by. */
+  /** From `atMs` on every batch takes `factor` times as long; with `overMs` the factor is reached gradually. */
   readonly slowdown?: { readonly atMs: number; readonly factor: number; readonly overMs?: number };
-  /** Durations beyond the noise: Pareto distributed, or a share of batches that take `factor` times as long. The mean is kept. */
+  /** Heavy tail of durations: Pareto, or a share of batches that take `factor` times as long. The mean is kept. */
   readonly tail?:
     | { readonly kind: 'pareto'; readonly alpha: number }
     | { readonly kind: 'outliers'; readonly share: number; readonly factor: number };
-  /** Times in which no slot gets anything done. */
+  /** Periods in which all slots are stalled. */
   readonly stalls?: readonly { readonly atMs: number; readonly ms: number }[];
-  /** The first batch from `atMs` on holds its slot for `ms`, and its callers get no answer. */
+  /** The first batch from `atMs` on occupies its slot for `ms`, and its callers get no response. */
   readonly hang?: { readonly atMs: number; readonly ms: number };
-  /** The `curve` option of the batcher, right or wrong. */
+  /** The `curve` option of the batcher, which may be wrong. */
   readonly knownCurve?: readonly CurvePoint[];
-  /** No item comes after this time. */
+  /** No item arrives after this time. */
   readonly untilMs?: number;
-  /** Items that come earlier are not measured. */
+  /** Items that arrive earlier are not measured. */
   readonly measureFromMs?: number;
-  /** What sets an item apart from the others; nothing unless given. */
+  /** Draws cost, group, priority and tenant of an item; all items are equal unless given. */
   readonly traits?: (random: Random) => Traits;
-  /** Which share of those who are refused come back when they were told to, once; none unless given. */
+  /** Share of rejected items that are retried once, after their `retryAfterMs`. @default 0 */
   readonly obeysRetryAfter?: number;
 }
 

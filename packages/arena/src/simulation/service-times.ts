@@ -1,10 +1,10 @@
-/** How long the batches of a scenario take: its curve, noise, and the faults of its backend. */
+/** Service times of the batches of a scenario: curve, noise and faults. */
 import { lognormal, type Random, randomStream } from './random.js';
 import type { Scenario } from './scenario.js';
 
 export interface ServiceTime {
   readonly durationMs: number;
-  /** The batch hangs: its callers give up. */
+  /** The batch hangs: its callers time out. */
   readonly hangs: boolean;
 }
 
@@ -21,13 +21,13 @@ export class ServiceTimes {
     this.#hangs = scenario.hang === undefined ? 0 : 1;
   }
 
-  /** Of a batch that starts now. Both random streams advance by batch, so policies share them. */
+  /** The service time of a batch that starts now. The random streams advance per batch: common random numbers. */
   next(cost: number, startedAt: number): ServiceTime {
     const { curve, noise, hang, stalls = [] } = this.#scenario;
     let durationMs = curve.durationMs(cost);
     if (noise > 0) durationMs *= lognormal(this.#noise, noise);
     durationMs *= this.#tailFactor() * this.#slowness(startedAt);
-    // A stall stops all slots: a batch that runs into it goes on after it.
+    // A stall suspends the batches of all slots.
     for (const { atMs, ms } of stalls) {
       if (startedAt >= atMs && startedAt < atMs + ms) durationMs += atMs + ms - startedAt;
       else if (startedAt < atMs && startedAt + durationMs > atMs) durationMs += ms;
@@ -37,7 +37,7 @@ export class ServiceTimes {
     return { durationMs: hangs ? hang.ms : durationMs, hangs };
   }
 
-  /** With mean 1. */
+  /** A factor with mean 1. */
   #tailFactor(): number {
     const { tail } = this.#scenario;
     if (tail === undefined) return 1;

@@ -1,6 +1,6 @@
 /**
- * Runs a scenario through the production batcher, its policy, its estimators, its door, on virtual time.
- * Nothing of them is rewritten here: the simulator is only the world around them.
+ * Runs a scenario through the production batcher, with its policy, estimators and admission control, on virtual
+ * time. Only callers, backend and clock are simulated.
  */
 import { type BatchContext, Batcher, BatchwiseError, type Sink } from 'batchwise';
 import type { Contender } from './contender.js';
@@ -10,20 +10,21 @@ import type { Scenario, Traits } from './scenario.js';
 import { ServiceTimes } from './service-times.js';
 import { SimulatedClock } from './simulated-clock.js';
 
-/** What became of every item, in the order of their arrival. */
+/** The outcome of every item, in order of arrival. */
 export interface Run {
   readonly contender: string;
   readonly scenario: Scenario;
   readonly arrivedAt: Float64Array;
-  /** From arrival to answer; NaN for those that got none. */
+  /** From arrival to response; NaN for an item without a response. */
   readonly latencyMs: Float64Array;
   readonly refused: number;
-  /** Of those: let in first, and refused later. */
-  readonly overtaken: number;
+  /** Items that were admitted, and refused while queued; included in `refused`. */
+  readonly refusedInQueue: number;
   readonly batches: readonly BatchRun[];
-  /** Of those refused that came back when they were told to: how many, and how many got an answer in time. */
+  /** Refused items that were retried after their `retryAfterMs`. */
   readonly retried: number;
-  readonly retriedInTime: number;
+  /** Retries that met the target, counted from the retry on. */
+  readonly retriedOnTime: number;
 }
 
 export interface BatchRun {
@@ -31,9 +32,9 @@ export interface BatchRun {
   readonly durationMs: number;
   readonly size: number;
   readonly reason: string;
-  /** How many items had come when it started. */
+  /** Items that had arrived when the batch started. */
   readonly itemsBefore: number;
-  /** The index of the first of its items. */
+  /** The index of the first item of the batch. */
   readonly first: number;
 }
 
@@ -53,21 +54,21 @@ class Simulation {
   readonly #service: ServiceTimes;
   readonly #thinking: Random;
   readonly #traits: Random;
-  readonly #obeying: Random;
+  readonly #retrying: Random;
   readonly #arrivedAt: Float64Array;
   readonly #latencyMs: Float64Array;
   readonly #batches: BatchRun[] = [];
   #arrived = 0;
   #settled = 0;
   #refused = 0;
-  #overtaken = 0;
-  /** Items whose callers have given up. */
+  #refusedInQueue = 0;
+  /** Items of hung batches, whose callers have timed out. */
   readonly #hung = new Set<number>();
-  #isAtTheDoor = false;
+  #isEnqueuing = false;
   #retried = 0;
-  #retriedInTime = 0;
-  /** Whether a handler's promise was resolved, and callbacks wait for it. */
-  #anyEnded = false;
+  #retriedOnTime = 0;
+  /** Whether a batch has ended of which the batcher has not been notified. */
+  #hasEndedBatch = false;
 
   constructor(scenario: Scenario, contender: Contender) {
     const { curve, slots, items, targetMs, timerMs, seed, maxWaitMs, batchSizes, traits } = scenario;
@@ -77,7 +78,7 @@ class Simulation {
     this.#service = new ServiceTimes(scenario);
     this.#thinking = randomStream(seed, 'thinking');
     this.#traits = randomStream(seed, 'traits');
-    this.#obeying = randomStream(seed, 'obeying');
+    this.#retrying = randomStream(seed, 'obeying');
     this.#arrivedAt = new Float64Array(items);
     this.#latencyMs = new Float64Array(items).fill(Number.NaN);
     this.#batcher = new Batcher((batch: Item[], context) => this.#serve(batch, context), {
@@ -98,7 +99,7 @@ class Simulation {
   async run(): Promise<Run> {
     const { arrivals, seed } = this.#scenario;
     if (arrivals.kind === 'closed') {
-      for (let user = 0; user < arrivals.users; user++) this.#comeBack();
+      for (let user = 0; user < arrivals.users; user++) this.#scheduleNextCall();
       await this.#runUntilIdle(() => Number.POSITIVE_INFINITY);
     } else {
       await this.#runUntilIdle(arrivals.times(randomStream(seed, 'arrivals')));
@@ -114,10 +115,10 @@ class Simulation {
       arrivedAt: this.#arrivedAt.subarray(0, this.#arrived),
       latencyMs: this.#latencyMs.subarray(0, this.#arrived),
       refused: this.#refused,
-      overtaken: this.#overtaken,
+      refusedInQueue: this.#refusedInQueue,
       batches: this.#batches,
       retried: this.#retried,
-      retriedInTime: this.#retriedInTime,
+      retriedOnTime: this.#retriedOnTime,
     };
   }
 
@@ -134,7 +135,7 @@ class Simulation {
       const now = Math.min(arrivesAt, timerAt);
       if (now === Number.POSITIVE_INFINITY) {
         if (this.#settled === this.#arrived) return;
-        this.#batcher.flush(); // a policy that waits for company that never comes
+        this.#batcher.flush(); // the policy holds items although no more will arrive
         if (clock.nextAt === Number.POSITIVE_INFINITY) throw new Error(`${this.#contender} lost an item.`);
         continue;
       }
@@ -145,9 +146,9 @@ class Simulation {
       }
       if (timerAt <= now) {
         clock.runDue();
-        if (this.#anyEnded) {
-          this.#anyEnded = false;
-          await undefined; // the batcher hears of a batch's end in a microtask
+        if (this.#hasEndedBatch) {
+          this.#hasEndedBatch = false;
+          await undefined; // the batcher is notified of the end of a batch in a microtask
         }
       }
       clock.endTurn();
@@ -164,9 +165,9 @@ class Simulation {
   #enqueue(item: Item, isRetry: boolean): void {
     const { priority, tenant } = item;
     const options = priority === undefined && tenant === undefined ? undefined : { priority, tenant };
-    this.#isAtTheDoor = true;
+    this.#isEnqueuing = true;
     this.#batcher.enqueue(item, new Caller(this, item, this.#clock.now(), isRetry), options);
-    this.#isAtTheDoor = false;
+    this.#isEnqueuing = false;
   }
 
   #serve(batch: Item[], { cost, reason }: BatchContext): Promise<Item[]> {
@@ -184,7 +185,7 @@ class Simulation {
     });
     return new Promise((resolve) => {
       clock.at(startedAt + durationMs, () => {
-        this.#anyEnded = true;
+        this.#hasEndedBatch = true;
         if (hangs) for (const { index } of batch) this.#hung.add(index);
         resolve(batch);
       });
@@ -196,9 +197,9 @@ class Simulation {
     this.#settled += 1;
     if (this.#hung.has(index)) return;
     if (isRetry) {
-      if (now - calledAt <= this.#scenario.targetMs) this.#retriedInTime += 1;
+      if (now - calledAt <= this.#scenario.targetMs) this.#retriedOnTime += 1;
     } else this.#latencyMs[index] = now - calledAt;
-    this.#comeBack();
+    this.#scheduleNextCall();
   }
 
   refused(item: Item, error: Error, isRetry: boolean): void {
@@ -206,19 +207,19 @@ class Simulation {
     if (!isRefusal) throw error;
     if (!isRetry) {
       this.#refused += 1;
-      if (!this.#isAtTheDoor) this.#overtaken += 1;
+      if (!this.#isEnqueuing) this.#refusedInQueue += 1;
     }
-    if (!isRetry && this.#obeying() < (this.#scenario.obeysRetryAfter ?? 0)) {
+    if (!isRetry && this.#retrying() < (this.#scenario.obeysRetryAfter ?? 0)) {
       this.#retried += 1;
       this.#clock.at(this.#clock.now() + (error.retryAfterMs ?? 0), () => this.#enqueue(item, true));
       return;
     }
     this.#settled += 1;
-    this.#comeBack(error.retryAfterMs);
+    this.#scheduleNextCall(error.retryAfterMs);
   }
 
-  /** A user of a closed loop makes its next call. */
-  #comeBack(afterMs = 0): void {
+  /** In a closed loop: schedules the next request of a user. */
+  #scheduleNextCall(afterMs = 0): void {
     const { arrivals, items, untilMs = Number.POSITIVE_INFINITY } = this.#scenario;
     if (arrivals.kind !== 'closed') return;
     const { thinkMs, thinking } = arrivals;
@@ -251,7 +252,7 @@ class Caller implements Sink<Item> {
   }
 }
 
-/** Whether items have groups: what one of them is like shows it. */
+/** Whether items have groups, which the traits of any one item show. */
 function isGrouped({ traits, seed }: Scenario): boolean {
-  return traits?.(randomStream(seed, 'a first look')).group !== undefined;
+  return traits?.(randomStream(seed, 'sample')).group !== undefined;
 }

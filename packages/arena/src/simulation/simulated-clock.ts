@@ -1,4 +1,4 @@
-/** Virtual time for the simulator: the production batcher runs on it unchanged, thousands of times faster than life. */
+/** Virtual time for the simulator: the production batcher runs on it unchanged, much faster than in real time. */
 import type { Clock } from 'batchwise';
 
 interface Timer {
@@ -8,11 +8,11 @@ interface Timer {
 }
 
 export class SimulatedClock implements Clock {
-  /** What timers are rounded up to, as those of the real clock are. */
+  /** Timers are rounded up to a multiple of this, as those of the real clock are. */
   readonly timerResolutionMs: number;
   #now = 0;
   #order = 0;
-  /** A binary heap; those that were cleared stay until they come up. */
+  /** A binary heap; cleared timers stay until they are due. */
   readonly #timers: Timer[] = [];
   #deferred: (() => void)[] = [];
 
@@ -26,7 +26,7 @@ export class SimulatedClock implements Clock {
 
   setTimer(callback: () => void, delayMs: number): unknown {
     const step = this.timerResolutionMs;
-    // setTimeout counts whole steps and never fewer than one.
+    // setTimeout rounds up to whole steps, at least one.
     const delay = step === 0 ? Math.max(0, delayMs) : step * Math.max(1, Math.ceil(delayMs / step));
     return this.at(this.#now + delay, callback);
   }
@@ -39,7 +39,7 @@ export class SimulatedClock implements Clock {
     this.#deferred.push(callback);
   }
 
-  /** Calls back at exactly this time: events of the simulated world have no timer resolution. */
+  /** Calls back at exactly this time: simulated events have no timer resolution. */
   at(at: number, callback: () => void): unknown {
     const timer: Timer = { at, order: this.#order++, callback };
     const heap = this.#timers;
@@ -55,7 +55,7 @@ export class SimulatedClock implements Clock {
     return timer;
   }
 
-  /** When the next timer is due; Infinity when none is set. */
+  /** The time of the next timer; Infinity when none is set. */
   get nextAt(): number {
     const heap = this.#timers;
     while (heap.length > 0 && (heap[0] as Timer).callback === undefined) this.#pop();
@@ -66,18 +66,14 @@ export class SimulatedClock implements Clock {
     this.#now = Math.max(this.#now, at);
   }
 
-  /** Runs the timers that are due now; returns false when there was none. */
-  runDue(): boolean {
-    let anyRan = false;
+  /** Runs the timers that are due. */
+  runDue(): void {
     while (this.nextAt <= this.#now) {
-      const callback = this.#pop().callback;
-      anyRan = true;
-      callback?.();
+      this.#pop().callback?.();
     }
-    return anyRan;
   }
 
-  /** Ends the turn, and the turns that this starts. */
+  /** Runs deferred callbacks until none is left: the end of an event-loop turn. */
   endTurn(): void {
     while (this.#deferred.length > 0) {
       const callbacks = this.#deferred;

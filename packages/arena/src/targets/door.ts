@@ -75,10 +75,10 @@ export const door: Target = {
     let items = 0;
     for (const seed of cell.seeds) {
       const run = await simulate(scenarioOf(cell, seed), VARIANTS.adaptive);
-      accepted += run.latencyMs.length - (run.refused - run.overtaken);
+      accepted += run.latencyMs.length - (run.refused - run.refusedInQueue);
       inTime += countInTime(run);
       retried += run.retried;
-      retriedInTime += run.retriedInTime;
+      retriedInTime += run.retriedOnTime;
       items += run.latencyMs.length;
     }
     return {

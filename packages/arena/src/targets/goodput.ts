@@ -104,20 +104,20 @@ export const goodput: Target = {
 /** From the first item on, without the curve and with it. */
 async function coldShares(cell: Cell, seed: number): Promise<Record<string, number>> {
   const scenario = scenarioOf(cell, seed);
-  const run = await simulate(scenario, VARIANTS.openDoor);
+  const run = await simulate(scenario, VARIANTS.noAdmission);
   const best = bestOf(cell, run.arrivedAt);
   const shareOf = async (contender: Contender) => measure(await simulate(scenario, contender)).goodput / best;
   return {
     cold: measure(run).goodput / best,
     cold_door: await shareOf(VARIANTS.adaptive),
-    true: await shareOf(VARIANTS.trueCurveOpenDoor),
+    true: await shareOf(VARIANTS.trueCurveNoAdmission),
     true_door: await shareOf(VARIANTS.trueCurve),
   };
 }
 
 async function learnedShares(cell: Cell, seed: number): Promise<Record<string, number>> {
   const scenario = scenarioOf(cell, seed);
-  const ours = await simulate(scenario, VARIANTS.openDoor);
+  const ours = await simulate(scenario, VARIANTS.noAdmission);
   // From a batch of ours on: whoever waits then counts, and the slot is as little free before for the best.
   const { first: from, startedAt } = ours.batches[
     Math.min(LEARNED_BATCHES, Math.floor(ours.batches.length / 2))
