@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The batcher as its users see it. */
 
-import { callingBatch } from './batch/calling-batch.js';
+import { callingBatch } from './batch/async-context.js';
 import type { Handler, HandlerObject } from './batch/handler.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { ManyItems } from './dispatch/many-items.js';

@@ -14,6 +14,7 @@ export type { BatchContext, Handler, HandlerObject, Results, TypedResults } from
 export { type BatchedFunction, batched } from './batched.js';
 export { Batcher, type CloseOptions } from './batcher.js';
 export type { BatcherStats } from './dispatch/stats.js';
+export { didYouMean, nearestWord } from './errors/describe.js';
 export {
   BatchwiseError,
   type BatchwiseErrorOptions,
@@ -21,7 +22,6 @@ export {
   type ErrorCode,
   type ErrorKind,
 } from './errors/errors.js';
-export { didYouMean, nearestWord } from './errors/nearest-word.js';
 export { type ArrivalEstimate, ArrivalRate } from './learning/arrival-rate.js';
 export { BackendLoad, type Loaded, leastLoaded } from './learning/backend-load.js';
 export {

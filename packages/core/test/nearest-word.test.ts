@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean, nearestWord } from '../src/errors/nearest-word.js';
+import { didYouMean, nearestWord } from '../src/errors/describe.js';
 
 const known = [
   'batching',

@@ -1,11 +1,12 @@
 /**
  * Every batch is published on the diagnostics channel `batchwise:batch`, in Node the real one of
- * `node:diagnostics_channel`, elsewhere a small stand-in with the same calls. With nobody listening
- * it costs a look at a flag.
+ * `node:diagnostics_channel`, elsewhere a small stand-in with the same calls. Without subscribers
+ * it costs one read of a flag.
  */
 
-import { throwLater } from '../errors/throw-later.js';
+import { throwUncaught } from '../errors/errors.js';
 import type { Reason } from '../policy/policy.js';
+import { nodeModule } from './async-context.js';
 
 /** A batch, as subscribers and sinks see it. */
 export interface BatchRecord {
@@ -14,19 +15,19 @@ export interface BatchRecord {
   readonly size: number;
   readonly cost: number;
   readonly reason: Reason;
-  /** What `groupOf` said of its items. */
+  /** The value of `groupOf` for its items. */
   readonly group: unknown;
   readonly startedAt: number;
-  /** From start to the handler's answer, re-runs included; NaN while it is running. */
+  /** From start to the handler's answer, re-runs included; NaN while the batch is running. */
   readonly durationMs: number;
   /** How long each item waited, in the order of the batch. */
   readonly waitsMs: readonly number[];
-  /** How often the handler was called: more than once when a failed batch was taken apart. */
+  /** Calls of the handler: more than one when a failed batch was bisected. */
   readonly calls: number;
-  /** How the callers fared: answered, failed by their own or the batch's error. */
+  /** Callers that got a result, and callers that got an error: their item's or the batch's. */
   readonly succeeded: number;
   readonly failed: number;
-  /** What the handler threw last, or why it was given up; undefined when all went well. */
+  /** What the handler threw last, or the time-out; undefined after success. */
   readonly error: unknown;
 }
 
@@ -41,24 +42,17 @@ interface Channel {
 
 export const BATCH_CHANNEL = 'batchwise:batch';
 
-export const batchChannel: Channel = nodeChannel() ?? localChannel();
+export const batchChannel: Channel =
+  nodeModule<{ channel(name: string): Channel }>('node:diagnostics_channel')?.channel(BATCH_CHANNEL) ??
+  localChannel();
 
-/** Calls the listener with every batch of every batcher; returns a function that ends it. */
+/** Calls the listener with every batch of every batcher; returns a function that removes the listener. */
 export function onBatch(listener: BatchListener): () => void {
   const subscriber = (message: unknown): void => listener(message as BatchRecord);
   batchChannel.subscribe(subscriber);
   return () => {
     batchChannel.unsubscribe(subscriber);
   };
-}
-
-function nodeChannel(): Channel | undefined {
-  // Not an import: a bundler for the browser would trip over it.
-  const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } };
-  const diagnostics = process?.getBuiltinModule?.('node:diagnostics_channel') as
-    | { channel(name: string): Channel }
-    | undefined;
-  return diagnostics?.channel(BATCH_CHANNEL);
 }
 
 function localChannel(): Channel {
@@ -72,7 +66,7 @@ function localChannel(): Channel {
         try {
           listener(message);
         } catch (error) {
-          throwLater(error); // as in Node: a listener's fault is not the publisher's
+          throwUncaught(error); // as in Node: the publisher goes on
         }
       }
     },

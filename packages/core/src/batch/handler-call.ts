@@ -4,13 +4,12 @@
  */
 
 import { describe } from '../errors/describe.js';
-import { BatchwiseError } from '../errors/errors.js';
-import { throwLater } from '../errors/throw-later.js';
+import { BatchwiseError, throwUncaught } from '../errors/errors.js';
 import { paddedTo } from '../learning/padding.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
-import { callAsNobody, callHandler, callingBatch } from './calling-batch.js';
+import { callHandler, callingBatch, callOutsideHandler } from './async-context.js';
 import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
 
 /** The batch that a call belongs to. */
@@ -40,6 +39,8 @@ export class HandlerCall implements Expiring {
   readonly entries: readonly Entry[];
   readonly cost: number;
   readonly startedAt: number;
+  readonly deadline: number;
+  heapIndex = -1;
   settled = false;
 
   readonly #batch: CalledBatch;
@@ -52,6 +53,7 @@ export class HandlerCall implements Expiring {
     this.entries = entries;
     this.cost = cost;
     this.startedAt = startedAt;
+    this.deadline = startedAt + batch.settings.handlerTimeoutMs;
     this.#context = new LazyContext(this, cost, batch);
   }
 
@@ -62,7 +64,7 @@ export class HandlerCall implements Expiring {
     if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
     // The caller of the item may submit the next one at once: that is no call by the handler.
     if (callingBatch() === undefined) this.#batch.answeredOne(entry, result);
-    else callAsNobody(() => this.#batch.answeredOne(entry, result));
+    else callOutsideHandler(() => this.#batch.answeredOne(entry, result));
   }
 
   /** Nobody waits for this item any more. */
@@ -74,16 +76,16 @@ export class HandlerCall implements Expiring {
     try {
       listener(index);
     } catch (error) {
-      throwLater(error); // others who are gone are yet to be told
+      throwUncaught(error); // others who are gone are yet to be told
     }
   }
 
   /** Calls the handler. Its outcome may be known when this returns, or follow later. */
   start(deadlines: Deadlines): void {
-    const { handler, handlerTimeoutMs } = this.#batch.settings;
-    if (handlerTimeoutMs !== Number.POSITIVE_INFINITY) {
+    const { handler } = this.#batch.settings;
+    if (this.deadline !== Number.POSITIVE_INFINITY) {
       this.#deadlines = deadlines;
-      deadlines.add(this.startedAt + handlerTimeoutMs, this);
+      deadlines.add(this);
     }
     let returned: unknown;
     try {
@@ -158,7 +160,7 @@ export class HandlerCall implements Expiring {
   #settle(): void {
     this.settled = true;
     this.#end?.();
-    this.#deadlines?.letGo();
+    this.#deadlines?.remove(this);
   }
 }
 

@@ -11,7 +11,7 @@ import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
 import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
-import { closedError, tooCostlyError } from '../errors/refusals.js';
+import { closedError, tooCostlyError } from '../errors/rejections.js';
 import { ArrivalRate } from '../learning/arrival-rate.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { asksNothingOfItems, type Settings } from '../options/options.js';
@@ -313,7 +313,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#wake();
     if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
       const now = this.settings.clock.now();
-      this.timeouts.add(now + timeoutMs, { settled: false, expire: () => this.destroy() });
+      this.timeouts.add({ deadline: now + timeoutMs, heapIndex: -1, expire: () => this.destroy() });
       this.#setAlarm(now);
     }
     return this.#whenClosed.promise;
@@ -348,6 +348,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   }
 
   #setAlarm(now: number): void {
+    if (this.state === 'closed') return;
     const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
     const sweepAt = this.#overdue.sweepAt(now);
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
@@ -356,8 +357,6 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */
   restIfIdle(): void {
     if (!this.#isIdle) return;
-    this.deadlines.clear();
-    this.timeouts.clear();
     this.#alarm.clear();
     if (this.state === 'open') return;
     this.state = 'closed';

@@ -16,7 +16,7 @@ import {
   tooCostlyError,
   tooLateError,
   tooManyError,
-} from '../errors/refusals.js';
+} from '../errors/rejections.js';
 import { FRESH_MS, isColdStart } from '../learning/trust.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';

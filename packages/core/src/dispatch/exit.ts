@@ -6,7 +6,7 @@
 
 import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
-import { cancelledError, expiredError, overtakenError } from '../errors/refusals.js';
+import { cancelledError, expiredError, overtakenError } from '../errors/rejections.js';
 import type { Entry, EntryExit } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';

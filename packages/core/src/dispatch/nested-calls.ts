@@ -3,8 +3,8 @@
  * batch whose handler awaits such a call, none of them ever ends: the last of these calls is rejected with `DEADLOCK`.
  * A call whose result the handler does not look at is left alone.
  */
-import { callingBatch } from '../batch/calling-batch.js';
-import { deadlockError } from '../errors/refusals.js';
+import { callingBatch } from '../batch/async-context.js';
+import { deadlockError } from '../errors/rejections.js';
 import type { Dispatcher } from './dispatcher.js';
 
 export interface CancellableCall<T> {

@@ -108,3 +108,10 @@ export class BatchwiseError extends Error {
     return { name, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
 }
+
+/** Reports what a callback threw as an uncaught error, after the current code: the other items of the batch go on. */
+export function throwUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

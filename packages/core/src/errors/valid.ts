@@ -1,9 +1,8 @@
 /** One function per kind of option: each says what was expected and what came. */
 
 import type { CurvePoint } from '../learning/service-curve.js';
-import { describe } from './describe.js';
+import { describe, didYouMean } from './describe.js';
 import { BatchwiseError } from './errors.js';
-import { didYouMean } from './nearest-word.js';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);

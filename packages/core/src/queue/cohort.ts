@@ -10,21 +10,17 @@ export class Cohort implements Expiring {
   readonly timeoutMs: number;
   readonly moment: Moment;
   deadline: number;
+  heapIndex = -1;
 
   readonly #deadlines: Deadlines;
   #entries: Entry[] = [];
   #unsettled = 0;
-  #isRunning = false;
 
   constructor(timeoutMs: number, moment: Moment, deadlines: Deadlines) {
     this.timeoutMs = timeoutMs;
     this.moment = moment;
     this.deadline = moment.at + timeoutMs;
     this.#deadlines = deadlines;
-  }
-
-  get settled(): boolean {
-    return this.#unsettled === 0;
   }
 
   add(entry: Entry): void {
@@ -35,18 +31,15 @@ export class Cohort implements Expiring {
 
   /** Their time starts to run. */
   run(now: number): void {
-    if (this.settled) return;
+    if (this.#unsettled === 0) return;
     this.deadline = now + this.timeoutMs;
-    this.#isRunning = true;
-    this.#deadlines.add(this.deadline, this);
+    this.#deadlines.add(this);
   }
 
   /** To be called once for each of them, when it is settled. */
   letGo(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled > 0) return;
-    this.#entries = []; // it may lie among the deadlines for a while, and must keep nobody alive
-    if (this.#isRunning) this.#deadlines.letGo();
+    if (this.#unsettled === 0) this.#deadlines.remove(this);
   }
 
   expire(): void {

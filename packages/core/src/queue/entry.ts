@@ -5,7 +5,7 @@
 
 import type { BatchRecord } from '../batch/diagnostics.js';
 import type { RunningBatch } from '../batch/running-batch.js';
-import { throwLater } from '../errors/throw-later.js';
+import { throwUncaught } from '../errors/errors.js';
 import type { AbortWatch } from './abort-watch.js';
 import type { Cohort } from './cohort.js';
 import type { Lane } from './lane.js';
@@ -167,7 +167,7 @@ function resolveSink<R>(sink: Sink<R>, result: R, batch: BatchRecord): void {
   try {
     sink.resolve(result, batch);
   } catch (error) {
-    throwLater(error);
+    throwUncaught(error);
   }
 }
 
@@ -175,6 +175,6 @@ function rejectSink<R>(sink: Sink<R>, error: Error): void {
   try {
     sink.reject(error);
   } catch (thrown) {
-    throwLater(thrown);
+    throwUncaught(thrown);
   }
 }
