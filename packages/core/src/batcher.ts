@@ -40,14 +40,14 @@ export class Batcher<I, R> {
   submit(item: I, options?: SubmitOptions): Promise<R> {
     if (callingBatch() !== undefined) return this.#submitNested(item, options);
     const promise = new Promise<unknown>(capture);
-    this.#dispatcher.door.enter(item, captured, options);
+    this.#dispatcher.intake.submit(item, captured, options);
     return promise as Promise<R>;
   }
 
   #submitNested(item: I, options: SubmitOptions | undefined): Promise<R> {
     return submitNested(this.#dispatcher, () => {
       const promise = new Promise<unknown>(capture) as Promise<R>;
-      const ticket = this.#dispatcher.door.enter(item, captured, options);
+      const ticket = this.#dispatcher.intake.submit(item, captured, options);
       return { promise, cancel: (reason) => ticket.cancel(reason) };
     });
   }
@@ -77,7 +77,7 @@ export class Batcher<I, R> {
     if (typeof sink?.resolve !== 'function' || typeof sink.reject !== 'function') {
       validMethods('sink', sink, ['resolve', 'reject']);
     }
-    return this.#dispatcher.door.enter(item, typeof sink === 'function' ? asObject(sink) : sink, options);
+    return this.#dispatcher.intake.submit(item, typeof sink === 'function' ? asObject(sink) : sink, options);
   }
 
   /** What is going on, at this instant. */

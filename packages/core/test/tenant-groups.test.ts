@@ -30,13 +30,13 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant('flush' as const) },
 );
 
-function expectCounted({ line }: Dispatcher<Item, Item>): void {
+function expectCounted({ queue }: Dispatcher<Item, Item>): void {
   const groups = new Map<Tenant, Set<unknown>>();
-  for (const { lane } of line.entries()) {
+  for (const { lane } of queue.entries()) {
     if (lane !== undefined) groups.set(lane.tenant, (groups.get(lane.tenant) ?? new Set()).add(lane.group));
   }
   for (const id of [undefined, 'a', 'b', 'c']) {
-    const tenant = line.tenants.find(id, undefined);
+    const tenant = queue.tenants.find(id, undefined);
     expect(tenant.groups).toBe(groups.get(tenant)?.size ?? 0);
   }
 }
@@ -71,12 +71,12 @@ test('a tenant waits in as many groups as it has items in', async () => {
           if (each === 'flush') dispatcher.flush();
           else if ('cancel' in each) tickets[each.cancel % Math.max(1, tickets.length)]?.cancel();
           else if ('advanceMs' in each) await clock.advance(each.advanceMs);
-          else tickets.push(dispatcher.door.enter(each, sink, each));
+          else tickets.push(dispatcher.intake.submit(each, sink, each));
           expectCounted(dispatcher);
         }
         await clock.advance(10_000);
         expectCounted(dispatcher);
-        expect(dispatcher.line.length).toBe(0);
+        expect(dispatcher.queue.length).toBe(0);
         expect(settled).toBe(tickets.length);
         dispatcher.destroy();
       },

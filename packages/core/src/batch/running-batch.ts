@@ -7,7 +7,7 @@ import { messageOf } from '../errors/describe.js';
 import { BatchwiseError } from '../errors/errors.js';
 import type { ServiceCurve } from '../learning/service-curve.js';
 import type { CompletedBatch, Reason, RunningWork } from '../policy/policy.js';
-import type { Entry, EntryExit } from '../queue/entry.js';
+import type { Entry, EntryRemoval } from '../queue/entry.js';
 import type { SharedWorks } from '../queue/shared-work.js';
 import type { Deadlines } from '../time/deadlines.js';
 import type { BatchRecord } from './diagnostics.js';
@@ -29,7 +29,7 @@ export interface BatchSettings {
 
 /** What a batch needs of the batcher it runs for. */
 export interface BatchOwner {
-  readonly exit: EntryExit;
+  readonly removal: EntryRemoval;
   readonly settings: BatchSettings;
   readonly ledger: Ledger;
   readonly timeouts: Deadlines;

@@ -9,11 +9,11 @@ import { FRESH_MS, safeMs } from '../learning/trust.js';
 import { USUAL_GROWTH } from '../policy/growth.js';
 import type { DurationOf } from '../policy/on-time-window.js';
 import type { RunningWork } from '../policy/policy.js';
-import type { Ahead } from '../queue/waiting-line.js';
+import type { Ahead } from '../queue/item-queue.js';
 
 /** What a prediction looks at: a batcher. */
 export interface Backend {
-  readonly line: { readonly length: number; readonly cost: number };
+  readonly queue: { readonly length: number; readonly cost: number };
   readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
@@ -143,9 +143,9 @@ function bestAtOnce(allowedMs: number, { curve, settings }: Backend): CurvePoint
  * The cost that comes a millisecond, once that is known well enough: in the long run, for the door is not to open
  * and shut with every whim of the traffic, unless it has changed by more than chance would have it.
  */
-function ratePerMs(cost: number, { arrivals, steadyArrivals, line }: Backend, now: number): number {
+function ratePerMs(cost: number, { arrivals, steadyArrivals, queue }: Backend, now: number): number {
   if (arrivals.samples < LEAST_ARRIVALS) return 0;
-  const meanCost = (line.cost + cost) / (line.length + 1);
+  const meanCost = (queue.cost + cost) / (queue.length + 1);
   const lately = arrivals.ratePerMs(now);
   const steady = steadyArrivals.ratePerMs(now);
   return meanCost * (Math.abs(lately - steady) > MOST_CHANCE * steady ? lately : steady);

@@ -80,11 +80,11 @@ export class Decider {
   }
 
   #everything({ cost, length }: Group, reason?: Reason): Decision {
-    const { settings, line } = this.#batcher;
+    const { settings, queue } = this.#batcher;
     return {
       action: 'dispatch',
       count: Number.POSITIVE_INFINITY,
-      reason: reason ?? reasonToLeave(cost, settings.maxBatchSize, line.length - length),
+      reason: reason ?? reasonToLeave(cost, settings.maxBatchSize, queue.length - length),
     };
   }
 }

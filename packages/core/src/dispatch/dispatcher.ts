@@ -18,17 +18,17 @@ import { asksNothingOfItems, type Settings } from '../options/options.js';
 import type { CompletedBatch, Decision, Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
+import { ItemQueue } from '../queue/item-queue.js';
 import { type SharedWork, SharedWorks } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
-import { WaitingLine } from '../queue/waiting-line.js';
 import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
-import { Door } from './door.js';
 import { DoorMargin } from './door-margin.js';
-import { Exit } from './exit.js';
 import { GroupMix } from './group-mix.js';
+import { Intake } from './intake.js';
 import { Overdue } from './overdue.js';
+import { Removal } from './removal.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
@@ -39,7 +39,7 @@ const resolved = Promise.resolve();
 export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
   readonly ledger = new Ledger();
-  readonly line: WaitingLine;
+  readonly queue: ItemQueue;
   readonly groupMix = new GroupMix();
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
@@ -52,15 +52,15 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** Of calls of the handler, and of a patient close: no policy hurries for those. */
   readonly timeouts = new Deadlines();
   readonly turn: Turn;
-  readonly door: Door<I, R> = new Door(this);
-  readonly exit: Exit<I, R> = new Exit(this);
+  readonly intake: Intake<I, R> = new Intake(this);
+  readonly removal: Removal<I, R> = new Removal(this);
   readonly doorMargin = new DoorMargin();
   readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
   freeSince = NEGATIVE_INFINITY;
   /** Items come in unasked: open, and no setting looks at the single item. */
-  doorIsWide: boolean;
+  admitsUnchecked: boolean;
 
   readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
@@ -72,9 +72,9 @@ export class Dispatcher<I, R> implements BatchOwner {
   constructor(settings: Settings<I, R>) {
     const { clock, priorityAgeMs } = settings;
     this.settings = settings;
-    this.doorIsWide = asksNothingOfItems(settings);
+    this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
-    this.line = new WaitingLine(this.exit, priorityAgeMs);
+    this.queue = new ItemQueue(this.removal, priorityAgeMs);
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
   }
@@ -87,7 +87,7 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
     this.decider.interrupt();
-    const group = this.line.append(entry, groupKey, tenant, priority);
+    const group = this.queue.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
@@ -139,7 +139,7 @@ export class Dispatcher<I, R> implements BatchOwner {
       for (;;) {
         this.#expireDue(now);
         if (!this.#hasFreeSlot) break;
-        const group = this.line.next(now);
+        const group = this.queue.next(now);
         if (group === undefined) break;
         if (!anySize) {
           this.turn.open(now); // at its end the rest follows
@@ -182,7 +182,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const hopeless =
       decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
     if (hopeless.length > 0) {
-      this.exit.overtaken(hopeless, group, now);
+      this.removal.rejectItems(hopeless, group, now);
       return false;
     }
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
@@ -191,16 +191,16 @@ export class Dispatcher<I, R> implements BatchOwner {
       const batch: Entry[] = [];
       const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
       started = batch.length;
-      this.line.left(group, refused.length + started);
-      if (group.length === 0 && this.line.length > 0) this.#chargeForSlot(batch, cost);
+      this.queue.left(group, refused.length + started);
+      if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
       if (started > 0) this.#start(batch, cost, group, decision.reason, now);
       this.doorMargin.served(started);
     } else {
-      this.line.left(group, refused.length);
+      this.queue.left(group, refused.length);
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-      if (group.length > 0) this.line.sleep(group, until, decision.wakeOnBatchEnd ?? true);
+      if (group.length > 0) this.queue.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
-    this.exit.overtaken(refused, group, now);
+    this.removal.rejectItems(refused, group, now);
     // Those who were refused may come back at once; and nothing taken would be nothing taken again.
     return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }
@@ -216,7 +216,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
     const missed = (best.cost * durationMs) / best.durationMs - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
-    const { tenants } = this.line;
+    const { tenants } = this.queue;
     for (const { lane, cost: own } of batch) if (lane) tenants.surcharge(lane.tenant, (missed * own) / cost);
   }
 
@@ -250,7 +250,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
-    this.line.wakeLightSleepers();
+    this.queue.wakeLightSleepers();
     if (this.#isDispatching) this.#endedWhileDispatching = true;
     else this.#dispatch(now, false);
   }
@@ -291,17 +291,17 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.decider.interrupt();
     this.curve.padTo(settings.batchSizes);
     this.settings = settings;
-    this.doorIsWide = this.isOpen && asksNothingOfItems(settings);
+    this.admitsUnchecked = this.isOpen && asksNothingOfItems(settings);
     if (shrinks) this.#refuseTooCostly();
     this.#wake();
   }
 
   flush(): void {
-    if (this.line.length === 0) return;
+    if (this.queue.length === 0) return;
     this.decider.interrupt();
     this.#recordArrivals();
     const now = this.settings.clock.now();
-    this.line.flush(now);
+    this.queue.flush(now);
     this.#dispatch(now, true);
   }
 
@@ -309,7 +309,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (this.state === 'closed') return this.#whenClosed.promise;
     this.decider.interrupt();
     this.state = 'closing';
-    this.doorIsWide = false;
+    this.admitsUnchecked = false;
     this.#wake();
     if (timeoutMs !== POSITIVE_INFINITY && !this.#isIdle) {
       const now = this.settings.clock.now();
@@ -323,15 +323,15 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (this.state === 'closed') return;
     this.decider.interrupt();
     this.state = 'closed';
-    this.doorIsWide = false;
+    this.admitsUnchecked = false;
     const error = closedError(this.settings.name);
-    for (const entry of this.line.entries()) this.exit.sendAway(entry, 'failed', error);
+    for (const entry of this.queue.entries()) this.removal.removeAll(entry, 'failed', error);
     for (const batch of [...this.running]) batch.abandon(error);
     this.restIfIdle();
   }
 
   #wake(): void {
-    this.line.wakeAll();
+    this.queue.wakeAll();
     this.#dispatch(this.settings.clock.now(), true);
   }
 
@@ -340,16 +340,16 @@ export class Dispatcher<I, R> implements BatchOwner {
     const wasDispatching = this.#isDispatching;
     this.#isDispatching = true;
     const { name, maxBatchSize } = this.settings;
-    for (const entry of this.line.entries()) {
+    for (const entry of this.queue.entries()) {
       if (entry.cost <= maxBatchSize) continue;
-      this.exit.sendAway(entry, 'refused', tooCostlyError(name, entry.cost, maxBatchSize));
+      this.removal.removeAll(entry, 'refused', tooCostlyError(name, entry.cost, maxBatchSize));
     }
     this.#isDispatching = wasDispatching;
   }
 
   #setAlarm(now: number): void {
     if (this.state === 'closed') return;
-    const wakeAt = this.#hasFreeSlot ? this.line.wakeAt : POSITIVE_INFINITY;
+    const wakeAt = this.#hasFreeSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
     const sweepAt = this.#overdue.sweepAt(now);
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }

@@ -4,13 +4,13 @@ import type { CurveEstimate } from '../learning/service-curve.js';
 import type { Limits, QueueView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { WaitingLine } from '../queue/waiting-line.js';
+import type { ItemQueue } from '../queue/item-queue.js';
 import type { GroupMix } from './group-mix.js';
 
 /** What the view shows besides the group. */
 export interface ViewedBatcher {
   readonly settings: Limits & { readonly concurrency: number; readonly groupOf: unknown };
-  readonly line: WaitingLine;
+  readonly queue: ItemQueue;
   readonly groupMix: GroupMix;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
@@ -69,7 +69,7 @@ export class GroupView implements QueueView {
   }
 
   get waitingElsewhere(): number {
-    return this.#batcher.line.length - this.#length;
+    return this.#batcher.queue.length - this.#length;
   }
 
   arrivedAt(position: number): number {
@@ -107,8 +107,8 @@ export class GroupView implements QueueView {
   }
 
   get isGrouped(): boolean {
-    const { settings, line, groupMix } = this.#batcher;
-    return settings.groupOf !== undefined && (line.groups > 1 || groupMix.hasOthers);
+    const { settings, queue, groupMix } = this.#batcher;
+    return settings.groupOf !== undefined && (queue.groups > 1 || groupMix.hasOthers);
   }
 
   get slots(): number {

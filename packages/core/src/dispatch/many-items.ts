@@ -17,7 +17,7 @@ export class ManyItems<I, R> {
   submit(given: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
     const items = [...given]; // functions that are asked about an item may change it
     if (items.length === 0) return Promise.resolve([]);
-    const refusal = this.#dispatcher.door.refusalOf(items.length);
+    const refusal = this.#dispatcher.intake.rejectionOf(items.length);
     if (refusal !== undefined) {
       this.#dispatcher.ledger.turnAwayMany(items.length, refusal);
       return Promise.reject(refusal);
@@ -31,7 +31,7 @@ export class ManyItems<I, R> {
           resolve: (result: R) => this.#answered(index, result, resolve),
           reject: (error: Error) => this.#failed(error, reject),
         };
-        this.#tickets.push(this.#dispatcher.door.enter(item, sink, options));
+        this.#tickets.push(this.#dispatcher.intake.submit(item, sink, options));
       }
       if (this.#isOver) this.#cancelRest();
     });

@@ -23,12 +23,12 @@ export class Overdue<I, R> {
 
   /** When to sweep next; Infinity while no queued item can become overdue. */
   sweepAt(now: number): number {
-    const { line } = this.#dispatcher;
-    const limitMs = line.length === 0 ? NEVER : this.#limitMs();
+    const { queue } = this.#dispatcher;
+    const limitMs = queue.length === 0 ? NEVER : this.#limitMs();
     if (limitMs === NEVER) this.#oldestAt = NEVER;
     else if (this.#oldestAt === NEVER) {
       this.#lookedAt = now;
-      this.#oldestAt = line.oldestAt;
+      this.#oldestAt = queue.oldestAt;
     }
     // The limit changes, with the settings and with what is learned.
     this.#sweepAt = Math.max(this.#oldestAt + limitMs, this.#lookedAt + limitMs * SWEEP_INTERVAL);
@@ -40,13 +40,13 @@ export class Overdue<I, R> {
     if (now < this.#sweepAt) return;
     this.#sweepAt = NEVER;
     this.#oldestAt = NEVER;
-    const { line, exit, decider, running, settings } = this.#dispatcher;
+    const { queue, removal, decider, running, settings } = this.#dispatcher;
     const hasFreeSlot = running.length < settings.concurrency;
     decider.interrupt();
-    for (const [group, callers] of line.arrivedBy(now - this.#limitMs())) {
+    for (const [group, callers] of queue.arrivedBy(now - this.#limitMs())) {
       // It could be dispatched now, and the policy has said when it will be: a window that is longer than the target.
       if (hasFreeSlot && group.isHeld) continue;
-      exit.overdue(callers, group, now);
+      removal.rejectCallers(callers, group, now);
     }
   }
 

@@ -50,7 +50,7 @@ export interface BatcherStats {
 }
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
-  const { ledger, settings, line, running, arrivals, curve, decider } = dispatcher;
+  const { ledger, settings, queue, running, arrivals, curve, decider } = dispatcher;
   decider.putBack(); // a policy may ask, too
   const now = settings.clock.now();
   return {
@@ -64,8 +64,8 @@ export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
     expired: ledger.expired,
     queued: ledger.queued,
     running: ledger.running,
-    queuedCost: line.cost,
-    oldestWaitMs: line.length === 0 ? 0 : now - line.oldestAt,
+    queuedCost: queue.cost,
+    oldestWaitMs: queue.length === 0 ? 0 : now - queue.oldestAt,
     refusals: { ...ledger.refusals },
     batches: ledger.batches,
     batchedItems: ledger.batchedItems,

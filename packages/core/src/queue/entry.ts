@@ -33,9 +33,9 @@ export interface Moment {
 }
 
 /** How an entry leaves the batcher it was submitted to without an answer. */
-export interface EntryExit {
-  cancelled(entry: Entry, reason: unknown): void;
-  expired(entry: Entry): void;
+export interface EntryRemoval {
+  cancel(entry: Entry, reason: unknown): void;
+  expire(entry: Entry): void;
 }
 
 /** A promise's `resolve`: `submit` passes it in place of a sink to save an object a call. */
@@ -83,11 +83,11 @@ export class Entry<I = Any, R = Any> implements Ticket {
   }
 
   cancel(reason?: unknown): void {
-    exitOf(this)?.cancelled(this, reason);
+    removalOf(this)?.cancel(this, reason);
   }
 
   expire(): void {
-    exitOf(this)?.expired(this);
+    removalOf(this)?.expire(this);
   }
 
   /** Answers the caller. Only the ledger calls it: there it is counted. */
@@ -124,8 +124,8 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
 // Plain functions, not private methods: each object of a class that has those carries a mark for them,
 // and there may be a million of these objects.
 
-function exitOf(entry: Entry): EntryExit | undefined {
-  return entry.settled ? undefined : (entry.lane ?? entry.batch?.owner)?.exit;
+function removalOf(entry: Entry): EntryRemoval | undefined {
+  return entry.settled ? undefined : (entry.lane ?? entry.batch?.owner)?.removal;
 }
 
 /** Lets go of everything, so that a ticket kept by its caller keeps nothing else alive. */

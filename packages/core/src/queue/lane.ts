@@ -3,7 +3,7 @@
  * a caller who gives up is gone at once and costs nobody a search.
  */
 import { Age } from './age.js';
-import type { Entry, EntryExit } from './entry.js';
+import type { Entry, EntryRemoval } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
 import type { Share } from './share.js';
@@ -17,7 +17,7 @@ export interface PriorityClass {
 }
 
 export class Lane implements HeapNode {
-  readonly exit: EntryExit;
+  readonly removal: EntryRemoval;
   readonly share: Share;
   readonly group: Group;
   readonly tenant: Tenant;
@@ -36,8 +36,8 @@ export class Lane implements HeapNode {
   /** Decides between lanes that are otherwise equal: grows with each time that an empty one begins anew. */
   order = 0;
 
-  constructor(exit: EntryExit, share: Share, priorityClass: PriorityClass, headStartMs: number) {
-    this.exit = exit;
+  constructor(removal: EntryRemoval, share: Share, priorityClass: PriorityClass, headStartMs: number) {
+    this.removal = removal;
     this.share = share;
     this.group = share.group;
     this.tenant = share.tenant;

@@ -1,5 +1,5 @@
 /** What one tenant has waiting in one group: a lane for each priority. */
-import type { Entry, EntryExit } from './entry.js';
+import type { Entry, EntryRemoval } from './entry.js';
 import type { Group } from './group.js';
 import { Heap, type HeapNode } from './heap.js';
 import { Lane, type PriorityClass } from './lane.js';
@@ -51,10 +51,10 @@ export class Share implements HeapNode {
     return this.firstLane?.rank ?? Number.POSITIVE_INFINITY;
   }
 
-  lane(exit: EntryExit, priorityClass: PriorityClass, priorityAgeMs: number): Lane {
+  lane(removal: EntryRemoval, priorityClass: PriorityClass, priorityAgeMs: number): Lane {
     let lane = this.#lanes.find((known) => known.priorityClass === priorityClass);
     if (lane === undefined) {
-      lane = new Lane(exit, this, priorityClass, priorityClass.priority * priorityAgeMs);
+      lane = new Lane(removal, this, priorityClass, priorityClass.priority * priorityAgeMs);
       this.#lanes.push(lane);
     }
     return lane;

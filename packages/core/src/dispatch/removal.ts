@@ -7,38 +7,38 @@
 import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { cancelledError, expiredError, overtakenError } from '../errors/rejections.js';
-import type { Entry, EntryExit } from '../queue/entry.js';
+import type { Entry, EntryRemoval } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
-export class Exit<I, R> implements EntryExit {
+export class Removal<I, R> implements EntryRemoval {
   readonly #dispatcher: Dispatcher<I, R>;
 
   constructor(dispatcher: Dispatcher<I, R>) {
     this.#dispatcher = dispatcher;
   }
 
-  cancelled(entry: Entry, reason: unknown): void {
-    this.#leave(entry, 'cancelled', cancelledError(this.#dispatcher.settings.name, reason));
+  cancel(entry: Entry, reason: unknown): void {
+    this.#remove(entry, 'cancelled', cancelledError(this.#dispatcher.settings.name, reason));
   }
 
-  expired(entry: Entry): void {
-    this.#leave(entry, 'expired', expiredError(this.#dispatcher.settings.name));
+  expire(entry: Entry): void {
+    this.#remove(entry, 'expired', expiredError(this.#dispatcher.settings.name));
   }
 
   /**
    * Sends those away who were let in and can no longer make it. They may come back when the door would let
    * them in; not all at one moment, or it would let in nobody else.
    */
-  overtaken(entries: readonly Entry[], group: Group, now: number): void {
-    this.#tooLate(entries, group, now, (entry, error) => this.sendAway(entry, 'refused', error));
+  rejectItems(entries: readonly Entry[], group: Group, now: number): void {
+    this.#tooLate(entries, group, now, (entry, error) => this.removeAll(entry, 'refused', error));
   }
 
   /** As `overtaken`, but only these callers: others that share their items came later, and may still be served in time. */
-  overdue(callers: readonly Entry[], group: Group, now: number): void {
+  rejectCallers(callers: readonly Entry[], group: Group, now: number): void {
     this.#tooLate(callers, group, now, (caller, error) => {
-      if (!caller.settled) this.#leave(caller, 'refused', error);
+      if (!caller.settled) this.#remove(caller, 'refused', error);
     });
   }
 
@@ -54,7 +54,7 @@ export class Exit<I, R> implements EntryExit {
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     dispatcher.doorMargin.sentAway(entries.length);
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const firstMs = retryAfterMs(first.cost, dispatcher.line.behindAll(group), allowedMs, dispatcher, now);
+    const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
     const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {
       reject(entry, overtakenError(name, firstMs + (i / entries.length) * batchMs));
@@ -62,17 +62,17 @@ export class Exit<I, R> implements EntryExit {
   }
 
   /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
-  sendAway(entry: Entry, ending: Ending, error: BatchwiseError): void {
+  removeAll(entry: Entry, ending: Ending, error: BatchwiseError): void {
     // First of all, so that nobody who is told so can join the very work that is being sent away.
     if (entry.shared !== undefined) this.#dispatcher.sharedWorks.retire(entry.shared);
     for (const caller of [...(entry.shared?.callers ?? [entry])]) {
-      if (!caller.settled) this.#leave(caller, ending, error);
+      if (!caller.settled) this.#remove(caller, ending, error);
     }
   }
 
-  #leave(entry: Entry, ending: Ending, error: BatchwiseError): void {
+  #remove(entry: Entry, ending: Ending, error: BatchwiseError): void {
     const { batch } = entry;
-    const unwanted = this.#takeOut(entry);
+    const unwanted = this.#detach(entry);
     this.#dispatcher.ledger.end(entry, ending, error);
     if (batch !== undefined) {
       if (unwanted !== undefined) batch.gone(unwanted);
@@ -82,8 +82,8 @@ export class Exit<I, R> implements EntryExit {
   }
 
   /** Takes a caller out of the line or the batch it is in; returns the item that nobody waits for any more. */
-  #takeOut(entry: Entry): Entry | undefined {
-    const { decider, ledger, line, sharedWorks } = this.#dispatcher;
+  #detach(entry: Entry): Entry | undefined {
+    const { decider, ledger, queue, sharedWorks } = this.#dispatcher;
     decider.interrupt();
     const { batch, shared } = entry;
     if (batch === undefined) ledger.queued -= 1;
@@ -98,7 +98,7 @@ export class Exit<I, R> implements EntryExit {
       sharedWorks.end(shared);
     }
     const carrier = shared?.carrier ?? entry;
-    if (batch === undefined) line.remove(carrier);
+    if (batch === undefined) queue.remove(carrier);
     return carrier;
   }
 }

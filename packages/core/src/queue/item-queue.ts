@@ -1,7 +1,7 @@
 /**
  * Everything that waits.
  *
- *     WaitingLine ─┬─ Group (may share a batch) ──┐
+ *     ItemQueue ─┬─ Group (may share a batch) ──┐
  *                  │                              ├─ Share (a tenant in a group) ── Lane (a priority) ── Entry
  *                  └─ Tenants ── Tenant ──────────┘
  *
@@ -13,7 +13,7 @@
  * long as keys only grow meanwhile, who comes up first with a true key is the first of all. Where a key
  * gets smaller (something is put back, a weight changes), the node is moved at once.
  */
-import type { Entry, EntryExit } from './entry.js';
+import type { Entry, EntryRemoval } from './entry.js';
 import { AWAKE, Group } from './group.js';
 import { Heap } from './heap.js';
 import type { Lane, PriorityClass } from './lane.js';
@@ -31,12 +31,12 @@ export interface Ahead {
 /** How many groups are looked at for a newcomer. */
 const MOST_LOOKS = 64;
 
-export class WaitingLine {
+export class ItemQueue {
   readonly tenants = new Tenants();
   /** Items in line; callers who share an item with one in line are not counted. */
   length = 0;
 
-  readonly #exit: EntryExit;
+  readonly #removal: EntryRemoval;
   readonly #priorityAgeMs: number;
   /** Kept when empty, because most batchers have no other group. */
   readonly #ungrouped = new Group(undefined, this.tenants);
@@ -46,8 +46,8 @@ export class WaitingLine {
   readonly #priorities: PriorityClass[] = [];
   #recentLane: Lane | undefined = undefined;
 
-  constructor(exit: EntryExit, priorityAgeMs: number) {
-    this.#exit = exit;
+  constructor(removal: EntryRemoval, priorityAgeMs: number) {
+    this.#removal = removal;
     this.#priorityAgeMs = priorityAgeMs;
   }
 
@@ -211,7 +211,7 @@ export class WaitingLine {
 
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
     const group = groupKey === undefined ? this.#ungrouped : this.#groupOf(groupKey);
-    this.#recentLane = group.share(tenant).lane(this.#exit, this.#classOf(priority), this.#priorityAgeMs);
+    this.#recentLane = group.share(tenant).lane(this.#removal, this.#classOf(priority), this.#priorityAgeMs);
     return this.#recentLane;
   }
 

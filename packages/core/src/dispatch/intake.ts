@@ -33,7 +33,7 @@ interface Objection {
 /** How much of the line anybody may fill where there are several tenants. */
 const ROOM_FOR_ALL = 7 / 8;
 
-export class Door<I, R> {
+export class Intake<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
 
   constructor(dispatcher: Dispatcher<I, R>) {
@@ -41,20 +41,20 @@ export class Door<I, R> {
   }
 
   /** Lets an item in, or settles its caller right here. */
-  enter(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  submit(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
-    if (options !== undefined || !dispatcher.doorIsWide) return this.#examine(item, sink, options);
+    if (options !== undefined || !dispatcher.admitsUnchecked) return this.#submitChecked(item, sink, options);
     // Nothing is asked of this item: the way of most items in most batchers.
     dispatcher.ledger.submitted += 1;
     const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrival(), 1);
-    dispatcher.append(entry, undefined, dispatcher.line.tenants.unnamed, 0);
+    dispatcher.append(entry, undefined, dispatcher.queue.tenants.unnamed, 0);
     return entry;
   }
 
-  #examine(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  #submitChecked(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     const { name, costOf, groupOf, dedupeBy } = dispatcher.settings;
-    if (!dispatcher.isOpen) return this.#turnAway(item, sink, 'refused', closedError(name));
+    if (!dispatcher.isOpen) return this.#reject(item, sink, 'refused', closedError(name));
 
     let cost = 1;
     let group: unknown;
@@ -66,19 +66,19 @@ export class Door<I, R> {
       if (dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', dedupeBy);
       call = callSettings(options);
     } catch (error) {
-      return this.#turnAway(item, sink, 'refused', asRefusal(error));
+      return this.#reject(item, sink, 'refused', asRefusal(error));
     }
     // Only now: those who were asked may have changed the settings.
     const { settings } = dispatcher;
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
     let objection = this.#objection(cost, timeoutMs, signal);
-    if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
-    const tenant = dispatcher.line.tenants.find(tenantId, weight);
+    if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
+    const tenant = dispatcher.queue.tenants.find(tenantId, weight);
     // Who joins work that is running does not wait in line.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
-    if (!isRunning) objection = this.#lackOfRoom(cost, timeoutMs, signal, tenant);
-    if (objection !== undefined) return this.#turnAway(item, sink, objection.ending, objection.error);
+    if (!isRunning) objection = this.#roomObjection(cost, timeoutMs, signal, tenant);
+    if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
 
     const arrival = dispatcher.turn.arrival();
     const entry = new TiedEntry<I, R>(item, sink, momentOf(arrival, waitedMs), cost);
@@ -121,7 +121,7 @@ export class Door<I, R> {
     return undefined;
   }
 
-  #lackOfRoom(
+  #roomObjection(
     cost: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
@@ -136,7 +136,7 @@ export class Door<I, R> {
   }
 
   /** Why a request of so many items is refused as a whole; undefined when its items may be looked at. */
-  refusalOf(items: number): BatchwiseError | undefined {
+  rejectionOf(items: number): BatchwiseError | undefined {
     const { isOpen, settings } = this.#dispatcher;
     return isOpen ? this.#noRoomFor(items, undefined) : closedError(settings.name);
   }
@@ -155,12 +155,12 @@ export class Door<I, R> {
 
   /** The last places are for tenants who have less than their share of the line: one who floods it leaves them to the others. */
   #hasRoomFor(count: number, tenant: Tenant | undefined): boolean {
-    const { ledger, settings, line } = this.#dispatcher;
+    const { ledger, settings, queue } = this.#dispatcher;
     const { maxQueueSize } = settings;
     const queued = ledger.queued + count;
     if (queued > maxQueueSize) return false;
     if (queued <= maxQueueSize * ROOM_FOR_ALL || !tenant?.queuedItems) return true;
-    return tenant.queuedItems + count <= maxQueueSize * line.tenants.shareOf(tenant);
+    return tenant.queuedItems + count <= maxQueueSize * queue.tenants.shareOf(tenant);
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
@@ -173,11 +173,11 @@ export class Door<I, R> {
     priority: number,
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
-    const { settings, line, running, curve } = dispatcher;
+    const { settings, queue, running, curve } = dispatcher;
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at + waitedMs;
-    const ahead = line.ahead(entry.cost, group, tenant, priority);
+    const ahead = queue.ahead(entry.cost, group, tenant, priority);
     if (hasTimeEnough(entry.cost, ahead, allowedMs, dispatcher)) return undefined;
     const stay = predictedStay(entry.cost, ahead, allowedMs, dispatcher, now);
     if (stay === undefined) return undefined;
@@ -188,7 +188,7 @@ export class Door<I, R> {
     if (stay.ms <= plannedMs) return undefined;
     const isTooSlowForAll = (curve.predict(entry.cost) ?? 0) > allowedMs;
     if (isTooSlowForAll && isColdStart(curve, settings.concurrency)) return undefined;
-    const isIdle = line.length === 0 && running.length < settings.concurrency;
+    const isIdle = queue.length === 0 && running.length < settings.concurrency;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
@@ -208,7 +208,7 @@ export class Door<I, R> {
     return cost;
   }
 
-  #turnAway(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
+  #reject(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
     const moment: Moment = { at: this.#dispatcher.settings.clock.now(), arrivals: 0 };
     return this.#settle(new Entry<I, R>(item, sink, moment, 1), ending, error);
   }
