@@ -28,11 +28,11 @@ export {
   type TwoSlotBound,
   twoSlotBound,
 } from './bounds/stored-two-slots.js';
-export { twoSlotContender } from './bounds/two-slot-contender.js';
 export {
   type TwoSlotOptimum,
   type TwoSlotOptions,
   type TwoSlotTable,
+  twoSlotContender,
   twoSlotOptimum,
 } from './bounds/two-slot-optimum.js';
 export { ArenaError, type ArenaErrorCode } from './files/arena-error.js';
@@ -46,15 +46,13 @@ export {
 } from './files/scenario-file.js';
 export { parseTrace, type Trace } from './files/trace-file.js';
 export { type Cell, type CellArrivals, type CellMix, cellName, scenarioOf } from './grid/grid-cell.js';
-export { GRID_CURVES } from './grid/grid-curves.js';
-export { HOLD_OUT_CURVES } from './grid/grid-hold-out.js';
+export { GRID_CURVES, HOLD_OUT_CURVES } from './grid/grid-curves.js';
 export { type HarmOptions, type HarmResult, runHarm } from './harm/harm.js';
 export { harmJson, harmText } from './harm/harm-report.js';
 export { type RandomScenario, randomScenario } from './harm/random-scenario.js';
 export { type ArenaPageData, arenaPage, type FamilyFigure, type TargetFigure } from './page/arena-page.js';
 export { chartFigure } from './page/page-chart.js';
-export { pageDocument } from './page/page-document.js';
-export { html, Markup } from './page/page-markup.js';
+export { html, Markup, pageDocument } from './page/page-document.js';
 export {
   type NamedContender,
   SHOWCASE_CURVES,
@@ -67,19 +65,17 @@ export {
   showcase,
 } from './page/showcase.js';
 export { PEERS, peer } from './peers/peers.js';
-export { type Asked, makePlan, type Plan, type PlanSettings, type Verdict } from './plan/plan.js';
-export { chartOf, planChart } from './plan/plan-chart.js';
+export { type Asked, makePlan, type Plan, type Verdict } from './plan/plan.js';
+export { planChart } from './plan/plan-chart.js';
 export { planJson } from './plan/plan-json.js';
 export { curveNoise } from './plan/plan-noise.js';
 export { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan/plan-notation.js';
-export type { PlannedPolicy, Prefer } from './plan/plan-policy.js';
 export type { PlanProgress } from './plan/plan-progress.js';
-export { HOLDS_FROM, MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan/plan-request.js';
-export { snippetOf } from './plan/plan-snippet.js';
+export { MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan/plan-request.js';
+export type { PlannedPolicy, PlanSettings, Prefer } from './plan/plan-settings.js';
 export { type Palette, PLAIN, planText } from './plan/plan-text.js';
 export { LONGEST_TRACE, MOST_PER_SECOND, type Traffic } from './plan/plan-traffic.js';
 export type { LoadResult } from './plan/plan-trial.js';
-export { answerOf } from './plan/plan-verdict.js';
 export {
   type Probe,
   type ProbePoint,
@@ -108,7 +104,6 @@ export {
   type PolicyReport,
   type ScenarioReport,
   scenarioJson,
-  scenarioReport,
   scenarioText,
 } from './report/scenario-report.js';
 export {
@@ -124,23 +119,26 @@ export {
   poisson,
   recorded,
 } from './simulation/arrivals.js';
-export type { Contender } from './simulation/contender.js';
 export {
   type Curve,
   capacity,
   formulaCurve,
   type MeasuredPoint,
-  monotone,
   tableCurve,
 } from './simulation/curve.js';
-export { itemAfterBatches, type Measures, measure, percentile } from './simulation/measures.js';
+export { type Measures, measure, percentile } from './simulation/measures.js';
 export { CONTENDERS, OURS } from './simulation/our-contenders.js';
 export { type Random, randomStream } from './simulation/random.js';
-export type { Scenario, Traits } from './simulation/scenario.js';
+export type { Contender, Scenario, Traits } from './simulation/scenario.js';
 export { type BatchRun, type Run, simulate } from './simulation/simulate.js';
 export type { CellResult, Extent, Goal, Target } from './targets/target.js';
 export { TARGET_NUMBERS, TARGETS } from './targets/targets.js';
+export {
+  type ArenaOptions,
+  FIRST_SEED,
+  runArena,
+  runScenario,
+  runShowcase,
+  type ShowcaseRunOptions,
+} from './tournament/arena-runs.js';
 export { type TournamentOptions, type TournamentProgress, tournament } from './tournament/tournament.js';
-export { runScenario } from './tournament/tournament-scenario.js';
-export { runShowcase, type ShowcaseRunOptions } from './tournament/tournament-showcase.js';
-export { type ArenaOptions, FIRST_SEED, runArena } from './tournament/tournament-targets.js';

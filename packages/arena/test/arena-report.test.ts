@@ -13,8 +13,7 @@ import {
   targetFigures,
 } from '@batchwise/arena';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { isReached } from '../src/targets/judge.js';
-import { FALL_SHORT, limitOf } from '../src/targets/limits.js';
+import { FALL_SHORT, isReached, limitOf } from '../src/targets/judge.js';
 
 const [oneSlot] = TARGETS as [Target];
 const goodput = TARGETS.find(({ name }) => name === 'goodput') as Target;

@@ -1,9 +1,8 @@
 import { cellName, GRID_CURVES, HOLD_OUT_CURVES, randomStream, scenarioOf, TARGETS } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import { type Cell, curveOf, ratePerMs } from '../src/grid/grid-cell.js';
-import { usualBatch } from '../src/grid/grid-size.js';
+import { type Cell, curveOf, ratePerMs, usualBatch } from '../src/grid/grid-cell.js';
 import { gridTrace } from '../src/grid/grid-trace.js';
-import { FIRST_SEED } from '../src/tournament/tournament-targets.js';
+import { FIRST_SEED } from '../src/tournament/arena-runs.js';
 
 const EXTENTS = ['quick', 'full'] as const;
 const TUNING_SEEDS = 20;

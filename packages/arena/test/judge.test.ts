@@ -1,11 +1,11 @@
 import { type Cell, type CellResult, type Goal, type Run, TARGETS } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import { itemsFor } from '../src/grid/grid-size.js';
+import { itemsFor } from '../src/grid/grid-cell.js';
 import { afterLearning } from '../src/targets/contest.js';
 import { busyMsFrom } from '../src/targets/efficiency.js';
 import { judge } from '../src/targets/judge.js';
 import { afterSlowdown } from '../src/targets/rough-backend.js';
-import { FIRST_SEED } from '../src/tournament/tournament-targets.js';
+import { FIRST_SEED } from '../src/tournament/arena-runs.js';
 
 const cell: Cell = {
   target: 'one_slot',

@@ -4,8 +4,9 @@
  */
 import { Batcher, type BatcherOptions, type BatchwiseError, type CurvePoint, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
-import { makePlan, type Plan, type PlanSettings } from '../src/plan/plan.js';
+import { makePlan, type Plan } from '../src/plan/plan.js';
 import { validRequest } from '../src/plan/plan-request.js';
+import type { PlanSettings } from '../src/plan/plan-settings.js';
 import { simulationOf } from '../src/plan/plan-trial.js';
 import { poisson } from '../src/simulation/arrivals.js';
 import { type Curve, formulaCurve, tableCurve } from '../src/simulation/curve.js';

@@ -5,7 +5,7 @@ import { chartOf, planChart } from '../src/plan/plan-chart.js';
 import { planJson } from '../src/plan/plan-json.js';
 import { curveNoise, noiseBetween } from '../src/plan/plan-noise.js';
 import { writtenCount, writtenMs, writtenShare, writtenTarget } from '../src/plan/plan-notation.js';
-import { snippetOf } from '../src/plan/plan-snippet.js';
+import { snippetOf } from '../src/plan/plan-settings.js';
 import { PLAIN, planText } from '../src/plan/plan-text.js';
 import { answerOf } from '../src/plan/plan-verdict.js';
 import { formulaCurve } from '../src/simulation/curve.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Scenario, scenarioBound, scenarioJson, scenarioText } from '@batchwise/arena';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runScenario } from '../src/tournament/tournament-scenario.js';
+import { runScenario } from '../src/tournament/arena-runs.js';
 import { parsed } from './support/parsed-scenario.js';
 
 describe('the bound of a scenario', () => {

@@ -1,6 +1,12 @@
 /** The cells of the ablation: all kinds of traffic, backends and targets. Each runs with and without every rule. */
-import { type Cell, type CellArrivals, type CellMix, curveOf, type OpenKind } from '../grid/grid-cell.js';
-import { itemsFor } from '../grid/grid-size.js';
+import {
+  type Cell,
+  type CellArrivals,
+  type CellMix,
+  curveOf,
+  itemsFor,
+  type OpenKind,
+} from '../grid/grid-cell.js';
 import { type Extent, seedsFrom } from '../targets/target.js';
 
 interface Traffic {

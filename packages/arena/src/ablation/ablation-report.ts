@@ -1,7 +1,7 @@
 /** The ablation as a table: what becomes worse without each rule, on average and where it matters most. */
 import type { Cell } from '../grid/grid-cell.js';
+import { exactNumber } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
-import { exactNumber } from '../report/exact-number.js';
 import { alignedTable } from '../report/text-table.js';
 import type { Extent } from '../targets/target.js';
 import type { AblationResult } from './ablation.js';

@@ -2,13 +2,13 @@
 import { greedy } from 'batchwise';
 import { adaptiveWithout, RULES, type Rule } from 'batchwise/internal';
 import { type Cell, scenarioOf } from '../grid/grid-cell.js';
-import type { Contender } from '../simulation/contender.js';
 import { measure } from '../simulation/measures.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
+import type { Contender } from '../simulation/scenario.js';
 import { simulate } from '../simulation/simulate.js';
 import type { Extent } from '../targets/target.js';
+import { FIRST_SEED } from '../tournament/arena-runs.js';
 import { type TournamentOptions, tournament } from '../tournament/tournament.js';
-import { FIRST_SEED } from '../tournament/tournament-targets.js';
 import { ablationCells } from './ablation-cells.js';
 import { type AblationReport, type AblationRuns, ablationReport } from './ablation-report.js';
 

@@ -7,7 +7,8 @@
  * another and has worked no less can be left, because whatever follows it can follow the other.
  */
 import type { Curve } from '../simulation/curve.js';
-import { risingDurations, TARGET_TOLERANCE } from './rising-durations.js';
+import { allowedMs } from '../simulation/measures.js';
+import { risingDurations } from './goodput-optimum.js';
 
 /** Plans in which one that frees the slot later has worked less: by rising time, falling work. */
 interface Front {
@@ -25,7 +26,7 @@ export function backendTimeBound(
 ): number {
   const items = arrivedAt.length;
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
-  const allowedMs = targetMs * (1 + TARGET_TOLERANCE);
+  const latencyLimitMs = allowedMs(targetMs);
   const ring: Front[] = Array.from({ length: maxBatchSize + 1 }, () => NOTHING_DONE);
   const builder = new FrontBuilder();
 
@@ -33,7 +34,7 @@ export function backendTimeBound(
     const startable = arrivedAt[done - 1] as number;
     for (let size = 1; size <= Math.min(maxBatchSize, done); size++) {
       const durationMs = durations[size] as number;
-      const latestStart = (arrivedAt[done - size] as number) + allowedMs - durationMs;
+      const latestStart = (arrivedAt[done - size] as number) + latencyLimitMs - durationMs;
       if (startable > latestStart) break; // and so it is for all that reach further back
       builder.addBatch(ring[(done - size) % ring.length] as Front, startable, latestStart, durationMs);
     }

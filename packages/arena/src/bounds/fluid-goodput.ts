@@ -8,7 +8,7 @@
  * no earlier) makes every number of answers as soon as it can be made.
  */
 import { type Curve, capacity } from '../simulation/curve.js';
-import { TARGET_TOLERANCE } from './rising-durations.js';
+import { allowedMs } from '../simulation/measures.js';
 
 /** The share of items on time, at most. `arrivedAt` in rising order. */
 export function fluidGoodput(
@@ -19,15 +19,15 @@ export function fluidGoodput(
 ): number {
   const items = arrivedAt.length;
   if (items === 0) return 1;
-  const allowedMs = targetMs * (1 + TARGET_TOLERANCE);
-  if (shortestMs(curve) > allowedMs) return 0;
+  const latencyLimitMs = allowedMs(targetMs);
+  if (shortestMs(curve) > latencyLimitMs) return 0;
   const itemMs = 1 / (slots * capacity(curve).perMs);
   let freeAt = Number.NEGATIVE_INFINITY;
   let onTime = 0;
   for (let i = 0; i < items; i++) {
     const at = arrivedAt[i] as number;
     const endsAt = Math.max(freeAt, at) + itemMs;
-    if (endsAt > at + allowedMs) continue;
+    if (endsAt > at + latencyLimitMs) continue;
     freeAt = endsAt;
     onTime += 1;
   }

@@ -13,7 +13,7 @@
  * the other, at the same times. And two that free the slot before the next item comes are equal in that.
  */
 import type { Curve } from '../simulation/curve.js';
-import { risingDurations, TARGET_TOLERANCE } from './rising-durations.js';
+import { allowedMs } from '../simulation/measures.js';
 
 export interface GoodputOptimum {
   /** How many items are answered in time. */
@@ -41,7 +41,7 @@ export function goodputOptimum(
   // Else overload would keep a plan for every number of drops.
   if (targetMs === Number.POSITIVE_INFINITY) return { onTime: items, goodput: 1 };
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
-  const allowedMs = targetMs * (1 + TARGET_TOLERANCE);
+  const latencyLimitMs = allowedMs(targetMs);
   /** The fronts of the last `maxBatchSize` + 1 items, in a ring. */
   const nothingDone: Front = { fewestDrops: 0, freeAt: Float64Array.of(freeFrom) };
   const ring = Array.from({ length: maxBatchSize + 1 }, () => nothingDone);
@@ -59,7 +59,7 @@ export function goodputOptimum(
 
     for (let size = 1; size <= Math.min(maxBatchSize, done); size++) {
       const durationMs = durations[size] as number;
-      const latestStart = (arrivedAt[done - size] as number) + allowedMs - durationMs;
+      const latestStart = (arrivedAt[done - size] as number) + latencyLimitMs - durationMs;
       if (startable > latestStart) break; // and so it is for all that reach further back
       const { fewestDrops, freeAt } = ring[(done - size) % ring.length] as Front;
       const end = Math.min(freeAt.length, highest - fewestDrops);
@@ -108,4 +108,16 @@ function takeFront(
   const freeAt = earliest.slice(fewestDrops, end);
   earliest.fill(Number.POSITIVE_INFINITY, lowest, highest + 1);
   return { fewestDrops, freeAt };
+}
+
+/** By size from 1; 0 at size 0. */
+export function risingDurations(curve: Curve): Float64Array {
+  const { name, maxBatchSize } = curve;
+  const durations = new Float64Array(maxBatchSize + 1);
+  for (let size = 1; size <= maxBatchSize; size++) {
+    durations[size] = curve.durationMs(size);
+    if ((durations[size] as number) >= (durations[size - 1] as number)) continue;
+    throw new RangeError(`Curve ${name}: a batch of ${size} is quicker than one of ${size - 1}.`);
+  }
+  return durations;
 }

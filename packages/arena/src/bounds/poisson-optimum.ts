@@ -5,8 +5,8 @@
  * which ends at the exact optimum.
  */
 import type { Decision, Policy } from 'batchwise';
-import type { Contender } from '../simulation/contender.js';
 import { type Curve, capacity } from '../simulation/curve.js';
+import type { Contender } from '../simulation/scenario.js';
 import { solveLinear } from './linear-system.js';
 import { type LongQueue, longQueue } from './long-queue.js';
 import { type PoissonWeights, poissonWeights } from './poisson-weights.js';

@@ -1,10 +1,9 @@
 /** The optima for two slots that were worked out beforehand, in `fixtures/two-slots.json`. */
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
-import type { Contender } from '../simulation/contender.js';
 import { type Curve, capacity } from '../simulation/curve.js';
-import { twoSlotContender } from './two-slot-contender.js';
-import type { TwoSlotOptimum, TwoSlotTable } from './two-slot-optimum.js';
+import type { Contender } from '../simulation/scenario.js';
+import { type TwoSlotOptimum, type TwoSlotTable, twoSlotContender } from './two-slot-optimum.js';
 
 export interface TwoSlotBound {
   readonly perMs: number;

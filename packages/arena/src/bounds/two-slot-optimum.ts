@@ -3,7 +3,9 @@
  * of the busy slot's remainder allows, and the policy that has it. Takes seconds to minutes: what the
  * arena needs is stored, see `stored-two-slots.ts`.
  */
+import type { Decision, QueueView, RunningWork } from 'batchwise';
 import { type Curve, capacity } from '../simulation/curve.js';
+import type { Contender } from '../simulation/scenario.js';
 import { type Change, TwoSlotProcess } from './two-slot-process.js';
 
 export interface TwoSlotOptimum {
@@ -75,4 +77,40 @@ function fittingStepMs(curve: Curve, steps: number): number {
     if (misfit < best.misfit - 1e-6) best = { stepMs, misfit };
   }
   return best.stepMs;
+}
+
+/** The optimum as a contender, for the same arrivals as the other contenders. */
+export function twoSlotContender(curve: Curve, { stepMs, limit, actions }: TwoSlotTable): Contender {
+  const actionAt = (waiting: number, step: number): number =>
+    actions[step * (limit + 1) + Math.min(waiting, limit)] as number;
+
+  /** When the other slot's remainder is down to where the table no longer says to wait. */
+  const changesAt = (waiting: number, step: number, endsAt: number, now: number): number => {
+    for (let lower = step - 1; lower > 0; lower--) {
+      if (actionAt(waiting, lower) === 0) continue;
+      const at = endsAt - (lower + 0.5) * stepMs;
+      // Rounding may put the edge just behind: then it is crossed as good as now.
+      return at > now ? at : now + stepMs * 1e-6;
+    }
+    return Number.POSITIVE_INFINITY; // the end of the other batch is a reason to ask by itself
+  };
+
+  const decide = ({ length, limits, freeSlots, running }: QueueView, now: number): Decision => {
+    const other = freeSlots === 1 ? (running[0] as RunningWork) : undefined;
+    const endsAt = other === undefined ? now : other.startedAt + curve.durationMs(other.cost);
+    const step = Math.max(0, Math.round((endsAt - now) / stepMs));
+    const count = actionAt(length, step);
+    if (count === 0) return { action: 'wait', until: changesAt(length, step, endsAt, now) };
+    return { action: 'dispatch', count, reason: count >= limits.maxBatchSize ? 'full' : 'idle' };
+  };
+  return {
+    name: 'optimum',
+    policy(scenario) {
+      if (scenario.curve.name !== curve.name || scenario.slots !== 2) {
+        throw new RangeError(`This optimum is for two slots of curve ${curve.name}.`);
+      }
+      return { name: 'optimum', decide };
+    },
+    knowsTarget: false,
+  };
 }

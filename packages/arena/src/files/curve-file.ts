@@ -14,7 +14,7 @@ import { validFields, validKeys, validList, validPositive, validWhole } from './
 export const LARGEST_BATCH = 65_536;
 const MOST_POINTS = 1000;
 /** A batch that takes longer is a mistake in the unit. */
-export const LONGEST_BATCH_MS = 1e8;
+const LONGEST_BATCH_MS = 1e8;
 
 export interface CurveOptions {
   /**

@@ -32,7 +32,7 @@ export interface FileArrivals {
   readonly trace?: Trace;
 }
 
-export interface ArrivalsContext {
+interface ArrivalsContext {
   /** The items a millisecond at which the backend is just busy all the time. */
   readonly capacityPerMs: number;
   /** The text of a file, by its name relative to that of the scenario. */

@@ -4,9 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import type { Contender } from '../simulation/contender.js';
 import { type Curve, capacity } from '../simulation/curve.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Contender, Scenario } from '../simulation/scenario.js';
 import { curveAt, LARGEST_BATCH } from './curve-file.js';
 import { parseJson } from './json-text.js';
 import { Place } from './place.js';

@@ -16,7 +16,7 @@ export interface Trace {
 
 /** More do not fit in memory at a time, with what is kept of each run. */
 export const MOST_ARRIVALS = 5_000_000;
-export const MOST_COST = 1e9;
+const MOST_COST = 1e9;
 export const MOST_PRIORITY = 100;
 
 const COLUMNS = ['time_ms', 'cost', 'group', 'priority', 'tenant'] as const;

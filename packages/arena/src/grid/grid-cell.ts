@@ -12,11 +12,10 @@ import {
   onOff,
   poisson,
 } from '../simulation/arrivals.js';
-import { type Curve, capacity } from '../simulation/curve.js';
+import { type Curve, capacity, steadyBatchSize } from '../simulation/curve.js';
 import type { Random } from '../simulation/random.js';
 import type { Scenario, Traits } from '../simulation/scenario.js';
-import { GRID_CURVES } from './grid-curves.js';
-import { HOLD_OUT_CURVES } from './grid-hold-out.js';
+import { gridCurve } from './grid-curves.js';
 import { gridTrace } from './grid-trace.js';
 
 export type OpenKind = 'poisson' | 'mmpp' | 'on-off' | 'fan-out' | 'lognormal' | 'trace';
@@ -65,10 +64,8 @@ export interface Cell {
 const MMPP_BATCHES = 20;
 const ON_OFF_BATCHES = 10;
 
-export function curveOf({ curve: name }: Pick<Cell, 'curve'>): Curve {
-  const curve = [...GRID_CURVES, ...HOLD_OUT_CURVES].find((candidate) => candidate.name === name);
-  if (curve === undefined) throw new RangeError(`There is no curve ${name} in the grid.`);
-  return curve;
+export function curveOf({ curve }: Pick<Cell, 'curve'>): Curve {
+  return gridCurve(curve);
 }
 
 export function targetMsOf(cell: Cell): number {
@@ -153,4 +150,24 @@ function arrivalsOf(cell: Cell): Arrivals {
     case 'trace':
       return gridTrace(perMs);
   }
+}
+
+interface RunLength {
+  /** How many batches are wanted, about. */
+  readonly batches: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export function itemsFor(cell: Omit<Cell, 'items' | 'seeds'>, { batches, least, most }: RunLength): number {
+  return Math.round(Math.min(Math.max(batches * usualBatch(cell), least), most));
+}
+
+/** The size at which batches are as large as what comes while one runs. */
+export function usualBatch(cell: Omit<Cell, 'items' | 'seeds'>): number {
+  const curve = curveOf(cell);
+  const { arrivals, slots, slowdown = 1 } = cell;
+  if (arrivals.kind === 'closed') return Math.min(arrivals.users / slots, curve.maxBatchSize);
+  const perMs = ratePerMs({ ...cell, items: 0, seeds: [] }) * slowdown;
+  return steadyBatchSize(curve, slots, perMs, capacity(curve).size);
 }

@@ -5,7 +5,7 @@ import { type Curve, formulaCurve, type MeasuredPoint, monotone, tableCurve } fr
 /** Of each size, how long batches took. */
 type MeasuredSizes = Record<string, { readonly p50_ms: number }>;
 
-export const FORMULA_CURVES: readonly Curve[] = [
+const FORMULA_CURVES: readonly Curve[] = [
   formulaCurve('a', 64, (b) => 5 + 0.1 * b),
   formulaCurve('b', 200, (b) => 11 + 0.01 * b),
   formulaCurve('c', 32, (b) => 1 + 0.8 * b),
@@ -15,19 +15,48 @@ export const FORMULA_CURVES: readonly Curve[] = [
 ];
 
 /** Models on an H200, as measured. */
-export const GPU_CURVES: readonly Curve[] = Object.entries(stored('h200.json')).map(([name, sizes]) =>
+const GPU_CURVES: readonly Curve[] = Object.entries(stored('h200.json')).map(([name, sizes]) =>
   tableCurve(name.replace(/_fp16_eager_h200$/, ''), monotone(pointsOf(sizes))),
 );
 
 /** The digits model on two cores of a CPU, as measured. */
-export const CPU_CURVES: readonly Curve[] = Object.entries(stored('digits-cpu.json')).map(([name, sizes]) =>
+const CPU_CURVES: readonly Curve[] = Object.entries(stored('digits-cpu.json')).map(([name, sizes]) =>
   tableCurve(name, monotone(pointsOf(sizes))),
 );
 
 export const GRID_CURVES: readonly Curve[] = [...FORMULA_CURVES, ...GPU_CURVES, ...CPU_CURVES];
 
+/**
+ * Curves that were never used for tuning: they show whether the rules of a policy hold in general. Use them to check,
+ * never to choose a constant.
+ */
+export const HOLD_OUT_CURVES: readonly Curve[] = [
+  // Twice as dear an item from the 17th on.
+  formulaCurve('knee', 48, (b) => 3 + 0.4 * Math.min(b, 16) + 0.9 * Math.max(0, b - 16)),
+  // Steps that are no powers of two, and whose number is no multiple of anything.
+  formulaCurve('fives', 40, (b) => 2 + 1.5 * Math.ceil(b / 5)),
+  // As a measurement might look: flat, a jump, a slope.
+  tableCurve('rough', [
+    { size: 1, ms: 4.1 },
+    { size: 2, ms: 4.3 },
+    { size: 4, ms: 4.4 },
+    { size: 8, ms: 4.9 },
+    { size: 16, ms: 5.2 },
+    { size: 32, ms: 7.9 },
+    { size: 48, ms: 9.1 },
+    { size: 64, ms: 13.6 },
+    { size: 96, ms: 17.8 },
+  ]),
+  // Its largest batch is far from its best.
+  formulaCurve('worse past 24', 40, (b) => 2 + 0.3 * Math.min(b, 24) + 1.2 * Math.max(0, b - 24)),
+  // One great step.
+  formulaCurve('two floors', 100, (b) => (b <= 32 ? 6 : 14)),
+  // Next to nothing to gain by company.
+  formulaCurve('steep', 16, (b) => 0.4 + 1.5 * b),
+];
+
 export function gridCurve(name: string): Curve {
-  const curve = GRID_CURVES.find((candidate) => candidate.name === name);
+  const curve = [...GRID_CURVES, ...HOLD_OUT_CURVES].find((candidate) => candidate.name === name);
   if (curve === undefined) throw new RangeError(`There is no curve ${name} in the grid.`);
   return curve;
 }

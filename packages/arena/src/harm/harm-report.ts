@@ -1,6 +1,7 @@
 /** The check that the policy does no harm, for people and as JSON. */
+
+import { exactNumber } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
-import { exactNumber } from '../report/exact-number.js';
 import { alignedTable } from '../report/text-table.js';
 import { type HarmResult, MOST_GOODPUT_LOSS, MOST_LATENCY } from './harm.js';
 
@@ -8,7 +9,7 @@ import { type HarmResult, MOST_GOODPUT_LOSS, MOST_LATENCY } from './harm.js';
 const SHOWN_FILES = 5;
 
 /** How many times the allowed harm a scenario has; above 1 it is harmed. */
-export function harmOf({ latencyRatio, goodputGain }: HarmResult): number {
+function harmOf({ latencyRatio, goodputGain }: HarmResult): number {
   if (Number.isNaN(latencyRatio)) return Number.POSITIVE_INFINITY;
   return Math.max((latencyRatio - 1) / (MOST_LATENCY - 1), -goodputGain / MOST_GOODPUT_LOSS);
 }

@@ -1,10 +1,9 @@
 /** Does the policy do harm? Random scenarios, each with the adaptive policy and with greedy dispatch. */
 import { parseScenario } from '../files/scenario-file.js';
 import { peer } from '../peers/peers.js';
-import type { Contender } from '../simulation/contender.js';
 import { firstItemFrom, type Measures, measure } from '../simulation/measures.js';
 import { CONTENDERS, VARIANTS } from '../simulation/our-contenders.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Contender, Scenario } from '../simulation/scenario.js';
 import { simulate } from '../simulation/simulate.js';
 import { type TournamentOptions, tournament } from '../tournament/tournament.js';
 import { randomScenario } from './random-scenario.js';

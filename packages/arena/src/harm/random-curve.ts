@@ -1,7 +1,7 @@
 /** Shapes of service curves, as formulas of a scenario file. */
-import { rounded } from './random-number.js';
+import type { Random } from '../simulation/random.js';
 
-export interface Shape {
+interface Shape {
   readonly name: string;
   /** One item takes `firstMs`; `steepness`, from 0 to 1, says how much longer a full batch takes. */
   formula(firstMs: number, maxBatchSize: number, steepness: number): string;
@@ -46,4 +46,14 @@ export const SHAPES: readonly Shape[] = [
 /** Milliseconds an item. */
 function slope(firstMs: number, maxBatchSize: number, steepness: number): number {
   return rounded((firstMs * (LEAST_RISE * (MOST_RISE / LEAST_RISE) ** steepness - 1)) / maxBatchSize);
+}
+
+/** Every order of magnitude as likely, to three digits. */
+export function between(random: Random, least: number, most: number): number {
+  return rounded(least * (most / least) ** random());
+}
+
+/** To three digits: files are read by people. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(3));
 }

@@ -5,8 +5,7 @@
 import { parseCurve } from '../files/curve-file.js';
 import { capacity } from '../simulation/curve.js';
 import { randomStream } from '../simulation/random.js';
-import { SHAPES } from './random-curve.js';
-import { between, rounded } from './random-number.js';
+import { between, rounded, SHAPES } from './random-curve.js';
 import { closedTraffic, openTraffic } from './random-traffic.js';
 
 export interface RandomScenario {

@@ -1,9 +1,9 @@
 /** Kinds of traffic, as `arrivals` of a scenario file. */
 import { type Curve, capacity } from '../simulation/curve.js';
 import type { Random } from '../simulation/random.js';
-import { between, rounded } from './random-number.js';
+import { between, rounded } from './random-curve.js';
 
-export interface RandomTraffic {
+interface RandomTraffic {
   readonly arrivals: { readonly kind: string; readonly [key: string]: unknown };
   /** About how many items come in a millisecond. */
   readonly perMs: number;

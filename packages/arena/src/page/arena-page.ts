@@ -3,8 +3,7 @@
  * function of its data.
  */
 
-import { pageDocument } from './page-document.js';
-import { html, type Markup } from './page-markup.js';
+import { html, type Markup, pageDocument } from './page-document.js';
 import { panel } from './page-panels.js';
 import { familiesTable, targetsTable } from './page-tables.js';
 import type { Showcase } from './showcase.js';

@@ -1,7 +1,7 @@
 /** A plot in a card, drawn twice, for wide and for narrow screens, with its values as a table below it. */
 import { type LineChartSpec, lineChart, type Series } from '../plot/line-chart.js';
 import { percentileLabel, precise, readable } from '../plot/ticks.js';
-import { html, Markup } from './page-markup.js';
+import { html, Markup } from './page-document.js';
 
 const WIDE = { width: 560, height: 380 };
 const NARROW = { width: 380, height: 400 };

@@ -1,6 +1,6 @@
 /** A page as one HTML file that needs nothing else: it holds its style, its script and its plots. */
 import { PLOT_STYLE } from '../plot/look.js';
-import { html, Markup } from './page-markup.js';
+import { escaped } from '../plot/markup.js';
 import { PAGE_SCRIPT } from './page-script.js';
 import { PAGE_STYLE } from './page-style.js';
 
@@ -27,4 +27,25 @@ ${body}
 </body>
 </html>
 `.text;
+}
+
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Markup | string | number | undefined | readonly Part[];
+
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(strings.reduce((text, string, i) => text + written(parts[i - 1]) + string));
+}
+
+function written(part: Part): string {
+  if (part === undefined) return '';
+  if (part instanceof Markup) return part.text;
+  if (typeof part === 'object') return part.map(written).join('');
+  return escaped(String(part));
 }

@@ -5,7 +5,7 @@ import { readable } from '../plot/ticks.js';
 import { beginningOf, type Timeline } from '../plot/timeline.js';
 import { timelineChart } from '../plot/timeline-chart.js';
 import { chartFigure } from './page-chart.js';
-import { html, Markup } from './page-markup.js';
+import { html, Markup } from './page-document.js';
 import type { ShowcaseCell, Stretch, Sweep } from './showcase.js';
 
 const WIDE_TIMELINE = 980;

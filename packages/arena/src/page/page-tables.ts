@@ -1,6 +1,6 @@
 /** The tables of the arena's page; on a phone their rows become blocks, each value with its name. */
 import type { FamilyFigure, TargetFigure } from './arena-page.js';
-import { html, type Markup } from './page-markup.js';
+import { html, type Markup } from './page-document.js';
 
 export function targetsTable(targets: readonly TargetFigure[]): Markup {
   return html`<div class="card table"><table class="stacks">

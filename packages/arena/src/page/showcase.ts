@@ -7,10 +7,9 @@
 import { gridCurve } from '../grid/grid-curves.js';
 import { type Timeline, timelineOf } from '../plot/timeline.js';
 import { fanOut, type OpenArrivals, poisson } from '../simulation/arrivals.js';
-import type { Contender } from '../simulation/contender.js';
 import { type Curve, capacity } from '../simulation/curve.js';
 import { itemAfterBatches, measure } from '../simulation/measures.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Contender, Scenario } from '../simulation/scenario.js';
 import { simulate } from '../simulation/simulate.js';
 
 /** A contender under the name that the page gives it. */

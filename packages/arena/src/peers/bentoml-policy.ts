@@ -18,7 +18,6 @@
  * - Each slot is a worker with one batch in flight; they share one queue and one line.
  */
 import type { CompletedBatch, Decision, Policy, QueueView } from 'batchwise';
-import { type Line, lineFit } from './line-fit.js';
 
 const POLL_MS = 1;
 const KEPT_BATCHES = 50;
@@ -160,4 +159,38 @@ class Polls {
   pause(): void {
     this.#last = undefined;
   }
+}
+
+export interface Line {
+  readonly slope: number;
+  readonly intercept: number;
+}
+
+/**
+ * The line through points with the least squares. Through points that are all at one x there are many,
+ * equally good; then it is the one whose slope and intercept are smallest together, as linear algebra
+ * packages answer. That is how a backend seen at one batch size only is taken for one without overhead.
+ */
+export function lineFit(points: readonly { readonly x: number; readonly y: number }[]): Line {
+  const count = points.length;
+  let sumX = 0;
+  let sumY = 0;
+  for (const { x, y } of points) {
+    sumX += x;
+    sumY += y;
+  }
+  const meanX = sumX / count;
+  const meanY = sumY / count;
+  let squares = 0;
+  let products = 0;
+  for (const { x, y } of points) {
+    squares += (x - meanX) ** 2;
+    products += (x - meanX) * (y - meanY);
+  }
+  if (squares === 0) {
+    const intercept = meanY / (meanX * meanX + 1);
+    return { slope: meanX * intercept, intercept };
+  }
+  const slope = products / squares;
+  return { slope, intercept: meanY - slope * meanX };
 }

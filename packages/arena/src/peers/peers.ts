@@ -4,8 +4,7 @@
  * nothing like it.
  */
 import { greedy, type Policy, window } from 'batchwise';
-import type { Contender } from '../simulation/contender.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Contender, Scenario } from '../simulation/scenario.js';
 import { bentoml } from './bentoml-policy.js';
 import { clipper } from './clipper-policy.js';
 import { earlyWindow } from './early-window-policy.js';

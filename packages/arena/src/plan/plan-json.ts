@@ -1,7 +1,8 @@
 /** A plan for programs. Keys are in snake_case, as in all JSON of the project; the reference documents them. */
 import type { Plan } from './plan.js';
+import { exactNumber } from './plan-notation.js';
 import { HOLDS_FROM } from './plan-request.js';
-import { snippetOf } from './plan-snippet.js';
+import { snippetOf } from './plan-settings.js';
 import type { LoadResult } from './plan-trial.js';
 import { answerOf } from './plan-verdict.js';
 
@@ -11,12 +12,12 @@ export function planJson(plan: Plan): Record<string, unknown> {
     asked: {
       curve: asked.curve,
       traffic: asked.traffic,
-      rate_per_second: exact(asked.perSecond),
+      rate_per_second: exactNumber(asked.perSecond),
       requests: asked.requests ?? null,
       target_ms: asked.targetMs,
       slots: asked.slots ?? null,
       max_batch_size: asked.maxBatchSize,
-      noise: exact(asked.noise),
+      noise: exactNumber(asked.noise),
       prefer: asked.prefer,
       seed: asked.seed,
     },
@@ -37,7 +38,10 @@ export function planJson(plan: Plan): Record<string, unknown> {
             target_latency_ms: settings.targetLatencyMs,
             max_queue_size: settings.maxQueueSize,
             policy: { name: settings.policy.name, prefer: asked.prefer },
-            curve: settings.curve.map(({ cost, durationMs }) => ({ cost, duration_ms: exact(durationMs) })),
+            curve: settings.curve.map(({ cost, durationMs }) => ({
+              cost,
+              duration_ms: exactNumber(durationMs),
+            })),
           },
     snippet: settings === undefined ? null : snippetOf(settings),
     expected: expected === undefined ? null : loadJson(expected),
@@ -48,19 +52,14 @@ export function planJson(plan: Plan): Record<string, unknown> {
 
 function loadJson(load: LoadResult): Record<string, unknown> {
   return {
-    rate_per_second: exact(load.perSecond),
-    mean_ms: exact(load.meanMs),
-    p50_ms: exact(load.p50Ms),
-    p99_ms: exact(load.p99Ms),
-    goodput: exact(load.goodput),
-    refused: exact(load.refused),
-    mean_batch_size: exact(load.meanBatchSize),
-    batches_per_second: exact(load.batchesPerSecond),
-    utilisation: exact(load.utilisation),
+    rate_per_second: exactNumber(load.perSecond),
+    mean_ms: exactNumber(load.meanMs),
+    p50_ms: exactNumber(load.p50Ms),
+    p99_ms: exactNumber(load.p99Ms),
+    goodput: exactNumber(load.goodput),
+    refused: exactNumber(load.refused),
+    mean_batch_size: exactNumber(load.meanBatchSize),
+    batches_per_second: exactNumber(load.batchesPerSecond),
+    utilisation: exactNumber(load.utilisation),
   };
-}
-
-/** Six digits; null for what there is not: the latency of no answers. */
-function exact(value: number): number | null {
-  return Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
 }

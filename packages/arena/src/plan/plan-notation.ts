@@ -44,3 +44,8 @@ export function writtenBatch(size: number): string {
 function grouped(value: number, digits: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
+
+/** Six digits, as results are written in JSON; null for what there is not: the latency of no answers. */
+export function exactNumber(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
+}

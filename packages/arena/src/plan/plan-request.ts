@@ -3,8 +3,8 @@
 import { Place } from '../files/place.js';
 import { validKeys, validMs, validMsAboveZero, validNumber, validOneOf, validWhole } from '../files/valid.js';
 import type { Curve } from '../simulation/curve.js';
-import type { Prefer } from './plan-policy.js';
 import type { PlanProgress } from './plan-progress.js';
+import type { Prefer } from './plan-settings.js';
 import { type Traffic, validTraffic } from './plan-traffic.js';
 
 /** The most slots that are searched. */

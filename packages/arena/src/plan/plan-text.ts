@@ -11,7 +11,7 @@ import {
   writtenTarget,
 } from './plan-notation.js';
 import { HOLDS_FROM, MOST_SLOTS } from './plan-request.js';
-import { snippetOf } from './plan-snippet.js';
+import { snippetOf } from './plan-settings.js';
 import type { LoadResult } from './plan-trial.js';
 import { answerOf } from './plan-verdict.js';
 

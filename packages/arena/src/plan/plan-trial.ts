@@ -1,12 +1,12 @@
 /** One simulation within a plan: these settings under that load, by the production batcher. */
-import type { Contender } from '../simulation/contender.js';
-import type { Curve } from '../simulation/curve.js';
+
+import { type Curve, steadyBatchSize } from '../simulation/curve.js';
 import { measure } from '../simulation/measures.js';
-import type { Scenario } from '../simulation/scenario.js';
+import type { Contender, Scenario } from '../simulation/scenario.js';
 import { type Run, simulate } from '../simulation/simulate.js';
 import { knownPoints } from './plan-curve.js';
-import { plannedPolicy } from './plan-policy.js';
 import { cappedCurve, HOLDS_FROM, type Question } from './plan-request.js';
+import { plannedPolicy } from './plan-settings.js';
 import { arrivalsAt } from './plan-traffic.js';
 
 /** What is tried. */
@@ -110,7 +110,7 @@ export function simulationOf(
 }
 
 /** The index of the first request that counts: all of a trace do. */
-export function firstCounted({ traffic }: Question, { latencyMs }: Run): number {
+function firstCounted({ traffic }: Question, { latencyMs }: Run): number {
   return traffic.kind === 'trace' ? 0 : Math.floor(WARM_UP * latencyMs.length);
 }
 
@@ -142,8 +142,7 @@ function trialOf(run: Run, perSecond: number, from: number): Trial {
 /** Batches are as large as what comes while one runs. */
 function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
   const perMs = perSecond / 1000;
-  let size = 1;
-  while (size < curve.maxBatchSize && perMs * curve.durationMs(size) > size * slots) size += 1;
+  const size = steadyBatchSize(curve, slots, perMs);
   const wanted = Math.max(size * BATCHES, size * BATCHES_PER_SLOT * slots, TARGETS * targetMs * perMs);
   return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MOST_ITEMS);
 }

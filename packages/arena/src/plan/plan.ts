@@ -3,9 +3,7 @@
  * can it take, how many slots? Every number comes from a simulation of the production batcher with the
  * very settings that the plan recommends.
  */
-import type { CurvePoint } from 'batchwise';
 import { efficientSize, knownPoints, sizesToTry } from './plan-curve.js';
-import { type PlannedPolicy, type Prefer, plannedPolicy } from './plan-policy.js';
 import { ProgressTeller } from './plan-progress.js';
 import { cappedCurve, MOST_SLOTS, type PlanRequest, type Question, validRequest } from './plan-request.js';
 import {
@@ -16,6 +14,7 @@ import {
   lowestTarget,
   rounded,
 } from './plan-search.js';
+import { type PlanSettings, type Prefer, plannedPolicy } from './plan-settings.js';
 import { rateOf } from './plan-traffic.js';
 import { type LoadResult, type Setup, type Trial, Trials } from './plan-trial.js';
 
@@ -59,15 +58,6 @@ export type Verdict =
   | { readonly kind: 'target too low'; readonly lowestTargetMs: number | undefined; readonly slots: number }
   /** More than 64 slots are needed, about this many. */
   | { readonly kind: 'rate too high'; readonly slotsNeeded: number | undefined };
-
-export interface PlanSettings {
-  readonly maxBatchSize: number;
-  readonly concurrency: number;
-  readonly targetLatencyMs: number;
-  readonly maxQueueSize: number;
-  readonly policy: PlannedPolicy;
-  readonly curve: readonly CurvePoint[];
-}
 
 /** The rates of the picture, as shares of the largest that holds the target. */
 const LOADS = [0.02, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.15, 1.3];

@@ -7,6 +7,7 @@ import { Batcher, type Clock, greedy, type Handler, type HandlerObject, onBatch,
 import { type Curve, monotone, tableCurve } from '../simulation/curve.js';
 import { percentile } from '../simulation/measures.js';
 import { middleOf, noiseBetween } from './plan-noise.js';
+import { exactNumber } from './plan-notation.js';
 
 export interface ProbeRequest<I> {
   readonly handler: Handler<I, unknown> | HandlerObject<I, unknown>;
@@ -88,7 +89,7 @@ export function probeJson({ points }: Probe): Record<string, unknown> {
   return Object.fromEntries(
     points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
       size,
-      { p50_ms: exact(p50Ms), p10_ms: exact(p10Ms), p90_ms: exact(p90Ms) },
+      { p50_ms: exactNumber(p50Ms), p10_ms: exactNumber(p10Ms), p90_ms: exactNumber(p90Ms) },
     ]),
   );
 }
@@ -219,8 +220,4 @@ function pointOf(size: number, durations: number[]): ProbePoint {
     p50Ms: middleOf(sorted) ?? Number.NaN,
     p90Ms: percentile(sorted, 0.9),
   };
-}
-
-function exact(value: number): number {
-  return Number(value.toPrecision(6));
 }

@@ -9,7 +9,7 @@ export const PADDING = 14;
 export const SMALL = 12;
 const TITLE_SIZE = 15;
 
-export interface DocumentSpec {
+interface DocumentSpec {
   readonly title: string;
   /** What it shows, for those who do not see it. */
   readonly description: string;

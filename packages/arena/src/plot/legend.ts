@@ -8,7 +8,7 @@ const SAMPLE_WIDTH = 26;
 const ROW_HEIGHT = 18;
 const GAP = 18;
 
-export interface LegendEntry {
+interface LegendEntry {
   readonly name: string;
   readonly dashed?: boolean;
   readonly look?: Look;

@@ -6,7 +6,7 @@
 import { coordinate } from './markup.js';
 
 /** One for each line, then from the start again with dashes. The first is the one to look at. */
-const SERIES: readonly { readonly light: string; readonly dark: string }[] = [
+export const SERIES_COLOURS: readonly { readonly light: string; readonly dark: string }[] = [
   { light: '#0a54d6', dark: '#6ba6ff' },
   { light: '#bd3d05', dark: '#ff8a33' },
   { light: '#078a7d', dark: '#1f9e96' },
@@ -24,12 +24,10 @@ const TONES = {
   paper: { light: '#ffffff', dark: '#15191f' },
 } as const;
 
-export type Tone = keyof typeof TONES;
+type Tone = keyof typeof TONES;
 
 export const FONT =
   "ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
-
-export const SERIES_COLOURS: readonly { readonly light: string; readonly dark: string }[] = SERIES;
 
 /** Attributes that give an element a tone; its parts are painted in `currentColor`. */
 export function tone(name: Tone): { readonly class: string; readonly color: string } {
@@ -42,14 +40,14 @@ export type Look = number | 'reference';
 /** Attributes that give an element the colour of a series. */
 export function seriesColour(look: Look): { readonly class: string; readonly color: string } {
   if (look === 'reference') return tone('ink');
-  const i = look % SERIES.length;
-  return { class: `plot-series-${i + 1}`, color: (SERIES[i] as { light: string }).light };
+  const i = look % SERIES_COLOURS.length;
+  return { class: `plot-series-${i + 1}`, color: (SERIES_COLOURS[i] as { light: string }).light };
 }
 
 /** Once round the colours, lines come dashed, so that no two look alike. */
 export function seriesDash(look: Look, dashed: boolean): string | undefined {
   if (dashed) return '6 4';
-  return look === 'reference' ? undefined : DASHES[Math.floor(look / SERIES.length) % DASHES.length];
+  return look === 'reference' ? undefined : DASHES[Math.floor(look / SERIES_COLOURS.length) % DASHES.length];
 }
 
 const DASHES: readonly (string | undefined)[] = [undefined, '9 3 2 3', '2 3', '12 4'];
@@ -79,7 +77,7 @@ export const PLOT_STYLE: string = [
 
 function rules(scheme: 'light' | 'dark'): string[] {
   const named = Object.entries(TONES).map(([name, colours]) => [name, colours[scheme]] as const);
-  const numbered = SERIES.map((colours, i) => [`series-${i + 1}`, colours[scheme]] as const);
+  const numbered = SERIES_COLOURS.map((colours, i) => [`series-${i + 1}`, colours[scheme]] as const);
   return [...named, ...numbered].map(
     ([name, colour]) => `.plot .plot-${name}{color:var(--plot-${name},${colour})}`,
   );

@@ -15,7 +15,7 @@ const ROW_HEIGHT = 15;
 const DOTTED = { 'stroke-dasharray': '2 3' };
 
 /** Lines go under what is plotted, labels over it. */
-export interface DrawnMarks {
+interface DrawnMarks {
   readonly lines: string;
   readonly labels: string;
 }

@@ -15,7 +15,7 @@ export interface Timeline {
   readonly queue: readonly (readonly [atMs: number, items: number])[];
 }
 
-export interface Span {
+interface Span {
   readonly slot: number;
   readonly fromMs: number;
   readonly toMs: number;

@@ -2,9 +2,9 @@
 
 import { type CellArrivals, cellName } from '../grid/grid-cell.js';
 import type { FamilyFigure } from '../page/arena-page.js';
+import { exactNumber } from '../plan/plan-notation.js';
 import type { CellResult } from '../targets/target.js';
 import { type ArenaReport, ELSEWHERE, type TargetReport } from './arena-report.js';
-import { exactNumber } from './exact-number.js';
 
 export function arenaJson({
   extent,

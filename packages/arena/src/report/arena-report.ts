@@ -1,7 +1,6 @@
 /** What a tournament on the grid comes to: figures for the targets, and for families of cells. */
 import type { FamilyFigure, TargetFigure } from '../page/arena-page.js';
-import { type Figure, figureOf, type GoalFigure, isReached, judge } from '../targets/judge.js';
-import { limitOf } from '../targets/limits.js';
+import { type Figure, figureOf, type GoalFigure, isReached, judge, limitOf } from '../targets/judge.js';
 import type { Aside, CellResult, Extent, Goal, Target } from '../targets/target.js';
 
 export interface ArenaReport {

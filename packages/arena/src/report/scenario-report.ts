@@ -2,10 +2,9 @@
 
 import type { ScenarioBound } from '../files/scenario-bound.js';
 import type { ScenarioFile } from '../files/scenario-file.js';
-import { writtenBatch, writtenCount, writtenMs, writtenShare } from '../plan/plan-notation.js';
+import { exactNumber, writtenBatch, writtenCount, writtenMs, writtenShare } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
 import type { Measures } from '../simulation/measures.js';
-import { exactNumber } from './exact-number.js';
 import { alignedTable } from './text-table.js';
 
 /** Over the seeds. */
@@ -15,7 +14,7 @@ export interface Averaged {
   readonly spread: number;
 }
 
-export type AveragedMeasures = { readonly [Key in keyof Measures]: Averaged };
+type AveragedMeasures = { readonly [Key in keyof Measures]: Averaged };
 
 export interface PolicyReport {
   readonly policy: string;

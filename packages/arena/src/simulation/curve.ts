@@ -71,6 +71,18 @@ export function curvePoints(curve: Curve): { readonly cost: number; readonly dur
   }));
 }
 
+/** The smallest batch size, up to `most`, with which so many slots keep up with the arrivals; otherwise `most`. */
+export function steadyBatchSize(
+  curve: Curve,
+  slots: number,
+  perMs: number,
+  most = curve.maxBatchSize,
+): number {
+  let size = 1;
+  while (size < most && perMs * curve.durationMs(size) > size * slots) size += 1;
+  return size;
+}
+
 /** The maximum throughput of one slot, in items per millisecond, and the batch size that reaches it. */
 export function capacity(curve: Curve): { readonly size: number; readonly perMs: number } {
   let best = { size: 1, perMs: 0 };

@@ -24,10 +24,10 @@ export function measure(run: Run, from = 0): Measures {
   const answered = counted.filter((ms) => !Number.isNaN(ms)).sort();
   let sum = 0;
   let onTime = 0;
+  const latencyLimitMs = allowedMs(scenario.targetMs);
   for (const ms of answered) {
     sum += ms;
-    // Tolerates the rounding of floating-point sums.
-    if (ms <= scenario.targetMs * (1 + 1e-9)) onTime += 1;
+    if (ms <= latencyLimitMs) onTime += 1;
   }
   const batches = from === 0 ? run.batches : run.batches.filter(({ first }) => first >= from);
   let busyMs = 0;
@@ -48,6 +48,11 @@ export function measure(run: Run, from = 0): Measures {
     batches: batches.length,
     meanBatchSize: batched / batches.length,
   };
+}
+
+/** The largest latency that meets a target; tolerates the rounding of floating-point sums. */
+export function allowedMs(targetMs: number): number {
+  return targetMs * (1 + 1e-9);
 }
 
 /** The index of the first item that arrives after `batches` batches have started. */

@@ -1,7 +1,7 @@
 /** The policies of Batchwise as contenders, and all contenders that a scenario file may name. */
 import { adaptive } from 'batchwise';
 import { PEERS } from '../peers/peers.js';
-import type { Contender } from './contender.js';
+import type { Contender } from './scenario.js';
 
 const latency: Contender = { name: 'adaptive', policy: () => adaptive(), knowsTarget: true };
 const efficiency: Contender = {

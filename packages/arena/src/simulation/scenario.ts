@@ -1,5 +1,5 @@
-/** A scenario: backend, traffic, target latency and faults. */
-import type { CurvePoint } from 'batchwise';
+/** A scenario (backend, traffic, target latency and faults), and the contenders that are compared in it. */
+import type { CurvePoint, Policy } from 'batchwise';
 import type { Arrivals } from './arrivals.js';
 import type { Curve } from './curve.js';
 import type { Random } from './random.js';
@@ -50,4 +50,17 @@ export interface Traits {
   readonly group?: unknown;
   readonly priority?: number;
   readonly tenant?: string;
+}
+
+/** A policy to compare, and what its batcher is configured with. */
+export interface Contender {
+  readonly name: string;
+  /** Returns a new policy, which has learned nothing, for one run. */
+  policy(scenario: Scenario): Policy;
+  /** Whether `targetLatencyMs` of the batcher is set. */
+  readonly knowsTarget: boolean;
+  /** Whether admission control rejects items that cannot meet the target. @default true */
+  readonly admission?: boolean;
+  /** The `curve` option of the batcher: true for the true service curve. @default false: the curve is learned */
+  readonly knowsCurve?: boolean | readonly CurvePoint[];
 }

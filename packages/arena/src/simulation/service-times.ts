@@ -2,7 +2,7 @@
 import { lognormal, type Random, randomStream } from './random.js';
 import type { Scenario } from './scenario.js';
 
-export interface ServiceTime {
+interface ServiceTime {
   readonly durationMs: number;
   /** The batch hangs: its callers time out. */
   readonly hangs: boolean;

@@ -3,10 +3,9 @@
  * time. Only callers, backend and clock are simulated.
  */
 import { type BatchContext, Batcher, BatchwiseError, type Sink } from 'batchwise';
-import type { Contender } from './contender.js';
 import { curvePoints } from './curve.js';
 import { type Random, randomStream } from './random.js';
-import type { Scenario, Traits } from './scenario.js';
+import type { Contender, Scenario, Traits } from './scenario.js';
 import { ServiceTimes } from './service-times.js';
 import { SimulatedClock } from './simulated-clock.js';
 

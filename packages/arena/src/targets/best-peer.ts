@@ -1,8 +1,6 @@
 /** Target 3: whatever the traffic, no slower than whichever peer's rule is best for it. */
-import type { Cell, CellArrivals, OpenKind } from '../grid/grid-cell.js';
-import { GRID_CURVES } from '../grid/grid-curves.js';
-import { HOLD_OUT_CURVES } from '../grid/grid-hold-out.js';
-import { itemsFor } from '../grid/grid-size.js';
+import { type Cell, type CellArrivals, itemsFor, type OpenKind } from '../grid/grid-cell.js';
+import { GRID_CURVES, HOLD_OUT_CURVES } from '../grid/grid-curves.js';
 import { PEERS } from '../peers/peers.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Averages, afterLearning, contest, outcomeOf } from './contest.js';

@@ -1,8 +1,8 @@
 /** Several contenders in one cell: the same callers for all, counted from the same item on. */
 
 import { type Cell, scenarioOf } from '../grid/grid-cell.js';
-import type { Contender } from '../simulation/contender.js';
 import { itemAfterBatches, type Measures, measure } from '../simulation/measures.js';
+import type { Contender } from '../simulation/scenario.js';
 import { type Run, simulate } from '../simulation/simulate.js';
 
 /** By then everybody has learned what there is to learn. */
@@ -11,7 +11,7 @@ export const LEARNED_BATCHES = 200;
 export type Averages = Pick<Measures, 'meanMs' | 'p99Ms' | 'goodput' | 'onTime' | 'busyMs' | 'meanBatchSize'>;
 
 /** Says from which item on the runs of one seed count. */
-export type Start = (runs: readonly Run[]) => number;
+type Start = (runs: readonly Run[]) => number;
 
 /**
  * After the first batches of all of them, and a fifth of the items. But the second half of a run always

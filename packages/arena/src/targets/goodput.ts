@@ -1,12 +1,19 @@
 /** Target 4: of what anybody could have answered in time who knew all arrivals, how much is. */
 import { goodputOptimum } from '../bounds/goodput-optimum.js';
-import { type Cell, curveOf, type OpenKind, scenarioOf, targetMsOf } from '../grid/grid-cell.js';
+import {
+  type Cell,
+  curveOf,
+  itemsFor,
+  type OpenKind,
+  scenarioOf,
+  targetMsOf,
+  usualBatch,
+} from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
-import { itemsFor, usualBatch } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
-import type { Contender } from '../simulation/contender.js';
 import { measure } from '../simulation/measures.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
+import type { Contender } from '../simulation/scenario.js';
 import { type BatchRun, type Run, simulate } from '../simulation/simulate.js';
 import { LEARNED_BATCHES } from './contest.js';
 import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
@@ -63,9 +70,9 @@ export const goodput: Target = {
       better: 'higher' as const,
       where: ({ targetFactor }: Cell) => targetFactor === factor,
     })),
-    { what: 'with the door, true curve', measure: 'true_door', better: 'higher' },
-    { what: 'with the door, learned', measure: 'learned_door', better: 'higher' },
-    { what: 'with the door, from cold', measure: 'cold_door', better: 'higher' },
+    { what: 'with admission control, true curve', measure: 'true_admission', better: 'higher' },
+    { what: 'with admission control, learned', measure: 'learned_admission', better: 'higher' },
+    { what: 'with admission control, from cold', measure: 'cold_admission', better: 'higher' },
     ...PEERS_SHOWN.map((name) => ({ what: name, measure: measureOf(name), better: 'higher' as const })),
   ],
   family: { what: 'goodput', toBound: 'learned', toBestPeer: 'to_best_peer', better: 'higher' },
@@ -109,9 +116,9 @@ async function coldShares(cell: Cell, seed: number): Promise<Record<string, numb
   const shareOf = async (contender: Contender) => measure(await simulate(scenario, contender)).goodput / best;
   return {
     cold: measure(run).goodput / best,
-    cold_door: await shareOf(VARIANTS.adaptive),
+    cold_admission: await shareOf(VARIANTS.adaptive),
     true: await shareOf(VARIANTS.trueCurveNoAdmission),
-    true_door: await shareOf(VARIANTS.trueCurve),
+    true_admission: await shareOf(VARIANTS.trueCurve),
   };
 }
 
@@ -126,7 +133,7 @@ async function learnedShares(cell: Cell, seed: number): Promise<Record<string, n
   const shareOf = (run: Run) => measure(run, from).goodput / best;
   const shares: Record<string, number> = {
     learned: shareOf(ours),
-    learned_door: shareOf(await simulate(scenario, VARIANTS.adaptive)),
+    learned_admission: shareOf(await simulate(scenario, VARIANTS.adaptive)),
   };
   for (const name of PEERS_SHOWN) shares[measureOf(name)] = shareOf(await simulate(scenario, peer(name)));
   return shares;

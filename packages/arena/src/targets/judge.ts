@@ -1,6 +1,6 @@
 /** From what was measured in cells to what is said of a target. */
 import { type Cell, cellName } from '../grid/grid-cell.js';
-import type { Aside, CellResult, Goal } from './target.js';
+import type { Aside, CellResult, Extent, Goal } from './target.js';
 
 export interface Figure {
   /** How many cells have this figure. */
@@ -66,4 +66,17 @@ function summary(
     if (better === 'lower' ? each.value > worst.value : each.value < worst.value) worst = each;
   }
   return { mean: sum / found.length, worst: worst.value, worstCell: cellName(worst.cell) };
+}
+
+/** A goal that is not reached, and how far its figures may be from it. */
+type Shortfall = { readonly goal: number } & { readonly [E in Extent]?: number };
+
+export const FALL_SHORT: Readonly<Record<string, Shortfall>> = {
+  best_peer_mean: { goal: 1.01, quick: 1.11 },
+  best_peer_p99: { goal: 1.05, quick: 1.3 },
+  noisy_mean: { goal: 1.03, quick: 1.08 },
+};
+
+export function limitOf({ id, goal }: Pick<Goal, 'id' | 'goal'>, extent: Extent): number {
+  return FALL_SHORT[id]?.[extent] ?? goal;
 }

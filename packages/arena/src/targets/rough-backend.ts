@@ -1,7 +1,6 @@
 /** Target 7: a backend that is noisy, or that becomes twice as slow, misleads nobody. */
-import type { Cell } from '../grid/grid-cell.js';
+import { type Cell, itemsFor } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
-import { itemsFor } from '../grid/grid-size.js';
 import { peer } from '../peers/peers.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
 import type { Run } from '../simulation/simulate.js';

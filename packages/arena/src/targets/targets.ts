@@ -1,13 +1,13 @@
 /** All that are measured here. Target 8, the cost of a decision, is a matter of real time: `npm run bench:core`. */
+
+import { admission } from './admission.js';
 import { bestPeer } from './best-peer.js';
 import { closedLoop } from './closed-loop.js';
-import { door } from './door.js';
 import { efficiency } from './efficiency.js';
 import { goodput } from './goodput.js';
-import { oneSlot } from './one-slot.js';
+import { oneSlot, twoSlots } from './poisson.js';
 import { roughBackend } from './rough-backend.js';
 import type { Target } from './target.js';
-import { twoSlots } from './two-slots.js';
 
 export const TARGETS: readonly Target[] = [
   oneSlot,
@@ -17,7 +17,7 @@ export const TARGETS: readonly Target[] = [
   efficiency,
   closedLoop,
   roughBackend,
-  door,
+  admission,
 ];
 
 export const TARGET_NUMBERS: readonly number[] = TARGETS.map(({ number }) => number);

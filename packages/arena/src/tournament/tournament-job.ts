@@ -32,7 +32,7 @@ export interface ShowcaseJob {
 }
 
 /** A scenario file as it was read, so that all threads have the same even if it changes meanwhile. */
-export interface ScenarioSource {
+interface ScenarioSource {
   readonly text: string;
   readonly fileName: string;
   /** Where the traces are that it names. */
@@ -56,7 +56,7 @@ export interface BoundJob {
 
 export type Job = CellJob | AblationJob | HarmJob | ShowcaseJob | ScenarioJob | BoundJob;
 
-export interface JobResults {
+interface JobResults {
   readonly cell: CellResult;
   readonly ablation: AblationResult;
   readonly harm: HarmResult;
@@ -104,7 +104,7 @@ export function jobName(job: Job): string {
 /** The page's lines: ours first, then one of each kind of rule. */
 const SHOWN = ['adaptive', 'greedy', 'triton-10', 'window-10', 'bentoml'];
 
-export function shownContenders(): NamedContender[] {
+function shownContenders(): NamedContender[] {
   return SHOWN.map((name) => {
     const contender = CONTENDERS.get(name);
     if (contender === undefined) throw new RangeError(`There is no contender ${name}.`);

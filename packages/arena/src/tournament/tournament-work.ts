@@ -1,6 +1,5 @@
 /** About how long a job takes, in seconds: what is long is begun first, and progress is told by it. */
-import { type Cell, curveOf } from '../grid/grid-cell.js';
-import { usualBatch } from '../grid/grid-size.js';
+import { type Cell, curveOf, usualBatch } from '../grid/grid-cell.js';
 import type { Job } from './tournament-job.js';
 
 /** How many simulations a cell of a target takes, for each seed. */
@@ -8,7 +7,7 @@ const RUNS: Readonly<Record<string, number>> = {
   best_peer: 9,
   goodput: 10,
   efficiency: 3,
-  door: 1,
+  admission: 1,
   ablation: 1,
 };
 const USUAL_RUNS = 3;

@@ -1,8 +1,7 @@
 import { formulaCurve, measure, poisson, type Scenario, simulate } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
 import { poissonWeights } from '../../src/bounds/poisson-weights.js';
-import { twoSlotContender } from '../../src/bounds/two-slot-contender.js';
-import { twoSlotOptimum } from '../../src/bounds/two-slot-optimum.js';
+import { twoSlotContender, twoSlotOptimum } from '../../src/bounds/two-slot-optimum.js';
 import { GREEDY, perMsAt } from './support/grid.js';
 import { ratioEstimate } from './support/ratio-estimate.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineFit } from '../../src/peers/line-fit.js';
+import { lineFit } from '../../src/peers/bentoml-policy.js';
 
 test('points on a line give that line', () => {
   const points = [1, 2, 5].map((x) => ({ x, y: 10 + 3 * x }));

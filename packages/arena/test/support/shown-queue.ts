@@ -1,6 +1,12 @@
 /** A view of a queue made by hand, to ask a policy directly. */
-import type { CompletedBatch, CurvePoint, Limits, QueueView } from 'batchwise';
-import { ArrivalRate, ServiceCurve } from 'batchwise';
+import {
+  ArrivalRate,
+  type CompletedBatch,
+  type CurvePoint,
+  type Limits,
+  type QueueView,
+  ServiceCurve,
+} from 'batchwise';
 
 export interface Shown {
   /** When each that waits came, from the head. */

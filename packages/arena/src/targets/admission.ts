@@ -1,7 +1,6 @@
 /** Admission: who is let in gets an answer in time, and who comes back when told to, too. */
-import { type Cell, scenarioOf } from '../grid/grid-cell.js';
+import { type Cell, itemsFor, scenarioOf } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
-import { itemsFor } from '../grid/grid-size.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Run, simulate } from '../simulation/simulate.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
@@ -23,13 +22,13 @@ const EXTENTS = {
 const OVERLOAD = 1.3;
 const OBEDIENT = 0.1;
 
-export const door: Target = {
+export const admission: Target = {
   number: 9,
-  name: 'door',
+  name: 'admission',
   what: 'admission at 1.3× load, one in ten of the refused obeys',
   goals: [
     {
-      id: 'door_accepted',
+      id: 'admission_accepted',
       what: 'accepted and in time',
       measure: 'accepted_in_time',
       over: 'worst',
@@ -37,7 +36,7 @@ export const door: Target = {
       goal: 0.97,
     },
     {
-      id: 'door_retried',
+      id: 'admission_retried',
       what: 'obeyed Retry-After and in time',
       measure: 'retried_in_time',
       over: 'worst',
@@ -53,7 +52,7 @@ export const door: Target = {
       slots.flatMap((count) =>
         [1.5, 2, 3].map((targetFactor) => {
           const cell = {
-            target: 'door',
+            target: 'admission',
             family: `overload, ${count === 1 ? '1 slot' : `${count} slots`}`,
             curve,
             slots: count,
