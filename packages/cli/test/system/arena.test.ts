@@ -65,7 +65,7 @@ describe('the quick grid', () => {
     );
     const { first_seed, results, targets } = JSON.parse(stdout);
     expect(first_seed).toBe(7000);
-    expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'door' })]);
+    expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'admission' })]);
     expect(results.length).toBeGreaterThan(0);
     for (const { seeds } of results) expect(seeds).toEqual([7000]);
     // Whether there are any is the policy's affair.
