@@ -10,13 +10,13 @@ export interface AsyncBatcherOptions<I> extends BatcherOptions<I> {
 }
 
 export interface StopOptions {
-  /** Settle everybody now instead of finishing what was accepted. */
+  /** `destroy()` instead of `close()`: rejects all items now. */
   readonly force?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * A batcher to be subclassed: the batch method is the handler.
+ * A batcher to subclass: its batch method is the handler.
  *
  *     class Printer extends AsyncBatcher<string, void> {
  *       async processBatch(batch: string[]) { console.log(batch); }
@@ -24,7 +24,7 @@ export interface StopOptions {
  *     const printer = new Printer({ batchSize: 20 });
  *     await printer.process('hello');
  *
- * A `processBatch` that returns nothing answers everybody with `undefined`.
+ * When `processBatch` returns nothing, every call resolves to `undefined`.
  */
 export abstract class AsyncBatcher<I, R> extends Batcher<I, R> {
   constructor(options: AsyncBatcherOptions<I> = {}) {

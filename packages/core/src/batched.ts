@@ -3,7 +3,7 @@ import { Batcher } from './batcher.js';
 import type { SubmitOptions } from './options/call-options.js';
 import type { BatcherOptions } from './options/options.js';
 
-/** An async function of one item, with the batcher behind it at hand. */
+/** An async function of one item. */
 export interface BatchedFunction<I, R> {
   (item: I, options?: SubmitOptions): Promise<R>;
   readonly batcher: Batcher<I, R>;

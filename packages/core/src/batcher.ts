@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** The batcher as its users see it. */
+/** The public class. */
 
 import { callingBatch } from './batch/async-context.js';
 import type { Handler, HandlerObject } from './batch/handler.js';
@@ -16,7 +16,7 @@ import type { Resolve, Sink, Ticket } from './queue/entry.js';
 
 export interface CloseOptions {
   /**
-   * How long to wait for what was accepted; what is not done by then gets `CLOSED`.
+   * How long to wait for accepted items. Items that are not settled by then get `CLOSED`.
    * @default Infinity
    */
   readonly timeoutMs?: number | undefined;
@@ -53,9 +53,9 @@ export class Batcher<I, R> {
   }
 
   /**
-   * Submits several items as one request: they are let in together or not at all, may be spread over
-   * several batches, and come back as one array in the same order. When one fails, the request fails
-   * with its error, and those of it that have not been answered are cancelled.
+   * Submits several items as one request: all are admitted or none. They may be spread over
+   * several batches, and are returned as one array in the same order. When one fails, the request fails
+   * with its error, and its unanswered items are cancelled.
    */
   submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
     if (!Array.isArray(items)) {
@@ -70,8 +70,8 @@ export class Batcher<I, R> {
   }
 
   /**
-   * The level below `submit`: no promise, no signal, and no check for a handler that waits for itself. The sink is called once with the result or the
-   * error; the ticket cancels. An item that is turned away is reported before this returns.
+   * The level below `submit`: no promise, no signal, and no detection of a handler that waits for itself. The sink is
+   * called once, with the result or the error; the ticket cancels. A rejection is reported before this returns.
    */
   enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {
     if (typeof sink?.resolve !== 'function' || typeof sink.reject !== 'function') {
@@ -80,40 +80,40 @@ export class Batcher<I, R> {
     return this.#dispatcher.intake.submit(item, typeof sink === 'function' ? asObject(sink) : sink, options);
   }
 
-  /** What is going on, at this instant. */
+  /** A snapshot of counters and learned values. */
   stats(): BatcherStats {
     return statsOf(this.#dispatcher);
   }
 
-  /** How many batches could start now; cheaper to ask than `stats()`. */
+  /** How many batches could start now. Cheaper than `stats()`. */
   get freeSlots(): number {
     const { settings, running } = this.#dispatcher;
     return Math.max(0, settings.concurrency - running.length);
   }
 
-  /** Changes limits or the policy, all at once or, when one of them is wrong, not at all. */
+  /** Changes limits or the policy: all given options, or none if one is invalid. */
   configure(options: LiveOptions<I>): void {
     const dispatcher = this.#dispatcher;
     dispatcher.configure(changedSettings(dispatcher.settings, options));
   }
 
-  /** Lets what is waiting leave as soon as slots are free, without waiting for company. */
+  /** Dispatches all queued items as soon as slots are free, without holding them. */
   flush(): void {
     this.#dispatcher.flush();
   }
 
-  /** Does nothing: a batcher is ready when it is made. For those who are used to starting theirs. */
+  /** Does nothing: a batcher is ready when it is constructed. For compatibility with batchers that are started. */
   start(): this {
     return this;
   }
 
-  /** Takes nothing more in, finishes what was accepted, and resolves when the last batch has ended. */
+  /** Rejects new items, finishes accepted ones, and resolves when the last batch has ended. */
   async close(options: CloseOptions = {}): Promise<void> {
     const { timeoutMs = Number.POSITIVE_INFINITY } = validKeys('close(options)', options, ['timeoutMs']);
     return this.#dispatcher.close(validMs('close({ timeoutMs })', timeoutMs));
   }
 
-  /** Settles everybody now: who waits or runs gets `CLOSED`, and running handlers' signals fire. */
+  /** Rejects all queued and running items with `CLOSED` now. The signals of running handlers fire. */
   destroy(): void {
     this.#dispatcher.destroy();
   }
@@ -123,7 +123,7 @@ export class Batcher<I, R> {
   }
 }
 
-/** A function with these two methods, a class say: inside, a function stands for the resolve of a promise. */
+/** For a sink that is a function with these two methods, for example a class. Inside the core, a function is a promise's resolve. */
 function asObject<R>(sink: Sink<R>): Sink<R> {
   return {
     resolve: (result, batch) => sink.resolve(result, batch),

@@ -43,7 +43,9 @@ test('maxBatchSize lowered: what can never leave any more is refused, its neighb
   batcher.configure({ maxBatchSize: 4 });
   await clock.advance(0);
   expect(outcomes.map(({ code, state }) => code ?? state)).toEqual(['pending', 'INVALID_ITEM', 'pending']);
-  expect(outcomes[1]?.error).toMatchObject({ message: expect.stringMatching(/cost 5 .* maxBatchSize 4/) });
+  expect(outcomes[1]?.error).toMatchObject({
+    message: expect.stringMatching(/cost \(5\) .* maxBatchSize \(4\)/),
+  });
   expect(batcher.stats()).toMatchObject({
     refused: 1,
     refusals: { INVALID_ITEM: 1 },

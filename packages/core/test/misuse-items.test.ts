@@ -39,10 +39,7 @@ test.each([
 test('an item that costs more than a batch may: refused, with both numbers', async () => {
   const { outcomes } = await fatesOf([3, 9], { name: 'rows', maxBatchSize: 8, costOf: Number });
   expect(outcomes.map(({ code, value }) => code ?? value)).toEqual([3, 'INVALID_ITEM']);
-  expect(outcomes[1]?.error).toHaveProperty(
-    'message',
-    'rows: an item of cost 9 does not fit in a batch of maxBatchSize 8.',
-  );
+  expect(outcomes[1]?.error).toHaveProperty('message', "rows: the item's cost (9) exceeds maxBatchSize (8).");
 });
 
 test.each(['costOf', 'groupOf', 'dedupeBy'] as const)(

@@ -40,7 +40,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
         code: 'DEADLOCK',
         retryable: false,
         message: expect.stringMatching(
-          /^tree: the handler submits to its own batcher .* the only slot is taken/,
+          /^tree: the handler awaits a call of its own batcher, and the only slot is taken/,
         ),
       },
     });

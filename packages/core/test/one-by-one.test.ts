@@ -54,7 +54,8 @@ test('a handler that says it has answered all and has not: those left get BAD_RE
   answer(context.answered as never[]);
   await expect(promises[0]).rejects.toMatchObject({
     code: 'BAD_RESULT',
-    message: 'batcher: the handler ended without an answer for this item.',
+    message:
+      'batcher: the handler returned context.answered without a call of context.answer() for this item.',
   });
   await expect(promises[1]).rejects.toMatchObject({ code: 'BAD_RESULT' });
   expect(await promises[2]).toBe(30);

@@ -253,7 +253,7 @@ describe('changed limits of a function', () => {
       settled: 1,
       error: {
         code: 'INVALID_ITEM',
-        message: 'weighing: an item of cost 3 does not fit in a batch of maxBatchSize 2.',
+        message: "weighing: the item's cost (3) exceeds maxBatchSize (2).",
       },
     });
   });

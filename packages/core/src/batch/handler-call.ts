@@ -1,6 +1,6 @@
 /**
  * One call of the user's handler, which may throw, hang, answer late or answer twice. It reports
- * exactly one outcome, and reports it to a batch that can go on as if handlers were well behaved.
+ * exactly one outcome to its batch.
  */
 
 import { describe } from '../errors/describe.js';
@@ -22,9 +22,9 @@ export interface CalledBatch {
   };
   readonly reason: Reason;
   readonly group: unknown;
-  /** Its place in the order of the batches of its batcher, from 1. */
+  /** 1 for the first batch of its batcher. */
   readonly number: number;
-  /** The number of slots is limited, so that all of them can wait for each other. */
+  /** The number of slots is limited, so that all of them may wait for each other. */
   readonly mayDeadlock: boolean;
   answered(call: HandlerCall, results: unknown): void;
   /** One item of the call is answered before the others. */
@@ -57,17 +57,17 @@ export class HandlerCall implements Expiring {
     this.#context = new LazyContext(this, cost, batch);
   }
 
-  /** The handler answers one item while it goes on with the others. */
+  /** The handler answers one item and goes on with the others. */
   answerOne(index: number, result: unknown): void {
     if (this.settled) return; // too late
     const entry = this.entries[index];
     if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
-    // The caller of the item may submit the next one at once: that is no call by the handler.
+    // The caller of the item may submit the next one at once, which is not a call by the handler.
     if (callingBatch() === undefined) this.#batch.answeredOne(entry, result);
     else callOutsideHandler(() => this.#batch.answeredOne(entry, result));
   }
 
-  /** Nobody waits for this item any more. */
+  /** No caller waits for this item any more. */
   gone(entry: Entry): void {
     const listener = this.#context.goneListener;
     if (this.settled || listener === undefined) return;
@@ -76,7 +76,7 @@ export class HandlerCall implements Expiring {
     try {
       listener(index);
     } catch (error) {
-      throwUncaught(error); // others who are gone are yet to be told
+      throwUncaught(error); // there may be more items to report
     }
   }
 
@@ -104,7 +104,7 @@ export class HandlerCall implements Expiring {
     this.#answered(returned);
   }
 
-  /** Fires the handler's signal: what it does is no longer wanted. */
+  /** Fires the handler's signal: its results are no longer needed. */
   abort(reason: BatchwiseError): void {
     this.#context.abort(reason);
   }
@@ -113,7 +113,7 @@ export class HandlerCall implements Expiring {
     return this.#context.isAborted;
   }
 
-  /** Ends the call without an outcome: whatever the handler does now is ignored. */
+  /** Ends the call without an outcome. The handler's results are ignored from now on. */
   giveUp(): void {
     if (!this.settled) this.#settle();
   }
@@ -131,7 +131,7 @@ export class HandlerCall implements Expiring {
   }
 
   #follow(returned: PromiseLike<unknown>): void {
-    // A foreign thenable may call back twice or throw; a promise of our own keeps it in order.
+    // Other thenables may call back twice or throw; a promise does neither.
     const promise = returned instanceof Promise ? returned : Promise.resolve(returned);
     promise.then(
       (results: unknown) => {
@@ -164,7 +164,7 @@ export class HandlerCall implements Expiring {
   }
 }
 
-/** What the handler sees. An AbortController costs as much as dozens of items, so it is made when looked at. */
+/** The handler's context. An AbortController costs as much as dozens of items, so it is created on first use. */
 class LazyContext implements BatchContext {
   readonly name: string;
   readonly size: number;

@@ -1,11 +1,11 @@
-/** The function that does the work, as the user writes it. */
+/** The handler of a batch, as users write it. */
 import { describe } from '../errors/describe.js';
 import { invalidOption } from '../errors/valid.js';
 import type { Reason } from '../policy/policy.js';
 
-/** What a handler is told about the batch it is given. */
+/** The second argument of a handler. */
 export interface BatchContext {
-  /** Fires when nobody waits for the answers any more: all callers gone, time-out, destroyed. */
+  /** Fires when no caller waits for a result any more: all have gone, time-out, `destroy()`. */
   readonly signal: AbortSignal;
   /** The batcher's name. */
   readonly name: string;
@@ -14,25 +14,25 @@ export interface BatchContext {
   /** The cost that the backend pads this batch to: the next of `batchSizes`, or its own. */
   readonly paddedCost: number;
   readonly reason: Reason;
-  /** For how long the one of these items has waited that came first. */
+  /** How long the oldest of these items has waited. */
   readonly oldestWaitMs: number;
-  /** What `groupOf` said of these items. */
+  /** The value of `groupOf` for these items. */
   readonly group: unknown;
   /**
-   * Answers one item now, before the rest of its batch: with its result, or with an `Error` that fails
-   * only this item. Does nothing for an item that has its answer already, or whose caller is gone.
+   * Answers one item before the rest of its batch: with its result, or with an `Error` that fails
+   * only this item. Does nothing for an item that is answered already, or whose caller has gone.
    */
   answer(index: number, result: unknown): void;
-  /** Has this called when nobody waits for the item any more, while others still wait for theirs. One listener a batch. */
+  /** Calls the listener when no caller waits for an item any more, while others of the batch still wait. One listener a batch. */
   onGone(listener: (index: number) => void): void;
-  /** What a handler returns that has answered its items one by one. */
+  /** The return value of a handler that has answered all items by `answer()`. */
   readonly answered: Results<never>;
 }
 
 /** As many results as items, in the same order. A result that is an `Error` fails only its item. */
 export type Results<R> = readonly (R | Error)[];
 
-/** Stands for the answers that were given one by one. Known by its identity. */
+/** The value of `context.answered`, recognised by its identity. */
 export const ONE_BY_ONE: Results<never> = Object.freeze([]);
 
 /** A typed array as results: a `Float32Array` of as many numbers as items. */
@@ -52,7 +52,7 @@ export interface HandlerObject<I, R> {
 export function validHandler<I, R>(handler: Handler<I, R> | HandlerObject<I, R>): Handler<I, R> {
   if (typeof handler === 'function') return handler;
   if (typeof handler === 'object' && handler !== null && typeof handler.processBatch === 'function') {
-    // Looked up at each call, so that a method replaced later (a subclass, a spy) is the one that runs.
+    // Looked up at each call, so that a method that is replaced later (subclass, spy) takes effect.
     return (items, context) => handler.processBatch(items, context);
   }
   throw invalidOption(

@@ -1,6 +1,6 @@
 /**
- * The books: every caller is counted in exactly one column at any instant, and settled in exactly one
- * place, here. submitted = succeeded + failed + refused + cancelled + expired + queued + running.
+ * Counts every caller in exactly one column at any instant, and is the only place where callers are settled.
+ * submitted = succeeded + failed + refused + cancelled + expired + queued + running.
  */
 
 import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
@@ -8,7 +8,7 @@ import { REASONS, type Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { RunningBatch } from './running-batch.js';
 
-/** How a caller can end other than by its batch's answer. */
+/** The outcomes of a caller without a result. */
 export type Ending = 'failed' | 'refused' | 'cancelled' | 'expired';
 
 export class Ledger {
@@ -44,8 +44,8 @@ export class Ledger {
   }
 
   /**
-   * Settles a caller whose batch has an error for it: its own or one for all. Where the handler passes
-   * items on to another queue, a refusal there is a refusal here.
+   * Settles a caller whose batch has an error for it: its item's or the batch's. Where the handler forwards
+   * items to another queue, a rejection there counts as a rejection here.
    */
   fail(entry: Entry, error: Error): void {
     this.running -= 1;
@@ -56,27 +56,27 @@ export class Ledger {
     }
   }
 
-  /** Settles a caller at the door, or one who has been taken out of the line or its batch. */
+  /** Settles a caller that is rejected at admission, or was removed from the queue or its batch. */
   end(entry: Entry, ending: Ending, error: BatchwiseError): void {
     this[ending] += 1;
-    if (ending === 'refused') this.#countRefusal(error);
+    if (ending === 'refused') this.#countRejection(error);
     entry.fail(error);
   }
 
-  /** Counts a fault of the policy, which is then gone without. */
+  /** Counts an error of the policy; the batcher falls back to greedy dispatch. */
   policyFailed(error: unknown): void {
     this.policyErrors += 1;
     this.lastPolicyError = error;
   }
 
-  /** Counts a request of several items that was refused as a whole. */
-  turnAwayMany(items: number, error: BatchwiseError): void {
+  /** Counts a request of several items that was rejected as a whole. */
+  rejectMany(items: number, error: BatchwiseError): void {
     this.submitted += items;
     this.refused += items;
-    this.#countRefusal(error, items);
+    this.#countRejection(error, items);
   }
 
-  #countRefusal({ code }: BatchwiseError, items = 1): void {
+  #countRejection({ code }: BatchwiseError, items = 1): void {
     this.refusals[code] = (this.refusals[code] ?? 0) + items;
   }
 }

@@ -1,15 +1,15 @@
-/** What handlers return, and what is wrong with it. */
+/** Checks of what a handler returned. */
 import { describe, messageOf } from '../errors/describe.js';
 import { BatchwiseError } from '../errors/errors.js';
 
-/** Why what a handler returned cannot be handed out; undefined when it can. */
+/** The error for results of a wrong type or length; undefined for valid results. */
 export function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
   try {
     if (Array.isArray(results) && results.length === size) return undefined;
     if (isTypedArray(results) && results.length === size) return undefined;
     if (Array.isArray(results)) ignoreRejections(results);
   } catch {
-    // A proxy or a getter that throws: whatever it is, it is no array of results.
+    // A proxy or a getter that throws is no array of results.
   }
   const expected = `an array of ${size} results, one for each item, in order`;
   return new BatchwiseError(
@@ -22,7 +22,7 @@ function isTypedArray(value: unknown): value is ArrayLike<unknown> {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
-/** Results that nobody will look at may be promises that fail. */
+/** Prevents unhandled rejections of promises among results that are dropped. */
 function ignoreRejections(results: readonly unknown[]): void {
   for (const result of results) if (result instanceof Promise) result.catch(() => {});
 }
@@ -41,7 +41,10 @@ export function unawaited(result: PromiseLike<unknown>, name: string): Batchwise
   );
 }
 
-/** The handler says that it has answered all items one by one, and has not. */
+/** The handler returned `context.answered` and has not answered all items. */
 export function neverAnswered(name: string): BatchwiseError {
-  return new BatchwiseError('BAD_RESULT', `${name}: the handler ended without an answer for this item.`);
+  return new BatchwiseError(
+    'BAD_RESULT',
+    `${name}: the handler returned context.answered without a call of context.answer() for this item.`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * A batch in its slot: calls the handler, hands out the answers, and takes the batch apart when it
- * failed and `isolate` asks for it. Each of its callers is answered once, and the batch ends once.
+ * A batch in its slot: calls the handler, delivers the results, and bisects a batch that failed when `isolate`
+ * is set. Each caller is settled once, and the batch ends once.
  */
 
 import { messageOf } from '../errors/describe.js';
@@ -16,7 +16,7 @@ import { type CalledBatch, HandlerCall } from './handler-call.js';
 import type { Ledger } from './ledger.js';
 import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
 
-/** The settings at the time of its start, by which a batch is run. */
+/** The settings at the start of the batch. They apply until its end. */
 export interface BatchSettings {
   readonly name: string;
   readonly handler: Handler<never, unknown>;
@@ -27,7 +27,7 @@ export interface BatchSettings {
   readonly clock: { now(): number };
 }
 
-/** What a batch needs of the batcher it runs for. */
+/** The batcher of a batch. */
 export interface BatchOwner {
   readonly removal: EntryRemoval;
   readonly settings: BatchSettings;
@@ -35,7 +35,7 @@ export interface BatchOwner {
   readonly timeouts: Deadlines;
   readonly sharedWorks: SharedWorks;
   readonly curve: ServiceCurve;
-  /** A call of the handler went well: something to learn from. */
+  /** A call of the handler succeeded: its duration is learned. */
   learn(call: CompletedBatch, now: number): void;
   /** All callers are answered and the slot is free. */
   batchEnded(batch: RunningBatch, now: number): void;
@@ -55,21 +55,21 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   failed = 0;
   error: unknown = undefined;
 
-  /** How many still wait for it. */
+  /** Callers that still wait for a result. */
   callers = 0;
   /** Calls of the same batcher that the handler of this batch awaits. */
   awaitedCalls = 0;
-  /** Its place in the list of running batches. */
+  /** Its index in the list of running batches. */
   index = -1;
 
   readonly #entries: readonly Entry[];
-  /** Parts that have yet to be run, the next one last. */
+  /** Parts of a bisected batch that have not run yet, the next one last. */
   #parts: (readonly Entry[])[] = NO_PARTS;
   #call: HandlerCall | undefined = undefined;
   #isOver = false;
   #succeededBefore = 0;
   #settledInCall = 0;
-  /** When the latest call was answered, if it was. */
+  /** When the latest call returned its results. */
   #answeredAt: number | undefined = undefined;
 
   constructor(
@@ -116,7 +116,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#goOn();
   }
 
-  /** Runs what is left of a batch that was taken apart, until there is a call to be waited for. */
+  /** Runs the remaining parts of a bisected batch, until a call is pending. */
   #goOn(): void {
     while (this.#call?.settled) {
       const part = this.#parts.pop();
@@ -266,7 +266,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   }
 
   #settleCaller(caller: Entry, answer: unknown, isError: boolean): void {
-    if (caller.sink === undefined) return; // has given up, maybe in reaction to what another was just told
+    if (caller.sink === undefined) return; // cancelled, maybe by the callback of another caller
     this.callers -= 1;
     this.#settledInCall += 1;
     if (isError) {
@@ -287,7 +287,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.owner.batchEnded(this, now);
   }
 
-  /** A copy for subscribers, who may keep it. */
+  /** A copy, which subscribers may keep. */
   record(): BatchRecord {
     const { name, size, cost, reason, group, startedAt, durationMs } = this;
     const { waitsMs, calls, succeeded, failed, error } = this;

@@ -19,7 +19,7 @@ export class ManyItems<I, R> {
     if (items.length === 0) return Promise.resolve([]);
     const refusal = this.#dispatcher.intake.rejectionOf(items.length);
     if (refusal !== undefined) {
-      this.#dispatcher.ledger.turnAwayMany(items.length, refusal);
+      this.#dispatcher.ledger.rejectMany(items.length, refusal);
       return Promise.reject(refusal);
     }
     this.#missing = items.length;

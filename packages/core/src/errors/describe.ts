@@ -1,4 +1,6 @@
-/** Names a value in an error message: short, safe for any value, never the whole content. */
+/** Wording of error messages: values, thrown values, and suggestions for unknown words. */
+
+/** Names a value: short, safe for any value, never the whole content. */
 export function describe(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -31,22 +33,22 @@ function describeObject(value: object): string {
   }
 }
 
-/** What something that was thrown says of itself; anything may be thrown. */
+/** The message of a thrown value, which need not be an `Error`. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message;
   } catch {
-    // A proxy or a getter that throws in its turn.
+    // A proxy or a getter that throws.
   }
   return describe(thrown);
 }
 
-/** The known word that a mistyped one was probably meant to be; for error messages, of all packages. */
+/** The known word that a mistyped word probably means; for error messages of all packages. */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const typed = plain(word);
   let nearest: string | undefined;
   let fewest = Math.max(2, Math.floor(typed.length / 3)) + 1;
-  // A word of a few letters has everything near it.
+  // Every word is near a word of one or two letters.
   fewest = Math.min(fewest, Math.max(2, typed.length - 1));
   for (const candidate of known) {
     const compared = plain(candidate);
@@ -69,12 +71,12 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 
 const UNITS = ['ms', 'seconds', 'bytes', 'items', 'rows', 'persecond'];
 
-/** `at` is meant to be `at_ms`. */
+/** `at` probably means `at_ms`. */
 function lacksUnit(typed: string, compared: string): boolean {
   return typed !== '' && UNITS.some((unit) => compared === typed + unit);
 }
 
-/** `maxBatchSize`, `max-batch-size` and `MAX_BATCH_SIZE` are all meant to be `max_batch_size`. */
+/** The same for `maxBatchSize`, `max-batch-size`, `MAX_BATCH_SIZE` and `max_batch_size`. */
 function plain(word: string): string {
   return word
     .slice(0, 100)
@@ -82,7 +84,7 @@ function plain(word: string): string {
     .toLowerCase();
 }
 
-/** With swapped neighbours as one edit. */
+/** Optimal string alignment distance: a swap of neighbouring letters is one edit. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

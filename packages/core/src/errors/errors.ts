@@ -1,6 +1,5 @@
 /**
- * The one error class of the package and the one table behind it. Whoever turns an error into a
- * response (an HTTP status, a gRPC status, "try again?") reads it off this table.
+ * The one error class of the package, and the one table of codes: HTTP status, gRPC status, retryable or not.
  */
 
 /** gRPC status names used by the table, with their wire numbers. */
@@ -16,7 +15,7 @@ const GRPC_STATUS = {
 export interface ErrorKind {
   readonly httpStatus: number;
   readonly grpcStatus: keyof typeof GRPC_STATUS;
-  /** The same call may succeed later or elsewhere; nothing was executed, unless it was running when the batcher was destroyed. */
+  /** The same call may succeed later or elsewhere. The item was not executed, unless it was running when the batcher was destroyed. */
   readonly retryable: boolean;
 }
 
@@ -44,7 +43,7 @@ export interface BatchwiseErrorOptions {
 
 export class BatchwiseError extends Error {
   readonly code: ErrorCode;
-  /** How long to wait before trying again; set on `QUEUE_FULL` and `OVERLOADED`. */
+  /** When to retry; set on `QUEUE_FULL` and `OVERLOADED`. */
   declare readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}) {
@@ -61,23 +60,23 @@ export class BatchwiseError extends Error {
     return ERRORS[this.code].httpStatus;
   }
 
-  /** The name by which Express, Koa and http-errors know `httpStatus`. */
+  /** `httpStatus` for Express, Koa and http-errors. */
   get status(): number {
     return this.httpStatus;
   }
 
-  /** The name by which Fastify and NestJS know `httpStatus`. */
+  /** `httpStatus` for Fastify and NestJS. */
   get statusCode(): number {
     return this.httpStatus;
   }
 
-  /** HTTP headers for the response, as Express and Fastify read them: `retry-after` in seconds, where it is known. */
+  /** HTTP headers for the response, as Express and Fastify read them: `retry-after` in seconds, if known. */
   get headers(): Readonly<Record<string, string>> {
     if (this.retryAfterMs === undefined) return {};
     return { 'retry-after': String(Math.max(1, Math.ceil(this.retryAfterMs / 1000))) };
   }
 
-  /** Whether the message may be shown to clients. Not with a 500, whose message may repeat what a handler threw. */
+  /** Whether the message may be sent to clients. A 500 may repeat what a handler threw. */
   get expose(): boolean {
     return this.httpStatus !== 500;
   }
@@ -93,7 +92,7 @@ export class BatchwiseError extends Error {
     return ERRORS[this.code].grpcStatus;
   }
 
-  /** The number that travels as `grpc-status`. */
+  /** The value of the `grpc-status` trailer. */
   get grpcCode(): number {
     return GRPC_STATUS[this.grpcStatus];
   }
@@ -102,7 +101,7 @@ export class BatchwiseError extends Error {
     return ERRORS[this.code].retryable;
   }
 
-  /** What a log or a response should say of it. */
+  /** For `JSON.stringify`, in logs and responses. */
   toJSON(): { name: string; code: ErrorCode; message: string; retryAfterMs?: number } {
     const { name, code, message, retryAfterMs } = this;
     return { name, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };

@@ -1,4 +1,4 @@
-/** What is said to callers who get no answer. */
+/** Errors for items that are rejected, cancelled or expired. */
 import { messageOf } from './describe.js';
 import { BatchwiseError, type BatchwiseErrorOptions, type ErrorCode } from './errors.js';
 
@@ -6,10 +6,10 @@ const errors = Error as ErrorConstructor & { stackTraceLimit?: number };
 const canOmitStack = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true;
 
 /**
- * An error without a stack trace, where the engine lets us. It would show where the library turned the
- * caller away, which the code says already, and taking it is most of the cost of saying no.
+ * An error without a stack trace, where the engine allows it. The trace would show a place inside the library, which the
+ * code says already, and capturing it is most of the cost of a rejection.
  */
-function refusal(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}): BatchwiseError {
+function rejection(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}): BatchwiseError {
   if (!canOmitStack || errors.stackTraceLimit === undefined)
     return new BatchwiseError(code, message, options);
   const { stackTraceLimit } = errors;
@@ -22,30 +22,30 @@ function refusal(code: ErrorCode, message: string, options: BatchwiseErrorOption
 }
 
 export function closedError(name: string): BatchwiseError {
-  return refusal('CLOSED', `${name}: the batcher is closed.`);
+  return rejection('CLOSED', `${name}: the batcher is closed.`);
 }
 
 export function deadlockError(name: string, concurrency: number): BatchwiseError {
   const slots = concurrency === 1 ? 'the only slot is' : `all ${concurrency} slots are`;
   return new BatchwiseError(
     'DEADLOCK',
-    `${name}: the handler submits to its own batcher and would wait for itself: ${slots} taken by batches that do so. ` +
+    `${name}: the handler awaits a call of its own batcher, and ${slots} taken by batches that do so: none of them would ever end. ` +
       'Use another batcher for the inner call, a higher concurrency, or enqueue() if the handler does not wait for the result.',
   );
 }
 
 export function cancelledError(name: string, reason: unknown): BatchwiseError {
   const because = reason === undefined ? '.' : `: ${typeof reason === 'string' ? reason : messageOf(reason)}`;
-  return refusal('CANCELLED', `${name}: the call was cancelled${because}`, { cause: reason });
+  return rejection('CANCELLED', `${name}: the call was cancelled${because}`, { cause: reason });
 }
 
 export function expiredError(name: string): BatchwiseError {
-  return refusal('DEADLINE_EXCEEDED', `${name}: the deadline of the call has passed.`);
+  return rejection('DEADLINE_EXCEEDED', `${name}: the deadline of the call has passed.`);
 }
 
 export function queueFullError(name: string, maxQueueSize: number, retryAfterMs: number): BatchwiseError {
   const message = `${name}: the queue is full (maxQueueSize is ${maxQueueSize}).`;
-  return refusal('QUEUE_FULL', message, { retryAfterMs });
+  return rejection('QUEUE_FULL', message, { retryAfterMs });
 }
 
 export function tooLateError(
@@ -54,27 +54,23 @@ export function tooLateError(
   limit: string,
   retryAfterMs: number,
 ): BatchwiseError {
-  const message = `${name}: an answer is expected in ${Math.ceil(expectedMs)} ms, too late for ${limit}.`;
-  return refusal('OVERLOADED', message, { retryAfterMs });
+  const message = `${name}: the predicted latency is ${Math.ceil(expectedMs)} ms, too long for ${limit}.`;
+  return rejection('OVERLOADED', message, { retryAfterMs });
 }
 
-/** For those whom the policy lets go because they can no longer make it. */
+/** For an item that was admitted and can no longer meet its deadline or the target. */
 export function overtakenError(name: string, retryAfterMs: number): BatchwiseError {
-  return refusal('OVERLOADED', `${name}: no answer can be ready in time any more.`, {
+  return rejection('OVERLOADED', `${name}: the item can no longer meet its deadline or target latency.`, {
     retryAfterMs,
   });
 }
 
 export function tooCostlyError(name: string, cost: number, maxBatchSize: number): BatchwiseError {
-  return invalidItem(
-    `${name}: an item of cost ${cost} does not fit in a batch of maxBatchSize ${maxBatchSize}.`,
-  );
+  return invalidItem(`${name}: the item's cost (${cost}) exceeds maxBatchSize (${maxBatchSize}).`);
 }
 
 export function tooManyError(name: string, items: number, maxQueueSize: number): BatchwiseError {
-  return invalidItem(
-    `${name}: a request of ${items} items never fits in a queue of maxQueueSize ${maxQueueSize}.`,
-  );
+  return invalidItem(`${name}: a request of ${items} items exceeds maxQueueSize (${maxQueueSize}).`);
 }
 
 export function invalidItem(message: string, cause?: unknown): BatchwiseError {

@@ -1,4 +1,4 @@
-/** One function per kind of option: each says what was expected and what came. */
+/** One validator for each kind of option. Its message says what was expected and what was given. */
 
 import type { CurvePoint } from '../learning/service-curve.js';
 import { describe, didYouMean } from './describe.js';
@@ -18,19 +18,19 @@ export function validMs(name: string, value: unknown): number {
   throw expected(name, 'milliseconds (a number, 0 or more, or Infinity for no limit)', value);
 }
 
-/** Milliseconds, where 0 would mean that nothing can ever succeed. */
+/** Milliseconds, for limits with which 0 would fail every call. */
 export function validMsAboveZero(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value;
   throw expected(name, 'milliseconds (a number above 0, or Infinity for no limit)', value);
 }
 
-/** Milliseconds that have passed. */
+/** Elapsed milliseconds. */
 export function validWaitedMs(name: string, value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
   throw expected(name, 'milliseconds (a finite number, 0 or more)', value);
 }
 
-/** A whole number from 1 up, or Infinity; −1 says "unlimited" too where `minusOne` allows it. */
+/** A whole number from 1 up, or Infinity; with `minusOne`, -1 means unlimited too. */
 export function validCount(name: string, value: unknown, { minusOne = false } = {}): number {
   if (value === Number.POSITIVE_INFINITY) return value;
   if (minusOne && value === -1) return Number.POSITIVE_INFINITY;
@@ -47,13 +47,13 @@ export function validPositive(name: string, value: unknown): number {
   throw expected(name, 'a number above 0', value);
 }
 
-/** Beyond these bounds the accounts of the tenants would lose their last digits. */
+/** Beyond these bounds the sums of the fair queue would lose precision. */
 export function validWeight(name: string, value: unknown): number {
   if (typeof value === 'number' && value >= 0.001 && value <= 1_000_000) return value;
   throw expected(name, 'a number from 0.001 to 1000000', value);
 }
 
-/** Priorities are few: the queue keeps a lane for each that is in use. */
+/** Bounded, because the queue keeps a lane for each priority in use. */
 export const MAX_PRIORITY = 100;
 
 export function validPriority(name: string, value: unknown): number {

@@ -1,4 +1,4 @@
-/** The options of a single call. Read on the hot path: one pass over the keys that are there. */
+/** The options of a call. Hot path: one pass over the keys that are given. */
 
 import { describe } from '../errors/describe.js';
 import {
@@ -14,20 +14,20 @@ import {
 import { isNativeSignal } from '../queue/abort-watch.js';
 
 export interface EnqueueOptions {
-  /** The caller's deadline, from now; when it passes, the caller gets `DEADLINE_EXCEEDED` at once. */
+  /** The deadline, from now. When it passes, the call is rejected with `DEADLINE_EXCEEDED` at once. */
   readonly timeoutMs?: number | undefined;
-  /** Higher goes first; a whole number from -100 to 100, 0 unless given. What waits, ages upwards. */
+  /** Higher goes first; a whole number from -100 to 100, by default 0. Queued items age upwards. */
   readonly priority?: number | undefined;
-  /** Tenants share the backend by weight. Items that name none count as one tenant together. */
+  /** Tenants share the backend by weight. All items without a tenant count as one tenant. */
   readonly tenant?: string | undefined;
-  /** How long it has waited already, before it came here: on another machine, say. Its age counts from there. */
+  /** Time that the item has waited before this call, for example on another machine. Its age includes it. */
   readonly waitedMs?: number | undefined;
-  /** The tenant's share relative to the others, from this call on; 0.001 to 1,000,000, 1 unless given. */
+  /** The tenant's share relative to other tenants, from this call on; 0.001 to 1,000,000, by default 1. */
   readonly weight?: number | undefined;
 }
 
 export interface SubmitOptions extends EnqueueOptions {
-  /** Releases the caller with `CANCELLED` when it fires. Share one signal among calls where you can. */
+  /** Rejects the call with `CANCELLED` when it fires. One signal shared by many calls is cheaper than one for each. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -43,8 +43,8 @@ export interface CallSettings {
 const KNOWN = ['signal', 'timeoutMs', 'priority', 'tenant', 'weight', 'waitedMs'];
 
 /**
- * One for all calls, written and read before anybody else's code runs: an object a call would cost more
- * than the reading. What a caller's getters do is done by then.
+ * One object for all calls, because a new one would cost more than the parsing. It is written after all getters of the
+ * caller have run, and read before other user code runs.
  */
 const settings: CallSettings = {
   timeoutMs: undefined,

@@ -1,4 +1,4 @@
-/** Every option of a batcher, with its default, and the one place where they are checked. */
+/** All options of a batcher with their defaults, and the only place where they are validated. */
 
 import { type Handler, type HandlerObject, validHandler } from '../batch/handler.js';
 import {
@@ -21,7 +21,7 @@ import { adaptive } from '../policy/adaptive-policy.js';
 import type { Limits, Policy } from '../policy/policy.js';
 import { type Clock, realClock } from '../time/clock.js';
 
-/** What can be changed while the batcher runs, by `configure()`. */
+/** Options that `configure()` can change. */
 export interface LiveOptions<I> {
   /**
    * The most a batch may cost: items, unless `costOf` says otherwise. A limit, not a goal.
@@ -30,14 +30,14 @@ export interface LiveOptions<I> {
    */
   readonly maxBatchSize?: number | undefined;
   /**
-   * The batch costs that the backend knows, rising: it pads a batch to the next of them, so that one
-   * of 33 takes as long as one of 64. Batches are cut to these where that pays, and their durations
-   * are learned for each. The handler finds the cost to pad to as `context.paddedCost`.
-   * @default none: a batch takes as long as its own cost
+   * The batch costs that the backend is compiled for, in rising order. It pads a batch to the next of them, so that
+   * a batch of 33 takes as long as one of 64. Batches are cut to these sizes where that is faster, and durations
+   * are learned for each. The handler reads the cost to pad to from `context.paddedCost`.
+   * @default none: batches are not padded
    */
   readonly batchSizes?: readonly number[] | undefined;
   /**
-   * The longest an item may wait while a slot is free, whatever the policy says.
+   * The maximum time that an item is held while a slot is free, whatever the policy decides.
    * @default Infinity
    */
   readonly maxWaitMs?: number | undefined;
@@ -47,57 +47,57 @@ export interface LiveOptions<I> {
    */
   readonly targetLatencyMs?: number | undefined;
   /**
-   * Whether what cannot be answered by its deadline or the target is refused at the door. Without it
-   * everybody waits until a batch is formed, when the policy knows better whom to let go: in bursts more
-   * are answered in time, but those who are not hear so later.
+   * Whether an item that cannot meet its deadline or the target is rejected at submit. Without admission
+   * control all items are queued, and the policy rejects when it forms a batch: in bursts more items
+   * are answered in time, but the others are rejected later.
    * @default true
    */
   readonly admission?: boolean | undefined;
   /**
-   * The deadline of calls that name none of their own. When it passes, the caller is told at once.
+   * The deadline of calls without `timeoutMs`. When it passes, the call is rejected at once.
    * @default Infinity
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * How many may wait; one more is refused. Infinity or -1 for unlimited.
+   * Maximum number of queued items; further items are rejected. Infinity or -1 for unlimited.
    * @default Infinity
    */
   readonly maxQueueSize?: number | undefined;
   /**
-   * How many batches may run at a time, 1 to Infinity.
+   * Maximum number of batches that run at a time, 1 to Infinity.
    * @default 1
    */
   readonly concurrency?: number | undefined;
   /**
-   * How long one call of the handler may take. Then its callers get `HANDLER_TIMEOUT`, its signal
-   * fires and its slot is free again, whether or not the handler ever returns.
+   * Maximum duration of one call of the handler. After it, its callers get `HANDLER_TIMEOUT`, its signal
+   * fires and its slot is free, whether or not the handler ever returns.
    * @default Infinity
    */
   readonly handlerTimeoutMs?: number | undefined;
   /**
-   * What an item counts towards `maxBatchSize`: rows, tokens, bytes. A number above 0.
+   * The cost of an item, counted towards `maxBatchSize`: rows, tokens, bytes. A number above 0.
    * @default every item costs 1
    */
   readonly costOf?: ((item: I) => number) | undefined;
   /**
-   * Items may share a batch when this gives the same value (compared as a Map compares keys).
-   * @default all items are of one group
+   * Items share a batch only if this returns the same value for them (compared as Map keys).
+   * @default one group for all items
    */
   readonly groupOf?: ((item: I) => unknown) | undefined;
   /**
-   * Items in flight for which this gives the same value are computed once, for all who asked.
-   * `undefined` means: not to be shared.
-   * @default nothing is shared
+   * Items in flight for which this returns the same value are computed once, for all their callers.
+   * `undefined`: the item is not shared.
+   * @default no item is shared
    */
   readonly dedupeBy?: ((item: I) => unknown) | undefined;
   /**
-   * A batch that throws is taken apart and re-run, until only the guilty items fail. For handlers
-   * that may see an item twice.
+   * A batch that throws is bisected and re-run, until only the faulty items fail. For handlers
+   * that may execute an item twice.
    * @default false
    */
   readonly isolate?: boolean | undefined;
   /**
-   * Decides when a batch leaves and with how many.
+   * Decides when a batch is dispatched, and its size.
    * @default adaptive()
    */
   readonly policy?: Policy | undefined;
@@ -110,13 +110,13 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
    */
   readonly name?: string | undefined;
   /**
-   * What is known beforehand of how long batches take, as `batchwise plan --probe` measures it. It is
-   * where learning starts: nobody is refused or held for want of knowledge in the first second.
-   * @default nothing: the first batches show it
+   * Durations of batches that are known in advance, as `batchwise plan --probe` measures them. Learning starts
+   * from them, so that policy and admission control work from the first item on.
+   * @default none: durations are learned from the first batches on
    */
   readonly curve?: readonly CurvePoint[] | undefined;
   /**
-   * How long an item must have waited to go before a newcomer one priority above it.
+   * An item that has waited this long goes before a new item one priority above it.
    * @default 1000
    */
   readonly priorityAgeMs?: number | undefined;
@@ -127,7 +127,7 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
   readonly clock?: Clock | undefined;
 }
 
-/** All options, checked and complete. Never changed, only replaced. */
+/** All options, validated and complete. Immutable: `configure()` replaces the object. */
 export interface Settings<I, R> extends Limits {
   readonly handler: Handler<I, R>;
   readonly admission: boolean;
@@ -203,7 +203,7 @@ export function newSettings<I, R>(
   return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }
 
-/** True when the settings look at no single item: it needs no more than a place in the line. */
+/** True when no setting depends on the single item, so that submit need not examine it. */
 export function asksNothingOfItems<I, R>(settings: Settings<I, R>): boolean {
   const { costOf, groupOf, dedupeBy, timeoutMs, targetLatencyMs, maxQueueSize } = settings;
   return (

@@ -1,7 +1,7 @@
-/** The one timer of a batcher. */
 import { inOwnContext } from '../batch/async-context.js';
 import type { Clock } from './clock.js';
 
+/** The one timer of a batcher. */
 export class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -14,8 +14,8 @@ export class Alarm {
   }
 
   /**
-   * Sees to it that it rings at `at` or before. When it rings too early it is set again: that is
-   * cheaper than to move it whenever somebody is served before his time.
+   * Rings at `at` or before. When it rings too early it is set again, which is cheaper than
+   * moving the timer whenever an item is served before its deadline.
    */
   ringBy(at: number, now: number): void {
     if (at >= this.#at) return;
@@ -34,7 +34,7 @@ export class Alarm {
   readonly #onTimer = (): void => {
     this.#at = Number.POSITIVE_INFINITY;
     this.#timer = undefined;
-    // A timer remembers the context of the request in which it was set.
+    // A timer keeps the async context of the request in which it was set.
     inOwnContext(this.#ring, undefined);
   };
 }

@@ -1,19 +1,19 @@
 /**
- * Time, injected. Nothing else in this package reads a clock or sets a timer, which is what lets a
- * test, or the simulator, run hours of traffic in milliseconds.
+ * Time, injected. Nothing else in this package reads a clock or sets a timer, so that a test, or the
+ * simulator, runs hours of traffic in milliseconds.
  */
 export interface Clock {
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a monotonic clock. */
   now(): number;
   /** Calls back once, `delayMs` from now. */
   setTimer(callback: () => void, delayMs: number): unknown;
   clearTimer(timer: unknown): void;
   /**
-   * Calls back at the end of the current event-loop turn, when everything that one poll of the
-   * sockets brought in has been submitted. Not a microtask: those run after each socket's callback.
+   * Calls back at the end of the current event-loop turn, after the callbacks of all sockets that were
+   * ready. Not a microtask, which runs after the callback of each socket.
    */
   defer(callback: () => void): void;
-  /** How fine its timers are; 0, or nothing, when they are exact. A shorter wait is not worth asking for. */
+  /** Resolution of its timers; 0 or undefined when they are exact. A shorter wait is not asked for. */
   readonly timerResolutionMs?: number;
 }
 
@@ -22,7 +22,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const realClock: Clock = {
   now: () => performance.now(),
-  // Rounded up, because timers count whole milliseconds and one that fires early only has to be set again.
+  // Rounded up, because timers count whole milliseconds, and a timer that fires early has to be set again.
   setTimer: (callback, delayMs) => setTimeout(callback, Math.min(Math.ceil(delayMs), MAX_DELAY_MS)),
   clearTimer: (timer) => clearTimeout(timer as number),
   defer: endOfTurn(),
@@ -33,7 +33,7 @@ function endOfTurn(): (callback: () => void) => void {
   const { setImmediate } = globalThis as { setImmediate?: ((callback: () => void) => void) | null };
   if (typeof setImmediate === 'function') return (callback) => setImmediate(callback);
 
-  // Browsers: a message to oneself is a task of its own, without the 4 ms that nested timeouts cost.
+  // Browsers: a message is a task of its own, without the 4 ms delay of nested timeouts.
   const waiting: (() => void)[] = [];
   let channel: MessageChannel | undefined;
   return (callback) => {

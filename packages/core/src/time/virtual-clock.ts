@@ -8,8 +8,8 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until it is told to move. `await clock.advance(10)` runs everything that
- * falls due in the next 10 virtual milliseconds, in order, and lets promises settle in between.
+ * A clock for tests. It moves only by `await clock.advance(10)`, which runs all timers of the next 10
+ * virtual milliseconds, in order, and lets promises settle in between.
  */
 export class VirtualClock implements Clock {
   #now = 0;
@@ -35,17 +35,17 @@ export class VirtualClock implements Clock {
     this.#deferred.push(callback);
   }
 
-  /** How many timers are set: an idle batcher has none. */
+  /** Timers that are set; 0 for an idle batcher. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** How many callbacks wait for the end of the turn. */
+  /** Callbacks that are due at the end of the turn. */
   get pendingTurns(): number {
     return this.#deferred.length;
   }
 
-  /** Ends the current turn, and the turns that this starts, without moving time. */
+  /** Ends the current turn, and the turns that follow from it, without moving time. */
   async settle(): Promise<void> {
     await promisesSettled();
     while (this.#deferred.length > 0) {
@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** A turn of the real event loop: however long a chain of promises is, it has run by then. */
+/** A turn of the real event loop: promise chains of any length have run after it. */
 function promisesSettled(): Promise<void> {
   return new Promise((resolve) => realClock.defer(resolve));
 }
