@@ -5,7 +5,7 @@ import { gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 
 describe('a signal', () => {
-  test('that has fired before turns the call away at once, with its reason as the cause', async () => {
+  test('that has fired already rejects the call at once, with its reason as the cause', async () => {
     const { clock, gate, batcher } = gated();
     const reason = new Error('the user went away');
     const outcome = outcomeOf(batcher.submit(1, { signal: AbortSignal.abort(reason) }));
@@ -16,7 +16,7 @@ describe('a signal', () => {
     expect(batcher.stats()).toMatchObject({ submitted: 1, cancelled: 1 });
   });
 
-  test('keeps its reason as the cause, for those who wait and for those who run', async () => {
+  test('passes its reason on as the cause, for queued and running items', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     const controller = new AbortController();
     const { signal } = controller;
@@ -30,7 +30,7 @@ describe('a signal', () => {
     }
   });
 
-  test('shared by a thousand calls has one listener, and none when they are settled', async () => {
+  test('shared by a thousand calls has one listener, and none after they are settled', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 1000 });
     const { signal } = new AbortController();
     const outcomes = Array.from({ length: 1000 }, (_, item) => outcomeOf(batcher.submit(item, { signal })));
@@ -43,7 +43,7 @@ describe('a signal', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('shared by a thousand calls of several batchers releases those that are left, and listens no more', async () => {
+  test('shared by calls of several batchers cancels the unsettled calls and has no listener afterwards', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 500 });
     const other = gated({ maxBatchSize: 10 });
     const controller = new AbortController();
@@ -62,19 +62,16 @@ describe('a signal', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test.each(['refused', 'expired', 'destroyed'])(
-    'of a call that is %s is listened to no more',
-    async (ending) => {
-      const { clock, batcher } = gated({ maxQueueSize: 1 });
-      const { signal } = new AbortController();
-      batcher.submit(0).catch(() => {});
-      await clock.advance(0);
-      const outcome = outcomeOf(batcher.submit(1, { signal, timeoutMs: 10 }));
-      if (ending === 'refused') outcomeOf(batcher.submit(2, { signal }));
-      if (ending === 'destroyed') batcher.destroy();
-      await clock.advance(10);
-      expect(outcome.settled).toBe(1);
-      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
-    },
-  );
+  test.each(['refused', 'expired', 'destroyed'])('has no listener after its call is %s', async (ending) => {
+    const { clock, batcher } = gated({ maxQueueSize: 1 });
+    const { signal } = new AbortController();
+    batcher.submit(0).catch(() => {});
+    await clock.advance(0);
+    const outcome = outcomeOf(batcher.submit(1, { signal, timeoutMs: 10 }));
+    if (ending === 'refused') outcomeOf(batcher.submit(2, { signal }));
+    if (ending === 'destroyed') batcher.destroy();
+    await clock.advance(10);
+    expect(outcome.settled).toBe(1);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
 });

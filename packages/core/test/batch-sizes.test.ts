@@ -1,4 +1,4 @@
-/** `batchSizes`: a backend that pads. Batches are cut to a size it knows where that pays, and padded otherwise. */
+/** `batchSizes`: a backend that pads. Batches are cut to one of its sizes where that is faster, and padded otherwise. */
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { at, Driven } from './support/driven.js';
@@ -6,10 +6,10 @@ import { Gate, gated } from './support/gate.js';
 import { poissonTimes, seeded } from './support/random.js';
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** By what it is padded to. */
+/** Duration by padded cost. */
 const durationMs = (paddedCost: number) => 2 + 0.25 * paddedCost;
 
-describe('sizes that make no sense are refused, with where they are wrong', () => {
+describe('invalid sizes are rejected, and the message names the position', () => {
   const list = 'batchSizes: expected a list of rising numbers, got ';
   const wrong: [sizes: unknown, message: string][] = [
     [64, `${list}64.`],
@@ -32,7 +32,7 @@ describe('sizes that make no sense are refused, with where they are wrong', () =
     expect(() => new Batcher((items: number[]) => items).configure(options)).toThrow(expected);
   });
 
-  test('and then nothing has changed', async () => {
+  test('invalid sizes in configure() change nothing', async () => {
     const { clock, gate, batcher } = gated({ batchSizes: [8] });
     expect(() => batcher.configure({ maxBatchSize: 2, batchSizes: [4, 2] })).toThrow();
     for (const item of [1, 2, 3]) void batcher.submit(item);
@@ -66,7 +66,7 @@ describe('context.paddedCost', () => {
     expect(await paddedOf([3, 2.5], {})).toBe(5.5);
   });
 
-  test('is that of the part, when a batch is taken apart', async () => {
+  test('is the cost of the part when a batch is bisected', async () => {
     const clock = new VirtualClock();
     const gate = new Gate<number, number>();
     const batcher = new Batcher(gate.handler, { clock, batchSizes: [1, 2, 4, 8], isolate: true });
@@ -80,7 +80,7 @@ describe('context.paddedCost', () => {
     ]);
   });
 
-  test('does not follow the list that was given, once it is given', async () => {
+  test('does not change when the given list is changed later', async () => {
     const batchSizes = [4, 8];
     const { clock, gate, batcher } = gated({ batchSizes });
     batchSizes[0] = 1000;
@@ -91,14 +91,14 @@ describe('context.paddedCost', () => {
 });
 
 describe('a batch', () => {
-  test('leaves as it is, padded, as long as nothing is known', async () => {
+  test('is dispatched without a cut, padded, while no duration is known', async () => {
     const driven = new Driven(durationMs, { batchSizes: SIZES });
     for (let i = 0; i < 33; i++) driven.arrive();
     await driven.clock.advance(100);
     expect(driven.batches.map(({ context }) => [context.size, context.paddedCost])).toEqual([[33, 64]]);
   });
 
-  test('is never above maxBatchSize, be that a size or not', async () => {
+  test('never exceeds maxBatchSize, which need not be one of the sizes', async () => {
     const driven = new Driven(durationMs, { batchSizes: SIZES, maxBatchSize: 24 });
     await driven.play(at(poissonTimes(seeded(1), 0.5, 800)));
     expect(driven.latenciesMs).toHaveLength(800);
@@ -106,7 +106,7 @@ describe('a batch', () => {
   });
 });
 
-test('under load batches are cut to sizes: far less is padded than by greedy(), and callers wait less', async () => {
+test('under load batches are cut to sizes: less padding than greedy(), and lower latency', async () => {
   // Seven tenths of what the backend can do.
   const times = poissonTimes(seeded(2), durationMs(64) / 64 / 0.7, 6000);
   const later = (all: readonly number[]) => all.slice(all.length >> 1);
@@ -134,7 +134,7 @@ describe('configure({ batchSizes })', () => {
     return driven;
   }
 
-  test('takes effect with the next batch; the one that runs keeps its own', async () => {
+  test('takes effect with the next batch; a running batch keeps its sizes', async () => {
     const driven = await known();
     for (let i = 0; i < 3; i++) driven.arrive();
     await driven.clock.advance(0);
@@ -144,7 +144,7 @@ describe('configure({ batchSizes })', () => {
     expect(driven.batches.map(({ context }) => context.paddedCost)).toEqual([4, 10]);
   });
 
-  test('forgets what was learned, which is no longer true', async () => {
+  test('forgets the learned durations', async () => {
     const driven = await known();
     expect(driven.batcher.stats().fullBatchMs).toBe(durationMs(16));
     driven.batcher.configure({ batchSizes: [10, 20] });
@@ -153,7 +153,7 @@ describe('configure({ batchSizes })', () => {
     expect(driven.batcher.stats().fullBatchMs).toBe(durationMs(10));
   });
 
-  test('to none: batches are no longer padded', async () => {
+  test('with no sizes stops padding', async () => {
     const driven = await known();
     driven.batcher.configure({ batchSizes: [] });
     for (let i = 0; i < 3; i++) driven.arrive();
@@ -161,7 +161,7 @@ describe('configure({ batchSizes })', () => {
     expect(driven.batches.map(({ context }) => context.paddedCost)).toEqual([3]);
   });
 
-  test('with the sizes there are forgets nothing, nor does a change of something else', async () => {
+  test('forgets nothing if the sizes are the same or other options change', async () => {
     const driven = await known();
     driven.batcher.configure({ batchSizes: [...SIZES] });
     driven.batcher.configure({ maxWaitMs: 100, batchSizes: undefined });

@@ -1,4 +1,4 @@
-/** Promise 10, the end: close drains, close with a limit gives up then, destroy gives up now. */
+/** Guarantee 10: close drains, close with a limit rejects the rest after it, destroy rejects all now. */
 import { Batcher, type BatcherOptions, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ function gated(options: BatcherOptions<number> = {}) {
 
 const held = { policy: window({ maxWaitMs: 1000 }), maxBatchSize: 2 };
 
-test('close lets everything that waits leave without being held, and resolves after the last batch', async () => {
+test('close dispatches all queued items without holding them, and resolves after the last batch', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 3, groupOf: (item) => item % 2 });
   const outcomes = submit(1, 2, 5);
   await clock.advance(1);
@@ -44,7 +44,7 @@ test('close on an idle batcher resolves at once', async () => {
   expect(batcher.stats().state).toBe('closed');
 });
 
-test('close waits for the last batch even when all its callers are gone', async () => {
+test('close waits for the last batch even if all its callers have cancelled', async () => {
   const { clock, gate, batcher } = gated();
   const ticket = batcher.enqueue(1, new RecordingSink());
   await clock.advance(0);
@@ -58,7 +58,7 @@ test('close waits for the last batch even when all its callers are gone', async 
   expect(closed.state).toBe('resolved');
 });
 
-test('close resolves when those who still waited have all given up', async () => {
+test('close resolves when all queued items are cancelled', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 1 });
   batcher.enqueue(0, new RecordingSink());
   const tickets = [1, 2].map((item) => batcher.enqueue(item, new RecordingSink()));
@@ -71,7 +71,7 @@ test('close resolves when those who still waited have all given up', async () =>
   expect(gate.batches).toEqual([[0]]);
 });
 
-test.each(['close', 'destroy'] as const)('after %s, who comes is refused with CLOSED', async (end) => {
+test.each(['close', 'destroy'] as const)('after %s, new items are rejected with CLOSED', async (end) => {
   const { clock, gate, batcher, submit } = gated();
   submit(1);
   await clock.advance(0);
@@ -90,7 +90,7 @@ test.each(['close', 'destroy'] as const)('after %s, who comes is refused with CL
   expectRest(batcher);
 });
 
-test('close with a time limit: what is not done by then gets CLOSED, and its signal fires', async () => {
+test('close with a time limit rejects the remaining items with CLOSED, and their signal fires', async () => {
   const { clock, gate, batcher, submit } = gated({ maxBatchSize: 1 });
   const outcomes = submit(1, 2, 3);
   await clock.advance(0);
@@ -108,7 +108,7 @@ test('close with a time limit: what is not done by then gets CLOSED, and its sig
   expectRest(batcher);
 });
 
-test('close with a time limit that is not needed resolves with the last batch', async () => {
+test('close with a time limit resolves with the last batch if that is earlier', async () => {
   const { clock, gate, batcher, submit } = gated();
   const [outcome] = submit(1);
   const closed = outcomeOf(batcher.close({ timeoutMs: 50 }));
@@ -120,7 +120,7 @@ test('close with a time limit that is not needed resolves with the last batch', 
   expectRest(batcher);
 });
 
-test('patience can still be shortened: the earliest limit counts', async () => {
+test('a second close can shorten the time limit: the earliest counts', async () => {
   const { clock, batcher, submit } = gated();
   const [outcome] = submit(1);
   const closes = [batcher.close(), batcher.close({ timeoutMs: 100 }), batcher.close({ timeoutMs: 10 })].map(
@@ -131,7 +131,7 @@ test('patience can still be shortened: the earliest limit counts', async () => {
   expect(closes.map(({ state }) => state)).toEqual(['resolved', 'resolved', 'resolved']);
 });
 
-test('close({ timeoutMs: 0 }) has no patience at all: everybody is settled without time passing', async () => {
+test('close({ timeoutMs: 0 }) settles all items without time passing', async () => {
   const { clock, batcher, submit } = gated({ ...held, maxBatchSize: 1 });
   const outcomes = submit(1);
   await clock.advance(0);
@@ -143,7 +143,7 @@ test('close({ timeoutMs: 0 }) has no patience at all: everybody is settled witho
   expectRest(batcher);
 });
 
-test('destroy settles everybody now: who waits, who runs, and who shares', async () => {
+test('destroy settles queued, running and deduplicated items now', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 1, dedupeBy: (item) => item });
   const sinks = [1, 1, 2, 2, 3].map((item) => {
     const sink = new RecordingSink<number>();
@@ -162,9 +162,9 @@ test('destroy settles everybody now: who waits, who runs, and who shares', async
   expectRest(batcher);
 });
 
-// Root cause: being told CLOSED, a request cancels its other items, which are next in the walk through
+// Root cause: on CLOSED, a request cancels its other items, which are next in the walk through
 // the line. The walk must neither settle them again nor stop there and forget those behind them.
-test('destroy settles a request once, and everybody behind it too', async () => {
+test('destroy settles a request of several items once, and all items behind it', async () => {
   const { clock, batcher, submit } = gated({ ...held, maxBatchSize: 10 });
   const request = outcomeOf(batcher.submitMany([1, 2, 3]));
   const others = submit(4, 5);
@@ -177,7 +177,7 @@ test('destroy settles a request once, and everybody behind it too', async () => 
   expectRest(batcher);
 });
 
-test('destroy resolves a close that was waiting', async () => {
+test('destroy resolves a pending close', async () => {
   const { clock, batcher, submit } = gated();
   submit(1);
   const closed = outcomeOf(batcher.close());
@@ -207,7 +207,7 @@ test('await using closes at the end of the block', async () => {
   expect(left.stats().state).toBe('closed');
 });
 
-test('ending it twice, in any order and at any time, settles everybody once and resolves', async () => {
+test('close and destroy in any order and at any time settle each item once and resolve', async () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant({ kind: 'submit' as const, items: 1 }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('submitMany' as const), items: fc.nat(3) }) },

@@ -7,7 +7,7 @@ import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
 describe('a deadline', () => {
-  test('that passes while a long batch runs is told then, frees its place, and the item is never executed', async () => {
+  test('that passes in the queue rejects the item at that time, and the item is never executed', async () => {
     const { clock, gate, batcher } = gated({ maxQueueSize: 1 });
     const running = outcomeOf(batcher.submit(1));
     await clock.advance(0);
@@ -28,7 +28,7 @@ describe('a deadline', () => {
     expectRest(batcher);
   });
 
-  test('that passes while its batch runs is told at once, and the late answer reaches nobody', async () => {
+  test('that passes while its batch runs rejects the call at once, and the late result is ignored', async () => {
     const { clock, gate, batcher } = gated();
     const late = outcomeOf(batcher.submit(1, { timeoutMs: 50 }));
     const patient = outcomeOf(batcher.submit(2));
@@ -41,7 +41,7 @@ describe('a deadline', () => {
     expectRest(batcher);
   });
 
-  test('that passes in a window is told then, not at the end of the window', async () => {
+  test('that passes in a window rejects the item then, not at the end of the window', async () => {
     const { clock, gate, batcher } = gated({
       maxWaitMs: 100,
       policy: { name: 'waits', decide: () => ({ action: 'wait', until: Number.POSITIVE_INFINITY }) },
@@ -57,7 +57,7 @@ describe('a deadline', () => {
     expect(patient.value).toBe(20);
   });
 
-  test('of each caller is its own, in whatever order they come', async () => {
+  test('of each caller is independent of the order of arrival', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     batcher.submit(0).catch(() => {});
     await clock.advance(0);
@@ -72,8 +72,8 @@ describe('a deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // Root cause: deadlines are looked at when a timer fires, and a busy thread lets batches leave before timers fire.
-  test('that passed while the thread was busy is told, and the item is not executed', async () => {
+  // Root cause: deadlines were checked by a timer, and a busy thread dispatches batches before timers fire.
+  test('that passed while the thread was busy rejects the item, which is not executed', async () => {
     const clock = new BlockedClock();
     const executed: number[] = [];
     const handler = (items: number[]): number[] => {
@@ -90,7 +90,7 @@ describe('a deadline', () => {
     expect([first.value, expired.code, patient.value]).toEqual([1, 'DEADLINE_EXCEEDED', 3]);
   });
 
-  test('that passed while the thread was busy is told when a batch ends, before another leaves', async () => {
+  test('that passed while the thread was busy rejects the item at the end of a batch, before the next dispatch', async () => {
     const clock = new BlockedClock();
     const gate = new Gate<number, number>();
     const batcher = new Batcher(gate.handler, { clock, maxBatchSize: 1 });
@@ -107,7 +107,7 @@ describe('a deadline', () => {
 });
 
 describe('timeoutMs', () => {
-  test('of 0 is over before it begins: told before enqueue() returns, and never executed', async () => {
+  test('of 0 rejects the item before enqueue() returns', async () => {
     const { clock, gate, batcher } = gated();
     const sink = new RecordingSink<number>();
     const ticket = batcher.enqueue(1, sink, { timeoutMs: 0 });
@@ -117,7 +117,7 @@ describe('timeoutMs', () => {
     expect(batcher.stats()).toMatchObject({ submitted: 1, expired: 1 });
   });
 
-  test('is that of the batcher, unless the call names its own: shorter, longer or none', async () => {
+  test('of a call overrides that of the batcher: shorter, longer or none', async () => {
     const { clock, batcher } = gated({ timeoutMs: 100 });
     const timeoutsMs = [undefined, 50, 200, Number.POSITIVE_INFINITY];
     const outcomes = timeoutsMs.map((timeoutMs) => outcomeOf(batcher.submit(1, { timeoutMs })));
@@ -134,7 +134,7 @@ describe('timeoutMs', () => {
     batcher.destroy();
   });
 
-  test('runs from the call, not from the first of its batch', async () => {
+  test('counts from the call, not from the first item of its batch', async () => {
     const { clock, batcher } = gated({ timeoutMs: 100 });
     const outcomes = [outcomeOf(batcher.submit(1))];
     await clock.advance(60);
@@ -145,7 +145,7 @@ describe('timeoutMs', () => {
     expect(outcomes[1]?.code).toBe('DEADLINE_EXCEEDED');
   });
 
-  test('of a request of several items is that of each of them, and is told once', async () => {
+  test('of a request of several items applies to each of them, and the request is rejected once', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 2 });
     const request = outcomeOf(batcher.submitMany([1, 2, 3], { timeoutMs: 50 }));
     await clock.advance(10);

@@ -1,4 +1,4 @@
-/** Promise 7: identical items in flight are computed once, for all who asked. */
+/** Guarantee 7: identical items in flight are computed once, for all their callers. */
 import { Batcher, type BatcherOptions, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ function sharing(options: BatcherOptions<string> = {}) {
   return { clock, gate, batcher };
 }
 
-test('identical items that wait are computed once, and each caller gets the answer', async () => {
+test('identical queued items are computed once, and each caller gets the result', async () => {
   const { clock, gate, batcher } = sharing();
   const outcomes = ['a', 'b', 'a', 'a'].map((item) => outcomeOf(batcher.submit(item)));
   expect(batcher.stats()).toMatchObject({ queued: 4, queuedCost: 2 });
@@ -30,7 +30,7 @@ test('identical items that wait are computed once, and each caller gets the answ
   expectRest(batcher);
 });
 
-test('a newcomer joins a computation that is already running', async () => {
+test('a new item joins a computation that is already running', async () => {
   const { clock, gate, batcher } = sharing();
   const first = outcomeOf(batcher.submit('a'));
   await clock.advance(0);
@@ -44,7 +44,7 @@ test('a newcomer joins a computation that is already running', async () => {
   expectRest(batcher);
 });
 
-test('whoever asks after the answer has come has it computed again', async () => {
+test('an item submitted after the result is computed again', async () => {
   const { clock, gate, batcher } = sharing();
   for (let call = 0; call < 3; call++) {
     const outcome = outcomeOf(batcher.submit('a'));
@@ -56,7 +56,7 @@ test('whoever asks after the answer has come has it computed again', async () =>
 });
 
 test.each(['queued', 'running'])(
-  'while %s, each of them gives up for itself, the first one too',
+  'while %s, each caller cancels only its own call, including the first',
   async (when) => {
     const { clock, gate, batcher } = sharing();
     const first = new RecordingSink<string>();
@@ -78,7 +78,7 @@ test.each(['queued', 'running'])(
   },
 );
 
-test('when all have given up while they waited, it is not executed', async () => {
+test('an item whose callers have all cancelled in the queue is not executed', async () => {
   const { clock, gate, batcher } = sharing();
   const sinks = [new RecordingSink<string>(), new RecordingSink<string>()];
   const tickets = sinks.map((sink) => batcher.enqueue('a', sink));
@@ -88,7 +88,7 @@ test('when all have given up while they waited, it is not executed', async () =>
   expectRest(batcher);
 });
 
-test('when all have given up while it ran, the signal fires, and the next to ask starts anew', async () => {
+test('when all callers have cancelled a running item, the signal fires, and the next submit starts a new computation', async () => {
   const { clock, gate, batcher } = sharing({ concurrency: 2 });
   const controllers = [new AbortController(), new AbortController()];
   const outcomes = controllers.map(({ signal }) => outcomeOf(batcher.submit('a', { signal })));
@@ -108,7 +108,7 @@ test('when all have given up while it ran, the signal fires, and the next to ask
   expectRest(batcher);
 });
 
-test('each has its own deadline; the work is done for the one who waits longest', async () => {
+test('each caller has its own deadline; the item is executed for the latest one', async () => {
   const { clock, gate, batcher } = sharing();
   const blocker = outcomeOf(batcher.submit('blocker'));
   await clock.advance(0);
@@ -127,7 +127,7 @@ test('each has its own deadline; the work is done for the one who waits longest'
   expectRest(batcher);
 });
 
-test('what all sharers had to have sooner is not executed', async () => {
+test('an item whose callers have all expired is not executed', async () => {
   const { clock, gate, batcher } = sharing();
   void batcher.submit('blocker');
   await clock.advance(0);
@@ -151,7 +151,7 @@ test.each([
     (gate: Gate<string, string | Error>) => gate.call(0).fail(new Error('bad a')),
     undefined,
   ],
-])('%s goes to all who share the item', async (_, end, answerOfB) => {
+])('%s is delivered to all callers of the item', async (_, end, answerOfB) => {
   const { clock, gate, batcher } = sharing();
   const sharers = [outcomeOf(batcher.submit('a')), outcomeOf(batcher.submit('a'))];
   const other = outcomeOf(batcher.submit('b'));
@@ -167,14 +167,14 @@ test.each([
   expectRest(batcher);
 });
 
-test('what dedupeBy has no key for is not shared, and null is a key', async () => {
+test('an item with the key undefined is not shared, and null is a key', async () => {
   const { clock, gate, batcher } = sharing({ dedupeBy: (item) => (item === 'none' ? undefined : null) });
   for (const item of ['none', 'some', 'none', 'other']) void batcher.submit(item);
   await clock.advance(0);
   expect(gate.batches).toEqual([['none', 'some', 'none']]);
 });
 
-test('keys are compared as a Map compares them', async () => {
+test('keys are compared as Map keys', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<unknown, unknown>();
   const same = {};
@@ -184,7 +184,7 @@ test('keys are compared as a Map compares them', async () => {
   expect(gate.batches).toEqual([[NaN, 0, '0', same, {}]]);
 });
 
-test('with isolate, a shared item that is guilty fails for all its callers and for nobody else', async () => {
+test('with isolate, a faulty shared item fails for all its callers and for no others', async () => {
   const clock = new VirtualClock();
   const seen: string[][] = [];
   const batcher = new Batcher(
@@ -209,7 +209,7 @@ test('with isolate, a shared item that is guilty fails for all its callers and f
   expectRest(batcher);
 });
 
-test('a request with duplicates is computed once for each distinct item and answered in order', async () => {
+test('a request with duplicates computes each distinct item once and returns results in order', async () => {
   const { clock, gate, batcher } = sharing({ maxBatchSize: 2 });
   const outcome = outcomeOf(batcher.submitMany(['a', 'b', 'a', 'c', 'b']));
   await clock.advance(0);
@@ -224,7 +224,7 @@ test('a request with duplicates is computed once for each distinct item and answ
 
 // Root cause: the request cancels its other items as soon as the first of the sharers is told of the
 // error, while the batch is still going through the sharers, and must not answer those again.
-test('a request whose duplicates fail together is settled once, and the books balance', async () => {
+test('a request whose duplicates fail together is settled once, and the statistics add up', async () => {
   const { clock, gate, batcher } = sharing();
   const outcome = outcomeOf(batcher.submitMany(['a', 'a', 'a']));
   await clock.advance(0);
@@ -234,7 +234,7 @@ test('a request whose duplicates fail together is settled once, and the books ba
   expectRest(batcher);
 });
 
-test('a sharer that cancels another one from within its answer settles it once', async () => {
+test('a caller that cancels another one of the same item in its callback settles it once', async () => {
   const { clock, gate, batcher } = sharing();
   const second = new RecordingSink<string>();
   const first = new RecordingSink<string>(() => ticket.cancel());
@@ -247,8 +247,8 @@ test('a sharer that cancels another one from within its answer settles it once',
   expectRest(batcher);
 });
 
-// Root cause: making room at the door may end the very computation that the newcomer is about to join.
-test('a newcomer is not lost when the computation it would share ends at the door', async () => {
+// Root cause: making room in a full queue may end the computation that the new item is about to join.
+test('a new item is not lost when the computation it would join ends during its submit', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(square, { clock, maxBatchSize: 2, maxQueueSize: 2, dedupeBy: (item) => item });
   const outcomes = ['a', 'b', 'a'].map((item) => outcomeOf(batcher.submit(item)));
@@ -257,7 +257,7 @@ test('a newcomer is not lost when the computation it would share ends at the doo
   expectRest(batcher);
 });
 
-test('who joins a computation that is running needs no place in the queue', async () => {
+test('an item that joins a running computation needs no place in the queue', async () => {
   const { clock, gate, batcher } = sharing({ maxQueueSize: 1 });
   void batcher.submit('a');
   await clock.advance(0);
@@ -268,7 +268,7 @@ test('who joins a computation that is running needs no place in the queue', asyn
   expect(joining.value).toBe('a²');
 });
 
-test('whatever sharers do, each is settled once and with the answer to its own item', async () => {
+test('under random operations, each caller of a shared item is settled once, with the result of its item', async () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('submit' as const),

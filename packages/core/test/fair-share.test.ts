@@ -1,4 +1,4 @@
-/** Promise 6, the tenants: whoever has something waiting gets its share, by weight, and no credit. */
+/** Guarantee 6, the tenants: whoever has something waiting gets its share, by weight, and no credit. */
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 
-test('what arrives in one turn leaves in one batch, each caller with its own answer', async () => {
+test('items of one event-loop turn are dispatched in one batch, and each caller gets its own result', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, string>();
   const batcher = new Batcher(gate.handler, { clock });

@@ -1,4 +1,4 @@
-/** Code of the users that runs in the middle of ours: whatever it does, it hurts nobody else. */
+/** User callbacks that throw, submit or change limits while the batcher is in the middle of an operation. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import {
   type BatchContext,
@@ -14,8 +14,8 @@ import { uncaughtErrorsDuring } from './support/uncaught.js';
 
 const fatesOf = (sinks: readonly RecordingSink<unknown>[]) => sinks.map(({ fate }) => fate);
 
-// Root cause: the listener was called from within the loop over those whose time is up, or who gave up.
-describe('a listener of those who are gone that throws keeps nobody from being told', () => {
+// Root cause: the listener was called from within the loop over expired or cancelled items.
+describe('an onGone listener that throws does not stop further notifications', () => {
   const handler = (_: string[], context: BatchContext) => {
     context.onGone(() => {
       throw new Error('a bug of the listener');
@@ -23,7 +23,7 @@ describe('a listener of those who are gone that throws keeps nobody from being t
     return new Promise<string[]>(() => {});
   };
 
-  test('when the time of several is up', async () => {
+  test('when several items expire', async () => {
     const clock = new VirtualClock();
     const batcher = new Batcher(handler, { clock, policy: greedy() });
     const sinks = ['a', 'b', 'c'].map(() => new RecordingSink<string>());
@@ -35,7 +35,7 @@ describe('a listener of those who are gone that throws keeps nobody from being t
     batcher.destroy();
   });
 
-  test('when several give up together', async () => {
+  test('when several items are cancelled together', async () => {
     const clock = new VirtualClock();
     const batcher = new Batcher(handler, { clock, policy: greedy() });
     const controller = new AbortController();
@@ -51,7 +51,7 @@ describe('a listener of those who are gone that throws keeps nobody from being t
     batcher.destroy();
   });
 
-  test('and something that is no listener is refused', async () => {
+  test('onGone() rejects an argument that is not a function', async () => {
     const batcher = new Batcher((_items: string[], context: BatchContext): string[] => {
       context.onGone('nobody' as never);
       return [];
@@ -63,7 +63,7 @@ describe('a listener of those who are gone that throws keeps nobody from being t
 });
 
 // Root cause: the options of all calls were read into one object, which the getters of one could have overwritten.
-test('a getter among the options that submits something else does not mix up the two calls', async () => {
+test('an option getter that submits another item does not mix up the two calls', async () => {
   const clock = new VirtualClock();
   const hanging = new Batcher(() => new Promise<string[]>(() => {}), { clock, policy: greedy() });
   const other = new Batcher((items: string[]) => items, { clock });
@@ -82,7 +82,7 @@ test('a getter among the options that submits something else does not mix up the
 });
 
 // Root cause: what follows a part that timed out is started by the alarm, which was set in a caller's context.
-test('no part of a batch runs in the context of a caller, whoever set the timer', async () => {
+test('no part of a batch runs in the async context of a caller', async () => {
   const storage = new AsyncLocalStorage<string>();
   const seen: (string | undefined)[] = [];
   const handler = async (items: string[]): Promise<string[]> => {
@@ -110,7 +110,7 @@ test('no part of a batch runs in the context of a caller, whoever set the timer'
 });
 
 // Root cause: what a policy has looked at is out of line until it has decided.
-test('a policy that has looked sees all of the queue in the stats', async () => {
+test('stats() inside decide() include the items that the policy has looked at', async () => {
   const clock = new VirtualClock();
   const seen: BatcherStats[] = [];
   const policy = {
@@ -129,9 +129,9 @@ test('a policy that has looked sees all of the queue in the stats', async () => 
   expect(seen).toMatchObject([{ queued: 2, queuedCost: 2, oldestWaitMs: 0, policyErrors: 0 }]);
 });
 
-// Root cause: after a signal was listened to, nobody looked again whether the batcher was still open.
+// Root cause: after addEventListener, the batcher was not checked again for being open.
 test.each(['destroy', 'close'] as const)(
-  'a signal of another kind that calls %s when it is listened to leaves nobody hanging',
+  'a non-native signal that calls %s in addEventListener leaves no call pending',
   async (end) => {
     const clock = new VirtualClock();
     const batcher = new Batcher((items: number[]) => items, { clock });
@@ -150,7 +150,7 @@ test.each(['destroy', 'close'] as const)(
 );
 
 // Root cause: the array was counted once and gone through another time.
-test('an array that changes while its items are asked about is answered as it was', async () => {
+test('an array that is changed by costOf or groupOf is processed as it was given', async () => {
   const items = [1, 2, 3];
   const costOf = () => {
     if (items.length > 2) items.pop();
@@ -161,7 +161,7 @@ test('an array that changes while its items are asked about is answered as it wa
 });
 
 // Root cause: the settings were read before the functions were asked that changed them.
-test('a limit that is set while an item is asked about counts for that item', async () => {
+test('a limit that is changed by costOf or groupOf applies to that item', async () => {
   const clock = new VirtualClock();
   const costOf = (item: string): number => {
     if (item === 'limits') batcher.configure({ maxQueueSize: 1 });

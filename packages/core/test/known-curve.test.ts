@@ -7,7 +7,7 @@ const durationMs = (cost: number) => 20 + cost;
 const KNOWN = pointsOf(durationMs, 16);
 const TARGET_MS = 80;
 
-describe('a curve that is none is refused, with where it is wrong', () => {
+describe('an invalid curve is rejected, and the message names the position', () => {
   const point = { cost: 1, durationMs: 5 };
   const wrong: [curve: unknown, message: string][] = [
     ['fast', 'curve: expected a list of { cost, durationMs }, got the string "fast".'],
@@ -51,7 +51,7 @@ describe('a curve that is none is refused, with where it is wrong', () => {
     );
   });
 
-  test('and it cannot be changed later', () => {
+  test('the curve cannot be changed later', () => {
     const batcher = new Batcher((items: number[]) => items);
     expect(() => batcher.configure({ curve: KNOWN } as never)).toThrow(
       'configure(options): curve cannot be changed after construction.',
@@ -59,7 +59,7 @@ describe('a curve that is none is refused, with where it is wrong', () => {
   });
 });
 
-test('a curve without a point is as good as none', async () => {
+test('a curve without points has no effect', async () => {
   for (const curve of [[], undefined]) {
     const driven = new Driven(durationMs, { curve });
     expect(driven.batcher.stats().fullBatchMs).toBeUndefined();
@@ -68,20 +68,20 @@ test('a curve without a point is as good as none', async () => {
   }
 });
 
-test('what the caller does with its list afterwards changes nothing', async () => {
+test('later changes of the given list have no effect', async () => {
   const curve: CurvePoint[] = [...KNOWN];
   const driven = new Driven(durationMs, { curve });
   curve.length = 0;
   expect(driven.batcher.stats().fullBatchMs).toBe(durationMs(16));
 });
 
-describe('with it, the very first', () => {
+describe('the first items', () => {
   const options = { maxBatchSize: 16, targetLatencyMs: TARGET_MS };
   const crowd = (driven: Driven, count: number) => {
     for (let i = 0; i < count; i++) driven.arrive();
   };
 
-  test('who cannot be answered in time are refused at the door, and the others are answered in time', async () => {
+  test('are rejected if a known curve predicts that they are late, and the others are answered in time', async () => {
     const driven = new Driven(durationMs, { ...options, curve: KNOWN });
     crowd(driven, 100);
     // Two full batches, and a third that is over too late.
@@ -92,7 +92,7 @@ describe('with it, the very first', () => {
     expect(Math.max(...driven.latenciesMs)).toBeLessThanOrEqual(TARGET_MS);
   });
 
-  test('are let in without it, because nothing is known', async () => {
+  test('are admitted without a curve, because no duration is known', async () => {
     const driven = new Driven(durationMs, options);
     crowd(driven, 100);
     expect(driven.codes).toEqual([]);
@@ -100,7 +100,7 @@ describe('with it, the very first', () => {
     expect(driven.fates.size).toBe(100);
   });
 
-  test('is held for the backend, if that is preferred', async () => {
+  test('are held for larger batches with a known curve and prefer: efficiency', async () => {
     const policy = () => adaptive({ prefer: 'efficiency' });
     const knowing = await new Driven(durationMs, { ...options, policy: policy(), curve: KNOWN }).play([
       { at: 0 },
@@ -112,7 +112,7 @@ describe('with it, the very first', () => {
   });
 });
 
-describe('it is where learning starts, not where it ends:', () => {
+describe('learning starts from the curve and corrects it:', () => {
   /** How long a full batch is thought to take, of how long it does, after 60 of them. */
   async function thoughtAfter60(factor: number): Promise<number> {
     const real = (cost: number) => factor * durationMs(cost);
@@ -124,19 +124,16 @@ describe('it is where learning starts, not where it ends:', () => {
     return (driven.batcher.stats().fullBatchMs ?? 0) / real(16);
   }
 
-  test.each([0.8, 1.3, 2, 4])(
-    'a backend that takes %d times as long as was thought is known before long',
-    async (factor) => {
-      const ratio = await thoughtAfter60(factor);
-      expect(ratio).toBeGreaterThan(0.9);
-      expect(ratio).toBeLessThan(1.1);
-    },
-  );
+  test.each([0.8, 1.3, 2, 4])('a backend that takes %d times as long is learned soon', async (factor) => {
+    const ratio = await thoughtAfter60(factor);
+    expect(ratio).toBeGreaterThan(0.9);
+    expect(ratio).toBeLessThan(1.1);
+  });
 
   // Root cause: a larger batch never counts as quicker, so the
   // one size that is seen is pooled with all the smaller ones that are only known beforehand, and these never fade.
   test.each([0.5, 0.25])(
-    'a backend that takes only %d of what was thought is known before long, though only full batches are seen',
+    'a backend that takes only %d of that time is learned soon, though only full batches run',
     async (factor) => {
       const ratio = await thoughtAfter60(factor);
       expect(ratio).toBeGreaterThan(0.9);
@@ -144,7 +141,7 @@ describe('it is where learning starts, not where it ends:', () => {
     },
   );
 
-  test('a curve that is far too slow keeps nobody out for ever', async () => {
+  test('a curve that is far too slow does not reject items permanently', async () => {
     const curve = KNOWN.map((point) => ({ ...point, durationMs: 100 * point.durationMs }));
     const driven = new Driven(durationMs, { maxBatchSize: 16, targetLatencyMs: TARGET_MS, curve });
     for (let i = 0; i < 100; i++) {

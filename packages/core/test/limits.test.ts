@@ -14,7 +14,7 @@ function gated(options: BatcherOptions<number> = {}) {
 }
 
 describe('maxBatchSize', () => {
-  test('one is one: every item is a batch', async () => {
+  test('of 1 makes every item a batch', async () => {
     const { clock, gate, batcher, submitAll } = gated({ maxBatchSize: 1, concurrency: 2 });
     submitAll(4);
     await clock.advance(0);
@@ -25,7 +25,7 @@ describe('maxBatchSize', () => {
     expect(batcher.stats()).toMatchObject({ batches: 4, batchedItems: 4 });
   });
 
-  test('-1 and Infinity are no limit', async () => {
+  test('of -1 or Infinity is no limit', async () => {
     for (const maxBatchSize of [-1, Number.POSITIVE_INFINITY]) {
       const { clock, gate, submitAll } = gated({ maxBatchSize });
       submitAll(10_000);
@@ -34,7 +34,7 @@ describe('maxBatchSize', () => {
     }
   });
 
-  test('counts by cost: a batch takes in order what fits, and leaves what would not', async () => {
+  test('limits the cost: a batch takes items in order as long as they fit', async () => {
     const costs = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 1, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(costs, fc.integer({ min: 10, max: 30 }), async (items, maxBatchSize) => {
@@ -59,7 +59,7 @@ describe('maxBatchSize', () => {
     );
   });
 
-  test('holds for costs that are fractions, in several lanes', async () => {
+  test('holds for fractional costs at several priorities', async () => {
     const call = fc.record({
       tenths: fc.integer({ min: 1, max: 9 }),
       tenant: fc.constantFrom('a', 'b', 'c'),
@@ -75,7 +75,7 @@ describe('maxBatchSize', () => {
     );
   });
 
-  test('an item that costs more than a batch may is INVALID_ITEM; one that costs as much is a batch', async () => {
+  test('an item whose cost exceeds it is INVALID_ITEM; an item of exactly that cost is a batch', async () => {
     const { clock, gate, batcher, submit } = gated({ maxBatchSize: 8, costOf: (cost) => cost });
     const [tooLarge, justFits] = [submit(9), submit(8)];
     const many = outcomeOf(batcher.submitMany([1, 9, 1]));
@@ -97,7 +97,7 @@ describe('maxBatchSize', () => {
 });
 
 describe('concurrency', () => {
-  test('is never exceeded, and no slot stays empty while somebody waits', async () => {
+  test('is never exceeded, and no slot stays empty while items are queued', async () => {
     const workload = fc.record({
       concurrency: fc.integer({ min: 1, max: 4 }),
       arrivals: fc.array(fc.record({ gapMs: fc.nat(8), count: fc.integer({ min: 1, max: 6 }) }), {
@@ -137,7 +137,7 @@ describe('concurrency', () => {
     );
   });
 
-  test('of Infinity starts whatever there is', async () => {
+  test('of Infinity starts every batch at once', async () => {
     const { clock, gate, batcher, submitAll } = gated({
       concurrency: Number.POSITIVE_INFINITY,
       maxBatchSize: 2,
@@ -150,7 +150,7 @@ describe('concurrency', () => {
 });
 
 describe('maxQueueSize', () => {
-  test('is exact: as many wait, and one more is refused', async () => {
+  test('is exact: one item more is rejected', async () => {
     const { clock, batcher, submitAll } = gated({ maxQueueSize: 5, maxBatchSize: 2 });
     submitAll(2);
     await clock.advance(0);
@@ -164,7 +164,7 @@ describe('maxQueueSize', () => {
     expect(batcher.stats()).toMatchObject({ queued: 5, refused: 2, refusals: { QUEUE_FULL: 2 } });
   });
 
-  test('refuses nobody of a burst for whom slots are free', async () => {
+  test('rejects no item of a burst for which slots are free', async () => {
     const { clock, batcher, submitAll } = gated({ maxQueueSize: 4, maxBatchSize: 3, concurrency: 2 });
     const outcomes = submitAll(3 + 3 + 4 + 1);
     await clock.advance(0);
@@ -172,7 +172,7 @@ describe('maxQueueSize', () => {
     expect(batcher.stats()).toMatchObject({ batchesRunning: 2, running: 6, queued: 4 });
   });
 
-  test('smaller than a batch, lets what it holds leave rather than refuse', async () => {
+  test('smaller than a batch dispatches held items rather than reject new ones', async () => {
     const { clock, gate, submitAll } = gated({ maxQueueSize: 3, maxBatchSize: 64 });
     const outcomes = submitAll(7);
     await clock.advance(0);
@@ -187,7 +187,7 @@ describe('maxQueueSize', () => {
     expect(batcher.stats()).toMatchObject({ queued: 9999, running: 1, refused: 0 });
   });
 
-  test('lets a request of several items in as a whole or not at all', async () => {
+  test('admits all items of a request or none', async () => {
     const { clock, batcher, submitAll } = gated({ maxQueueSize: 5, maxBatchSize: 1 });
     submitAll(1);
     await clock.advance(0);

@@ -1,4 +1,4 @@
-/** What shows only in the long run, or in unusual company. */
+/** Behaviour that shows only in long runs, or with unusual combinations of options. */
 import { Batcher, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { Tenants } from '../src/queue/tenants.js';
@@ -6,14 +6,14 @@ import { CurvedBackend } from './support/curved-backend.js';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 
-// Root cause: one who was served once always stood one item above the level, and was never forgotten.
-test('tenants who come once are forgotten', () => {
+// Root cause: a tenant that was served once always stood one item above the level, and was never forgotten.
+test('tenants without queued items are forgotten', () => {
   const tenants = new Tenants();
   for (let i = 0; i < 100_000; i++) tenants.find(`tenant ${i}`, undefined);
   expect(tenants.size).toBeLessThan(5000);
 });
 
-test('weights are remembered, but not without limit', () => {
+test('weights are remembered, up to a limit', () => {
   const tenants = new Tenants();
   tenants.find('gold', 3);
   for (let i = 0; i < 10_000; i++) tenants.find(`tenant ${i}`, undefined);
@@ -23,7 +23,7 @@ test('weights are remembered, but not without limit', () => {
 });
 
 // Root cause: a mean over 64 batches, fed by one probe a second, takes minutes to come down.
-test('a backend that was slow for long and is quick again is let work again within seconds', async () => {
+test('a backend that was slow for long and is fast again gets work again within seconds', async () => {
   const backend = new CurvedBackend(() => 50);
   const { clock } = backend;
   const batcher = backend.batcher({ targetLatencyMs: 100 });
@@ -43,8 +43,8 @@ test('a backend that was slow for long and is quick again is let work again with
   expect(await submitFor(5_000)).toBe(0);
 });
 
-// Root cause: after a slow spell only single items were let in, and nothing larger was ever measured again.
-test('after a slow spell batches grow again to what the load asks for', async () => {
+// Root cause: after a slow phase only single items were admitted, and larger batches were never measured again.
+test('after a slow phase batches grow again to the size that the load needs', async () => {
   const backend = new CurvedBackend(() => 20);
   const { clock } = backend;
   const batcher = backend.batcher({ maxBatchSize: 32, targetLatencyMs: 100 });
@@ -67,7 +67,7 @@ test('after a slow spell batches grow again to what the load asks for', async ()
 });
 
 // Root cause: a batch that was cut off taught nothing, so a handler that heeds its signal hid how slow it was.
-test('batches that are given up teach how long they took at least', async () => {
+test('a batch that timed out is learned as a lower bound of its duration', async () => {
   const clock = new VirtualClock();
   let durationMs = 20;
   const batcher = new Batcher(
@@ -91,7 +91,7 @@ test('batches that are given up teach how long they took at least', async () => 
   expect(refused).toBeGreaterThan(10 * expired);
 });
 
-test('a backend that is down and fails every item at once is not taken for a quick one', async () => {
+test('a backend that fails every item at once is not learned as fast', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number | Error>();
   const batcher = new Batcher(gate.handler, { clock });
@@ -109,7 +109,7 @@ test('a backend that is down and fails every item at once is not taken for a qui
 });
 
 // Root cause: the oldest was looked for while the policy had it in its hands, and the answer was kept.
-test('a policy that looks and then asks for the oldest does not make an item wait beyond maxWaitMs', async () => {
+test('a policy that reads the queue and then oldestAt does not hold an item beyond maxWaitMs', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const policy: Policy = {
@@ -134,7 +134,7 @@ test('a policy that looks and then asks for the oldest does not make an item wai
   expect(gate.batches).toEqual([[0], [1, 2]]);
 });
 
-test('whoever joins work that is running needs no room in the queue', async () => {
+test('an item that joins a running computation is accepted by a full queue', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const batcher = new Batcher(gate.handler, {
@@ -157,7 +157,7 @@ test('whoever joins work that is running needs no room in the queue', async () =
   expect([first.value, joined.value, waiting.value]).toEqual([1, 1, 2]);
 });
 
-test('what a policy threw last can be looked up', async () => {
+test('stats() contain the last error of the policy', async () => {
   const clock = new VirtualClock();
   const fault = new Error('out of ideas');
   const policy: Policy = {

@@ -1,4 +1,4 @@
-/** Misuse, the user's functions: what throws or answers nonsense hurts only its own item or batch. */
+/** Misuse of user functions: a function that throws or returns invalid values affects only its item or batch. */
 import { Batcher, type BatcherOptions, BatchwiseError, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -25,7 +25,7 @@ test.each([
   [undefined, 'undefined'],
   [3n, '3n (a bigint)'],
   [Promise.resolve(1), 'an object (Promise)'],
-])('costOf that gives %s: that item is refused, its neighbours are served', async (cost, came) => {
+])('costOf that returns %s: the item is rejected, other items are served', async (cost, came) => {
   const costOf = (item: unknown) => (item === 'bad' ? cost : 1) as number;
   const { outcomes, stats } = await fatesOf(['a', 'bad', 'b'], { costOf });
   expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['a', 'INVALID_ITEM', 'b']);
@@ -36,14 +36,14 @@ test.each([
   expect(stats.refusals).toEqual({ INVALID_ITEM: 1 });
 });
 
-test('an item that costs more than a batch may: refused, with both numbers', async () => {
+test('an item whose cost exceeds maxBatchSize is rejected, and the message has both numbers', async () => {
   const { outcomes } = await fatesOf([3, 9], { name: 'rows', maxBatchSize: 8, costOf: Number });
   expect(outcomes.map(({ code, value }) => code ?? value)).toEqual([3, 'INVALID_ITEM']);
   expect(outcomes[1]?.error).toHaveProperty('message', "rows: the item's cost (9) exceeds maxBatchSize (8).");
 });
 
 test.each(['costOf', 'groupOf', 'dedupeBy'] as const)(
-  '%s that throws: that item is refused with the cause, its neighbours are served',
+  '%s that throws: the item is rejected with the cause, other items are served',
   async (option) => {
     for (const [thrown, what] of [
       [new Error('no shape'), 'no shape'],
@@ -63,7 +63,7 @@ test.each(['costOf', 'groupOf', 'dedupeBy'] as const)(
   },
 );
 
-test('of a request, the item that cannot be sized fails it, and nothing of it is executed', async () => {
+test('a request with an invalid item fails, and none of its items is executed', async () => {
   const clock = new VirtualClock();
   const executed: unknown[] = [];
   const batcher = new Batcher(
@@ -81,7 +81,7 @@ test('of a request, the item that cannot be sized fails it, and nothing of it is
   expectRest(batcher);
 });
 
-test.each(['costOf', 'groupOf', 'dedupeBy'])('%s may reject an item in its own words', async (name) => {
+test.each(['costOf', 'groupOf', 'dedupeBy'])('%s may reject an item with its own message', async (name) => {
   const clock = new VirtualClock();
   const check = (item: number) => {
     if (item < 0) throw new BatchwiseError('INVALID_ITEM', 'expected a positive number.');
@@ -105,23 +105,26 @@ test.each([
   ['an object (Map)', new Map()],
   ['an object (DataView)', new DataView(new ArrayBuffer(2))],
   ['an object (Float32Array of 3)', new Float32Array(3)],
-])('a handler that returns %s: BAD_RESULT, which says what was expected', async (came, returned) => {
-  for (const handler of [() => returned, async () => returned]) {
-    const clock = new VirtualClock();
-    const batcher = new Batcher(handler as never, { clock, name: 'resnet' });
-    const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item as never)));
-    await clock.advance(0);
-    for (const { code, error } of outcomes) {
-      expect(code).toBe('BAD_RESULT');
-      expect((error as Error).message).toBe(
-        `resnet: the handler must return an array of 2 results, one for each item, in order, but returned ${came}.`,
-      );
+])(
+  'a handler that returns %s: BAD_RESULT, and the message says what was expected',
+  async (came, returned) => {
+    for (const handler of [() => returned, async () => returned]) {
+      const clock = new VirtualClock();
+      const batcher = new Batcher(handler as never, { clock, name: 'resnet' });
+      const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item as never)));
+      await clock.advance(0);
+      for (const { code, error } of outcomes) {
+        expect(code).toBe('BAD_RESULT');
+        expect((error as Error).message).toBe(
+          `resnet: the handler must return an array of 2 results, one for each item, in order, but returned ${came}.`,
+        );
+      }
+      expectRest(batcher);
     }
-    expectRest(batcher);
-  }
-});
+  },
+);
 
-test('a handler that forgot Promise.all is told so, and its promises reject in silence', async () => {
+test('a handler without Promise.all: the message says so, and rejections of its promises are handled', async () => {
   const clock = new VirtualClock();
   const handler = (items: number[]) => items.map(async (item) => Promise.reject(new Error(`late ${item}`)));
   const batcher = new Batcher<number, never>(handler as never, { clock });
@@ -133,7 +136,7 @@ test('a handler that forgot Promise.all is told so, and its promises reject in s
   }
 });
 
-test('a class passed as it is, without new: the batch fails with what JavaScript says of it', async () => {
+test('a class as handler: the batch fails with the error of JavaScript', async () => {
   class Model {
     processBatch(items: number[]) {
       return items;
@@ -147,7 +150,7 @@ test('a class passed as it is, without new: the batch fails with what JavaScript
   expect((outcome.error as Error).message).toContain("cannot be invoked without 'new'");
 });
 
-test('a sink that throws hurts nobody: its neighbours are answered, the error surfaces', async () => {
+test('a sink that throws does not affect other items, and its error is uncaught', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     (items: string[]) => items.map((item) => (item === 'bad' ? new Error('bad') : item)),
@@ -176,7 +179,7 @@ test('a sink that throws hurts nobody: its neighbours are answered, the error su
   expectRest(batcher);
 });
 
-test('a handler that changes the array it was given changes nothing for its callers', async () => {
+test('a handler may change its array of items without effect on its callers', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     (items: number[]) => {

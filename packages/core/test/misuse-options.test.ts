@@ -1,4 +1,4 @@
-/** Misuse, what is passed in: every wrong option says what was expected and what came. */
+/** Misuse of options: every message says what was expected and what was given. */
 import {
   adaptive,
   Batcher,
@@ -15,7 +15,7 @@ import { RecordingSink } from './support/recording-sink.js';
 
 const echo = (items: unknown[]) => items;
 
-/** What a call throws, which must be a BatchwiseError. */
+/** The BatchwiseError that a call throws. */
 function thrownBy(call: () => unknown): BatchwiseError {
   try {
     call();
@@ -139,7 +139,7 @@ describe('unknown options', () => {
     ['dedupe', 'Did you mean dedupeBy?'],
     ['batchSize', 'Did you mean batchSizes?'],
     ['admision', 'Did you mean admission?'],
-  ])('%s is refused with a suggestion', (key, suggestion) => {
+  ])('%s is rejected with a suggestion', (key, suggestion) => {
     for (const where of ['new Batcher(handler, options)', 'configure(options)']) {
       const options = { [key]: 1 } as never;
       const call = where.startsWith('new')
@@ -151,12 +151,12 @@ describe('unknown options', () => {
     }
   });
 
-  test('one that resembles nothing is refused without a suggestion, even when it is undefined', () => {
+  test('an option without a similar name is rejected without a suggestion, even if undefined', () => {
     const { message } = thrownBy(() => new Batcher(echo, { colour: undefined } as never));
     expect(message).toContain('unknown option "colour". Known are');
   });
 
-  test('__proto__, constructor and toString are options like any other: unknown', () => {
+  test('__proto__, constructor and toString are unknown options', () => {
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const options = JSON.parse(`{"${key}": {"maxBatchSize": 1}}`) as never;
       expect(thrownBy(() => new Batcher(echo, options)).message).toContain(`unknown option "${key}"`);
@@ -166,7 +166,7 @@ describe('unknown options', () => {
     }
   });
 
-  test('in a call they are refused as well, and only that call', async () => {
+  test('of a call reject only that call', async () => {
     const batcher = new Batcher(echo, { clock: new VirtualClock() });
     for (const key of ['__proto__', 'constructor', 'timeout']) {
       const error = await rejectionOf(batcher.submit(1, JSON.parse(`{"${key}": 5}`) as never));
@@ -182,13 +182,13 @@ describe('unknown options', () => {
     expect(batcher.stats()).toMatchObject({ submitted: 5, refused: 5, refusals: { INVALID_OPTION: 5 } });
   });
 
-  test('of close() they are refused, rather than waiting for ever', async () => {
+  test('of close() are rejected instead of waiting forever', async () => {
     const error = await rejectionOf(new Batcher(echo).close({ timeout: 5 } as never));
     expect(error.code).toBe('INVALID_OPTION');
     expect(error.message).toContain('Did you mean timeoutMs?');
   });
 
-  test('of window() and adaptive() they are refused', () => {
+  test('of window() and adaptive() are rejected', () => {
     expect(thrownBy(() => window({ maxWaitMs: 5, maxBatchSize: 3 } as never)).message).toContain(
       '"maxBatchSize"',
     );
@@ -248,13 +248,13 @@ test.each([
   expect(error.message).toBe(`options of a call: expected an object, got ${came}.`);
 });
 
-test('a signal passed in place of the options is refused', async () => {
+test('a signal in place of the options is rejected', async () => {
   const { signal } = new AbortController();
   const error = await rejectionOf(new Batcher(echo).submit(1, signal as never));
   expect(error.code).toBe('INVALID_OPTION');
 });
 
-test('a batched function given to map: the index is not taken for options in silence', async () => {
+test('a batched function passed to map: the index in place of the options is rejected', async () => {
   const double = batched((items: number[]) => items.map((item) => 2 * item));
   const error = await rejectionOf(Promise.all([1, 2].map(double as never)));
   expect(error.message).toBe('options of a call: expected an object, got 0.');
@@ -274,7 +274,7 @@ test.each([
   ['undefined', 'sink: expected an object with resolve(), reject(), got undefined.', undefined],
   ['a function', 'sink: expected an object with resolve(), reject(), got a function.', () => {}],
   ['half a sink', 'sink.reject: expected a function, got undefined.', { resolve: () => {} }],
-])('a sink that is %s: thrown at once, and nothing has happened', (_, message, sink) => {
+])('a sink that is %s: enqueue() throws, and no item is counted', (_, message, sink) => {
   const batcher = new Batcher(echo);
   const error = thrownBy(() => batcher.enqueue(1, sink as never));
   expect([error.code, error.message]).toEqual(['INVALID_OPTION', message]);
@@ -282,7 +282,7 @@ test.each([
 });
 
 test.each([-1, NaN, null, '1s'])(
-  'close({ timeoutMs: %j }) is refused, and the batcher stays open',
+  'close({ timeoutMs: %j }) is rejected, and the batcher stays open',
   async (timeoutMs) => {
     const batcher = new Batcher(echo);
     const error = await rejectionOf(batcher.close({ timeoutMs } as never));
@@ -295,14 +295,14 @@ test.each([-1, NaN, null, '1s'])(
   },
 );
 
-test.each([undefined, null, 5, 'window'])('window(%j) is refused', (options) => {
+test.each([undefined, null, 5, 'window'])('window(%j) throws', (options) => {
   const error = thrownBy(() => window(options as never));
   expect(error.code).toBe('INVALID_OPTION');
   expect(error.message).toMatch(/^window\(.*\): expected .*, got .*\.$/);
 });
 
 test.each([{}, { maxWaitMs: NaN }, { maxWaitMs: '5' }, { maxWaitMs: -1 }, { maxWaitMs: null }])(
-  'window(%j) is refused with the name of what is wrong',
+  'window(%j) throws with the name of the invalid option',
   (options) => {
     const error = thrownBy(() => window(options as never));
     expect(error.code).toBe('INVALID_OPTION');

@@ -1,4 +1,4 @@
-/** Handlers that call their own batcher: served while a slot becomes free, rejected when none ever would. */
+/** Handlers that call their own batcher: served if a slot becomes free, rejected if none ever would. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
@@ -48,7 +48,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
     await batcher.close();
   });
 
-  test('when the last of several slots would wait too', async () => {
+  test('when the last of several slots would wait, too', async () => {
     const depths: number[] = [];
     const { batcher, clock } = recursive(
       async ([item = 0], own) => {
@@ -65,7 +65,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
     expectRest(batcher);
   });
 
-  test('and may go on without the result', async () => {
+  test('and may continue without the result', async () => {
     const { batcher, clock } = recursive(async ([item = 0], own) => [
       await Promise.resolve(below(item, own)).catch((error) => (error.code === 'DEADLOCK' ? -1 : -2)),
     ]);
@@ -76,7 +76,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
   });
 });
 
-describe('a call that can be served is left alone', () => {
+describe('a nested call that can be served is not rejected', () => {
   test('where another slot becomes free later', async () => {
     const clock = new VirtualClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms));
@@ -92,7 +92,7 @@ describe('a call that can be served is left alone', () => {
     expect(outcomes.map(({ value }) => value)).toEqual([100, 0]);
   });
 
-  test('where the handler does not look at the result', async () => {
+  test('where the handler does not await the result', async () => {
     const clock = new VirtualClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms));
     const seen: number[] = [];
@@ -123,7 +123,7 @@ describe('a call that can be served is left alone', () => {
     expect([outer, ...inner].map(({ value }) => value)).toEqual([2, 1, 0]);
   });
 
-  test('where it is the caller of an item that submits, told by context.answer()', async () => {
+  test('where a caller submits in reaction to context.answer()', async () => {
     const clock = new VirtualClock();
     const later: ReturnType<typeof outcomeOf>[] = [];
     const batcher: Numbers = new Batcher(
@@ -139,7 +139,7 @@ describe('a call that can be served is left alone', () => {
     expect(later.map(({ value }) => value)).toEqual([2]);
   });
 
-  test('where the batcher is another one', async () => {
+  test('where the handler calls another batcher', async () => {
     const clock = new VirtualClock();
     const inner = new Batcher((items: number[]) => items.map((item) => 2 * item), { clock });
     const outer = new Batcher((items: number[]) => Promise.all(items.map((item) => inner.submit(item))), {
@@ -188,7 +188,7 @@ describe.runIf(Number.parseInt(process.versions.node, 10) < 24)('async contexts 
     disable.mockRestore();
   });
 
-  test('after the first batches, and for a batcher without a limit of slots', async () => {
+  test('after the first batches, and for a batcher with unlimited slots', async () => {
     const run = vi.spyOn(AsyncLocalStorage.prototype, 'run');
     const clock = new VirtualClock();
     const limited = new Batcher(async (items: number[]) => items, { clock });

@@ -1,4 +1,4 @@
-/** Promise 6, the order: first in, first out; priorities that age; groups that all get their turn. */
+/** Guarantee 6, the order: first in, first out; priorities that age; groups that all get their turn. */
 import { Batcher, greedy, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

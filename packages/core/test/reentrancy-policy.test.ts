@@ -1,4 +1,4 @@
-/** Promise 10, from within a policy: whatever it does to the batcher while it decides, nobody is lost. */
+/** Guarantee 10, from within a policy: whatever it does to the batcher while it decides, nobody is lost. */
 import {
   Batcher,
   type BatcherOptions,

@@ -1,4 +1,4 @@
-/** Promise 10, from within: the batcher is called by the handlers, sinks and functions that it is calling. */
+/** The batcher is called by the handlers, sinks and functions that it is calling. */
 import { Batcher, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -8,7 +8,7 @@ import { RecordingSink } from './support/recording-sink.js';
 
 const echo = (items: string[]) => items;
 
-test('submit inside a handler: the item goes into a later batch', async () => {
+test('submit inside a handler: the item is dispatched in a later batch', async () => {
   const clock = new VirtualClock();
   const inner: ReturnType<typeof outcomeOf>[] = [];
   const batcher: Batcher<number, number> = new Batcher(
@@ -25,7 +25,7 @@ test('submit inside a handler: the item goes into a later batch', async () => {
   expectRest(batcher);
 });
 
-test('a handler that awaits a submit to its own batcher is served by another slot', async () => {
+test('a handler that awaits an item of its own batcher is served by another slot', async () => {
   const clock = new VirtualClock();
   const batcher: Batcher<number, number> = new Batcher(
     async ([item = 0]: number[]) => [item === 0 ? item : await batcher.submit(item - 1)],
@@ -36,7 +36,7 @@ test('a handler that awaits a submit to its own batcher is served by another slo
   expect(outcome.value).toBe(0);
 });
 
-test('submit inside a sink: a chain of a thousand is served without growing the stack', async () => {
+test('submit inside a sink: a chain of a thousand does not grow the stack', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher((items: number[]) => items, { clock, maxBatchSize: 1 });
   let last = -1;
@@ -55,7 +55,7 @@ test('submit inside a sink: a chain of a thousand is served without growing the 
   expectRest(batcher);
 });
 
-test('a handler and its sinks that never leave the thread still let a turn of the event loop pass', async () => {
+test('a synchronous handler and its sinks let the event loop run', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher((items: number[]) => items, { clock });
   let served = 0;
@@ -68,7 +68,7 @@ test('a handler and its sinks that never leave the thread still let a turn of th
   expect(served).toBe(50);
 });
 
-test('cancel inside a sink: a neighbour of the same batch is released and not answered as well', async () => {
+test('cancel inside a sink: another item of the same batch is cancelled and not answered', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(echo, { clock });
   const second = new RecordingSink<string>();
@@ -79,7 +79,7 @@ test('cancel inside a sink: a neighbour of the same batch is released and not an
   expectRest(batcher);
 });
 
-test.each(['close', 'destroy'] as const)('%s inside a handler: everybody is settled', async (end) => {
+test.each(['close', 'destroy'] as const)('%s inside a handler: all items are settled', async (end) => {
   const clock = new VirtualClock();
   const batcher: Batcher<number, number> = new Batcher(
     (items: number[]) => {
@@ -96,7 +96,7 @@ test.each(['close', 'destroy'] as const)('%s inside a handler: everybody is sett
   expectRest(batcher);
 });
 
-test.each(['close', 'destroy'] as const)('%s inside a sink: everybody is settled once', async (end) => {
+test.each(['close', 'destroy'] as const)('%s inside a sink: all items are settled once', async (end) => {
   const clock = new VirtualClock();
   const batcher = new Batcher(echo, { clock, maxBatchSize: 2 });
   const sinks = [1, 2, 3, 4].map((i) => {
@@ -111,7 +111,7 @@ test.each(['close', 'destroy'] as const)('%s inside a sink: everybody is settled
   expectRest(batcher);
 });
 
-test('configure inside a handler and inside a sink counts from the next batch on', async () => {
+test('configure inside a handler and inside a sink applies from the next batch on', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const batcher: Batcher<number, number> = new Batcher(gate.handler, { clock, maxBatchSize: 2 });
@@ -147,9 +147,9 @@ test.each(['close', 'destroy'] as const)(
   },
 );
 
-// Root cause: a queue that is full lets full batches leave at the door, and what is called then may do
-// anything; who was on its way in must not end up in a batcher that has been shut.
-test('destroy by an answer that is given to make room: the newcomer is settled too', async () => {
+// Root cause: a full queue dispatches full batches during a submit, and their callbacks may destroy the batcher;
+// the new item must not be queued in it.
+test('destroy in a callback while room is made: the new item is settled, too', async () => {
   const clock = new VirtualClock();
   const batcher: Batcher<string, string> = new Batcher((items: string[]) => items, {
     clock,

@@ -45,7 +45,7 @@ test('the example of the seed: a subclass, batchSize, start, and a batch that is
   await asyncBatcher.stop();
 });
 
-test('each caller gets its own answer, and the method its fields and the context', async () => {
+test('each caller gets its own result, and the method has its fields and the context', async () => {
   const clock = new VirtualClock();
   const recorder = new Recorder({ batchSize: 2, clock, name: 'recorder' });
   const outcomes = [1, 2].map((item) => outcomeOf(recorder.process(item, { timeoutMs: 100 })));
@@ -55,7 +55,7 @@ test('each caller gets its own answer, and the method its fields and the context
   expect(recorder.contexts[0]?.signal).toBeInstanceOf(AbortSignal);
 });
 
-test('start is optional, may be repeated, and gives back the batcher', async () => {
+test('start is optional, may be repeated, and returns the batcher', async () => {
   const clock = new VirtualClock();
   const recorder = new Recorder({ clock });
   const before = outcomeOf(recorder.process(1));
@@ -80,17 +80,17 @@ test('batchSize -1 is unlimited, and maxBatchSize is the same option', async () 
   }
 });
 
-test('the same option under both names is refused', () => {
+test('the same option under both names is rejected', () => {
   expect(() => new Recorder({ batchSize: 2, maxBatchSize: 2 })).toThrow('two names for one option');
 });
 
-test.each([0, 'ten', null, NaN])('a wrong batchSize, %j, is named as it was written', (batchSize) => {
+test.each([0, 'ten', null, NaN])('an invalid batchSize, %j, is reported under that name', (batchSize) => {
   const make = () => new Recorder({ batchSize } as never);
   expect(make).toThrow(BatchwiseError);
   expect(make).toThrow(/^batchSize: expected a whole number from 1 up/);
 });
 
-test('unknown options are refused, with a suggestion', () => {
+test('unknown options are rejected with a suggestion', () => {
   expect(() => new Recorder({ batch_size: 5 } as never)).toThrow(
     /unknown option "batch_size"\. Did you mean \w*[bB]atchSize/,
   );
@@ -108,7 +108,7 @@ test('a processBatch that is synchronous', async () => {
   expect(outcome.value).toBe(8);
 });
 
-test('a processBatch that returns nothing answers everybody with undefined, however it returns it', async () => {
+test('a processBatch that returns nothing resolves all calls to undefined', async () => {
   const nothings: (() => unknown)[] = [
     () => undefined,
     async () => undefined,
@@ -149,7 +149,7 @@ test('a result that is an Error fails only its item; a throw fails the batch', a
   expectRest(picky);
 });
 
-test('a subclass without the method fails its batches with its name', async () => {
+test('a subclass without the method fails its batches, and the message names the method', async () => {
   const clock = new VirtualClock();
   class Forgetful extends (AsyncBatcher as unknown as typeof Recorder) {}
   Object.defineProperty(Forgetful.prototype, 'processBatch', { value: undefined });
@@ -161,7 +161,7 @@ test('a subclass without the method fails its batches with its name', async () =
   );
 });
 
-test('stop finishes what was accepted; with force it settles everybody now', async () => {
+test('stop finishes accepted items; with force it settles all items now', async () => {
   for (const force of [false, true]) {
     const clock = new VirtualClock();
     const gate = new Gate<number, number>();
@@ -204,7 +204,7 @@ test.each([
   [{ timeoutMs: -1 }, 'expected milliseconds'],
   [{ forced: true }, 'Did you mean force?'],
   [null, 'stop(options): expected an object, got null.'],
-])('stop(%j) is refused, and the batcher stays open', async (options, message) => {
+])('stop(%j) is rejected, and the batcher stays open', async (options, message) => {
   const clock = new VirtualClock();
   const recorder = new Recorder({ clock });
   const stopped = outcomeOf(recorder.stop(options as never));
@@ -232,7 +232,7 @@ test('a Batcher takes an object with processBatch as its handler, and calls it a
   expect([first.value, second.value]).toEqual([101, -1]);
 });
 
-test('batched gives a plain async function, with its batcher at hand', async () => {
+test('batched returns an async function with its batcher as a property', async () => {
   const clock = new VirtualClock();
   const square = batched(async (items: number[]) => items.map((item) => item * item), { clock });
   const outcomes = [2, 3].map((item) => outcomeOf(square(item, { priority: 1 })));

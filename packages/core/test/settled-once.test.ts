@@ -10,7 +10,7 @@ import { script, setup } from './support/script.js';
 
 type AnyHandler = Handler<number, unknown>;
 
-/** Three callers in one batch of a handler that does as it likes. */
+/** Three callers in one batch of a given handler. */
 async function threeCallers(handler: unknown, options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
   const batcher = new Batcher(handler as AnyHandler, { clock, ...options });
@@ -64,7 +64,7 @@ describe('a handler that returns', () => {
     }
   });
 
-  test('promises instead of results fails their callers, and a promise that rejects goes unnoticed', async () => {
+  test('promises instead of results fails their callers, and their rejections are handled', async () => {
     const { batcher, outcomes } = await threeCallers(() => [
       Promise.resolve(1),
       Promise.reject(new Error('later')),
@@ -74,14 +74,14 @@ describe('a handler that returns', () => {
     expectRest(batcher);
   });
 
-  test('a result that never becomes one (a foreign thenable) leaves no caller waiting', async () => {
+  test('a thenable as a result leaves no caller waiting', async () => {
     // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
     const never = { then: () => {} };
     const { outcomes } = await threeCallers(() => [1, never, 3]);
     expect(outcomes.map(({ settled }) => settled)).toEqual([1, 1, 1]);
   });
 
-  test('an error as a result fails only its item, with that very error', async () => {
+  test('an error as a result fails only its item, with that error object', async () => {
     const own = new RangeError('two is too much');
     const { batcher, outcomes } = await threeCallers(() => ['one', own, 'three']);
     expect(outcomes.map(({ value }) => value)).toEqual(['one', undefined, 'three']);
@@ -89,18 +89,22 @@ describe('a handler that returns', () => {
     expect(batcher.stats()).toMatchObject({ succeeded: 2, failed: 1 });
   });
 
-  test.each([null, undefined, 0, false, '', Number.NaN])('%o gives its callers just that', async (result) => {
-    const { outcomes } = await threeCallers(async () => [result, result, result]);
-    for (const outcome of outcomes) expect(outcome).toEqual({ state: 'resolved', value: result, settled: 1 });
-  });
+  test.each([null, undefined, 0, false, '', Number.NaN])(
+    '%o as a result resolves its caller to it',
+    async (result) => {
+      const { outcomes } = await threeCallers(async () => [result, result, result]);
+      for (const outcome of outcomes)
+        expect(outcome).toEqual({ state: 'resolved', value: result, settled: 1 });
+    },
+  );
 
-  test('its results at once answers its callers', async () => {
+  test('its results synchronously answers its callers', async () => {
     const { batcher, outcomes } = await threeCallers((items: number[]) => items.map((item) => item * 10));
     expect(outcomes.map(({ value }) => value)).toEqual([10, 20, 30]);
     expectRest(batcher);
   });
 
-  test('the array of items it was given, emptied, cheats nobody', async () => {
+  test('its emptied array of items gets BAD_RESULT', async () => {
     const { outcomes } = await threeCallers((items: number[]) => {
       items.length = 0;
       return items;
@@ -109,7 +113,7 @@ describe('a handler that returns', () => {
   });
 });
 
-describe('a thenable of somebody else', () => {
+describe('a thenable that is not a native promise', () => {
   type Callback = (value: unknown) => void;
   const results = ['one', 'two', 'three'];
   const late = new Error('too late to count');
@@ -125,7 +129,7 @@ describe('a thenable of somebody else', () => {
   ];
   const seen = ({ value, error }: Outcome<unknown>) => value ?? (error as BatchwiseError).cause;
 
-  test.each(thenables)('that %s is heard once', async (_, then, expected) => {
+  test.each(thenables)('that %s counts once', async (_, then, expected) => {
     const { batcher, outcomes } = await threeCallers(() => ({ then }));
     expect(outcomes.map(seen)).toEqual(expected);
     expect(outcomes.map(({ settled }) => settled)).toEqual([1, 1, 1]);
@@ -133,7 +137,7 @@ describe('a thenable of somebody else', () => {
   });
 
   test.each(thenables.slice(0, 5))(
-    'that %s is heard once when it is a subclass of Promise',
+    'that %s counts once when it is a subclass of Promise',
     async (_, then, expected) => {
       class Eager extends Promise<unknown> {
         // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
@@ -162,7 +166,7 @@ describe('a thenable of somebody else', () => {
 });
 
 describe('a handler that hangs', () => {
-  test('is given up after handlerTimeoutMs: its callers hear it, its signal fires, its slot is free', async () => {
+  test('gets HANDLER_TIMEOUT after handlerTimeoutMs: its signal fires, and its slot is free', async () => {
     const gate = new Gate<number, string>();
     const { clock, batcher, outcomes } = await threeCallers(gate.handler, { handlerTimeoutMs: 100 });
     const next = outcomeOf(batcher.submit(4));
@@ -179,7 +183,7 @@ describe('a handler that hangs', () => {
     expectRest(batcher);
   });
 
-  test.each(['answer', 'fail'] as const)('is ignored when it does %s in the end', async (belated) => {
+  test.each(['answer', 'fail'] as const)('is ignored when it does %s later', async (belated) => {
     const gate = new Gate<number, string>();
     const { clock, batcher, outcomes } = await threeCallers(gate.handler, { handlerTimeoutMs: 100 });
     await clock.advance(100);
@@ -192,7 +196,7 @@ describe('a handler that hangs', () => {
 });
 
 describe('the end of a batcher', () => {
-  test('close() waits for a handler that answers after it, and its callers get their answers', async () => {
+  test('close() waits for a running handler, and its callers get their results', async () => {
     const gate = new Gate<number, string>();
     const { clock, batcher, outcomes } = await threeCallers(gate.handler);
     const queued = outcomeOf(batcher.submit(4));
@@ -211,7 +215,7 @@ describe('the end of a batcher', () => {
     expectRest(batcher);
   });
 
-  test('close({ timeoutMs }) settles the rest with CLOSED when its time is over', async () => {
+  test('close({ timeoutMs }) settles the remaining items with CLOSED after that time', async () => {
     const gate = new Gate<number, string>();
     const { clock, batcher, outcomes } = await threeCallers(gate.handler);
     outcomes.push(outcomeOf(batcher.submit(4)));
@@ -226,7 +230,7 @@ describe('the end of a batcher', () => {
   });
 
   test.each(['answer', 'fail'] as const)(
-    'destroy() settles all; a handler that does %s later is ignored',
+    'destroy() settles all items; a handler that does %s later is ignored',
     async (belated) => {
       const gate = new Gate<number, string>();
       const { clock, batcher, outcomes } = await threeCallers(gate.handler, { handlerTimeoutMs: 100 });
@@ -244,7 +248,7 @@ describe('the end of a batcher', () => {
     },
   );
 
-  test('a sink that is turned away hears it before enqueue() returns', () => {
+  test('a rejected item is reported to its sink before enqueue() returns', () => {
     const batcher = new Batcher<number, number>((items) => items, { clock: new VirtualClock() });
     batcher.destroy();
     const sink = new RecordingSink<number>();
@@ -253,7 +257,7 @@ describe('the end of a batcher', () => {
   });
 });
 
-test('whatever happens, in whatever order, everybody is settled once and the limits hold', async () => {
+test('under random operations, every item is settled once and all limits hold', async () => {
   await fc.assert(
     fc.asyncProperty(setup, script, async (given, steps) => {
       const scenario = new Scenario(given);

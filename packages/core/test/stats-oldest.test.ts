@@ -1,7 +1,7 @@
 import { Batcher, greedy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 
-test('stats tell how long the oldest has waited, in whichever group, and what was learned', async () => {
+test('stats() contain the wait of the oldest item of all groups, and the learned durations', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     async (items: string[]) => {

@@ -1,4 +1,4 @@
-/** `submitMany`: one request with several items, let in together or not at all, answered as one. */
+/** `submitMany`: one request with several items, admitted and answered as a whole. */
 import { Batcher, type BatcherOptions, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ function gated(options: BatcherOptions<number> = {}) {
 
 const numbers = (length: number) => Array.from({ length }, (_, i) => i);
 
-test('the results come back in the order of the items', async () => {
+test('results are returned in the order of the items', async () => {
   const { clock, gate, batcher, answer } = gated();
   const request = outcomeOf(batcher.submitMany([3, 1, 2]));
   await clock.advance(0);
@@ -31,7 +31,7 @@ test('the results come back in the order of the items', async () => {
   expect(batcher.stats()).toMatchObject({ submitted: 3, succeeded: 3 });
 });
 
-test('larger than a batch: split, and merged in order, whatever order the parts come back in', async () => {
+test('a request larger than a batch is split, and its results are merged in order', async () => {
   const { clock, gate, batcher, answer } = gated({ maxBatchSize: 4, concurrency: 3 });
   const request = outcomeOf(batcher.submitMany(numbers(10)));
   await clock.advance(0);
@@ -56,13 +56,13 @@ test('two requests share a batch', async () => {
   expect(requests.map(({ value }) => value)).toEqual([[10, 20], [30]]);
 });
 
-test('a request of no items is answered with none, and is not counted', async () => {
+test('a request without items resolves to an empty array and is not counted', async () => {
   const { batcher } = gated();
   expect(await batcher.submitMany([])).toEqual([]);
   expect(batcher.stats()).toMatchObject({ submitted: 0, batches: 0 });
 });
 
-test('the array may be changed by its owner afterwards', async () => {
+test('the array may be changed after the call', async () => {
   const { clock, batcher, answer } = gated();
   const items = [1, 2];
   const request = outcomeOf(batcher.submitMany(items));
@@ -73,7 +73,7 @@ test('the array may be changed by its owner afterwards', async () => {
   expect(request.value).toEqual([10, 20]);
 });
 
-test('undefined is an item and a result like any other', async () => {
+test('undefined is a valid item and result', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher((items: (undefined | number)[]) => items, { clock });
   const request = outcomeOf(batcher.submitMany([undefined, 1, undefined]));
@@ -81,7 +81,7 @@ test('undefined is an item and a result like any other', async () => {
   expect(request.value).toEqual([undefined, 1, undefined]);
 });
 
-test('when there is not room for all of it, none of it is let in', async () => {
+test('a request that does not fit in the queue is rejected as a whole', async () => {
   const { clock, gate, batcher, answer } = gated({ maxQueueSize: 5 });
   void batcher.submit(0);
   await clock.advance(0);
@@ -99,7 +99,7 @@ test('when there is not room for all of it, none of it is let in', async () => {
   expectRest(batcher);
 });
 
-test('larger than the queue may ever be: refused as what can never succeed, and nothing of it runs', async () => {
+test('a request larger than maxQueueSize is rejected as invalid, and none of its items runs', async () => {
   const { clock, gate, batcher } = gated({ maxQueueSize: 3, maxBatchSize: 2 });
   const request = outcomeOf(batcher.submitMany(numbers(4)));
   await clock.advance(0);
@@ -108,7 +108,7 @@ test('larger than the queue may ever be: refused as what can never succeed, and 
   expectRest(batcher);
 });
 
-test('room is made for a request by full batches that can leave', async () => {
+test('full batches are dispatched to make room for a request', async () => {
   const { clock, gate, batcher } = gated({ maxQueueSize: 4, maxBatchSize: 2, concurrency: 2 });
   void batcher.submitMany([1, 2, 3]);
   const request = outcomeOf(batcher.submitMany([4, 5, 6]));
@@ -117,7 +117,7 @@ test('room is made for a request by full batches that can leave', async () => {
   expect(gate.batches[0]).toEqual([1, 2]);
 });
 
-test('one item that cannot make it in time, and none of the request is let in', async () => {
+test('a request with one item that cannot be answered in time is rejected as a whole', async () => {
   const { clock, gate, batcher, answer } = gated({ maxBatchSize: 1 });
   void batcher.submit(0);
   await clock.advance(10);
@@ -129,7 +129,7 @@ test('one item that cannot make it in time, and none of the request is let in', 
   expectRest(batcher);
 });
 
-test('one item fails: the request fails with its error, at once, and the rest is cancelled', async () => {
+test('one item fails: the request fails at once with its error, and the rest is cancelled', async () => {
   const { clock, gate, batcher, answer } = gated({ maxBatchSize: 2, concurrency: 2 });
   const request = outcomeOf(batcher.submitMany([1, -2, 3, 4, 5, 6]));
   const neighbour = outcomeOf(batcher.submit(7));
@@ -146,7 +146,7 @@ test('one item fails: the request fails with its error, at once, and the rest is
   expectRest(batcher);
 });
 
-test('several items fail together: the request fails once, with the first', async () => {
+test('several items fail together: the request fails once, with the first error', async () => {
   const { clock, batcher, answer } = gated();
   const request = outcomeOf(batcher.submitMany([-1, -2, 3]));
   await clock.advance(0);
@@ -175,7 +175,7 @@ test.each(['before', 'queued', 'running'])(
   },
 );
 
-test('the deadline is that of the whole request', async () => {
+test('the deadline applies to the whole request', async () => {
   const { clock, batcher, answer } = gated({ maxBatchSize: 2 });
   const request = outcomeOf(batcher.submitMany([1, 2, 3], { timeoutMs: 20 }));
   await clock.advance(5);
@@ -186,7 +186,7 @@ test('the deadline is that of the whole request', async () => {
   expectRest(batcher);
 });
 
-test('priority, tenant and weight are those of all its items', async () => {
+test('priority, tenant and weight apply to all items', async () => {
   const { clock, gate, batcher, answer } = gated({ maxBatchSize: 2 });
   void batcher.submit(0);
   await clock.advance(0);
@@ -197,7 +197,7 @@ test('priority, tenant and weight are those of all its items', async () => {
   expect(gate.batches).toEqual([[0], [3, 4], [1, 2]]);
 });
 
-test('whatever the sizes and limits, every request is answered in order or refused as a whole', async () => {
+test('for random sizes and limits, every request is answered in order or rejected as a whole', async () => {
   const scenario = fc.record({
     requests: fc.array(fc.array(fc.integer({ min: -1, max: 50 }), { maxLength: 12 }), { maxLength: 8 }),
     maxBatchSize: fc.integer({ min: 1, max: 6 }),

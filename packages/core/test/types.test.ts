@@ -1,4 +1,4 @@
-/** What the compiler infers, so that nobody has to write it. Checked by `tsc -b`; at run time only built. */
+/** Types that the compiler infers. Checked by `tsc -b`; at run time only built. */
 import {
   type AdaptiveOptions,
   AsyncBatcher,
@@ -26,7 +26,7 @@ import {
 } from 'batchwise';
 import { expectTypeOf, test } from 'vitest';
 
-test('item and result follow from the handler', () => {
+test('the types of item and result follow from the handler', () => {
   const lengths = new Batcher(async (words: string[]) => words.map((word) => word.length));
   expectTypeOf(lengths).toEqualTypeOf<Batcher<string, number>>();
   expectTypeOf(lengths.submit).parameter(0).toEqualTypeOf<string>();
@@ -62,7 +62,7 @@ test('an Error among the results is a failure, not a result', () => {
   expectTypeOf(later).toEqualTypeOf<Batcher<string, number>>();
 });
 
-test('the options know the item', () => {
+test('options have the type of the item', () => {
   new Batcher(async (rows: number[][]) => rows, {
     costOf: (row) => {
       expectTypeOf(row).toEqualTypeOf<number[]>();
@@ -88,7 +88,7 @@ test('the options know the item', () => {
   expectTypeOf(new VirtualClock()).toExtend<Clock>();
 });
 
-test('a batched function has the type of its item and result', () => {
+test('a batched function has the types of its item and result', () => {
   const classify = batched(async (rows: number[][]) => rows.map(() => 'setosa'));
   expectTypeOf(classify).toEqualTypeOf<BatchedFunction<number[], string>>();
   expectTypeOf(classify).parameter(0).toEqualTypeOf<number[]>();
@@ -96,7 +96,7 @@ test('a batched function has the type of its item and result', () => {
   expectTypeOf(classify.batcher).toEqualTypeOf<Batcher<number[], string>>();
 });
 
-test('what a handler is told', () => {
+test('the context of a handler', () => {
   new Batcher((items: number[], context) => {
     expectTypeOf(context).toEqualTypeOf<BatchContext>();
     expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
@@ -107,7 +107,7 @@ test('what a handler is told', () => {
   });
 });
 
-test('the level below: sinks and tickets', () => {
+test('sinks and tickets', () => {
   const batcher = new Batcher((items: string[]) => items.map(Number));
   expectTypeOf(batcher.enqueue).parameters.toEqualTypeOf<
     [item: string, sink: Sink<number>, options?: EnqueueOptions | undefined]
@@ -118,7 +118,7 @@ test('the level below: sinks and tickets', () => {
   expectTypeOf<SubmitOptions>().toHaveProperty('signal');
 });
 
-test('policies, statistics, codes', () => {
+test('policies, statistics, error codes', () => {
   expectTypeOf(greedy()).toEqualTypeOf<Policy>();
   expectTypeOf(window({ maxWaitMs: 5 })).toEqualTypeOf<Policy>();
   expectTypeOf(adaptive()).toEqualTypeOf<Policy>();
@@ -129,7 +129,7 @@ test('policies, statistics, codes', () => {
   expectTypeOf<'QUEUE_FULL'>().toExtend<ErrorCode>();
 });
 
-test('a subclass of AsyncBatcher says its types once', () => {
+test('a subclass of AsyncBatcher names its types once', () => {
   class Embedder extends AsyncBatcher<string, Float32Array> {
     async processBatch(batch: string[]) {
       return batch.map(() => new Float32Array(4));
@@ -140,7 +140,7 @@ test('a subclass of AsyncBatcher says its types once', () => {
   expectTypeOf<Embedder>().toExtend<Batcher<string, Float32Array>>();
 });
 
-test('what must not compile does not', () => {
+test('misuse does not compile', () => {
   const lengths = new Batcher(async (words: string[]) => words.map((word) => word.length));
   const wrong = (): unknown[] => [
     // @ts-expect-error an item of the wrong type

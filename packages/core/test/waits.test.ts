@@ -20,7 +20,7 @@ function gated(options: BatcherOptions<number>) {
   return { clock, gate, submitAll };
 }
 
-describe('a wait', () => {
+describe('a hold', () => {
   const WAIT_MS = 10;
   const gaps = fc.array(fc.oneof(fc.nat(12), fc.double({ min: 0, max: 12, noNaN: true })), { maxLength: 40 });
   const rules: [string, BatcherOptions<number>][] = [
@@ -29,7 +29,7 @@ describe('a wait', () => {
     ['a longer window, bounded by maxWaitMs', { policy: window({ maxWaitMs: 1000 }), maxWaitMs: WAIT_MS }],
   ];
 
-  test.each(rules)('in %s is never longer than it says while a slot is free', async (_, options) => {
+  test.each(rules)('in %s is never longer than configured while a slot is free', async (_, options) => {
     await fc.assert(
       fc.asyncProperty(gaps, fc.integer({ min: 1, max: 8 }), async (gapsMs, maxBatchSize) => {
         const clock = new VirtualClock();
@@ -59,7 +59,7 @@ describe('a wait', () => {
 
   // Root cause: timers count whole milliseconds from when they are set, which is some time after the first item came.
   test.each([2, 10])(
-    'in a window of %i ms is no longer than it says where timers count milliseconds',
+    'in a window of %i ms is no longer than configured with millisecond timers',
     async (windowMs) => {
       await fc.assert(
         fc.asyncProperty(fc.double({ min: 0, max: 0.99, noNaN: true }), async (lateMs) => {
@@ -86,7 +86,7 @@ describe('a wait', () => {
     },
   );
 
-  test('is bounded by maxWaitMs from when a slot is free, for whatever the slots were busy with', async () => {
+  test('is bounded by maxWaitMs from the moment a slot is free', async () => {
     const workload = fc.record({
       arrivals: fc.array(fc.nat(15), { minLength: 1, maxLength: 40 }),
       durationsMs: fc.array(fc.nat(60), { minLength: 1, maxLength: 5 }),
@@ -130,7 +130,7 @@ describe('a wait', () => {
     );
   });
 
-  test('of a window ends when the batch is full', async () => {
+  test('in a window ends when the batch is full', async () => {
     const { clock, gate, submitAll } = gated({
       policy: window({ maxWaitMs: WAIT_MS }),
       maxBatchSize: 3,
@@ -147,7 +147,7 @@ describe('a wait', () => {
     expect(gate.calls.map(({ context }) => context.reason)).toEqual(['full', 'full', 'window']);
   });
 
-  test('of maxWaitMs 0 is none', async () => {
+  test('with maxWaitMs 0 does not happen', async () => {
     const { clock, gate, submitAll } = gated({ policy: waitForEver, maxWaitMs: 0 });
     submitAll(3);
     await clock.advance(0);

@@ -78,22 +78,22 @@ test('the bundle imports nothing and is small', () => {
   expect(bytes).toBeLessThan(LARGEST_BUNDLE_BYTES);
 });
 
-test('a bundle with a Node import would be noticed', async () => {
+test('a bundle with a Node import fails the check', async () => {
   const code = `import { readFile } from 'node:fs/promises'; console.log(readFile);`;
   await expect(bundle({ contents: code })).rejects.toThrow('node:fs/promises');
 });
 
-test('there is nothing of Node in the page', async () => {
+test('the page has no globals of Node', async () => {
   expect(await inPage('surroundings')).toEqual({ process: 'undefined', setImmediate: 'undefined' });
 });
 
-test('a thousand callers at once get their own answers, in full batches', async () => {
+test('a thousand concurrent callers get their own results, in full batches', async () => {
   const { answers, sizes } = await inPage('thousandCallers', 64);
   expect(answers).toEqual(Array.from({ length: 1000 }, (_, item) => `answer ${item}`));
   expect(sizes).toEqual([...Array(15).fill(64), 40]);
 });
 
-test('callers that abort are released at once, and their neighbours are answered', async () => {
+test('aborted calls are rejected at once, and the others get their results', async () => {
   expect(await inPage('abortedCallers')).toEqual({
     aborted: ['CANCELLED', 'CANCELLED'],
     stillQueued: 1,
@@ -103,7 +103,7 @@ test('callers that abort are released at once, and their neighbours are answered
   });
 });
 
-test('onBatch hears of every batch until it is told to stop', async () => {
+test('onBatch reports every batch until it is unsubscribed', async () => {
   const { heard, batches } = await inPage('heardBatches');
   expect(heard).toEqual(
     [4, 4, 2].map((size) => ({
@@ -118,7 +118,7 @@ test('onBatch hears of every batch until it is told to stop', async () => {
   expect(batches).toBe(4);
 });
 
-test('a window batch leaves by itself when its time has come', async () => {
+test('a window batch is dispatched at the end of its window', async () => {
   const { answers, batches } = await inPage('windowBatch', 20);
   expect(answers).toEqual([1, 2]);
   expect(batches).toEqual([{ size: 2, reason: 'window', waitsMs: [expect.any(Number), expect.any(Number)] }]);
@@ -126,7 +126,7 @@ test('a window batch leaves by itself when its time has come', async () => {
   for (const waitMs of batches[0]?.waitsMs ?? []) expect(waitMs).toBeGreaterThan(18.9);
 });
 
-test('close() takes nothing more in and resolves when the last batch has ended', async () => {
+test('close() rejects new items and resolves when the last batch has ended', async () => {
   expect(await inPage('closing')).toEqual({
     accepted: ['A', 'B', 'C', 'D', 'E'],
     late: 'CLOSED',
@@ -137,11 +137,11 @@ test('close() takes nothing more in and resolves when the last batch has ended',
   });
 });
 
-test('an item that fails gets its own error, and its neighbours their answers', async () => {
+test('a failed item gets its own error, and the others their results', async () => {
   expect(await inPage('itemErrors')).toEqual([0, 'its own error', 2, 'its own error']);
 });
 
-test('errors say what happened by their code', async () => {
+test('errors have their codes', async () => {
   expect(await inPage('errorCodes')).toEqual({
     thrown: 'HANDLER_FAILED',
     keepsCause: true,
@@ -157,7 +157,7 @@ test('it works in a worker', async () => {
   expect(await inPage('inWorker')).toEqual({ answers: [4, 9, 16], batches: 1 });
 });
 
-test('the page reported no error of its own', () => {
+test('the page reported no error', () => {
   expect(pageErrors).toEqual([]);
 });
 

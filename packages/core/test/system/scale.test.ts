@@ -1,5 +1,5 @@
 /**
- * Promise 8: many items, many in the queue, and a process that may end. Millions of them in the nightly suite, a
+ * Guarantee 8: many items, many in the queue, and a process that may end. Millions of them in the nightly suite, a
  * tenth of that in `npm test`.
  */
 import { execFile } from 'node:child_process';
@@ -66,7 +66,7 @@ class Fates {
   }
 }
 
-/** Holds everything until it is told to let go. */
+/** Holds all items until it is released. */
 class Dam implements Policy {
   readonly name = 'dam';
   isOpen = false;
@@ -147,7 +147,7 @@ test.each([
   expect(answers).toBe((waves + 10) * 1000);
 });
 
-test('tickets that their callers keep keep nothing else alive, however their calls ended', async () => {
+test('a kept ticket keeps no other object alive, whatever the outcome of its call', async () => {
   const clock = new VirtualClock();
   const options = { clock, dedupeBy: ({ key }: { key: number }) => key, maxBatchSize: 100 };
   const batcher = new Batcher((items: { key: number; payload: number[] }[]) => items.map(() => 0), options);
@@ -167,7 +167,7 @@ test('tickets that their callers keep keep nothing else alive, however their cal
   expect(tickets.every(({ settled }) => settled)).toBe(true);
 });
 
-test('of many in the queue a random half gives up: all are settled once, the rest leave in order', async () => {
+test('a random half of a long queue is cancelled: all items are settled once, the rest in order', async () => {
   const { clock, batcher, fates, drain } = dammed(QUEUED);
   const random = randoms(1);
   const tickets = Array.from({ length: QUEUED }, (_, i) => batcher.enqueue(i, fates.sink(i)));
@@ -190,7 +190,7 @@ test('of many in the queue a random half gives up: all are settled once, the res
   expectFates(fates, (index) => (gone[index] === 1 ? failed : answered));
 });
 
-test('many callers with a signal each, a random half of which fire', async () => {
+test('many calls with a signal each, a random half of which fires', async () => {
   const size = shortOrLong(10_000, 100_000);
   const { clock, batcher, fates, drain } = dammed(size);
   const random = randoms(2);
@@ -208,7 +208,7 @@ test('many callers with a signal each, a random half of which fire', async () =>
   expectFates(fates, (index) => (gone[index] ? failed : answered));
 });
 
-test('many with random deadlines: who is late is told, the rest leave in order', async () => {
+test('many items with random deadlines: expired ones are rejected, the rest are answered in order', async () => {
   const { clock, batcher, fates, drain } = dammed(QUEUED);
   const random = randoms(3);
   const timeouts = Uint16Array.from({ length: QUEUED }, () => 1 + Math.floor(random() * 1000));
@@ -237,7 +237,7 @@ function expectFates(fates: Fates, fateOf: (index: number) => number): void {
   }
 }
 
-test('on the real clock a window waits for company, and answers', async () => {
+test('on the real clock a window is held and answered', async () => {
   const sizes: number[] = [];
   const batcher = new Batcher(
     async (items: number[]) => {
@@ -270,7 +270,7 @@ async function run(program: string): Promise<string> {
   return stdout.trim();
 }
 
-test('a process ends by itself when its batchers are idle, closed or not', async () => {
+test('a process exits when its batchers are idle, closed or not', async () => {
   const output = await run(`
     const options = { handlerTimeoutMs: 600_000, timeoutMs: 600_000, targetLatencyMs: 600_000 };
     const batcher = new Batcher(async (items) => items.map((item) => item * 2), options);
@@ -284,7 +284,7 @@ test('a process ends by itself when its batchers are idle, closed or not', async
   expect(output).toBe('42\nCANCELLED');
 });
 
-test('a process does not end while a caller waits in a window', async () => {
+test('a process does not exit while an item is held in a window', async () => {
   const output = await run(`
     const batcher = new Batcher((items) => items, { policy: window({ maxWaitMs: 50 }) });
     batcher.submit('answered').then(console.log);
@@ -292,7 +292,7 @@ test('a process does not end while a caller waits in a window', async () => {
   expect(output).toBe('answered');
 });
 
-test('a subscriber that throws surfaces as an uncaught error, after everybody has been answered', async () => {
+test('a subscriber that throws causes an uncaught error after all items are answered', async () => {
   const output = await run(`
     process.on('uncaughtException', ({ message }) => console.log('uncaught:', message));
     onBatch(() => { throw new Error('broken subscriber'); });

@@ -1,4 +1,4 @@
-/** Promise 10, the changes: any limit or the policy, while items wait and batches run, or not at all. */
+/** Guarantee 10: configure() changes limits and policy while items are queued and batches run, atomically. */
 import { Batcher, type BatcherOptions, greedy, type LiveOptions, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -15,7 +15,7 @@ function gated(options: BatcherOptions<number> = {}) {
 
 const held = { policy: window({ maxWaitMs: 1000 }) };
 
-test('maxBatchSize lowered: what waits leaves in smaller batches', async () => {
+test('maxBatchSize lowered: queued items are dispatched in smaller batches', async () => {
   const { clock, gate, batcher, submit } = gated({ maxBatchSize: 4 });
   submit(0);
   await clock.advance(0);
@@ -26,7 +26,7 @@ test('maxBatchSize lowered: what waits leaves in smaller batches', async () => {
   expect(gate.batches).toEqual([[0], [1, 2]]);
 });
 
-test('maxBatchSize lowered: what waits may be a full batch now, and leaves at once', async () => {
+test('maxBatchSize lowered: queued items that are a full batch now are dispatched at once', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 4 });
   submit(1, 2);
   await clock.advance(1);
@@ -36,7 +36,7 @@ test('maxBatchSize lowered: what waits may be a full batch now, and leaves at on
   expect(gate.calls.map(({ items, context }) => [items, context.reason])).toEqual([[[1, 2], 'full']]);
 });
 
-test('maxBatchSize lowered: what can never leave any more is refused, its neighbours stay', async () => {
+test('maxBatchSize lowered: an item that fits in no batch any more is rejected, other items stay', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 10, costOf: (item) => item });
   const outcomes = submit(2, 5, 1);
   await clock.advance(0);
@@ -60,9 +60,9 @@ test('maxBatchSize lowered: what can never leave any more is refused, its neighb
   expectRest(batcher);
 });
 
-// Root cause: the first refusal makes the request cancel its other items, which are next in the walk
+// Root cause: the first rejection makes the request cancel its other items, which are next in the walk
 // through the line: the walk must neither settle them again nor stop there.
-test('maxBatchSize lowered: a request with several items too large is refused once', async () => {
+test('maxBatchSize lowered: a request with several items too large is rejected once', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 100, costOf: (item) => item });
   const request = outcomeOf(batcher.submitMany([5, 6, 1]));
   const [late, small] = submit(7, 2);
@@ -102,7 +102,7 @@ test('concurrency raised: waiting batches start at once', async () => {
   expect(batcher.stats()).toMatchObject({ batchesRunning: 3, queued: 1 });
 });
 
-test('concurrency lowered: nothing is interrupted, and nothing new starts until enough have ended', async () => {
+test('concurrency lowered: running batches continue, and none starts until enough have ended', async () => {
   const { clock, gate, batcher, submit } = gated({ maxBatchSize: 1, concurrency: 3 });
   submit(1, 2, 3, 4);
   await clock.advance(0);
@@ -116,7 +116,7 @@ test('concurrency lowered: nothing is interrupted, and nothing new starts until 
   expect(gate.batches).toHaveLength(4);
 });
 
-test('maxWaitMs lowered: who has waited that long already leaves at once', async () => {
+test('maxWaitMs lowered: items that have waited that long are dispatched at once', async () => {
   const { clock, gate, batcher, submit } = gated(held);
   submit(1);
   await clock.advance(50);
@@ -124,7 +124,7 @@ test('maxWaitMs lowered: who has waited that long already leaves at once', async
   expect(gate.calls.map(({ context }) => context.reason)).toEqual(['window']);
 });
 
-test('the policy swapped while items wait: the new one is asked at once', async () => {
+test('policy replaced while items are queued: the new policy decides at once', async () => {
   const { clock, gate, batcher, submit } = gated(held);
   submit(1);
   await clock.advance(1);
@@ -132,7 +132,7 @@ test('the policy swapped while items wait: the new one is asked at once', async 
   expect(gate.batches).toEqual([[1]]);
 });
 
-test('the policy swapped while a batch runs: the new one learns from its end', async () => {
+test('policy replaced while a batch runs: the new policy observes its end', async () => {
   const { clock, gate, batcher, submit } = gated();
   submit(1);
   await clock.advance(5);
@@ -143,7 +143,7 @@ test('the policy swapped while a batch runs: the new one learns from its end', a
   expect(learned).toEqual([5]);
 });
 
-test('maxQueueSize changed: it counts for the next to come, and nobody who waits is sent away', async () => {
+test('maxQueueSize changed: it applies to new items, and no queued item is rejected', async () => {
   const { clock, batcher, submit } = gated();
   submit(0); // keeps the slot
   await clock.advance(0);
@@ -157,7 +157,7 @@ test('maxQueueSize changed: it counts for the next to come, and nobody who waits
   expect(refused?.code).toBe('QUEUE_FULL');
 });
 
-test('timeoutMs and handlerTimeoutMs changed: they count for what comes after', async () => {
+test('timeoutMs and handlerTimeoutMs changed: they apply to later calls', async () => {
   const { clock, batcher, submit } = gated({ timeoutMs: 100 });
   const [before] = submit(1);
   await clock.advance(0);
@@ -169,7 +169,7 @@ test('timeoutMs and handlerTimeoutMs changed: they count for what comes after', 
   expect(before?.code).toBe('DEADLINE_EXCEEDED');
 });
 
-test('handlerTimeoutMs changed: the next batch has it', async () => {
+test('handlerTimeoutMs changed: it applies to the next batch', async () => {
   const { clock, gate, batcher, submit } = gated();
   submit(1);
   await clock.advance(0);
@@ -181,7 +181,7 @@ test('handlerTimeoutMs changed: the next batch has it', async () => {
   expect(next?.code).toBe('HANDLER_TIMEOUT');
 });
 
-test('targetLatencyMs changed: who cannot make it is refused from then on', async () => {
+test('targetLatencyMs changed: new items that cannot meet it are rejected', async () => {
   const { clock, gate, batcher, submit } = gated();
   for (const batch of [0, 1]) {
     submit(batch);
@@ -195,7 +195,7 @@ test('targetLatencyMs changed: who cannot make it is refused from then on', asyn
   expect(refused?.code).toBe('OVERLOADED');
 });
 
-test('costOf, groupOf, dedupeBy and isolate changed: each newcomer is asked by the new ones', async () => {
+test('costOf, groupOf, dedupeBy and isolate changed: they apply to new items', async () => {
   const { clock, gate, batcher, submit } = gated(held);
   submit(1, 1);
   batcher.configure({ costOf: () => 2, groupOf: () => 'new', dedupeBy: (item) => item, isolate: true });
@@ -233,7 +233,7 @@ const right: Required<LiveOptions<number>> = {
   policy: greedy(),
 };
 
-test.each(Object.keys(right))('one wrong value, of %s, and nothing at all is changed', async (wrongKey) => {
+test.each(Object.keys(right))('an invalid %s changes no option at all', async (wrongKey) => {
   const { clock, gate, batcher, submit } = gated({ maxBatchSize: 3 });
   const wrong = { ...right, [wrongKey]: 'wrong' };
   expect(() => batcher.configure(wrong as never)).toThrow(`${wrongKey}: expected`);
@@ -251,14 +251,14 @@ test.each([
   ['name', 'other'],
   ['clock', new VirtualClock()],
   ['priorityAgeMs', 5],
-])('%s cannot be changed, and the message says so', (key, value) => {
+])('%s cannot be changed, as the message says', (key, value) => {
   const { batcher } = gated({ maxBatchSize: 3 });
   const change = { maxBatchSize: 1, [key]: value };
   expect(() => batcher.configure(change as never)).toThrow(`${key} cannot be changed after construction`);
   expect(batcher.stats().name).toBe('batcher');
 });
 
-test('options that are undefined leave things as they are', async () => {
+test('options that are undefined change nothing', async () => {
   const { clock, gate, batcher, submit } = gated({ maxBatchSize: 2 });
   batcher.configure({ maxBatchSize: undefined, policy: undefined, concurrency: 1 } as never);
   submit(1, 2, 3);
@@ -266,7 +266,7 @@ test('options that are undefined leave things as they are', async () => {
   expect(gate.batches).toEqual([[1, 2]]);
 });
 
-test('flush lets what waits leave, reason manual, and holds what comes later as before', async () => {
+test('flush dispatches queued items with the reason manual, and later items are held as before', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 2, concurrency: 2 });
   submit(1, 2, 3);
   await clock.advance(1);
@@ -284,7 +284,7 @@ test('flush lets what waits leave, reason manual, and holds what comes later as 
   expect(gate.calls[2]?.context.reason).toBe('window');
 });
 
-test('flush while all slots are busy: what waited then leaves when a slot is free', async () => {
+test('flush while all slots are busy: items queued then are dispatched when a slot is free', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 2 });
   submit(1, 2);
   await clock.advance(0);
@@ -297,7 +297,7 @@ test('flush while all slots are busy: what waited then leaves when a slot is fre
   expect(gate.calls[1]?.context.reason).toBe('manual');
 });
 
-test('flush of an empty queue is not saved up for who comes next', async () => {
+test('flush of an empty queue has no effect on later items', async () => {
   const { clock, gate, batcher, submit } = gated(held);
   batcher.flush();
   submit(1);

@@ -29,11 +29,11 @@ test.each(['', 'x', 'iris', 'hello_world', '__proto__', 'ab', 'max'])('%s is nea
   expect(nearestWord(word, known)).toBe(undefined),
 );
 
-test('a word that is near goes before one with a unit more', () => {
+test('a similar word is preferred to one with a unit appended', () => {
   expect(nearestWord('item', ['item_ms', 'items'])).toBe('items');
 });
 
-test('a word of any length is looked for in no time', () => {
+test('a long word is compared in bounded time', () => {
   expect(didYouMean('x'.repeat(1e6), known)).toBe('');
 });
 

@@ -1,9 +1,9 @@
-/** Items that have waited before they came: `waitedMs`. */
+/** `waitedMs`: items that have waited before the call. */
 import { Batcher, type QueueView, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
 import { gated } from './support/gate.js';
 
-test('the window of one that has waited elsewhere began there', async () => {
+test('the window of an item with waitedMs began that much earlier', async () => {
   const clock = new VirtualClock();
   const starts: number[] = [];
   const handler = (items: number[]) => {
@@ -17,7 +17,7 @@ test('the window of one that has waited elsewhere began there', async () => {
   expect(starts).toEqual([30]);
 });
 
-test('a policy sees when it came, and the time-out still counts from now', async () => {
+test('a policy sees the earlier arrival, and the time-out still counts from the call', async () => {
   const seen: number[] = [];
   const policy = {
     name: 'looking',
@@ -35,7 +35,7 @@ test('a policy sees when it came, and the time-out still counts from now', async
   batcher.destroy();
 });
 
-test('a handler is told for how long the first of its items has waited', async () => {
+test('the context of a handler has the wait of its oldest item', async () => {
   const { batcher, clock, gate } = gated();
   batcher.submit(1).catch(() => {});
   batcher.submit(2, { waitedMs: 300 }).catch(() => {});
@@ -44,7 +44,7 @@ test('a handler is told for how long the first of its items has waited', async (
   batcher.destroy();
 });
 
-test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('waitedMs: %s is refused', async (waitedMs) => {
+test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('waitedMs %s is rejected', async (waitedMs) => {
   await using batcher = new Batcher((items: number[]) => items);
   await expect(batcher.submit(1, { waitedMs: waitedMs as number })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
@@ -73,8 +73,8 @@ async function leavesOf(looks: boolean, come: (batcher: Batcher<string, string>)
   return leaves;
 }
 
-// Root cause: only the first of a lane was thought to be its oldest, once a policy had looked or the oldest had left.
-test('who has waited elsewhere and stands behind a fresh one is not forgotten when a policy looks', async () => {
+// Root cause: the head of a lane was taken for its oldest item after a policy had read the queue or the oldest had left.
+test('an item with waitedMs behind a new item stays the oldest when a policy reads the queue', async () => {
   const leaves = await leavesOf(true, (batcher) => {
     batcher.submit('fresh');
     batcher.submit('old', { waitedMs: 90 });
@@ -82,7 +82,7 @@ test('who has waited elsewhere and stands behind a fresh one is not forgotten wh
   expect(leaves).toEqual([10]);
 });
 
-test('who has waited elsewhere is the oldest when one who has waited longer is gone', async () => {
+test('an item with waitedMs is the oldest after an older one is removed', async () => {
   const leaves = await leavesOf(false, (batcher) => {
     batcher.submit('fresh');
     batcher.submit('old', { waitedMs: 50 });
@@ -92,8 +92,8 @@ test('who has waited elsewhere is the oldest when one who has waited longer is g
   expect(leaves).toEqual([50]);
 });
 
-// Root cause: that a group was flushed was remembered until somebody younger came.
-test('a flush is not for those who come later, however long they have waited', async () => {
+// Root cause: the flushed state of a group was kept until a younger item came.
+test('a flush does not apply to later items, whatever their waitedMs', async () => {
   const clock = new VirtualClock();
   const leaves: (number | string)[][] = [];
   const handler = (items: number[], { reason }: { reason: string }) => {

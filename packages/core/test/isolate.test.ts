@@ -8,7 +8,7 @@ import { RecordingSink } from './support/recording-sink.js';
 
 class Poisoned extends Error {}
 
-/** A handler that throws when a guilty item is among those it is given, and writes down what it was given. */
+/** A handler that throws when its batch has a faulty item, and records its batches. */
 function poisonable(guilty: ReadonlySet<number>, how: 'sync' | 'async') {
   const calls: number[][] = [];
   const run = (items: number[]): number[] => {
@@ -43,7 +43,7 @@ function expectOnlyGuiltyFail(outcomes: readonly Outcome<number>[], guilty: Read
 }
 
 describe.each(['sync', 'async'] as const)('with a handler that is %s', (how) => {
-  test('one poisonous item of 64 fails with its own cause, and 63 get their answers', async () => {
+  test('one faulty item of 64 fails with its own cause, and 63 get their results', async () => {
     const guilty = new Set([41]);
     const { calls, handler } = poisonable(guilty, how);
     const { batcher, outcomes } = await submitAll(64, handler);
@@ -54,7 +54,7 @@ describe.each(['sync', 'async'] as const)('with a handler that is %s', (how) => 
     expectRest(batcher);
   });
 
-  test('exactly the guilty fail, whoever they are, in at most 2n − 1 calls, none of them larger than the batch', async () => {
+  test('exactly the faulty items fail, in at most 2n − 1 calls, none of them larger than the batch', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 40 }).chain((count) =>
@@ -80,7 +80,7 @@ describe.each(['sync', 'async'] as const)('with a handler that is %s', (how) => 
     );
   });
 
-  test('nobody who has been answered is run again', async () => {
+  test('no answered item is executed again', async () => {
     const guilty = new Set([0, 5]);
     const { calls, handler } = poisonable(guilty, how);
     await submitAll(8, handler);
@@ -100,8 +100,8 @@ function gated(options: BatcherOptions<number> = {}) {
   return { clock, gate, batcher };
 }
 
-describe('while a batch is taken apart', () => {
-  test('it keeps its one slot: its parts run one after the other, and the next batch waits', async () => {
+describe('while a batch is bisected', () => {
+  test('it keeps its one slot: its parts run one after another, and the next batch waits', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 4 });
     const outcomes = Array.from({ length: 6 }, (_, item) => outcomeOf(batcher.submit(item)));
     await clock.advance(0);
@@ -117,7 +117,7 @@ describe('while a batch is taken apart', () => {
     expectRest(batcher);
   });
 
-  test('with several slots, no more than these are taken', async () => {
+  test('with several slots, the limit of running batches holds', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 2, concurrency: 2 });
     for (let item = 0; item < 8; item++) batcher.submit(item).catch(() => {});
     await clock.advance(0);
@@ -128,7 +128,7 @@ describe('while a batch is taken apart', () => {
     batcher.destroy();
   });
 
-  test('who has given up is not run again', async () => {
+  test('a cancelled item is not executed again', async () => {
     const { clock, gate, batcher } = gated();
     const sinks = [0, 1, 2, 3].map(() => new RecordingSink<number>());
     const tickets = sinks.map((sink, item) => batcher.enqueue(item, sink));
@@ -148,7 +148,7 @@ describe('while a batch is taken apart', () => {
     expectRest(batcher);
   });
 
-  test('nothing is run again when all have given up, and the signal has fired', async () => {
+  test('no part is run again after all callers have cancelled and the signal has fired', async () => {
     const { clock, gate, batcher } = gated();
     const tickets = [0, 1, 2, 3].map((item) => batcher.enqueue(item, new RecordingSink<number>()));
     await clock.advance(0);
@@ -188,7 +188,7 @@ describe('while a batch is taken apart', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('a caller whose deadline passes between two calls is told then, and not run again', async () => {
+  test('an item that expires between two calls is rejected then, and not executed again', async () => {
     const { clock, gate, batcher } = gated();
     const late = outcomeOf(batcher.submit(0, { timeoutMs: 50 }));
     const others = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
@@ -207,7 +207,7 @@ describe('while a batch is taken apart', () => {
     expectRest(batcher);
   });
 
-  test('destroy() ends it: all hear CLOSED, and nothing more is run', async () => {
+  test('destroy() rejects all its items with CLOSED, and no further part is run', async () => {
     const { clock, gate, batcher } = gated();
     const outcomes = [0, 1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
     await clock.advance(0);
@@ -221,7 +221,7 @@ describe('while a batch is taken apart', () => {
   });
 });
 
-test('off by default: all callers fail with the same cause, after one call', async () => {
+test('without isolate, all callers fail with the same cause after one call', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const batcher = new Batcher(gate.handler, { clock });
@@ -235,7 +235,7 @@ test('off by default: all callers fail with the same cause, after one call', asy
   expect(gate.calls).toHaveLength(1);
 });
 
-test('a wrong number of results blames nobody, and is not run again', async () => {
+test('a wrong number of results fails the batch without bisection', async () => {
   const { clock, gate, batcher } = gated();
   const outcomes = [0, 1, 2].map((item) => outcomeOf(batcher.submit(item)));
   await clock.advance(0);

@@ -1,4 +1,4 @@
-/** Handlers that answer their items one by one, as answers come in, instead of all in the end. */
+/** `context.answer()`: handlers that answer items one by one instead of all at the end. */
 import { type BatchContext, Batcher, BatchwiseError } from 'batchwise';
 import { expect, test } from 'vitest';
 import { gated } from './support/gate.js';
@@ -16,7 +16,7 @@ async function three(options = {}) {
   return { batcher, promises, context, answer, fail, clock, gate };
 }
 
-test('an item is answered before the others of its batch, and the slot is still taken', async () => {
+test('an item is answered before the rest of its batch, which keeps its slot', async () => {
   const { batcher, promises, context, answer } = await three();
   context.answer(1, 20);
   expect(await promises[1]).toBe(20);
@@ -48,7 +48,7 @@ test('an error as an answer fails only its item', async () => {
   expect(await promises[1]).toBe(20);
 });
 
-test('a handler that says it has answered all and has not: those left get BAD_RESULT', async () => {
+test('a handler that returns context.answered too early: unanswered items get BAD_RESULT', async () => {
   const { batcher, promises, context, answer } = await three();
   context.answer(2, 30);
   answer(context.answered as never[]);
@@ -62,7 +62,7 @@ test('a handler that says it has answered all and has not: those left get BAD_RE
   expect(batcher.stats()).toMatchObject({ succeeded: 1, failed: 2, running: 0 });
 });
 
-test('a handler that throws after some answers: they stand, the others fail', async () => {
+test('a handler that throws after some answers: only unanswered items fail', async () => {
   const { promises, context, fail } = await three();
   context.answer(0, 10);
   fail(new Error('connection reset'));
@@ -70,7 +70,7 @@ test('a handler that throws after some answers: they stand, the others fail', as
   await expect(promises[1]).rejects.toMatchObject({ code: 'HANDLER_FAILED' });
 });
 
-test('with isolate, those who have their answers are not run again', async () => {
+test('with isolate, answered items are not executed again', async () => {
   const { promises, context, fail, gate, clock } = await three({ isolate: true });
   context.answer(1, 20);
   fail(new Error('down'));
@@ -82,7 +82,7 @@ test('with isolate, those who have their answers are not run again', async () =>
   expect(gate.batches).toEqual([[1, 2, 3], [1], [3]]);
 });
 
-test('when the last whose answer is missing has gone, the signal fires', async () => {
+test('the signal fires when the last unanswered item is cancelled', async () => {
   const { batcher, gate, clock } = gated();
   const controller = new AbortController();
   const first = batcher.submit(1);
@@ -99,7 +99,7 @@ test('when the last whose answer is missing has gone, the signal fires', async (
   await batcher.close();
 });
 
-test('all who share a computation get its early answer', async () => {
+test('all callers of a shared item get its early answer', async () => {
   const { batcher, gate, clock } = gated({ dedupeBy: (item) => item });
   const promises = [batcher.submit(1), batcher.submit(1), batcher.submit(2)];
   await clock.advance(1);
@@ -113,7 +113,7 @@ test('all who share a computation get its early answer', async () => {
   expect(batcher.stats()).toMatchObject({ submitted: 3, succeeded: 3, running: 0 });
 });
 
-test('after a handler time-out answers come too late', async () => {
+test('answers after a handler time-out are ignored', async () => {
   const { promises, context, clock } = await three({ handlerTimeoutMs: 10 });
   context.answer(0, 10);
   await clock.advance(20);
@@ -122,7 +122,7 @@ test('after a handler time-out answers come too late', async () => {
   await expect(promises[1]).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' });
 });
 
-test.each([3, -1, 0.5, Number.NaN])('no item is at position %s', async (index) => {
+test.each([3, -1, 0.5, Number.NaN])('context.answer() rejects the position %s', async (index) => {
   const { context, answer, promises } = await three();
   expect(() => context.answer(index as number, 1)).toThrow(
     /context\.answer\(index, result\): expected a position from 0 to 2 as index, got /,
@@ -131,14 +131,14 @@ test.each([3, -1, 0.5, Number.NaN])('no item is at position %s', async (index) =
   expect(await Promise.all(promises)).toEqual([1, 2, 3]);
 });
 
-test('a promise as an answer is a mistake, told as such', async () => {
+test('a promise as an answer is BAD_RESULT', async () => {
   const { promises, context, answer } = await three();
   context.answer(0, Promise.reject(new Error('unseen')));
   answer([0, 2, 3]);
   await expect(promises[0]).rejects.toMatchObject({ code: 'BAD_RESULT' });
 });
 
-test('a refusal further down counts as a refusal, an expiry as an expiry', async () => {
+test('a rejection of a downstream queue counts as refused, an expiry as expired', async () => {
   const inner = new BatchwiseError('QUEUE_FULL', 'the queue behind is full', { retryAfterMs: 7 });
   const late = new BatchwiseError('DEADLINE_EXCEEDED', 'too late');
   const gone = new BatchwiseError('CANCELLED', 'gone');
@@ -164,7 +164,7 @@ test('a refusal further down counts as a refusal, an expiry as an expiry', async
   });
 });
 
-test('a handler that asks hears whose caller is gone while the others wait on', async () => {
+test('onGone() reports items whose caller has gone while others still wait', async () => {
   const { batcher, gate, clock } = gated();
   const controller = new AbortController();
   const first = batcher.submit(1);
@@ -183,7 +183,7 @@ test('a handler that asks hears whose caller is gone while the others wait on', 
   expect(await first).toBe(10);
 });
 
-test('an item that several share is gone with the last of them', async () => {
+test('onGone() reports a shared item when its last caller has gone', async () => {
   const { batcher, gate, clock } = gated({ dedupeBy: (item) => item });
   const controllers = [new AbortController(), new AbortController()];
   const promises = controllers.map(({ signal }) => batcher.submit(1, { signal }));

@@ -1,4 +1,4 @@
-/** Attacks that once succeeded. */
+/** Regressions without a better place. Each opens with its root cause. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type Policy, type QueueView, realClock, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
@@ -9,8 +9,8 @@ import { Gate, gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
-// Root cause: whoever was told that its shared work is refused could join that very work again.
-test('a sharer that is refused and asks for the same again is served', async () => {
+// Root cause: a caller whose shared item was rejected could join that item again in its callback.
+test('a caller of a shared item that is rejected and submits it again is served', async () => {
   const clock = new VirtualClock();
   let refusals = 1;
   const policy: Policy = {
@@ -32,8 +32,8 @@ test('a sharer that is refused and asks for the same again is served', async () 
   expectRest(batcher);
 });
 
-// Root cause: a sink that was told that its item no longer fits started the dispatcher among others like it.
-test('a smaller maxBatchSize while a sink flushes in reaction leaves nobody behind, and ends', async () => {
+// Root cause: a sink whose item no longer fits started the dispatcher while other such items were still queued.
+test('a smaller maxBatchSize while a sink flushes in reaction settles all items, and ends', async () => {
   const { clock, batcher } = gated({ maxBatchSize: 10, costOf: (item) => item });
   batcher.submit(10).catch(() => {});
   await clock.advance(0);
@@ -54,7 +54,7 @@ test.each([
     { aborted: false, addEventListener: null, removeEventListener() {} },
   ],
   ['whose addEventListener throws', { aborted: false, addEventListener: fail, removeEventListener() {} }],
-])('a signal %s is refused, and its neighbours are served', async (_, signal) => {
+])('a signal %s is rejected, and other items are served', async (_, signal) => {
   const { clock, gate, batcher } = gated();
   const refused = outcomeOf(batcher.submit(1, { signal: signal as unknown as AbortSignal }));
   const neighbour = outcomeOf(batcher.submit(2));
@@ -65,8 +65,8 @@ test.each([
   expectRest(batcher);
 });
 
-// Root cause: the watch was kept before the signal had agreed to be listened to.
-test('a signal that cannot be listened to may be tried again, and nothing of it is kept', async () => {
+// Root cause: the watch was stored before addEventListener had succeeded.
+test('a signal whose addEventListener throws may be used again, and is not kept', async () => {
   const { clock, gate, batcher } = gated();
   let works = false;
   const signal = {
@@ -86,7 +86,7 @@ test('a signal that cannot be listened to may be tried again, and nothing of it 
   expectRest(batcher);
 });
 
-test('a signal that throws when it is let go of hurts nobody', async () => {
+test('a signal whose removeEventListener throws does not affect other items', async () => {
   const { clock, gate, batcher } = gated();
   const signal = {
     aborted: false,
@@ -105,8 +105,8 @@ function fail(): never {
   throw new Error('not today');
 }
 
-// Root cause: one reading of the clock served for all batches of a round, however long their handlers took.
-test('what a handler does before it first waits is not charged to the batches after it', async () => {
+// Root cause: all batches of a round used one reading of the clock, however long their handlers took.
+test('the synchronous part of a handler does not count towards the duration of later batches', async () => {
   const clock = new BlockedClock();
   const started: number[] = [];
   const batcher = new Batcher(
@@ -123,13 +123,13 @@ test('what a handler does before it first waits is not charged to the batches af
   expect(started).toEqual([0, 20, 40, 60]);
 });
 
-test('a flat backend with some noise is not taken for one that grows beyond what was seen', () => {
+test('a flat curve with noise is not extrapolated as a rising one', () => {
   const curve = new ServiceCurve();
   for (let i = 0; i < 100; i++) curve.record(1 + (i % 2), 10 * (1 + 0.1 * Math.sin(i * i)), i);
   expect(curve.predict(64)).toBeLessThan(15);
 });
 
-test('items that wait in a window leave when there is no room for another and a slot is free', async () => {
+test('items in a window are dispatched when the queue is full and a slot is free', async () => {
   const { clock, gate, batcher } = gated({ policy: window({ maxWaitMs: 1000 }), maxQueueSize: 2 });
   const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
   await clock.advance(0);
@@ -137,7 +137,7 @@ test('items that wait in a window leave when there is no room for another and a 
   expect(outcomes.map(({ state }) => state)).toEqual(['pending', 'pending', 'pending']);
 });
 
-test('a result that is a callable thenable fails its item and leaves nobody waiting', async () => {
+test('a result that is a callable thenable fails its item, and all items are settled', async () => {
   const { clock, gate, batcher } = gated();
   const outcome = outcomeOf(batcher.submit(1));
   await clock.advance(0);
@@ -147,7 +147,7 @@ test('a result that is a callable thenable fails its item and leaves nobody wait
   expect(outcome.code).toBe('BAD_RESULT');
 });
 
-test('what a policy refuses is refused also when the batch is overdue', async () => {
+test('items that a policy rejects are rejected also when the batch is overdue', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const policy: Policy = { name: 'late', decide: () => ({ action: 'wait', until: Infinity, refuse: 1 }) };
@@ -158,7 +158,7 @@ test('what a policy refuses is refused also when the batch is overdue', async ()
   expect(gate.batches).toEqual([[2]]);
 });
 
-test('what is refused is at nobody’s charge: tenants go on sharing as if it had not been there', async () => {
+test('rejected items are not charged to a tenant', async () => {
   const clock = new VirtualClock();
   const executed: string[] = [];
   let refuse = 200;
@@ -192,8 +192,8 @@ test('what is refused is at nobody’s charge: tenants go on sharing as if it ha
   }
 });
 
-// Root cause: putting back what was looked at touched every tenant of the group.
-test('a look at the head costs no more with ten thousand tenants than with ten', async () => {
+// Root cause: the reset of a view touched every tenant of the group.
+test('reading the head of the queue costs the same with ten thousand tenants as with ten', async () => {
   const clock = new VirtualClock();
   const counting = (tenants: number) => {
     let asked = 0;
@@ -215,7 +215,7 @@ test('a look at the head costs no more with ten thousand tenants than with ten',
   expectRest(many.batcher);
 });
 
-test('a window is not asked again each time that another group’s batch ends', async () => {
+test('a window is not asked again at the end of each batch of another group', async () => {
   const clock = new VirtualClock();
   let asked = 0;
   const inner = window({ maxWaitMs: 1000 });
@@ -244,7 +244,7 @@ test('a window is not asked again each time that another group’s batch ends', 
   batcher.destroy();
 });
 
-test('a handler runs in nobody’s async context', async () => {
+test('a handler does not run in the async context of a caller', async () => {
   const requests = new AsyncLocalStorage<number>();
   const seen: unknown[] = [];
   const batcher = new Batcher(
@@ -268,7 +268,7 @@ test('a handler runs in nobody’s async context', async () => {
   expect(seen).toEqual([undefined]);
 });
 
-test('groups that cannot share a batch are counted in when it is told how long an answer will take', async () => {
+test('the predicted latency counts groups that cannot share a batch', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     (items: number[]) => new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 10)),
@@ -288,7 +288,7 @@ test('groups that cannot share a batch are counted in when it is told how long a
   expect(batcher.stats().expired).toBeLessThan(3);
 });
 
-test('a getter of the options that throws whatever refuses the call, and counts as a wrong option', async () => {
+test('an option getter that throws rejects the call with INVALID_OPTION', async () => {
   const { clock, batcher } = gated();
   const options = {
     get timeoutMs(): number {

@@ -1,4 +1,4 @@
-/** Promise 9: what happens can be read, at any instant, and whoever reads it disturbs nothing. */
+/** Guarantee 9: statistics and records can be read at any instant, without side effects. */
 import { channel } from 'node:diagnostics_channel';
 import {
   BATCH_CHANNEL,
@@ -34,10 +34,10 @@ function gated(options: BatcherOptions<string> = {}) {
   return { clock, gate, batcher };
 }
 
-test('the books balance inside the handler, the policy, the sinks and the subscribers', async () => {
+test('stats() add up inside the handler, the policy, the sinks and the subscribers', async () => {
   const clock = new VirtualClock();
   const places = new Set<string>();
-  const faults: unknown[] = []; // collected, because whom we look over the shoulder of may swallow them
+  const faults: unknown[] = []; // collected, because the observed callbacks may swallow errors
   const look = (place: string) => {
     places.add(place);
     try {
@@ -87,7 +87,7 @@ test('the books balance inside the handler, the policy, the sinks and the subscr
   expectRest(batcher);
 });
 
-test('statistics are a snapshot: they do not change after the fact, nor can they be changed', async () => {
+test('stats() return a snapshot that later events do not change', async () => {
   const { clock, gate, batcher } = gated({ name: 'resnet' });
   void batcher.submit('a');
   const before = batcher.stats();
@@ -100,7 +100,7 @@ test('statistics are a snapshot: they do not change after the fact, nor can they
   expect(batcher.stats()).toMatchObject({ reasons: { idle: 1 }, refusals: {}, batches: 1, batchedItems: 1 });
 });
 
-test('a batch is published with everything about it', async () => {
+test('a batch is published with all its properties', async () => {
   const { clock, gate, batcher } = gated({ name: 'resnet', costOf: Number, groupOf: () => 'g' });
   await clock.advance(100);
   void batcher.submit('2');
@@ -146,7 +146,7 @@ test('a batch is published with everything about it', async () => {
   ]);
 });
 
-test('every reason is published as the reason it was', async () => {
+test('every dispatch reason is published', async () => {
   const { clock, gate, batcher } = gated({
     maxBatchSize: 2,
     concurrency: Infinity,
@@ -191,7 +191,7 @@ test('every reason is published as the reason it was', async () => {
   });
 });
 
-test('a batch that failed is published with what the handler threw', async () => {
+test('a failed batch is published with the error of the handler', async () => {
   const { clock, gate, batcher } = gated();
   const thrown = new Error('out of memory');
   const outcome = outcomeOf(batcher.submit('a'));
@@ -206,7 +206,7 @@ test.each([
   ['BAD_RESULT', ({ gate }: ReturnType<typeof gated>) => gate.call(0).answer([])],
   ['HANDLER_TIMEOUT', ({ clock }: ReturnType<typeof gated>) => clock.advance(50)],
   ['CLOSED', ({ batcher }: ReturnType<typeof gated>) => batcher.destroy()],
-])('a batch that ended with %s is published too, with that error', async (code, end) => {
+])('a batch that ended with %s is published with that error', async (code, end) => {
   const context = gated({ handlerTimeoutMs: 50 });
   const outcome = outcomeOf(context.batcher.submit('a'));
   await context.clock.advance(0);
@@ -219,7 +219,7 @@ test.each([
   expect(records[0]?.error).toMatchObject({ code });
 });
 
-test('a batch that was taken apart is one record, with all its calls and its whole duration', async () => {
+test('a bisected batch is one record, with all its calls and its whole duration', async () => {
   const { clock, gate, batcher } = gated({ isolate: true });
   for (const item of ['a', 'poison', 'b', 'c']) void batcher.submit(item).catch(() => {});
   await clock.advance(0);
@@ -235,7 +235,7 @@ test('a batch that was taken apart is one record, with all its calls and its who
   expect(records[0]?.error).toHaveProperty('message', 'poisoned');
 });
 
-test('callers who left are counted neither as succeeded nor as failed', async () => {
+test('cancelled callers count neither as succeeded nor as failed', async () => {
   const { clock, gate, batcher } = gated();
   const ticket = batcher.enqueue('a', new RecordingSink());
   void batcher.submit('b');
@@ -246,7 +246,7 @@ test('callers who left are counted neither as succeeded nor as failed', async ()
   expect(records).toMatchObject([{ size: 2, succeeded: 1, failed: 0, waitsMs: [0, 0] }]);
 });
 
-test('the record goes over the channel that Node knows by its name', async () => {
+test('the record is published on the channel of node:diagnostics_channel', async () => {
   expect(BATCH_CHANNEL).toBe('batchwise:batch');
   const seen: unknown[] = [];
   const listener = (message: unknown) => seen.push(message);
@@ -260,7 +260,7 @@ test('the record goes over the channel that Node knows by its name', async () =>
   expect(seen).toEqual(records);
 });
 
-test('who has unsubscribed is not called again', async () => {
+test('an unsubscribed listener is not called again', async () => {
   const { clock, gate, batcher } = gated();
   stopListening();
   stopListening();
@@ -271,7 +271,7 @@ test('who has unsubscribed is not called again', async () => {
   expect(records).toEqual([]);
 });
 
-test('a subscriber that throws hurts nobody: the batch ends, the others are told, the error surfaces', async () => {
+test('a subscriber that throws does not affect the batch or other subscribers, and its error is uncaught', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 1 });
   const broken = new Error('broken subscriber');
   const stopBroken = onBatch(() => {
@@ -295,7 +295,7 @@ test('a subscriber that throws hurts nobody: the batch ends, the others are told
   expectRest(batcher);
 });
 
-test('a sink is given the record of its batch, with its duration', async () => {
+test('a sink receives the record of its batch, with its duration', async () => {
   const { clock, gate, batcher } = gated({ name: 'resnet' });
   const sink = new RecordingSink<string>();
   batcher.enqueue('a', sink);

@@ -1,4 +1,4 @@
-/** Promise 8, what can be counted: one timer a batcher, none a request, none when idle, no polling. */
+/** Guarantee 8: one timer a batcher, none a request, none when idle, no polling. */
 import { getEventListeners } from 'node:events';
 import { Batcher, type BatcherOptions, type VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
@@ -21,12 +21,12 @@ function expectIdle(clock: VirtualClock): void {
 
 const numbers = (length: number) => Array.from({ length }, (_, i) => i);
 
-test('a new batcher has set no timer and waits for no turn', () => {
+test('a new batcher has no timer and no deferred callback', () => {
   const { clock } = gated({ policy: window({ maxWaitMs: 10 }), timeoutMs: 50, handlerTimeoutMs: 50 });
   expectIdle(clock);
 });
 
-test('a thousand callers with a deadline each need one timer, and none after their answers', async () => {
+test('a thousand calls with a deadline need one timer, and none after they are settled', async () => {
   const { clock, gate, batcher } = gated();
   const answers = numbers(1000).map((i) => batcher.submit(i, { timeoutMs: 5000 - i }));
   await clock.advance(0);
@@ -37,7 +37,7 @@ test('a thousand callers with a deadline each need one timer, and none after the
   expectIdle(clock);
 });
 
-test('a thousand deadlines in any order, in many turns: one timer, and each expires on time', async () => {
+test('a thousand deadlines in any order need one timer, and each expires on time', async () => {
   const { clock, batcher } = gated({ policy: window({ maxWaitMs: 100_000 }) });
   const expiredAt: number[] = [];
   const deadlines = numbers(1000).map((i) => 1 + ((i * 7919) % 1000));
@@ -96,7 +96,7 @@ test.each([
   ],
   ['destroyed', async ({ batcher }: Ended) => batcher.destroy()],
   ['refused by a smaller maxBatchSize', async ({ batcher }: Ended) => batcher.configure({ maxBatchSize: 1 })],
-])('when the only item is %s, no timer is left and no turn', async (_, end) => {
+])('after the only item is %s, there is no timer and no deferred callback', async (_, end) => {
   const context = gated({ policy: window({ maxWaitMs: 100 }), handlerTimeoutMs: 20, costOf: () => 2 });
   const { clock, batcher } = context;
   const sink = new RecordingSink<number>();
@@ -111,7 +111,7 @@ test.each([
 
 type Ended = ReturnType<typeof gated> & { readonly ticket: { cancel(): void } };
 
-test('one listener a signal, whatever the number of calls that share it, and none when they are settled', async () => {
+test('a signal has one listener for all its calls, and none after they are settled', async () => {
   const { clock, gate, batcher } = gated();
   const { signal } = new AbortController();
   const listeners = () => getEventListeners(signal, 'abort').length;
@@ -130,7 +130,7 @@ test('one listener a signal, whatever the number of calls that share it, and non
   expect(listeners()).toBe(1);
 });
 
-test('what waits in a window is not polled: a turn, a timer, and nothing in between', async () => {
+test('items in a window are not polled: one deferred callback and one timer', async () => {
   const { clock, gate, batcher } = gated({ policy: window({ maxWaitMs: 60_000 }) });
   for (const i of numbers(500)) void batcher.submit(i);
   await clock.advance(0);
@@ -143,7 +143,7 @@ test('what waits in a window is not polled: a turn, a timer, and nothing in betw
   expect(clock.callbacks).toBeLessThanOrEqual(callbacks + 1);
 });
 
-test('what waits for a busy slot is not polled, however long the batch takes', async () => {
+test('items that wait for a slot are not polled', async () => {
   const { clock, gate, batcher } = gated({ policy: window({ maxWaitMs: 5 }), maxWaitMs: 5 });
   void batcher.submit(0);
   await clock.advance(5);
@@ -158,7 +158,7 @@ test('what waits for a busy slot is not polled, however long the batch takes', a
   expect(gate.batches).toHaveLength(2);
 });
 
-test('a policy that waits for nothing in particular sets no timer', async () => {
+test('a policy that waits without a time sets no timer', async () => {
   const policy = { name: 'patient', decide: () => ({ action: 'wait', until: Infinity }) as const };
   const { clock, batcher } = gated({ policy });
   void batcher.submit(1);
@@ -166,7 +166,7 @@ test('a policy that waits for nothing in particular sets no timer', async () => 
   expectIdle(clock);
 });
 
-test('callbacks grow with the turns, not with the items', async () => {
+test('the number of deferred callbacks grows with the turns, not with the items', async () => {
   const { clock, gate, batcher } = gated();
   for (let turn = 0; turn < 10; turn++) {
     const outcomes = numbers(1000).map((i) => outcomeOf(batcher.submit(i, { timeoutMs: 100 + i })));
@@ -179,7 +179,7 @@ test('callbacks grow with the turns, not with the items', async () => {
   expect(clock.timersSet).toBeLessThanOrEqual(10);
 });
 
-test('never more than one timer, never one more callback than there were reasons for', async () => {
+test('there is at most one timer, and no unnecessary callback', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('submit' as const), timeoutMs: fc.constantFrom(undefined, 3, 40, 500) }),
     fc.record({ kind: fc.constant('cancel' as const), which: fc.nat() }),

@@ -1,4 +1,4 @@
-/** Code that calls back into the batcher at the worst moment, and answers that cannot even be looked at. */
+/** Code that calls back into the batcher at the worst moment, and results that cannot be read. */
 import { Batcher, type Handler, type Policy, type Ticket, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
@@ -7,8 +7,8 @@ import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
 describe('a sink that acts', () => {
-  // Root cause: destroy() walked the queue while sinks took entries out of it, and lost its way.
-  test('by cancelling its neighbours when it is told CLOSED leaves nobody behind', async () => {
+  // Root cause: destroy() walked the queue while sinks removed entries from it.
+  test('by cancelling other items on CLOSED leaves no item unsettled', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     const sinks: RecordingSink<number>[] = [];
     const tickets: Ticket[] = [];
@@ -26,7 +26,7 @@ describe('a sink that acts', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('a request of several items and those behind it are settled by destroy()', async () => {
+  test('destroy() settles a request of several items and the items behind it', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     const outcomes = [outcomeOf(batcher.submitMany([1, 2, 3])), outcomeOf(batcher.submit(4))];
     await clock.advance(0);
@@ -36,8 +36,8 @@ describe('a sink that acts', () => {
     expectRest(batcher);
   });
 
-  // Root cause: as with destroy(); what was left behind could not fit in any batch, and was asked for ever.
-  test('a request of several items and those behind it are told when they no longer fit in a batch', async () => {
+  // Root cause: as with destroy(); the remaining items fit in no batch, and the policy was asked forever.
+  test('a request of several items and the items behind it are rejected when they no longer fit in a batch', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 10, costOf: (item) => item });
     batcher.submit(10).catch(() => {}); // keeps the slot
     await clock.advance(0);
@@ -50,7 +50,7 @@ describe('a sink that acts', () => {
     batcher.destroy();
   });
 
-  test('by cancelling or destroying from within its answer has everybody settled once', async () => {
+  test('by cancelling or destroying in its callback has every item settled once', async () => {
     for (const act of ['cancel', 'destroy'] as const) {
       const { clock, gate, batcher } = gated({ maxBatchSize: 3 });
       const tickets: Ticket[] = [];
@@ -70,7 +70,7 @@ describe('a sink that acts', () => {
     }
   });
 
-  test('by submitting again from within its answer is served like anybody else', async () => {
+  test('by submitting in its callback is served as any other', async () => {
     const clock = new VirtualClock();
     const batcher = new Batcher<number, number>((items) => items, { clock });
     const sinks: RecordingSink<number>[] = [];
@@ -87,8 +87,8 @@ describe('a sink that acts', () => {
 });
 
 describe("a listener of the batch's signal that acts", () => {
-  // Root cause: the signal fired when the caller was out of the running ones, but not yet settled.
-  test.each(['cancel', 'destroy', 'stats'] as const)('by %s finds everybody in one place', async (act) => {
+  // Root cause: the signal fired when the caller no longer counted as running, but was not yet settled.
+  test.each(['cancel', 'destroy', 'stats'] as const)('by %s finds consistent state', async (act) => {
     const { clock, gate, batcher } = gated();
     const sink = new RecordingSink<number>();
     const ticket = batcher.enqueue(1, sink);
@@ -108,7 +108,7 @@ describe("a listener of the batch's signal that acts", () => {
     expectRest(batcher);
   });
 
-  test('by destroying when the handler is timed out has everybody settled once', async () => {
+  test('by destroying after a handler time-out has every item settled once', async () => {
     const { clock, gate, batcher } = gated({ handlerTimeoutMs: 10, maxBatchSize: 2 });
     const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
     await clock.advance(0);
@@ -121,7 +121,7 @@ describe("a listener of the batch's signal that acts", () => {
 });
 
 describe('a handler that acts before it returns', () => {
-  test.each(['destroy', 'close'] as const)('by %s has everybody settled once', async (act) => {
+  test.each(['destroy', 'close'] as const)('by %s has every item settled once', async (act) => {
     const clock = new VirtualClock();
     const batcher: Batcher<number, number> = new Batcher<number, number>(
       (items) => {
@@ -140,28 +140,31 @@ describe('a handler that acts before it returns', () => {
     expect(batcher.stats().state).toBe('closed');
   });
 
-  // Root cause: a submit to a full queue lets a batch leave first; what that batch does was not looked at again.
-  test.each(['destroy', 'close', 'abort'] as const)('by %s while a newcomer is at the door', async (act) => {
-    const clock = new VirtualClock();
-    const controller = new AbortController();
-    const batcher: Batcher<number, number> = new Batcher<number, number>(
-      (items) => {
-        if (act === 'destroy') batcher.destroy();
-        else if (act === 'close') void batcher.close();
-        else controller.abort();
-        return items;
-      },
-      { clock, maxQueueSize: 1 },
-    );
-    const first = outcomeOf(batcher.submit(1));
-    const newcomer = outcomeOf(batcher.submit(2, { signal: controller.signal }));
-    await clock.advance(0);
-    expect([first.settled, newcomer.settled]).toEqual([1, 1]);
-    expect(newcomer.code).toBe(act === 'abort' ? 'CANCELLED' : 'CLOSED');
-    expectRest(batcher);
-  });
+  // Root cause: a submit to a full queue dispatches a batch first; the effects of that batch were not checked again.
+  test.each(['destroy', 'close', 'abort'] as const)(
+    'by %s while a new item is being submitted',
+    async (act) => {
+      const clock = new VirtualClock();
+      const controller = new AbortController();
+      const batcher: Batcher<number, number> = new Batcher<number, number>(
+        (items) => {
+          if (act === 'destroy') batcher.destroy();
+          else if (act === 'close') void batcher.close();
+          else controller.abort();
+          return items;
+        },
+        { clock, maxQueueSize: 1 },
+      );
+      const first = outcomeOf(batcher.submit(1));
+      const newcomer = outcomeOf(batcher.submit(2, { signal: controller.signal }));
+      await clock.advance(0);
+      expect([first.settled, newcomer.settled]).toEqual([1, 1]);
+      expect(newcomer.code).toBe(act === 'abort' ? 'CANCELLED' : 'CLOSED');
+      expectRest(batcher);
+    },
+  );
 
-  test('by lowering maxBatchSize below a newcomer at the door has it turned away', async () => {
+  test('by lowering maxBatchSize below the cost of a new item has it rejected', async () => {
     const clock = new VirtualClock();
     let questions = 0;
     const policy: Policy = {
@@ -187,7 +190,7 @@ describe('a handler that acts before it returns', () => {
     expectRest(batcher);
   });
 
-  test('by submitting to its own batcher waits for nobody', async () => {
+  test('by submitting to its own batcher does not block', async () => {
     const clock = new VirtualClock();
     const inner: ReturnType<typeof outcomeOf<number>>[] = [];
     const batcher: Batcher<number, number> = new Batcher<number, number>(
@@ -204,7 +207,7 @@ describe('a handler that acts before it returns', () => {
   });
 });
 
-describe('an answer that cannot even be looked at', () => {
+describe('a result that cannot be read', () => {
   const revoked = (): object => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
@@ -253,12 +256,12 @@ describe('an answer that cannot even be looked at', () => {
     expectRest(batcher);
   }
 
-  test.each(handlers)('%s leaves nobody waiting and the slot free', async (_, answer) => {
+  test.each(handlers)('%s leaves no item waiting and the slot free', async (_, answer) => {
     await expectService(() => answer() as never);
     await expectService(async () => answer() as never);
   });
 
-  test.each(thrown)('%s, thrown, leaves nobody waiting and the slot free', async (_, error) => {
+  test.each(thrown)('%s, thrown, leaves no item waiting and the slot free', async (_, error) => {
     await expectService(() => {
       throw error;
     });

@@ -7,8 +7,8 @@ import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 import { uncaughtErrorsDuring } from './support/uncaught.js';
 
-describe('cancelled while it waits', () => {
-  test('a caller is gone at once, its place is free, and the handler never sees its item', async () => {
+describe('cancelled in the queue', () => {
+  test('an item is rejected at once, frees its place, and never reaches the handler', async () => {
     const { clock, gate, batcher } = gated({ maxQueueSize: 2 });
     const running = outcomeOf(batcher.submit(1));
     await clock.advance(0);
@@ -30,7 +30,7 @@ describe('cancelled while it waits', () => {
     expectRest(batcher);
   });
 
-  test('in the turn it came in, it is not executed', async () => {
+  test('in the turn of its submit, an item is not executed', async () => {
     const { clock, gate, batcher } = gated();
     const sink = new RecordingSink<number>();
     batcher.enqueue(1, sink).cancel();
@@ -40,7 +40,7 @@ describe('cancelled while it waits', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('the first, the middle and the last of a queue can go in any order, and the rest stay in order', async () => {
+  test('items leave any position of the queue in any order, and the rest stay in order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(fc.nat(11), { maxLength: 12 }), async (leavers) => {
         const { clock, gate, batcher } = gated({ maxBatchSize: 100 });
@@ -67,7 +67,7 @@ describe('cancelled while it waits', () => {
 });
 
 describe('cancelled while its batch runs', () => {
-  test('a caller is released at once, and its neighbours get their own answers', async () => {
+  test('a call is rejected at once, and the other items of the batch get their own results', async () => {
     const { clock, gate, batcher } = gated();
     const controller = new AbortController();
     const first = outcomeOf(batcher.submit(1));
@@ -84,7 +84,7 @@ describe('cancelled while its batch runs', () => {
     expectRest(batcher);
   });
 
-  test('the signal of the batch fires when the last caller is gone, not before', async () => {
+  test('the signal of the batch fires when the last caller has cancelled, not before', async () => {
     const { clock, gate, batcher } = gated();
     const leaving = new AbortController();
     const byTicket = batcher.enqueue(1, new RecordingSink<number>());
@@ -102,7 +102,7 @@ describe('cancelled while its batch runs', () => {
     expect((signal.reason as BatchwiseError).code).toBe('CANCELLED');
   });
 
-  test('a signal that the handler looks at too late has already fired', async () => {
+  test('a signal that the handler reads later has already fired', async () => {
     const { clock, gate, batcher } = gated();
     const ticket = batcher.enqueue(1, new RecordingSink<number>());
     await clock.advance(0);
@@ -110,7 +110,7 @@ describe('cancelled while its batch runs', () => {
     expect(gate.call(0).context.signal.aborted).toBe(true);
   });
 
-  test('a batch that nobody waits for keeps its slot until the handler returns', async () => {
+  test('a batch without callers keeps its slot until the handler returns', async () => {
     const { clock, gate, batcher } = gated();
     const ticket = batcher.enqueue(1, new RecordingSink<number>());
     await clock.advance(0);
@@ -128,7 +128,7 @@ describe('cancelled while its batch runs', () => {
 });
 
 describe('a ticket', () => {
-  test('cancels once, keeps the reason, and does nothing once it is settled', async () => {
+  test('cancels once, passes the reason on, and does nothing after it is settled', async () => {
     const { clock, gate, batcher } = gated();
     const [cancelled, answered] = [new RecordingSink<number>(), new RecordingSink<number>()];
     const tickets = [cancelled, answered].map((sink) => batcher.enqueue(1, sink));
@@ -151,8 +151,8 @@ describe('a ticket', () => {
   });
 });
 
-describe('one whose time is over', () => {
-  test('disturbs nobody, whether it waits or runs', async () => {
+describe('an expired item', () => {
+  test('does not affect other items, in the queue and in a running batch', async () => {
     const { clock, gate, batcher } = gated({ maxBatchSize: 2 });
     const outcomes = [1, 2, 3, 4].map((item) =>
       outcomeOf(batcher.submit(item, item % 2 === 0 ? { timeoutMs: 10 * item } : {})),
@@ -171,7 +171,7 @@ describe('one whose time is over', () => {
   });
 });
 
-test('a sink that throws disturbs nobody in its batch, and its error surfaces', async () => {
+test('a sink that throws does not affect other items of its batch, and its error is uncaught', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 3 });
   const sinks = [1, 2, 3, 4, 5].map(
     (item) =>
@@ -192,7 +192,7 @@ test('a sink that throws disturbs nobody in its batch, and its error surfaces', 
   expectRest(batcher);
 });
 
-test('a forced stop leaves nobody waiting: in slots, groups, tenants and priorities, with and without deadline', async () => {
+test('destroy() settles all items: in slots, groups, tenants and priorities, with and without a deadline', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 2, concurrency: 3, groupOf: (item) => item % 4 });
   const outcomes = Array.from({ length: 60 }, (_, item) => {
     const tenant = `tenant ${item % 3}`;
@@ -210,7 +210,7 @@ test('a forced stop leaves nobody waiting: in slots, groups, tenants and priorit
   expectRest(batcher);
 });
 
-test('close() during a batch drains; who is cancelled meanwhile is not waited for, and is not executed', async () => {
+test('close() during a batch drains the queue; an item cancelled meanwhile is not executed', async () => {
   const { clock, gate, batcher } = gated({ maxBatchSize: 1 });
   const sinks = [1, 2, 3].map(() => new RecordingSink<number>());
   const tickets = sinks.map((sink, index) => batcher.enqueue(index + 1, sink));
