@@ -1,6 +1,6 @@
 /** Refusals of the proxy's admin server look like those of the model server. Neither package knows the other. */
 import { expect, test } from 'vitest';
-import { type AdminProblemCode, adminProblem } from '../../proxy/src/admin-problem.js';
+import { type AdminProblemCode, adminProblem } from '../../proxy/src/admin/admin-problem.js';
 import { problemOf } from '../../server/src/http/problem.js';
 import { RequestError } from '../../server/src/request-error.js';
 

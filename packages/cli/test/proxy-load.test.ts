@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_SERVER_LIMITS } from '@batchwise/grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proxySettings } from '../../proxy/src/proxy-options.js';
+import { proxySettings } from '../../proxy/src/options/proxy-options.js';
 import { PROXY_SETTINGS } from '../src/proxy/proxy-schema.js';
 import { optionsOf } from './support/proxy-options.js';
 

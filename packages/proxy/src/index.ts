@@ -10,12 +10,11 @@
  *     console.log(proxy.address); // clients call /pkg.Service/Compute here; the backend gets BatchedCompute
  *     await proxy.close();
  */
-export type { AdminAddress } from './admin-server.js';
-export type { BatchedContext, BatchedMethod, BatchedMethods, BatchedResults } from './batched-method.js';
-export type { BatchEnd, ServeBatchedOptions } from './batched-options.js';
-export type { GroupByOptions, MethodOptions } from './method-options.js';
+export type { AdminAddress } from './admin/admin-server.js';
+export type { TenantBy } from './batching/tenants.js';
+export type { GroupByOptions, MethodOptions } from './options/method-options.js';
+export type { EjectionOptions, HealthCheckOptions, ProxyOptions } from './options/proxy-options.js';
 export { startProxy } from './proxy.js';
-export type { EjectionOptions, HealthCheckOptions, ProxyOptions } from './proxy-options.js';
 export type {
   BackendStats,
   DrainOptions,
@@ -23,5 +22,12 @@ export type {
   ProxyStats,
   RunningProxy,
 } from './running-proxy.js';
-export { serveBatched } from './serve-batched.js';
-export type { TenantBy } from './tenants.js';
+export type {
+  BatchEnd,
+  BatchedContext,
+  BatchedMethod,
+  BatchedMethods,
+  BatchedResults,
+  ServeBatchedOptions,
+} from './serve-batched/batched-options.js';
+export { serveBatched } from './serve-batched/serve-batched.js';

@@ -1,7 +1,4 @@
-/**
- * A call that is passed on as it is, streams too: headers, messages, trailers and resets in both directions,
- * each side no faster than the other takes it.
- */
+/** A call that is passed through unchanged, also a stream: headers, messages, trailers and resets in both directions, with backpressure. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
   type CallStream,
@@ -20,20 +17,20 @@ import {
   statusOfReset,
 } from '@batchwise/grpc';
 import type { Clock } from 'batchwise';
-import type { Backend } from './backend.js';
-import { backendFault } from './backend-fault.js';
+import type { Backend } from './backends/backend.js';
+import { backendError } from './grpc-errors.js';
 
-/** Told once, when the call is over for the caller: with its status. */
+/** Called once with the status of the call. */
 export type PassedDone = (status: number) => void;
 
 const { NO_ERROR, REFUSED_STREAM } = ERROR_CODE;
-/** The channel names the backend itself. */
-const NAMED_ANEW = [':authority', ':scheme', 'host'];
+/** Headers that the channel sets for the backend. */
+const SET_BY_CHANNEL = [':authority', ':scheme', 'host'];
 
-/** What all calls that are passed through share. */
-export interface PassHost {
+/** The context shared by all calls that are passed through. */
+export interface PassContext {
   readonly clock: Clock;
-  /** Those of which no message has come for a while, in either direction, are ended. */
+  /** Ends calls without a message in either direction for `idleMs`. */
   readonly idleLine: ExpiryLine;
   readonly idleMs: number;
   readonly log: (line: string) => void;
@@ -43,55 +40,58 @@ export class PassedCall implements Expiring {
   expiresAt = 0;
   before: Expiring | undefined = undefined;
   after: Expiring | undefined = undefined;
-  readonly #host: PassHost;
+  readonly #context: PassContext;
   readonly #call: IncomingCall;
   readonly #caller: CallStream;
   readonly #backend: Backend;
   readonly #clock: Clock;
-  readonly #dueAt: number;
+  readonly #deadline: number;
   readonly #done: PassedDone;
   #upstream: RawStream | undefined = undefined;
-  #giveUp: () => void = () => {};
+  #cancelOpen: () => void = () => {};
   #trailers: OutgoingHttpHeaders | undefined = undefined;
   #wantsTrailers = false;
   #isCancelled = false;
   #isOver = false;
 
-  constructor(call: IncomingCall, backend: Backend, host: PassHost, done: PassedDone) {
-    const { clock } = host;
+  constructor(call: IncomingCall, backend: Backend, context: PassContext, done: PassedDone) {
+    const { clock } = context;
     this.#call = call;
     this.#caller = call.stream;
     this.#backend = backend;
-    this.#host = host;
+    this.#context = context;
     this.#clock = clock;
-    this.#dueAt = clock.now() + (call.timeoutMs ?? Number.POSITIVE_INFINITY);
+    this.#deadline = clock.now() + (call.timeoutMs ?? Number.POSITIVE_INFINITY);
     this.#done = done;
   }
 
-  /** Ends it now, whatever is missing; the caller is told why. */
+  /** Fails the call now. */
   end(error: GrpcError): void {
     if (this.#isOver) return;
-    this.#giveUp();
+    this.#cancelOpen();
     this.#fail(error);
     this.#cancelUpstream();
   }
 
-  /** It was idle for too long. Clients begin a call again that is unavailable, as that of a health watch. */
+  /** The idle timeout. UNAVAILABLE makes clients retry, for example a health watch. */
   expire(): void {
-    const message = `No message was sent in either direction for ${this.#host.idleMs} ms, the limit of idle streams.`;
+    const message = `No message was sent in either direction for ${this.#context.idleMs} ms, the limit of idle streams.`;
     this.end(new GrpcError(STATUS.UNAVAILABLE, message));
   }
 
   start(): void {
     this.#backend.openCalls += 1;
-    this.#host.idleLine.join(this);
+    this.#context.idleLine.join(this);
     this.#call.onGone(() => this.#callerClosed());
-    this.#giveUp = this.#backend.passChannel.openStream(requestOf(this.#call.headers), (error, stream) => {
-      if (stream !== undefined) this.#link(stream);
-      // It cannot be sent as it is: the message is about the call.
-      else if (error !== undefined && error.status !== STATUS.UNAVAILABLE) this.#fail(error);
-      else this.#fault(STATUS.UNAVAILABLE, error?.message ?? 'no connection');
-    });
+    this.#cancelOpen = this.#backend.passChannel.openStream(
+      requestOf(this.#call.headers),
+      (error, stream) => {
+        if (stream !== undefined) this.#link(stream);
+        // The call itself cannot be sent, and the message says why.
+        else if (error !== undefined && error.status !== STATUS.UNAVAILABLE) this.#fail(error);
+        else this.#backendFailed(STATUS.UNAVAILABLE, error?.message ?? 'no connection');
+      },
+    );
   }
 
   #link(upstream: RawStream): void {
@@ -101,28 +101,28 @@ export class PassedCall implements Expiring {
       return;
     }
     upstream.on('response', (headers, isAll) => this.#responded(headers, isAll));
-    upstream.on('trailers', (trailers) => this.#gotTrailers(ofCall(trailers)));
+    upstream.on('trailers', (trailers) => this.#gotTrailers(forwardable(trailers)));
     upstream.on('close', () => {
-      if (this.#isCancelled) return; // whoever did that has said why
+      if (this.#isCancelled) return; // the caller already has its status
       const isLost = upstream.session.destroyed || upstream.session.closed;
-      // With its trailers there, what was not read of the answer may still be lost.
+      // After the trailers, unread data may still be lost.
       if (this.#trailers === undefined || !upstream.readableEnded)
         this.#upstreamClosed(isLost, upstream.errorCode);
     });
     this.#caller.pipe(upstream);
-    this.#caller.on('data', this.#moved);
+    this.#caller.on('data', this.#onData);
   }
 
   #responded(headers: IncomingHttpHeaders, isAll: boolean): void {
     const caller = this.#caller;
-    if (this.#isOver || !this.#isThere || caller.headersSent) return;
+    if (this.#isOver || !this.#isCallerOpen || caller.headersSent) return;
     const httpStatus = Number(headers[':status'] ?? 200);
     if (httpStatus !== 200 && headers['grpc-status'] === undefined) {
       this.#cancelUpstream();
-      this.#fault(statusOfHttp(httpStatus), `it answered with HTTP status ${httpStatus}`);
+      this.#backendFailed(statusOfHttp(httpStatus), `it answered with HTTP status ${httpStatus}`);
       return;
     }
-    const answer = ofCall(headers);
+    const answer = forwardable(headers);
     try {
       checkSendable(answer);
       caller.respond(answer, { endStream: isAll });
@@ -133,8 +133,8 @@ export class PassedCall implements Expiring {
     }
     if (isAll) {
       this.#over(statusOf(headers));
-      this.#refuseTheRest();
-      this.#letGo();
+      this.#discardRequest();
+      this.#releaseUpstream();
       return;
     }
     caller.on('wantTrailers', () => {
@@ -142,22 +142,22 @@ export class PassedCall implements Expiring {
       this.#sendTrailers();
     });
     (this.#upstream as RawStream).pipe(caller);
-    (this.#upstream as RawStream).on('data', this.#moved);
+    (this.#upstream as RawStream).on('data', this.#onData);
   }
 
   #gotTrailers(trailers: OutgoingHttpHeaders): void {
     this.#trailers ??= trailers;
-    // The backend has ended the call: what the caller still sends is read by nobody.
+    // The backend has ended the call, so the rest of the request is discarded.
     this.#caller.unpipe();
     this.#caller.resume();
     this.#sendTrailers();
   }
 
-  /** They may be there before all messages are through, or after. */
+  /** The trailers may arrive before or after the last message was forwarded. */
   #sendTrailers(): void {
     const trailers = this.#trailers;
     if (!this.#wantsTrailers || trailers === undefined || this.#isOver) return;
-    if (!this.#isThere) {
+    if (!this.#isCallerOpen) {
       this.#over(statusOf(trailers));
       return;
     }
@@ -170,8 +170,8 @@ export class PassedCall implements Expiring {
       this.#caller.sendTrailers(trailersOf(instead));
       this.#over(instead.status);
     }
-    this.#refuseTheRest();
-    this.#letGo();
+    this.#discardRequest();
+    this.#releaseUpstream();
   }
 
   #upstreamClosed(isLost: boolean, errorCode: number): void {
@@ -180,37 +180,37 @@ export class PassedCall implements Expiring {
       this.#refuse();
       return;
     }
-    const isLate = this.#clock.now() >= this.#dueAt;
-    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode, isLate);
+    const isPastDeadline = this.#clock.now() >= this.#deadline;
+    const status = isLost ? STATUS.UNAVAILABLE : statusOfReset(errorCode, isPastDeadline);
     const reset =
       errorCode === NO_ERROR ? 'ended the stream' : `reset the stream (HTTP/2 error code ${errorCode})`;
     const how = isLost ? 'closed the connection' : reset;
-    this.#fault(status, `it ${how} before the call had ended`);
+    this.#backendFailed(status, `it ${how} before the call had ended`);
   }
 
-  /** The backend has not begun it. What it was sent is gone here, but clients keep it, and begin such a call again. */
+  /** The backend did not start the call. The proxy has no copy of the request, but clients retry a refused stream. */
   #refuse(): void {
     this.#over(STATUS.UNAVAILABLE);
-    this.#refuseTheRest();
+    this.#discardRequest();
     this.#call.refuse();
   }
 
-  /** What is wrong is for the log; the caller hears that something is. */
-  #fault(status: number, reason: string): void {
-    this.#host.log(`backend ${this.#backend.target} failed ${this.#call.path}: ${reason}`);
-    this.#fail(backendFault(status));
+  /** Logs the reason; the caller gets only the status. */
+  #backendFailed(status: number, reason: string): void {
+    this.#context.log(`backend ${this.#backend.target} failed ${this.#call.path}: ${reason}`);
+    this.#fail(backendError(status));
   }
 
-  readonly #moved = (): void => {
+  readonly #onData = (): void => {
     if (this.#isOver) return;
-    this.#host.idleLine.leave(this);
-    this.#host.idleLine.join(this);
+    this.#context.idleLine.leave(this);
+    this.#context.idleLine.join(this);
   };
 
-  /** The backend has ended it without a status, or never began: the caller gets one all the same. */
+  /** Fails a call that the backend did not start or ended without a status. */
   #fail(error: GrpcError): void {
     const caller = this.#caller;
-    // Nobody reads what it still sends; a stream that is being piped, or is not read, would never close.
+    // The rest of the request is discarded. A stream that is piped or not read would never close.
     caller.unpipe();
     caller.resume();
     if (!caller.headersSent) {
@@ -223,19 +223,19 @@ export class PassedCall implements Expiring {
     this.#sendTrailers();
   }
 
-  get #isThere(): boolean {
+  get #isCallerOpen(): boolean {
     return !this.#caller.destroyed;
   }
 
   #unsendable(cause: unknown): GrpcError {
-    this.#host.log(
-      `backend ${this.#backend.target} answered ${this.#call.path} with what cannot be passed on: ${(cause as Error).message}`,
+    this.#context.log(
+      `backend ${this.#backend.target} answered ${this.#call.path} with invalid headers: ${(cause as Error).message}`,
     );
-    return backendFault(STATUS.INTERNAL, cause);
+    return backendError(STATUS.INTERNAL, cause);
   }
 
-  /** What the caller still sends is read by nobody. */
-  #refuseTheRest(): void {
+  /** Discards the rest of the request, because the call has ended. */
+  #discardRequest(): void {
     const caller = this.#caller;
     if (caller.readableEnded || caller.destroyed) return;
     caller.unpipe();
@@ -243,13 +243,13 @@ export class PassedCall implements Expiring {
   }
 
   #callerClosed(): void {
-    this.#giveUp();
+    this.#cancelOpen();
     this.#over(STATUS.CANCELLED);
     this.#cancelUpstream();
   }
 
-  /** The backend has said everything. A request that it has not read to the end keeps its stream open. */
-  #letGo(): void {
+  /** The backend has ended the call. An unread request would keep its stream open. */
+  #releaseUpstream(): void {
     if (this.#upstream?.writableFinished === false) this.#cancelUpstream();
   }
 
@@ -261,20 +261,20 @@ export class PassedCall implements Expiring {
   #over(status: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#host.idleLine.leave(this);
+    this.#context.idleLine.leave(this);
     this.#backend.openCalls -= 1;
     this.#done(status);
   }
 }
 
 function requestOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const request = ofCall(headers);
-  for (const name of NAMED_ANEW) delete request[name];
+  const request = forwardable(headers);
+  for (const name of SET_BY_CHANNEL) delete request[name];
   return request;
 }
 
-/** Without what is the connection's, and binary entries of one name apart, as they came. */
-function ofCall(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+/** The headers without those of the connection. Binary entries of one name stay separate. */
+function forwardable(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
   for (const name in headers) {
     const value = headers[name];

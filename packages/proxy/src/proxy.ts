@@ -1,4 +1,5 @@
-/** The proxy as a whole: calls come in, are batched, passed through or answered, and all of it ends in order. */
+/** The proxy: accepts calls, batches them, passes them through or answers them, and drains on close. */
+import { readFileSync } from 'node:fs';
 import {
   ExpiryLine,
   FairPool,
@@ -8,24 +9,27 @@ import {
   limitedLog,
   STATUS,
 } from '@batchwise/grpc';
-import { type AdminAddress, AdminServer, type Readiness } from './admin-server.js';
-import type { Backend } from './backend.js';
-import { BackendPool } from './backend-pool.js';
-import { HealthWatch } from './health-watch.js';
-import { LateEnds } from './late-ends.js';
-import { MethodBatchers, MOST_METHODS } from './method-batchers.js';
-import { MethodTable } from './method-table.js';
-import { OwnHealth } from './own-health.js';
-import { PassedCall, type PassHost } from './pass-through.js';
-import { PASS_THROUGH, ProxyMetrics } from './proxy-metrics.js';
-import { type ProxyOptions, type ProxySettings, proxySettings } from './proxy-options.js';
-import { QueueBytes } from './queue-bytes.js';
-import { TargetResolver } from './resolve-targets.js';
+import { type AdminAddress, AdminServer, type Readiness } from './admin/admin-server.js';
+import { HealthService } from './admin/health-service.js';
+import { PASS_THROUGH, ProxyMetrics } from './admin/proxy-metrics.js';
+import type { Backend } from './backends/backend.js';
+import { BackendPool } from './backends/backend-pool.js';
+import { HealthWatch } from './backends/health-watch.js';
+import { TargetResolver } from './backends/targets.js';
+import { MAX_METHODS, MethodBatchers } from './batching/method-batchers.js';
+import { OpenStreamEnds } from './batching/open-stream-ends.js';
+import { QueueBytes } from './batching/queue-bytes.js';
+import { type Tenant, Tenants } from './batching/tenants.js';
+import { ruleOf } from './options/method-options.js';
+import { type ProxyOptions, type ProxySettings, proxySettings } from './options/proxy-options.js';
+import { type PassContext, PassedCall } from './pass-through.js';
 import type { DrainOptions, ProxyAddress, ProxyStats, RunningProxy } from './running-proxy.js';
-import { type Tenant, Tenants } from './tenants.js';
-import { VERSION } from './version.js';
 
-/** Starts a proxy. Resolves when it listens; the backends need not be there yet. */
+const { version: VERSION } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+/** Starts a proxy. Resolves when it listens, even if no backend is connected yet. */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const proxy = new BatchingProxy(proxySettings(options));
   try {
@@ -39,40 +43,38 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
 
 class BatchingProxy implements RunningProxy {
   readonly #settings: ProxySettings;
-  readonly #table: MethodTable;
   readonly #metrics = new ProxyMetrics({ version: VERSION });
   readonly #queueBytes: QueueBytes;
   readonly #tenants: Tenants;
-  readonly #lateEnds: LateEnds;
+  readonly #openStreamEnds: OpenStreamEnds;
   readonly #pool: BackendPool;
   readonly #methods: MethodBatchers;
   readonly #resolver: TargetResolver;
   readonly #server: GrpcServer;
-  readonly #health: OwnHealth;
+  readonly #health: HealthService;
   readonly #admin: AdminServer | undefined;
   #address: ProxyAddress = { host: '', port: 0 };
   #adminAddress: AdminAddress | undefined = undefined;
   #passedThrough = 0;
-  readonly #passed = new Set<PassedCall>();
-  readonly #passHost: PassHost;
+  readonly #passedCalls = new Set<PassedCall>();
+  readonly #passContext: PassContext;
   readonly #passStreams = new FairPool<Tenant>();
-  /** Methods of which it was said that they are passed through. */
-  readonly #named = new Set<string>();
+  /** Methods that were logged as passed through. */
+  readonly #loggedMethods = new Set<string>();
   #whenDrained: Promise<void> | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
   constructor(settings: ProxySettings) {
     const { clock, log, maxMessageBytes } = settings;
     this.#settings = settings;
-    this.#table = new MethodTable(settings.methods);
     this.#queueBytes = new QueueBytes(settings.maxQueueBytes);
     this.#tenants = new Tenants(settings.tenantBy);
-    this.#lateEnds = new LateEnds(clock);
-    // What clients can provoke fills no disk.
-    const faultLog = limitedLog(clock, log);
+    this.#openStreamEnds = new OpenStreamEnds(clock);
+    // Clients can cause these lines, so their rate is limited.
+    const errorLog = limitedLog(clock, log);
     const { passThroughIdleMs: idleMs } = settings;
-    this.#passHost = { clock, idleMs, idleLine: new ExpiryLine(clock, idleMs), log: faultLog };
-    this.#health = new OwnHealth(() => this.#readiness().isReady);
+    this.#passContext = { clock, idleMs, idleLine: new ExpiryLine(clock, idleMs), log: errorLog };
+    this.#health = new HealthService(() => this.#readiness().isReady);
     this.#pool = new BackendPool({
       clock,
       log,
@@ -87,10 +89,10 @@ class BatchingProxy implements RunningProxy {
     this.#methods = new MethodBatchers(
       {
         clock,
-        log: faultLog,
+        log: errorLog,
         maxMessageBytes,
         pool: this.#pool,
-        lateEnds: this.#lateEnds,
+        openStreamEnds: this.#openStreamEnds,
         queueBytes: this.#queueBytes,
         tenants: this.#tenants,
         requests: this.#metrics.requests,
@@ -129,7 +131,7 @@ class BatchingProxy implements RunningProxy {
   async start(): Promise<void> {
     const { host, port, adminHost, adminPort } = this.#settings;
     await this.#resolver.start();
-    // Not to refuse the first calls, or to say of itself that it is not ready, for a connection that is being made.
+    // Otherwise the first calls would be rejected while the first connection is being established.
     await this.#pool.whenTried(FIRST_CONNECTION_MS);
     if (adminPort !== false) this.#adminAddress = await this.#admin?.listen(adminHost, adminPort);
     this.#address = await this.#server.listen({ host, port });
@@ -159,7 +161,7 @@ class BatchingProxy implements RunningProxy {
     const { timeoutMs } = options;
     const whenDrained = this.#whenDrained;
     if (whenDrained !== undefined) {
-      // Asked again, with less patience perhaps: the shorter time counts.
+      // The shorter timeout of several calls applies.
       return timeoutMs === undefined ? whenDrained : this.#endWithin(timeoutMs).then(() => whenDrained);
     }
     this.#whenDrained = this.#drain(timeoutMs ?? this.#settings.drainTimeoutMs);
@@ -191,7 +193,7 @@ class BatchingProxy implements RunningProxy {
 
   #accept(call: IncomingCall): void {
     const { path } = call;
-    const known = this.#isDraining ? undefined : this.#methods.known(path);
+    const known = this.#isDraining ? undefined : this.#methods.get(path);
     if (known !== undefined) {
       known.accept(call);
       return;
@@ -201,7 +203,7 @@ class BatchingProxy implements RunningProxy {
       call.fail(DRAINING);
       return;
     }
-    const rule = this.#table.ruleOf(path);
+    const rule = ruleOf(this.#settings.methods, path);
     if (rule === undefined) this.#passThrough(call);
     else {
       const method = this.#methods.add(path, rule, this.#tenants.of(call));
@@ -216,11 +218,11 @@ class BatchingProxy implements RunningProxy {
     const startedAt = clock.now();
     const tenant = this.#tenants.of(call);
     this.#passedThrough += 1;
-    this.#nameOnce(call.path);
+    this.#logOnce(call.path);
     requests.started(PASS_THROUGH);
     const done = (status: number) => requests.ended(PASS_THROUGH, status, clock.now() - startedAt);
-    const most = Math.min(this.#settings.maxPassThroughStreams, this.#pool.passCapacity);
-    const hasRoom = this.#passStreams.hasRoom(tenant, 1, most);
+    const maxStreams = Math.min(this.#settings.maxPassThroughStreams, this.#pool.passCapacity);
+    const hasRoom = this.#passStreams.hasRoom(tenant, 1, maxStreams);
     const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
     if (backend === undefined || !hasRoom) {
       const error = backend === undefined ? (this.#pool.down ?? DRAINING) : TOO_MANY_STREAMS;
@@ -228,24 +230,29 @@ class BatchingProxy implements RunningProxy {
       done(error.status);
       return;
     }
-    tenant.opened(this.#passed);
+    tenant.opened(this.#passedCalls);
     this.#passStreams.take(tenant, 1);
-    const passed = new PassedCall(call, backend, this.#passHost, (status) => {
-      tenant.closed(this.#passed);
+    const passed = new PassedCall(call, backend, this.#passContext, (status) => {
+      tenant.closed(this.#passedCalls);
       this.#passStreams.giveBack(tenant, 1);
-      this.#passed.delete(passed);
+      this.#passedCalls.delete(passed);
       done(status);
     });
-    this.#passed.add(passed);
+    this.#passedCalls.add(passed);
     passed.start();
   }
 
-  /** Who meant a method to be batched, and named another, would not notice otherwise. */
-  #nameOnce(path: string): void {
-    if (this.#named.has(path) || this.#named.size >= MOST_NAMED || path.startsWith('/grpc.')) return;
-    this.#named.add(path);
+  /** Reveals a typo in the name of a method that should be batched. */
+  #logOnce(path: string): void {
+    if (
+      this.#loggedMethods.has(path) ||
+      this.#loggedMethods.size >= MAX_LOGGED_METHODS ||
+      path.startsWith('/grpc.')
+    )
+      return;
+    this.#loggedMethods.add(path);
     const batched = this.#settings.methods.map(({ method }) => method).join(', ');
-    this.#settings.log(`${path} is passed through as it is; batched are ${batched || 'none'}`);
+    this.#settings.log(`${path} is passed through without batching; batched methods: ${batched || 'none'}`);
   }
 
   #watchBackend(backend: Backend): () => void {
@@ -269,26 +276,26 @@ class BatchingProxy implements RunningProxy {
   #readiness(): Readiness {
     const reasons: string[] = [];
     if (this.#isDraining) reasons.push('draining');
-    if (!this.#pool.isReady) reasons.push(this.#pool.whyDown ?? 'no backend is connected and well');
+    if (!this.#pool.isReady) reasons.push(this.#pool.whyDown ?? 'no backend is connected and healthy');
     return { isReady: reasons.length === 0, reasons };
   }
 
   async #drain(timeoutMs: number): Promise<void> {
-    // The promise of this is what says that the proxy drains: nothing may be refused before it is kept.
+    // `#isDraining` becomes true when the promise of this call is stored, so the first step runs after that.
     await undefined;
     this.#health.end();
     await this.#endWithin(timeoutMs);
   }
 
-  /** Whoever is not done by then is told so. */
+  /** Drains; calls that are open after the timeout fail. */
   async #endWithin(timeoutMs: number): Promise<void> {
     const { clock } = this.#settings;
     const timer = clock.setTimer(() => {
-      for (const passed of [...this.#passed]) passed.end(CLOSING);
+      for (const passed of [...this.#passedCalls]) passed.end(CLOSING);
       this.#server.failOpenCalls(CLOSING);
     }, timeoutMs);
     try {
-      const closed = this.#server.close({ timeoutMs: timeoutMs + LAST_WORDS_MS });
+      const closed = this.#server.close({ timeoutMs: timeoutMs + FINAL_ERRORS_MS });
       await Promise.all([this.#methods.close({ timeoutMs }), closed]);
     } finally {
       clock.clearTimer(timer);
@@ -304,8 +311,8 @@ class BatchingProxy implements RunningProxy {
 
   #stop(): void {
     this.#resolver.stop();
-    this.#lateEnds.stop();
-    this.#passHost.idleLine.clear();
+    this.#openStreamEnds.stop();
+    this.#passContext.idleLine.clear();
     this.#pool.destroy();
     this.#metrics.close();
   }
@@ -315,20 +322,23 @@ class BatchingProxy implements RunningProxy {
   }
 }
 
-/** How long the first connection to a backend is waited for before calls are taken. */
+/** How long `start()` waits for the first connection to a backend. */
 const FIRST_CONNECTION_MS = 1000;
-const MOST_NAMED = 10;
+const MAX_LOGGED_METHODS = 10;
 
-/** For telling those whose time to finish is over, before their connections are closed. */
-const LAST_WORDS_MS = 250;
+/** Time to send errors to the callers that are open at the drain timeout, before their connections are closed. */
+const FINAL_ERRORS_MS = 250;
 
-const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and takes no more calls');
-const CLOSING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is closing, and the call was not done in time');
+const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and accepts no more calls');
+const CLOSING = new GrpcError(
+  STATUS.UNAVAILABLE,
+  'the proxy is closing, and the call was not completed in time',
+);
 const TOO_MANY_STREAMS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
-  'This client has as many streams open as it may have beside others.',
+  'This client has reached its share of open streams.',
 );
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
-  `${MOST_METHODS} methods are batched already, and none of them makes room for another now`,
+  `${MAX_METHODS} methods are batched already, and none of them can be replaced now`,
 );

@@ -1,6 +1,6 @@
-/** A proxy as those see it who started it. */
+/** The public interface of a running proxy. */
 import type { BatcherStats } from 'batchwise';
-import type { AdminAddress } from './admin-server.js';
+import type { AdminAddress } from './admin/admin-server.js';
 
 export interface ProxyAddress {
   readonly host: string;
@@ -9,13 +9,13 @@ export interface ProxyAddress {
 
 export interface BackendStats {
   readonly target: string;
-  /** Whether batches are sent there as long as there is a choice. */
+  /** Connected, healthy and not ejected. If no backend is up, the others get batches too. */
   readonly isUp: boolean;
   readonly isEjected: boolean;
   readonly isHealthy: boolean;
   readonly batchesInFlight: number;
   readonly openCalls: number;
-  /** How many batches were answered whose durations its predictions rest on. */
+  /** The number of batches from which its service times were learned. */
   readonly batchesLearned: number;
 }
 
@@ -23,27 +23,27 @@ export interface ProxyStats {
   readonly isDraining: boolean;
   readonly openCalls: number;
   readonly passedThrough: number;
-  /** What the messages of calls take that are not answered yet. */
+  /** Memory of the messages of unanswered calls, and of unread answers. */
   readonly queuedBytes: number;
   readonly methods: Readonly<Record<string, BatcherStats>>;
   readonly backends: readonly BackendStats[];
 }
 
 export interface DrainOptions {
-  /** How long accepted calls may take to end; then they are ended. @default the proxy's `drainTimeoutMs` */
+  /** After this time, open calls fail. @default `drainTimeoutMs` of the proxy */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface RunningProxy {
   readonly address: ProxyAddress;
-  /** Where metrics and health are; undefined when they are nowhere. */
+  /** The address of metrics and health over HTTP, if enabled. */
   readonly adminAddress: AdminAddress | undefined;
   stats(): ProxyStats;
-  /** Takes nothing more in and resolves when all that was accepted has been answered. Not ready from now on. */
+  /** Rejects new calls and resolves when all accepted calls are answered. The proxy is not ready from now on. */
   drain(options?: DrainOptions): Promise<void>;
   /** Drains, then closes everything. */
   close(options?: DrainOptions): Promise<void>;
-  /** Ends everything now; who waits is told that the proxy is closing, or loses the connection. */
+  /** Closes at once. Open calls fail with UNAVAILABLE or lose their connection. */
   destroy(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -16,14 +16,14 @@ async function batchOf(messages: readonly string[], stage = new FakeStage()) {
 }
 
 describe('a batch', () => {
-  it('goes out as the messages of one stream of the batched method', async () => {
+  it('is sent as one stream of the batched method', async () => {
     const { stream } = await batchOf(['a', 'b', 'c']);
     expect(stream.path).toBe('/pkg.Service/BatchedCompute');
     expect(stream.texts).toEqual(['a', 'b', 'c']);
     expect(stream.hasHalfClosed).toBe(true);
   });
 
-  it('answers each caller as its answer comes', async () => {
+  it('completes each caller when its answer arrives', async () => {
     const { stream, callers } = await batchOf(['a', 'b']);
     stream.answers('A');
     expect(texts(callers)).toEqual(['A', undefined]);
@@ -31,7 +31,7 @@ describe('a batch', () => {
     expect(texts(callers)).toEqual(['A', 'B']);
   });
 
-  it("passes the backend's metadata and encoding to each, and keeps what is its own", async () => {
+  it('passes metadata and encoding of the backend to each caller, but not its item errors', async () => {
     const { stream, callers } = await batchOf(['a', 'b']);
     stream.sendsHeaders({ 'x-model': '7', 'grpc-encoding': 'gzip', 'content-type': 'x' });
     stream.echoes();
@@ -39,7 +39,7 @@ describe('a batch', () => {
       expect(heard?.headers).toEqual({ 'x-model': '7', 'grpc-encoding': 'gzip' });
   });
 
-  it('ends with too few answers: the rest hear INTERNAL, with how many there were', async () => {
+  it('with too few answers fails the rest with INTERNAL and the number of answers', async () => {
     const { stream, callers } = await batchOf(['a', 'b', 'c']);
     stream.answers('A');
     stream.ends(STATUS.OK);
@@ -47,7 +47,7 @@ describe('a batch', () => {
     expect(callers[1]?.heard?.error?.message).toMatch(/^the backend ended .*expected 3 answers.*got 1$/);
   });
 
-  it('ends with an error: the rest hear it, with details and trailers', async () => {
+  it('that ends with an error fails the rest with its details and trailers', async () => {
     const { stream, callers } = await batchOf(['a', 'b']);
     stream.answers('A');
     stream.ends(STATUS.FAILED_PRECONDITION, {
@@ -60,7 +60,7 @@ describe('a batch', () => {
     expect(error?.trailers).toEqual({ 'grpc-status-details-bin': 'AAA=', 'x-why': 'because' });
   });
 
-  it('names the batched method that a backend lacks', async () => {
+  it('names the batched method if the backend does not serve it', async () => {
     const { stream, callers } = await batchOf(['a']);
     stream.ends(STATUS.UNIMPLEMENTED, { message: 'unknown method', trailers: { 'grpc-status': '12' } });
     expect(callers[0]?.heard?.error?.message).toBe(
@@ -68,8 +68,8 @@ describe('a batch', () => {
     );
   });
 
-  // The slot was free at once, and the backend computed one cancelled batch after the other beside those of others.
-  it('that nobody waits for any more keeps its slot for as long as it was expected to take', async () => {
+  // The slot was released at once, and the backend computed cancelled batches in addition to those of other callers.
+  it('keeps its slot for the expected service time when all callers have left', async () => {
     const { stage, stream } = await batchOf(['learned']);
     await stage.clock.advance(20);
     stream.echoes();
@@ -84,7 +84,7 @@ describe('a batch', () => {
     expect(stage.stream.texts).toEqual(['next']);
   });
 
-  it('has more answers than items: they are ignored, and mentioned once', async () => {
+  it('ignores surplus answers and logs them once', async () => {
     const { stage, stream, callers } = await batchOf(['a']);
     stream.answers('A', 'B', 'C');
     stream.ends(STATUS.OK);
@@ -94,7 +94,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('has errors of single items: they hear theirs, and the places of the others stay right', async () => {
+  it('fails single items without shifting the answers of the others', async () => {
     const { stream, callers } = await batchOf(['a', 'b', 'c']);
     stream.sendsHeaders({ 'batchwise-item-error': '1 3 too%20long' });
     expect(statuses(callers)).toEqual([[], [STATUS.INVALID_ARGUMENT], []]);
@@ -106,7 +106,7 @@ describe('a batch', () => {
 });
 
 describe('the slot of a batch', () => {
-  it('is free when all answers are in, before the stream has ended', async () => {
+  it('is released after the last answer, before the stream ends', async () => {
     const stage = new FakeStage({ method: { maxBatchSize: 1 } });
     stage.calls('a');
     stage.calls('b');
@@ -118,7 +118,7 @@ describe('the slot of a batch', () => {
     expect(first.isCancelled).toBe(false);
   });
 
-  it('of which the end never comes is reset after a while', async () => {
+  it('a stream that does not end is reset after a timeout', async () => {
     const stage = new FakeStage();
     stage.calls('a');
     await stage.settle();
@@ -128,19 +128,19 @@ describe('the slot of a batch', () => {
     expect(stream.isCancelled).toBe(false);
     await stage.clock.advance(5000);
     expect(stream.isCancelled).toBe(true);
-    expect(stage.lateEnds.size).toBe(0);
+    expect(stage.openStreamEnds.size).toBe(0);
     expect(stage.clock.pendingTimers).toBe(0);
   });
 
-  it('whose end has come is left alone', async () => {
+  it('a stream that ended is not reset', async () => {
     const { stage, stream } = await batchOf(['a']);
     stream.echoes();
-    expect(stage.lateEnds.size).toBe(0);
+    expect(stage.openStreamEnds.size).toBe(0);
     await stage.clock.advance(20_000);
     expect(stream.isCancelled).toBe(false);
   });
 
-  it('is free after a failure', async () => {
+  it('is released after a failure', async () => {
     const { stage, stream } = await batchOf(['a']);
     stream.ends(STATUS.INTERNAL, { trailers: { 'grpc-status': '13' } });
     await stage.settle();
@@ -151,7 +151,7 @@ describe('the slot of a batch', () => {
 });
 
 describe('a caller that leaves', () => {
-  it('while it waits is not sent', async () => {
+  it('while queued is not sent', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 10 } });
     stage.calls('a').leaves();
     const other = stage.calls('b');
@@ -162,7 +162,7 @@ describe('a caller that leaves', () => {
     expect(stage.queueBytes.used).toBe(0);
   });
 
-  it('while its batch runs disturbs nobody', async () => {
+  it('during its batch does not affect the others', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b']);
     callers[0]?.leaves();
     expect(stream.isCancelled).toBe(false);
@@ -171,7 +171,7 @@ describe('a caller that leaves', () => {
     expect(stage.ended.map(([, status]) => status).sort()).toEqual([STATUS.OK, STATUS.CANCELLED]);
   });
 
-  it('and whose answer comes all the same is not counted twice', async () => {
+  it('is not counted twice if its answer still arrives', async () => {
     const { stream, callers } = await batchOf(['a', 'b', 'c']);
     callers[0]?.leaves();
     stream.answers('A');
@@ -181,7 +181,7 @@ describe('a caller that leaves', () => {
     expect(texts(callers)).toEqual([undefined, undefined, 'C']);
   });
 
-  it('as the last of its batch has the stream reset', async () => {
+  it('resets the stream if it was the last of its batch', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b', 'c']);
     stream.answers('A');
     callers[1]?.leaves();
@@ -193,7 +193,7 @@ describe('a caller that leaves', () => {
     expect(stage.stream.texts).toEqual(['next']);
   });
 
-  it('while its batch waits for a backend is not sent', async () => {
+  it('while its batch waits for a slot is not sent', async () => {
     const stage = new FakeStage();
     stage.calls('first');
     await stage.settle();
@@ -220,15 +220,15 @@ describe('the deadline of a batch', () => {
     return stage.stream.options.timeoutMs;
   };
 
-  it('is the latest of its callers, less what they have waited', async () => {
+  it('is the latest deadline of its callers, minus their queue wait', async () => {
     expect(await deadlineOf(100, 300, 200)).toBe(290);
   });
 
-  it('is none when one has none', async () => {
+  it('is missing if one caller has none', async () => {
     expect(await deadlineOf(100, undefined)).toBeUndefined();
   });
 
-  it('of a caller passes while it waits: it hears so at once, and is not sent', async () => {
+  it('exceeded in the queue fails the call at once, and it is not sent', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 100 } });
     const late = stage.calls('late', { timeoutMs: 50 });
     const other = stage.calls('other');
@@ -239,7 +239,7 @@ describe('the deadline of a batch', () => {
     expect(other.told).toEqual([]);
   });
 
-  it('counts the time that the message took to come', async () => {
+  it('includes the time to receive the message', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 1000 } });
     const caller = stage.caller({ timeoutMs: 50 });
     await stage.clock.advance(40);
@@ -249,10 +249,10 @@ describe('the deadline of a batch', () => {
   });
 });
 
-describe('a batch that no backend has begun', () => {
+describe('a batch that no backend has started', () => {
   const unseen = { isUnseen: true, message: 'refused' };
 
-  it('is sent once more, to another backend', async () => {
+  it('is sent again to another backend', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
     const caller = stage.calls('x');
     await stage.settle();
@@ -264,7 +264,7 @@ describe('a batch that no backend has begun', () => {
     expect(caller.heard?.text).toBe('X');
   });
 
-  it('is sent once more to the same when there is no other, and not for ever', async () => {
+  it('is sent again to the same backend if there is no other, and only once', async () => {
     const { stage, callers } = await batchOf(['x']);
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
@@ -272,7 +272,7 @@ describe('a batch that no backend has begun', () => {
     expect(statuses(callers)).toEqual([[STATUS.UNAVAILABLE]]);
   });
 
-  it('is not sent again once something was answered', async () => {
+  it('is not sent again after a first answer', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b']);
     stream.answers('A');
     stream.ends(STATUS.UNAVAILABLE, unseen);
@@ -280,7 +280,7 @@ describe('a batch that no backend has begun', () => {
     expect(statuses(callers)).toEqual([[0], [STATUS.UNAVAILABLE]]);
   });
 
-  it('leaves out those who have left meanwhile', async () => {
+  it('is sent again without the callers that left', async () => {
     const { stage, callers } = await batchOf(['a', 'b', 'c']);
     callers[1]?.leaves();
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
@@ -290,7 +290,7 @@ describe('a batch that no backend has begun', () => {
   });
 });
 
-it('a backend that takes no more for now gets the rest when it does', async () => {
+it('a stream with backpressure gets the rest of the batch when it drains', async () => {
   const stage = new FakeStage({ method: { maxWaitMs: 1 } });
   const large = 'x'.repeat(40_000);
   for (let i = 0; i < 3; i++) stage.calls(large);
@@ -305,13 +305,13 @@ it('a backend that takes no more for now gets the rest when it does', async () =
   expect(stream.hasHalfClosed).toBe(true);
 });
 
-it('small messages are written together', async () => {
+it('small messages are joined into one write', async () => {
   const { stream } = await batchOf(Array.from({ length: 50 }, (_, i) => `message ${i}`));
   expect(stream.texts).toHaveLength(50);
   expect(stream.writes).toBe(1);
 });
 
-it('every caller hears exactly one thing, whatever happens in whatever order', async () => {
+it('every caller gets exactly one answer, whatever happens in whatever order', async () => {
   const event = fc.oneof(
     fc.record({ do: fc.constant('call' as const), timeoutMs: fc.option(fc.integer({ min: 1, max: 50 })) }),
     fc.record({ do: fc.constant('leave' as const), who: fc.nat(30) }),
@@ -357,7 +357,7 @@ it('every caller hears exactly one thing, whatever happens in whatever order', a
       }
       stage.methods.destroy();
       stage.pool.destroy();
-      await stage.clock.advance(1000); // batches that nobody waits for keep their slots for a while
+      await stage.clock.advance(1000); // batches without callers keep their slots for a while
       for (const caller of callers) expect(caller.told).toHaveLength(gone.has(caller) ? 0 : 1);
       expect(stage.ended).toHaveLength(callers.length);
       expect(stage.queueBytes.used).toBe(0);

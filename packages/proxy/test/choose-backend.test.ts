@@ -1,7 +1,7 @@
 /** Which backend gets what: the rules alone, on candidates that are made up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Candidate, chooseForBatch, chooseForCall, usableOf } from '../src/choose-backend.js';
+import { type Candidate, chooseForBatch, chooseForCall, usableOf } from '../src/backends/choose-backend.js';
 
 interface Made {
   readonly standing: 'ready' | 'connecting' | 'bad';

@@ -1,7 +1,7 @@
 /** When a backend is left out for its failures, and for how long. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Ejection } from '../src/ejection.js';
+import { Ejection } from '../src/backends/ejection.js';
 
 const SETTINGS = { failures: 3, durationMs: 100 };
 

@@ -1,13 +1,13 @@
-/** Who may share a batch with whom. */
+/** Which calls may share a batch. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptedEncodings, bucketOf, groupKeyOf } from '../src/group-key.js';
-import { methodSettings } from '../src/method-options.js';
+import { acceptedEncodings, bucketOf, groupKeyOf } from '../src/batching/group-key.js';
+import { methodSettings } from '../src/options/method-options.js';
 
 const settings = (groupBy?: object) => methodSettings('method', { method: '*/Compute', groupBy });
 
-describe('the key of a group', () => {
-  it('is the same exactly when all that matters is the same', () => {
+describe('the group key', () => {
+  it('is equal exactly when all relevant properties are equal', () => {
     const one = fc.constantFrom<string | string[]>(
       '',
       'a',
@@ -54,26 +54,26 @@ describe('the key of a group', () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  it('takes the authorization into account unless told otherwise', () => {
+  it('includes the authorization by default', () => {
     const key = (authorization: string, groupBy?: object) =>
       groupKeyOf({ authorization }, 0, settings(groupBy));
     expect(key('a')).not.toBe(key('b'));
     expect(key('a', { metadata: [] })).toBe(key('b', { metadata: [] }));
   });
 
-  it('says identity for no encoding', () => {
+  it('uses identity if there is no encoding', () => {
     expect(groupKeyOf({ 'grpc-encoding': 'identity' }, 0, settings())).toBe(groupKeyOf({}, 0, settings()));
   });
 });
 
-it('the same encodings are the same, however they are written', () => {
+it('equal sets of encodings are equal, however they are written', () => {
   const accepted = (text: string) => acceptedEncodings({ 'grpc-accept-encoding': text });
   expect(accepted('identity, deflate, gzip')).toBe(accepted('gzip,identity,deflate'));
   expect(accepted('gzip,gzip, ,identity')).toBe('gzip,identity');
   expect(accepted('gzip')).not.toBe(accepted('gzip,identity'));
 });
 
-it('a bucket holds the lengths up to its bound', () => {
+it('a length bucket includes its upper bound', () => {
   expect([0, 10, 11, 100, 101, 1e9].map((bytes) => bucketOf(bytes, [10, 100]))).toEqual([0, 0, 1, 1, 2, 2]);
   const property = fc.property(
     fc.uniqueArray(fc.integer({ min: 1, max: 1000 })).map((bounds) => bounds.sort((a, b) => a - b)),

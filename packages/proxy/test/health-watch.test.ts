@@ -1,9 +1,9 @@
-/** Backends are asked whether they are well, and believed. */
+/** Health checks of a backend. */
 import { STATUS } from '@batchwise/grpc';
 import { VirtualClock } from 'batchwise';
 import { describe, expect, it } from 'vitest';
-import { Backend } from '../src/backend.js';
-import { HealthWatch } from '../src/health-watch.js';
+import { Backend } from '../src/backends/backend.js';
+import { HealthWatch } from '../src/backends/health-watch.js';
 import { FakeChannel } from './fakes/fake-channel.js';
 
 function watching() {
@@ -48,7 +48,7 @@ function watching() {
 }
 
 describe('a backend', () => {
-  it('is asked when it is connected, and again and again', async () => {
+  it('is checked after it connects and then periodically', async () => {
     const { channel, clock, says } = watching();
     expect(channel.calls).toHaveLength(0);
     channel.become('ready');
@@ -61,7 +61,7 @@ describe('a backend', () => {
     expect(channel.calls).toHaveLength(3);
   });
 
-  it('that says that it is not serving is unwell, until it says otherwise', async () => {
+  it('is unhealthy while it reports not serving', async () => {
     const { channel, clock, backend, says, log, changes } = watching();
     channel.become('ready');
     await says('not serving');
@@ -70,20 +70,20 @@ describe('a backend', () => {
     await says('serving');
     expect(backend.isHealthy).toBe(true);
     expect(log).toEqual([
-      'backend a:1 is not well: it says that it is not serving',
-      'backend a:1 is well again: serving',
+      'backend a:1 is unhealthy: its health check reports not serving',
+      'backend a:1 is healthy: serving',
     ]);
     expect(changes()).toBe(2);
   });
 
-  it('that does not know the question is well', async () => {
+  it('without the health service is healthy', async () => {
     const { channel, backend, says } = watching();
     channel.become('ready');
     await says(STATUS.UNIMPLEMENTED);
     expect(backend.isHealthy).toBe(true);
   });
 
-  it('that fails to answer is unwell the third time in a row', async () => {
+  it('is unhealthy after three consecutive failed checks', async () => {
     const { channel, clock, backend, says } = watching();
     channel.become('ready');
     const found: boolean[] = [];
@@ -95,7 +95,7 @@ describe('a backend', () => {
     expect(found).toEqual([true, true, true, true, true, false]);
   });
 
-  it('that was left out is back when it says that it is well', async () => {
+  it('is no longer ejected when it reports serving', async () => {
     const { channel, backend, clock, says, changes } = watching();
     backend.ejection.failed(clock.now());
     expect(backend.ejection.isEjected(clock.now())).toBe(true);
@@ -108,7 +108,7 @@ describe('a backend', () => {
     expect(changes()).toBe(1);
   });
 
-  it('is not asked while there is no connection, and at once when there is', async () => {
+  it('is not checked without a connection, and at once after it connects', async () => {
     const { channel, clock, says } = watching();
     channel.become('ready');
     await says('serving');
@@ -119,7 +119,7 @@ describe('a backend', () => {
     expect(channel.calls).toHaveLength(2);
   });
 
-  it('begins anew with a new connection', async () => {
+  it('a new connection resets the failure count', async () => {
     const { channel, clock, backend, says } = watching();
     channel.become('ready');
     for (let i = 0; i < 2; i++) {
@@ -132,7 +132,7 @@ describe('a backend', () => {
     expect(backend.isHealthy).toBe(true);
   });
 
-  it('is not asked any more when nobody wants to know', async () => {
+  it('is not checked after stop()', async () => {
     const { channel, clock, watch, says } = watching();
     channel.become('ready');
     await says('serving');

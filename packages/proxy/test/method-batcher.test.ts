@@ -1,15 +1,15 @@
-/** Calls on their way into batches: who comes in, who is refused, and how methods share the backends. */
+/** Admission of calls, and how methods and connections share the backends. */
 import { STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
-import { MOST_GROUPS_OF_TENANT, MOST_METHODS_OF_TENANT } from '../src/method-batcher.js';
-import { MOST_METHODS } from '../src/method-batchers.js';
+import { MAX_GROUPS_PER_TENANT, MAX_METHODS_PER_TENANT } from '../src/batching/method-batcher.js';
+import { MAX_METHODS } from '../src/batching/method-batchers.js';
 import type { CallerOptions } from './fakes/fake-caller.js';
 import { FakeStage } from './fakes/fake-stage.js';
 
 const OTHER = '/pkg.Other/Compute';
 
 describe('methods share the backends', () => {
-  it('no more batches run than are allowed, and the next to leave is formed when it can', async () => {
+  it('the in-flight limit holds over all methods, and a batch is formed when it gets its slot', async () => {
     const stage = new FakeStage();
     stage.calls('a');
     await stage.settle();
@@ -24,7 +24,7 @@ describe('methods share the backends', () => {
     expect(stage.stream.texts).toEqual(['b', 'c']);
   });
 
-  it('one in line whose callers have gone holds nobody up', async () => {
+  it('a method in line without queued calls does not block the others', async () => {
     const stage = new FakeStage();
     stage.calls('a');
     await stage.settle();
@@ -38,7 +38,7 @@ describe('methods share the backends', () => {
     expect(stage.stream.texts).toEqual(['b']);
   });
 
-  it('every call ends, however many methods want the one backend', async () => {
+  it('every call ends when many methods share one backend', async () => {
     const stage = new FakeStage();
     const callers = Array.from({ length: 60 }, (_, i) => stage.calls(`${i}`, { path: `/s${i % 6}/Compute` }));
     for (let rounds = 0; rounds < 60 && stage.ended.length < 60; rounds++) {
@@ -49,7 +49,7 @@ describe('methods share the backends', () => {
     expect(callers.map(({ heard }) => heard?.status)).toEqual(callers.map(() => STATUS.OK));
   });
 
-  it('as many batches run as there are backends times what each may have', async () => {
+  it('the in-flight limit is the number of backends times the limit of each', async () => {
     const stage = new FakeStage({
       targets: ['a:1', 'b:1'],
       maxBatchesInFlight: 2,
@@ -117,8 +117,8 @@ const SCATTERED: readonly (readonly [string, (made: number) => CallerOptions])[]
   ],
 ];
 
-describe('connections share the backends', () => {
-  it.each(SCATTERED)('one with ever new %s leaves most batches to others', async (_, hostile) => {
+describe('connections share the backends fairly', () => {
+  it.each(SCATTERED)('a connection with ever new %s leaves most batches to others', async (_, hostile) => {
     for (const connections of [1, 4]) {
       const rounds = new Rounds();
       rounds.honest(connections, 32);
@@ -128,8 +128,8 @@ describe('connections share the backends', () => {
     }
   });
 
-  // 30 calls of 3.9 MB at a time shared the batches of small ones, and left others 4 % of their throughput.
-  it('one with large messages has batches of its own and leaves most of them to others', async () => {
+  // 30 concurrent calls of 3.9 MB shared the batches of small ones and reduced the throughput of others to 4 %.
+  it('a connection with large messages gets separate batches and leaves most slot time to others', async () => {
     const rounds = new Rounds(new FakeStage({ maxQueueBytes: 1e9 }));
     const large = 'x'.repeat(300_000);
     rounds.honest(2, 32);
@@ -140,7 +140,7 @@ describe('connections share the backends', () => {
   });
 
   // What a tenant had used was brought up to that of the others only when it had no call open at all.
-  it('one that has kept a call open for long has no credit for that', async () => {
+  it('a connection gets no credit for a call that was open for long', async () => {
     const rounds = new Rounds();
     rounds.stage.caller({ connection: 'hostile' });
     rounds.honest(4, 32);
@@ -150,7 +150,7 @@ describe('connections share the backends', () => {
   });
 
   // Each started where the connection served last had started, before all that had been served since.
-  it('connections that are new with every call leave their share to those that stay', async () => {
+  it('connections that are new with every call do not displace lasting ones', async () => {
     const rounds = new Rounds();
     rounds.honest(4, 32);
     await rounds.run(20, () => ({}), 0);
@@ -164,7 +164,7 @@ describe('connections share the backends', () => {
   });
 
   // The method left the line for permits with the group that paused, and no other group of it was woken any more.
-  it('a call that waits for a slot gets it although another group of its method pauses', async () => {
+  it('a queued call gets its slot although another group of its method is throttled', async () => {
     const stage = new FakeStage();
     const hostile = (made: number) =>
       stage.calls('hostile', { connection: 'hostile', headers: { authorization: `${made}` } });
@@ -195,17 +195,17 @@ describe('connections share the backends', () => {
     expect(stage.stream.texts).toEqual(['waits']);
   });
 
-  it('one with ever new groups has all batches while no other is active', async () => {
+  it('a connection with ever new groups is not throttled while no other is active', async () => {
     const rounds = new Rounds();
     await rounds.run(60, (made) => ({ headers: { authorization: `${made}` } }));
     expect(rounds.shareOf('hostile', 40)).toBe(1);
   });
 
-  it('a connection waits in so many groups only, over all methods', async () => {
+  it('the number of queued groups per connection is limited over all methods', async () => {
     const stage = new FakeStage();
     stage.calls('runs');
     await stage.settle();
-    const callers = Array.from({ length: MOST_GROUPS_OF_TENANT + 1 }, (_, i) =>
+    const callers = Array.from({ length: MAX_GROUPS_PER_TENANT + 1 }, (_, i) =>
       stage.calls('x', { path: `/s${i % 2}/Compute`, headers: { authorization: `${i}` } }),
     );
     expect(callers.at(-1)?.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
@@ -215,23 +215,23 @@ describe('connections share the backends', () => {
     expect(stage.calls('x', { connection: '2', headers: { authorization: 'other' } }).told).toEqual([]);
   });
 
-  it('a connection has calls of so many methods open only', () => {
+  it('the number of methods with open calls per connection is limited', () => {
     const stage = new FakeStage();
-    for (let i = 0; i < MOST_METHODS_OF_TENANT; i++) stage.caller({ path: `/s${i}/Compute` });
+    for (let i = 0; i < MAX_METHODS_PER_TENANT; i++) stage.caller({ path: `/s${i}/Compute` });
     expect(stage.caller({ path: '/more/Compute' }).heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
     expect(stage.caller({ path: '/more/Compute', connection: '2' }).told).toEqual([]);
     expect(stage.caller({ path: '/s0/Compute' }).told).toEqual([]);
   });
 
-  it('messages of one connection leave room for those of others', () => {
+  it('messages of one connection do not use up the memory of others', () => {
     const stage = new FakeStage({ maxQueueBytes: 10_000 });
     const greedy = Array.from({ length: 20 }, () => stage.calls('x'.repeat(995)));
     expect(greedy.filter(({ heard }) => heard?.status === STATUS.RESOURCE_EXHAUSTED)).toHaveLength(15);
     expect(stage.calls('x'.repeat(995), { connection: '2' }).told).toEqual([]);
   });
 
-  // Answers that were not taken filled the pool that the messages of all others need.
-  it('answers that one connection does not take leave room for messages of others', async () => {
+  // Unread answers used up the memory for the messages of all others.
+  it('unread answers of one connection do not use up the memory of others', async () => {
     const stage = new FakeStage({ maxQueueBytes: 30_000 });
     const callers = [stage.calls('a'), stage.calls('b')];
     await stage.settle();
@@ -245,8 +245,8 @@ describe('connections share the backends', () => {
   });
 });
 
-describe('a caller is refused', () => {
-  it('when the messages that wait take all the memory they may, and told when to come back', async () => {
+describe('a call is rejected', () => {
+  it('with a retry delay when the queued messages reach the memory limit', async () => {
     const stage = new FakeStage({ maxQueueBytes: 30 });
     const [first, second] = [stage.calls('x'.repeat(20)), stage.calls('y'.repeat(20))];
     expect(second.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
@@ -259,12 +259,12 @@ describe('a caller is refused', () => {
     expect(stage.calls('z'.repeat(20)).told).toEqual([]);
   });
 
-  it('but never for a message that is alone', () => {
+  it('but never a single message because of its size', () => {
     const stage = new FakeStage({ maxQueueBytes: 1 });
     expect(stage.calls('x'.repeat(20)).told).toEqual([]);
   });
 
-  it('when too many wait, and told when to come back', async () => {
+  it('with a retry delay when the queue is full', async () => {
     const stage = new FakeStage({ method: { maxBatchSize: 1, maxQueueSize: 1 } });
     stage.calls('runs');
     await stage.settle();
@@ -274,7 +274,7 @@ describe('a caller is refused', () => {
     expect(refused.heard?.error?.trailers).toHaveProperty('grpc-retry-pushback-ms');
   });
 
-  it('at once when no backend can be reached; the reason is for the operator', () => {
+  it('at once when no backend can be reached; only the operator sees the reason', () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], isConnected: false });
     stage.channel('a:1').become('failing', new Error('ECONNREFUSED'));
     expect(stage.caller().told).toEqual([]);
@@ -290,13 +290,13 @@ describe('a caller is refused', () => {
     expect(stage.caller().told).toEqual([]);
   });
 
-  it('when its message is compressed and nobody knows how', () => {
+  it('when its message is compressed without grpc-encoding', () => {
     const stage = new FakeStage();
     expect(stage.caller().sends('x', true).heard?.status).toBe(STATUS.INTERNAL);
     expect(stage.caller({ headers: { 'grpc-encoding': 'gzip' } }).sends('x', true).told).toEqual([]);
   });
 
-  it('when the method is being closed', async () => {
+  it('while the method is closing', async () => {
     const stage = new FakeStage();
     const before = stage.calls('before');
     void stage.methods.close();
@@ -308,8 +308,8 @@ describe('a caller is refused', () => {
   });
 });
 
-describe('an answer that is not read', () => {
-  it('counts as waiting when it is large, until the caller has taken it', async () => {
+describe('an unread answer', () => {
+  it('counts towards the memory limit if it is large', async () => {
     const stage = new FakeStage();
     const caller = stage.calls('x');
     await stage.settle();
@@ -321,8 +321,8 @@ describe('an answer that is not read', () => {
   });
 });
 
-describe('who shares a batch', () => {
-  it('callers with other credentials do not', async () => {
+describe('batches', () => {
+  it('callers with different credentials do not share a batch', async () => {
     const stage = new FakeStage({ maxBatchesInFlight: 9 });
     for (const authorization of ['a', 'b', 'a']) stage.calls(authorization, { headers: { authorization } });
     await stage.settle();
@@ -333,7 +333,7 @@ describe('who shares a batch', () => {
     ]);
   });
 
-  it('those of a window leave together, and a lone one after it', async () => {
+  it('calls within maxWaitMs share a batch, and a single call is dispatched after it', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 2, maxBatchSize: 8 } });
     for (let i = 0; i < 8; i++) stage.calls(`${i}`);
     await stage.settle();
@@ -347,37 +347,37 @@ describe('who shares a batch', () => {
   });
 });
 
-describe('methods that callers make up', () => {
-  it('are only so many at a time: the one idle longest makes room', async () => {
+describe('methods that callers invent', () => {
+  it('are limited: the least recently used one is replaced', async () => {
     const stage = new FakeStage({ maxBatchesInFlight: 1 });
     const busy = stage.caller({ path: '/busy/Compute' });
-    for (let i = 0; i < 3 * MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
-    expect(stage.methods.size).toBe(MOST_METHODS);
+    for (let i = 0; i < 3 * MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    expect(stage.methods.size).toBe(MAX_METHODS);
     busy.sends('x');
     await stage.settle();
     stage.stream.echoes();
     expect(busy.heard?.text).toBe('X');
   });
 
-  it('a method that a backend has answered keeps its place before names that callers make up', async () => {
+  it('are replaced before a method that a backend has answered', async () => {
     const stage = new FakeStage();
     stage.calls('x', { path: '/real/Compute' });
     await stage.settle();
     stage.stream.echoes();
     await stage.settle();
-    for (let i = 0; i < 2 * MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` });
-    expect(stage.methods.size).toBe(MOST_METHODS);
-    expect(stage.methods.known('/real/Compute')).toBeDefined();
+    for (let i = 0; i < 2 * MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` });
+    expect(stage.methods.size).toBe(MAX_METHODS);
+    expect(stage.methods.get('/real/Compute')).toBeDefined();
   });
 
   // Root cause: a method was made for each call and forgotten for the next, at 1.5 ms each with its metrics.
-  it('replace only a few others at a time, unless a backend answers them', async () => {
+  it('replace others at a limited rate, unless a backend answers them', async () => {
     const stage = new FakeStage();
-    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    for (let i = 0; i < MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
     const before = stage.started;
     for (let i = 0; i < 1000; i++) stage.caller({ path: `/more${i}/Compute` }).leaves();
     expect(stage.started - before).toBe(16);
-    // It takes nothing from a client that calls what is there.
+    // A client that calls existing methods is not affected.
     for (let i = 0; i < 100; i++) {
       stage.calls('x', { path: `/real${i}/Compute`, connection: '2' });
       await stage.settle();
@@ -390,16 +390,16 @@ describe('methods that callers make up', () => {
     expect(stage.started - before).toBe(116 + 48);
   });
 
-  it('are refused room while all are in use', () => {
+  it('are rejected while all methods are in use', () => {
     const stage = new FakeStage();
-    for (let i = 0; i < MOST_METHODS; i++) stage.caller({ path: `/s${i}/Compute`, connection: `${i}` });
+    for (let i = 0; i < MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute`, connection: `${i}` });
     stage.caller({ path: '/one/Compute' });
-    expect(stage.methods.size).toBe(MOST_METHODS);
-    expect(stage.started).toBe(MOST_METHODS);
+    expect(stage.methods.size).toBe(MAX_METHODS);
+    expect(stage.started).toBe(MAX_METHODS);
   });
 });
 
-it('counts every call once, as it ended', async () => {
+it('counts every call once with its final status', async () => {
   const stage = new FakeStage({ method: { maxWaitMs: 0 } });
   stage.calls('a');
   stage.caller().leaves();

@@ -1,6 +1,6 @@
 import { VirtualClock } from 'batchwise';
 import { describe, expect, it } from 'vitest';
-import { type InLine, PermitLine } from '../src/permit-line.js';
+import { type InLine, PermitLine } from '../src/backends/permit-line.js';
 
 /** A method that sends a batch whenever it may. */
 class Greedy implements InLine {

@@ -4,7 +4,7 @@ import { Batcher, greedy, VirtualClock } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
 import { parseExposition, sampleValue } from '../../metrics/test/support/exposition.js';
 import { StillMonitor } from '../../metrics/test/support/still-monitor.js';
-import { PASS_THROUGH, ProxyMetrics, type ProxyMetricsOptions } from '../src/proxy-metrics.js';
+import { PASS_THROUGH, ProxyMetrics, type ProxyMetricsOptions } from '../src/admin/proxy-metrics.js';
 
 const COMPUTE = '/pkg.Service/Compute';
 const UNAVAILABLE = 14;
@@ -26,7 +26,7 @@ function open(options: Partial<ProxyMetricsOptions> = {}) {
   return { metrics, monitor, read, value };
 }
 
-/** A batcher whose batches take 10 ms. */
+/** A batcher with a service time of 10 ms. */
 function batcherOf(name: string) {
   const clock = new VirtualClock();
   const batcher = new Batcher<number, number>(
@@ -41,7 +41,7 @@ function batcherOf(name: string) {
 
 const idle = () => ({ isUp: true, batchesInFlight: 0 });
 
-test('a batched method is shown as a runner that has its path for a name', async () => {
+test('a batched method is exposed as a runner named by its path', async () => {
   const { metrics, value } = open();
   const { clock, submit, stats } = batcherOf(COMPUTE);
   const stop = metrics.watchMethod(COMPUTE, stats, 4);
@@ -61,7 +61,7 @@ test('a batched method is shown as a runner that has its path for a name', async
   expect(value('batchwise_items_total', { ...runner, outcome: 'succeeded' })).toBeUndefined();
 });
 
-test('a method whose batcher was replaced is not forgotten with the first', () => {
+test('replacing a batcher does not remove the series of its method', () => {
   const { metrics, value } = open();
   const stop = metrics.watchMethod(COMPUTE, batcherOf(COMPUTE).stats, 4);
   metrics.watchMethod(COMPUTE, batcherOf(COMPUTE).stats, 4);
@@ -72,7 +72,7 @@ test('a method whose batcher was replaced is not forgotten with the first', () =
   expect(value('batchwise_requests_total', ok)).toBe(1);
 });
 
-test('paths that callers make up leave nothing behind', () => {
+test('series of invented paths are removed', () => {
   const { metrics, read, value } = open();
   for (let i = 0; i < 2000; i++) {
     const path = `/made.up/${i}`;
@@ -92,7 +92,7 @@ test('paths that callers make up leave nothing behind', () => {
   expect(text).not.toContain('"other"');
 });
 
-test('another batcher for the same path goes on where the first ended', async () => {
+test('a new batcher of the same path continues the counters', async () => {
   const { metrics, value } = open();
   for (const items of [2, 3]) {
     const { clock, submit, stats } = batcherOf(COMPUTE);
@@ -104,7 +104,7 @@ test('another batcher for the same path goes on where the first ended', async ()
   expect(value('batchwise_batch_size_sum', { runner: COMPUTE })).toBe(5);
 });
 
-test('requests are told apart by batched method and outcome; all that is passed through is one route', () => {
+test('requests are counted by batched method and outcome; pass-through is one route', () => {
   const { metrics, value } = open();
   metrics.requests.started(COMPUTE);
   metrics.requests.started(PASS_THROUGH);
@@ -121,7 +121,7 @@ test('requests are told apart by batched method and outcome; all that is passed 
   expect(value('batchwise_request_duration_seconds_sum', duration)).toBe(0.02);
 });
 
-test('how a backend stands is read when it is asked for', () => {
+test('the state of a backend is read at collection', () => {
   const { metrics, value } = open();
   const state = { isUp: true, batchesInFlight: 0 };
   metrics.watchBackend('a:1', () => state);
@@ -131,7 +131,7 @@ test('how a backend stands is read when it is asked for', () => {
   expect([of('batchwise_backend_up'), of('batchwise_backend_batches_in_flight')]).toEqual([0, 3]);
 });
 
-test('what a backend does is counted for it alone', () => {
+test('events are counted per backend', () => {
   const { metrics, value } = open();
   const backend = metrics.watchBackend('a:1', idle);
   metrics.watchBackend('b:1', idle);
@@ -147,7 +147,7 @@ test('what a backend does is counted for it alone', () => {
   expect(counted('batchwise_backend_surplus_answers_total')).toEqual([5, 0]);
 });
 
-test('failures are counted by cause, the usual ones from the start, the others once they occur', () => {
+test('failures are counted by cause: the usual causes exist from the start, the others when they occur', () => {
   const { metrics, value } = open();
   const backend = metrics.watchBackend('a:1', idle);
   const failures = (...causes: string[]) =>
@@ -164,7 +164,7 @@ test('failures are counted by cause, the usual ones from the start, the others o
   expect(failures(...causes)).toEqual([1, 1, 2, 2, 4]);
 });
 
-test('a backend that comes back under its name before the former is forgotten is not forgotten with it', () => {
+test('forgetting a backend does not remove the series of its successor', () => {
   const { metrics, value } = open();
   const former = metrics.watchBackend('a:1', () => ({ isUp: false, batchesInFlight: 1 }));
   former.batchSent();
@@ -175,7 +175,7 @@ test('a backend that comes back under its name before the former is forgotten is
   expect(value('batchwise_backend_batches_total', { backend: 'a:1' })).toBe(2);
 });
 
-test('addresses that come and go leave nothing behind, and late calls do not bring them back', () => {
+test('series of removed backends are deleted, and late calls do not create them again', () => {
   const { metrics, read } = open();
   for (let i = 0; i < 2000; i++) {
     const backend = metrics.watchBackend(`10.0.0.${i}:50051`, idle);
@@ -192,7 +192,7 @@ test('addresses that come and go leave nothing behind, and late calls do not bri
   expect(samples.map(({ labels }) => labels.get('backend'))).toEqual(['here:1']);
 });
 
-test('however many methods and backends there are, the number of series is bounded', async () => {
+test('the number of series is bounded for any number of methods and backends', async () => {
   const { metrics, read } = open({ maxLabelSets: 50 });
   for (let i = 0; i < 200; i++) {
     const { stats } = batcherOf(`/made.up/${i}`);
@@ -207,7 +207,7 @@ test('however many methods and backends there are, the number of series is bound
   }
 });
 
-test('the process itself is shown: version, start, CPU, memory, lag', () => {
+test('process metrics are exposed: version, start, CPU, memory, lag', () => {
   const { monitor, value } = open();
   monitor.measured(0.001, 0.25, 0.5);
   expect(value('batchwise_build_info', { version: '1.2.3' })).toBe(1);
@@ -215,7 +215,7 @@ test('the process itself is shown: version, start, CPU, memory, lag', () => {
   expect(value('batchwise_event_loop_lag_seconds', { statistic: 'p99' })).toBeCloseTo(0.25);
 });
 
-test('closed, it listens and measures no longer', async () => {
+test('measures nothing after close', async () => {
   const { metrics, monitor, value } = open();
   const { clock, submit, stats } = batcherOf(COMPUTE);
   metrics.watchMethod(COMPUTE, stats, 4);

@@ -1,11 +1,11 @@
-/** Every option is checked, and whoever is wrong is told where, what was expected and what came. */
+/** Every option is validated; an error names the option, what was expected and what was given. */
 import { describe, expect, it } from 'vitest';
-import { type ProxyOptions, proxySettings } from '../src/proxy-options.js';
+import { type ProxyOptions, proxySettings } from '../src/options/proxy-options.js';
 
 const wrong = (options: unknown) => () => proxySettings(options as ProxyOptions);
 
 describe('options', () => {
-  it('have the defaults of the seed', () => {
+  it('have the documented defaults', () => {
     const settings = proxySettings();
     expect(settings).toMatchObject({
       host: '127.0.0.1',
@@ -19,12 +19,12 @@ describe('options', () => {
     expect(Object.isFrozen(settings)).toBe(true);
   });
 
-  it('that are undefined count as not given', () => {
+  it('that are undefined get their defaults', () => {
     const options = { port: undefined, healthCheck: { intervalMs: undefined }, methods: undefined };
     expect(proxySettings(options)).toEqual({ ...proxySettings(), log: expect.any(Function) });
   });
 
-  it('that are unknown are refused, with the nearest that is known', () => {
+  it('that are unknown are rejected with a suggestion', () => {
     expect(wrong({ prot: 1 })).toThrow(/unknown option "prot"\. Did you mean port\? Known are host, port/);
     expect(wrong({ methods: [{ method: '*/A', maxBatchSzie: 1 }] })).toThrow(
       /methods\[0\]: unknown option "maxBatchSzie"\. Did you mean maxBatchSize\?/,
@@ -93,13 +93,13 @@ describe('options', () => {
     expect(wrong(options)).toThrow(message);
   });
 
-  it('health checks, ejection and TLS can be left out', () => {
+  it('health checks, ejection and TLS can be turned off', () => {
     const settings = proxySettings({ healthCheck: false, ejection: false, backendTls: false });
     const { healthCheck, ejection, backendTls } = settings;
     expect([healthCheck, ejection, backendTls]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('know targets of every kind, each once', () => {
+  it('accept targets of every kind and remove duplicates', () => {
     const targets = ['a:1', '[::1]:2', 'unix:/run/x', 'dns:///b.c:3', 'a:1'];
     expect(proxySettings({ targets }).targets).toMatchObject([
       { text: 'a:1', kind: 'fixed' },

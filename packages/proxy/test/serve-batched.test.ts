@@ -1,29 +1,29 @@
 /** What `serveBatched()` makes of a definition, and what it refuses at start. */
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
-import type { ServeBatchedOptions } from '../src/batched-options.js';
-import { serveBatched } from '../src/serve-batched.js';
+import type { ServeBatchedOptions } from '../src/serve-batched/batched-options.js';
+import { serveBatched } from '../src/serve-batched/serve-batched.js';
 import { definition, double } from './support/batched-calls.js';
 
-describe('what is served', () => {
-  test('the streaming method and the unary one, under the names of the definition', () => {
+describe('serves', () => {
+  test('the streaming and the unary method under the names of the definition', () => {
     expect(Object.keys(serveBatched(definition, { compute: double }))).toEqual(['BatchedCompute', 'Compute']);
     expect(Object.keys(serveBatched(definition, { Compute: double }))).toEqual(['BatchedCompute', 'Compute']);
   });
 
-  test('definitions with names in lower case are understood, too', () => {
+  test('definitions with lower-case names', () => {
     const { Compute, BatchedCompute } = definition as Record<string, MethodDefinition<number, number>>;
     if (Compute === undefined || BatchedCompute === undefined) throw new Error('expected both');
     const served = serveBatched({ compute: Compute, batchedCompute: BatchedCompute }, { compute: double });
     expect(Object.keys(served)).toEqual(['batchedCompute', 'compute']);
   });
 
-  test('the streaming method may have any name', () => {
+  test('a streaming method with any name', () => {
     const served = serveBatched(definition, { embed: double }, { batched: { embed: 'EmbedMany' } });
     expect(Object.keys(served)).toEqual(['EmbedMany', 'Embed']);
   });
 
-  test("a unary method that is the backend's own stays that, whatever the case of its name", () => {
+  test('a unary method in `others`, whatever the case of its name', () => {
     const own = () => {};
     const served = serveBatched(definition, { compute: double }, { others: { compute: own, watch: own } });
     expect(served).toMatchObject({ Compute: own, Watch: own });
@@ -31,15 +31,15 @@ describe('what is served', () => {
   });
 });
 
-describe('what is refused at start', () => {
+describe('rejects at start', () => {
   const cases: [string, () => unknown, RegExp][] = [
     [
-      'a method that is not there',
+      'an unknown method',
       () => serveBatched(definition, { compue: double }),
       /no method BatchedCompue.*Compute, BatchedCompute/,
     ],
     [
-      'a streaming method that is not there',
+      'a missing streaming method',
       () => serveBatched(definition, { embed: double }),
       /test\.Inference has no method BatchedEmbed.*batched: \{ embed: '…' \}/,
     ],
@@ -58,9 +58,9 @@ describe('what is refused at start', () => {
       () => serveBatched(definition, { batchedCompute: double }),
       /streaming both ways: expected a unary method/,
     ],
-    ['no method at all', () => serveBatched(definition, {}), /Expected a method to serve/],
+    ['no method', () => serveBatched(definition, {}), /Expected a method to serve/],
     [
-      'something that is no function',
+      'a value that is not a function',
       () => serveBatched(definition, { compute: 5 as never }),
       /"compute": expected a function.*got 5/,
     ],
@@ -70,22 +70,22 @@ describe('what is refused at start', () => {
       /batched: expected one of .*compute.*got "embed"/,
     ],
     [
-      'an implementation of a method that is not there',
+      'an implementation of an unknown method',
       () => serveBatched(definition, { compute: double }, { others: { wach: () => {} } }),
       /others: .*no method "wach"/,
     ],
     [
-      'an option that there is not',
+      'an unknown option',
       () => serveBatched(definition, { compute: double }, { maxItem: 3 } as ServeBatchedOptions),
       /no option "maxItem".*maxItems/,
     ],
     [
-      'a limit that is none',
+      'an invalid limit',
       () => serveBatched(definition, { compute: double }, { maxItems: 0 }),
       /maxItems: expected a number above 0, got 0/,
     ],
     [
-      'a hook that is no function',
+      'a hook that is not a function',
       () => serveBatched(definition, { compute: double }, { onItem: true as never }),
       /onItem: expected a function, got true/,
     ],

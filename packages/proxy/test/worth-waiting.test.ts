@@ -1,6 +1,6 @@
 import { BackendLoad } from 'batchwise';
 import { describe, expect, it } from 'vitest';
-import { worthWaitingMs } from '../src/worth-waiting.js';
+import { worthWaitingMs } from '../src/backends/worth-waiting.js';
 
 const NOW = 1000;
 

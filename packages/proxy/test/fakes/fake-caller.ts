@@ -1,4 +1,4 @@
-/** A caller without a network: what it is told is kept. */
+/** A caller without a network. It records its answers. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
   type CallerConnection,
@@ -32,7 +32,7 @@ export class FakeCaller implements IncomingCall {
   readonly connection: CallerConnection;
   readonly stream = undefined as unknown as CallStream;
   readonly isClosed = false;
-  /** Everything it was told; more than one thing is a fault. */
+  /** All answers; more than one is a bug. */
   readonly told: Told[] = [];
   #onFrame: ((frame: Buffer) => void) | undefined = undefined;
   #onGone: (() => void) | undefined = undefined;
@@ -51,7 +51,7 @@ export class FakeCaller implements IncomingCall {
     this.connection = { id: connection, address: '127.0.0.1' };
   }
 
-  /** What it was told first, if anything. */
+  /** The first answer. */
   get heard(): Told | undefined {
     return this.told[0];
   }
@@ -97,7 +97,7 @@ export class FakeCaller implements IncomingCall {
     this.#onTaken?.();
   }
 
-  /** Kept even when it comes twice, so that a test sees it; only one who has gone hears nothing. */
+  /** Also records a second answer, so that a test can detect it. A caller that has left gets none. */
   #hears(told: Told): void {
     if (!this.#isGone) this.told.push(told);
   }

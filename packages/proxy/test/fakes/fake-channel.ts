@@ -134,7 +134,7 @@ export class FakeOutgoingCall implements OutgoingCall {
     for (const text of texts) if (!this.isOver) this.#handlers.onFrame(frameOf(Buffer.from(text)));
   }
 
-  /** Answers every message with itself in capitals, and ends well. */
+  /** Answers every message with its text in upper case, and ends with OK. */
   echoes(): void {
     this.answers(...this.texts.map((text) => text.toUpperCase()));
     this.ends(STATUS.OK);

@@ -1,13 +1,13 @@
 /** Batched methods before backends without a network, on virtual time. */
 import { VirtualClock } from 'batchwise';
-import type { Backend } from '../../src/backend.js';
-import { BackendPool } from '../../src/backend-pool.js';
-import { LateEnds } from '../../src/late-ends.js';
-import { MethodBatchers } from '../../src/method-batchers.js';
-import { type MethodOptions, methodSettings } from '../../src/method-options.js';
-import type { EjectionSettings } from '../../src/proxy-options.js';
-import { QueueBytes } from '../../src/queue-bytes.js';
-import { Tenants } from '../../src/tenants.js';
+import type { Backend } from '../../src/backends/backend.js';
+import { BackendPool } from '../../src/backends/backend-pool.js';
+import { MethodBatchers } from '../../src/batching/method-batchers.js';
+import { OpenStreamEnds } from '../../src/batching/open-stream-ends.js';
+import { QueueBytes } from '../../src/batching/queue-bytes.js';
+import { Tenants } from '../../src/batching/tenants.js';
+import { type MethodOptions, methodSettings } from '../../src/options/method-options.js';
+import type { EjectionSettings } from '../../src/options/proxy-options.js';
 import { type CallerOptions, FakeCaller } from './fake-caller.js';
 import { FakeChannel, type FakeOutgoingCall } from './fake-channel.js';
 
@@ -17,7 +17,7 @@ export interface StageOptions {
   readonly maxBatchesInFlight?: number;
   readonly maxQueueBytes?: number;
   readonly ejection?: EjectionSettings;
-  /** False: the backends stay as they begin, not connected. */
+  /** False: the backends are not connected at first. */
   readonly isConnected?: boolean;
 }
 
@@ -30,7 +30,7 @@ export class FakeStage {
   readonly ended: [route: string, status: number | string][] = [];
   readonly queueBytes: QueueBytes;
   readonly tenants = new Tenants();
-  readonly lateEnds: LateEnds;
+  readonly openStreamEnds: OpenStreamEnds;
   readonly pool: BackendPool;
   readonly methods: MethodBatchers;
   started = 0;
@@ -42,7 +42,7 @@ export class FakeStage {
     const log = (line: string) => void this.log.push(line);
     this.#method = method;
     this.queueBytes = new QueueBytes(options.maxQueueBytes ?? 1_000_000);
-    this.lateEnds = new LateEnds(clock);
+    this.openStreamEnds = new OpenStreamEnds(clock);
     this.pool = new BackendPool({
       clock,
       log,
@@ -64,7 +64,7 @@ export class FakeStage {
         clock,
         log,
         pool: this.pool,
-        lateEnds: this.lateEnds,
+        openStreamEnds: this.openStreamEnds,
         queueBytes: this.queueBytes,
         tenants: this.tenants,
         maxMessageBytes: 1_000_000,
@@ -101,11 +101,11 @@ export class FakeStage {
     return stream;
   }
 
-  /** A caller whose message has not come. */
+  /** A caller whose message has not arrived yet. */
   caller(options: CallerOptions = {}): FakeCaller {
     const caller = new FakeCaller({ path: PATH, ...options });
     const { path } = caller;
-    const known = this.methods.known(path);
+    const known = this.methods.get(path);
     const method =
       known ??
       this.methods.add(

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { expectFair, HOSTILE_KINDS, honestShare } from '../support/hostile-connections.js';
 
-it.each(HOSTILE_KINDS)('honest clients keep their share beside %s, for long', async (...kind) => {
+it.each(HOSTILE_KINDS)('honest clients keep their share beside %s for a long time', async (...kind) => {
   for (const connections of [1, 4, 16]) expectFair(await honestShare([kind], 200, connections));
 });
 
@@ -10,8 +10,11 @@ const pairs = HOSTILE_KINDS.flatMap((one, i) =>
   HOSTILE_KINDS.slice(i + 1).map((other) => [one, other] as const),
 );
 
-it.each(pairs)('two hostile connections leave honest clients a third, %#', async (one, other) => {
-  const { failed, ofBatches } = await honestShare([one, other], 60);
-  expect(failed).toEqual([]);
-  expect(ofBatches).toBeGreaterThanOrEqual(0.3);
-});
+it.each(pairs)(
+  'two hostile connections leave honest clients a third of the batches, %#',
+  async (one, other) => {
+    const { failed, ofBatches } = await honestShare([one, other], 60);
+    expect(failed).toEqual([]);
+    expect(ofBatches).toBeGreaterThanOrEqual(0.3);
+  },
+);

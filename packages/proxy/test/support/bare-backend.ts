@@ -1,4 +1,4 @@
-/** A backend whose frames the test writes itself: what Node's own server would refuse to send. */
+/** A backend whose frames the test writes itself, because Node's server does not send them. */
 
 import { onTestFinished } from 'vitest';
 import {

@@ -1,9 +1,8 @@
 /** `serveBatched()` without a server: a definition, and a call as @grpc/grpc-js would hand it over. */
 import { Duplex } from 'node:stream';
 import { Metadata, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js';
-import type { BatchedContext } from '../../src/batched-method.js';
-import type { ServeBatchedOptions } from '../../src/batched-options.js';
-import { serveBatched } from '../../src/serve-batched.js';
+import type { BatchedContext, ServeBatchedOptions } from '../../src/serve-batched/batched-options.js';
+import { serveBatched } from '../../src/serve-batched/serve-batched.js';
 
 /** What travels is a number in JSON. */
 function method(
@@ -44,7 +43,7 @@ export class FakeCall extends Duplex {
   status: { code: number; details: string } | undefined;
   ends = 0;
   errors = 0;
-  /** Undefined: writes are taken at once. */
+  /** Undefined: writes complete at once. */
   #gate: (() => void)[] | undefined;
 
   constructor({ isGated = false } = {}) {
@@ -93,7 +92,7 @@ export class FakeCall extends Duplex {
   }
 }
 
-/** The call, served by the method; what the hooks were told is in `heard`. */
+/** Serves a call; `heard` records the hook calls. */
 export function serve(
   compute: (items: never[], context: BatchedContext) => unknown,
   options: ServeBatchedOptions = {},

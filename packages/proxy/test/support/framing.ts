@@ -1,4 +1,4 @@
-/** gRPC's framing once more, so that the tests do not lean on the code they test. */
+/** A second implementation of gRPC framing, so that the tests do not depend on the tested code. */
 
 export function framed(message: Uint8Array | string, flag = 0): Buffer {
   const body = Buffer.from(message);
@@ -8,7 +8,7 @@ export function framed(message: Uint8Array | string, flag = 0): Buffer {
   return Buffer.concat([prefix, body]);
 }
 
-/** The messages in it; what is left over at the end must be nothing. */
+/** Splits bytes into messages; throws if bytes are left over. */
 export function unframed(bytes: Buffer): Buffer[] {
   const messages: Buffer[] = [];
   let rest = bytes;

@@ -1,4 +1,4 @@
-/** A backend in this process that answers a batch when the test says so. Streams of other methods stay open and silent. */
+/** A backend in this process that answers a batch when the test releases it. Streams of other methods stay open and silent. */
 import { createServer, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -17,7 +17,7 @@ export class GatedBackend {
   readonly target: string;
   /** Streams of methods that are not batched, open now. */
   silent = 0;
-  /** Received on those. */
+  /** Bytes received on those streams. */
   silentBytes = 0;
   healthChecks = 0;
   readonly #batches: GatedBatch[] = [];
@@ -27,7 +27,7 @@ export class GatedBackend {
     this.target = target;
   }
 
-  /** The next batch that has come whole. */
+  /** The next complete batch. */
   async next(): Promise<GatedBatch> {
     for (;;) {
       const batch = this.#batches.shift();

@@ -14,7 +14,7 @@ export interface SeenBatch {
   readonly type: 'batch';
   readonly size: number;
   readonly metadata: Readonly<Record<string, readonly string[]>>;
-  /** Milliseconds since 1970; null when there is none. */
+  /** Unix time in ms; null if there is none. */
   readonly deadline: number | null;
 }
 
@@ -46,7 +46,7 @@ export class GrpcBackend {
     return this.#child.messages.filter((one): one is SeenBatch => (one as SeenBatch).type === 'batch');
   }
 
-  /** The first of what it has told or will tell that is of this kind. */
+  /** The first past or future event of this kind. */
   until<T extends { readonly type: string }>(type: T['type']): Promise<T> {
     return this.#child.until<T>((one) => one.type === type);
   }

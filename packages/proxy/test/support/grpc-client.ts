@@ -59,7 +59,7 @@ export class GrpcClient {
     return this.begin(message, options).answer;
   }
 
-  /** For what is done to a call while it runs. */
+  /** Access to a running call. */
   begin(
     message: Buffer | string,
     options: GrpcCallOptions = {},

@@ -1,4 +1,4 @@
-/** HTTP/2 by hand: whatever bytes a client may not send. Says no more than it must, reads no more than it must. */
+/** Minimal HTTP/2 by hand, for bytes that a client library does not send. */
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -47,7 +47,7 @@ export function resetFrame(stream: number, code: number): Buffer {
   return h2Frame(FRAME.RST_STREAM, 0, stream, payload);
 }
 
-/** Headers as literals that are in no table, without Huffman's code: all that HPACK asks of who sends. */
+/** Headers as literals without indexing and without Huffman coding, the minimum of HPACK. */
 export function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.of(0), hpackText(name), hpackText(value)]));
 }
@@ -122,7 +122,7 @@ export class RawSocket {
     this.socket.write(Buffer.concat([preface, settingsFrame()]));
   }
 
-  /** When the kernel has taken it, or the other side is gone. */
+  /** Resolves when the kernel has accepted the bytes, or the peer is gone. */
   async write(bytes: Buffer): Promise<void> {
     if (this.isClosed || !this.socket.writable) return;
     const written = new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));

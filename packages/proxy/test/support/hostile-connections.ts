@@ -1,4 +1,4 @@
-/** One connection of each kind that wants more than its share, and honest clients whose share of the batches is counted. */
+/** Hostile connections of each kind, and honest clients whose share of the batches is counted. */
 import { expect } from 'vitest';
 import { framed } from './framing.js';
 import { type GatedBackend, gatedBackend } from './gated-backend.js';
@@ -18,7 +18,7 @@ export interface Hostile {
 
 export type HostileKind = readonly [name: string, run: (hostile: Hostile) => void];
 
-/** So many calls at a time, without end. */
+/** Keeps a number of calls in flight until it is stopped. */
 const calling =
   (atATime: number, options: (hostile: Hostile) => Parameters<RawClient['call']>[1]) =>
   (hostile: Hostile): void => {
@@ -28,7 +28,7 @@ const calling =
           const { status } = await hostile.client.call(text('hostile', 100), options(hostile));
           if (status !== 0) await new Promise((resolve) => setImmediate(resolve));
         }
-      })().catch(() => {}); // its connection was closed, by whomever
+      })().catch(() => {}); // its connection was closed
     }
   };
 
@@ -128,7 +128,7 @@ export const HOSTILE_KINDS: readonly HostileKind[] = [
 ];
 
 export interface Share {
-  /** Of the batches, those with calls of honest clients. */
+  /** Batches with calls of honest clients. */
   readonly ofBatches: number;
   readonly answered: number;
   readonly failed: readonly string[];
@@ -163,7 +163,7 @@ export async function honestShare(
     }
   });
   for (const [, run] of kinds) {
-    // A window of nothing for those that do not read; the others are not slowed down by it.
+    // A flow-control window of 0 for connections that do not read.
     const client = rawClient(port, run === NOT_READ ? { settings: { initialWindowSize: 0 } } : {});
     run({ client, isOver: () => isOver, fresh: () => `x${++made}` });
   }
@@ -186,7 +186,7 @@ export async function honestShare(
 const CALLERS = 16;
 
 class HonestCaller {
-  /** Its current call has left it whole. */
+  /** The current call was sent completely. */
   sent: Promise<void> = Promise.resolve();
   readonly #client: RawClient;
 

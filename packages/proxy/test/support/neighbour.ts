@@ -1,4 +1,4 @@
-/** Somebody who behaves, next to somebody who does not: every call of theirs is answered right, all the while. */
+/** An honest client next to a hostile one: all of its calls must be answered correctly. */
 import { expect } from 'vitest';
 import { grpcClient } from './grpc-client.js';
 

@@ -11,7 +11,7 @@ export type Step =
   | { readonly do: 'read no more' }
   /** Until the test releases this name. */
   | { readonly do: 'hold'; readonly name: string }
-  /** As a model that takes its time; for who is slower, never for what comes first. */
+  /** The service time of a model. Only for comparing speeds, never for the order of events. */
   | { readonly do: 'delay'; readonly ms: number; readonly perItemMs: number }
   | { readonly do: 'headers'; readonly headers: Record<string, string | string[]> }
   /** Answers the next `count` messages, or all that are left, with themselves and `mark` after them. */
@@ -115,7 +115,7 @@ export class RawBackend {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** From the next stream on, in place of whatever was told before. */
+  /** Replaces the steps from the next stream on. */
   async behave(...steps: readonly Step[]): Promise<void> {
     await this.#request({ behave: { steps }, forget: true });
   }
@@ -131,7 +131,7 @@ export class RawBackend {
     await this.#request({ behave: { choices }, forget: true });
   }
 
-  /** For the streams of this method, next to what is told for others. */
+  /** The steps for the streams of one method. */
   async behaveFor(path: string, ...steps: readonly Step[]): Promise<void> {
     await this.#request({ behave: { steps, path } });
   }
@@ -145,12 +145,12 @@ export class RawBackend {
     await this.#request({ release: name });
   }
 
-  /** What it says when it is asked for its health; serving from the start. */
+  /** The status in health checks; serving at first. */
   async sayHealth(health: 'serving' | 'not serving' | 'unimplemented' | 'silent'): Promise<void> {
     await this.#request({ health });
   }
 
-  /** That it has been asked for its health while it said so. */
+  /** Resolves after a health check with the current status. */
   async untilAsked(health: string): Promise<void> {
     await this.#child.until<Told>((one) => one.type === 'asked for health' && one.health === health);
   }
@@ -160,7 +160,7 @@ export class RawBackend {
     await this.#request({ goaway: code });
   }
 
-  /** The next stream that has been received whole, in the order of their ends; each is given once. */
+  /** The next completely received stream, in the order of their ends. Each is returned once. */
   async nextStream(): Promise<SeenStream> {
     for (;;) {
       const index = this.#nextStream;
@@ -175,7 +175,7 @@ export class RawBackend {
     await this.#request({});
   }
 
-  /** All that have been received whole by now. */
+  /** All completely received streams. */
   get streams(): readonly SeenStream[] {
     return this.#told.filter((told) => told.type === 'received').map((told) => this.#seen(told));
   }
@@ -212,7 +212,7 @@ export class RawBackend {
     return this.#child.kill(signal);
   }
 
-  /** Freezes the whole process, as a machine that is gone without a word. */
+  /** Freezes the process, like a machine that fails silently. */
   freeze(): void {
     this.#child.stop();
   }

@@ -120,7 +120,7 @@ export function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
       try {
         messages = unframed(Buffer.concat(chunks));
       } catch (error) {
-        // What was broken off may end anywhere, and what is passed through be anything.
+        // An aborted answer may end anywhere, and a passed-through answer may have any content.
         if (status === 0) reject(error);
       }
       resolve({
@@ -136,7 +136,7 @@ export function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
   });
 }
 
-/** gRPC's percent coding; what is none stays as it is. */
+/** Decodes gRPC percent-encoding; invalid sequences stay unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -14,8 +14,8 @@ export interface Setting {
 }
 
 /**
- * The proxy has seen some calls before. Meanwhile and afterwards those who behave are served, and it is never much
- * larger than it was, nor does it stay so.
+ * The proxy is warmed up first. During and after the attack, honest clients are served, and the memory of the proxy grows
+ * only little and returns to its former size.
  */
 export async function survives(
   abuse: (setting: Setting) => Promise<void>,
@@ -40,7 +40,7 @@ export async function survives(
   return setting;
 }
 
-/** A few calls have come and gone: whoever cannot write by then is being held back, which is an answer too. */
+/** After a few calls of honest clients: a hostile client that cannot write by then is blocked by backpressure, which is fine. */
 export async function drained(port: number): Promise<void> {
   const client = rawClient(port);
   for (let count = 0; count < 20; count += 1) await client.call('tick');

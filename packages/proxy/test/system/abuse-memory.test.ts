@@ -1,4 +1,4 @@
-/** Clients that want the proxy to keep things for them: messages that never end, answers that nobody takes. */
+/** Clients that make the proxy hold memory: incomplete messages, unread answers. */
 import { expect, it } from 'vitest';
 import { shortOrLong } from '../../../../scripts/test-length.js';
 import { eventually } from '../../../redis/test/support/eventually.js';
@@ -12,7 +12,7 @@ import { drained, survives } from '../support/survives.js';
 const MiB = 1024 * 1024;
 const callOf = (port: number, path = computePath) => headerBlock(callHeaders(port, path));
 
-it('answers for which the caller gives no room', async () => {
+it('answers without flow-control window of the caller', async () => {
   const { backend } = await survives(
     async ({ port, backend }) => {
       const callers = shortOrLong(200, 2000);
@@ -23,7 +23,7 @@ it('answers for which the caller gives no room', async () => {
         stream.end(framed(body));
         stream.pause();
       }
-      // All of them reach the backend, whose slots they do not hold.
+      // All of them reach the backend and do not hold its slots.
       const reached = () =>
         backend.streams.flatMap(({ items }) => items).filter(({ length }) => length === 60_000);
       while (reached().length < callers) await drained(port);
@@ -34,7 +34,7 @@ it('answers for which the caller gives no room', async () => {
   expect(backend.begun).toBeGreaterThan(0);
 });
 
-it('requests that come byte by byte and never end', async () => {
+it('requests that arrive byte by byte and never end', async () => {
   await survives(
     async ({ port }) => {
       const client = rawClient(port);
@@ -53,7 +53,7 @@ it('requests that come byte by byte and never end', async () => {
   );
 });
 
-it('methods without end under a wildcard', async () => {
+it('unlimited method names under a wildcard', async () => {
   await survives(async ({ port }) => {
     const client = rawClient(port);
     for (let start = 0; start < 600; start += 100) {
@@ -65,7 +65,7 @@ it('methods without end under a wildcard', async () => {
   });
 });
 
-it('connections that say nothing', async () => {
+it('silent connections', async () => {
   await survives(async ({ port }) => {
     const sockets = await Promise.all(Array.from({ length: 300 }, () => rawSocket(port)));
     for (const [index, { socket }] of sockets.entries())
@@ -75,7 +75,7 @@ it('connections that say nothing', async () => {
   });
 });
 
-it('frames of nothing without end', async () => {
+it('endless empty frames', async () => {
   await survives(
     async ({ port }) => {
       const socket = await rawSocket(port);
@@ -89,7 +89,7 @@ it('frames of nothing without end', async () => {
   );
 });
 
-it('large messages that never become whole', async () => {
+it('large messages that stay incomplete', async () => {
   await survives(
     async ({ port }) => {
       const part = Buffer.concat([framed(Buffer.alloc(4 * MiB)).subarray(0, 5), Buffer.alloc(3 * MiB)]);
@@ -105,7 +105,7 @@ it('large messages that never become whole', async () => {
           });
         }),
       );
-      // Taken, refused, or held back.
+      // Accepted, rejected or blocked by backpressure.
       await Promise.race([Promise.all(ends), Promise.all([1, 2, 3, 4, 5].map(() => drained(port)))]);
       for (const client of clients) client.destroy();
     },
@@ -113,7 +113,7 @@ it('large messages that never become whole', async () => {
   );
 });
 
-it('large answers that nobody takes', async () => {
+it('large answers that are not read', async () => {
   await survives(
     async ({ port, backend }) => {
       const client = rawClient(port, { settings: { initialWindowSize: 0 } });
@@ -159,7 +159,7 @@ it('headers that are small on the wire and large in memory', async () => {
   });
 });
 
-it('more connections than there may be are closed, and those that are there are served', async () => {
+it('connections above the limit are closed, and the others are served', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, { limits: { maxConnections: 40 } });
   const first = rawClient(port);

@@ -1,5 +1,5 @@
 /**
- * What a hostile client may do to the port. Each time the proxy stays up, serves those who behave meanwhile and
+ * What a hostile client may send. Each time the proxy stays up, serves honest clients meanwhile and
  * afterwards, and is about as large as before.
  */
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ const CANCEL = 8;
 const ping = h2Frame(FRAME.PING, 0, 0, Buffer.alloc(8, 7));
 const callOf = (port: number, path = computePath) => headerBlock(callHeaders(port, path));
 
-it('streams that are opened and reset as fast as it goes', async () => {
+it('streams that are opened and reset at full speed', async () => {
   const { backend } = await survives(async ({ port }) => {
     for (let connection = 0; connection < shortOrLong(2, 50); connection += 1) {
       const socket = await rawSocket(port);
@@ -50,7 +50,7 @@ it('streams that are opened and reset as fast as it goes', async () => {
   expect(backend.streams.flatMap(({ texts }) => texts).filter((text) => text === 'reset')).toEqual([]);
 });
 
-it('whole calls that are sent and reset as fast as it goes', async () => {
+it('complete calls that are sent and reset at full speed', async () => {
   await survives(async ({ port }) => {
     for (let connection = 0; connection < shortOrLong(1, 30); connection += 1) {
       const socket = await rawSocket(port);
@@ -73,7 +73,7 @@ it('whole calls that are sent and reset as fast as it goes', async () => {
   });
 });
 
-it('headers beyond all measure', async () => {
+it('oversized headers', async () => {
   await survives(async ({ port }) => {
     const client = rawClient(port);
     // The limit holds from the moment that the client has acknowledged it.
@@ -100,7 +100,7 @@ it('headers beyond all measure', async () => {
   });
 });
 
-it('headers that are continued for ever', async () => {
+it('endless CONTINUATION frames', async () => {
   await survives(async ({ port }) => {
     for (const piece of [
       Buffer.alloc(0),
@@ -121,7 +121,7 @@ it('headers that are continued for ever', async () => {
   });
 });
 
-it('settings without end, whose acknowledgements nobody reads', async () => {
+it('endless SETTINGS frames with unread acknowledgements', async () => {
   await survives(async ({ port }) => {
     const socket = await rawSocket(port);
     socket.begin();
@@ -132,7 +132,7 @@ it('settings without end, whose acknowledgements nobody reads', async () => {
   });
 });
 
-it('pings without end, whose answers nobody reads', async () => {
+it('endless PING frames with unread answers', async () => {
   await survives(async ({ port }) => {
     const socket = await rawSocket(port);
     socket.begin();
@@ -145,7 +145,7 @@ it('pings without end, whose answers nobody reads', async () => {
   });
 });
 
-it('bytes that are no HTTP/2', async () => {
+it('bytes that are not HTTP/2', async () => {
   await survives(async ({ port }) => {
     const texts = [
       'GET / HTTP/1.1\r\nHost: here\r\n\r\n',
@@ -168,7 +168,7 @@ it('bytes that are no HTTP/2', async () => {
   });
 });
 
-it('frames that break the rules of HTTP/2', async () => {
+it('frames that violate HTTP/2', async () => {
   await survives(async ({ port }) => {
     const block = callOf(port);
     const opened = h2Frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, block);
@@ -203,7 +203,7 @@ it('frames that break the rules of HTTP/2', async () => {
   });
 });
 
-it('requests that are no gRPC are told so', async () => {
+it('requests that are not gRPC are rejected', async () => {
   await survives(async ({ port }) => {
     const client = rawClient(port);
     const requests: Record<string, string>[] = [
@@ -251,7 +251,7 @@ it('any frames in any order', async () => {
         const socket = await rawSocket(port);
         socket.begin();
         await socket.write(Buffer.concat([...frames, ping]));
-        // It says what is wrong, answers, or waits for the rest of something: in any case it goes on.
+        // It may report an error, answer or wait for the rest of a frame, but it must stay up.
         await Promise.race([
           socket.until(({ type }) => type === FRAME.GOAWAY || type === FRAME.PING),
           drained(port),

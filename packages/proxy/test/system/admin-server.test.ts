@@ -6,8 +6,8 @@ import { Batcher } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
 import { findProgram, testPrograms } from '../../../../scripts/test-programs.js';
 import { parseExposition } from '../../../metrics/test/support/exposition.js';
-import { type AdminAddress, AdminServer, type AdminServerOptions } from '../../src/admin-server.js';
-import { PASS_THROUGH, ProxyMetrics } from '../../src/proxy-metrics.js';
+import { type AdminAddress, AdminServer, type AdminServerOptions } from '../../src/admin/admin-server.js';
+import { PASS_THROUGH, ProxyMetrics } from '../../src/admin/proxy-metrics.js';
 
 const toEnd: (() => unknown)[] = [];
 
@@ -51,14 +51,14 @@ async function saidUntilEnd(socket: Socket): Promise<string> {
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
-// A page of another site whose name resolves to 127.0.0.1 could read the metrics.
+// DNS rebinding: a web page whose name resolves to 127.0.0.1 could read the metrics.
 test.each([
   ['evil.example', '421'],
   ['localhost.evil.example:9090', '421'],
   ['localhost', '200'],
   ['127.0.0.1:9090', '200'],
   ['[::1]:9090', '200'],
-])('at a loopback address only loopback names are answered: %s is told %s', async (host, status) => {
+])('at a loopback address only loopback names are accepted: %s gets %s', async (host, status) => {
   const { address } = await listening();
   for (const path of ['/metrics', '/livez', '/readyz', '/healthz']) {
     const socket = connected(address);
@@ -67,7 +67,7 @@ test.each([
   }
 });
 
-test('a proxy that is ready says so', async () => {
+test('/readyz of a ready proxy is 200', async () => {
   const { address } = await listening();
   expect(await ask(address, '/livez')).toMatchObject({ status: 200, headers: TEXT, body: 'alive\n' });
   expect(await ask(address, '/readyz')).toMatchObject({ status: 200, headers: TEXT, body: 'ready\n' });
@@ -76,7 +76,7 @@ test('a proxy that is ready says so', async () => {
   expect(JSON.parse(health.body)).toEqual({ status: 'ready', reasons: [] });
 });
 
-test('one that is not is alive all the same, and says why it is not ready', async () => {
+test('a proxy that is not ready is alive and reports the reason', async () => {
   const reasons = ['no backend is usable', 'draining'];
   const { address } = await listening({ readiness: () => ({ isReady: false, reasons }) });
   expect((await ask(address, '/livez')).status).toBe(200);
@@ -119,7 +119,7 @@ test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is not allowed', async (meth
   expect(JSON.parse(answer.body).detail).toBe(`${method} /metrics: expected GET or HEAD.`);
 });
 
-test.each(['/', '/metrics/x', '//livez', '/LIVEZ', '/%6civez'])('nothing is at %s', async (path) => {
+test.each(['/', '/metrics/x', '//livez', '/LIVEZ', '/%6civez'])('%s is not found', async (path) => {
   const { address } = await listening();
   const answer = await ask(address, path);
   expect(answer.status).toBe(404);
@@ -170,7 +170,7 @@ test.each([
   ['/pkg.Service/Compute', 'localhost:50051'],
   ['/ünï/"quoted" \\ and\nbroken', '[::1]:50051'],
   ['__proto__', 'unix:/run/模型 🙂.sock'],
-])('promtool finds nothing wrong with the metrics of %j at %j', async (path, backend) => {
+])('promtool accepts the metrics of %j at %j', async (path, backend) => {
   const metrics = await worked(path, backend);
   const { address } = await listening({ metrics: () => metrics.snapshot() });
   const { status, headers, body } = await ask(address, '/metrics');
@@ -183,7 +183,7 @@ test.each([
   expect(promtool(body)).toEqual({ status: 0, said: '' });
 });
 
-test('metrics that cannot be had are told as a failure, with the cause in the log, and it lives on', async () => {
+test('a failure to collect metrics is a 500 with the cause in the log', async () => {
   const lines: string[] = [];
   const { address } = await listening({
     metrics: () => {
@@ -200,14 +200,10 @@ test('metrics that cannot be had are told as a failure, with the cause in the lo
 });
 
 test.each([
-  [
-    'headers that are too large',
-    `GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
-    431,
-  ],
-  ['what is no HTTP', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-  ['a request that does not arrive', 'GET /livez HTTP/1.1\r\nhost: localhost\r\n', 408],
-])('%s are told so, and the connection ends', async (_what, bytes, status) => {
+  ['oversized headers', `GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['bytes that are not HTTP', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+  ['an incomplete request', 'GET /livez HTTP/1.1\r\nhost: localhost\r\n', 408],
+])('%s: an error answer, and the connection is closed', async (_what, bytes, status) => {
   const { address } = await listening(status === 408 ? { limits: { requestTimeoutMs: 1000 } } : {});
   const socket = connected(address);
   socket.write(bytes);
@@ -218,19 +214,19 @@ test.each([
   expect((await ask(address, '/livez')).status).toBe(200);
 });
 
-test('a body is not waited for', async () => {
+test('a request body is not read', async () => {
   const { address } = await listening();
   const socket = connected(address);
   socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\nabc');
   expect(await saidUntilEnd(socket)).toMatch(/^HTTP\/1.1 200 .*alive\n$/s);
 });
 
-test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is ended by %s', async (limit) => {
+test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is closed by %s', async (limit) => {
   const { address } = await listening({ limits: { [limit]: 50 } });
   expect(await saidUntilEnd(connected(address))).toBe('');
 });
 
-test('an answered connection on which nothing more comes is ended', async () => {
+test('an idle connection is closed after its answer', async () => {
   const { address } = await listening({ limits: { idleTimeoutMs: 1000 } });
   const socket = connected(address);
   socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');
@@ -246,7 +242,7 @@ test('connections beyond the limit are closed at once', async () => {
   expect(await saidUntilEnd(first)).toMatch(/alive\n$/);
 });
 
-test('a port that is in use is told, with what to do', async () => {
+test('a port in use is reported with advice', async () => {
   const { address } = await listening();
   const second = new AdminServer({ metrics: () => [], readiness: () => ({ isReady: true, reasons: [] }) });
   await expect(second.listen('127.0.0.1', address.port)).rejects.toThrow(
@@ -255,7 +251,7 @@ test('a port that is in use is told, with what to do', async () => {
   await second.close();
 });
 
-test('closed, it ends every connection: idle, silent and in the middle of a request', async () => {
+test('close() ends every connection: idle, silent and within a request', async () => {
   const { server, address } = await listening();
   const sockets = ['GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n', '', 'GET /li'].map((bytes) => {
     const socket = connected(address);

@@ -32,7 +32,7 @@ async function isWellAfter({ backend, client }: Setting, size: number): Promise<
   );
 }
 
-it('completes each caller as its answer arrives, in order', async () => {
+it('completes each caller when its answer arrives, in order', async () => {
   const { backend, client } = await setting(3);
   await backend.behave(
     { do: 'echo', count: 1 },
@@ -58,7 +58,7 @@ it('completes each caller as its answer arrives, in order', async () => {
   expect(await third).toMatchObject({ status: 0, text: 'c' });
 });
 
-it('answers that come before the request has been read to its end are given at once', async () => {
+it('answers that arrive before the request was read completely are delivered at once', async () => {
   const { backend, client } = await setting(2);
   await backend.behave(
     { do: 'at once' },
@@ -73,7 +73,7 @@ it('answers that come before the request has been read to its end are given at o
   ]);
 });
 
-describe('the answered keep their answers and the rest get the status when the backend', () => {
+describe('answered callers keep their answers and the rest get the status when the backend', () => {
   const half: Step = { do: 'echo', count: 2 };
   const INTERNAL = 13;
   const UNAVAILABLE = 14;
@@ -88,11 +88,7 @@ describe('the answered keep their answers and the rest get the status when the b
       UNAVAILABLE,
     ],
     ['closes the connection', [half, { do: 'destroy' }], UNAVAILABLE],
-    [
-      'sends a flag there is not',
-      [half, { do: 'write', hex: `07${'00000001'}61` }, { do: 'nothing' }],
-      INTERNAL,
-    ],
+    ['sends an unknown flag', [half, { do: 'write', hex: `07${'00000001'}61` }, { do: 'nothing' }], INTERNAL],
     ['cuts a message short', [half, { do: 'write', hex: '000000006461' }, { do: 'end' }], INTERNAL],
     ['cuts a prefix short', [half, { do: 'write', hex: '0000' }, { do: 'end' }], INTERNAL],
     ['announces four gigabytes', [half, { do: 'write', hex: '00ffffffff61' }, { do: 'nothing' }], 8],
@@ -116,7 +112,7 @@ describe('the answered keep their answers and the rest get the status when the b
     });
 });
 
-it('says how many answers there were when there are too few', async () => {
+it('the error for too few answers contains their number', async () => {
   const { backend, client } = await setting(3);
   await backend.behave({ do: 'echo', count: 2 }, { do: 'end' });
   const [, , third] = await Promise.all(callAll(client, 'a', 'b', 'c'));
@@ -124,7 +120,7 @@ it('says how many answers there were when there are too few', async () => {
   expect(third?.message).toMatch(/\b2\b/);
 });
 
-it('more answers than items are ignored, and mentioned once a batch', async () => {
+it('surplus answers are ignored and logged once per batch', async () => {
   const all = await setting(2);
   const extra = framed('too much').toString('hex').repeat(3);
   await all.backend.behave(
@@ -146,7 +142,7 @@ it('more answers than items are ignored, and mentioned once a batch', async () =
   expect(mentioned()).toBe(1);
 });
 
-it('a stream that is refused before anything was read fails every caller with its status', async () => {
+it('a stream that is rejected without reading fails every caller with its status', async () => {
   const all = await setting(2);
   await all.backend.behave({ do: 'at once' }, { do: 'trailers only', status: 16, message: 'who are you?' });
   const answers = await Promise.all(callAll(all.client, 'a', 'b'));
@@ -155,7 +151,7 @@ it('a stream that is refused before anything was read fails every caller with it
   await isWellAfter(all, 2);
 });
 
-it('an answer that is larger than allowed fails its caller, and neither those before nor those behind it', async () => {
+it('an answer above the size limit fails only its caller', async () => {
   const backend = await rawBackend();
   const running = await proxied(backend, { ...batchesOf(4), maxMessageBytes: 1000 });
   const all = { ...running, backend, client: rawClient(running.port) };
@@ -178,7 +174,7 @@ it('an answer that is larger than allowed fails its caller, and neither those be
   await isWellAfter(all, 4);
 });
 
-it('trailers beyond all measure fail the unanswered and nothing else', async () => {
+it('oversized trailers fail only the unanswered callers', async () => {
   const all = await setting(2);
   await all.backend.behave(
     { do: 'echo', count: 1 },
@@ -190,8 +186,8 @@ it('trailers beyond all measure fail the unanswered and nothing else', async () 
   await isWellAfter(all, 2);
 });
 
-describe('errors of single items', () => {
-  it('fail their own caller, and no other', async () => {
+describe('item errors', () => {
+  it('fail only their own caller', async () => {
     const all = await setting(4);
     const errors = ['1 3 bad%20item%3A%20%C3%A4', '3 5 gone'];
     await all.backend.behave(

@@ -11,7 +11,7 @@ import { tcpRelay } from '../support/tcp-relay.js';
 const REFUSED = constants.NGHTTP2_REFUSED_STREAM;
 
 describe('a backend that dies', () => {
-  it('in the middle of a batch fails that batch; when it is back, calls succeed', async () => {
+  it('during a batch fails that batch; calls succeed after its return', async () => {
     const port = await freePort();
     const backend = await rawBackend({ port });
     const running = await proxied(backend, batchesOf(2));
@@ -34,7 +34,7 @@ describe('a backend that dies', () => {
     expect(next.streams[0]?.texts).toEqual(['a', 'b']);
   });
 
-  it('again and again under load costs only what was on its way, and every call ends', async () => {
+  it('repeatedly under load fails only calls in flight, and every call ends', async () => {
     const port = await freePort();
     let backend = await rawBackend({ port });
     const running = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
@@ -66,7 +66,7 @@ describe('a backend that dies', () => {
     expect([...statuses].sort()).toEqual([STATUS.OK, STATUS.UNAVAILABLE]);
   });
 
-  it('before it has come up is waited for as long as the calls say', async () => {
+  it('that is not up yet is waited for until the deadline of the calls', async () => {
     const port = await freePort();
     const running = await proxied({ target: `127.0.0.1:${port}` }, batchesOf(1));
     const client = rawClient(running.port);
@@ -78,8 +78,8 @@ describe('a backend that dies', () => {
   });
 });
 
-describe('a batch that the backend has not begun', () => {
-  it('is sent once more', async () => {
+describe('a batch that the backend has not started', () => {
+  it('is sent again', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(2));
     await backend.behaveOnce([{ do: 'reset', code: REFUSED }]);
@@ -96,7 +96,7 @@ describe('a batch that the backend has not begun', () => {
     ]);
   });
 
-  it('is sent once more, not for ever', async () => {
+  it('is sent again only once', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave({ do: 'reset', code: REFUSED });
@@ -127,7 +127,7 @@ describe('a batch that the backend has not begun', () => {
     expect(await client.call('third')).toMatchObject({ status: 0, text: 'third' });
   });
 
-  it('is not sent again when it may have been begun, or part of it was answered', async () => {
+  it('is not sent again if it may have been started or was partly answered', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(2), ejection: false });
     const client = rawClient(port);
@@ -154,7 +154,7 @@ describe('a batch that the backend has not begun', () => {
 });
 
 describe('GOAWAY', () => {
-  it('in the middle of traffic loses no call', async () => {
+  it('under traffic loses no call', async () => {
     const backend = await rawBackend();
     const relay = await tcpRelay(backend.port);
     const { port } = await proxied(relay, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
@@ -181,7 +181,7 @@ describe('GOAWAY', () => {
     expect(failures).toEqual([]);
   });
 
-  it('lets the batch that runs end on the old connection', async () => {
+  it('lets the batch in flight end on the old connection', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -195,7 +195,7 @@ describe('GOAWAY', () => {
   });
 });
 
-it('no more streams are open at a backend than it allows, whatever the proxy is allowed', async () => {
+it('the stream limit of a backend takes precedence over the in-flight limit', async () => {
   const backend = await rawBackend({ settings: { maxConcurrentStreams: 1 } });
   const { port } = await proxied(backend, { ...batchesOf(1), maxBatchesInFlight: 8 });
   const client = rawClient(port);

@@ -8,7 +8,7 @@ import { rawClient } from '../support/raw-client.js';
 
 const CANCEL = constants.NGHTTP2_CANCEL;
 
-it('a caller that leaves the queue never reaches the backend, and its neighbours do', async () => {
+it('a cancelled call in the queue never reaches the backend, and the others do', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   const client = rawClient(port);
@@ -26,7 +26,7 @@ it('a caller that leaves the queue never reaches the backend, and its neighbours
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
-it('a caller that leaves while its batch runs does not move the answers of its neighbours', async () => {
+it('a caller that cancels during its batch does not shift the answers of the others', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(3));
   await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo', mark: '!' }, { do: 'end' });
@@ -46,7 +46,7 @@ it('a caller that leaves while its batch runs does not move the answers of its n
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 0, answered: 3 });
 });
 
-it('the backend sees a cancellation when all callers of a batch have left, and serves the next', async () => {
+it('the backend sees a cancellation when all callers of a batch have cancelled, and serves the next batch', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   await backend.behaveOnce([{ do: 'nothing' }]);
@@ -60,7 +60,7 @@ it('the backend sees a cancellation when all callers of a batch have left, and s
   expect(next.map(({ status }) => status)).toEqual([0, 0]);
 });
 
-it('the backend sees no cancellation while one caller of a batch is still there', async () => {
+it('the backend sees no cancellation while one caller of a batch remains', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
@@ -76,7 +76,7 @@ it('the backend sees no cancellation while one caller of a batch is still there'
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 0 });
 });
 
-it('a connection that breaks cancels all of its calls, queued and running', async () => {
+it('a broken connection cancels all of its calls, queued and in flight', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   await backend.behaveOnce([{ do: 'nothing' }]);
@@ -95,7 +95,7 @@ it('a connection that breaks cancels all of its calls, queued and running', asyn
   ]);
 });
 
-it('a caller that leaves in the middle of its message leaves nothing behind', async () => {
+it('a caller that cancels during its message is released', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   const client = rawClient(port);
@@ -110,7 +110,7 @@ it('a caller that leaves in the middle of its message leaves nothing behind', as
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
-it('ends a unary call that carries no message, two, or a broken one, and batches none of them', async () => {
+it('a unary call with no message, two messages or an invalid one fails and is not batched', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   const client = rawClient(port);

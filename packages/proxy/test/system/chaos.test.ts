@@ -1,6 +1,6 @@
 /**
  * Everything at the same time: callers that wait, leave and run out of time, backends that answer, fail, break off
- * and die. Whatever happens, every call ends, nobody gets the answer of another, and nothing is left behind.
+ * and die. Every call must end with its own answer, and everything must be released.
  */
 import { constants } from 'node:http2';
 import { expect, it, onTestFinished } from 'vitest';
@@ -72,7 +72,7 @@ interface Books {
   statuses: Map<number, number>;
 }
 
-/** One caller: asks, and sometimes leaves or has little time; until it is over. */
+/** One caller: repeats calls, sometimes with a cancellation or a short deadline. */
 async function caller(client: RawClient, name: string, books: Books, isOver: () => boolean): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const message = `${name}.${count}.${'x'.repeat(Math.random() < 0.1 ? 50_000 : 10)}`;
@@ -119,7 +119,7 @@ function timesBegun(backends: readonly RawBackend[]): Map<string, number> {
   return begun;
 }
 
-it('every call ends, nobody gets the answer of another, and nothing is left behind', async () => {
+it('every call ends with its own answer, and everything is released', async () => {
   const port = await freePort();
   const backends: RawBackend[] = [await rawBackend(), await rawBackend({ port })];
   const everyone = [...backends];
@@ -156,7 +156,7 @@ it('every call ends, nobody gets the answer of another, and nothing is left behi
   expect(books.wrong).toEqual([]);
   for (const backend of backends) await backend.hasTold();
   expect([...timesBegun(everyone)].filter(([, times]) => times > 1)).toEqual([]);
-  // -1 are those that left; the others have a status that somebody meant.
+  // -1 stands for cancelled calls; the others have a defined status.
   expect(
     [...books.statuses.keys()].filter((status) => ![-1, 0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 14].includes(status)),
   ).toEqual([]);

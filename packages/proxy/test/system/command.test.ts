@@ -26,7 +26,7 @@ it("the seed's flags batch the calls to an existing service", async () => {
   expect(Math.max(...sizes())).toBe(8);
 });
 
-it('SIGTERM: what was accepted is finished, new calls are turned away, and it exits with 0', async () => {
+it('on SIGTERM accepted calls are finished, new calls are rejected, and it exits with 0', async () => {
   const backend = await rawBackend();
   const { child, port } = await proxyCommand('--max-batch-size', '2', '--forwarding-target', backend.target);
   const client = rawClient(port);
@@ -53,7 +53,7 @@ it('SIGTERM: what was accepted is finished, new calls are turned away, and it ex
   expect(await exited).toEqual({ code: 0, signal: null });
 });
 
-it('SIGTERM under load: every call that was begun ends with its answer or UNAVAILABLE, and it exits with 0', async () => {
+it('on SIGTERM under load every open call ends with its answer or UNAVAILABLE, and it exits with 0', async () => {
   const backend = await rawBackend();
   const { child, port } = await proxyCommand(...seedFlags, '--forwarding-target', backend.target);
   const client = grpcClient(port);
@@ -78,7 +78,7 @@ it('SIGTERM under load: every call that was begun ends with its answer or UNAVAI
   expect(backend.streams.reduce((sum, { items }) => sum + items.length, 0)).toBe(succeeded);
 });
 
-it('killed without a word, it leaves the backend with cancelled streams and the callers with UNAVAILABLE', async () => {
+it('after SIGKILL the backend sees cancelled streams and callers get UNAVAILABLE', async () => {
   const backend = await rawBackend();
   const { child, port } = await proxyCommand('--forwarding-target', backend.target);
   await backend.behave({ do: 'nothing' });

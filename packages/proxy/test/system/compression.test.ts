@@ -7,7 +7,7 @@ import { rawBackend } from '../support/raw-backend.js';
 
 const long = Buffer.from('the same again and again '.repeat(2000));
 
-it('compressed requests and answers pass as they are, next to plain ones', async () => {
+it('compressed requests and answers are forwarded unchanged, next to plain ones', async () => {
   const backend = await grpcBackend({
     options: { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip },
   });
@@ -28,7 +28,7 @@ it('compressed requests and answers pass as they are, next to plain ones', async
   expect(Math.max(...backend.batches.map(({ size }) => size))).toBeGreaterThan(1);
 });
 
-it('a message is not inflated or deflated on its way', async () => {
+it('messages are neither compressed nor decompressed by the proxy', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
   await backend.behave(
@@ -38,7 +38,7 @@ it('a message is not inflated or deflated on its way', async () => {
   );
   const client = grpcClient(port, { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
   const { status, answer } = await client.call(long);
-  // The client could only read it because it was told what it is.
+  // The client can only read it if the encoding was declared.
   expect([status, answer?.equals(long)]).toEqual([0, true]);
   const { headers, items } = await backend.nextStream();
   expect(headers['grpc-encoding']).toBe('gzip');

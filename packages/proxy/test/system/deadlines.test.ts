@@ -15,7 +15,7 @@ function millisecondsOf(timeout: string | undefined): number {
   return Number(digits) * (UNITS[unit] ?? Number.NaN);
 }
 
-it('a caller whose deadline passes while it waits is told, and never reaches the backend', async () => {
+it('a deadline exceeded in the queue fails the call, and it never reaches the backend', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   const client = rawClient(port);
@@ -34,7 +34,7 @@ it('a caller whose deadline passes while it waits is told, and never reaches the
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['first', 'patient']);
 });
 
-it('a caller whose deadline has passed when it comes is told, and never reaches the backend', async () => {
+it('a deadline exceeded on arrival fails the call, and it never reaches the backend', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   const client = rawClient(port);
@@ -45,7 +45,7 @@ it('a caller whose deadline has passed when it comes is told, and never reaches 
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['next']);
 });
 
-it('the deadline of a batch is the latest of its callers', async () => {
+it('the deadline of a batch is the latest deadline of its callers', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(3));
   const client = rawClient(port);
@@ -57,7 +57,7 @@ it('the deadline of a batch is the latest of its callers', async () => {
   expect(left).toBeGreaterThan(90_000);
 });
 
-it('a batch has no deadline when one of its callers has none', async () => {
+it('a batch has no deadline if one of its callers has none', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   const client = rawClient(port);
@@ -65,7 +65,7 @@ it('a batch has no deadline when one of its callers has none', async () => {
   expect((await backend.nextStream()).headers).not.toHaveProperty('grpc-timeout');
 });
 
-it('a caller whose deadline passes while its batch runs is told, and the others get their own answers', async () => {
+it('a deadline exceeded during the batch fails only that call', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, { ...batchesOf(3), clock });
@@ -86,7 +86,7 @@ it('a caller whose deadline passes while its batch runs is told, and the others 
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 0 });
 });
 
-it('a backend that never answers is cancelled when the deadline of the whole batch has passed', async () => {
+it('a stream without answers is cancelled when the deadline of the batch is exceeded', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, { ...batchesOf(2), clock });
@@ -102,7 +102,7 @@ it('a backend that never answers is cancelled when the deadline of the whole bat
   expect(next).toMatchObject([{ status: 0 }, { status: 0 }]);
 });
 
-it("a method's own timeout counts for callers that send none", async () => {
+it('the timeout of a method applies to calls without a deadline', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, {
@@ -118,7 +118,7 @@ it("a method's own timeout counts for callers that send none", async () => {
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
 });
 
-it('a deadline that is no deadline is refused or ignored, and the next call is served', async () => {
+it('an invalid deadline is rejected or ignored, and the next call is served', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   const client = rawClient(port);
@@ -131,7 +131,7 @@ it('a deadline that is no deadline is refused or ignored, and the next call is s
     expect(await client.call('x', { headers: { 'grpc-timeout': timeout } })).toMatchObject({ status: 0 });
 });
 
-it('a client of @grpc/grpc-js is told of its deadline, and the backend of the cancellation', async () => {
+it('a client of @grpc/grpc-js gets DEADLINE_EXCEEDED, and the backend sees the cancellation', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   await backend.behave({ do: 'nothing' });

@@ -9,8 +9,8 @@ import { answerOf, computePath, rawClient } from '../support/raw-client.js';
 import { settledOf } from '../support/settled.js';
 import { StillClock } from '../support/still-clock.js';
 
-describe('a proxy that is closed', () => {
-  it('answers what it has accepted, running and queued, and turns new calls away', async () => {
+describe('a proxy that closes', () => {
+  it('answers all accepted calls, queued and in flight, and rejects new ones', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -37,7 +37,7 @@ describe('a proxy that is closed', () => {
   });
 
   /** GOAWAY and the end of the last call are all it takes: the client need not close, nor a timer fire. */
-  it('is closed as soon as the last call has ended, however long its clients would stay', async () => {
+  it('is closed after the last call, although its clients stay connected', async () => {
     const backend = await rawBackend();
     const clock = new StillClock();
     const { port, proxy } = await proxied(backend, { ...batchesOf(1), clock });
@@ -60,7 +60,7 @@ describe('a proxy that is closed', () => {
     expect(busy.frames.some(({ type, stream }) => type === FRAME.DATA && stream === 1)).toBe(true);
   });
 
-  it('under load loses no call that it took', async () => {
+  it('under load answers every accepted call', async () => {
     const backend = await rawBackend();
     const clock = new StillClock();
     const { port, proxy } = await proxied(backend, { ...batchesOf(1), clock });
@@ -89,7 +89,7 @@ describe('a proxy that is closed', () => {
     expect(reached).toBe(succeeded);
   });
 
-  it('lets a stream that is passed through end by itself', async () => {
+  it('waits for a stream that is passed through', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
     await backend.behaveOnce([{ do: 'echo' }, { do: 'hold', name: 'gate' }, { do: 'end' }]);
@@ -105,7 +105,7 @@ describe('a proxy that is closed', () => {
     await closing;
   });
 
-  it('says so to those who ask for its health', async () => {
+  it('reports not serving to health checks', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
     const watching = grpcClient(port).client.makeServerStreamRequest<Buffer, Buffer>(
@@ -129,7 +129,7 @@ describe('a proxy that is closed', () => {
     expect(states.at(-1)).toBe(2);
   });
 
-  it('does not wait for ever when it is told how long', async () => {
+  it('stops waiting after its timeout', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -144,8 +144,8 @@ describe('a proxy that is closed', () => {
     expect(await backend.untilClosed(id)).toMatchObject({ answered: 0 });
   });
 
-  /** They were cut off without a status: those that are passed through, and those whose message had not come. */
-  it('tells those who are not done in time', async () => {
+  /** Passed-through calls and calls with an incomplete message were closed without a status. */
+  it('fails the calls that are open after its timeout', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
     await backend.behave({ do: 'headers', headers: {} }, { do: 'nothing' });
@@ -185,7 +185,7 @@ describe('a proxy that is closed', () => {
     },
   );
 
-  it('twice is closed once', async () => {
+  it('can be closed twice', async () => {
     const backend = await rawBackend();
     const { proxy } = await proxied(backend, batchesOf(1));
     await Promise.all([proxy.close(), proxy.close()]);

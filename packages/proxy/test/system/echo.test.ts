@@ -25,7 +25,7 @@ const cuts = fc.array(
 );
 const calls = fc.array(fc.record({ size, cuts, seed: fc.nat() }), { minLength: 1, maxLength: 20 });
 
-it('any sizes, cut in pieces anyhow on all sides, come back byte for byte to the right caller', async () => {
+it('messages of any size, in any chunks, come back unchanged to the right caller', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
   const plain = rawClient(port);
@@ -51,7 +51,7 @@ it('any sizes, cut in pieces anyhow on all sides, come back byte for byte to the
   expect(Math.max(...sizes)).toBeLessThanOrEqual(8);
 });
 
-it('the same between a client and a backend of @grpc/grpc-js', async () => {
+it('the same with a client and a backend of @grpc/grpc-js', async () => {
   const backend = await grpcBackend();
   const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
   const client = grpcClient(port);
@@ -72,7 +72,7 @@ it('the same between a client and a backend of @grpc/grpc-js', async () => {
   expect(backend.countOf('unary')).toBe(0);
 });
 
-it('many callers at the same time each get their own answer', async () => {
+it('many concurrent callers each get their own answer', async () => {
   const callers = shortOrLong(2000, 10_000);
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, {

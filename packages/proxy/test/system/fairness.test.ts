@@ -17,7 +17,7 @@ it.each(HOSTILE_KINDS)('honest clients keep their share beside %s', async (...ki
   expectFair(await honestShare([kind], 20));
 });
 
-it('honest clients keep their share beside all kinds of hostile connections that do not batch', async () => {
+it('honest clients keep their share beside all kinds of hostile connections at once', async () => {
   const { failed, answered } = await honestShare(HOSTILE_KINDS.slice(8), 10);
   expect(failed).toEqual([]);
   expect(answered).toBeGreaterThan(0);
@@ -25,7 +25,7 @@ it('honest clients keep their share beside all kinds of hostile connections that
 
 // 150 idle streams used up the streams that a backend allows on the one connection, and neither a batch nor a health
 // check got through.
-it('idle streams of one connection leave the backend to batches, health checks and streams of others', async () => {
+it('idle streams of one connection do not block batches, health checks and streams of others', async () => {
   const backend = await gatedBackend(20);
   const { port, proxy } = await proxied(backend, { healthCheck: { intervalMs: 20 } });
   const hostile = rawClient(port);
@@ -45,7 +45,7 @@ it('idle streams of one connection leave the backend to batches, health checks a
   expect(proxy.stats().backends[0]?.isUp).toBe(true);
 });
 
-it('a stream on which nothing moves is ended, and one with messages is not', async () => {
+it('an idle stream is ended, an active one is not', async () => {
   const backend = await gatedBackend();
   const clock = new VirtualClock();
   const { port, proxy } = await proxied(backend, { clock, passThroughIdleMs: 1000 });

@@ -10,7 +10,7 @@ import { batchedPath, rawClient } from '../support/raw-client.js';
 const three = Buffer.concat([framed('one'), framed(''), framed('three')]);
 
 describe('the raw backend', () => {
-  it('echoes every message of a stream, whatever the pieces', async () => {
+  it('echoes every message of a stream in any chunks', async () => {
     const backend = await rawBackend();
     const answer = await rawClient(backend.port).call('', {
       path: batchedPath,
@@ -38,7 +38,7 @@ describe('the raw backend', () => {
     expect(await backend.untilClosed(id)).toMatchObject({ answered: 1, rstCode: 0 });
   });
 
-  it('resets, and sees a reset', async () => {
+  it('resets a stream and records a reset', async () => {
     const backend = await rawBackend();
     await backend.behaveOnce([{ do: 'reset', code: 7 }], [{ do: 'nothing' }]);
     const client = rawClient(backend.port);

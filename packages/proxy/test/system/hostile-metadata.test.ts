@@ -7,7 +7,7 @@ import { rawBackend } from '../support/raw-backend.js';
 import { answerOf, computePath, rawClient } from '../support/raw-client.js';
 
 describe('headers of callers', () => {
-  it('that speak of their own message are not those of the batch', async () => {
+  it('that describe their own message are not sent with the batch', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(3));
     const client = rawClient(port);
@@ -23,7 +23,7 @@ describe('headers of callers', () => {
     expect((await backend.nextStream()).headers).not.toHaveProperty('content-length');
   });
 
-  it('that speak of a connection or a host are not those of the batch', async () => {
+  it('that describe a connection or a host are not sent with the batch', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -62,12 +62,12 @@ describe('headers of callers', () => {
         [value, 0],
       ]);
       const seen = (await backend.nextStream()).headers['x-value'] ?? '';
-      // Nobody keeps spaces around a value.
+      // Spaces around a value are removed.
       expect(seen.trim()).toBe(value.trim());
     }
   });
 
-  it('of binary metadata that is no base64 fail nobody else', async () => {
+  it('with invalid base64 fail only their own call', async () => {
     const backend = await grpcBackend();
     const { port } = await proxied(backend, batchesOf(2));
     const client = rawClient(port);
@@ -83,7 +83,7 @@ describe('headers of callers', () => {
     ]);
   });
 
-  it('said twice end the call or count once', async () => {
+  it('that occur twice are rejected or used once', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -97,7 +97,7 @@ describe('headers of callers', () => {
   });
 });
 
-it('a message that says it is compressed, and not how, does not fail its neighbours', async () => {
+it('a compressed message without grpc-encoding fails only its own call', async () => {
   const backend = await grpcBackend();
   const { port } = await proxied(backend, batchesOf(2));
   const client = rawClient(port);
@@ -110,7 +110,7 @@ it('a message that says it is compressed, and not how, does not fail its neighbo
 });
 
 describe('headers of the backend', () => {
-  it('that speak of its own stream are not those of an answer', async () => {
+  it('that describe its stream are not passed to callers', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(2));
     await backend.behave(
@@ -130,7 +130,7 @@ describe('headers of the backend', () => {
     }
   });
 
-  it('that come again and again arrive', async () => {
+  it('that are repeated are all passed on', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave(
@@ -146,7 +146,7 @@ describe('headers of the backend', () => {
 });
 
 describe('the trailers of the backend', () => {
-  it('may have a message that is wrongly coded, long, or empty', async () => {
+  it('may have an invalid, long or empty message', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);
@@ -159,7 +159,7 @@ describe('the trailers of the backend', () => {
     expect((await client.call('x')).message).toBe('100% sure');
   });
 
-  it('may have any name, and those of single items mean nothing there', async () => {
+  it('may have any name; item errors are ignored there', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const trailers = {
@@ -183,8 +183,8 @@ function valuesOf(rawHeaders: readonly string[], name: string): string[] {
  * Node joins entries of one name with a comma, which in base64 is an error; servers on gRPC's own core drop the
  * connection for it, and the calls of everybody with it.
  */
-describe('binary metadata that comes several times', () => {
-  it.each([computePath, '/test.Echo/Other'])('comes so to the backend: %s', async (path) => {
+describe('repeated binary metadata', () => {
+  it.each([computePath, '/test.Echo/Other'])('stays separate on its way to the backend: %s', async (path) => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const headers = { 'x-key-bin': ['YQ', 'Yg=='], 'x-one-bin': 'Yw' };
@@ -194,7 +194,7 @@ describe('binary metadata that comes several times', () => {
     expect(valuesOf(rawHeaders, 'x-one-bin')).toEqual(['Yw']);
   });
 
-  it.each([computePath, '/test.Echo/Other'])('comes so to the caller: %s', async (path) => {
+  it.each([computePath, '/test.Echo/Other'])('stays separate on its way to the caller: %s', async (path) => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave(
@@ -213,34 +213,37 @@ describe('binary metadata that comes several times', () => {
   });
 });
 
-/** What a caller sends was sent on whatever it was; one caller could have every backend left out, or cut off. */
+/** Any metadata was sent on, so one caller could have every backend ejected or disconnected. */
 it.each([
-  ['that is no base64', { 'x-key-bin': '!!!' }, 13, /expected base64 in 'x-key-bin'/],
-  ['that is more than the backend takes', { 'x-key': 'x'.repeat(9000) }, 8, /takes up to 8192 bytes/],
-])('metadata %s fails its own call, and costs nobody a backend', async (_what, headers, status, message) => {
-  const backend = await rawBackend({ settings: { maxHeaderListSize: 8192 } });
-  const { port, proxy, log } = await proxied(backend, {
-    ...batchesOf(1),
-    maxBatchesInFlight: 2,
-    ejection: { failures: 1, durationMs: 600_000 },
-  });
-  await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
-  const neighbour = rawClient(port).call('neighbour', { headers: { authorization: 'a' } });
-  await backend.untilHeld('gate');
-  const client = rawClient(port);
-  for (const path of [computePath, '/test.Echo/Other'])
-    for (let count = 0; count < 3; count += 1) {
-      const answer = await client.call('x', { path, headers });
-      expect(answer).toMatchObject({ status, message: expect.stringMatching(message) });
-    }
-  expect(proxy.stats().backends[0]).toMatchObject({ isUp: true, isEjected: false });
-  await backend.release('gate');
-  expect(await neighbour).toMatchObject({ status: 0, text: 'neighbour' });
-  expect(backend.begun).toBe(1);
-  expect(log.filter((line) => line.includes('is connected'))).toHaveLength(1);
-});
+  ['with invalid base64', { 'x-key-bin': '!!!' }, 13, /expected base64 in 'x-key-bin'/],
+  ['above the limit of the backend', { 'x-key': 'x'.repeat(9000) }, 8, /takes up to 8192 bytes/],
+])(
+  'metadata %s fails only its own call, and the backend is not ejected',
+  async (_what, headers, status, message) => {
+    const backend = await rawBackend({ settings: { maxHeaderListSize: 8192 } });
+    const { port, proxy, log } = await proxied(backend, {
+      ...batchesOf(1),
+      maxBatchesInFlight: 2,
+      ejection: { failures: 1, durationMs: 600_000 },
+    });
+    await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);
+    const neighbour = rawClient(port).call('neighbour', { headers: { authorization: 'a' } });
+    await backend.untilHeld('gate');
+    const client = rawClient(port);
+    for (const path of [computePath, '/test.Echo/Other'])
+      for (let count = 0; count < 3; count += 1) {
+        const answer = await client.call('x', { path, headers });
+        expect(answer).toMatchObject({ status, message: expect.stringMatching(message) });
+      }
+    expect(proxy.stats().backends[0]).toMatchObject({ isUp: true, isEjected: false });
+    await backend.release('gate');
+    expect(await neighbour).toMatchObject({ status: 0, text: 'neighbour' });
+    expect(backend.begun).toBe(1);
+    expect(log.filter((line) => line.includes('is connected'))).toHaveLength(1);
+  },
+);
 
-it('large metadata that the callers of a batch do not share is not sent, and harms nobody', async () => {
+it('large metadata that is not shared by the batch is not sent', async () => {
   const backend = await rawBackend({ settings: { maxHeaderListSize: 8192 } });
   const { port } = await proxied(backend, batchesOf(2));
   const client = rawClient(port);

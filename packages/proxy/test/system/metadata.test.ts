@@ -20,8 +20,8 @@ function valuesIn(raw: readonly string[] = []): Record<string, string[]> {
   return values;
 }
 
-describe('what the callers send', () => {
-  it('goes to the backend, text and bytes, on the stream of the batch', async () => {
+describe('metadata of callers', () => {
+  it('is sent on the stream of the batch, text and binary', async () => {
     const backend = await grpcBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const metadata = {
@@ -39,7 +39,7 @@ describe('what the callers send', () => {
     expect(Buffer.from(received.data)).toEqual(bytes);
   });
 
-  it('goes to the backend as far as all of a batch share it', async () => {
+  it('is sent if it is equal for the whole batch', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(3));
     const client = rawClient(port);
@@ -57,7 +57,7 @@ describe('what the callers send', () => {
     expect(headers).not.toHaveProperty('x-mine-bin');
   });
 
-  it('leaves out what belongs to the connection of one caller, and says what it is', async () => {
+  it('without connection headers, and with a user agent of the proxy', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await rawClient(port).call('a', { headers: { 'content-type': 'application/grpc+proto', 'x-a': '1' } });
@@ -72,7 +72,7 @@ describe('what the callers send', () => {
     });
   });
 
-  it('may be repeated, and arrives as often', async () => {
+  it('may be repeated and arrives as often', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const headers = { 'x-many': ['1', '2', 'a, b'], 'x-many-bin': ['AA', 'AQ,Ag'] };
@@ -92,13 +92,13 @@ describe('what the callers send', () => {
       const { rawHeaders } = await backend.nextStream();
       expect(valuesIn(rawHeaders)).toMatchObject(expected);
       expect(valuesIn(raw[0])).toMatchObject(expected);
-      // Those of a batch go with a status only.
+      // For batches, only errors carry trailers.
       if (path !== undefined) expect(valuesIn(raw[1])).toMatchObject(expected);
     }
   });
 });
 
-it('what the backend sends before its answers goes to every caller, text and bytes', async () => {
+it('initial metadata of the backend reaches every caller, text and binary', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(2));
   await backend.behave(
@@ -114,7 +114,7 @@ it('what the backend sends before its answers goes to every caller, text and byt
   }
 });
 
-it('what the backend sends before a status goes to those who get the status, too', async () => {
+it('initial metadata of the backend also reaches callers that get an error', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(3));
   await backend.behave(
@@ -137,7 +137,7 @@ it('what the backend sends before a status goes to those who get the status, too
   }
 });
 
-it('a status behind headers without metadata comes alone, so that clients may try again', async () => {
+it('a status after headers without metadata is sent as trailers-only, so that clients may retry', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, batchesOf(1));
   await backend.behave({ do: 'headers', headers: { 'grpc-encoding': 'gzip' } }, { do: 'end', status: 14 });
@@ -146,8 +146,8 @@ it('a status behind headers without metadata comes alone, so that clients may tr
   expect(headers).toMatchObject({ 'grpc-status': '14' });
 });
 
-describe('one batch', () => {
-  it('never holds items of callers with different credentials', async () => {
+describe('a batch', () => {
+  it('never contains items of callers with different credentials', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
     const client = rawClient(port);
@@ -165,7 +165,7 @@ describe('one batch', () => {
   });
 
   /** Whatever a key is built from, no two sets of values may look the same in it. */
-  it('holds only items that agree in all the metadata it is grouped by, whatever the values', async () => {
+  it('contains only items with equal values of all grouping metadata', async () => {
     const backend = await rawBackend();
     const groupBy = { metadata: ['x-a', 'x-b', 'x-c-bin'] };
     const { port } = await proxied(backend, {
@@ -212,7 +212,7 @@ describe('one batch', () => {
     for (const { headers: common, texts } of backend.streams)
       for (const text of texts) {
         const own = JSON.parse(text);
-        // An empty value and none are the same to a backend that asks for it.
+        // For a backend, an empty value and a missing one are equal.
         expect({ a: common['x-a'] || '', b: common['x-b'] || '' }).toEqual({
           a: own['x-a'] || '',
           b: own['x-b'] || '',
@@ -220,7 +220,7 @@ describe('one batch', () => {
       }
   });
 
-  it('holds only items of one encoding, and says which', async () => {
+  it('contains only items of one encoding and declares it', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
     const client = rawClient(port);
@@ -243,7 +243,7 @@ describe('one batch', () => {
     expect(flags.filter((flag) => flag === 1)).toHaveLength(30);
   });
 
-  it('holds only items whose callers accept the same encodings', async () => {
+  it('contains only items whose callers accept the same encodings', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 16 }] });
     const client = rawClient(port);
@@ -258,7 +258,7 @@ describe('one batch', () => {
       expect(new Set(texts)).toEqual(new Set([headers['grpc-accept-encoding']]));
   });
 
-  it('holds only items of one length bucket', async () => {
+  it('contains only items of one length bucket', async () => {
     const backend = await rawBackend();
     const groupBy = { messageBytes: [10, 100] };
     const { port } = await proxied(backend, {
@@ -276,7 +276,7 @@ describe('one batch', () => {
     expect(mixed.length).toBeGreaterThan(0);
   });
 
-  it('holds only items of one method, each to its own batched one', async () => {
+  it('contains only items of one method and is sent to its batched method', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, {
       methods: [

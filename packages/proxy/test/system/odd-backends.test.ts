@@ -26,14 +26,14 @@ async function tcpServer(says: string): Promise<{ target: string; connections: (
   return { target: `127.0.0.1:${address.port}`, connections: () => sockets.length };
 }
 
-describe('a backend that accepts connections and says nothing', () => {
-  it('costs a caller its time and no more', async () => {
+describe('a backend that accepts connections but sends nothing', () => {
+  it('fails calls only by their deadline', async () => {
     const { port } = await proxied(await tcpServer(''), batchesOf(1));
     const answer = await rawClient(port).call('x', { headers: { 'grpc-timeout': '200m' } });
     expect(answer.status).toBe(STATUS.DEADLINE_EXCEEDED);
   });
 
-  it('is left out when there is another', async () => {
+  it('is not used when there is another', async () => {
     const backend = await rawBackend();
     const { port } = await proxied([await tcpServer(''), backend], batchesOf(1));
     const client = rawClient(port);
@@ -47,7 +47,7 @@ describe('a backend that accepts connections and says nothing', () => {
   });
 });
 
-it('a backend of another protocol is UNAVAILABLE, and the log says where and why', async () => {
+it('a backend of another protocol is UNAVAILABLE, with the reason in the log', async () => {
   const other = await tcpServer('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n');
   const { port, log } = await proxied(other, batchesOf(1));
   const { status, message } = await rawClient(port).call('x');
@@ -55,10 +55,10 @@ it('a backend of another protocol is UNAVAILABLE, and the log says where and why
   expect(log.join('\n')).toContain(`backend ${other.target} cannot be reached`);
 });
 
-describe('a name', () => {
-  it('stands for all of its addresses, those that nobody listens on too', async () => {
+describe('a DNS name', () => {
+  it('resolves to all addresses, also those without a listener', async () => {
     const backend = await rawBackend();
-    // It may have an address of IPv6 as well, where the backend does not listen.
+    // It may also have an IPv6 address, where the backend does not listen.
     const { port } = await proxied({ target: `dns:///localhost:${backend.port}` }, batchesOf(1));
     const client = rawClient(port);
     await eventually('ten calls in a row to succeed', async () => {
@@ -67,7 +67,7 @@ describe('a name', () => {
     });
   });
 
-  it('that nobody has is UNAVAILABLE, and the log says so', async () => {
+  it('that does not exist is UNAVAILABLE, with the reason in the log', async () => {
     const { port, log } = await proxied({ target: 'dns:///nobody.invalid:50051' }, batchesOf(1));
     const { status, message } = await rawClient(port).call('x', { headers: { 'grpc-timeout': '20S' } });
     expect([status, message]).toEqual([STATUS.UNAVAILABLE, 'The backend is unavailable.']);
@@ -81,7 +81,7 @@ describe('several methods of one backend', () => {
     { method: '/test.Echo/Rank', maxBatchSize: 2 },
   ];
 
-  it('share the batches that may run there', async () => {
+  it('share its in-flight limit', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods });
     await backend.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
@@ -97,7 +97,7 @@ describe('several methods of one backend', () => {
     expect(await second).toMatchObject({ status: 0, text: 'rank' });
   });
 
-  it('that nobody serves take no place from one that is served', async () => {
+  it('that no backend serves do not replace a served one', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, {
       ...batchesOf(1),
@@ -138,7 +138,7 @@ describe('several methods of one backend', () => {
         status: 0,
         text: 'rare',
       });
-      // About as long as those who came before it, not until the others have nothing to do.
+      // About as long as earlier calls, not until the other methods are idle.
       expect(busy - before).toBeLessThan(400);
     }
     isOver = true;
@@ -146,7 +146,7 @@ describe('several methods of one backend', () => {
   });
 });
 
-it('a backend that answers and does not end its streams is not left with all of them', async () => {
+it('streams that a backend answers but does not end are reset', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, { ...batchesOf(1), clock });
@@ -157,7 +157,7 @@ it('a backend that answers and does not end its streams is not left with all of 
   for (const { id } of backend.streams) await backend.untilClosed(id);
 });
 
-it('a passed-through stream waits for a place at a backend that allows one, and gets it', async () => {
+it('a passed-through stream waits for the stream limit of a backend and then starts', async () => {
   const backend = await rawBackend({ settings: { maxConcurrentStreams: 1 } });
   const { port } = await proxied(backend, { ...batchesOf(1), healthCheck: false });
   await backend.behaveOnce([{ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' }]);

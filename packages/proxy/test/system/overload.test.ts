@@ -12,7 +12,7 @@ import { settledOf } from '../support/settled.js';
 const oneByOne = { method: '*/Compute', maxBatchSize: 1, maxWaitMs: 1000 };
 
 describe('a full queue', () => {
-  it('refuses at once, says when to try again, and takes new calls when there is room', async () => {
+  it('rejects at once with a retry delay, and accepts calls when there is room', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods: [{ ...oneByOne, maxQueueSize: 4 }] });
     const client = rawClient(port);
@@ -37,7 +37,7 @@ describe('a full queue', () => {
     expect(backend.streams.flatMap(({ texts }) => texts)).not.toContain('one too many');
   });
 
-  it('of bytes refuses what is too much for it', async () => {
+  it('by bytes rejects further messages', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, {
       methods: [{ ...oneByOne, maxQueueSize: 1000 }],
@@ -65,7 +65,7 @@ describe('a full queue', () => {
     expect(again.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
   });
 
-  it('is a RESOURCE_EXHAUSTED to a client of @grpc/grpc-js', async () => {
+  it('is RESOURCE_EXHAUSTED for a client of @grpc/grpc-js', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { methods: [{ ...oneByOne, maxQueueSize: 1 }] });
     const client = grpcClient(port);
@@ -82,7 +82,7 @@ describe('a full queue', () => {
   });
 });
 
-it('far more than a slow backend can do is refused in part, and the rest is answered right', async () => {
+it('under overload some calls are rejected and the rest get correct answers', async () => {
   const backend = await rawBackend();
   await backend.behave({ do: 'delay', ms: 5, perItemMs: 0 }, { do: 'echo' }, { do: 'end' });
   const { port } = await proxied(backend, {
@@ -99,7 +99,7 @@ it('far more than a slow backend can do is refused in part, and the rest is answ
   expect(await client.call('after')).toMatchObject({ status: 0, text: 'after' });
 });
 
-it('a deadline that cannot be kept by what is known of the backend is refused at the door', async () => {
+it('a call that cannot meet its deadline is rejected at admission', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, {
@@ -132,7 +132,7 @@ it('a deadline that cannot be kept by what is known of the backend is refused at
 });
 
 describe('a message larger than allowed', () => {
-  it('is refused by its length alone, and never reaches the backend', async () => {
+  it('is rejected by its length prefix and never reaches the backend', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), maxMessageBytes: 1000 });
     const client = rawClient(port);
@@ -141,7 +141,7 @@ describe('a message larger than allowed', () => {
     expect(refused.status).toBe(STATUS.RESOURCE_EXHAUSTED);
     expect(refused.message).toMatch(/1001/);
     expect(refused.message).toMatch(/1000/);
-    // Only what is announced, and the stream left open.
+    // Only the length prefix; the stream stays open.
     const announced = client.open();
     announced.write(framed(Buffer.alloc(5000)).subarray(0, 5));
     const headers = await new Promise<Record<string, unknown>>((resolve) =>
@@ -152,7 +152,7 @@ describe('a message larger than allowed', () => {
     expect(await client.call('x')).toMatchObject({ status: 0 });
   });
 
-  it('of more than 4 MiB is one when nothing else is set', async () => {
+  it('is above 4 MiB by default', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);

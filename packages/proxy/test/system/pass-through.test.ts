@@ -28,7 +28,7 @@ function statusOf(
   return new Promise((resolve) => stream.once('status', resolve));
 }
 
-describe('a method that is not batched passes as it is', () => {
+describe('a method that is not batched is passed through', () => {
   it('with one message each way, metadata and trailers', async () => {
     const { backend, client } = await setting();
     const answer = await client.call('hello', {
@@ -50,14 +50,14 @@ describe('a method that is not batched passes as it is', () => {
     expect(answer.trailers.get('grpc-status-details-bin')).toEqual([Buffer.from('the details')]);
   });
 
-  it('and one that nobody knows is UNIMPLEMENTED', async () => {
+  it('and an unknown one is UNIMPLEMENTED', async () => {
     const { client } = await setting();
     expect(await client.call('x', { path: '/test.Nobody/Knows' })).toMatchObject({
       status: STATUS.UNIMPLEMENTED,
     });
   });
 
-  it('with a stream of messages in', async () => {
+  it('with a request stream', async () => {
     const { client } = await setting();
     const pieces = Array.from({ length: 20 }, (_, index) => randomBytesOf(index, index * 5000));
     const answer = await new Promise<Buffer | undefined>((resolve) => {
@@ -75,7 +75,7 @@ describe('a method that is not batched passes as it is', () => {
     expect(answer?.equals(Buffer.concat(pieces))).toBe(true);
   });
 
-  it('with a stream of messages out', async () => {
+  it('with a response stream', async () => {
     const { client } = await setting();
     const body = randomBytesOf(1, 50_000);
     const stream = client.client.makeServerStreamRequest<Buffer, Buffer>(
@@ -92,7 +92,7 @@ describe('a method that is not batched passes as it is', () => {
     expect(count).toBe(200);
   });
 
-  it('with messages both ways, each as it comes', async () => {
+  it('with messages in both directions without delay', async () => {
     const { client } = await setting();
     const stream = chat(client);
     const status = statusOf(stream);
@@ -105,7 +105,7 @@ describe('a method that is not batched passes as it is', () => {
     expect((await status).code).toBe(STATUS.OK);
   });
 
-  it('and the backend sees it when the caller leaves', async () => {
+  it('and the backend sees a cancellation of the caller', async () => {
     const { backend, client } = await setting();
     const stream = chat(client);
     const answer = new Promise((resolve) => stream.once('data', resolve));
@@ -115,7 +115,7 @@ describe('a method that is not batched passes as it is', () => {
     await backend.until('chat cancelled');
   });
 
-  it('and the caller sees it when the backend dies', async () => {
+  it('and the caller gets a status when the backend dies', async () => {
     const { backend, client } = await setting();
     const stream = chat(client);
     const status = statusOf(stream);
@@ -137,7 +137,7 @@ describe('a method that is not batched passes as it is', () => {
     expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
   });
 
-  it('with what the backend resets, ends early, or answers in plain HTTP', async () => {
+  it('with resets, early ends and plain HTTP answers of the backend', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);
@@ -162,7 +162,7 @@ describe('a method that is not batched passes as it is', () => {
     expect(await client.call('x', { path })).toMatchObject({ status: 0, text: 'x' });
   });
 
-  it('reflection', async () => {
+  it('and so is reflection', async () => {
     const { client } = await setting();
     const stream = chat(client, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
     const answer = new Promise((resolve) => stream.once('data', resolve));
@@ -174,10 +174,10 @@ describe('a method that is not batched passes as it is', () => {
 });
 
 /**
- * A request that is still being piped to a backend that is gone was paused for ever, and its stream never closed:
- * it stayed in memory as long as the connection of its caller.
+ * A request that was piped to a lost backend stayed paused, and its stream never closed. It stayed in memory as long as
+ * the connection of its caller.
  */
-it('a call whose backend is lost in the middle of the request leaves nothing behind', async () => {
+it('a call whose backend is lost during the request is released', async () => {
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
   const client = rawClient(port);
@@ -196,8 +196,8 @@ it('a call whose backend is lost in the middle of the request leaves nothing beh
   await eventually('no call to be open', () => proxy.stats().openCalls === 0);
 });
 
-/** grpc-go's server ends a call whose time is up by a reset with CANCEL, and it need not be later there than at the caller. */
-it('a call that the backend takes back because its time is up is told that it is late', async () => {
+/** grpc-go's server resets a call with CANCEL when its deadline is exceeded, possibly before the caller notices. */
+it('a call that the backend resets after the deadline is DEADLINE_EXCEEDED', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
   const { port } = await proxied(backend, { ...batchesOf(1), clock });
@@ -215,13 +215,13 @@ it('a call that the backend takes back because its time is up is told that it is
 });
 
 /**
- * What a backend says that it has not begun was told as UNAVAILABLE, which no client repeats by itself. By the reset it knows
- * that it may.
+ * A stream refused by a backend became UNAVAILABLE, which clients do not retry by themselves. The reset tells them
+ * that they may.
  */
 it.each<[string, Step]>([
   ['refuses', { do: 'reset', code: 7 }],
   ['leaves out as it goes away', { do: 'goaway', last: 'before' }],
-])('a call that the backend %s is repeated by its client', async (_how, step) => {
+])('a call that the backend %s is retried by its client', async (_how, step) => {
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
   // Nothing is before the first stream of a connection.
@@ -237,7 +237,7 @@ it.each<[string, Step]>([
   expect(proxy.stats()).toMatchObject({ passedThrough: 5 });
 });
 
-it('a stream that nobody reads stops the backend, not the proxy', async () => {
+it('an unread stream applies backpressure to the backend', async () => {
   const { backend, port } = await setting();
   const client = rawClient(port, { settings: { initialWindowSize: 1000 } });
   const body = Buffer.concat([Buffer.of(0, 0, 1, 0, 1, 100), Buffer.alloc(65_536)]);
@@ -263,7 +263,7 @@ describe('health', () => {
     expect([status, answer]).toEqual([0, Buffer.from([8, 1])]);
   });
 
-  it('or asked of the backend', async () => {
+  it('or passed to the backend if so configured', async () => {
     const backend = await rawBackend();
     await backend.sayHealth('not serving');
     const { port } = await proxied(backend, { health: 'pass', healthCheck: false });
@@ -273,11 +273,11 @@ describe('health', () => {
 });
 
 /** Node throws where it is to send what it would itself not take: in an event of a stream, that ended the process. */
-describe('what a backend may send and Node will not', () => {
+describe('headers that Node does not send', () => {
   const head = { ':status': '200', 'content-type': 'application/grpc' };
   const path = '/test.Echo/Other';
 
-  it('of its connection is left out', async () => {
+  it('that belong to the connection are removed', async () => {
     const ofConnection = { 'http2-settings': 'x' };
     for (const backend of [
       await bareBackend({ ...head, ...ofConnection, 'grpc-status': '5', 'x-mine': 'a' }),
@@ -308,7 +308,7 @@ describe('what a backend may send and Node will not', () => {
         message: 'The backend did not answer as expected.',
       });
     }
-    const line = `backend ${backend.target} answered ${path} with what cannot be passed on`;
+    const line = `backend ${backend.target} answered ${path} with invalid headers`;
     expect(log.filter((one) => one.startsWith(line))).toHaveLength(2);
     await eventually('no call to be open', () => proxy.stats().openCalls === 0);
   });
@@ -323,7 +323,7 @@ describe('what a backend may send and Node will not', () => {
   });
 });
 
-it('an answer that is passed through has no date that its backend did not send', async () => {
+it('an answer that is passed through has no added date header', async () => {
   const backend = await bareBackend({
     ':status': '200',
     'content-type': 'application/grpc',
@@ -334,7 +334,7 @@ it('an answer that is passed through has no date that its backend did not send',
   expect(headers).not.toHaveProperty('date');
 });
 
-it('the log names each method that is passed through, once, and no more than ten', async () => {
+it('the log names each method that is passed through once, up to ten', async () => {
   const backend = await rawBackend();
   const { port, log } = await proxied(backend, batchesOf(1));
   const client = rawClient(port);
@@ -342,5 +342,5 @@ it('the log names each method that is passed through, once, and no more than ten
     for (let count = 0; count < 12; count += 1) await client.call('x', { path: `/test.Echo/Other${count}` });
   const named = log.filter((line) => line.includes('passed through'));
   expect(named).toHaveLength(10);
-  expect(named[0]).toBe('/test.Echo/Other0 is passed through as it is; batched are */Compute');
+  expect(named[0]).toBe('/test.Echo/Other0 is passed through without batching; batched methods: */Compute');
 });

@@ -7,25 +7,25 @@ import { computePath, type RawAnswer, rawClient } from '../support/raw-client.js
 
 /** Of the proxy's own making; what a backend says itself is passed on. */
 const FAULTS: readonly (readonly [string, readonly Step[]])[] = [
-  ['breaks off at once', [{ do: 'at once' }, { do: 'destroy' }]],
-  ['breaks off after its headers', [{ do: 'headers', headers: {} }, { do: 'destroy' }]],
+  ['closes the connection at once', [{ do: 'at once' }, { do: 'destroy' }]],
+  ['closes the connection after its headers', [{ do: 'headers', headers: {} }, { do: 'destroy' }]],
   ['resets the stream', [{ do: 'reset', code: 2 }]],
-  ['resets the stream as too much', [{ do: 'reset', code: 11 }]],
+  ['resets the stream with ENHANCE_YOUR_CALM', [{ do: 'reset', code: 11 }]],
   ['resets the stream without an error', [{ do: 'reset', code: 0 }]],
   ['refuses the stream', [{ do: 'reset', code: 7 }]],
-  ['goes away with an error', [{ do: 'goaway', code: 2 }, { do: 'destroy' }]],
+  ['sends GOAWAY with an error', [{ do: 'goaway', code: 2 }, { do: 'destroy' }]],
   ['answers over HTTP', [{ do: 'http', status: 502, body: 'connect ECONNREFUSED' }]],
   ['ends without trailers', [{ do: 'echo' }, { do: 'end without trailers' }]],
   ['ends before it has answered', [{ do: 'headers', headers: {} }, { do: 'end' }]],
   [
-    'answers in half a message',
+    'answers with half a message',
     [
       { do: 'write', hex: '0000000009aa' },
       { do: 'end', status: 3 },
     ],
   ],
-  ['answers with a flag that is none', [{ do: 'write', hex: '0900000001aa' }, { do: 'end' }]],
-  ['answers with a status that is none', [{ do: 'end', trailers: { 'grpc-status': 'oops' } }]],
+  ['answers with an invalid flag', [{ do: 'write', hex: '0900000001aa' }, { do: 'end' }]],
+  ['answers with an invalid status', [{ do: 'end', trailers: { 'grpc-status': 'oops' } }]],
 ];
 
 function expectPlain({ message }: RawAnswer, target: string): void {
@@ -50,7 +50,7 @@ it.each([
     { ':status': '200', 'content-type': 'application/grpc' },
     { 'grpc-status': '0', 'x-a-bin': '!!!' },
   ],
-])('a backend whose headers cannot be passed on, %#', async (headers, trailers) => {
+])('a backend with invalid headers, %#', async (headers, trailers) => {
   const backend = await bareBackend(headers, trailers);
   const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
   for (const path of [computePath, '/test.Echo/Other']) {
@@ -58,7 +58,7 @@ it.each([
   }
 });
 
-it('a backend that is gone: the log says where and why, clients hear that it is unavailable', async () => {
+it('a missing backend: the log has address and reason, clients get UNAVAILABLE', async () => {
   const backend = await rawBackend();
   const { port, log } = await proxied(backend, batchesOf(1));
   await backend.behave({ do: 'hold', name: 'gate' });

@@ -77,7 +77,7 @@ function rows(count: number): number[][] {
 }
 
 describe('batched_server.py', () => {
-  test('answers a stream in order with what it answers each item alone', async () => {
+  test('answers a stream in order with the same answers as single items', async () => {
     const { port } = await startPythonExample('batched_server.py');
     const client = inferenceClient(port);
     const batch = await client.batchedCompute(rows(100));
@@ -90,7 +90,7 @@ describe('batched_server.py', () => {
     }
   });
 
-  test('a wrong item fails alone, in a batch and by itself', async () => {
+  test('an invalid item fails alone, in a batch and by itself', async () => {
     const { port } = await startPythonExample('batched_server.py');
     const client = inferenceClient(port);
     const { scores, itemErrors, status: code } = await client.batchedCompute([SIXTEEN, [1, 2], SIXTEEN, []]);
@@ -106,7 +106,7 @@ describe('batched_server.py', () => {
   });
 
   // grpcio parses a message before the service sees it, and ends the stream of one that it cannot.
-  test('bytes that are no item fail alone, and the others of the batch get their answers', async () => {
+  test('undecodable bytes fail alone, and the others of the batch get their answers', async () => {
     const backend = await startPythonExample('batched_server.py');
     const { port } = await proxied(backend, batchesOf(3));
     const good = inferenceClient(port);
@@ -126,7 +126,7 @@ describe('batched_server.py', () => {
   });
 
   // All messages in full are more than a peer takes of headers.
-  test('of many wrong items the messages are shorter, and their header stays below 12 KiB', async () => {
+  test('messages of many invalid items are truncated to a header below 12 KiB', async () => {
     const { port } = await startPythonExample('batched_server.py');
     const client = inferenceClient(port);
     const wrong = Array.from({ length: 600 }, () => [1, 2]);
@@ -140,14 +140,14 @@ describe('batched_server.py', () => {
     expect(tooMany).toMatchObject({ status: status.INVALID_ARGUMENT, scores: [] });
   });
 
-  test('ends by itself when it is told to stop', async () => {
+  test('exits on SIGTERM', async () => {
     const { process } = await startPythonExample('batched_server.py');
     const exited = once(process, 'exit');
     process.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
   });
 
-  test('load.py tells how many answers its callers got', async () => {
+  test('load.py reports the number of answers', async () => {
     const { target } = await startPythonExample('batched_server.py');
     const args = [examplePath('load.py'), target, '--callers', '2', '--seconds', '1'];
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
@@ -156,7 +156,7 @@ describe('batched_server.py', () => {
   });
 
   // Every caller ended with a traceback of its own: a thousand lines, and the reason lost in them.
-  test('load.py says in a line that nobody answers', async () => {
+  test('load.py reports a missing server in one line', async () => {
     const args = [examplePath('load.py'), 'unix:/nobody/is/here', '--callers', '2', '--seconds', '1'];
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
     const { code, stderr } = await promisify(execFile)(python(), args, { env }).catch((error) => error);
@@ -166,7 +166,7 @@ describe('batched_server.py', () => {
 });
 
 describe('batched_server.py behind the proxy', () => {
-  test('callers get the answers that they get without it, wrong items fail alone', async () => {
+  test('callers get the same answers as without it, and invalid items fail alone', async () => {
     const backend = await startPythonExample('batched_server.py');
     const { port } = await proxied(backend, batchesOf(16));
     const direct = inferenceClient(backend.port);
@@ -220,7 +220,7 @@ describe('open_inference_server.py', () => {
     };
   }
 
-  test('says that it is up, and what its model takes and gives', async () => {
+  test('reports readiness and model metadata', async () => {
     const call = await start();
     expect(await call('ServerLive', {})).toEqual({ live: true });
     expect(await call('ServerReady', {})).toEqual({ ready: true });
@@ -236,7 +236,7 @@ describe('open_inference_server.py', () => {
     await expect(call('ModelMetadata', { name: 'other' })).rejects.toMatchObject({ code: status.NOT_FOUND });
   });
 
-  test('a batch in one message gets the answers of its rows, each as if it were alone', async () => {
+  test('a batch in one message gets the same answers as its rows alone', async () => {
     const call = await start();
     const data = Float32Array.from({ length: 256 * 64 }, (_, i) => Math.sin(i));
     const all = await call<InferResponse>('ModelInfer', inferRequest(256, data));
@@ -297,7 +297,7 @@ describe('open_inference_server.py', () => {
     ],
   ];
 
-  test('says what is wrong with a request', async () => {
+  test('rejects an invalid request with the reason', async () => {
     const call = await start();
     for (const [, request, code, details] of wrong) {
       await expect(call('ModelInfer', request)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** Against Python's grpcio, whose HTTP/2 is nobody else's: as client, as backend, and as both. */
+/** Against Python's grpcio, which has its own HTTP/2: as client, as backend, and as both. */
 import { status as STATUS } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { batchesOf, proxied } from '../support/proxied.js';
@@ -21,7 +21,7 @@ it('a client and a backend of grpcio: every caller gets its own answer, and the 
   expect(Math.max(...backend.batches.map(({ size }) => size))).toBeGreaterThan(1);
 });
 
-it('metadata, deadlines and compression between client and backend of grpcio', async () => {
+it('metadata, deadlines and compression with client and backend of grpcio', async () => {
   const backend = await pythonBackend();
   const { port } = await proxied(backend, { methods: [{ method: '*/Compute', maxBatchSize: 1 }] });
   const message = Buffer.from('the same again and again '.repeat(1000));
@@ -43,7 +43,7 @@ it('metadata, deadlines and compression between client and backend of grpcio', a
   });
 });
 
-it('an error of a backend of grpcio mid-way, with details, reaches those behind it', async () => {
+it('an error of a grpcio backend after some answers fails the rest with its details', async () => {
   const backend = await pythonBackend();
   const { port } = await proxied(backend, batchesOf(3));
   const answers = await pythonCalls(
@@ -62,7 +62,7 @@ it('an error of a backend of grpcio mid-way, with details, reaches those behind 
   expect(answers.find(({ answer }) => String(answer) === 'fail from here')).toBeUndefined();
 });
 
-it('a client of grpcio is told of its deadline, a full queue, and a backend that is not there', async () => {
+it('a client of grpcio gets the status of a deadline, a full queue and a missing backend', async () => {
   const backend = await rawBackend();
   const { port } = await proxied(backend, {
     methods: [{ method: '*/Compute', maxBatchSize: 1, maxWaitMs: 1000, maxQueueSize: 1 }],

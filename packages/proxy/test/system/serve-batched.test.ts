@@ -1,12 +1,15 @@
-/** `serveBatched()` in a real server of @grpc/grpc-js, asked by real clients. */
+/** `serveBatched()` in a real server of @grpc/grpc-js with real clients. */
 import { fileURLToPath } from 'node:url';
 import * as grpc from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { BatchwiseError } from 'batchwise';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { BatchedContext, BatchedMethod } from '../../src/batched-method.js';
-import type { ServeBatchedOptions } from '../../src/batched-options.js';
-import { serveBatched } from '../../src/serve-batched.js';
+import type {
+  BatchedContext,
+  BatchedMethod,
+  ServeBatchedOptions,
+} from '../../src/serve-batched/batched-options.js';
+import { serveBatched } from '../../src/serve-batched/serve-batched.js';
 
 const file = fileURLToPath(new URL('../../../../examples/python-backend/inference.proto', import.meta.url));
 const definition = loadSync(file, { defaults: true })[
@@ -101,7 +104,7 @@ test('a stream is one call of the method, answered in order; a unary call is a b
   expect(sizes).toEqual([300, 1]);
 });
 
-test('the method is told the metadata, the deadline and the peer', async () => {
+test('the method gets the metadata, the deadline and the peer', async () => {
   let seen: BatchedContext | undefined;
   const client = await start((items, context) => {
     seen = context;
@@ -122,7 +125,7 @@ test('the method is told the metadata, the deadline and the peer', async () => {
   expect(seen?.deadline).toBeUndefined();
 });
 
-test('an item with an error of its own disturbs nobody, and says so ahead of the answers', async () => {
+test('an item error does not affect the others and is sent before the answers', async () => {
   const client = await start((items) =>
     sum(items).map((answer, i) =>
       items[i]?.features.length === 0 ? new BatchwiseError('INVALID_ITEM', 'no, features') : answer,
@@ -138,7 +141,7 @@ test('an item with an error of its own disturbs nobody, and says so ahead of the
   });
 });
 
-test('a thousand items that fail fit into the header that a client takes', async () => {
+test('the header of a thousand item errors is accepted by a client', async () => {
   const client = await start((items) => items.map(() => new Error('x'.repeat(1000))));
   const { answers, headers, status } = await sendBatch(
     client,
@@ -152,30 +155,30 @@ test('a thousand items that fail fit into the header that a client takes', async
 test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
   ['too few results', () => [], {}, grpc.status.INTERNAL, /expected to return 2 results.*returned 0/],
   [
-    'a status of its own',
+    'an error with a status',
     () => Promise.reject(Object.assign(new Error('m'), { code: 14, details: 'loading' })),
     {},
     grpc.status.UNAVAILABLE,
     /^loading$/,
   ],
-  ['more items than it takes', sum, { maxItems: 1 }, grpc.status.RESOURCE_EXHAUSTED, /more than 1 items/],
-  ['more bytes than it takes', sum, { maxBytes: 10 }, grpc.status.RESOURCE_EXHAUSTED, /more than 10 bytes/],
+  ['more than maxItems', sum, { maxItems: 1 }, grpc.status.RESOURCE_EXHAUSTED, /more than 1 items/],
+  ['more than maxBytes', sum, { maxBytes: 10 }, grpc.status.RESOURCE_EXHAUSTED, /more than 10 bytes/],
   [
-    'a method that is late',
+    'a method that exceeds its timeout',
     () => new Promise(() => {}),
     { handlerTimeoutMs: 1 },
     grpc.status.DEADLINE_EXCEEDED,
     /handlerTimeoutMs/,
   ],
   [
-    'a result that is no message',
+    'a result that is not a message',
     () => [{ scores: 'x' } as never, { scores: [1] }],
     {},
     grpc.status.INTERNAL,
     /serializing/,
   ],
   [
-    'nothing that is thrown',
+    'undefined that is thrown',
     () => {
       throw undefined;
     },
@@ -183,7 +186,7 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
     grpc.status.INTERNAL,
     /expected an Error.*got undefined/i,
   ],
-])('%s: a status that says so, and the next call is served', async (_, compute, options, code, details) => {
+])('%s ends with a status, and the next call is served', async (_, compute, options, code, details) => {
   let isFirst = true;
   const client = await start((items, context) => {
     const method = isFirst ? compute : sum;
@@ -200,7 +203,7 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
 });
 
 // @grpc/grpc-js ends such a call by itself, and calls it cancelled, as it does after every end.
-test('a result that cannot be sent has failed, and nobody has gone: the first time with those behind it, then alone', async () => {
+test('an unserializable result fails the items behind it the first time, and later only its own item', async () => {
   const ends: unknown[] = [];
   const onCancel = vi.fn();
   const client = await start(
@@ -232,7 +235,7 @@ test('a result that cannot be sent has failed, and nobody has gone: the first ti
   expect(onCancel).not.toHaveBeenCalled();
 });
 
-test('trailing metadata of an error comes through', async () => {
+test('trailing metadata of an error is sent', async () => {
   const client = await start(() => {
     const metadata = new grpc.Metadata();
     metadata.set('retry-in', '5');
@@ -242,14 +245,14 @@ test('trailing metadata of an error comes through', async () => {
   expect(status.metadata.get('retry-in')).toEqual(['5']);
 });
 
-test('a caller that cancels ends the batch: the signal fires, and the hook is called once', async () => {
+test('a cancelled call aborts the signal and calls the hook once', async () => {
   const onCancel = vi.fn();
   const onFinish = vi.fn();
   let signal: AbortSignal | undefined;
   const client = await start(
     (items, context) => {
       signal = context.signal;
-      const answers = items.map(() => ({ scores: [] })); // too late for anybody
+      const answers = items.map(() => ({ scores: [] })); // after the cancellation
       return new Promise((resolve) => context.signal.addEventListener('abort', () => resolve(answers)));
     },
     { onCancel, onFinish },
@@ -266,12 +269,12 @@ test('a caller that cancels ends the batch: the signal fires, and the hook is ca
   expect(onFinish).not.toHaveBeenCalled();
 });
 
-test('a deadline that passes ends the batch just so', async () => {
+test('an exceeded deadline aborts the signal and calls the hook once', async () => {
   const onCancel = vi.fn();
   const onFinish = vi.fn();
   const client = await start(() => new Promise(() => {}), { onCancel, onFinish });
   const metadata = new grpc.Metadata();
-  // As a header of its own, so that it is the server who finds that the time is up.
+  // As a plain header, so that the server and not the client enforces the deadline.
   metadata.set('grpc-timeout', '1S');
   const { status } = await sendBatch(client, [[1]], metadata);
   expect(status.code).toBe(grpc.status.DEADLINE_EXCEEDED);
@@ -279,7 +282,7 @@ test('a deadline that passes ends the batch just so', async () => {
   expect(onFinish).not.toHaveBeenCalled();
 });
 
-test('a client that reads slowly holds the answers back, and gets all of them', async () => {
+test('a slow client applies backpressure and gets all answers', async () => {
   const big = Array.from({ length: 50_000 }, (_, i) => i);
   const onFinish = vi.fn();
   const client = await start((items) => items.map(() => ({ scores: big })), { onFinish });

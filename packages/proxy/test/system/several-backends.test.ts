@@ -9,7 +9,7 @@ import { type RawClient, rawClient } from '../support/raw-client.js';
 
 const itemsAt = (backend: RawBackend) => backend.streams.reduce((sum, { items }) => sum + items.length, 0);
 
-/** So many users, each of whom asks again when it has its answer, until so many are answered. */
+/** Closed-loop users until a number of calls is answered. */
 async function load(client: RawClient, users: number, total: number): Promise<number[]> {
   const statuses: number[] = [];
   let asked = 0;
@@ -24,8 +24,8 @@ async function load(client: RawClient, users: number, total: number): Promise<nu
   return statuses;
 }
 
-describe('of several backends', () => {
-  it('all are used, and the slower gets fewer', async () => {
+describe('several backends', () => {
+  it('all get batches, the slower one fewer', async () => {
     const [fast, slow] = [await rawBackend(), await rawBackend()];
     await slow.behave({ do: 'hold', name: 'gate' }, { do: 'echo' }, { do: 'end' });
     const { port } = await proxied([fast, slow], { methods: [{ method: '*/Compute', maxBatchSize: 8 }] });
@@ -48,7 +48,7 @@ describe('of several backends', () => {
     expect(itemsAt(fast)).toBeGreaterThan(2 * itemsAt(slow));
   });
 
-  it('no more batches run at each than are allowed, and all run at the same time', async () => {
+  it('the in-flight limit holds for each, and all run concurrently', async () => {
     const backends = [await rawBackend(), await rawBackend()];
     const { port } = await proxied(backends, { ...batchesOf(1), maxBatchesInFlight: 2 });
     for (const backend of backends)
@@ -64,7 +64,7 @@ describe('of several backends', () => {
     for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
   });
 
-  it('one that dies gets no more calls, and gets them again when it is back', async () => {
+  it('a backend that dies gets no calls until it is connected again', async () => {
     const port = await freePort();
     const staying = await rawBackend();
     const dying = await rawBackend({ port });
@@ -77,7 +77,7 @@ describe('of several backends', () => {
     await load(client, 8, 60);
     expect(itemsAt(dying)).toBeGreaterThan(0);
     await dying.kill();
-    // What finds the connection broken may fail; after that nobody notices.
+    // Calls in flight on the broken connection may fail, later ones must not.
     await load(client, 4, 20);
     expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
 
@@ -88,7 +88,7 @@ describe('of several backends', () => {
     });
   });
 
-  it('one that fails again and again is left out for a while, and tried again', async () => {
+  it('a backend with consecutive failures is ejected and used again later', async () => {
     const [good, bad] = [await rawBackend(), await rawBackend()];
     const clock = new HurriedClock();
     const { port } = await proxied([good, bad], {
@@ -112,7 +112,7 @@ describe('of several backends', () => {
     expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
   });
 
-  it('one that was left out is back as soon as it is found well', async () => {
+  it('an ejected backend is used again after a successful health check', async () => {
     const [good, bad] = [await rawBackend(), await rawBackend()];
     const { port } = await proxied([good, bad], {
       ...batchesOf(1),
@@ -136,7 +136,7 @@ describe('of several backends', () => {
     });
   });
 
-  it('all are used when all are bad', async () => {
+  it('all are used if all are unhealthy', async () => {
     const backends = [await rawBackend(), await rawBackend()];
     for (const backend of backends)
       await backend.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
@@ -152,10 +152,10 @@ describe('of several backends', () => {
   });
 });
 
-describe('a backend that says it is not serving', () => {
+describe('a backend that reports not serving', () => {
   const healthCheck = { intervalMs: 30, timeoutMs: 2000 };
 
-  it('gets no calls until it says that it is', async () => {
+  it('gets no calls until it reports serving', async () => {
     const [serving, resting] = [await rawBackend(), await rawBackend()];
     await resting.sayHealth('not serving');
     const { port } = await proxied([serving, resting], { ...batchesOf(1), healthCheck });
@@ -174,7 +174,7 @@ describe('a backend that says it is not serving', () => {
     });
   });
 
-  it('is used all the same when it is all there is', async () => {
+  it('is used if it is the only one', async () => {
     const backend = await rawBackend();
     await backend.sayHealth('not serving');
     const { port } = await proxied(backend, { ...batchesOf(1), healthCheck });
@@ -183,7 +183,7 @@ describe('a backend that says it is not serving', () => {
     expect(new Set(await load(client, 2, 20))).toEqual(new Set([0]));
   });
 
-  it('or that does not know the question is used', async () => {
+  it('or that lacks the health service is used', async () => {
     const [one, two] = [await rawBackend(), await rawBackend()];
     await two.sayHealth('unimplemented');
     const { port } = await proxied([one, two], { ...batchesOf(1), healthCheck });
@@ -195,7 +195,7 @@ describe('a backend that says it is not serving', () => {
     });
   });
 
-  it('or does not answer the question gets no calls', async () => {
+  it('or does not answer health checks gets no calls', async () => {
     const [serving, silent] = [await rawBackend(), await rawBackend()];
     await silent.sayHealth('silent');
     const { port } = await proxied([serving, silent], {

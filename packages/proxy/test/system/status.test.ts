@@ -10,7 +10,7 @@ const details = Buffer.from([8, 5, 18, 4, 0, 255, 10, 13]);
 const encodedDetails = details.toString('base64').replace(/=+$/, '');
 
 describe('the status of a batch', () => {
-  it('passes with its message, details and trailers to every caller without an answer', async () => {
+  it('reaches every caller without an answer, with message, details and trailers', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(2));
     await backend.behave({
@@ -33,7 +33,7 @@ describe('the status of a batch', () => {
     }
   });
 
-  it('passes from an answer of trailers only', async () => {
+  it('is read from a trailers-only answer', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave({
@@ -48,19 +48,19 @@ describe('the status of a batch', () => {
     expect(answer.trailers.get('x-why')).toEqual(['because']);
   });
 
-  it('passes, whichever it is', async () => {
+  it('is passed on, whatever its value', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);
     for (let status = 1; status <= 16; status += 1) {
       await backend.behave({ do: 'trailers only', status, message: `number ${status}` });
-      // Of a batched method that the backend does not have it says more than the backend.
+      // For a batched method that the backend does not serve, the proxy adds an explanation.
       const message = expect.stringContaining(`number ${status}`);
       expect(await client.call('a')).toMatchObject({ status, message, messages: [] });
     }
   });
 
-  it('that is no number is UNKNOWN', async () => {
+  it('that is not a number is UNKNOWN', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave({ do: 'end', trailers: { 'grpc-status': 'fine' } });
@@ -68,7 +68,7 @@ describe('the status of a batch', () => {
   });
 });
 
-describe('an answer that is not gRPC', () => {
+describe('an HTTP answer without gRPC', () => {
   const table: [http: number, status: number][] = [
     [400, STATUS.INTERNAL],
     [401, STATUS.UNAUTHENTICATED],
@@ -80,7 +80,7 @@ describe('an answer that is not gRPC', () => {
     [504, STATUS.UNAVAILABLE],
     [500, STATUS.UNKNOWN],
   ];
-  it('becomes the status that its HTTP status stands for', async () => {
+  it('becomes the gRPC status of its HTTP status', async () => {
     const backend = await rawBackend();
     const { port, log } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);
@@ -104,7 +104,7 @@ describe('a reset', () => {
     [constants.NGHTTP2_ENHANCE_YOUR_CALM, STATUS.RESOURCE_EXHAUSTED],
     [constants.NGHTTP2_INADEQUATE_SECURITY, STATUS.PERMISSION_DENIED],
   ];
-  it('becomes the status that its code stands for, and is sent once', async () => {
+  it('becomes the gRPC status of its code and is sent once', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);

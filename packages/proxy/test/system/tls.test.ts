@@ -11,7 +11,7 @@ const { ca, server, client } = makeCertificates();
 const stranger = makeCertificates();
 const pem = Buffer.from;
 
-/** None of its own when `pair` is left out. */
+/** Without `pair` the client has no certificate. */
 function trusting(pair?: { readonly cert: string; readonly key: string }) {
   return pair === undefined
     ? credentials.createSsl(pem(ca))
@@ -19,13 +19,13 @@ function trusting(pair?: { readonly cert: string; readonly key: string }) {
 }
 
 describe('between the callers and the proxy', () => {
-  it('a certificate of the proxy', async () => {
+  it('use the certificate of the proxy', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: server });
     const { status, answer } = await grpcClient(port, { credentials: trusting() }).call('x');
     expect([status, String(answer)]).toEqual([0, 'x']);
   });
 
-  it('certificates of both, and nobody without one', async () => {
+  it('require a client certificate if so configured', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: { ...server, clientCa: ca } });
     const known = grpcClient(port, { credentials: trusting(client) });
     expect((await known.call('x')).status).toBe(0);
@@ -36,7 +36,7 @@ describe('between the callers and the proxy', () => {
     expect((await known.call('x')).status).toBe(0);
   });
 
-  it('whoever speaks without TLS is turned away, and nobody else', async () => {
+  it('reject callers without TLS', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: server });
     const plain = rawClient(port);
     const closed = new Promise((resolve) => plain.session.once('close', resolve));
@@ -50,13 +50,13 @@ describe('between the callers and the proxy', () => {
 });
 
 describe('between the proxy and the backend', () => {
-  it('a certificate of the backend', async () => {
+  it('use the certificate of the backend', async () => {
     const { port } = await proxied(await grpcBackend({ tls: server }), { backendTls: { ca } });
     const { status, message } = await grpcClient(port).call('x');
     expect([status, message]).toEqual([0, '']);
   });
 
-  it('certificates of both', async () => {
+  it('use a client certificate', async () => {
     const backend = await grpcBackend({ tls: { ...server, clientCa: ca } });
     const known = await proxied(backend, { backendTls: { ca, ...client } });
     expect((await grpcClient(known.port).call('x')).status).toBe(0);
@@ -64,14 +64,14 @@ describe('between the proxy and the backend', () => {
     expect((await grpcClient(unknown.port).call('x')).status).toBe(STATUS.UNAVAILABLE);
   });
 
-  it('a backend that nobody vouches for is not used, and the log says why', async () => {
+  it('do not use a backend with an untrusted certificate, and log the reason', async () => {
     const { port, log } = await proxied(await grpcBackend({ tls: stranger.server }), { backendTls: { ca } });
     const { status, message } = await grpcClient(port).call('x');
     expect([status, message]).toEqual([STATUS.UNAVAILABLE, 'The backend is unavailable.']);
     expect(log.join()).toMatch(/certificate|issuer/i);
   });
 
-  it('a backend whose certificate is for another name is not used', async () => {
+  it('do not use a backend whose certificate has another name', async () => {
     const backend = await grpcBackend({ tls: server });
     const wrong = await proxied(backend, { backendTls: { ca, serverName: 'elsewhere.example' } });
     expect((await grpcClient(wrong.port).call('x')).status).toBe(STATUS.UNAVAILABLE);
@@ -80,7 +80,7 @@ describe('between the proxy and the backend', () => {
   });
 });
 
-it('TLS with certificates of all on both sides, for batches and streams', async () => {
+it('mutual TLS on both sides works for batches and streams', async () => {
   const backend = await grpcBackend({ tls: { ...server, clientCa: ca } });
   const { port } = await proxied(backend, {
     tls: { ...server, clientCa: ca },

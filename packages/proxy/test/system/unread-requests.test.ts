@@ -1,4 +1,4 @@
-/** Requests that nobody reads to the end: one side has answered or left before, and nothing may stay behind for it. */
+/** Requests that are not read completely, because one side has answered or left. They must be released. */
 import { constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
@@ -10,7 +10,7 @@ import { answerOf, computePath, rawClient } from '../support/raw-client.js';
 const passedPath = '/test.Echo/Other';
 /** More than the windows of both sides take. */
 const large = Buffer.alloc(3_000_000);
-/** What Node's own client keeps of requests that were not taken shall not be what fails. */
+/** Node's client also keeps unread requests, which must not be the cause of a failure here. */
 const roomy = { maxSessionMemory: 1000 };
 
 async function isAtRest({ proxy }: Proxied): Promise<void> {
@@ -21,13 +21,13 @@ async function isAtRest({ proxy }: Proxied): Promise<void> {
 }
 
 /**
- * A stream that is reset with NO_ERROR stays half open in Node while there is something to send. Those to the backend
- * took up its places, one after the other, and a batch that was refused in that way never ended.
+ * A stream that is reset with NO_ERROR stays half open in Node while there is data to send. Such streams used up the
+ * stream limit of the backend, and a batch that was reset that way never ended.
  */
 describe.each([
   ['batched', computePath],
   ['passed through', passedPath],
-])('of calls that are %s', (_name, path) => {
+])('unread requests of calls that are %s', (_name, path) => {
   it.each<[string, readonly Step[]]>([
     [
       'answers and resets the rest',
@@ -36,9 +36,9 @@ describe.each([
         { do: 'reset', code: 0 },
       ],
     ],
-    ['answers and leaves it at that', [{ do: 'trailers only', status: 8 }]],
+    ['answers without reading the rest', [{ do: 'trailers only', status: 8 }]],
     ['resets them without an error', [{ do: 'reset', code: 0 }]],
-  ])('none stays behind when the backend %s', async (_how, steps) => {
+  ])('are released when the backend %s', async (_how, steps) => {
     const backend = await rawBackend({ settings: { maxConcurrentStreams: 3 } });
     const running = await proxied(backend, { ...batchesOf(1), ejection: false, healthCheck: false });
     const client = rawClient(running.port, roomy);
@@ -78,8 +78,8 @@ it.each([
   },
 );
 
-/** The trailers were there, so nobody noticed that messages before them were lost with the connection. */
-it('an answer that had come is read to its end, though its backend is lost meanwhile', async () => {
+/** The trailers had arrived, so it was not detected that messages before them were lost with the connection. */
+it('a received answer is delivered completely although its backend is lost', async () => {
   const backend = await rawBackend();
   const running = await proxied(backend, { ...batchesOf(1), ejection: false });
   const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
@@ -96,13 +96,13 @@ it('an answer that had come is read to its end, though its backend is lost meanw
   await isAtRest(running);
 });
 
-it('a backend that is lost before all of its answer had come is told of', async () => {
+it('a backend that is lost during its answer fails the call', async () => {
   const backend = await rawBackend();
   const running = await proxied(backend, { ...batchesOf(1), ejection: false });
   const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
   const stream = client.open({}, passedPath);
   const hasBegun = new Promise((resolve) => stream.once('response', resolve));
-  // More than fits into the windows on the way, as nobody reads it.
+  // More than fits into the flow-control windows on the way.
   stream.end(framed(Buffer.alloc(3_000_000)));
   await hasBegun;
   await backend.kill();

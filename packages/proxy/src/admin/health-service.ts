@@ -1,0 +1,91 @@
+/**
+ * `grpc.health.v1.Health` for the proxy itself: serving while it accepts calls and a backend is ready. The two messages are
+ * encoded by hand.
+ */
+import { type CallStream, frameOf, GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
+
+const CHECK = '/grpc.health.v1.Health/Check';
+const WATCH = '/grpc.health.v1.Health/Watch';
+
+/** `HealthCheckResponse { ServingStatus status = 1; }` */
+const statusFrame = (status: number): Buffer => frameOf(Uint8Array.of(0x08, status));
+const SERVING = statusFrame(1);
+const NOT_SERVING = statusFrame(2);
+const SERVICE_UNKNOWN = statusFrame(3);
+
+export class HealthService {
+  readonly #isServing: () => boolean;
+  /** Open Watch streams, and whether each is about the proxy, the only known service. */
+  readonly #watchers = new Map<CallStream, boolean>();
+  #wasServing = false;
+  #isEnding = false;
+
+  constructor(isServing: () => boolean) {
+    this.#isServing = isServing;
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  /** Answers a call of the health protocol. Returns false for other calls. */
+  accept(call: IncomingCall): boolean {
+    if (call.path === CHECK) call.readUnary((frame) => this.#check(call, frame));
+    else if (call.path === WATCH) call.readUnary((frame) => this.#watch(call, frame));
+    else return false;
+    return true;
+  }
+
+  /** Call when the readiness may have changed. */
+  update(): void {
+    const isServing = this.#isServing();
+    if (isServing === this.#wasServing) return;
+    this.#wasServing = isServing;
+    for (const [stream, isAboutProxy] of this.#watchers) if (isAboutProxy) sendStatus(stream, this.#frame());
+  }
+
+  /** Ends all Watch streams, which would keep the proxy from closing. */
+  end(): void {
+    this.update();
+    this.#isEnding = true;
+    for (const stream of this.#watchers.keys()) stream.end();
+  }
+
+  #check(call: IncomingCall, frame: Buffer): void {
+    if (asksAboutProxy(frame)) call.answer(this.#frame());
+    else {
+      const message =
+        'the proxy answers for itself only, the service named ""; its health can be set to "pass"';
+      call.fail(new GrpcError(STATUS.NOT_FOUND, message));
+    }
+  }
+
+  #watch(call: IncomingCall, frame: Buffer): void {
+    const { stream } = call;
+    if (stream.destroyed) return;
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.on('wantTrailers', () => {
+      const message = 'the proxy is closing';
+      stream.sendTrailers({ 'grpc-status': String(STATUS.UNAVAILABLE), 'grpc-message': message });
+    });
+    const isAboutProxy = asksAboutProxy(frame);
+    this.#watchers.set(stream, isAboutProxy);
+    call.onGone(() => this.#watchers.delete(stream));
+    sendStatus(stream, isAboutProxy ? this.#frame() : SERVICE_UNKNOWN);
+    if (this.#isEnding) stream.end();
+  }
+
+  #frame(): Buffer {
+    return this.#isServing() ? SERVING : NOT_SERVING;
+  }
+}
+
+function sendStatus(stream: CallStream, frame: Buffer): void {
+  if (!stream.destroyed && !stream.writableEnded) stream.write(frame);
+}
+
+/** `HealthCheckRequest { string service = 1; }` with an empty or missing name. */
+function asksAboutProxy(frame: Buffer): boolean {
+  const message = messageOf(frame);
+  return message.length === 0 || (message.length === 2 && message[0] === 0x0a && message[1] === 0);
+}

@@ -1,0 +1,94 @@
+/** One caller: the incoming call, the item in the batcher and the sink for its answer. One object, because there are many. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { type IncomingCall, STATUS } from '@batchwise/grpc';
+import type { Sink, Ticket } from 'batchwise';
+import { errorToGrpc } from '../grpc-errors.js';
+import type { Tenant } from './tenants.js';
+
+/** The method batcher, which is notified about its items. */
+export interface ItemOwner {
+  /** The message is complete. */
+  onMessage(item: ProxyItem): void;
+  /** The item was answered. */
+  onAnswer(item: ProxyItem, answer: Buffer): void;
+  /** Called exactly once per item with the status of the call. */
+  onDone(item: ProxyItem, status: number): void;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export class ProxyItem implements Sink<Buffer> {
+  readonly call: IncomingCall;
+  readonly tenant: Tenant;
+  readonly arrivedAt: number;
+  /** The deadline of the call, on the clock of the proxy. */
+  readonly deadline: number;
+  /** The message with its gRPC prefix, forwarded unchanged; empty until it is complete. */
+  frame: Buffer = NOTHING;
+  /** The group key: only items of the same group share a batch. */
+  group = '';
+  /** Queued in the batcher, not yet dispatched. */
+  isQueued = false;
+  /** Set when the item is in the batcher. */
+  ticket: Ticket | undefined = undefined;
+  /** The position in its batch. */
+  index = 0;
+  /** The initial metadata of the backend, once received. */
+  answerHeaders: OutgoingHttpHeaders | undefined = undefined;
+  isSettled = false;
+  readonly #owner: ItemOwner;
+  #isCancelled = false;
+
+  constructor(owner: ItemOwner, call: IncomingCall, tenant: Tenant, arrivedAt: number, deadline: number) {
+    this.#owner = owner;
+    this.call = call;
+    this.tenant = tenant;
+    this.arrivedAt = arrivedAt;
+    this.deadline = deadline;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.call.headers;
+  }
+
+  /** Reads the message. */
+  read(): void {
+    this.call.onGone(() => this.#callerLeft());
+    this.call.readUnary((frame) => {
+      this.frame = frame;
+      this.#owner.onMessage(this);
+    });
+  }
+
+  resolve(frame: Buffer): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.call.answer(frame, this.answerHeaders);
+    this.#owner.onAnswer(this, frame);
+    this.#owner.onDone(this, STATUS.OK);
+  }
+
+  reject(error: Error): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    if (this.#isCancelled) {
+      this.#owner.onDone(this, STATUS.CANCELLED);
+      return;
+    }
+    const grpcError = errorToGrpc(error);
+    // An error has no message, so no encoding.
+    const { 'grpc-encoding': _, ...metadata } = this.answerHeaders ?? {};
+    this.call.fail(grpcError, metadata);
+    this.#owner.onDone(this, grpcError.status);
+  }
+
+  #callerLeft(): void {
+    this.#isCancelled = true;
+    if (this.ticket !== undefined) this.ticket.cancel();
+    // The caller left before its message was complete, or the message was invalid.
+    else if (!this.isSettled) {
+      this.isSettled = true;
+      this.#owner.onDone(this, STATUS.CANCELLED);
+    }
+  }
+}
