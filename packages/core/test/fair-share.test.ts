@@ -2,7 +2,7 @@
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Age } from '../src/queue/age.js';
+import { Lane } from '../src/queue/lane.js';
 import { expectRest } from './support/books.js';
 import { Gate } from './support/gate.js';
 
@@ -284,15 +284,16 @@ test('ten times as many tenants cost about ten times as much', async () => {
       const options = { tenant: `tenant ${i}` };
       void batcher.submit(i, options);
     }
-    const read = Object.getOwnPropertyDescriptor(Age.prototype, 'look')?.value as () => boolean;
-    Age.prototype.look = function look() {
+    const own = Object.getOwnPropertyDescriptor(Lane.prototype, 'arrivedAt') as PropertyDescriptor;
+    const counted = function arrivedAt(this: Lane) {
       reads += 1;
-      return read.call(this);
+      return own.get?.call(this);
     };
+    Object.defineProperty(Lane.prototype, 'arrivedAt', { ...own, get: counted });
     try {
       await clock.advance(10);
     } finally {
-      Age.prototype.look = read;
+      Object.defineProperty(Lane.prototype, 'arrivedAt', own);
     }
     expect(batcher.stats().succeeded).toBe(tenants);
     return reads;

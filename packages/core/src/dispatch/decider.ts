@@ -1,7 +1,6 @@
 /**
- * Asks the policy, and keeps what it answers within bounds: limits and orders from outside come first,
- * a policy that throws or talks nonsense is gone without, and one that changes what it was asked about
- * is asked again.
+ * Asks the policy. Limits and orders from outside come first; when the policy throws, or its decision is
+ * invalid, everything is dispatched; a policy that changes the queue while it decides is asked again.
  */
 
 import type { Ledger } from '../batch/ledger.js';
@@ -20,13 +19,12 @@ export interface DecidingBatcher extends ViewedBatcher {
   readonly ledger: Ledger;
 }
 
-/** How often in a row a policy may change what it is asked about before it is no longer asked. */
+/** How often in a row a policy may change the queue while it decides before the next batch is dispatched without it. */
 const MOST_VAIN_QUESTIONS = 3;
 
 export class Decider {
   readonly #batcher: DecidingBatcher;
   readonly #view: GroupView;
-  #isAsking = false;
   #vainQuestions = 0;
 
   constructor(batcher: DecidingBatcher) {
@@ -34,7 +32,7 @@ export class Decider {
     this.#view = new GroupView(batcher);
   }
 
-  /** What to do about a group; undefined when the question has changed while the policy thought about it. */
+  /** What to do about a group; undefined when the policy has changed the queue while it decided. */
   decide(group: Group, now: number): Decision | undefined {
     if (!this.#batcher.isOpen) return this.#everything(group, 'drain');
     if (group.isFlushed) return this.#everything(group, 'manual');
@@ -51,32 +49,18 @@ export class Decider {
     return { ...this.#everything(group, 'window'), refuse: decision.refuse ?? 0 };
   }
 
-  /** To be called before anything changes what a policy may be looking at. */
-  interrupt(): void {
-    if (!this.#isAsking) return;
-    this.#isAsking = false;
-    this.#view.hide();
-  }
-
-  /** To be called before somebody reads what waits: what a policy has looked at is out of line meanwhile. */
-  putBack(): void {
-    if (this.#isAsking) this.#view.putBack();
-  }
-
   #ask(group: Group, now: number): Decision | undefined {
-    this.#isAsking = true;
+    const view = this.#view.show(group);
+    let decision: Decision | undefined;
     try {
-      const decision = validDecision(this.#batcher.settings.policy.decide(this.#view.show(group), now), now);
-      return this.#isAsking ? decision : undefined;
+      decision = validDecision(this.#batcher.settings.policy.decide(view, now), now);
     } catch (error) {
       // A broken policy must not stop the service.
       this.#batcher.ledger.policyFailed(error);
-      this.#view.hide(); // what it looked at is part of the group again
-      return this.#isAsking ? this.#everything(group) : undefined;
-    } finally {
-      this.#isAsking = false;
-      this.#view.hide();
     }
+    const isOutdated = view.isOutdated;
+    view.hide();
+    return isOutdated ? undefined : (decision ?? this.#everything(group));
   }
 
   #everything({ cost, length }: Group, reason?: Reason): Decision {

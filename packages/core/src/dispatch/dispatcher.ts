@@ -86,7 +86,6 @@ export class Dispatcher<I, R> implements BatchOwner {
   // Coming in
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
-    this.decider.interrupt();
     const group = this.queue.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
@@ -94,7 +93,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Adds a caller to work that another has asked for. */
   join(entry: Entry, work: SharedWork): void {
-    this.decider.interrupt();
     work.join(entry);
     const { lane, batch } = work.carrier;
     entry.lane = lane;
@@ -180,7 +178,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** Returns false when it is better to go on at the end of the turn. */
   #carryOut(decision: Decision, group: Group, now: number): boolean {
     const hopeless =
-      decision.action === 'wait' && decision.refuseAt ? group.entriesAt(decision.refuseAt) : [];
+      decision.action === 'wait' && decision.refuseAt ? entriesAt(group, decision.refuseAt) : [];
     if (hopeless.length > 0) {
       this.removal.rejectItems(hopeless, group, now);
       return false;
@@ -188,15 +186,12 @@ export class Dispatcher<I, R> implements BatchOwner {
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
     let started = 0;
     if (decision.action === 'dispatch') {
-      const batch: Entry[] = [];
-      const cost = group.take(decision.count, this.settings.maxBatchSize, batch);
+      const { entries: batch, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
       started = batch.length;
-      this.queue.left(group, refused.length + started);
       if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
       if (started > 0) this.#start(batch, cost, group, decision.reason, now);
       this.doorMargin.served(started);
     } else {
-      this.queue.left(group, refused.length);
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
       if (group.length > 0) this.queue.sleep(group, until, decision.wakeOnBatchEnd ?? true);
     }
@@ -222,9 +217,9 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Takes those at the head who can no longer make it. Nobody may join them any more. */
   #takeRefused(group: Group, count: number): readonly Entry[] {
-    const refused = group.takeUncharged(count);
+    const refused = group.order().read(count, POSITIVE_INFINITY).entries;
     for (const entry of refused) {
-      entry.lane = undefined;
+      this.queue.remove(entry);
       if (entry.shared !== undefined) this.sharedWorks.retire(entry.shared);
     }
     return refused;
@@ -288,7 +283,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
-    this.decider.interrupt();
     this.curve.padTo(settings.batchSizes);
     this.settings = settings;
     this.admitsUnchecked = this.isOpen && asksNothingOfItems(settings);
@@ -298,7 +292,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   flush(): void {
     if (this.queue.length === 0) return;
-    this.decider.interrupt();
     this.#recordArrivals();
     const now = this.settings.clock.now();
     this.queue.flush(now);
@@ -307,7 +300,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   close(timeoutMs: number): Promise<void> {
     if (this.state === 'closed') return this.#whenClosed.promise;
-    this.decider.interrupt();
     this.state = 'closing';
     this.admitsUnchecked = false;
     this.#wake();
@@ -321,7 +313,6 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   destroy(): void {
     if (this.state === 'closed') return;
-    this.decider.interrupt();
     this.state = 'closed';
     this.admitsUnchecked = false;
     const error = closedError(this.settings.name);
@@ -373,6 +364,11 @@ export class Dispatcher<I, R> implements BatchOwner {
 }
 
 const NOBODY: readonly Entry[] = [];
+
+function entriesAt(group: Group, positions: readonly number[]): Entry[] {
+  const order = group.order();
+  return positions.flatMap((position) => order.at(position) ?? []);
+}
 
 function start(batch: RunningBatch): void {
   batch.start();

@@ -1,7 +1,8 @@
-/** Shows a policy one group of the waiting line. One object a batcher, pointed at a group for each question. */
+/** What a policy sees of one group. One object a batcher, pointed at a group for each decision. */
 import type { ArrivalEstimate } from '../learning/arrival-rate.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
 import type { Limits, QueueView, RunningWork } from '../policy/policy.js';
+import type { DispatchOrder } from '../queue/dispatch-order.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import type { ItemQueue } from '../queue/item-queue.js';
@@ -25,11 +26,9 @@ export class GroupView implements QueueView {
   #group: Group | undefined = undefined;
   #length = 0;
   #cost = 0;
-  /**
-   * The entries from the head as far as they were looked at. Looking means taking them out in order
-   * and putting them back in the end: one algorithm decides who is next, not two.
-   */
-  #looked: Entry[] = [];
+  #order: DispatchOrder | undefined = undefined;
+  /** `changes` of the queue when the view was shown. */
+  #changes = 0;
 
   constructor(batcher: ViewedBatcher) {
     this.#batcher = batcher;
@@ -39,20 +38,19 @@ export class GroupView implements QueueView {
     this.#group = group;
     this.#length = group.length;
     this.#cost = group.cost;
+    this.#changes = this.#batcher.queue.changes;
     return this;
   }
 
-  /** Puts back what was looked at, and shows nothing any more. To be called before anything else touches the line. */
+  /** Shows nothing any more. */
   hide(): void {
-    this.putBack();
     this.#group = undefined;
+    this.#order = undefined;
   }
 
-  /** Puts back what was looked at; it can be looked at again. */
-  putBack(): void {
-    if (this.#looked.length === 0) return;
-    this.#group?.putBack(this.#looked);
-    this.#looked = [];
+  /** What it shows is out of date: the policy itself has changed the queue. */
+  get isOutdated(): boolean {
+    return this.#changes !== this.#batcher.queue.changes;
   }
 
   get length(): number {
@@ -64,8 +62,7 @@ export class GroupView implements QueueView {
   }
 
   get oldestAt(): number {
-    const inGroup = this.#group?.oldestAt ?? Number.POSITIVE_INFINITY;
-    return this.#looked.reduce((oldest, { arrivedAt }) => Math.min(oldest, arrivedAt), inGroup);
+    return this.#group?.oldestAt ?? Number.POSITIVE_INFINITY;
   }
 
   get waitingElsewhere(): number {
@@ -149,8 +146,8 @@ export class GroupView implements QueueView {
   }
 
   #at(position: number): Entry {
-    if (position >= this.#looked.length) this.#group?.look(position + 1, this.#looked);
-    const entry = this.#looked[position];
+    this.#order ??= this.#group?.order();
+    const entry = this.isOutdated ? undefined : this.#order?.at(position);
     if (entry === undefined)
       throw new RangeError(`There is no position ${position} in a queue of ${this.#length}.`);
     return entry;

@@ -40,9 +40,8 @@ export class Overdue<I, R> {
     if (now < this.#sweepAt) return;
     this.#sweepAt = NEVER;
     this.#oldestAt = NEVER;
-    const { queue, removal, decider, running, settings } = this.#dispatcher;
+    const { queue, removal, running, settings } = this.#dispatcher;
     const hasFreeSlot = running.length < settings.concurrency;
-    decider.interrupt();
     for (const [group, callers] of queue.arrivedBy(now - this.#limitMs())) {
       // It could be dispatched now, and the policy has said when it will be: a window that is longer than the target.
       if (hasFreeSlot && group.isHeld) continue;

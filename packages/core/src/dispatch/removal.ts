@@ -83,8 +83,7 @@ export class Removal<I, R> implements EntryRemoval {
 
   /** Takes a caller out of the line or the batch it is in; returns the item that nobody waits for any more. */
   #detach(entry: Entry): Entry | undefined {
-    const { decider, ledger, queue, sharedWorks } = this.#dispatcher;
-    decider.interrupt();
+    const { ledger, queue, sharedWorks } = this.#dispatcher;
     const { batch, shared } = entry;
     if (batch === undefined) ledger.queued -= 1;
     else {

@@ -50,8 +50,7 @@ export interface BatcherStats {
 }
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
-  const { ledger, settings, queue, running, arrivals, curve, decider } = dispatcher;
-  decider.putBack(); // a policy may ask, too
+  const { ledger, settings, queue, running, arrivals, curve } = dispatcher;
   const now = settings.clock.now();
   return {
     name: settings.name,

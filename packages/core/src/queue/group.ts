@@ -1,24 +1,24 @@
-/** Items that may share a batch, in the order in which they will leave. */
-import { Age } from './age.js';
+/** Items that may share a batch. */
+import { DispatchOrder } from './dispatch-order.js';
 import type { Entry } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
-import type { Lane } from './lane.js';
+import { type Aged, type Lane, OlderEntry } from './lane.js';
 import { Share } from './share.js';
 import type { Tenant, Tenants } from './tenants.js';
 
-/** Until when a group that is awake has asked to be left alone. */
+/** `wakeAt` of a group that is awake. */
 export const AWAKE = Number.NEGATIVE_INFINITY;
 
-/** From how many tenants on a group looks for those it can forget. */
+/** Shares without items are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
 
 export class Group implements HeapNode {
   readonly key: unknown;
   length = 0;
   cost = 0;
-  /** Until when its policy has asked to be left alone. */
+  /** Until when the policy holds it. */
   wakeAt = AWAKE;
-  /** What came until then leaves without being held. */
+  /** What arrived until then is dispatched without being held. */
   #flushedAt = Number.NEGATIVE_INFINITY;
   /** Its place among the sleeping. */
   heapIndex = -1;
@@ -26,16 +26,16 @@ export class Group implements HeapNode {
   readonly #tenants: Tenants;
   readonly #shares = new Map<Tenant, Share>();
   /**
-   * Shares that are not empty; the one whose tenant has had the least is first. While it is in line, what
-   * a tenant has had only grows, so a place that is out of date is found when the share comes up, not before it matters.
+   * Shares with items, by what their tenants had been served when they were sorted. While items are queued
+   * that only grows, so an outdated key is too low, and is noticed when it comes up first.
    */
   readonly #waiting = new Heap<Share>((a, b) =>
-    a.keyServed === b.keyServed ? a.order < b.order : a.keyServed < b.keyServed,
+    a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed,
   );
-  /** Shares that were passed over while the group slept. */
+  /** Shares that came up while the group slept. */
   #parked: Share[] = [];
-  /** Of its lanes' heads, and of those who came older than others before them. */
-  readonly #ages = new Heap<Age>((a, b) => a.at < b.at);
+  /** Lanes by the arrival of their heads, and entries that are older than those ahead of them. */
+  readonly #ages = new Heap<Aged>((a, b) => a.sortedAt < b.sortedAt);
   #sweepAt = FIRST_SWEEP;
 
   constructor(key: unknown, tenants: Tenants) {
@@ -43,36 +43,34 @@ export class Group implements HeapNode {
     this.#tenants = tenants;
   }
 
-  /** When the item that has waited longest came. */
+  /** The earliest arrival; Infinity when nothing is queued. */
   get oldestAt(): number {
     const ages = this.#ages;
-    for (let age = ages.first; age !== undefined; age = ages.first) {
-      const { at } = age;
-      if (!age.look()) ages.remove(age);
-      else if (age.at !== at) ages.update(age);
-      else return at;
+    for (let first = ages.first; first !== undefined; first = ages.first) {
+      const { arrivedAt } = first;
+      if (arrivedAt === first.sortedAt) return arrivedAt;
+      if (arrivedAt === undefined) ages.remove(first);
+      else {
+        first.sortedAt = arrivedAt;
+        ages.update(first);
+      }
     }
     return Number.POSITIVE_INFINITY;
   }
 
-  /** One has come who may have waited longer, elsewhere, than those who were here before it. */
+  /** To be called for an entry that had been queued elsewhere, and may be older than those ahead of it. */
   hasOlder(entry: Entry): void {
-    if (entry.lane?.head !== entry) this.#ages.push(new Age(undefined, entry));
+    if (entry.lane?.head !== entry) this.#ages.push(new OlderEntry(entry));
   }
 
-  /** Its policy has asked to be left alone until a certain time. */
+  /** The policy holds it until a certain time. */
   get isHeld(): boolean {
     return this.wakeAt !== AWAKE && this.wakeAt !== Number.POSITIVE_INFINITY;
   }
 
-  /** Lets what waits now leave without being held. */
+  /** What is queued now is dispatched without being held. */
   flush(now: number): void {
     if (this.length > 0) this.#flushedAt = now;
-  }
-
-  /** Nobody is left for whom that was meant. */
-  unflush(): void {
-    this.#flushedAt = Number.NEGATIVE_INFINITY;
   }
 
   get isFlushed(): boolean {
@@ -93,101 +91,67 @@ export class Group implements HeapNode {
 
   /** Puts an entry into a lane that was empty. */
   begin(lane: Lane, entry: Entry): void {
+    const { share, tenant } = lane;
     this.#tenants.arrive(lane);
     lane.append(entry);
-    this.#open(lane);
-    this.#tenants.reorder(lane.share);
+    lane.sortedAt = entry.moment.at;
+    this.#ages.push(lane);
+    share.waiting.push(lane);
+    if (share.waiting.length === 1) {
+      tenant.groups += 1;
+      share.sortedServed = tenant.served;
+      this.#waiting.push(share);
+      this.#tenants.claim(share);
+    } else this.#tenants.reorder(share);
   }
 
-  /**
-   * Takes up to `count` entries in order, at their tenants' charge, as long as their cost together stays
-   * within `maxCost`; returns that cost.
-   */
-  take(count: number, maxCost: number, taken: Entry[]): number {
-    let cost = 0;
+  /** The order in which its items are dispatched. Valid until the queue changes. */
+  order(): DispatchOrder {
+    return new DispatchOrder(this.#waiting);
+  }
+
+  /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
+  take(count: number, maxCost: number): DispatchOrder {
+    const order = this.order().read(count, maxCost);
+    const { entries } = order;
+    // Whose turn it is depends on each item, unless there is only one tenant.
+    const isShared = this.#waiting.size > 1;
     this.#tenants.begin();
-    for (let before = -1; taken.length < count && taken.length > before; ) {
-      before = taken.length;
-      const share = this.#firstShare;
-      const lane = share?.firstLane;
-      if (share === undefined || lane === undefined) break;
-      // A lane that is alone has no one to take turns with.
-      const isAlone = this.#waiting.size === 1 && share.isSingle;
-      cost += this.#takeRun(lane, isAlone ? count : before + 1, maxCost - cost, taken);
+    for (let i = 0; i < entries.length; ) {
+      const lane = entries[i]?.lane as Lane;
+      const from = i;
+      let cost = 0;
+      let entry: Entry;
+      let next: Entry | undefined;
+      do {
+        entry = entries[i] as Entry;
+        next = entry.next;
+        entry.next = undefined;
+        entry.previous = undefined;
+        cost += entry.cost;
+        if (isShared) this.#tenants.charge(lane.tenant, entry.cost, entry.cost);
+      } while (++i < entries.length && entries[i]?.lane === lane);
+      if (!isShared) this.#tenants.charge(lane.tenant, cost, entry.cost);
+      lane.beginWith(next);
+      this.#shrink(lane, i - from, cost);
     }
-    return cost;
-  }
-
-  /** Takes entries in order to look at them, as far as position `count`. */
-  look(count: number, looked: Entry[]): void {
-    if (looked.length === 0) this.#tenants.remember();
-    this.take(count, Number.POSITIVE_INFINITY, looked);
-  }
-
-  /** Puts back what was taken to be looked at: everything is as it was. */
-  putBack(looked: readonly Entry[]): void {
-    this.#tenants.restore();
-    for (let i = looked.length - 1; i >= 0; i--) {
-      const entry = looked[i] as Entry;
-      const lane = entry.lane as Lane;
-      if (lane.head !== undefined) lane.prepend(entry);
-      else {
-        this.#tenants.comeBack(lane.tenant);
-        lane.append(entry);
-        this.#open(lane);
-      }
-    }
-    this.#rekey(looked);
-  }
-
-  /** The entries at these positions. */
-  entriesAt(positions: readonly number[]): Entry[] {
-    const looked: Entry[] = [];
-    this.look(
-      positions.reduce((most, position) => Math.max(most, position + 1), 0),
-      looked,
-    );
-    this.putBack(looked);
-    return positions.flatMap((position) => looked[position] ?? []);
-  }
-
-  /** Takes up to `count` entries in order, at nobody's charge. */
-  takeUncharged(count: number): Entry[] {
-    const taken: Entry[] = [];
-    this.#tenants.remember();
-    this.take(count, Number.POSITIVE_INFINITY, taken);
-    this.#tenants.restore();
-    this.#rekey(taken);
-    return taken;
-  }
-
-  /** Keys of the shares these come from have grown when they were taken, and are small again. */
-  #rekey(entries: readonly Entry[]): void {
-    for (const { lane } of entries) {
-      if (lane === undefined || lane.age.heapIndex === -1) continue;
-      lane.age.look();
-      this.#ages.update(lane.age);
-    }
-    for (const share of new Set(entries.map((entry) => (entry.lane as Lane).share))) {
-      if (share.isEmpty) continue;
-      share.reorder();
-      this.#tenants.reorder(share);
-      this.reorder(share);
-    }
+    if (isShared) for (const share of order.passed) if (!share.isEmpty) this.reorder(share);
+    this.#tenants.end();
+    return order;
   }
 
   remove(entry: Entry, lane: Lane): void {
-    lane.remove(entry);
-    this.#left(lane, 1, entry.cost);
+    lane.unlink(entry);
+    this.#shrink(lane, 1, entry.cost);
   }
 
-  /** Puts a share in its place after its tenant's account has changed. */
+  /** Puts a share in its place after its tenant has been served, or has another weight. */
   reorder(share: Share): void {
-    share.keyServed = share.tenant.served;
+    share.sortedServed = share.tenant.served;
     this.#waiting.update(share);
   }
 
-  /** Takes a share out of line until the group wakes. */
+  /** Takes a share out of its tenant's order until the group wakes. */
   park(share: Share): void {
     this.#tenants.release(share);
     this.#parked.push(share);
@@ -207,66 +171,29 @@ export class Group implements HeapNode {
 
   entries(): Entry[] {
     const entries: Entry[] = [];
-    for (const share of this.#waiting) share.collect(entries);
+    for (const { waiting } of this.#waiting) {
+      for (const { head } of waiting) {
+        for (let entry = head; entry !== undefined; entry = entry.next) entries.push(entry);
+      }
+    }
     return entries;
   }
 
-  get #firstShare(): Share | undefined {
-    const waiting = this.#waiting;
-    let share = waiting.first;
-    while (share !== undefined && waiting.size > 1 && share.keyServed !== share.tenant.served) {
-      this.reorder(share);
-      share = waiting.first;
-    }
-    return share;
-  }
-
-  /** Takes from one lane until `taken` has `count`, all bookkeeping done once. */
-  #takeRun(lane: Lane, count: number, maxCost: number, taken: Entry[]): number {
-    const before = taken.length;
-    let cost = 0;
-    let lastCost = 0;
-    let entry = lane.head;
-    while (entry !== undefined && taken.length < count && cost + entry.cost <= maxCost) {
-      taken.push(entry);
-      lastCost = entry.cost;
-      cost += lastCost;
-      entry = lane.behead(entry);
-    }
-    if (taken.length === before) return 0;
-    lane.beginWith(entry);
-    this.#left(lane, taken.length - before, cost);
-    this.#tenants.charge(lane.tenant, cost, lastCost);
-    return cost;
-  }
-
-  /** A lane that was empty has an entry. */
-  #open(lane: Lane): void {
-    const { share } = lane;
-    const isNew = share.isEmpty;
-    share.open(lane);
-    lane.age.look();
-    this.#ages.push(lane.age);
-    if (!isNew) return;
-    share.tenant.groups += 1;
-    share.keyServed = share.tenant.served;
-    this.#waiting.push(share);
-    this.#tenants.claim(share);
-  }
-
-  #left(lane: Lane, items: number, cost: number): void {
-    const { priorityClass } = lane;
+  /** Items have been removed from a lane. */
+  #shrink(lane: Lane, items: number, cost: number): void {
+    const { priorityClass, share, tenant } = lane;
     lane.addToSums(-items, -cost);
-    // Sums of fractions do not come back to nought by themselves.
-    if (this.length === 0) this.cost = 0;
-    this.#tenants.leave(lane.tenant);
+    if (this.length === 0) {
+      this.cost = 0; // sums of fractions do not come back to 0 by themselves
+      this.#flushedAt = Number.NEGATIVE_INFINITY;
+    }
     if (priorityClass.items === 0) priorityClass.cost = 0;
+    if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
     if (lane.head !== undefined) return;
-    const { share } = lane;
-    share.close(lane);
-    this.#ages.remove(lane.age);
+    share.waiting.splice(share.waiting.indexOf(lane), 1);
+    this.#ages.remove(lane);
     if (!share.isEmpty) return;
-    share.tenant.groups -= 1;
+    tenant.groups -= 1;
     this.#waiting.remove(share);
     this.#tenants.release(share);
   }

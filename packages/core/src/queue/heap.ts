@@ -21,6 +21,11 @@ export class Heap<T extends HeapNode> {
     return this.#nodes[0];
   }
 
+  /** The node at a place: those below it are at `2 * place + 1` and `2 * place + 2`, and none of them comes before it. */
+  at(place: number): T | undefined {
+    return this.#nodes[place];
+  }
+
   /** All nodes, in no particular order. */
   [Symbol.iterator](): IterableIterator<T> {
     return this.#nodes[Symbol.iterator]();

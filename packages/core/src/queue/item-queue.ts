@@ -13,6 +13,7 @@
  * long as keys only grow meanwhile, who comes up first with a true key is the first of all. Where a key
  * gets smaller (something is put back, a weight changes), the node is moved at once.
  */
+import type { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
 import { AWAKE, Group } from './group.js';
 import { Heap } from './heap.js';
@@ -35,6 +36,8 @@ export class ItemQueue {
   readonly tenants = new Tenants();
   /** Items in line; callers who share an item with one in line are not counted. */
   length = 0;
+  /** Grows with each change: of what is queued, and of when it is dispatched. */
+  changes = 0;
 
   readonly #removal: EntryRemoval;
   readonly #priorityAgeMs: number;
@@ -58,6 +61,7 @@ export class ItemQueue {
       lane = this.#laneFor(groupKey, tenant, priority);
     }
     this.length += 1;
+    this.changes += 1;
     if (lane.head === undefined) lane.group.begin(lane, entry);
     else lane.append(entry);
     if (lane.group.wakeAt !== AWAKE) this.wake(lane.group);
@@ -69,14 +73,20 @@ export class ItemQueue {
     if (lane === undefined) return;
     entry.lane = undefined;
     lane.group.remove(entry, lane);
-    this.left(lane.group, 1);
+    this.#shrink(lane.group, 1);
   }
 
-  /** To be told of entries that have been taken from a group for good. */
-  left(group: Group, entries: number): void {
-    this.length -= entries;
+  /** Takes up to `count` items of a group in order, as long as their cost together is within `maxCost`. */
+  take(group: Group, count: number, maxCost: number): DispatchOrder {
+    const order = group.take(count, maxCost);
+    this.#shrink(group, order.entries.length);
+    return order;
+  }
+
+  #shrink(group: Group, items: number): void {
+    this.changes += 1;
+    this.length -= items;
     if (group.length > 0) return;
-    group.unflush();
     if (group.wakeAt !== AWAKE) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
@@ -137,6 +147,7 @@ export class ItemQueue {
   }
 
   wakeAll(): void {
+    this.changes += 1;
     for (let group = this.#asleep.first; group !== undefined; group = this.#asleep.first) this.wake(group);
   }
 

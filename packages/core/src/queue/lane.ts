@@ -1,40 +1,43 @@
 /**
- * Items of one group, one tenant and one priority, first in, first out. A doubly linked list, so that
- * a caller who gives up is gone at once and costs nobody a search.
+ * Items of one group, one tenant and one priority, first in, first out. A doubly linked list, so that an
+ * item is removed without a search.
  */
-import { Age } from './age.js';
 import type { Entry, EntryRemoval } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
 import type { Share } from './share.js';
 import type { Tenant } from './tenants.js';
 
-/** All that waits at one priority, over all groups and tenants. */
+/** All queued items of one priority, over all groups and tenants. */
 export interface PriorityClass {
   readonly priority: number;
   items: number;
   cost: number;
 }
 
-export class Lane implements HeapNode {
+/** What is sorted by arrival, to find the oldest item of a group. */
+export interface Aged extends HeapNode {
+  /** The arrival when it was last sorted. It only grows, so it is brought up to date when it comes up first. */
+  sortedAt: number;
+  /** The arrival now; undefined when nothing of it is queued any more. */
+  readonly arrivedAt: number | undefined;
+}
+
+export class Lane implements Aged {
   readonly removal: EntryRemoval;
   readonly share: Share;
   readonly group: Group;
   readonly tenant: Tenant;
   readonly priorityClass: PriorityClass;
-  /** How much older than it is the head counts, for its priority. */
+  /** How much earlier than it did an item counts as arrived, for its priority. */
   readonly headStartMs: number;
 
   head: Entry | undefined = undefined;
   tail: Entry | undefined = undefined;
-  /** That of its head, among its group's. */
-  readonly age: Age = new Age(this, undefined);
-
-  /** Its place among its share's lanes, and its rank when it was put there; a rank only ever grows. */
-  heapIndex = -1;
-  keyRank = 0;
-  /** Decides between lanes that are otherwise equal: grows with each time that an empty one begins anew. */
+  /** Decides between lanes of equal rank: grows each time that a lane becomes non-empty. */
   order = 0;
+  heapIndex = -1;
+  sortedAt = 0;
 
   constructor(removal: EntryRemoval, share: Share, priorityClass: PriorityClass, headStartMs: number) {
     this.removal = removal;
@@ -45,9 +48,8 @@ export class Lane implements HeapNode {
     this.headStartMs = headStartMs;
   }
 
-  /** When the head would have come had all priorities been equal: ageing, with nothing to recompute. */
-  get rank(): number {
-    return (this.head?.moment.at ?? 0) - this.headStartMs;
+  get arrivedAt(): number | undefined {
+    return this.head?.moment.at;
   }
 
   append(entry: Entry): void {
@@ -62,38 +64,20 @@ export class Lane implements HeapNode {
     this.addToSums(1, entry.cost);
   }
 
-  prepend(entry: Entry): void {
-    const { head } = this;
-    if (head === undefined) this.tail = entry;
-    else {
-      head.previous = entry;
-      entry.next = head;
-    }
-    this.head = entry;
-    this.addToSums(1, entry.cost);
-  }
-
-  /** Detaches the head; returns what comes after it, to be given to `beginWith` in the end. */
-  behead(head: Entry): Entry | undefined {
-    const { next } = head;
-    head.next = undefined;
-    head.previous = undefined;
-    return next;
-  }
-
+  /** Makes an entry the head; those before it have been unlinked. */
   beginWith(head: Entry | undefined): void {
     this.head = head;
     if (head === undefined) this.tail = undefined;
     else head.previous = undefined;
   }
 
-  remove(entry: Entry): void {
+  unlink(entry: Entry): void {
     const { previous, next } = entry;
     if (previous === undefined) this.head = next;
     else previous.next = next;
     if (next === undefined) this.tail = previous;
     else next.previous = previous;
-    // A removed node that still pointed into the list would keep its old neighbours alive.
+    // A removed entry that still pointed into the list would keep its old neighbours alive.
     entry.previous = undefined;
     entry.next = undefined;
   }
@@ -107,5 +91,21 @@ export class Lane implements HeapNode {
     priorityClass.cost += cost;
     tenant.queuedItems += items;
     tenant.queuedCost += cost;
+  }
+}
+
+/** An entry that arrived before entries ahead of it in its lane, because it had been queued elsewhere. */
+export class OlderEntry implements Aged {
+  readonly #entry: Entry;
+  heapIndex = -1;
+  sortedAt: number;
+
+  constructor(entry: Entry) {
+    this.#entry = entry;
+    this.sortedAt = entry.moment.at;
+  }
+
+  get arrivedAt(): number | undefined {
+    return this.#entry.lane === undefined ? undefined : this.sortedAt;
   }
 }

@@ -11,6 +11,8 @@ export class Tenant implements HeapNode {
   readonly id: string | undefined;
   weight = 1;
   served = 0;
+  /** `served` when it was sorted. While it has items it only grows, so it is brought up to date when it comes up first. */
+  sortedServed = 0;
   /** Nothing of it has come yet. */
   isNew = true;
   /** What waits. */
@@ -46,7 +48,7 @@ export class Tenants {
   readonly #named = new Map<string, Tenant>();
   /** Those with claims. */
   readonly #waiting = new Heap<Tenant>((a, b) =>
-    a.served === b.served ? a.order < b.order : a.served < b.served,
+    a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed,
   );
   /** How far the tenant served last had come when it was served. */
   #level = 0;
@@ -62,9 +64,6 @@ export class Tenants {
   #sharedBy = 1;
   #waitingWeight = 0;
   #order = 0;
-  /** What the accounts were before each charge since `remember()`. */
-  #memory: { tenant: Tenant; served: number }[] | undefined = undefined;
-  #remembered = { level: 0, newLevel: 0, time: 0, highest: 0 };
   #sweepAt = FIRST_SWEEP;
 
   /** How many are remembered. */
@@ -80,8 +79,14 @@ export class Tenants {
 
   /** The share that is next in line. */
   get firstShare(): Share | undefined {
-    const claims = this.#waiting.first?.claims;
-    if (claims === undefined) return undefined;
+    const waiting = this.#waiting;
+    let tenant = waiting.first;
+    while (tenant !== undefined && waiting.size > 1 && tenant.sortedServed !== tenant.served) {
+      this.#sort(tenant);
+      tenant = waiting.first;
+    }
+    if (tenant === undefined) return undefined;
+    const { claims } = tenant;
     let claim = claims.first;
     while (claim !== undefined && claims.size > 1 && claim.rank !== claim.share.rank) {
       claim.rank = claim.share.rank;
@@ -104,16 +109,10 @@ export class Tenants {
     if (tenant.served < start) tenant.served = start;
   }
 
-  /** To be called after something of a tenant's has left. */
+  /** To be called when a tenant has nothing queued any more. */
   leave(tenant: Tenant): void {
-    if (tenant.queuedItems > 0) return;
-    tenant.queuedCost = 0; // sums of fractions do not come back to nought by themselves
+    tenant.queuedCost = 0; // sums of fractions do not come back to 0 by themselves
     this.#waitingWeight -= tenant.weight;
-  }
-
-  /** To be called before something that had left, as if it had not, is put back into a lane that was empty. */
-  comeBack(tenant: Tenant): void {
-    if (tenant.queuedItems === 0) this.#waitingWeight += tenant.weight;
   }
 
   /** Puts a share in line. */
@@ -121,7 +120,9 @@ export class Tenants {
     if (claim.heapIndex !== -1) return;
     claim.rank = rank;
     tenant.claims.push(claim);
-    if (tenant.heapIndex === -1) this.#waiting.push(tenant);
+    if (tenant.heapIndex !== -1) return;
+    tenant.sortedServed = tenant.served;
+    this.#waiting.push(tenant);
   }
 
   /** Puts a share in its place after its head has changed for an earlier one. */
@@ -143,19 +144,22 @@ export class Tenants {
     this.#sharedBy = this.#waitingWeight;
   }
 
+  /** To be called when they have been charged. */
+  end(): void {
+    if (this.#level > HIGHEST_LEVEL) this.#lowerAll();
+  }
+
   /** `lastCost` is that of the last item: the level is where its turn began. */
   charge(tenant: Tenant, cost: number, lastCost: number): void {
-    this.#memory?.push({ tenant, served: tenant.served });
     this.#time = Math.max(this.#time, tenant.served);
     this.surcharge(tenant, cost);
     this.#level = tenant.served - lastCost / tenant.weight;
     this.#newLevel = this.#time - lastCost / this.#sharedBy;
-    if (this.#level > HIGHEST_LEVEL && this.#memory === undefined) this.#lowerAll();
   }
 
   /** Adds to what a tenant has had, for more than its items cost; the level stays where its turn began. */
   surcharge(tenant: Tenant, cost: number): void {
-    this.#serve(tenant, tenant.served + cost / tenant.weight);
+    tenant.served += cost / tenant.weight;
     this.#highest = Math.max(this.#highest, tenant.served);
     this.#time = Math.min(this.#time + cost / this.#sharedBy, this.#highest);
   }
@@ -169,31 +173,10 @@ export class Tenants {
     this.#highest -= level;
     for (const tenant of [this.unnamed, ...this.#named.values()]) {
       tenant.served = Math.max(0, tenant.served - level);
+      tenant.sortedServed = tenant.served;
     }
     this.#waiting.rebuild();
     for (const tenant of this.#waiting) for (const { share } of tenant.claims) share.group.reorder(share);
-  }
-
-  /** Keeps in mind how all accounts are, for `restore()`. */
-  remember(): void {
-    this.#memory = [];
-    this.#remembered = {
-      level: this.#level,
-      newLevel: this.#newLevel,
-      time: this.#time,
-      highest: this.#highest,
-    };
-  }
-
-  /** Makes all accounts what they were; to the last bit, which undoing sums would not. */
-  restore(): void {
-    const memory = this.#memory ?? [];
-    this.#memory = undefined;
-    for (const { tenant, served } of memory.reverse()) this.#serve(tenant, served);
-    this.#level = this.#remembered.level;
-    this.#newLevel = this.#remembered.newLevel;
-    this.#time = this.#remembered.time;
-    this.#highest = this.#remembered.highest;
   }
 
   /** Which part of the line is due to a tenant who waits, by weight: all of it only where no other is known. */
@@ -235,9 +218,9 @@ export class Tenants {
     return tenant.groups + (looked < others ? (groups * others) / looked : groups);
   }
 
-  #serve(tenant: Tenant, served: number): void {
-    tenant.served = served;
-    if (tenant.heapIndex !== -1) this.#waiting.update(tenant);
+  #sort(tenant: Tenant): void {
+    tenant.sortedServed = tenant.served;
+    this.#waiting.update(tenant);
   }
 
   /** What a tenant owes for having been served ahead of the others was charged by the old weight. */
@@ -245,7 +228,8 @@ export class Tenants {
     if (tenant.queuedItems > 0) this.#waitingWeight += weight - tenant.weight;
     const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
     tenant.weight = weight;
-    this.#serve(tenant, this.#level + debt / weight);
+    tenant.served = this.#level + debt / weight;
+    if (tenant.heapIndex !== -1) this.#sort(tenant);
     for (const { share } of tenant.claims) share.group.reorder(share);
   }
 
