@@ -1,7 +1,8 @@
 import { validMs } from '../errors/valid.js';
+import { Heap, type HeapNode } from '../queue/heap.js';
 import { type Clock, realClock } from './clock.js';
 
-interface Timer {
+interface Timer extends HeapNode {
   readonly at: number;
   readonly order: number;
   readonly callback: () => void;
@@ -14,7 +15,7 @@ interface Timer {
 export class VirtualClock implements Clock {
   #now = 0;
   #order = 0;
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new Heap<Timer>((a, b) => (a.at === b.at ? a.order < b.order : a.at < b.at));
   #deferred: (() => void)[] = [];
 
   now(): number {
@@ -22,13 +23,14 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(callback: () => void, delayMs: number): unknown {
-    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
-    this.#timers.add(timer);
+    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback, heapIndex: -1 };
+    this.#timers.push(timer);
     return timer;
   }
 
   clearTimer(timer: unknown): void {
-    this.#timers.delete(timer as Timer);
+    const set = timer as Timer | undefined;
+    if (set !== undefined && set.heapIndex >= 0) this.#timers.remove(set);
   }
 
   defer(callback: () => void): void {
@@ -60,24 +62,13 @@ export class VirtualClock implements Clock {
     validMs('advance(ms)', ms);
     const end = this.#now + ms;
     await this.settle();
-    for (let timer = this.#nextTimer(end); timer !== undefined; timer = this.#nextTimer(end)) {
-      this.#timers.delete(timer);
+    for (let timer = this.#timers.first; timer !== undefined && timer.at <= end; timer = this.#timers.first) {
+      this.#timers.remove(timer);
       this.#now = Math.max(this.#now, timer.at);
       timer.callback();
       await this.settle();
     }
     this.#now = Math.max(this.#now, end);
-  }
-
-  #nextTimer(end: number): Timer | undefined {
-    let next: Timer | undefined;
-    for (const timer of this.#timers) {
-      if (timer.at > end) continue;
-      if (next === undefined || timer.at < next.at || (timer.at === next.at && timer.order < next.order)) {
-        next = timer;
-      }
-    }
-    return next;
   }
 }
 
