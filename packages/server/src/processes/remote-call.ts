@@ -1,17 +1,16 @@
-/** A call to another process, which is its ticket too; settled once, whoever comes first. */
+/** A call to another process and its ticket. It is settled once, by the first outcome. */
 import type { BatchTrace, RunnerSink, RunnerTicket } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import { throwLater } from './throw-later.js';
 
 export interface CallKeeper {
   readonly name: string;
-  /** The call was settled here: the other process need not bother any more. */
+  /** The call was settled in this process: the other process is told to cancel it. */
   forget(call: RemoteCall): void;
 }
 
 export class RemoteCall implements RunnerTicket {
   readonly id: number;
-  /** When an answer would be worthless, with some time for the other process to say so itself. */
+  /** The deadline, with some time for the other process to reject the call itself. */
   readonly lateAt: number;
   readonly #keeper: CallKeeper;
   #sink: RunnerSink<unknown> | undefined;
@@ -29,7 +28,7 @@ export class RemoteCall implements RunnerTicket {
     this.giveUp('CANCELLED', `the call was cancelled${because}`, reason);
   }
 
-  /** Settles it here and tells the other process. */
+  /** Settles the call here and tells the other process. */
   giveUp(code: 'CANCELLED' | 'DEADLINE_EXCEEDED' | 'CLOSED', message: string, cause?: unknown): void {
     if (this.#sink === undefined) return;
     this.#keeper.forget(this);
@@ -60,4 +59,11 @@ export class RemoteCall implements RunnerTicket {
     this.#sink = undefined;
     return sink;
   }
+}
+
+/** Reports an error of a sink as an uncaught error, so that other calls go on. */
+export function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -1,7 +1,9 @@
 /**
- * A runner that lives in other processes, one or several replicas of it. Calls go to the replica that is
- * expected to answer first. Each call is settled exactly once: answered, or rejected as soon as it is
- * known that no answer will come.
+ * A runner in other processes, with one or several replicas. A call goes to the replica with the least predicted
+ * latency. Each call is settled exactly once: answered, or rejected as soon as it cannot be answered any more.
+ *
+ * Replicas are not backends of a batcher: the batcher is in the replica, so that calls of all web processes share its
+ * batches. A web process therefore chooses a replica for each call, not for each batch.
  */
 import {
   type Runner,
@@ -14,8 +16,8 @@ import {
 } from '@batchwise/runners';
 import { BatchwiseError, type Clock, type CloseOptions, type EnqueueOptions, realClock } from 'batchwise';
 import { LateCalls } from './late-calls.js';
+import { throwLater } from './remote-call.js';
 import { Replica } from './replica.js';
-import { throwLater } from './throw-later.js';
 import { fromWireError } from './wire-error.js';
 import type { RunnerDescription } from './wire-message.js';
 
@@ -23,16 +25,16 @@ export interface RemoteRunnerOptions {
   readonly name: string;
   /** The unix socket of each replica. */
   readonly sockets: readonly string[];
-  /** Its time-out ends calls to a process that hangs. */
+  /** Its timeout ends calls to a process that hangs. */
   readonly settings?: Pick<RunnerSettings, 'timeoutMs'> | undefined;
-  /** What is known of it before the first connection, from an earlier one. */
+  /** The description from an earlier connection, for the time before the first one. */
   readonly known?: Pick<RunnerDescription, 'kind' | 'platform' | 'signature'> | undefined;
   readonly clock?: Clock | undefined;
   readonly maxFrameBytes?: number | undefined;
   readonly maxBacklogBytes?: number | undefined;
 }
 
-/** The runner's process says itself that a call is late; it is given so long to do so. */
+/** The runner process rejects an overdue call itself; after this time the web process does. */
 const GRACE_MS = 500;
 const CONGESTED_RETRY_MS = 100;
 const SETTLED: RunnerTicket = { cancel: () => {} };
@@ -63,8 +65,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
       this.#becomeReady = resolve;
       this.#becomeFailed = reject;
     });
-    // Who does not ask for it needs not hear of it.
-    this.ready.catch(() => {});
+    this.ready.catch(() => {}); // the state and each call report the failure
     this.#lateCalls = new LateCalls(this.#clock, (now) =>
       Math.min(...this.#replicas.map((replica) => replica.endLate(now))),
     );
@@ -78,7 +79,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
           maxFrameBytes: options.maxFrameBytes,
           maxBacklogBytes: options.maxBacklogBytes,
           onDescribed: (description) => this.#described(description),
-          onLost: () => this.#lookAtReplicas(),
+          onLost: () => this.#updateState(),
           onIdle: () => this.#onIdle?.(),
         }),
     );
@@ -112,15 +113,15 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     return this.#state.onChange(listener);
   }
 
-  /** Ready as long as one replica is. */
-  #lookAtReplicas(): void {
+  /** Ready while at least one replica is. */
+  #updateState(): void {
     if (this.state === 'closed') return;
     const isFailed = this.#replicas.every(({ state }) => state === 'failed');
     this.#state.become(this.readyReplicas > 0 ? 'ready' : isFailed ? 'failed' : 'loading', this.problem);
     if (this.readyReplicas === this.#replicas.length) this.#tellAllReady();
   }
 
-  /** Resolves when all replicas are ready at once, where `ready` is content with one; or when it is closed. */
+  /** Resolves when all replicas are ready at the same time, or when the runner is closed. `ready` needs one replica. */
   allReady(): Promise<void> {
     return new Promise((resolve) => {
       if (this.readyReplicas === this.#replicas.length) resolve();
@@ -135,7 +136,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
   enqueue(item: I, sink: RunnerSink<R>, options?: EnqueueOptions): RunnerTicket {
     const now = this.#clock.now();
     const replica = this.#closing === undefined ? this.#quickest(now) : undefined;
-    if (replica === undefined) return this.#refuse(sink);
+    if (replica === undefined) return this.#reject(sink);
     const timeoutMs = Math.min(options?.timeoutMs ?? Number.POSITIVE_INFINITY, this.#timeoutMs);
     const lateAt = now + timeoutMs + GRACE_MS;
     this.#lateCalls.expect(lateAt, now);
@@ -151,7 +152,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     return undefined;
   }
 
-  /** Finishes the calls of this process; the runner itself, which others call too, stays as it is. */
+  /** Finishes the calls of this process. The runner process keeps running, because other processes call it, too. */
   close(options: CloseOptions = {}): Promise<void> {
     this.#closing ??= this.#close(options.timeoutMs);
     return this.#closing;
@@ -184,7 +185,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     });
   }
 
-  /** The ready replica that is expected to answer first; they take turns where it is the same. */
+  /** The ready replica with the least predicted latency; round robin among equals. */
   #quickest(now: number): Replica | undefined {
     const { length } = this.#replicas;
     let quickest: Replica | undefined;
@@ -201,19 +202,19 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     return quickest;
   }
 
-  #refuse(sink: RunnerSink<R>): RunnerTicket {
+  #reject(sink: RunnerSink<R>): RunnerTicket {
     try {
-      sink.reject(this.#refusal());
+      sink.reject(this.#rejection());
     } catch (error) {
       throwLater(error);
     }
     return SETTLED;
   }
 
-  #refusal(): BatchwiseError {
+  #rejection(): BatchwiseError {
     if (this.#closing !== undefined) return closedError(this.name);
     if (this.readyReplicas > 0) {
-      const text = `${this.name}: the runner process does not read its calls as fast as they come.`;
+      const text = `${this.name}: the runner process does not read calls as fast as they arrive.`;
       return new BatchwiseError('OVERLOADED', text, { retryAfterMs: CONGESTED_RETRY_MS });
     }
     return new BatchwiseError('UNAVAILABLE', `${this.name}: no runner process is ready. Try again.`);
@@ -224,7 +225,7 @@ export class RemoteRunner<I = unknown, R = unknown> implements Runner<I, R> {
     const { kind, platform, signature, isGrouped, error } = description;
     this.#isGrouped = isGrouped;
     this.#description = { kind, platform, signature: signature ?? this.#description.signature };
-    this.#lookAtReplicas();
+    this.#updateState();
     const { state } = this;
     if (state === 'ready') this.#becomeReady();
     if (state === 'failed') {

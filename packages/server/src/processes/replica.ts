@@ -1,7 +1,6 @@
 /**
- * One runner process, as a web process sees it: a connection that is made again when it is lost, the calls
- * that went over it, and how long one more would take. What the connection held when it was lost is
- * rejected at once.
+ * The connection of a web process to one runner process: it reconnects after a loss, holds the calls in flight, and
+ * predicts the latency of one more call. When the connection is lost, its calls are rejected at once.
  */
 import { connect } from 'node:net';
 import type { RunnerSettings, RunnerSink } from '@batchwise/runners';
@@ -25,9 +24,9 @@ export interface ReplicaOptions extends Pick<MessageLinkOptions, 'maxFrameBytes'
   readonly onIdle: () => void;
 }
 
-/** A process takes at least its start to come back; a try costs a system call. */
+/** A restart of the process takes longer than the first delay; an attempt costs one system call. */
 const RECONNECT = { firstMs: 10, mostMs: 500 };
-const NO_LOAD: RunnerLoad = { queuedCost: 0, running: 0, waitMs: 0, waitMsPerCall: 1 };
+const NO_LOAD: RunnerLoad = { waitMs: 0, waitMsPerCall: 1 };
 
 export class Replica implements CallKeeper {
   readonly #options: ReplicaOptions;
@@ -41,10 +40,10 @@ export class Replica implements CallKeeper {
   #nextId = 0;
   #load = NO_LOAD;
   #loadAt = 0;
-  /** Calls over this connection, and how many of them the load takes account of. */
+  /** Calls sent over this connection, and how many of them the load includes. */
   #sent = 0;
   #counted = 0;
-  /** What was configured, for a process that starts anew. */
+  /** The latest settings, for a restarted process. */
   #settings: RunnerSettings | undefined;
 
   constructor(options: ReplicaOptions) {
@@ -72,7 +71,7 @@ export class Replica implements CallKeeper {
     return this.#calls.size;
   }
 
-  /** As last told, less the time since, and more for the calls that were made since. */
+  /** The last report, minus the time since, plus the calls sent since. */
   waitMs(now: number): number {
     const { waitMs, waitMsPerCall } = this.#load;
     return Math.max(0, waitMs - (now - this.#loadAt)) + waitMsPerCall * (this.#sent - this.#counted);
@@ -103,7 +102,7 @@ export class Replica implements CallKeeper {
     this.#send([WIRE.configure, this.name, settings]);
   }
 
-  /** Ends the calls that are late; says when the next will be. */
+  /** Rejects overdue calls. Returns when the next one is due. */
   endLate(now: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const call of this.#calls.values()) {
@@ -114,7 +113,7 @@ export class Replica implements CallKeeper {
     return next;
   }
 
-  /** What has no answer yet gets `CLOSED`. */
+  /** Rejects the calls in flight with `CLOSED`. */
   close(): void {
     this.#isClosed = true;
     this.#options.clock.clearTimer(this.#reconnectTimer);
@@ -179,7 +178,7 @@ export class Replica implements CallKeeper {
     this.#options.onDescribed(description);
   }
 
-  /** Undefined for an answer that nobody waits for any more. */
+  /** Undefined if the call is settled already. */
   #settled(id: number): RemoteCall | undefined {
     const call = this.#calls.get(id);
     if (call !== undefined) this.#calls.delete(id);
@@ -192,7 +191,7 @@ export class Replica implements CallKeeper {
     if (this.#calls.size === 0) this.#options.onIdle();
   }
 
-  /** A request that is too large is its client's; a function in an item is a fault of the service that put it there. */
+  /** A request that is too large is an error of the client; a function in an item is an error of the service. */
   #unsendableError(error: Error): BatchwiseError {
     const code = error instanceof BatchwiseError ? error.code : 'HANDLER_FAILED';
     const text = `${this.name}: an item cannot be sent to the process of this runner: ${error.message}`;
@@ -209,7 +208,7 @@ export class Replica implements CallKeeper {
     this.#counted = 0;
     const calls = this.#calls;
     this.#calls = new Map();
-    // Before anybody is told: who is told may close the runner, and then there is nothing to come back to.
+    // Before the callbacks, which may close the runner and clear this timer.
     this.#reconnectTimer = setUnrefTimer(this.#options.clock, () => this.#connect(), this.#backOff.next());
     this.#options.onLost();
     if (calls.size === 0) return;

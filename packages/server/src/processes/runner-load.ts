@@ -1,25 +1,23 @@
 /**
- * How busy a runner is, told by its process to those who choose between replicas: in how long it would
- * answer one more call, by what it has learned of its backend.
+ * The predicted latency of one more call, which a runner process reports to the web processes. The web processes choose
+ * between replicas by it: every replica has its own queue and batches the calls of all of them.
  */
 import type { RunnerSettings } from '@batchwise/runners';
 import type { BatcherStats, CurvePoint } from 'batchwise';
 
 export interface RunnerLoad {
-  readonly queuedCost: number;
-  readonly running: number;
-  /** From the arrival of one more call to its answer. */
+  /** The predicted latency of the next call. */
   readonly waitMs: number;
-  /** How much longer that is for each further call. */
+  /** What each further call adds to it. */
   readonly waitMsPerCall: number;
 }
 
-/** What a batch is taken to need before the first has been seen: then the shorter queue counts as quicker. */
+/** The assumed duration of a batch before the first was measured, so that the shorter queue is preferred. */
 const UNKNOWN_MS = 1;
 
-/** Of a runner whose batcher cannot be looked at only the calls it holds are known. */
+/** The load of a runner without statistics, by the number of its calls. */
 export function loadByCalls(calls: number): RunnerLoad {
-  return { queuedCost: calls, running: 0, waitMs: UNKNOWN_MS * (calls + 1), waitMsPerCall: UNKNOWN_MS };
+  return { waitMs: UNKNOWN_MS * (calls + 1), waitMsPerCall: UNKNOWN_MS };
 }
 
 export function loadOf(
@@ -33,17 +31,15 @@ export function loadOf(
   const fullMs = durationAt(curve, maxCost);
   const batchesAhead = Math.floor(queuedCost / maxCost);
   const lastCost = (queuedCost % maxCost) + costPerCall;
-  // When all slots are taken, the next is free on average halfway through what runs.
+  // If all slots are taken, the next one is free on average halfway through the running batches.
   const untilFreeMs = batchesRunning < slots ? 0 : durationAt(curve, running / batchesRunning) / (2 * slots);
   return {
-    queuedCost,
-    running,
     waitMs: untilFreeMs + (batchesAhead * fullMs) / slots + durationAt(curve, Math.min(lastCost, maxCost)),
     waitMsPerCall: (costPerCall * fullMs) / (Math.max(1, maxCost) * slots),
   };
 }
 
-/** Between the points of the curve on a line; beyond its ends as at them. */
+/** Linear between the points of the curve, constant beyond its ends. */
 function durationAt(curve: readonly CurvePoint[], cost: number): number {
   let below: CurvePoint | undefined;
   for (const point of curve) {
