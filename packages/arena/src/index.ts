@@ -1,5 +1,5 @@
 /**
- * A deterministic arena for batching policies: the production batcher on virtual time.
+ * A deterministic simulator for batching policies: the production batcher on virtual time.
  *
  *     import { greedy } from 'batchwise';
  *     import { formulaCurve, measure, poisson, simulate } from '@batchwise/arena';

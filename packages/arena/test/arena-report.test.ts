@@ -13,7 +13,7 @@ import {
   targetFigures,
 } from '@batchwise/arena';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { FALL_SHORT, isReached, limitOf } from '../src/targets/judge.js';
+import { isReached, LIMITS, limitOf } from '../src/targets/judge.js';
 
 const [oneSlot] = TARGETS as [Target];
 const goodput = TARGETS.find(({ name }) => name === 'goodput') as Target;
@@ -190,7 +190,7 @@ describe('limits', () => {
 
   test('are for goals that there are, tell them right, and are never stricter', () => {
     const goals = TARGETS.flatMap((target) => target.goals);
-    for (const [id, { goal }] of Object.entries(FALL_SHORT))
+    for (const [id, { goal }] of Object.entries(LIMITS))
       expect(goals.find((each) => each.id === id)?.goal, id).toBe(goal);
     for (const goal of goals) {
       for (const extent of ['quick', 'full'] as const)

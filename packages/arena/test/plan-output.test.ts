@@ -48,12 +48,12 @@ function rateTooHigh(slotsNeeded?: number): Plan {
 describe('the answer', () => {
   test('yes', () => {
     expect(answerOf(held)).toBe(
-      'Yes: 1 slot can answer 1,000 requests/s within 20 ms, 100 % of them in time.',
+      'Yes: 1 slot can serve 1,000 requests/s within 20 ms, 100 % of them on time.',
     );
   });
 
   test('too few slots', () => {
-    const no = 'No: with 1 slot, only 45.6 % of 4,000 requests/s are answered within 20 ms.';
+    const no = 'No: with 1 slot, only 45.6 % of 4,000 requests/s are served within 20 ms.';
     expect(answerOf(tooFewSlots())).toBe(`${no} Needed: 2 slots.`);
     expect(answerOf(tooFewSlots(31.5))).toBe(
       `${no} Needed: 2 slots, or a target of at least 31.5 ms with 1 slot.`,
@@ -61,7 +61,7 @@ describe('the answer', () => {
   });
 
   test('a target below a lone request', () => {
-    const no = 'No: no rate can be answered within 5 ms, as a request alone takes 5.10 ms.';
+    const no = 'No: no rate can be served within 5 ms, because a batch of 1 takes 5.10 ms.';
     expect(answerOf(targetTooLow(9.8))).toBe(
       `${no} Needed: a target of at least 9.8 ms for 1,000 requests/s with 3 slots.`,
     );
@@ -71,16 +71,16 @@ describe('the answer', () => {
   test('a target that a lone request meets only now and then', () => {
     const plan = targetTooLow(9.8);
     expect(answerOf({ ...plan, asked: { ...plan.asked, targetMs: 5.2 } })).toContain(
-      'as a request alone takes 5.10 ms, and too often longer than the target. Needed:',
+      'because a batch of 1 takes 5.10 ms, and too often longer than the target. Needed:',
     );
   });
 
   test('a rate beyond all slots', () => {
     const no = 'No: 64 slots hold 123,000 requests/s within 20 ms, not 400,000 requests/s.';
     expect(answerOf(rateTooHigh(208))).toBe(
-      `${no} Needed: about 208 slots, more than the 64 that are simulated; or a quicker backend.`,
+      `${no} Needed: about 208 slots, more than the 64 that are simulated; or a faster backend.`,
     );
-    expect(answerOf(rateTooHigh())).toBe(`${no} Needed: more than 64 slots; or a quicker backend.`);
+    expect(answerOf(rateTooHigh())).toBe(`${no} Needed: more than 64 slots; or a faster backend.`);
     expect(answerOf({ ...rateTooHigh(), largest: undefined })).toContain(
       '64 slots hold no rate of this traffic',
     );
@@ -90,7 +90,7 @@ describe('the answer', () => {
 describe('the text', () => {
   test('begins with the answer and ends with what can be pasted', () => {
     const text = planText(held);
-    expect(text).toMatch(/^mine: batches of 1 to 16 take 5\.10 ms to 6\.60 ms, always the same\n\nYes: /);
+    expect(text).toMatch(/^mine: batches of 1 to 16 take 5\.10 ms to 6\.60 ms, no noise\n\nYes: /);
     expect(text).toContain(snippetOf(held.settings as NonNullable<Plan['settings']>));
     expect(text.endsWith('});\n')).toBe(true);
   });

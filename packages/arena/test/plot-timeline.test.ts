@@ -210,7 +210,7 @@ describe('a timeline chart', () => {
         '2 items in 4 ms (idle)',
         '30 items in 9 ms (idle)',
         'held for 2 ms',
-        'refused',
+        'rejected',
       ]),
     );
   });
@@ -218,7 +218,7 @@ describe('a timeline chart', () => {
   test('describes the run for those who do not see it', () => {
     const root = parsePlot(timelineChart({ title: 'Two batches', timeline }));
     expect(named(root, 'desc').map(textOf)).toEqual([
-      '12 ms of one run. 3 items came, 1 of them refused. 2 batches of 2 to 30 items ran. A slot was free while items waited for 2 ms. At most 2 items waited.',
+      '12 ms of one run. 3 items arrived, 1 rejected. 2 batches of 2 to 30 items ran. A slot was free while items were held for 2 ms. The longest queue was 2 items.',
     ]);
   });
 

@@ -32,7 +32,7 @@ describe('a scenario that makes no sense is refused with its place', () => {
       'curve at column 9',
       'unknown word "x". Did you mean b? Known are b, ceil, floor, sqrt, log2, pow, max, min.',
     ],
-    [{ curve: '5 + b' }, 'curve', 'a formula needs max_batch_size, as it does not tell the largest batch.'],
+    [{ curve: '5 + b' }, 'curve', 'a formula needs max_batch_size, because it has no largest size.'],
     [{ max_batch_size: 1e9 }, 'max_batch_size', 'expected a whole number from 1 to 65536, got 1000000000.'],
     [{ slots: 0 }, 'slots', 'expected a whole number from 1 to 1024, got 0.'],
     [{ slots: '2' }, 'slots', 'expected a whole number from 1 to 1024, got the string "2".'],
@@ -106,12 +106,12 @@ describe('a scenario that makes no sense is refused with its place', () => {
     [
       { arrivals: { kind: 'poisson' } },
       'arrivals',
-      'expected either rate (items a second) or load (1 is all the backend can do), got neither.',
+      'expected either rate (items per second) or load (1 is the maximum throughput), got neither.',
     ],
     [
       { arrivals: { kind: 'poisson', rate: 5, load: 1 } },
       'arrivals',
-      'expected either rate (items a second) or load (1 is all the backend can do), got both.',
+      'expected either rate (items per second) or load (1 is the maximum throughput), got both.',
     ],
     [
       { arrivals: { kind: 'poisson', rate: 5, sigma: 1 } },

@@ -87,10 +87,10 @@ describe('a scenario file', () => {
       target_ms: 25,
       items: 400,
       seeds: [7, 8],
-      bound: { measure: 'goodput', kind: 'clairvoyant', value: 1, spread: 0 },
+      bound: { measure: 'goodput', kind: 'clairvoyant', value: 1, standard_deviation: 0 },
       policies: [
-        { policy: 'efficiency', ...measures, to_bound: expect.any(Number), spread: measures },
-        { policy: 'greedy', ...measures, to_bound: 1, spread: measures },
+        { policy: 'efficiency', ...measures, to_bound: expect.any(Number), standard_deviation: measures },
+        { policy: 'greedy', ...measures, to_bound: 1, standard_deviation: measures },
       ],
     });
     const [efficiency, greedy] = json.policies;
@@ -102,22 +102,22 @@ describe('a scenario file', () => {
     const report = await run({ policies: ['greedy'] });
     expect(scenarioJson(report)).toMatchObject({
       target_ms: null,
-      bound: { kind: 'optimum', spread: null },
-      policies: [{ spread: { mean_ms: null } }],
+      bound: { kind: 'optimum', standard_deviation: null },
+      policies: [{ standard_deviation: { mean_ms: null } }],
     });
     const text = scenarioText(report);
     expect(text).toMatch(/^mine: curve a, 1 slot, 400 items, no target, seed 1$/m);
     expect(text).toMatch(
       /^greedy +[\d.]+ ms +[\d.]+ ms +[\d.]+ ms +– +0 % +[\d,]+ ms +\d+ +[\d.]+ +[\d.]+$/m,
     );
-    expect(text).toMatch(/^Bound: a mean of [\d.]+ ms is the optimum of all policies\.$/m);
+    expect(text).toMatch(/^Bound: the optimum of all policies has a mean of [\d.]+ ms\.$/m);
   });
 
   test('says when there is no bound, and what a reference is', async () => {
     expect(scenarioText(await run({ noise: 0.2, policies: ['greedy'] }))).toContain('No bound is known');
     const loop = { kind: 'closed', users: 8, think_ms: 1 };
     expect(scenarioText(await run({ arrivals: loop, policies: ['greedy'] }))).toContain(
-      'For comparison, no bound',
+      'Reference, not a bound',
     );
   });
 

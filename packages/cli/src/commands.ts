@@ -62,13 +62,13 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'plan',
     takes: '[options]',
-    summary: 'which settings, what latency, how much can it take',
+    summary: 'recommend settings; predict latency and capacity',
     load: async () => (await import('./plan/plan-command.js')).setUpPlan,
   },
   {
     name: 'arena',
     takes: '[options]',
-    summary: 'the policies side by side, against the bounds',
+    summary: 'compare policies with each other and with bounds',
     load: async () => (await import('./plan/arena-command.js')).setUpArena,
   },
 ];

@@ -38,7 +38,7 @@ describe('a scenario', () => {
     const { exitCode, stdout, stderr } = await arena(['--scenario', scenario({ target_ms: 30 })]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^policy +mean +p50 +p99 +in time +refused +busy +batches +batch size +of bound$/m,
+      /^policy +mean +p50 +p99 +on time +rejected +busy +batches +batch size +of bound$/m,
     );
     expect(stdout).toMatch(/^adaptive .*%/m);
     expect(stdout).toMatch(/^greedy .*%/m);
@@ -116,7 +116,7 @@ describe('mistakes on the command line have code 2', () => {
     [['--harm', '--seeds', '0'], /Expected a whole number from 1/],
     [['--ablate', '--target', '4'], /'--ablate' cannot be used with option '--target <number>'/],
     [['--scenario', 'x.json', '--html', 'x.html'], /cannot be used with option '--html <file>'/],
-    [['--target', '8'], /--target: 8 is not measured here\. .*npm run bench:core/],
+    [['--target', '8'], /--target: 8 is not simulated\. .*npm run bench:core/],
     [['--target', '12'], /Expected a whole number from 1 to 9/],
     [['--workers', '-1'], /Expected a whole number from 0 to 256/],
     [['--seed', '1.5'], /Expected a whole number from 0/],
@@ -128,7 +128,7 @@ describe('mistakes on the command line have code 2', () => {
 });
 
 test.each([
-  [200, 'nearly done'],
+  [200, 'almost done'],
   [12_400, 'about 12 s left'],
   [150_000, 'about 3 min left'],
 ])('what is left is told in round numbers: %d ms', (ms, text) => {

@@ -240,7 +240,7 @@ describe('a plan', () => {
   test('as text: nothing on stderr, no colours', async () => {
     const { exitCode, stdout, stderr } = await plan('--rate', '500');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(/^curve\.json: batches of 1 to 16 .*\n\nYes: 1 slot can answer 500 requests\/s/);
+    expect(stdout).toMatch(/^curve\.json: batches of 1 to 16 .*\n\nYes: 1 slot can serve 500 requests\/s/);
     expect(stdout).not.toContain('\x1b');
   });
 
@@ -277,7 +277,7 @@ describe('a plan', () => {
       svg,
     ]);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(/^note: .*never\.svg is not written: there is no rate that holds the target\.\n$/);
+    expect(stderr).toMatch(/^note: .*never\.svg is not written: no rate holds the target\.\n$/);
   });
 
   test('takes the spread from the curve, unless told', async () => {
@@ -322,7 +322,7 @@ describe('a plan', () => {
   test('goes no further than the curve', async () => {
     const { stdout, stderr } = await quickPlan('--max-batch-size', '999', '--json');
     expect(JSON.parse(stdout).asked.max_batch_size).toBe(16);
-    expect(stderr).toBe('note: the curve ends at batches of 16: larger ones are not planned with.\n');
+    expect(stderr).toBe('note: the curve ends at batches of 16: larger batches are not simulated.\n');
   });
 
   test('of a trace with more than times says what is not used', async () => {
@@ -333,7 +333,7 @@ describe('a plan', () => {
     const { exitCode, stderr } = await plan('--trace', costly);
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(
-      /^note: of .*costly\.csv only the times are used: in a plan all requests are alike\.\n$/,
+      /^note: only the times of .*costly\.csv are used: in a plan all requests are equal\.\n$/,
     );
   });
 });

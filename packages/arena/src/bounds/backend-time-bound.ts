@@ -1,23 +1,23 @@
 /**
- * The least time that one slot must work to answer every item within the target, by anybody who knew all
- * arrivals beforehand. A lower bound for policies that save the backend.
+ * The least busy time of one slot that serves every item within the target, with all arrivals known in advance. A
+ * lower bound for efficiency mode.
  *
- * As for goodput, batches may be taken to be runs of consecutive items. Of the plans for the first i
- * items, what follows depends on when the slot is free alone: a plan that frees it no earlier than
- * another and has worked no less can be left, because whatever follows it can follow the other.
+ * As for goodput, batches can be assumed to be runs of consecutive items. The schedules of the first i items differ
+ * only in when the slot becomes free and in its busy time. A schedule that is no better than another one in both is
+ * dominated: every continuation of it is also one of the other.
  */
 import type { Curve } from '../simulation/curve.js';
 import { allowedMs } from '../simulation/measures.js';
 import { risingDurations } from './goodput-optimum.js';
 
-/** Plans in which one that frees the slot later has worked less: by rising time, falling work. */
+/** The schedules that are not dominated, by rising end time and falling busy time. */
 interface Front {
   readonly length: number;
   readonly freeAt: Float64Array;
   readonly busyMs: Float64Array;
 }
 
-/** `arrivedAt` in rising order; Infinity when no plan answers all of them in time. */
+/** `arrivedAt` in ascending order. Infinity when no schedule serves all items on time. */
 export function backendTimeBound(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
@@ -27,7 +27,7 @@ export function backendTimeBound(
   const items = arrivedAt.length;
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
   const latencyLimitMs = allowedMs(targetMs);
-  const ring: Front[] = Array.from({ length: maxBatchSize + 1 }, () => NOTHING_DONE);
+  const ring: Front[] = Array.from({ length: maxBatchSize + 1 }, () => EMPTY_SCHEDULE);
   const builder = new FrontBuilder();
 
   for (let done = 1; done <= items; done++) {
@@ -35,7 +35,7 @@ export function backendTimeBound(
     for (let size = 1; size <= Math.min(maxBatchSize, done); size++) {
       const durationMs = durations[size] as number;
       const latestStart = (arrivedAt[done - size] as number) + latencyLimitMs - durationMs;
-      if (startable > latestStart) break; // and so it is for all that reach further back
+      if (startable > latestStart) break; // as for all batches that begin with an earlier item
       builder.addBatch(ring[(done - size) % ring.length] as Front, startable, latestStart, durationMs);
     }
     ring[done % ring.length] = builder.take(arrivedAt[done] ?? Number.POSITIVE_INFINITY);
@@ -44,13 +44,13 @@ export function backendTimeBound(
   return length === 0 ? Number.POSITIVE_INFINITY : (busyMs[length - 1] as number);
 }
 
-const NOTHING_DONE: Front = {
+const EMPTY_SCHEDULE: Front = {
   length: 1,
   freeAt: Float64Array.of(Number.NEGATIVE_INFINITY),
   busyMs: Float64Array.of(0),
 };
 
-/** Merges rows of plans and keeps those that are not dominated. */
+/** Merges schedules and keeps those that are not dominated. */
 class FrontBuilder {
   #length = 0;
   #freeAt = new Float64Array(64);
@@ -58,14 +58,14 @@ class FrontBuilder {
   #mergedFreeAt = new Float64Array(64);
   #mergedBusyMs = new Float64Array(64);
 
-  /** Lets each plan that allows it go on with one more batch. */
+  /** Adds the schedules that continue with one more batch. */
   addBatch(
     { length, freeAt, busyMs }: Front,
     startable: number,
     latestStart: number,
     durationMs: number,
   ): void {
-    // Of those who must wait for the batch's last item, the one that has worked least.
+    // Of the schedules that wait for the last item of the batch, the one with the least busy time.
     let next = 0;
     while (next + 1 < length && (freeAt[next + 1] as number) <= startable) next += 1;
     let end = length;
@@ -94,7 +94,7 @@ class FrontBuilder {
       }
       if (busy >= leastBusyMs) continue;
       leastBusyMs = busy;
-      // Of two that end at the same time the second has worked less.
+      // Of two schedules that end at the same time the second has the lower busy time.
       if (merged > 0 && this.#mergedFreeAt[merged - 1] === at) merged -= 1;
       this.#mergedFreeAt[merged] = at;
       this.#mergedBusyMs[merged] = busy;
@@ -105,7 +105,7 @@ class FrontBuilder {
     [this.#busyMs, this.#mergedBusyMs] = [this.#mergedBusyMs, this.#busyMs];
   }
 
-  /** The front so far; begins a new one. Slots that are free before the next item comes are equally free. */
+  /** Returns the front and begins a new one. All end times before the next arrival are equivalent. */
   take(nextArrivesAt: number): Front {
     let first = 0;
     while (first + 1 < this.#length && (this.#freeAt[first + 1] as number) <= nextArrivesAt) first += 1;

@@ -1,7 +1,7 @@
 /**
- * What a closed loop comes to when all slots take equal shares of its users: N / (Z + T(N/k)). With one
- * slot and a pause that is short against a batch, everybody is in every batch and waits T(N). Not a bound:
- * with longer pauses, smaller batches may do better.
+ * Throughput of a closed loop whose users are split equally among the slots: N / (Z + T(N/k)). With one slot and a
+ * think time that is short compared with a batch, every batch contains all users and the latency is T(N). Not a
+ * bound: with longer think times, smaller batches may be better.
  */
 import { type Curve, capacity } from '../simulation/curve.js';
 
@@ -17,7 +17,7 @@ export function closedLoopReference(
   thinkMs: number,
 ): ClosedLoopReference {
   const share = Math.min(Math.max(1, users / slots), curve.maxBatchSize);
-  // More users than the slots hold wait for each other, and the slots run at their best rate.
+  // With more users than the slots can batch, the slots are the bottleneck.
   const most = slots * capacity(curve).perMs;
   const perMs = Math.min(most, users / (thinkMs + curve.durationMs(share)));
   return { perMs, meanMs: users / perMs - thinkMs };

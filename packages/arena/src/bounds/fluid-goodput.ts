@@ -1,16 +1,15 @@
 /**
- * More than any number of slots can answer within the target: the slots are thought of as one server
- * that takes items singly, each in the time that it takes at the quickest rate of the curve.
+ * An upper bound on the goodput of any number of slots: the fluid limit, one server that serves items one at a time
+ * at the maximum throughput of all slots.
  *
- * A batch of b keeps its slot for T(b), in which that server could do all b, so it can do whatever the
- * slots can. Loose, because it needs no company to be quick. Exact for that server: targets are equal, so
- * to serve in the order of arrival and to drop whoever would be late (a later one in its place would end
- * no earlier) makes every number of answers as soon as it can be made.
+ * A batch of b occupies its slot for T(b), in which this server serves at least b items, so the server can do
+ * whatever the slots can. The bound is loose because the server reaches the maximum throughput without batches. It
+ * is exact for this server: all targets are equal, so serving in order of arrival and dropping late items is optimal.
  */
 import { type Curve, capacity } from '../simulation/curve.js';
 import { allowedMs } from '../simulation/measures.js';
 
-/** The share of items on time, at most. `arrivedAt` in rising order. */
+/** The upper bound, as a share of all items. `arrivedAt` in ascending order. */
 export function fluidGoodput(
   arrivedAt: ArrayLike<number>,
   curve: Curve,

@@ -1,35 +1,33 @@
 /**
- * The most items that one slot can answer within the target by anybody who knew all arrivals beforehand.
+ * The clairvoyant optimum: the most items that one slot can serve within the target, with all arrivals known in
+ * advance. By dynamic programming.
  *
- * Targets are equal, so items may be taken in the order of arrival: give the items of all batches out
- * anew, earliest items to the earliest batch, and every batch still has its size, its items arrived no
- * later and its most pressing deadline is no earlier than that of the item it had before. And what is
- * dropped may stand before a batch, never inside: trade an item dropped between two of a batch for the
- * batch's first, and the batch's most pressing deadline can only move away. So a plan is a row of
- * drops and of batches that are runs of consecutive items.
+ * Targets are equal, so items can be served in order of arrival: exchange items between batches until earlier items
+ * are in earlier batches. Sizes stay, no batch starts before its items have arrived, and no earliest deadline of a
+ * batch moves forward. A dropped item is never inside a batch: exchange it with the first item of the batch, and the
+ * earliest deadline of the batch moves back. So a schedule is a sequence of drops and of batches of consecutive items.
  *
- * Of the plans for the first i items, what follows depends on when the slot is free alone. A plan with
- * no fewer drops that frees the slot no earlier than another can be left: whatever follows it can follow
- * the other, at the same times. And two that free the slot before the next item comes are equal in that.
+ * The schedules of the first i items differ only in their drops and in when the slot becomes free. A schedule that is
+ * no better than another one in both is dominated. All end times before the next arrival are equivalent.
  */
 import type { Curve } from '../simulation/curve.js';
 import { allowedMs } from '../simulation/measures.js';
 
 export interface GoodputOptimum {
-  /** How many items are answered in time. */
+  /** Items served within the target. */
   readonly onTime: number;
-  /** Their share of all; 1 when there are none. */
+  /** The share of all items; 1 when there are none. */
   readonly goodput: number;
 }
 
-/** The plans worth keeping for some first items: by drops, from `fewestDrops`, when the slot is free. */
+/** The schedules that are not dominated: the time at which the slot becomes free, by number of drops. */
 interface Front {
   readonly fewestDrops: number;
-  /** Never rising: one more drop is kept only while it may bring the slot forward. */
+  /** From `fewestDrops` drops on; never rising, because a drop is useful only if the slot becomes free earlier. */
   readonly freeAt: Float64Array;
 }
 
-/** `arrivedAt` in rising order; `freeFrom` is when the slot is free for the first time. */
+/** `arrivedAt` in ascending order; `freeFrom` is the time at which the slot becomes free for the first time. */
 export function goodputOptimum(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
@@ -38,29 +36,29 @@ export function goodputOptimum(
   freeFrom = Number.NEGATIVE_INFINITY,
 ): GoodputOptimum {
   const items = arrivedAt.length;
-  // Else overload would keep a plan for every number of drops.
+  // Otherwise, under overload, there would be a schedule for every number of drops.
   if (targetMs === Number.POSITIVE_INFINITY) return { onTime: items, goodput: 1 };
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
   const latencyLimitMs = allowedMs(targetMs);
-  /** The fronts of the last `maxBatchSize` + 1 items, in a ring. */
-  const nothingDone: Front = { fewestDrops: 0, freeAt: Float64Array.of(freeFrom) };
-  const ring = Array.from({ length: maxBatchSize + 1 }, () => nothingDone);
-  /** By drops: the earliest that the slot is free; Infinity between the items. */
+  const emptySchedule: Front = { fewestDrops: 0, freeAt: Float64Array.of(freeFrom) };
+  /** The fronts of the last `maxBatchSize` + 1 items. */
+  const ring = Array.from({ length: maxBatchSize + 1 }, () => emptySchedule);
+  /** By drops: the earliest time at which the slot becomes free; all Infinity between two items. */
   const earliest = new Float64Array(items + 2).fill(Number.POSITIVE_INFINITY);
 
   for (let done = 1; done <= items; done++) {
     const startable = arrivedAt[done - 1] as number;
     const before = ring[(done - 1) % ring.length] as Front;
     const lowest = before.fewestDrops;
-    // The last plan of every front frees the slot before the next item comes, or has dropped everybody.
-    // With that item dropped it is dominated by no batch, and dominates all that have more drops.
+    // In the last schedule of every front the slot is free before the next arrival, or all items are dropped. With the
+    // next item dropped, it dominates all schedules with more drops.
     const highest = lowest + before.freeAt.length;
     earliest.set(before.freeAt, lowest + 1);
 
     for (let size = 1; size <= Math.min(maxBatchSize, done); size++) {
       const durationMs = durations[size] as number;
       const latestStart = (arrivedAt[done - size] as number) + latencyLimitMs - durationMs;
-      if (startable > latestStart) break; // and so it is for all that reach further back
+      if (startable > latestStart) break; // as for all batches that begin with an earlier item
       const { fewestDrops, freeAt } = ring[(done - size) % ring.length] as Front;
       const end = Math.min(freeAt.length, highest - fewestDrops);
       for (let i = firstAtMost(freeAt, latestStart); i < end; i++) {
@@ -68,7 +66,7 @@ export function goodputOptimum(
         const endsAt = Math.max(free, startable) + durationMs;
         const drops = fewestDrops + i;
         if (endsAt < (earliest[drops] as number)) earliest[drops] = endsAt;
-        if (free <= startable) break; // an earlier slot would wait for the batch's last item as well
+        if (free <= startable) break; // a slot that is free earlier waits for the last item of the batch as well
       }
     }
     ring[done % ring.length] = takeFront(earliest, lowest, highest, arrivedAt[done]);
@@ -77,7 +75,7 @@ export function goodputOptimum(
   return { onTime: items - drops, goodput: items === 0 ? 1 : (items - drops) / items };
 }
 
-/** The index of the first number that is at most `limit` in a row that never rises. */
+/** The index of the first number that is at most `limit` in a row in descending order. */
 function firstAtMost(row: Float64Array, limit: number): number {
   let low = 0;
   let high = row.length;
@@ -89,7 +87,7 @@ function firstAtMost(row: Float64Array, limit: number): number {
   return low;
 }
 
-/** What is not dominated between `lowest` and `highest`, which it leaves empty for the next item. */
+/** The schedules between `lowest` and `highest` drops that are not dominated. Clears `earliest` for the next item. */
 function takeFront(
   earliest: Float64Array,
   lowest: number,
@@ -110,7 +108,7 @@ function takeFront(
   return { fewestDrops, freeAt };
 }
 
-/** By size from 1; 0 at size 0. */
+/** Durations by batch size. @throws RangeError when a larger batch is quicker: the bounds assume that none is. */
 export function risingDurations(curve: Curve): Float64Array {
   const { name, maxBatchSize } = curve;
   const durations = new Float64Array(maxBatchSize + 1);

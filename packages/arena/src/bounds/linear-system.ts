@@ -1,12 +1,12 @@
 /**
- * Solves `matrix · x = right` by elimination with partial pivoting. The matrix is dense, by rows, and is
- * used up, as is `right`, which becomes x.
+ * Solves `matrix · x = right` by Gaussian elimination with partial pivoting. The matrix is dense and in row order.
+ * Overwrites both: `right` becomes x.
  */
 export function solveLinear(matrix: Float64Array, right: Float64Array): Float64Array {
   const size = right.length;
   const rows = Array.from({ length: size }, (_, row) => matrix.subarray(row * size, (row + 1) * size));
   for (let column = 0; column < size; column++) {
-    bringUpPivot(rows, right, column);
+    swapInPivot(rows, right, column);
     const pivotRow = rows[column] as Float64Array;
     const pivot = pivotRow[column] as number;
     if (pivot === 0) throw new RangeError('The linear system has no single solution.');
@@ -27,7 +27,7 @@ export function solveLinear(matrix: Float64Array, right: Float64Array): Float64A
   return right;
 }
 
-function bringUpPivot(rows: Float64Array[], right: Float64Array, column: number): void {
+function swapInPivot(rows: Float64Array[], right: Float64Array, column: number): void {
   let best = column;
   for (let row = column + 1; row < rows.length; row++) {
     if (Math.abs(rows[row]?.[column] as number) > Math.abs(rows[best]?.[column] as number)) best = row;

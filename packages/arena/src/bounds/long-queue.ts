@@ -1,26 +1,26 @@
 /**
- * What is known of queues too long to be tabled: how rare they are, and what it takes to get back into
- * the table. With it a table can end where hardly any queue ever is without pretending that none is.
+ * Closed-form costs of queues beyond the end of a value table: time and cost until the queue is back within the table.
+ * With them a finite table has no truncation error worth mentioning.
  */
 import { type Curve, capacity } from '../simulation/curve.js';
 
-/** Queues as long as the limit have about this share of time. */
+/** Probability of a queue at the limit, about. */
 const RARE = 1e-12;
 
 export interface LongQueue {
-  /** The longest queue to table. */
+  /** The longest queue of the table. */
   readonly limit: number;
-  /** What clearing a long queue costs, over the square of its length. */
-  readonly bend: number;
-  /** How long it takes until a queue that is so much longer is down to the limit. */
+  /** Cost of draining a long queue, divided by the square of its length. */
+  readonly quadratic: number;
+  /** Time until a queue that is `beyond` items above the limit is down to it. */
   msToLimit(beyond: number): number;
-  /** And what that costs, in item-milliseconds. */
+  /** The cost of that time, in item-milliseconds. */
   costToLimit(beyond: number): number;
 }
 
 /**
- * Beyond the limit every slot takes batches of the quickest size b, one every `cycleMs`. The cost until
- * the queue is n shorter is then a parabola in n, whose coefficients follow from comparing those of
+ * Beyond the limit every slot takes batches of the size b with the maximum throughput, one every `cycleMs`. The cost
+ * until the queue is n shorter is then a quadratic polynomial in n. Its coefficients follow from
  * cost(n) = cost of a cycle + E cost(n - b + arrivals).
  */
 export function longQueue(curve: Curve, slots: number, perMs: number): LongQueue {
@@ -29,34 +29,36 @@ export function longQueue(curve: Curve, slots: number, perMs: number): LongQueue
   if (!(perMs > 0)) throw new RangeError(`perMs must be above 0, not ${perMs}.`);
   if (perMs >= drainPerMs) {
     throw new RangeError(
-      `Curve ${curve.name} in ${slots} slots can do ${drainPerMs} items/ms, not ${perMs}.`,
+      `Curve ${curve.name} in ${slots} slots has a maximum throughput of ${drainPerMs} items/ms, below ${perMs}.`,
     );
   }
-  const rarer = tailRatio(perMs / drainPerMs);
-  const limit = 2 * curve.maxBatchSize + Math.ceil(-Math.log(RARE) / Math.log(rarer));
+  const decay = tailDecay(perMs / drainPerMs);
+  const limit = 2 * curve.maxBatchSize + Math.ceil(-Math.log(RARE) / Math.log(decay));
   const durationMs = curve.durationMs(size);
   const cycleMs = durationMs / slots;
   const cycleArrivals = perMs * cycleMs;
   const cycleDrain = size - cycleArrivals;
-  const bend = cycleMs / (2 * cycleDrain);
-  // Of a cycle: those served, those who come meanwhile, and the spread of their number.
+  const quadratic = cycleMs / (2 * cycleDrain);
+  // Items in service, arrivals during the cycle, and the variance of their number.
   const cycleCost =
-    size * (durationMs - cycleMs) + (cycleArrivals * cycleMs) / 2 + bend * (cycleDrain ** 2 + cycleArrivals);
-  const slope = 2 * bend * limit + cycleCost / cycleDrain;
+    size * (durationMs - cycleMs) +
+    (cycleArrivals * cycleMs) / 2 +
+    quadratic * (cycleDrain ** 2 + cycleArrivals);
+  const linear = 2 * quadratic * limit + cycleCost / cycleDrain;
   return {
     limit,
-    bend,
+    quadratic,
     msToLimit: (beyond) => (beyond * cycleMs) / cycleDrain,
-    costToLimit: (beyond) => slope * beyond + bend * beyond * beyond,
+    costToLimit: (beyond) => linear * beyond + quadratic * beyond * beyond,
   };
 }
 
 /**
- * By how much each longer queue is rarer, asymptotically, when full batches leave one after the other:
- * the root above 1 of ln z = rho (z - 1), whatever the batch size and the number of slots.
+ * Asymptotic ratio of the probabilities of queue lengths n and n + 1 when all batches are full: the root above 1 of
+ * ln z = rho (z - 1), for any batch size and number of slots.
  */
-function tailRatio(rho: number): number {
-  let low = 1 / rho; // where ln z - rho (z - 1) is largest: the root lies beyond
+function tailDecay(rho: number): number {
+  let low = 1 / rho; // the maximum of ln z - rho (z - 1): the root is above
   let high = 2 * low;
   while (Math.log(high) > rho * (high - 1)) high *= 2;
   for (let i = 0; i < 60; i++) {

@@ -1,8 +1,7 @@
 /**
- * The least mean latency that any policy can have with one slot and Poisson arrivals, and the policy that
- * has it. A semi-Markov decision process: arrivals have no memory and a batch always takes as long as its
- * size says, so all that matters when the slot is free is how many wait. Solved by policy iteration,
- * which ends at the exact optimum.
+ * The minimum mean latency of all policies with one slot and Poisson arrivals, and the policy that reaches it. A
+ * semi-Markov decision process: arrivals are memoryless and durations depend on the batch size only, so the state is
+ * the queue length when the slot is free. Solved exactly by policy iteration.
  */
 import type { Decision, Policy } from 'batchwise';
 import { type Curve, capacity } from '../simulation/curve.js';
@@ -15,31 +14,31 @@ export interface PoissonOptimum {
   readonly curve: Curve;
   readonly perMs: number;
   readonly meanMs: number;
-  /** How many of `waiting` to dispatch when the slot is free; 0 to wait for the next arrival. */
+  /** How many of `waiting` items to dispatch when the slot is free; 0 to wait for the next arrival. */
   batchSize(waiting: number): number;
 }
 
-/** An action must be better by more than rounding to replace another, or equals would alternate for ever. */
+/** An action must be better by more than rounding errors; otherwise equal actions could alternate forever. */
 const RELATIVE_GAIN = 1e-11;
 const MOST_ROUNDS = 200;
 
 export function poissonOptimum(curve: Curve, perMs: number): PoissonOptimum {
   const process = new SingleSlot(curve, perMs);
-  const actions = process.steady();
+  const actions = process.initialActions();
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const { inSystem, relativeCost } = process.evaluate(actions);
     if (process.improve(actions, inSystem, relativeCost)) continue;
     return {
       curve,
       perMs,
-      meanMs: inSystem / perMs, // Little
+      meanMs: inSystem / perMs, // Little's law
       batchSize: (waiting) => Math.min(waiting, actions[Math.min(waiting, actions.length - 1)] as number),
     };
   }
   throw new Error(`Curve ${curve.name} at ${perMs} items/ms: no optimum after ${MOST_ROUNDS} rounds.`);
 }
 
-/** The optimum as a contender, to be run on the very arrivals that the others get. */
+/** The optimum as a contender, for the same arrivals as the other contenders. */
 export function poissonOptimumContender(optimum: PoissonOptimum): Contender {
   const decide = ({ length, limits }: { length: number; limits: { maxBatchSize: number } }): Decision => {
     const count = optimum.batchSize(length);
@@ -59,7 +58,7 @@ export function poissonOptimumContender(optimum: PoissonOptimum): Contender {
   };
 }
 
-/** Costs are item-milliseconds in the system; the cost per millisecond is then the mean number in it. */
+/** Costs are in item-milliseconds, so that the cost per millisecond is the mean number of items in the system. */
 interface Evaluation {
   readonly inSystem: number;
   readonly relativeCost: Float64Array;
@@ -70,11 +69,11 @@ class SingleSlot {
   readonly #queue: LongQueue;
   readonly #mostItems: number;
   readonly #quickest: number;
-  /** By batch size: how long it takes, and what comes meanwhile. */
+  /** Duration, and arrivals during it, by batch size. */
   readonly #durationMs: Float64Array;
   readonly #arrivals: PoissonWeights[];
   readonly #mostArrivals: number;
-  /** A queue that is often met. Costs relative to one that is never met would be lost in rounding. */
+  /** A frequent queue length, the reference state: costs relative to a rare one would be lost in rounding. */
   readonly #usual: number;
 
   constructor(curve: Curve, perMs: number) {
@@ -93,8 +92,8 @@ class SingleSlot {
     this.#usual = Math.min(Math.round(usual), this.#quickest);
   }
 
-  /** What to begin with: everybody, up to the quickest size, which no load below 1 is too much for. */
-  steady(): Uint16Array {
+  /** The initial actions: all items up to the size with the maximum throughput, which is stable at any load below 1. */
+  initialActions(): Uint16Array {
     return Uint16Array.from({ length: this.#queue.limit + 1 }, (_, n) => Math.min(n, this.#quickest));
   }
 
@@ -104,8 +103,8 @@ class SingleSlot {
     const size = limit + 1;
     const matrix = new Float64Array(size * size);
     const right = new Float64Array(size);
-    // relative(usual) needs no column: the unknown mean gets it. Last, as is its row, it leaves the rest
-    // a band as wide as a batch below the diagonal, which elimination is quick with.
+    // relative(usual) is 0, so its column holds the unknown mean. As the last column and row it leaves a matrix with a
+    // narrow band below the diagonal, for which elimination is quick.
     const usual = this.#usual;
     const place = (n: number): number => (n === usual ? limit : n < usual ? n : n - 1);
     for (let n = 0; n <= limit; n++) {
@@ -137,7 +136,7 @@ class SingleSlot {
     return { inSystem: solution[limit] as number, relativeCost };
   }
 
-  /** Puts better actions in place; says whether there were any. */
+  /** Replaces actions by better ones. Returns whether there was any. */
   improve(actions: Uint16Array, inSystem: number, relativeCost: Float64Array): boolean {
     const { limit } = this.#queue;
     const continued = this.#continued(inSystem, relativeCost);
@@ -151,7 +150,7 @@ class SingleSlot {
           : (values[action]?.[n - action] as number) + n * (this.#durationMs[action] as number);
       let best = actions[n] as number;
       let least = valueWith(best) - RELATIVE_GAIN * (1 + Math.abs(continued[n] as number));
-      // The table's end is where nobody waits for more.
+      // At the end of the table waiting is not allowed.
       for (let action = n === limit ? 1 : 0; action <= Math.min(n, this.#mostItems); action++) {
         const value = valueWith(action);
         if (value >= least) continue;
@@ -165,7 +164,7 @@ class SingleSlot {
     return anyBetter;
   }
 
-  /** By batch size and by how many stay behind: what dispatching comes to, less the cost of those waiting. */
+  /** Value of a dispatch by batch size and remaining queue, without the service cost of the batch. */
   #dispatchValues(inSystem: number, continued: Float64Array): Float64Array[] {
     const { limit } = this.#queue;
     return this.#arrivals.map(({ first, weights }, action) => {
@@ -182,7 +181,7 @@ class SingleSlot {
     });
   }
 
-  /** The relative cost, drawn out as far as any batch can reach. */
+  /** The relative cost, continued up to the longest queue after any batch. */
   #continued(inSystem: number, relativeCost: Float64Array): Float64Array {
     const { limit, msToLimit, costToLimit } = this.#queue;
     const continued = new Float64Array(limit + this.#mostArrivals + 2);
@@ -198,7 +197,7 @@ class SingleSlot {
     return action === 0 ? 1 / this.#perMs : (this.#durationMs[action] as number);
   }
 
-  /** Of those who wait or are served, and of those who come while a batch runs. */
+  /** Cost of the waiting items and of the arrivals during the batch. */
   #cost(waiting: number, action: number): number {
     const ms = this.#time(action);
     return waiting * ms + (action === 0 ? 0 : (this.#perMs * ms * ms) / 2);

@@ -1,16 +1,16 @@
-/** How many Poisson arrivals a stretch of time brings, as weights over a short run of whole numbers. */
+/** A Poisson distribution, truncated to the numbers that are not negligible. */
 export interface PoissonWeights {
-  /** The number that the first weight is for. */
+  /** The number of arrivals of the first weight. */
   readonly first: number;
   readonly weights: Float64Array;
 }
 
-/** Weights below this share of the largest are left out: together they are beneath rounding. */
+/** Weights below this share of the largest are omitted: their sum is below rounding errors. */
 const NEGLIGIBLE = 1e-15;
 
 export function poissonWeights(mean: number, negligible = NEGLIGIBLE): PoissonWeights {
   if (mean === 0) return { first: 0, weights: Float64Array.of(1) };
-  // Outwards from the mode, where e^-mean cannot underflow.
+  // From the mode outwards, so that e^-mean cannot underflow.
   const mode = Math.floor(mean);
   const below: number[] = [];
   for (let k = mode, weight = 1; k > 0; k--) {

@@ -1,6 +1,6 @@
 /**
- * Works the optima for two slots out anew and stores them: `node packages/arena/dist/bounds/store-two-slots.js`.
- * Names of curves, if any follow, are the only ones worked out; the others stay. All take about ten minutes.
+ * Computes and stores the optima for two slots: `node packages/arena/dist/bounds/store-two-slots.js [curve …]`.
+ * With names of curves, only these are computed. All of them take about ten minutes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -36,7 +36,7 @@ async function storeAll(names: string[]): Promise<void> {
   const isKept = ({ curve }: Cell) => names.length > 0 && !names.includes(curve);
   const cells = (names.length > 0 ? [...storedTwoSlots()] : []).filter(isKept);
   const toDo = curves.flatMap((curve) => LOADS.map((rho) => ({ curve, rho })));
-  // The longest first, or one processor would end up with all of them.
+  // The longest first, so that all processors are busy until the end.
   toDo.sort((a, b) => work(b) - work(a));
   const total = toDo.length;
   let done = 0;

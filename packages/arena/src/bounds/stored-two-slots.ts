@@ -1,4 +1,4 @@
-/** The optima for two slots that were worked out beforehand, in `fixtures/two-slots.json`. */
+/** The stored optima for two slots, `fixtures/two-slots.json`. */
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { type Curve, capacity } from '../simulation/curve.js';
@@ -8,21 +8,21 @@ import { type TwoSlotOptimum, type TwoSlotTable, twoSlotContender } from './two-
 export interface TwoSlotBound {
   readonly perMs: number;
   readonly meanMs: number;
-  /** The optimum itself, to be run on the very arrivals that the others get. */
+  /** The optimal policy, for the same arrivals as the other contenders. */
   readonly contender: Contender;
 }
 
 /** A cell of the fixture. */
 export interface StoredTwoSlots {
   readonly curve: string;
-  /** The load, as a share of what two slots can do. */
+  /** The load, as a share of the maximum throughput of two slots. */
   readonly rho: number;
-  /** All sizes' durations together, by which a curve that has changed since is told. */
+  /** Sum of the durations of all sizes: detects that the curve has changed. */
   readonly durations_ms: number;
   readonly mean_ms: number;
   readonly step_ms: number;
   readonly longest_queue: number;
-  /** Of the table: 16 bits each, the low ones first, Brotli, Base64. */
+  /** The table: 16-bit little-endian integers, Brotli, Base64. */
   readonly actions: string;
 }
 
@@ -30,18 +30,17 @@ export const TWO_SLOTS_FILE = new URL('../../fixtures/two-slots.json', import.me
 
 let cells: readonly StoredTwoSlots[] | undefined;
 
-/** All that are stored. */
 export function storedTwoSlots(): readonly StoredTwoSlots[] {
   cells ??= (JSON.parse(readFileSync(TWO_SLOTS_FILE, 'utf8')) as { cells: StoredTwoSlots[] }).cells;
   return cells;
 }
 
-/** The bound for a curve of the grid at one of the stored loads; undefined where none is stored. */
+/** The stored bound of a curve at a load; undefined where none is stored. */
 export function twoSlotBound(curve: Curve, rho: number): TwoSlotBound | undefined {
   const cell = storedTwoSlots().find((stored) => stored.curve === curve.name && stored.rho === rho);
   if (cell === undefined) return undefined;
   if (Math.abs(cell.durations_ms / durationsMs(curve) - 1) > 1e-9) {
-    throw new Error(`Curve ${curve.name} is not what it was: run dist/bounds/store-two-slots.js again.`);
+    throw new Error(`Curve ${curve.name} has changed: run dist/bounds/store-two-slots.js again.`);
   }
   return {
     perMs: twoSlotPerMs(curve, rho),

@@ -1,7 +1,7 @@
 /**
- * The least mean latency that any policy can have with two slots and Poisson arrivals, as near as a table
- * of the busy slot's remainder allows, and the policy that has it. Takes seconds to minutes: what the
- * arena needs is stored, see `stored-two-slots.ts`.
+ * The minimum mean latency of all policies with two slots and Poisson arrivals, up to the discretization of the busy
+ * slot's remaining time, and the policy that reaches it. Takes seconds to minutes; see `stored-two-slots.ts` for the
+ * stored results.
  */
 import type { Decision, QueueView, RunningWork } from 'batchwise';
 import { type Curve, capacity } from '../simulation/curve.js';
@@ -14,23 +14,23 @@ export interface TwoSlotOptimum {
   readonly table: TwoSlotTable;
 }
 
-/** What to do, by how long the other slot will be busy and how many wait. */
+/** The optimal action by remaining time of the other slot and queue length. */
 export interface TwoSlotTable {
   readonly stepMs: number;
-  /** The longest queue of the table; longer ones are treated alike. */
+  /** The longest queue of the table; it stands for all longer ones. */
   readonly limit: number;
-  /** By steps of remainder, then queue: how many to dispatch; 0 to wait. */
+  /** By step of remaining time, then queue length: how many items to dispatch; 0 to wait. */
   readonly actions: Uint16Array;
 }
 
 export interface TwoSlotOptions {
-  /** How finely the remainder is tabled: the longest batch has so many steps or up to twice as many. */
+  /** Steps of remaining time for the longest batch, at least; up to twice as many. */
   readonly steps?: number;
-  /** The relative error of the mean at which to stop. */
+  /** Relative error of the mean at which to stop. */
   readonly tolerance?: number;
 }
 
-/** Sweeps between two looks for better actions, one of which takes about as long as all of these. */
+/** Evaluation sweeps per improvement sweep, which takes about as long as all of them. */
 const EVALUATIONS = 40;
 const MOST_ROUNDS = 200;
 
@@ -41,19 +41,19 @@ export function twoSlotOptimum(curve: Curve, perMs: number, options: TwoSlotOpti
   const usual = Math.round(Math.min(perMs * ms, size));
   let inSystem = perMs * ms;
 
-  // Relative costs stand still when a millisecond is worth exactly the mean number in the system, and rise
-  // when it is worth less, by the difference times what one sweep spans. So the worth follows a usual
-  // state's cost, and slowly: as if a sweep spanned several batches, which is more than it ever does.
+  // Relative value iteration: relative costs converge when the estimate equals the mean number of items in the system,
+  // and rise when it is too low. So the estimate follows the cost of a frequent state, damped: as if a sweep spanned
+  // several batches, which is longer than it does.
   const sweepMs = 8 * ms + 2 / perMs;
-  const follow = (sweep: (worth: number) => Change): Change => {
+  const follow = (sweep: (perMsCost: number) => Change): Change => {
     const before = process.relativeCost(usual, 0);
     const change = sweep(inSystem);
     inSystem += (process.relativeCost(usual, 0) - before) / sweepMs;
     return change;
   };
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    for (let i = 0; i < EVALUATIONS; i++) follow((worth) => process.evaluate(worth));
-    const { least, most } = follow((worth) => process.improve(worth));
+    for (let i = 0; i < EVALUATIONS; i++) follow((perMsCost) => process.evaluate(perMsCost));
+    const { least, most } = follow((perMsCost) => process.improve(perMsCost));
     if (Math.max(-least, most) > tolerance * inSystem * ms) continue;
     const { stepMs, limit, actions } = process;
     return { perMs, meanMs: inSystem / perMs, table: { stepMs, limit, actions } };
@@ -66,7 +66,7 @@ function quickest(curve: Curve): { size: number; ms: number } {
   return { size, ms: curve.durationMs(size) };
 }
 
-/** The step that batches of most sizes end on, among those that part the longest into `steps` to twice as many. */
+/** Of the step lengths that divide the longest batch into `steps` to 2 × `steps`, the one that fits most durations. */
 function fittingStepMs(curve: Curve, steps: number): number {
   const durations = Array.from({ length: curve.maxBatchSize }, (_, i) => curve.durationMs(i + 1));
   const longest = Math.max(...durations);
@@ -84,15 +84,15 @@ export function twoSlotContender(curve: Curve, { stepMs, limit, actions }: TwoSl
   const actionAt = (waiting: number, step: number): number =>
     actions[step * (limit + 1) + Math.min(waiting, limit)] as number;
 
-  /** When the other slot's remainder is down to where the table no longer says to wait. */
+  /** The time at which the remaining time of the other slot reaches a step at which the action is to dispatch. */
   const changesAt = (waiting: number, step: number, endsAt: number, now: number): number => {
     for (let lower = step - 1; lower > 0; lower--) {
       if (actionAt(waiting, lower) === 0) continue;
       const at = endsAt - (lower + 0.5) * stepMs;
-      // Rounding may put the edge just behind: then it is crossed as good as now.
+      // Because of rounding the edge may be just before now.
       return at > now ? at : now + stepMs * 1e-6;
     }
-    return Number.POSITIVE_INFINITY; // the end of the other batch is a reason to ask by itself
+    return Number.POSITIVE_INFINITY; // the end of the other batch causes a decision anyway
   };
 
   const decide = ({ length, limits, freeSlots, running }: QueueView, now: number): Decision => {

@@ -1,60 +1,59 @@
 /**
- * Two slots and Poisson arrivals as a semi-Markov decision process. When a slot is free, all that matters
- * is how many wait and how long the other slot will still be busy, which is tabled in equal steps.
+ * Two slots and Poisson arrivals as a semi-Markov decision process. The state when a slot is free is the queue length
+ * and the remaining time of the other slot, in equal steps.
  *
- * Exact but for that table: between its steps relative costs are taken to be straight. A batch put beside
- * one that is busy for r leads to the first end of the two, min(r, T), after which the other goes on for
- * |T - r|. Waiting leads to the next arrival or one step of r, whichever is first, so a decision can
- * change at an arrival and while nothing happens. Costs are item-milliseconds: the service of a batch is
- * paid when it leaves, waiting as it goes by.
+ * Exact up to this discretization: relative costs are interpolated between steps. A batch of duration T dispatched
+ * beside one with remaining time r leads to the first end of the two, min(r, T), after which the other one has
+ * |T - r| left. Waiting leads to the next arrival or to the next step of r, whichever is first. Costs are in
+ * item-milliseconds: service is charged at dispatch, waiting as time passes.
  */
 import { type Curve, capacity } from '../simulation/curve.js';
 import { type LongQueue, longQueue } from './long-queue.js';
 import { type PoissonWeights, poissonWeights } from './poisson-weights.js';
 
-/** Beneath what the table's steps cost in precision. */
+/** Below the error of the discretization. */
 const NEGLIGIBLE = 1e-13;
 
-/** Of a step: a remainder so near to one is at it. */
+/** As a share of a step: a remaining time this close to a step is on it. */
 const ROUNDING = 1e-9;
 
-/** Of all states, by how much the relative cost changed. */
+/** The least and the largest change of relative cost over all states. */
 export interface Change {
   readonly least: number;
   readonly most: number;
 }
 
 interface AfterDispatch {
-  /** Until a slot is free again, and who comes until then. */
+  /** Time until a slot is free again, and the arrivals until then. */
   readonly ms: number;
   readonly arrivals: PoissonWeights;
-  /** Where the other slot's remainder is then: the row of a step, and a share of the way to the next. */
+  /** Remaining time of the other slot then: the row of a step, and the share of the way to the next one. */
   readonly row: number;
   readonly share: number;
 }
 
 export class TwoSlotProcess {
   readonly stepMs: number;
-  /** The busy slot's remainders run from 0, idle, to so many steps. */
+  /** Steps of remaining time; 0 is an idle slot. */
   readonly steps: number;
-  /** Queues run from 0 to this. */
+  /** The longest queue of the table. */
   readonly limit: number;
-  /** By remainder, then queue: how many to dispatch; 0 to wait. */
+  /** By step of remaining time, then queue length: how many items to dispatch; 0 to wait. */
   readonly actions: Uint16Array;
 
   readonly #perMs: number;
   readonly #queue: LongQueue;
   readonly #mostItems: number;
   readonly #durationMs: Float64Array;
-  /** What comes during so many steps, and during a batch of so many. */
+  /** Arrivals by number of steps, and by batch size during the batch. */
   readonly #inSteps: PoissonWeights[];
   readonly #inBatch: PoissonWeights[];
-  /** The relative cost, by remainder, then queue, each row drawn out as far as any batch can reach. */
+  /** Relative cost by step, then queue length; each row continues up to the longest queue after any batch. */
   readonly #cost: Float64Array;
   readonly #rowLength: number;
-  /** By remainder, then batch size. */
+  /** By step, then batch size. */
   readonly #afterDispatch: AfterDispatch[] = [];
-  /** How waiting for an arrival within one step turns out. */
+  /** Expected wait for an arrival within one step, and the probabilities of its outcomes. */
   readonly #waitMs: number;
   readonly #noArrival: number;
   readonly #arrivalLate: number;
@@ -83,18 +82,18 @@ export class TwoSlotProcess {
     const perStep = perMs * stepMs;
     this.#noArrival = Math.exp(-perStep);
     this.#waitMs = (1 - this.#noArrival) / perMs;
-    // An arrival at s leaves the remainder between two steps: its weight is parted as s parts the step.
+    // An arrival within a step is between two remaining times: its weight is interpolated.
     this.#arrivalLate = (1 - this.#noArrival * (1 + perStep)) / perStep;
     this.#arrivalEarly = 1 - this.#noArrival - this.#arrivalLate;
 
     const quickest = capacity(curve).size;
     this.actions = new Uint16Array((this.steps + 1) * (this.limit + 1));
     this.#cost = new Float64Array((this.steps + 1) * this.#rowLength);
-    // To begin with, everybody up to the quickest size, and what draining the queue costs roughly.
+    // Initially: dispatch up to the size with the maximum throughput, and the approximate cost of draining the queue.
     for (let step = 0; step <= this.steps; step++) {
       for (let n = 0; n <= this.limit; n++) {
         this.actions[step * (this.limit + 1) + n] = Math.min(n, quickest);
-        this.#cost[step * this.#rowLength + n] = n * n * this.#queue.bend;
+        this.#cost[step * this.#rowLength + n] = n * n * this.#queue.quadratic;
       }
     }
   }
@@ -103,18 +102,18 @@ export class TwoSlotProcess {
     return this.#cost[step * this.#rowLength + waiting] as number;
   }
 
-  /** One sweep over all states with the actions as they are, when a millisecond is worth `perMsCost`. */
+  /** One sweep over all states with the current actions; `perMsCost` is the estimated mean number of items. */
   evaluate(perMsCost: number): Change {
-    this.#drawOut(perMsCost);
+    this.#extend(perMsCost);
     return this.#sweep(perMsCost, (waiting, step, waitValue) => {
       const action = this.actions[step * (this.limit + 1) + waiting] as number;
       return action === 0 ? waitValue : this.#dispatchValue(waiting, step, action, perMsCost);
     });
   }
 
-  /** The same with the best actions, which it puts in place. */
+  /** One sweep with the best actions, which replace the current ones. */
   improve(perMsCost: number): Change {
-    this.#drawOut(perMsCost);
+    this.#extend(perMsCost);
     const { actions, limit } = this;
     const best = this.#bestDispatch(perMsCost);
     return this.#sweep(perMsCost, (waiting, step, waitValue) => {
@@ -126,7 +125,7 @@ export class TwoSlotProcess {
     });
   }
 
-  /** In place, rising remainders and falling queues, so that a long wait is gone through in one sweep. */
+  /** In place (Gauss–Seidel), by rising remaining time and falling queue: one sweep covers a long wait. */
   #sweep(perMsCost: number, decide: (waiting: number, step: number, waitValue: number) => number): Change {
     const cost = this.#cost;
     let least = Number.POSITIVE_INFINITY;
@@ -175,7 +174,7 @@ export class TwoSlotProcess {
     return this.#immediateCost(left, size, ms, perMsCost) + next;
   }
 
-  /** For every state the best batch, from the relative costs as they are. */
+  /** The best dispatch in every state, from the current relative costs. */
   #bestDispatch(perMsCost: number): { values: Float64Array; sizes: Uint16Array } {
     const { limit } = this;
     const values = new Float64Array(this.actions.length).fill(Number.POSITIVE_INFINITY);
@@ -197,7 +196,7 @@ export class TwoSlotProcess {
     return { values, sizes };
   }
 
-  /** By how many stay behind: the mean relative cost after the arrivals. */
+  /** Mean relative cost after the arrivals, by remaining queue. */
   #expect(into: Float64Array, { first, weights }: PoissonWeights, row: number, share: number): void {
     const cost = this.#cost;
     const above = share > 0 ? this.#rowLength : 0;
@@ -236,8 +235,8 @@ export class TwoSlotProcess {
     return service + left * ms + (this.#perMs * ms * ms) / 2 - perMsCost * ms;
   }
 
-  /** Queues beyond the table, from its end. */
-  #drawOut(perMsCost: number): void {
+  /** Continues the rows beyond the table. */
+  #extend(perMsCost: number): void {
     const { msToLimit, costToLimit } = this.#queue;
     for (let step = 0; step <= this.steps; step++) {
       const last = step * this.#rowLength + this.limit;

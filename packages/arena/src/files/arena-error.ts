@@ -1,9 +1,9 @@
 export type ArenaErrorCode = 'INVALID_SCENARIO' | 'INVALID_CURVE' | 'INVALID_TRACE' | 'INVALID_PLAN';
 
-/** Something that was given to the arena makes no sense; says where, what was expected and what came. */
+/** Invalid input; the message says where, what was expected and what was given. */
 export class ArenaError extends Error {
   readonly code: ArenaErrorCode;
-  /** Where it is: `arrivals.times[17]`, or `line 3, column 5`. Empty for the whole. */
+  /** Location in the input: `arrivals.times[17]` or `line 3, column 5`. Empty for the whole input. */
   readonly path: string;
 
   constructor(code: ArenaErrorCode, path: string, message: string, options?: ErrorOptions) {

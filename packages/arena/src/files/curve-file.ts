@@ -1,6 +1,6 @@
 /**
- * Service curves as people write them: the name of a curve of the grid, a formula, a table, or what a
- * measurement has stored. Every one is checked at every size before anything runs on it.
+ * Service curves from files: the name of a curve of the grid, a formula, a table or a stored measurement. Validated at
+ * every batch size.
  */
 
 import { GRID_CURVES } from '../grid/grid-curves.js';
@@ -10,22 +10,22 @@ import { parseJson } from './json-text.js';
 import { Place, quoted } from './place.js';
 import { validFields, validKeys, validList, validPositive, validWhole } from './valid.js';
 
-/** Larger batches than any backend takes, small enough to look at every size. */
+/** Small enough to check every size. */
 export const LARGEST_BATCH = 65_536;
 const MOST_POINTS = 1000;
-/** A batch that takes longer is a mistake in the unit. */
+/** A longer duration is a mistake in the unit. */
 const LONGEST_BATCH_MS = 1e8;
 
 export interface CurveOptions {
   /**
-   * The largest batch; a formula needs one.
+   * The maximum batch size; required for a formula.
    * @default the largest size of the table
    */
   readonly maxBatchSize?: number | undefined;
 }
 
 /**
- * The curve that `value` describes, `value` as it comes from JSON:
+ * Parses a curve from a JSON value:
  * - `"resnet50"`, a curve of the grid
  * - `"5 + 0.1*b"`, a formula
  * - `[{ "size": 1, "ms": 5.6 }, { "size": 8, "ms": 7.2 }]`
@@ -33,9 +33,8 @@ export interface CurveOptions {
  * - `{ "1": { "p50_ms": 5.6 }, "8": { "p50_ms": 7.2 } }`
  * - an object with one of the last two under a name of its own
  *
- * Between the points it is straight; below the first it takes as long as the first, as a backend does
- * that pads; beyond the last it goes on straight. Points out of order (a larger batch that is quicker)
- * are pooled.
+ * Linear between the points; below the first point constant, as with padding; linear beyond the last one. Points that
+ * decrease (a larger batch that is quicker) are pooled.
  *
  * @throws {ArenaError} INVALID_CURVE
  */
@@ -43,7 +42,7 @@ export function parseCurve(value: unknown, name: string, options: CurveOptions =
   return curveAt(new Place('INVALID_CURVE', name), value, name, options.maxBatchSize);
 }
 
-/** The same, from the text of a JSON file. */
+/** Parses a curve from the text of a JSON file. */
 export function parseCurveText(text: string, name: string, options: CurveOptions = {}): Curve {
   const place = new Place('INVALID_CURVE', name);
   return curveAt(place, parseJson(text, place), name, options.maxBatchSize);
@@ -60,7 +59,7 @@ export function curveAt(place: Place, value: unknown, name: string, maxBatchSize
   return checkedCurve(place, tableCurve(name, monotone(points), Math.max(1, largest)));
 }
 
-/** One word is a name, unless it is a formula all the same; anything else can only be a formula. */
+/** A single word is a name; anything else is a formula. */
 function writtenCurve(place: Place, text: string, maxBatchSize: number | undefined): Curve {
   const known = GRID_CURVES.find(({ name }) => name === text);
   if (known !== undefined)
@@ -72,7 +71,7 @@ function writtenCurve(place: Place, text: string, maxBatchSize: number | undefin
   if (text === '') throw place.expected('the name of a curve, a formula or a table', text);
   const durationMs = parseFormula(text, place);
   if (maxBatchSize === undefined) {
-    throw place.error('a formula needs max_batch_size, as it does not tell the largest batch.');
+    throw place.error('a formula needs max_batch_size, because it has no largest size.');
   }
   return checkedCurve(place, formulaCurve(text, maxBatchSize, durationMs));
 }
@@ -109,13 +108,13 @@ function keyedPoints(place: Place, value: unknown): MeasuredPoint[] {
     .sort((a, b) => a.size - b.size);
 }
 
-/** A file of measurements has a curve for each model; which one is meant must be clear. */
+/** A file of measurements may have several curves by name; here it must have exactly one. */
 function namedPoints(place: Place, entries: readonly (readonly [string, unknown])[]): MeasuredPoint[] {
   const names = entries.map(([name]) => name);
   const [only] = entries;
   if (entries.length > 1 || only === undefined || typeof only[1] !== 'object' || Array.isArray(only[1])) {
-    const came = names.slice(0, 8).map(quoted).join(', ');
-    throw place.error(`expected batch sizes as keys, or one curve under its name, got ${came}.`);
+    const given = names.slice(0, 8).map(quoted).join(', ');
+    throw place.error(`expected batch sizes as keys, or one curve under its name, got ${given}.`);
   }
   const here = place.key(only[0]);
   const inner = Object.entries(validFields(here, only[1]));
@@ -123,7 +122,7 @@ function namedPoints(place: Place, entries: readonly (readonly [string, unknown]
   return keyedPoints(here, only[1]);
 }
 
-/** Milliseconds, or what was measured of a size. */
+/** Milliseconds, or the measurements of a size, of which the median counts. */
 function durationAt(place: Place, value: unknown): number {
   if (typeof value !== 'object' || value === null) return validPositive(place, value, LONGEST_BATCH_MS);
   return validPositive(place.key('p50_ms'), validFields(place, value).p50_ms, LONGEST_BATCH_MS);
@@ -133,7 +132,7 @@ function isSize(key: string): boolean {
   return /^\d+(?:\.\d+)?$/.test(key) && Number(key) > 0 && Number(key) <= LARGEST_BATCH;
 }
 
-/** A formula may be below nothing, a table may be continued below it. */
+/** A formula or the extrapolation of a table may be negative. */
 function checkedCurve(place: Place, curve: Curve): Curve {
   for (let size = 1; size <= curve.maxBatchSize; size++) {
     const ms = curve.durationMs(size);

@@ -1,6 +1,6 @@
 /**
- * A service curve written as a formula in `b`, the batch's cost: `2 + 0.25*2^ceil(log2(b))`. Read by a
- * parser of its own, because a file of somebody else's must not run as a program.
+ * Parser of formulas in `b`, the cost of a batch: `2 + 0.25*2^ceil(log2(b))`. Files are untrusted, so the formula is
+ * not evaluated as JavaScript.
  *
  *     sum     = product { ("+" | "-") product }
  *     product = signed { ("*" | "/") signed }
@@ -12,7 +12,7 @@ import { type Place, quoted } from './place.js';
 
 type Formula = (b: number) => number;
 
-/** Deep enough for any curve, too short to fill the stack. */
+/** Bounds the recursion. */
 const LONGEST = 1000;
 const FUNCTIONS: ReadonlyMap<string, { readonly arguments: number; of(...values: number[]): number }> =
   new Map([
@@ -36,7 +36,7 @@ export function parseFormula(text: string, place: Place): Formula {
 class FormulaParser {
   readonly #text: string;
   readonly #place: Place;
-  /** The token that comes next; empty at the end. */
+  /** The next token; empty at the end. */
   #token = '';
   #tokenAt = 0;
   #at = 0;
@@ -92,7 +92,7 @@ class FormulaParser {
   #power(): Formula {
     const base = this.#atom();
     if (!this.#skip('^')) return base;
-    const exponent = this.#signed(); // 2^3^2 is 2^9, and 2^-1 is a half
+    const exponent = this.#signed(); // right-associative, with a signed exponent: 2^3^2 is 2^9, and 2^-1 is 0.5
     return (b) => base(b) ** exponent(b);
   }
 
@@ -149,8 +149,8 @@ class FormulaParser {
   }
 
   #expected(what: string, hint = ''): Error {
-    const came = this.#token === '' ? 'the end of the formula' : quoted(this.#token);
-    return this.#placeOfToken().error(`expected ${what}, got ${came}.${hint}`);
+    const given = this.#token === '' ? 'the end of the formula' : quoted(this.#token);
+    return this.#placeOfToken().error(`expected ${what}, got ${given}.${hint}`);
   }
 }
 

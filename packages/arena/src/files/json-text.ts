@@ -1,6 +1,6 @@
 /**
- * JSON from a file that a person wrote. `JSON.parse` does not tell on every Node where it stopped, so
- * when it fails the text is read once more, to find the line and the column.
+ * Parses JSON with line and column in errors. Not every Node version has the position in the error of `JSON.parse`, so
+ * when that fails, a second pass over the text finds the position.
  */
 import type { Place } from './place.js';
 
@@ -13,8 +13,8 @@ export function parseJson(text: string, place: Place): unknown {
     const before = withoutMark.slice(0, at);
     const line = before.split('\n').length;
     const column = at - before.lastIndexOf('\n');
-    const came = at < withoutMark.length ? JSON.stringify(tokenAt(withoutMark, at)) : 'the end of the file';
-    throw place.position(line, column).error(`expected ${expected}, got ${came}.`, { cause });
+    const given = at < withoutMark.length ? JSON.stringify(tokenAt(withoutMark, at)) : 'the end of the file';
+    throw place.position(line, column).error(`expected ${expected}, got ${given}.`, { cause });
   }
 }
 
@@ -31,7 +31,7 @@ const TOKEN = /[A-Za-z0-9_.+-]+|./suy;
 
 const WHOLE_STRING = 'a string that ends on its line and has no unknown escapes';
 
-/** Reads text that is no JSON as far as it is. Without recursion: a thousand brackets must not fill the stack. */
+/** The first syntax error of a text that is not JSON. Without recursion, because nesting is unbounded. */
 function firstMistake(text: string): Mistake {
   const closers: string[] = [];
   let at = 0;
@@ -55,7 +55,7 @@ function firstMistake(text: string): Mistake {
   };
 
   for (;;) {
-    // A value begins here.
+    // At the beginning of a value.
     let isOpen = false;
     if (skipMark('{')) {
       isOpen = !skipMark('}');
@@ -71,7 +71,7 @@ function firstMistake(text: string): Mistake {
       return { at, expected: text[at] === '"' ? WHOLE_STRING : 'a value' };
     }
     if (isOpen) continue;
-    // A value has ended, and what it closes.
+    // At the end of a value, and of the containers that end with it.
     let closer = closers.at(-1);
     while (closer !== undefined && skipMark(closer)) {
       closers.pop();

@@ -1,11 +1,11 @@
-/** A place within what was given, so that an error can say where it is. */
+/** A location in the input, for error messages. */
 
 import { didYouMean } from 'batchwise';
 import { ArenaError, type ArenaErrorCode } from './arena-error.js';
 
 export class Place {
   readonly #code: ArenaErrorCode;
-  /** What was given: most often the name of a file. */
+  /** The input, usually the name of a file. */
   readonly #source: string;
   readonly path: string;
 
@@ -25,18 +25,18 @@ export class Place {
     return new Place(this.#code, this.#source, `${this.path}[${index}]`);
   }
 
-  /** A line, and a character of it if known. */
+  /** A line, with a column if known. */
   position(line: number, column?: number): Place {
     const position = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
     return new Place(this.#code, this.#source, `${this.path}${this.path === '' ? '' : ' '}${position}`);
   }
 
-  /** What another file holds that is named here. */
+  /** Within another file that is named here. */
   within(file: string): Place {
     return new Place(this.#code, this.#source, `${this.path} (${shortened(file)})`);
   }
 
-  /** A character within a value. */
+  /** A column within a string value. */
   column(column: number): Place {
     return new Place(
       this.#code,
@@ -45,11 +45,11 @@ export class Place {
     );
   }
 
-  expected(what: string, came: unknown, hint = ''): ArenaError {
-    return this.error(`expected ${what}, got ${described(came)}.${hint}`);
+  expected(what: string, given: unknown, hint = ''): ArenaError {
+    return this.error(`expected ${what}, got ${described(given)}.${hint}`);
   }
 
-  /** `word` is none of those that are known here. */
+  /** The error for a word that is not one of `known`. */
   unknown(kind: string, word: string, known: readonly string[]): ArenaError {
     const hint = didYouMean(word, known);
     return this.error(`unknown ${kind} ${quoted(word)}.${hint} Known are ${known.join(', ')}.`);
@@ -61,7 +61,7 @@ export class Place {
   }
 }
 
-/** A word of somebody else's, safe to show. */
+/** Untrusted text, quoted and shortened. */
 export function quoted(word: string): string {
   return JSON.stringify(shortened(word));
 }

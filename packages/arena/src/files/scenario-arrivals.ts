@@ -25,30 +25,29 @@ import {
   validWhole,
 } from './valid.js';
 
-/** What the arrivals of a file come to. */
 export interface FileArrivals {
   readonly arrivals: Arrivals;
-  /** What was recorded, if these arrivals were. */
+  /** The recording, if the arrivals are recorded. */
   readonly trace?: Trace;
 }
 
 interface ArrivalsContext {
-  /** The items a millisecond at which the backend is just busy all the time. */
+  /** Maximum throughput of the backend, in items per millisecond. */
   readonly capacityPerMs: number;
-  /** The text of a file, by its name relative to that of the scenario. */
+  /** Returns the text of a file; its name is relative to the scenario file. */
   readFile(name: string): string;
 }
 
-/** Items a second, and shares of the capacity; with fewer hardly anybody would ever come. */
+/** Limits of items per second, and of the load as a share of the maximum throughput. */
 const RATES = [0.001, 1e9] as const;
 const LOADS = [1e-6, 1000] as const;
-/** Phases shorter than this are no phases, and there would be too many of them. */
+/** Bounds the number of phases per run. */
 const SHORTEST_PHASE_MS = 0.1;
 const MOST_USERS = 1_000_000;
 const MOST_PHASES = 1000;
 const THINKING = ['exponential', 'constant'] as const;
 
-/** What may stand beside `kind`, and what is made of it. */
+/** The keys beside `kind`, and the parser. */
 interface Kind {
   readonly keys: readonly string[];
   make(place: Place, fields: Fields, context: ArrivalsContext): FileArrivals;
@@ -132,12 +131,12 @@ export function arrivalsAt(place: Place, value: unknown, context: ArrivalsContex
   return make(place, validKeys(place, value, ['kind', ...keys]), context);
 }
 
-/** Items a millisecond: `rate` is a second's, `load` a share of what the backend can do. */
+/** Items per millisecond, from `rate` (per second) or `load` (share of the maximum throughput). */
 function ratePerMs(place: Place, { rate, load }: Fields, { capacityPerMs }: ArrivalsContext): number {
   if ((rate === undefined) === (load === undefined)) {
-    const came = rate === undefined ? 'neither' : 'both';
+    const given = rate === undefined ? 'neither' : 'both';
     throw place.error(
-      `expected either rate (items a second) or load (1 is all the backend can do), got ${came}.`,
+      `expected either rate (items per second) or load (1 is the maximum throughput), got ${given}.`,
     );
   }
   if (rate !== undefined) return validNumber(place.key('rate'), rate, ...RATES) / 1000;
@@ -148,7 +147,7 @@ function validPhase(place: Place, value: unknown): number {
   return validNumber(place, value, SHORTEST_PHASE_MS, MOST_MS);
 }
 
-/** A phase may be silent; were all of them, nobody would ever come. */
+/** A phase may have rate 0, but not all of them: no item would ever arrive. */
 function phasesOf(place: Place, value: unknown, context: ArrivalsContext): Arrivals {
   const parts = validList(place, value, 'phases { "rate" or "load", "ms" }', MOST_PHASES).map((part, i) => {
     const here = place.index(i);

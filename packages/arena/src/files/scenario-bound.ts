@@ -1,4 +1,4 @@
-/** What could be had at best in a scenario of the user's, where that is known. */
+/** The bound for a scenario file, where one is known. */
 import { closedLoopReference } from '../bounds/closed-loop-reference.js';
 import { fluidGoodput } from '../bounds/fluid-goodput.js';
 import { goodputOptimum } from '../bounds/goodput-optimum.js';
@@ -10,18 +10,18 @@ import type { Scenario } from '../simulation/scenario.js';
 export interface ScenarioBound {
   readonly measure: 'mean_ms' | 'goodput';
   /**
-   * The optimum of all policies; what somebody could do who knew all arrivals; something looser that nobody
-   * can beat either; or, for closed loops, what equal shares for all slots come to, which is no bound.
+   * `optimum`: of all policies. `clairvoyant`: of all schedules with all arrivals known in advance. `fluid`: a looser
+   * upper bound. `reference`: closed loops with an equal share of users per slot, which is not a bound.
    */
   readonly kind: 'optimum' | 'clairvoyant' | 'fluid' | 'reference';
   readonly value: number;
 }
 
-/** Beyond these the exact bounds take minutes and more. */
+/** Beyond these limits the exact bounds take minutes. */
 const LARGEST_BATCH = 256;
 const MOST_WORK = 2e7;
 
-/** Undefined where none is known: with noise or faults, with items that differ, or for the latency of bursts. */
+/** Undefined where none is known: with noise, faults or traits, and for the latency of arrivals other than Poisson. */
 export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
   const { curve, slots, arrivals, targetMs, noise, traits, items } = scenario;
   const { slowdown, tail, stalls, hang, measureFromMs, untilMs } = scenario;

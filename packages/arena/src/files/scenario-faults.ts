@@ -1,4 +1,4 @@
-/** The faults of a scenario file's backend, and what the batcher is told about it beforehand. */
+/** The faults of the backend in a scenario file, and the `curve` option of the batcher. */
 import { type Curve, curvePoints } from '../simulation/curve.js';
 import type { Scenario } from '../simulation/scenario.js';
 import { curveAt } from './curve-file.js';
@@ -22,7 +22,7 @@ export const FAULT_KEYS: readonly string[] = ['slowdown', 'tail', 'stalls', 'han
 
 const MOST_FACTOR = 1000;
 const MOST_STALLS = 1000;
-/** Pareto distributions below this have hardly a mean, above it hardly a tail. */
+/** Limits of the Pareto index: close to 1 the mean is infinite, above 100 there is hardly a tail. */
 const ALPHAS = [1.1, 100] as const;
 
 export function faultsAt(place: Place, fields: Fields, curve: Curve): Faults {

@@ -1,6 +1,6 @@
 /**
- * Scenarios from a file, for `batchwise arena --scenario file.json`. The file is described in
- * docs/reference/scenario.md; whatever is wrong with one is told with its place before anything runs.
+ * Scenario files, for `batchwise arena --scenario file.json`; the format is in docs/reference/scenario.md. A file is
+ * validated completely before anything runs.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -28,16 +28,16 @@ import {
 
 export interface ScenarioFile {
   readonly name: string;
-  /** One for each seed. */
+  /** One scenario per seed. */
   readonly scenarios: readonly Scenario[];
-  /** Who is to run in each. */
+  /** The policies to run. */
   readonly contenders: readonly Contender[];
 }
 
 export interface ScenarioOptions {
-  /** The policies that a file may name. */
+  /** The policies that a file may name, by name. */
   readonly contenders: ReadonlyMap<string, Contender>;
-  /** The text of a file, by its name relative to that of the scenario. */
+  /** Returns the text of a file; its name is relative to the scenario file. */
   readFile(name: string): string;
 }
 
@@ -66,7 +66,7 @@ const MOST_SEEDS = 1000;
 const LARGEST_SEED = 2 ** 32 - 1;
 const DEFAULT_ITEMS = 10_000;
 
-/** Reads a scenario file, and the trace it may name, from disk. */
+/** Reads a scenario file from disk, with the trace that it may name. */
 export function readScenarioFile(path: string, contenders: ReadonlyMap<string, Contender>): ScenarioFile {
   const folder = dirname(path);
   return parseScenario(readFileSync(path, 'utf8'), basename(path), {
@@ -76,7 +76,7 @@ export function readScenarioFile(path: string, contenders: ReadonlyMap<string, C
 }
 
 /**
- * @param fileName names the file in errors, and the scenario if it has no name of its own.
+ * @param fileName the name of the file in errors, and the default of `name`.
  * @throws {ArenaError} INVALID_SCENARIO
  */
 export function parseScenario(text: string, fileName: string, options: ScenarioOptions): ScenarioFile {
@@ -90,13 +90,13 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
   const slots = validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS);
   const mixes = traitMixesAt(place, fields, curve.maxBatchSize);
   const capacityPerMs = (slots * capacity(curve).perMs) / mixes.meanCost;
-  const come = arrivalsAt(place.key('arrivals'), fields.arrivals, { ...options, capacityPerMs });
+  const fileArrivals = arrivalsAt(place.key('arrivals'), fields.arrivals, { ...options, capacityPerMs });
   const scenario: Omit<Scenario, 'seed'> = {
     name,
     curve,
     slots,
-    arrivals: come.arrivals,
-    items: itemsOf(place.key('items'), fields.items, come),
+    arrivals: fileArrivals.arrivals,
+    items: itemsOf(place.key('items'), fields.items, fileArrivals),
     targetMs: validTarget(place.key('target_ms'), fields.target_ms),
     noise: validNumber(place.key('noise'), fields.noise ?? 0, 0, 3),
     timerMs: validNumber(place.key('timer_ms'), fields.timer_ms ?? 1, 0, 1000),
@@ -106,7 +106,7 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
     ...optional('measureFromMs', place.key('measure_from_ms'), fields.measure_from_ms, validMs),
     ...optional('untilMs', place.key('until_ms'), fields.until_ms, validMsAboveZero),
     ...optional('obeysRetryAfter', place.key('obeys_retry_after'), fields.obeys_retry_after, validShare),
-    ...traitsOf(place, come, mixes, curve),
+    ...traitsOf(place, fileArrivals, mixes, curve),
   };
   const seeds = validSeeds(place.key('seeds'), fields.seeds ?? [1]);
   return {
@@ -124,7 +124,7 @@ function curveOf(place: Place, fields: Fields, name: string): Curve {
   return curveAt(place.key('curve'), curve, name, maxBatchSize);
 }
 
-/** Of recorded arrivals all come, unless fewer are wanted. */
+/** All items of a recording by default. */
 function itemsOf(place: Place, value: unknown, { trace }: FileArrivals): number {
   const recorded = trace?.timesMs.length;
   const items = validWhole(place, value ?? recorded ?? DEFAULT_ITEMS, 1, MOST_ARRIVALS);
@@ -132,7 +132,7 @@ function itemsOf(place: Place, value: unknown, { trace }: FileArrivals): number 
   throw place.expected(`at most as many as there are times (${recorded})`, items);
 }
 
-/** JSON has no infinity: no target, or null, is none. */
+/** JSON has no infinity: null, as no value, means no target. */
 function validTarget(place: Place, value: unknown): number {
   return value === undefined || value === null ? Number.POSITIVE_INFINITY : validMsAboveZero(place, value);
 }
@@ -156,7 +156,7 @@ function validSeeds(place: Place, value: unknown): readonly number[] {
   return seeds;
 }
 
-/** Everybody, unless some are named. */
+/** All policies by default. */
 function contendersOf(
   place: Place,
   value: unknown,
@@ -175,7 +175,7 @@ function contendersOf(
   return [...chosen];
 }
 
-/** What a trace has recorded of its items is not drawn as well. */
+/** Traits are either recorded in the trace or drawn, not both. */
 function traitsOf(place: Place, { trace }: FileArrivals, { traits }: TraitMixes, { maxBatchSize }: Curve) {
   if (trace?.traits === undefined) return traits === undefined ? {} : { traits };
   if (traits !== undefined) {
@@ -193,7 +193,7 @@ function traitsOf(place: Place, { trace }: FileArrivals, { traits }: TraitMixes,
   return { traits: recordedTraits(trace.traits) };
 }
 
-/** The key with its value, if there is one. */
+/** An object with the key if the value is given. */
 function optional<Key extends string, Value>(
   key: Key,
   place: Place,

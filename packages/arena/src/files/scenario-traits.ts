@@ -1,4 +1,4 @@
-/** What sets the items of a scenario file apart: drawn from mixes, or recorded with their times. */
+/** Cost, group, priority and tenant of the items of a scenario file: drawn at random, or recorded in a trace. */
 
 import type { Random } from '../simulation/random.js';
 import type { Traits } from '../simulation/scenario.js';
@@ -6,14 +6,14 @@ import type { Place } from './place.js';
 import { MOST_PRIORITY } from './trace-file.js';
 import { type Fields, validFields, validKeys, validPositive, validWhole } from './valid.js';
 
-/** A draw of one value, and its mean where it is a number. */
+/** A distribution of values; the mean is NaN for values that are not numbers. */
 interface Mix<Value> {
   draw(random: Random): Value;
   readonly mean: number;
 }
 
 export interface TraitMixes {
-  /** Undefined when all items are alike. */
+  /** Undefined when all items are equal. */
   readonly traits: ((random: Random) => Traits) | undefined;
   readonly meanCost: number;
 }
@@ -33,7 +33,7 @@ export function traitMixesAt(place: Place, fields: Fields, maxBatchSize: number)
   const meanCost = cost?.mean ?? 1;
   if ([cost, group, priority, tenant].every((mix) => mix === undefined))
     return { traits: undefined, meanCost };
-  // All are drawn for every item, in this order, so that the same seed gives the same items.
+  // Always drawn in this order, so that the same seed gives the same items.
   const traits = (random: Random): Traits => ({
     ...(cost === undefined ? {} : { cost: cost.draw(random) }),
     ...(group === undefined ? {} : { group: group.draw(random) }),
@@ -44,8 +44,8 @@ export function traitMixesAt(place: Place, fields: Fields, maxBatchSize: number)
 }
 
 /**
- * Traits that were recorded, one for each item in turn. Every run draws from a random stream of its own,
- * and that is how runs are told apart: each begins with the first.
+ * Recorded traits, one per item in order. Every run has its own random stream, which identifies the run here: each run
+ * begins with the first item.
  */
 export function recordedTraits(recorded: readonly Traits[]): (random: Random) => Traits {
   const given = new WeakMap<Random, number>();

@@ -1,7 +1,7 @@
 /**
- * Recorded arrivals from a text file: one line each, the time in milliseconds, then if wanted what the
- * item costs, its group, its priority and its tenant, separated by commas. A first line that names the
- * columns may put them in another order. Empty lines and lines that begin with # are passed over.
+ * Trace files: recorded arrivals as CSV, one per line, with the time in milliseconds and optionally cost, group,
+ * priority and tenant. A header may name the columns in another order. Empty lines and lines that begin with # are
+ * ignored.
  */
 
 import type { Traits } from '../simulation/scenario.js';
@@ -10,11 +10,11 @@ import { MOST_MS } from './valid.js';
 
 export interface Trace {
   readonly timesMs: readonly number[];
-  /** What sets each item apart; undefined when the file tells nothing but times. */
+  /** Undefined when the file has times only. */
   readonly traits: readonly Traits[] | undefined;
 }
 
-/** More do not fit in memory at a time, with what is kept of each run. */
+/** Bounds the memory of a run. */
 export const MOST_ARRIVALS = 5_000_000;
 const MOST_COST = 1e9;
 export const MOST_PRIORITY = 100;
@@ -55,10 +55,10 @@ export function traceAt(place: Place, text: string): Trace {
   return { timesMs, traits: traits.length === 0 ? undefined : traits };
 }
 
-/** The columns that a first line names; undefined when it is an arrival like the others. */
+/** The columns of a header; undefined when the line is an arrival. */
 function headerOf(place: Place, fields: readonly string[]): Column[] | undefined {
   if (!fields.some((field) => (COLUMNS as readonly string[]).includes(field.toLowerCase()))) {
-    // A time that is mistyped is told as such, and no header.
+    // A mistyped time is reported as such, not as a header.
     if (fields.length > COLUMNS.length || /^[-+.\d]|^(?:nan|inf(?:inity)?|null)?$/i.test(fields[0] ?? '')) {
       return undefined;
     }
@@ -77,7 +77,7 @@ function traitsOf(place: Place, columns: readonly Column[], fields: readonly str
   const traits: { cost?: number; group?: string; priority?: number; tenant?: string } = {};
   columns.forEach((column, i) => {
     const field = fields[i] ?? '';
-    if (field === '') return; // as if the column were not there
+    if (field === '') return; // as if the column did not exist
     if (column === 'cost') traits.cost = costOf(place, field);
     else if (column === 'priority') traits.priority = priorityOf(place, field);
     else if (column !== 'time_ms') traits[column] = field;

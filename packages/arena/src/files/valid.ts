@@ -1,9 +1,9 @@
-/** One function per kind of value in a file: each says what was expected and what came. */
+/** Validation, one function per kind of value: each error says what was expected and what was given. */
 import type { Place } from './place.js';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Longer than any run: about three years. */
+/** About three years. */
 export const MOST_MS = 1e11;
 
 export function validFields(place: Place, value: unknown): Fields {
@@ -11,7 +11,7 @@ export function validFields(place: Place, value: unknown): Fields {
   throw place.expected('an object', value);
 }
 
-/** An object with no other keys than these. */
+/** An object without unknown keys. */
 export function validKeys(place: Place, value: unknown, known: readonly string[]): Fields {
   const fields = validFields(place, value);
   for (const key of Object.keys(fields)) if (!known.includes(key)) throw place.unknown('key', key, known);
@@ -40,7 +40,7 @@ export function validWhole(place: Place, value: unknown, least: number, most: nu
   throw place.expected(`a whole number from ${least} to ${most}`, value);
 }
 
-/** From `least` to `most`, both included. */
+/** From `least` to `most`, both inclusive. */
 export function validNumber(place: Place, value: unknown, least: number, most: number): number {
   if (typeof value === 'number' && value >= least && value <= most) return value;
   throw place.expected(`a number from ${least} to ${most}`, value);

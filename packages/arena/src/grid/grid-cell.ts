@@ -1,6 +1,6 @@
 /**
- * A cell of the grid: one kind of backend under one kind of traffic. A plain description, so that it can be
- * sent to another thread, which makes the scenario of it.
+ * A cell of the grid: one kind of backend under one kind of traffic. Plain data that can be sent to another thread,
+ * where it becomes a scenario.
  */
 import {
   type Arrivals,
@@ -23,44 +23,44 @@ export type OpenKind = 'poisson' | 'mmpp' | 'on-off' | 'fan-out' | 'lognormal' |
 export type CellArrivals =
   | {
       readonly kind: OpenKind;
-      /** As a share of what all slots can do; where the backend slows down, of what they can do then. */
+      /** Share of the maximum throughput of all slots; with a slowdown, of that after the slowdown. */
       readonly load: number;
     }
   | {
       readonly kind: 'closed';
       readonly users: number;
-      /** How long users think, as a multiple of a batch with all of them. */
+      /** Mean think time, as a multiple of the duration of a batch with all users. */
       readonly think: number;
       readonly thinking: ClosedArrivals['thinking'];
     };
 
-/** What sets items apart. */
+/** The trait in which items differ. */
 export type CellMix = 'groups' | 'tenants' | 'priorities';
 
 export interface Cell {
-  /** The target it is for. */
+  /** The name of its target. */
   readonly target: string;
-  /** What it is averaged with in the table of families. */
+  /** The group of cells with which it is averaged in the report. */
   readonly family: string;
   readonly curve: string;
   readonly slots: number;
   readonly arrivals: CellArrivals;
-  /** The target latency, as a multiple of a full batch; none unless given. */
+  /** The target latency, as a multiple of the duration of a full batch. @default none */
   readonly targetFactor?: number;
-  /** The spread of durations; 0 unless given. */
+  /** @default 0 */
   readonly noise?: number;
-  /** Ideal unless given. */
+  /** @default 0, ideal timers */
   readonly timerMs?: number;
-  /** From the middle of the run on, every batch takes so many times as long. */
+  /** Factor by which batches are slower from the middle of the run on. */
   readonly slowdown?: number;
   readonly obeysRetryAfter?: number;
-  /** All items are alike unless given. */
+  /** @default none, all items are equal */
   readonly mix?: CellMix;
   readonly items: number;
   readonly seeds: readonly number[];
 }
 
-/** States of the traffic last so many full batches. */
+/** Length of the states of the traffic, in full batches. */
 const MMPP_BATCHES = 20;
 const ON_OFF_BATCHES = 10;
 
@@ -73,14 +73,14 @@ export function targetMsOf(cell: Cell): number {
   return (cell.targetFactor ?? Number.POSITIVE_INFINITY) * curve.durationMs(curve.maxBatchSize);
 }
 
-/** Items a millisecond, where they come by themselves. */
+/** Items per millisecond; NaN for a closed loop. */
 export function ratePerMs(cell: Cell): number {
   const { arrivals, slots, slowdown = 1 } = cell;
   if (arrivals.kind === 'closed') return Number.NaN;
   return (arrivals.load * slots * capacity(curveOf(cell)).perMs) / slowdown;
 }
 
-/** Of 8 groups, or of 8 tenants, the first has half of the items, the second a quarter. Priority is for one in ten. */
+/** The first of 8 groups or tenants has half of the items, the second a quarter, and so on. 10 % have a priority. */
 const TRAITS: Readonly<Record<CellMix, (random: Random) => Traits>> = {
   groups: (random) => ({ group: halving(random) }),
   tenants: (random) => ({ tenant: `tenant ${halving(random)}` }),
@@ -109,15 +109,15 @@ export function scenarioOf(cell: Cell, seed: number): Scenario {
   };
 }
 
-/** Short and unique among the cells of a target. */
+/** Unique among the cells of a target. */
 export function cellName(cell: Cell): string {
   const { curve, slots, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown, mix } = cell;
-  const come =
+  const traffic =
     arrivals.kind === 'closed'
       ? `closed N ${arrivals.users} Z ${arrivals.think}·T(N) ${arrivals.thinking}`
       : `${arrivals.kind} ρ ${arrivals.load}`;
   return [
-    `${curve} k ${slots} ${come}`,
+    `${curve} k ${slots} ${traffic}`,
     ...(targetFactor === undefined ? [] : [`target ${targetFactor}·T(B)`]),
     ...(noise === 0 ? [] : [`noise ${Math.round(100 * noise)} %`]),
     ...(timerMs === 0 ? [] : [`timer ${timerMs} ms`]),
@@ -153,7 +153,7 @@ function arrivalsOf(cell: Cell): Arrivals {
 }
 
 interface RunLength {
-  /** How many batches are wanted, about. */
+  /** Batches of the run, about. */
   readonly batches: number;
   readonly least: number;
   readonly most: number;
@@ -163,7 +163,7 @@ export function itemsFor(cell: Omit<Cell, 'items' | 'seeds'>, { batches, least, 
   return Math.round(Math.min(Math.max(batches * usualBatch(cell), least), most));
 }
 
-/** The size at which batches are as large as what comes while one runs. */
+/** The batch size with which the slots keep up with the arrivals. */
 export function usualBatch(cell: Omit<Cell, 'items' | 'seeds'>): number {
   const curve = curveOf(cell);
   const { arrivals, slots, slowdown = 1 } = cell;

@@ -1,8 +1,8 @@
-/** The backends of the grid. */
+/** The service curves of the grid. */
 import { readFileSync } from 'node:fs';
 import { type Curve, formulaCurve, type MeasuredPoint, monotone, tableCurve } from '../simulation/curve.js';
 
-/** Of each size, how long batches took. */
+/** Measured durations by batch size. */
 type MeasuredSizes = Record<string, { readonly p50_ms: number }>;
 
 const FORMULA_CURVES: readonly Curve[] = [
@@ -14,12 +14,12 @@ const FORMULA_CURVES: readonly Curve[] = [
   formulaCurve('eights', 64, (b) => 3 + 1.2 * Math.ceil(b / 8)),
 ];
 
-/** Models on an H200, as measured. */
+/** Models measured on an H200. */
 const GPU_CURVES: readonly Curve[] = Object.entries(stored('h200.json')).map(([name, sizes]) =>
   tableCurve(name.replace(/_fp16_eager_h200$/, ''), monotone(pointsOf(sizes))),
 );
 
-/** The digits model on two cores of a CPU, as measured. */
+/** The digits model, measured on two CPU cores. */
 const CPU_CURVES: readonly Curve[] = Object.entries(stored('digits-cpu.json')).map(([name, sizes]) =>
   tableCurve(name, monotone(pointsOf(sizes))),
 );
@@ -31,11 +31,11 @@ export const GRID_CURVES: readonly Curve[] = [...FORMULA_CURVES, ...GPU_CURVES, 
  * never to choose a constant.
  */
 export const HOLD_OUT_CURVES: readonly Curve[] = [
-  // Twice as dear an item from the 17th on.
+  // More than twice the cost per item from the 17th on.
   formulaCurve('knee', 48, (b) => 3 + 0.4 * Math.min(b, 16) + 0.9 * Math.max(0, b - 16)),
-  // Steps that are no powers of two, and whose number is no multiple of anything.
+  // Steps that are not powers of two.
   formulaCurve('fives', 40, (b) => 2 + 1.5 * Math.ceil(b / 5)),
-  // As a measurement might look: flat, a jump, a slope.
+  // Like a measurement: flat, a jump, a slope.
   tableCurve('rough', [
     { size: 1, ms: 4.1 },
     { size: 2, ms: 4.3 },
@@ -47,11 +47,11 @@ export const HOLD_OUT_CURVES: readonly Curve[] = [
     { size: 64, ms: 13.6 },
     { size: 96, ms: 17.8 },
   ]),
-  // Its largest batch is far from its best.
+  // The best size is far below the maximum.
   formulaCurve('worse past 24', 40, (b) => 2 + 0.3 * Math.min(b, 24) + 1.2 * Math.max(0, b - 24)),
-  // One great step.
+  // One large step.
   formulaCurve('two floors', 100, (b) => (b <= 32 ? 6 : 14)),
-  // Next to nothing to gain by company.
+  // Hardly any gain from batching.
   formulaCurve('steep', 16, (b) => 0.4 + 1.5 * b),
 ];
 

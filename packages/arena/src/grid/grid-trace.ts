@@ -1,4 +1,4 @@
-/** Recorded arrivals, stretched to any rate and repeated for as long as they are needed. */
+/** Recorded arrivals, scaled to any rate and repeated indefinitely. */
 import { readFileSync } from 'node:fs';
 import { parseTrace } from '../files/trace-file.js';
 import type { OpenArrivals } from '../simulation/arrivals.js';
@@ -10,7 +10,7 @@ let recordedMs: readonly number[] | undefined;
 export function gridTrace(perMs: number): OpenArrivals {
   recordedMs ??= parseTrace(readFileSync(FILE, 'utf8'), 'two-days.csv').timesMs;
   const times = recordedMs;
-  // One a millisecond on average: the end of the last gap is the beginning of the next round.
+  // The mean rate is 1 per millisecond, so the recording is repeated after as many milliseconds as it has items.
   const roundMs = times.length;
   return {
     kind: 'open',

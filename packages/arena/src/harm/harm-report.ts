@@ -1,14 +1,14 @@
-/** The check that the policy does no harm, for people and as JSON. */
+/** The results of the comparison with greedy dispatch, as text and as JSON. */
 
 import { exactNumber } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
 import { alignedTable } from '../report/text-table.js';
 import { type HarmResult, MOST_GOODPUT_LOSS, MOST_LATENCY } from './harm.js';
 
-/** So many of the harmed scenarios are printed as files. */
+/** Harmed scenarios that are printed as files, at most. */
 const SHOWN_FILES = 5;
 
-/** How many times the allowed harm a scenario has; above 1 it is harmed. */
+/** The harm of a scenario as a multiple of the limit. */
 function harmOf({ latencyRatio, goodputGain }: HarmResult): number {
   if (Number.isNaN(latencyRatio)) return Number.POSITIVE_INFINITY;
   return Math.max((latencyRatio - 1) / (MOST_LATENCY - 1), -goodputGain / MOST_GOODPUT_LOSS);
@@ -22,9 +22,7 @@ export function harmText(results: readonly HarmResult[], palette: Palette = PLAI
     palette.bad(head),
     alignedTable(
       [
-        ['of the kind', 'scenarios', 'harmed', 'worst latency ratio', 'worst goodput, points'].map(
-          palette.heading,
-        ),
+        ['kind', 'scenarios', 'harmed', 'worst latency ratio', 'worst goodput, points'].map(palette.heading),
         ...kindsOf(results).map(({ tag, all, bad }) => [
           tag,
           String(all.length),
@@ -61,7 +59,7 @@ function harmedOf(results: readonly HarmResult[]): HarmResult[] {
   return results.filter(({ isHarmed }) => isHarmed).sort((a, b) => harmOf(b) - harmOf(a));
 }
 
-/** What the harmed have in common: by the share of harmed scenarios of the kind. */
+/** Kinds of scenarios by the share that is harmed. */
 function kindsOf(results: readonly HarmResult[]) {
   const tags = [...new Set(results.flatMap((result) => result.tags))];
   return tags

@@ -1,4 +1,4 @@
-/** Does the policy do harm? Random scenarios, each with the adaptive policy and with greedy dispatch. */
+/** Random scenarios in which the adaptive policy is compared with greedy dispatch. */
 import { parseScenario } from '../files/scenario-file.js';
 import { peer } from '../peers/peers.js';
 import { firstItemFrom, type Measures, measure } from '../simulation/measures.js';
@@ -8,18 +8,18 @@ import { simulate } from '../simulation/simulate.js';
 import { type TournamentOptions, tournament } from '../tournament/tournament.js';
 import { randomScenario } from './random-scenario.js';
 
-/** Mean latency may be so many times that of greedy dispatch. */
+/** Maximum mean latency, as a multiple of that of greedy dispatch. */
 export const MOST_LATENCY = 1.05;
-/** Goodput may be so much less, as a share of all items. */
+/** Maximum loss of goodput, as a share of all items. */
 export const MOST_GOODPUT_LOSS = 0.02;
 /**
- * A scenario that seems harmed is run with more seeds, as it may have been chance: so many in all. It is harmed if the
- * average is, by more than so many standard errors.
+ * A scenario that exceeds a limit with one seed is run with more seeds. It is harmed if the average exceeds the limit
+ * by more than `CLEAR` standard errors.
  */
 const MORE_SEEDS = [4, 16];
 const CLEAR = 2.5;
 const SEED_STEP = 100_003;
-/** With fewer a scenario tells nothing, and there is a mistake in how it was drawn. */
+/** With fewer items the generator of the scenario has a mistake. */
 const LEAST_ITEMS = 100;
 
 export interface HarmResult {
@@ -29,7 +29,7 @@ export interface HarmResult {
   readonly file: Readonly<Record<string, unknown>>;
   /** Mean latency ÷ that of greedy dispatch. */
   readonly latencyRatio: number;
-  /** Goodput less that of greedy dispatch, as a share of all items; 0 without a target. */
+  /** Goodput minus that of greedy dispatch, as a share of all items; 0 without a target. */
   readonly goodputGain: number;
   readonly rejected: number;
   readonly isHarmed: boolean;
@@ -87,7 +87,7 @@ interface Pair {
 
 function verdictOf(pairs: readonly Pair[]): { readonly isSuspicious: boolean; readonly isClear: boolean } {
   const excesses = [
-    // A policy that answers nothing has no mean latency.
+    // A policy without any response has no mean latency.
     pairs.map(({ ours, greedy }) => (ours.meanMs || Number.POSITIVE_INFINITY) / greedy.meanMs - MOST_LATENCY),
     pairs.map(({ ours, greedy }) => greedy.goodput - ours.goodput - MOST_GOODPUT_LOSS),
   ].map((values) => {

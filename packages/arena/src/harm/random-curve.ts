@@ -1,13 +1,13 @@
-/** Shapes of service curves, as formulas of a scenario file. */
+/** Shapes of service curves as formulas of a scenario file, and random numbers that are short in the file. */
 import type { Random } from '../simulation/random.js';
 
 interface Shape {
   readonly name: string;
-  /** One item takes `firstMs`; `steepness`, from 0 to 1, says how much longer a full batch takes. */
+  /** One item takes `firstMs`; `steepness`, from 0 to 1, determines how much longer a full batch takes. */
   formula(firstMs: number, maxBatchSize: number, steepness: number): string;
 }
 
-/** How many times as long as one item a full batch takes. */
+/** Limits of the duration of a full batch, as a multiple of that of one item. */
 const LEAST_RISE = 1.2;
 const MOST_RISE = 16;
 
@@ -43,17 +43,17 @@ export const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Milliseconds an item. */
+/** Milliseconds per item. */
 function slope(firstMs: number, maxBatchSize: number, steepness: number): number {
   return rounded((firstMs * (LEAST_RISE * (MOST_RISE / LEAST_RISE) ** steepness - 1)) / maxBatchSize);
 }
 
-/** Every order of magnitude as likely, to three digits. */
+/** Log-uniform, with three digits. */
 export function between(random: Random, least: number, most: number): number {
   return rounded(least * (most / least) ** random());
 }
 
-/** To three digits: files are read by people. */
+/** Rounded to three digits. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -1,6 +1,6 @@
 /**
- * Random scenarios for the check that the policy does no harm: backends of all shapes, with faults, under all kinds of
- * traffic. One seed gives one scenario, as the content of a scenario file, so that it can be run again by itself.
+ * Random scenarios for the comparison with greedy dispatch: curves of all shapes, faults, and all kinds of traffic. A
+ * seed determines a scenario, which is the content of a scenario file, so that it can be run on its own.
  */
 import { parseCurve } from '../files/curve-file.js';
 import { capacity } from '../simulation/curve.js';
@@ -16,16 +16,16 @@ export interface RandomScenario {
   readonly file: Readonly<Record<string, unknown>>;
 }
 
-/** When the backend changes for the last time, if it changes. */
+/** The time of the last change of the backend, if it changes. */
 const CHANGED_MS = 1500;
-/** From so long after the last change on, the policy must be as good as greedy dispatch. */
+/** Time after the last change until the measurement begins. */
 const SETTLED_MS = 2000;
-/** How long is measured then, at least, in milliseconds and in items: enough for means to differ by less than 5 % by chance. */
+/** Minimum length of the measurement, in milliseconds and in items: the standard error of a mean is then small against 5 %. */
 const MEASURED_MS = 3000;
 const MEASURED_ITEMS = 4000;
-/** A backend that would get more items takes smaller batches instead: a hundred scenarios have to run in half a minute. */
+/** With more items the scenario gets a smaller maximum batch size, so that a hundred scenarios run in half a minute. */
 const MOST_ITEMS = 20_000;
-/** A closed loop that gets so far ends early: its callers are rejected and come back at once. */
+/** Ends a closed loop whose users are rejected and retry without delay. */
 const CLOSED_ITEMS = 200_000;
 
 const TAILS = [
@@ -34,7 +34,7 @@ const TAILS = [
   { kind: 'outliers', share: 0.01, factor: 20 },
 ] as const;
 
-/** Faults that end at CHANGED_MS, and by how much batches are slower from then on. */
+/** Faults that end at CHANGED_MS, and the factor of the durations from then on. */
 const CHANGES = {
   none: { slower: 1, keys: {} },
   stall: { slower: 1, keys: { stalls: [{ at_ms: CHANGED_MS - 300, ms: 300 }] } },
@@ -43,7 +43,7 @@ const CHANGES = {
   drift: { slower: 2, keys: { slowdown: { at_ms: 500, factor: 2, over_ms: CHANGED_MS - 500 } } },
 } as const;
 
-/** The `curve` option, as a multiple of the truth; none most of the time. */
+/** The `curve` option, as a multiple of the true curve; usually none. */
 const PRIORS = [undefined, undefined, undefined, undefined, 1, 0.1, 3, 10];
 
 export function randomScenario(seed: number): RandomScenario {
@@ -74,7 +74,7 @@ export function randomScenario(seed: number): RandomScenario {
     const untilMs = Math.ceil(fromMs + Math.max(MEASURED_MS, MEASURED_ITEMS / itemsPerMs));
     const items = Math.ceil(itemsPerMs * untilMs);
     if (items > MOST_ITEMS && maxBatchSize > 4) continue;
-    // Some targets leave time for full batches, others only for small ones.
+    // Half of the targets allow full batches, the other half small ones only.
     const budgetMs =
       traffic() < 0.5
         ? curve.durationMs(maxBatchSize) * between(traffic, 1.2, 4)
@@ -97,7 +97,7 @@ export function randomScenario(seed: number): RandomScenario {
         max_batch_size: maxBatchSize,
         slots,
         arrivals,
-        // How many items come of a closed loop is up to the policy.
+        // In a closed loop the number of items depends on the policy.
         ...(isClosed ? { items: CLOSED_ITEMS, until_ms: untilMs } : { items }),
         ...(hasTarget ? { target_ms: rounded(budgetMs * Math.max(1, slower)) } : {}),
         noise,

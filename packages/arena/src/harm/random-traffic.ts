@@ -1,16 +1,16 @@
-/** Kinds of traffic, as `arrivals` of a scenario file. */
+/** Random traffic, as `arrivals` of a scenario file. */
 import { type Curve, capacity } from '../simulation/curve.js';
 import type { Random } from '../simulation/random.js';
 import { between, rounded } from './random-curve.js';
 
 interface RandomTraffic {
   readonly arrivals: { readonly kind: string; readonly [key: string]: unknown };
-  /** About how many items come in a millisecond. */
+  /** Items per millisecond, about. */
   readonly perMs: number;
 }
 
 const KINDS = ['poisson', 'poisson', 'mmpp', 'on_off', 'fan_out', 'lognormal', 'bursts'] as const;
-/** A burst is over before the next one comes, as a rule. */
+/** Maximum load of bursts, so that a burst is usually served before the next one. */
 const MOST_BURST_LOAD = 0.6;
 
 export function openTraffic(random: Random, curve: Curve, slots: number, perMs: number): RandomTraffic {
@@ -41,7 +41,7 @@ export function openTraffic(random: Random, curve: Curve, slots: number, perMs: 
   }
 }
 
-/** From one user to several batches of them, who come back at once or after a while. */
+/** From one user to several batches of users, with short or long think times. */
 export function closedTraffic(random: Random, curve: Curve, slots: number): RandomTraffic {
   const users = Math.max(1, Math.round(slots * between(random, 1, 3 * curve.maxBatchSize)));
   const ownMs = curve.durationMs(Math.min(curve.maxBatchSize, Math.ceil(users / slots)));

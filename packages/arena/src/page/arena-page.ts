@@ -1,6 +1,5 @@
 /**
- * The arena's report as one HTML file that needs nothing else: no network, no script to be read. A pure
- * function of its data.
+ * The report of the arena as one self-contained HTML file, readable without scripts. A pure function of its data.
  */
 
 import { html, type Markup, pageDocument } from './page-document.js';
@@ -8,27 +7,27 @@ import { panel } from './page-panels.js';
 import { familiesTable, targetsTable } from './page-tables.js';
 import type { Showcase } from './showcase.js';
 
-/** What is asked of one of the numbered targets; one that asks for several things has a figure for each. */
+/** One goal of a target. */
 export interface TargetFigure {
   readonly number: number;
   readonly what: string;
   readonly goal: string;
   readonly measured: string;
-  /** The cell that is furthest from the goal. */
+  /** The worst cell and its value. */
   readonly worst: string;
   readonly reached: boolean;
 }
 
-/** A group of cells of the grid. */
+/** The averages of a family of cells. */
 export interface FamilyFigure {
   readonly family: string;
-  /** What is measured, if the family's name does not say. */
+  /** The measured quantity. */
   readonly what?: string;
   readonly cells: number;
-  /** The means over the cells of ours ÷ theirs; undefined where there is none. */
+  /** Means over the cells of adaptive ÷ bound and adaptive ÷ peer; undefined where there is none. */
   readonly toBound: number | undefined;
   readonly toBestPeer: number | undefined;
-  /** Who that is, where it is always the same one. */
+  /** The name of the best peer, if it is the same in all cells. */
   readonly bestPeer?: string;
   readonly worstCell: string;
   /** Whether a lower or a higher figure is better: latency or goodput. @default 'lower' */
@@ -41,7 +40,7 @@ export interface ArenaPageData {
   readonly targets: readonly TargetFigure[];
   readonly families: readonly FamilyFigure[];
   readonly showcase: Showcase;
-  /** What else a reader should know of the run: cells, seeds, version. */
+  /** Further facts of the run: cells, seeds, version. */
   readonly facts?: readonly { readonly name: string; readonly value: string }[];
 }
 
@@ -51,17 +50,16 @@ export function arenaPage(data: ArenaPageData): string {
     title,
     html`<header class="top">
 <h1>${title}</h1>
-<p class="lead">Who decides best when a batch leaves? The production batcher runs on virtual time, with one policy
-after the other, against the same callers and the same backends. The same seed gives the same figures on every
-machine.</p>
+<p class="lead">Batching policies compared. The production batcher runs on virtual time with each policy, with the same
+arrivals and the same backends. The same seed gives the same figures on every machine.</p>
 ${facts(data)}
 </header>
 <main>
-${targets.length === 0 ? undefined : section('Targets', 'Each is a ratio to what is possible, or to the best peer in the same cell.', targetsTable(targets))}
-${families.length === 0 ? undefined : section('Families of cells', 'Averages over the cells of a family: 1 is as good as the bound, or as whichever peer does best in that very cell.', familiesTable(families))}
+${targets.length === 0 ? undefined : section('Targets', 'Each figure is a ratio to a bound, or to the best peer in the same cell.', targetsTable(targets))}
+${families.length === 0 ? undefined : section('Families of cells', 'Averages over the cells of a family: 1 is as good as the bound, or as the best peer in the same cell.', familiesTable(families))}
 ${showcase.cells.length === 0 ? undefined : plots(showcase)}
 </main>
-<footer><p>Written by <code>batchwise arena --html</code>. This page is complete in itself and loads nothing.</p></footer>`,
+<footer><p>Written by <code>batchwise arena --html</code>. This page is self-contained and loads nothing.</p></footer>`,
   );
 }
 
@@ -90,9 +88,9 @@ function plots({ contenders, cells }: Showcase): Markup {
   const slots = [...new Set(cells.map((cell) => cell.slots))];
   const names = curves.map(([curve]) => curve);
   return section(
-    'Against each other',
-    'How they do as the load grows, and what a short stretch of time looks like, for a few kinds of backend.',
-    html`<p class="quiet with-script">Point at a plot, or step through it with the arrow keys, to read its values.</p>
+    'Policies compared',
+    'Latency and goodput against load, and a short part of a run over time, for a few kinds of backend.',
+    html`<p class="quiet with-script">Point at a plot, or use the arrow keys in it, to read its values.</p>
 <div class="controls">
 ${choice(
   'curve',
@@ -101,7 +99,7 @@ ${choice(
 )}
 ${choice(
   'slots',
-  'Batches at a time',
+  'Slots',
   slots.map((count) => [String(count), String(count)]),
 )}
 </div>

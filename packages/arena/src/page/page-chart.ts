@@ -1,4 +1,4 @@
-/** A plot in a card, drawn twice, for wide and for narrow screens, with its values as a table below it. */
+/** A chart in a card, in a wide and a narrow version, with its values as a table below it. */
 import { type LineChartSpec, lineChart, type Series } from '../plot/line-chart.js';
 import { percentileLabel, precise, readable } from '../plot/ticks.js';
 import { html, Markup } from './page-document.js';

@@ -1,14 +1,14 @@
-/** A page as one HTML file that needs nothing else: it holds its style, its script and its plots. */
+/** A self-contained HTML page, and HTML templates with escaping. */
 import { PLOT_STYLE } from '../plot/look.js';
 import { escaped } from '../plot/markup.js';
 import { PAGE_SCRIPT } from './page-script.js';
 import { PAGE_STYLE } from './page-style.js';
 
-/** The page loads nothing, even if a text were inserted unescaped. */
+/** Defence in depth: the page loads nothing, even if a text were inserted unescaped. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/** The style is added to that of all pages. */
+/** `style` is added to the style of all pages. */
 export function pageDocument(title: string, body: Markup, style = ''): string {
   return html`<!doctype html>
 <html lang="en">
@@ -29,6 +29,7 @@ ${body}
 `.text;
 }
 
+/** Text that is already HTML. */
 export class Markup {
   readonly text: string;
 
@@ -39,6 +40,7 @@ export class Markup {
 
 type Part = Markup | string | number | undefined | readonly Part[];
 
+/** A template for HTML: values are escaped unless they are `Markup`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(strings.reduce((text, string, i) => text + written(parts[i - 1]) + string));
 }

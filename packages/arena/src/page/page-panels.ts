@@ -1,4 +1,4 @@
-/** The plots of one backend with so many slots. Each is drawn twice, for wide and for narrow screens. */
+/** The charts of one backend with a number of slots, each in a wide and a narrow version. */
 
 import type { LineChartSpec, Series } from '../plot/line-chart.js';
 import { readable } from '../plot/ticks.js';
@@ -10,10 +10,10 @@ import type { ShowcaseCell, Stretch, Sweep } from './showcase.js';
 
 const WIDE_TIMELINE = 980;
 const NARROW_TIMELINE = 400;
-/** Of the stretch of time, on a narrow screen. */
+/** Share of the timeline that is shown on a narrow screen. */
 const NARROW_SHARE = 0.4;
 
-/** How far above the highest value of ours a latency plot goes: those who are unstable would flatten the rest. */
+/** Height of a latency chart, as a multiple of the highest value of adaptive: unstable policies would flatten the rest. */
 const HEADROOM = 3;
 
 export function panel(cell: ShowcaseCell, contenders: readonly string[], curveIndex: number): Markup {
@@ -22,7 +22,7 @@ export function panel(cell: ShowcaseCell, contenders: readonly string[], curveIn
   const plots = [meanPlot(cell), p99Plot(cell), goodputPlot(cell), servicePlot(cell)];
   return html`<section class="panel" id="${id}" data-curve="${curveIndex}" data-slots="${slots}">
 <h3>${title}, ${slotsInWords(slots)}</h3>
-<p class="quiet">${about} Batches of at most ${maxBatchSize}; ${readable(capacityPerSecond)} items a second at full load.</p>
+<p class="quiet">${about} Batches of at most ${maxBatchSize}; ${readable(capacityPerSecond)} items per second at full load.</p>
 <div class="grid">
 ${plots.map(({ spec, caption }, i) => chartFigure(spec, caption, `${id}-plot-${i + 1}`))}
 </div>
@@ -40,47 +40,47 @@ function meanPlot({ meanMs, meanBoundMs }: ShowcaseCell): Plot {
   const bound = meanBoundMs === undefined ? [] : [reference(meanBoundMs)];
   return {
     spec: latencySpec('Mean latency against load', 'mean latency (ms)', meanMs, bound),
-    caption: 'Poisson arrivals, no target. Lower is better; lines that leave at the top are far above.',
+    caption: 'Poisson arrivals, no target. Lower is better; lines end at the top where they are far above.',
   };
 }
 
 function p99Plot({ p99Ms }: ShowcaseCell): Plot {
   return {
-    spec: latencySpec('The slowest hundredth against load', 'p99 latency (ms)', p99Ms, []),
-    caption: 'The same runs: 99 of 100 items were answered within this time.',
+    spec: latencySpec('p99 latency against load', 'p99 latency (ms)', p99Ms, []),
+    caption: 'The same runs: 99 of 100 responses are within this latency.',
   };
 }
 
 function goodputPlot({ goodput, targetMs }: ShowcaseCell): Plot {
   const loads = goodput[0]?.points.map(([load]) => load) ?? [];
-  const best: Sweep = { name: 'all it can do', points: loads.map((load) => [load, Math.min(1, 1 / load)]) };
+  const best: Sweep = { name: 'upper bound', points: loads.map((load) => [load, Math.min(1, 1 / load)]) };
   return {
     spec: {
       title: 'Goodput against load',
-      x: { label: 'load (share of what the backend can do)', min: 0 },
-      y: { label: `items answered within ${readable(targetMs)} ms`, format: 'percent', min: 0, max: 1.1 },
+      x: { label: 'load (share of the maximum throughput)', min: 0 },
+      y: { label: `items served within ${readable(targetMs)} ms`, format: 'percent', min: 0, max: 1.1 },
       series: [...lines(goodput), reference(best)],
       xMarks: [{ at: 1, label: 'full load' }],
     },
-    caption: `With a target of ${readable(targetMs)} ms, twice the time of the largest batch. Higher is better.`,
+    caption: `With a target of ${readable(targetMs)} ms, twice the duration of the largest batch. Higher is better.`,
   };
 }
 
 function servicePlot({ service }: ShowcaseCell): Plot {
   return {
     spec: {
-      title: 'The backend',
+      title: 'Service curve',
       x: { label: 'items in a batch', min: 0 },
-      y: { label: 'time of a batch (ms)', min: 0 },
-      series: [{ name: 'time of a batch', points: service, look: 'reference' }],
+      y: { label: 'duration of a batch (ms)', min: 0 },
+      series: [{ name: 'duration of a batch', points: service, look: 'reference' }],
       names: 'none',
     },
-    caption: 'What the policies are not told and have to learn.',
+    caption: 'The policies have to learn this curve.',
   };
 }
 
 function slotsInWords(slots: number): string {
-  return slots === 1 ? 'one batch at a time' : `${slots} batches at a time`;
+  return slots === 1 ? '1 slot' : `${slots} slots`;
 }
 
 function latencySpec(
@@ -94,19 +94,19 @@ function latencySpec(
   const most = roundedUp(HEADROOM * Math.max(...ours));
   return {
     title,
-    x: { label: 'load (share of what the backend can do)', min: 0, max: 1 },
+    x: { label: 'load (share of the maximum throughput)', min: 0, max: 1 },
     y: { label, scale: 'log', ...(Math.max(...all) > most && ours.length > 0 ? { max: most } : {}) },
     series: [...lines(sweeps), ...bound],
   };
 }
 
-/** To 1, 2 or 5 times a power of ten. */
+/** Rounded up to 1, 2 or 5 times a power of ten. */
 function roundedUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * (value <= power ? 1 : value <= 2 * power ? 2 : value <= 5 * power ? 5 : 10);
 }
 
-/** Ours is the first. */
+/** The first one is emphasized. */
 function lines(sweeps: readonly Sweep[]): Series[] {
   return sweeps.map(({ name, points }, i) => ({ name, points, look: i, emphasized: i === 0 }));
 }
@@ -115,7 +115,7 @@ function reference({ name, points }: Sweep): Series {
   return { name, points, look: 'reference', dashed: true };
 }
 
-/** One above the other, on the same scales: the same time stands at the same place. */
+/** Timelines below each other with the same scales. */
 function timelines({ title, about, runs }: Stretch, contenders: readonly string[], id: string): Markup {
   const all = runs.map(({ timeline }) => timeline);
   const largestBatch = Math.max(1, ...all.flatMap(({ batches }) => batches.map(({ size }) => size)));
@@ -125,7 +125,7 @@ function timelines({ title, about, runs }: Stretch, contenders: readonly string[
     const draw = (shown: Timeline, width: number, kind: string) =>
       new Markup(
         timelineChart({
-          title: `${name}: ${readable(meanMs)} ms on average`,
+          title: `${name}: ${readable(meanMs)} ms mean latency`,
           timeline: shown,
           largestBatch,
           longestQueue,
@@ -143,7 +143,7 @@ function timelines({ title, about, runs }: Stretch, contenders: readonly string[
 `;
   });
   return html`<h4>${title}</h4>
-<p class="quiet">${about} The same callers for each.</p>
+<p class="quiet">${about} The same arrivals for each policy.</p>
 <div class="timelines">${figures}</div>
 `;
 }

@@ -1,6 +1,6 @@
 /**
- * What the arena's page does beyond being read: choosing a backend, and values under the pointer. Runs in the
- * browser as it stands here. All text goes in as text, never as markup.
+ * The browser script of the arena's page: choice of a backend, and values under the pointer. Text is inserted as text,
+ * never as markup.
  */
 export const PAGE_SCRIPT = `
 'use strict';

@@ -1,4 +1,4 @@
-/** The style of the arena's page: one column of cards, light or dark, on a phone or on paper. */
+/** The style of the arena's page, with light, dark, narrow and print versions. */
 import { FONT } from '../plot/look.js';
 
 export const PAGE_STYLE = `

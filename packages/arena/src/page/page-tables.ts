@@ -1,4 +1,4 @@
-/** The tables of the arena's page; on a phone their rows become blocks, each value with its name. */
+/** The tables of the arena's page; on narrow screens rows become blocks of labelled values. */
 import type { FamilyFigure, TargetFigure } from './arena-page.js';
 import { html, type Markup } from './page-document.js';
 
@@ -36,13 +36,13 @@ function familyRow(figure: FamilyFigure): Markup {
 `;
 }
 
-/** Within a percent of each other, nobody is better. */
-const SAME = 0.01;
+/** Ratios this close to 1 count as equal. */
+const EQUAL = 0.01;
 
 function ratio(value: number | undefined, better: 'lower' | 'higher'): Markup {
   if (value === undefined || !Number.isFinite(value)) return html`–`;
   const gain = better === 'lower' ? 1 - value : value - 1;
-  if (Math.abs(gain) <= SAME) return html`<span class="ratio">${written(value)}</span>`;
+  if (Math.abs(gain) <= EQUAL) return html`<span class="ratio">${written(value)}</span>`;
   const word = gain > 0 ? 'better' : 'worse';
   return html`<span class="ratio ${word}" title="${word}">${gain > 0 ? '▲' : '▼'} ${written(value)}</span>`;
 }

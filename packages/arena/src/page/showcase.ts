@@ -1,7 +1,7 @@
 /**
- * The simulations behind the arena's page: a few backends, swept over load, and short runs to look at.
- * Chosen to be seen, not to judge by: that is the grid's part. Deterministic, and plain data as a result, so
- * that cells can be made in different threads.
+ * The simulations for the plots of the arena's page: a few backends, swept over load, and parts of runs over time. They
+ * illustrate the policies; the grid measures them. Deterministic, with plain data as a result, so that cells can be
+ * computed in different threads.
  */
 
 import { gridCurve } from '../grid/grid-curves.js';
@@ -12,24 +12,24 @@ import { itemAfterBatches, measure } from '../simulation/measures.js';
 import type { Contender, Scenario } from '../simulation/scenario.js';
 import { simulate } from '../simulation/simulate.js';
 
-/** A contender under the name that the page gives it. */
+/** A contender with its name on the page. */
 export interface NamedContender {
   readonly name: string;
   readonly contender: Contender;
 }
 
 export interface ShowcaseOptions {
-  /** The first is ours; the order is that of colours. */
+  /** The first one is emphasized; the order determines the colours. */
   readonly contenders: readonly NamedContender[];
-  /** Whose runs are drawn over time. @default the second and the first: theirs, then ours */
+  /** Contenders whose runs are drawn over time. @default the second and the first */
   readonly timelines?: readonly string[];
-  /** Which backends, with what is said of each. @default SHOWCASE_CURVES */
+  /** @default SHOWCASE_CURVES */
   readonly curves?: readonly ShowcaseCurve[];
   /** @default [1, 2] */
   readonly slots?: readonly number[];
-  /** The least mean latency possible, where it is known. */
+  /** The minimum mean latency, where it is known. */
   readonly meanBound?: (curve: Curve, slots: number, perMs: number) => number | undefined;
-  /** How many items come in each run, as a multiple of what is needed for a figure to settle. @default 1 */
+  /** Factor of the number of items per run. @default 1 */
   readonly effort?: number;
   /** @default 1 */
   readonly seed?: number;
@@ -38,17 +38,17 @@ export interface ShowcaseOptions {
 
 export interface ShowcaseCurve {
   readonly curve: Curve;
-  /** A few words for a tab. */
+  /** For a tab. */
   readonly title: string;
-  /** A sentence on what kind of backend it is. */
+  /** A sentence that describes the backend. */
   readonly about: string;
 }
 
 export const SHOWCASE_CURVES: readonly ShowcaseCurve[] = [
   {
     curve: gridCurve('a'),
-    title: 'Straight',
-    about: 'A batch takes 5 ms and 0.1 ms for each item: the usual picture of a backend.',
+    title: 'Linear',
+    about: 'A batch takes 5 ms, plus 0.1 ms per item: the usual model of a backend.',
   },
   {
     curve: gridCurve('d'),
@@ -58,43 +58,43 @@ export const SHOWCASE_CURVES: readonly ShowcaseCurve[] = [
   {
     curve: gridCurve('resnet50'),
     title: 'ResNet-50, H200',
-    about: 'Measured on a GPU: up to 64 items or so cost the same as one, from then on each costs its share.',
+    about: 'Measured on a GPU: the duration is constant up to about 64 items, and linear above.',
   },
 ];
 
-/** Shares of what the backend can do with all its slots. */
+/** Loads, as shares of the maximum throughput of all slots. */
 export const LOADS: readonly number[] = [
   0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.1, 1.2, 1.3,
 ];
 
-/** Against load: a line of a plot. */
+/** One line of a chart: a figure against load. */
 export interface Sweep {
   readonly name: string;
   readonly points: readonly (readonly [load: number, value: number])[];
 }
 
-/** One backend with so many slots. */
+/** One backend with a number of slots. */
 export interface ShowcaseCell {
   readonly curve: string;
   readonly title: string;
   readonly about: string;
   readonly slots: number;
   readonly maxBatchSize: number;
-  /** How long batches take, by size. */
+  /** Durations by batch size. */
   readonly service: readonly (readonly [size: number, ms: number])[];
-  /** Items a second at load 1. */
+  /** Items per second at load 1. */
   readonly capacityPerSecond: number;
   readonly targetMs: number;
   /** Without a target. */
   readonly meanMs: readonly Sweep[];
   readonly p99Ms: readonly Sweep[];
   readonly meanBoundMs: Sweep | undefined;
-  /** With the target: the share of all items answered within it. */
+  /** With the target: the share of all items served within it. */
   readonly goodput: readonly Sweep[];
   readonly stretches: readonly Stretch[];
 }
 
-/** The same callers, served by several contenders. */
+/** Part of a run with the same arrivals for several contenders. */
 export interface Stretch {
   readonly title: string;
   readonly about: string;
@@ -133,7 +133,7 @@ function timelineNames({ timelines, contenders }: ShowcaseOptions): readonly str
   );
 }
 
-/** At every size, or at some when there are many. */
+/** At every batch size, or at some if there are many. */
 function serviceOf(curve: Curve): (readonly [number, number])[] {
   const { maxBatchSize } = curve;
   const step = Math.ceil(maxBatchSize / 64);
@@ -143,7 +143,7 @@ function serviceOf(curve: Curve): (readonly [number, number])[] {
     .map((size) => [size, curve.durationMs(size)]);
 }
 
-/** Without a target there is no latency at full load or above: it grows for as long as one looks. */
+/** Without a target, latency at full load or above depends on the length of the run. */
 const LATENCY_LOADS = LOADS.filter((load) => load < 1);
 
 const STRETCHES: readonly {
@@ -153,20 +153,20 @@ const STRETCHES: readonly {
   readonly arrivals: (perMs: number) => OpenArrivals;
 }[] = [
   {
-    title: 'Callers who know nothing of each other',
+    title: 'Independent callers',
     about: 'Poisson arrivals at 60 % load.',
     load: 0.6,
     arrivals: poisson,
   },
   {
-    title: 'Callers who come together',
-    about: 'Each request fans out into 16 calls within half a millisecond, at 40 % load.',
+    title: 'Bursts',
+    about: 'Each request fans out into 16 items within 0.5 ms, at 40 % load.',
     load: 0.4,
     arrivals: (perMs) => fanOut(perMs),
   },
 ];
 
-/** How many batches each stretch shows, about, and how many run before: by then a policy has learned. */
+/** Batches that a timeline shows, about, and batches before, in which the policy learns. */
 const SHOWN_BATCHES = 14;
 const EARLIER_BATCHES = 300;
 
@@ -176,7 +176,7 @@ class Cell {
   readonly #slots: number;
   readonly #options: ShowcaseOptions;
   readonly #advance: () => void;
-  /** What all slots together can do. */
+  /** Maximum throughput of all slots. */
   readonly #perMs: number;
   readonly #targetMs: number;
 
@@ -228,7 +228,7 @@ class Cell {
       const { effort = 1 } = this.#options;
       const items = Math.ceil(effort * Math.max(8_000, 60 * this.#curve.maxBatchSize * this.#slots));
       const run = await simulate(this.#scenario(poisson(load * this.#perMs), items, targetMs), contender);
-      // The first tenth is cold: an empty queue, and nothing learned.
+      // The first tenth is not measured: it begins with an empty queue and an unknown curve.
       measured.push({ load, ...measure(run, Math.floor(items / 10)) });
       this.#advance();
     }
@@ -253,7 +253,7 @@ class Cell {
       const named = this.#options.contenders.find(({ name }) => name === wanted);
       if (named === undefined) throw new RangeError(`There is no contender ${wanted} in the showcase.`);
       const run = await simulate(scenario, named.contender);
-      // The same stretch of time for all, so that the same callers are seen.
+      // The same time span for all, so that the arrivals are the same.
       if (span === undefined) {
         const first = itemAfterBatches(run, Math.min(EARLIER_BATCHES, Math.floor(run.batches.length / 2)));
         const fromMs = Math.floor(run.arrivedAt[first] ?? 0);

@@ -1,21 +1,19 @@
 /**
- * BentoML's adaptive batching. It believes that a batch of n takes a·n + b, fitted over the last 50
- * batches at most every 5 s; looks at the queue once a millisecond; waits for company while
- * n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait); and sheds the head when
+ * BentoML's adaptive batching. Its model of the duration of a batch of n is a·n + b, fitted over the last 50 batches at
+ * most every 5 s. It polls the queue every millisecond, holds while
+ * n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait), and sheds the head when
  * age of the oldest + a·n + b ≥ the target, its `max_latency`.
  *
- * Where the description leaves a choice:
- * - The wait of a batch is that of its newest item when it leaves, as the rule compares it with the
- *   newest item's age. It is averaged over the same 50 batches, when the line is fitted.
- * - n is all that waits, also beyond the largest batch. The last one is never shed: with it alone in
- *   the queue there is nobody to make room for.
- * - It begins with guesses (a and b a fifteenth and a thirtieth of the target, a wait of 10 ms), and
- *   trains: the first two batches are not counted; until the fit has seen batches of one, two and three
- *   they are no larger than that, it is renewed after each of them, and only what is past the target
- *   is shed. Without that it would go on shedding for 5 s by a line through a single batch.
- * - It looks once a millisecond at whether a slot is free, too. Shedding while all slots are busy is made
- *   up for when one is free; it would come to the same items, as age and n only grow meanwhile.
- * - Each slot is a worker with one batch in flight; they share one queue and one line.
+ * Where the description is ambiguous:
+ * - The wait of a batch is the queue wait of its newest item at dispatch, because the rule compares it with the age of
+ *   the newest item. It is averaged over the same 50 batches, when the line is fitted.
+ * - n is the queue length, also beyond the maximum batch size. The last item of the queue is never shed.
+ * - It begins with guesses (a and b are 1/15 and 1/30 of the target, the wait is 10 ms) and a training phase: the first
+ *   two batches do not count; the next three have sizes 1, 2 and 3, the line is fitted after each of them, and only
+ *   items that are past the target are shed. Otherwise it would shed for 5 s because of a line through one batch.
+ * - It polls for free slots every millisecond, too. Items to shed while all slots are busy are shed when one is free:
+ *   they are the same items, because age and n only grow meanwhile.
+ * - Each slot is a worker with one batch in flight; the workers share one queue and one line.
  */
 import type { CompletedBatch, Decision, Policy, QueueView } from 'batchwise';
 
@@ -24,14 +22,14 @@ const KEPT_BATCHES = 50;
 const REFRESH_MS = 5000;
 const DECAY = 0.95;
 const SKIPPED_BATCHES = 2;
-/** The batch sizes it trains on, one batch each. */
+/** The batch sizes of the training phase, one batch each. */
 const TRAINING_SIZES = [1, 2, 3];
 const FIRST_WAIT_MS = 10;
-const MOST_FIRST_SLOPE_MS = 2000;
-const MOST_FIRST_INTERCEPT_MS = 1000;
-const LEAST_SLOPE_MS = 0.001;
-/** Sums of fractions are off by a hair. */
-const HAIR_MS = 1e-9;
+const MAX_FIRST_SLOPE_MS = 2000;
+const MAX_FIRST_INTERCEPT_MS = 1000;
+const MIN_SLOPE_MS = 0.001;
+/** Tolerance for the rounding of floating-point sums. */
+const ROUNDING_MS = 1e-9;
 
 interface Sample {
   readonly x: number;
@@ -51,15 +49,15 @@ class BentomlPolicy implements Policy {
   readonly #samples: Sample[] = [];
   #batchesSeen = 0;
   #fittedAt = Number.NEGATIVE_INFINITY;
-  /** What the newest of each running batch waited, by the batch's start. */
+  /** Queue wait of the newest item of each running batch, by start of the batch. */
   readonly #waits = new Map<number, number>();
   readonly #polls = new Polls();
 
   constructor(targetMs: number) {
     this.#targetMs = targetMs;
     this.#line = {
-      slope: Math.min(MOST_FIRST_SLOPE_MS, targetMs / 15),
-      intercept: Math.min(MOST_FIRST_INTERCEPT_MS, targetMs / 30),
+      slope: Math.min(MAX_FIRST_SLOPE_MS, targetMs / 15),
+      intercept: Math.min(MAX_FIRST_INTERCEPT_MS, targetMs / 30),
     };
   }
 
@@ -68,7 +66,7 @@ class BentomlPolicy implements Policy {
     if (pollAt > now) return { action: 'wait', until: pollAt, wakeOnBatchEnd: false };
     const refuse = this.#shed(view, now);
     const waiting = view.length - refuse;
-    if (!this.#isTraining && this.#isWorthWaiting(view, waiting, now)) {
+    if (!this.#isTraining && this.#isWorthHolding(view, waiting, now)) {
       return { action: 'wait', until: this.#polls.after(now), wakeOnBatchEnd: false, refuse };
     }
     const most = Math.min(view.limits.maxBatchSize, this.#trainingSize);
@@ -92,7 +90,7 @@ class BentomlPolicy implements Policy {
   #fit(now: number): void {
     this.#fittedAt = now;
     const { slope, intercept } = lineFit(this.#samples);
-    this.#line = { slope: Math.max(LEAST_SLOPE_MS, slope), intercept: Math.max(0, intercept) };
+    this.#line = { slope: Math.max(MIN_SLOPE_MS, slope), intercept: Math.max(0, intercept) };
     this.#averageWaitMs = this.#samples.reduce((sum, { waitMs }) => sum + waitMs, 0) / this.#samples.length;
   }
 
@@ -105,7 +103,7 @@ class BentomlPolicy implements Policy {
     return TRAINING_SIZES[Math.max(0, this.#batchesSeen - SKIPPED_BATCHES)] as number;
   }
 
-  /** How many at the head are shed. */
+  /** The number of items at the head to shed. */
   #shed(view: QueueView, now: number): number {
     const { slope, intercept } = this.#line;
     let shed = 0;
@@ -117,45 +115,45 @@ class BentomlPolicy implements Policy {
     return shed;
   }
 
-  #isWorthWaiting({ limits, arrivals }: QueueView, waiting: number, now: number): boolean {
+  #isWorthHolding({ limits, arrivals }: QueueView, waiting: number, now: number): boolean {
     if (waiting >= limits.maxBatchSize) return false;
     const newestAgeMs = Math.max(0, now - arrivals.lastAt);
     return waiting * (newestAgeMs + POLL_MS + this.#line.slope) <= DECAY * this.#averageWaitMs;
   }
 }
 
-/** When the newest of a batch came. Of all that waits it is the latest arrival, if that is recorded yet. */
+/** Arrival of the newest item of a batch. If the batch is the whole queue, it is the latest arrival. */
 function newestOf(view: QueueView, first: number, count: number): number {
   if (first + count < view.length) return view.arrivedAt(first + count - 1);
   return Math.max(view.arrivedAt(first), view.arrivals.lastAt);
 }
 
-/** When the queue is looked at: when something comes into an empty one, and every millisecond from then on. */
+/** Poll times: the arrival of an item at an empty queue, and every millisecond from then on. */
 class Polls {
   #last: number | undefined;
-  #promised = Number.POSITIVE_INFINITY;
+  #scheduledAt = Number.POSITIVE_INFINITY;
 
-  /** When the next look is due, `now` if it is; `firstAt` is when the first came that waits. */
+  /** The time of the next poll, `now` if it is due; `firstAt` is the arrival of the head of the queue. */
   next(firstAt: number, now: number): number {
     this.#last ??= firstAt;
-    const due = this.#last + POLL_MS * Math.ceil((now - this.#last) / POLL_MS - HAIR_MS);
-    // A timer may ring late; the next millisecond is counted from then.
-    if (due > now + HAIR_MS && now < this.#promised) {
-      this.#promised = due;
+    const due = this.#last + POLL_MS * Math.ceil((now - this.#last) / POLL_MS - ROUNDING_MS);
+    // A timer may fire late; the next millisecond is counted from then.
+    if (due > now + ROUNDING_MS && now < this.#scheduledAt) {
+      this.#scheduledAt = due;
       return due;
     }
     this.#last = now;
-    this.#promised = Number.POSITIVE_INFINITY;
+    this.#scheduledAt = Number.POSITIVE_INFINITY;
     return now;
   }
 
-  /** When to look again, after a look that decided to wait. */
+  /** The time of the next poll after one that decided to hold. */
   after(now: number): number {
-    this.#promised = now + POLL_MS;
-    return this.#promised;
+    this.#scheduledAt = now + POLL_MS;
+    return this.#scheduledAt;
   }
 
-  /** Nothing waits any more. */
+  /** The queue is empty. */
   pause(): void {
     this.#last = undefined;
   }
@@ -167,9 +165,8 @@ export interface Line {
 }
 
 /**
- * The line through points with the least squares. Through points that are all at one x there are many,
- * equally good; then it is the one whose slope and intercept are smallest together, as linear algebra
- * packages answer. That is how a backend seen at one batch size only is taken for one without overhead.
+ * Least-squares line. If all points have the same x, the solution of minimum norm, as in linear algebra packages: a
+ * backend that was observed at one batch size only seems to have hardly any overhead.
  */
 export function lineFit(points: readonly { readonly x: number; readonly y: number }[]): Line {
   const count = points.length;

@@ -4,10 +4,9 @@ const GROWTH = 1;
 const BACKOFF = 0.9;
 
 /**
- * Clipper: leave when a slot is free, with as many as the cap allows. The cap begins at 1, grows by one
- * when a batch that was as large as it took no longer than the target, and falls to 0.9 of itself when
- * a batch took longer. The target is held against the batch alone; how long its items waited before is
- * not looked at. Without a target the cap only grows.
+ * Clipper: dispatches when a slot is free, up to a cap (additive increase, multiplicative decrease). The cap begins at
+ * 1, grows by 1 after a batch of that size within the target, and falls to 0.9 × after a batch that took longer. The
+ * target applies to the service time only, without the queue wait. Without a target the cap only grows.
  */
 export function clipper(targetMs: number): Policy {
   let cap = 1;

@@ -1,30 +1,29 @@
 import type { CurveEstimate, Policy, QueueView } from 'batchwise';
 
 /**
- * Nexus: a planned batch size, and early drop. When a slot is free, a window of the planned size slides
- * from the head of the queue to the first item that would still be on time if the whole window ran now;
- * that window leaves, and what stands before it is dropped.
+ * Nexus: a planned batch size, and early drop. When a slot is free, a window of the planned size slides from the head of
+ * the queue to the first item that would be on time if the whole window ran now; the window is dispatched and the items
+ * before it are dropped.
  *
- * The plan is that of a backend which serves one model: the largest batch with 2·T(b) ≤ target, so that
- * an item that has just missed a batch is on time with the next. Nexus gives a model more backends when
- * that does not keep up with the arrivals, or when not even one item is that quick. Here it has what it
- * has, and plans the largest batch with T(b) ≤ target. T and the rate are learned; until anything is
- * known of T, all that fits leaves.
+ * The planned size is that of a backend with one model: the largest batch with 2·T(b) ≤ target, so that an item that
+ * just missed a batch is on time with the next one. Where this does not keep up with the arrivals, or no batch is that
+ * quick, Nexus adds backends. Here their number is fixed, and the largest batch with T(b) ≤ target is planned instead.
+ * T and the rate are learned; before the first batch everything that fits is dispatched.
  */
 export function nexus(targetMs: number): Policy {
-  /** The two plans, by cost, and what was known when they were made. */
-  let inTime = 0;
-  let atMost = 0;
+  /** The two planned costs, and the number of samples from which they were computed. */
+  let halfTarget = 0;
+  let wholeTarget = 0;
   let samples = Number.NaN;
 
   function plannedCost({ curve, limits, slots, arrivals }: QueueView, costEach: number, now: number): number {
     if (curve.samples !== samples) {
       samples = curve.samples;
-      inTime = largestWithin(curve, targetMs / 2, limits.maxBatchSize);
-      atMost = largestWithin(curve, targetMs, limits.maxBatchSize);
+      halfTarget = largestWithin(curve, targetMs / 2, limits.maxBatchSize);
+      wholeTarget = largestWithin(curve, targetMs, limits.maxBatchSize);
     }
-    const costPerMs = (slots * inTime) / (curve.predict(inTime) ?? 0);
-    return arrivals.ratePerMs(now) * costEach <= costPerMs ? inTime : atMost;
+    const costPerMs = (slots * halfTarget) / (curve.predict(halfTarget) ?? 0);
+    return arrivals.ratePerMs(now) * costEach <= costPerMs ? halfTarget : wholeTarget;
   }
 
   return {
@@ -48,7 +47,7 @@ export function nexus(targetMs: number): Policy {
   };
 }
 
-/** The largest whole cost that is expected to take no longer; 0 when none is. Durations rise with cost. */
+/** The largest whole cost with at most this predicted duration; 0 for none. Durations rise with cost. */
 function largestWithin(curve: CurveEstimate, durationMs: number, maxCost: number): number {
   let fits = 0;
   let tooLarge = maxCost + 1;

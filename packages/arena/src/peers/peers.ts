@@ -1,7 +1,6 @@
 /**
- * The rules of other batching systems, each written from its description, to be measured against. They
- * get the target where their rule has one; the batcher's own door stays open for them, as they know
- * nothing like it.
+ * The rules of other batching systems, implemented from their descriptions. They get the target where their rule has
+ * one; the batcher's own admission control is off, because these systems have none.
  */
 import { greedy, type Policy, window } from 'batchwise';
 import type { Contender, Scenario } from '../simulation/scenario.js';
@@ -14,8 +13,8 @@ export const PEERS: readonly Contender[] = [
   rule('greedy', () => greedy()),
   rule('window-2', () => earlyWindow(2)),
   rule('window-10', () => earlyWindow(10)),
-  // Triton's delay binds late: only when a slot is free is it asked whether the batch is full or its
-  // oldest item has waited long enough. That is the window of the core.
+  // Triton's delay is checked when a slot is free: dispatch if the batch is full or its oldest item has waited that
+  // long. That is `window()` of the core.
   rule('triton-0', () => window({ maxWaitMs: 0 })),
   rule('triton-2', () => window({ maxWaitMs: 2 })),
   rule('triton-10', () => window({ maxWaitMs: 10 })),

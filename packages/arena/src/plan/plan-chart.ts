@@ -1,21 +1,20 @@
-/** The picture of a plan: latency against load, with the knee and the target. */
+/** The chart of a plan: latency against load, with the knee and the target. */
 
 import { type LineChartSpec, lineChart } from '../plot/line-chart.js';
 import type { Plan } from './plan.js';
 import { writtenRate, writtenSlots, writtenTarget } from './plan-notation.js';
 import type { LoadResult } from './plan-trial.js';
 
-/** How high the picture goes, in targets: room for the labels above it, and for those who come late. */
-const LOWEST = 1.3;
-const HIGHEST = 2;
+/** Limits of the y axis, as multiples of the target. */
+const MIN_HEIGHT = 1.3;
+const MAX_HEIGHT = 2;
 
-/** Undefined when there is nothing to draw: no rate holds the target. */
+/** Undefined when no rate holds the target. */
 export function planChart(plan: Plan): string | undefined {
   const spec = chartOf(plan);
   return spec === undefined ? undefined : lineChart(spec);
 }
 
-/** What is drawn, as plain data. */
 export function chartOf({ asked, settings, largest, loads }: Plan): LineChartSpec | undefined {
   if (largest === undefined || settings === undefined) return undefined;
   const { curve, targetMs, perSecond } = asked;
@@ -23,9 +22,9 @@ export function chartOf({ asked, settings, largest, loads }: Plan): LineChartSpe
   const last = loads.at(-1)?.perSecond ?? largest.perSecond;
   return {
     title: `Latency against load: ${curve}, ${writtenSlots(concurrency)}, batches of up to ${maxBatchSize}`,
-    x: { label: 'requests a second', min: 0, max: Math.max(last, Math.min(perSecond, 2 * last)) },
+    x: { label: 'requests per second', min: 0, max: Math.max(last, Math.min(perSecond, 2 * last)) },
     y: {
-      label: 'latency of those that are answered, in milliseconds',
+      label: 'latency of responses, in milliseconds',
       min: 0,
       max: heightOf(loads, targetMs),
     },
@@ -43,5 +42,5 @@ export function chartOf({ asked, settings, largest, loads }: Plan): LineChartSpe
 
 function heightOf(loads: readonly LoadResult[], targetMs: number): number {
   const slowest = Math.max(...loads.map(({ p99Ms }) => p99Ms).filter(Number.isFinite));
-  return Math.min(HIGHEST * targetMs, Math.max(LOWEST * targetMs, 1.05 * slowest));
+  return Math.min(MAX_HEIGHT * targetMs, Math.max(MIN_HEIGHT * targetMs, 1.05 * slowest));
 }

@@ -1,18 +1,18 @@
-/** The few points of a service curve that say all of it, and the batch sizes worth a try. */
+/** The points that describe a service curve, and the candidates for the maximum batch size. */
 import type { CurvePoint } from 'batchwise';
 import type { Curve } from '../simulation/curve.js';
 
-/** How far off the straight line between two corners a curve may be: nothing, or else as little as it takes. */
+/** Relative errors of the linear interpolation between corners, tried in order. */
 const TOLERANCES = [1e-9, 0.002, 0.01];
-/** More points than these nobody wants in a program. */
-const MOST_CORNERS = 24;
+/** More points are too long for source code. */
+const MAX_CORNERS = 24;
 const DIGITS = 4;
-/** From which share of the best throughput on a smaller batch is as good. */
+/** A smaller batch with this share of the best throughput is as good. */
 const AS_GOOD_AS_BEST = 0.99;
 
 /**
- * What a batcher is told of the curve: its corners, with no more digits than anybody would type. Not
- * rounded when shown but before it is simulated, so that what is pasted is what was simulated.
+ * The `curve` option for a curve: its corners, rounded. Rounded before the simulation, so that the printed settings are
+ * the simulated ones.
  */
 export function knownPoints(curve: Curve): CurvePoint[] {
   return cornersOf(curve).map(({ cost, durationMs }) => ({
@@ -21,12 +21,12 @@ export function knownPoints(curve: Curve): CurvePoint[] {
   }));
 }
 
-/** The corners of the curve, straight in between. Those of a table are its points. */
+/** The corners of the curve, linear in between. Those of a table are its points. */
 export function cornersOf(curve: Curve): CurvePoint[] {
   let corners: CurvePoint[] = [];
   for (const tolerance of TOLERANCES) {
     corners = cornersWithin(curve, tolerance);
-    if (corners.length <= MOST_CORNERS) break;
+    if (corners.length <= MAX_CORNERS) break;
   }
   return corners;
 }
@@ -35,7 +35,7 @@ function cornersWithin(curve: Curve, tolerance: number): CurvePoint[] {
   let from = pointOf(curve, 1);
   const corners = [from];
   let last = from;
-  // The slopes at which a line from the latest corner passes all points since near enough.
+  // The range of slopes at which a line from the latest corner is within the tolerance of all points since.
   let least = Number.NEGATIVE_INFINITY;
   let most = Number.POSITIVE_INFINITY;
   for (let cost = 2; cost <= curve.maxBatchSize; cost++) {
@@ -66,9 +66,8 @@ function slopeTo(from: CurvePoint, to: CurvePoint): number {
 }
 
 /**
- * The largest batches worth a try, the likeliest first: the smallest with the best throughput, as large
- * as allowed, and one of which two fit into the target, for those who just missed a batch. None that
- * takes longer than the target by itself.
+ * Candidates for the maximum batch size, the likeliest first: the smallest size with the best throughput, the largest
+ * size within the target, and the largest size with 2·T(b) within the target, for items that just missed a batch.
  */
 export function sizesToTry(curve: Curve, targetMs: number): number[] {
   const fitting = largestWithin(curve, targetMs);
@@ -77,13 +76,13 @@ export function sizesToTry(curve: Curve, targetMs: number): number[] {
     ...new Set([
       Math.min(efficientSize(curve), fitting),
       fitting,
-      // Batches of one are no batches.
+      // Size 1 would not batch at all.
       twiceFitting > 1 ? twiceFitting : fitting,
     ]),
   ];
 }
 
-/** The smallest batch with the best throughput, or as good as that. */
+/** The smallest batch size with about the best throughput. */
 export function efficientSize(curve: Curve): number {
   const corners = cornersOf(curve);
   const best = Math.max(...corners.map(({ cost, durationMs }) => cost / durationMs));

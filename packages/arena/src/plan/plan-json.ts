@@ -1,4 +1,4 @@
-/** A plan for programs. Keys are in snake_case, as in all JSON of the project; the reference documents them. */
+/** A plan as JSON; the keys are in docs/reference/cli.md. */
 import type { Plan } from './plan.js';
 import { exactNumber } from './plan-notation.js';
 import { HOLDS_FROM } from './plan-request.js';

@@ -1,14 +1,14 @@
-/** What other loads come to, as a table with a bar for each: the picture of a plan, in letters. */
+/** The table of other loads in the text of a plan, with a bar per load. */
 import type { Asked } from './plan.js';
 import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan-notation.js';
 import type { Palette } from './plan-text.js';
 import type { LoadResult } from './plan-trial.js';
 
-/** The loads of the table, as shares of the largest rate; the one asked for is always among them. */
+/** Loads of the table, as shares of the largest rate; the requested rate is always shown. */
 const ROWS = [0.02, 0.15, 0.3, 0.45, 0.6, 0.8, 0.9, 1, 1.15, 1.3];
-const HEAD = ['requests/s', 'mean', 'p99', 'in time', 'batch'];
+const HEAD = ['requests/s', 'mean', 'p99', 'on time', 'batch'];
 const BAR_WIDTH = 20;
-/** Where on a bar the target is. */
+/** Column of the target on a bar. */
 const TARGET_AT = 16;
 
 export function loadTable(
@@ -50,7 +50,7 @@ function remarkOn(perSecond: number, asked: number, largest: number): string {
   return perSecond === largest ? ' ← largest' : '';
 }
 
-/** The mean and, lighter, the p99, against the target. */
+/** A bar for mean and p99, relative to the target. */
 function barOf({ meanMs, p99Ms }: LoadResult, targetMs: number): string {
   const columns = (ms: number) =>
     Number.isFinite(ms) ? Math.min(BAR_WIDTH, Math.max(1, Math.round((ms / targetMs) * TARGET_AT))) : 0;
@@ -58,7 +58,7 @@ function barOf({ meanMs, p99Ms }: LoadResult, targetMs: number): string {
   return `${'█'.repeat(mean)}${'░'.repeat(Math.max(0, columns(p99Ms) - mean))}`.padEnd(BAR_WIDTH);
 }
 
-/** The rates of the loads are rounded. */
+/** Tolerates that rates are rounded. */
 function isNear(value: number, other: number): boolean {
   return Math.abs(value - other) <= 0.01 * other;
 }

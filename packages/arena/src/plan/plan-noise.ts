@@ -1,26 +1,26 @@
-/** How much the durations of a backend spread, read off a measured curve. */
+/** The noise of durations, estimated from a measured curve. */
 
-/** From the 10th to the 90th percentile of a normal distribution it is so many standard deviations. */
+/** Distance from the 10th to the 90th percentile of a normal distribution, in standard deviations. */
 const STANDARD_DEVIATIONS = 2.5631;
 
-/** The standard deviation of the logarithm of what lies between these percentiles. */
+/** The standard deviation of the logarithm of a duration with these percentiles. */
 export function noiseBetween(p10Ms: number, p90Ms: number): number {
   return p10Ms > 0 && p90Ms > p10Ms ? Math.log(p90Ms / p10Ms) / STANDARD_DEVIATIONS : 0;
 }
 
 /**
- * What a stored measurement tells of its noise: that of its sizes, the middle one. Undefined when it has
- * no percentiles. For what `parseCurve` has accepted.
+ * The noise of a stored measurement: the median over its sizes; undefined without percentiles. `value` must have been
+ * accepted by `parseCurve`.
  */
 export function curveNoise(value: unknown): number | undefined {
   const noises = entriesOf(value).flatMap((measured) => {
     const { p10_ms: p10, p90_ms: p90 } = measured as { p10_ms?: unknown; p90_ms?: unknown };
     return typeof p10 === 'number' && typeof p90 === 'number' ? noiseBetween(p10, p90) : [];
   });
-  return middleOf(noises);
+  return median(noises);
 }
 
-/** The sizes of a measurement, whether or not the curve has a name around it. */
+/** The measurements by size; the curve may be nested under a name. */
 function entriesOf(value: unknown): object[] {
   const entries = isObject(value) ? Object.values(value).filter(isObject) : [];
   const [only] = entries;
@@ -31,7 +31,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function middleOf(values: readonly number[]): number | undefined {
+export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
   const upper = sorted[half];

@@ -1,4 +1,4 @@
-/** Numbers of a plan as people read them, with their units. */
+/** Formats of numbers in reports, with their units. */
 
 export function writtenMs(ms: number): string {
   if (!Number.isFinite(ms)) return '–';
@@ -6,7 +6,7 @@ export function writtenMs(ms: number): string {
   return `${grouped(ms, digits)} ms`;
 }
 
-/** A target is given, not measured: it is written as it was given. */
+/** A target is not measured, so it is not rounded like a measurement. */
 export function writtenTarget(ms: number): string {
   return `${ms.toLocaleString('en', { maximumSignificantDigits: 6 })} ms`;
 }
@@ -15,13 +15,13 @@ export function writtenRate(perSecond: number): string {
   return `${writtenCount(perSecond)} requests/s`;
 }
 
-/** Three digits, or all of a large number. */
+/** Three significant digits, or all digits of the integer part. */
 export function writtenCount(count: number): string {
   if (!Number.isFinite(count)) return '–';
   return count >= 100 ? grouped(count, 0) : count.toLocaleString('en', { maximumSignificantDigits: 3 });
 }
 
-/** Never more than it is: 100 % are all, and 0 % are none. */
+/** Rounded down; 100 % and 0 % are exact. */
 export function writtenShare(share: number): string {
   if (!Number.isFinite(share)) return '–';
   const percent = 100 * share;
@@ -45,7 +45,7 @@ function grouped(value: number, digits: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Six digits, as results are written in JSON; null for what there is not: the latency of no answers. */
+/** Six significant digits, for JSON; null for a missing value, such as the latency without responses. */
 export function exactNumber(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
 }

@@ -1,12 +1,12 @@
-/** How far a plan is. How many simulations a search takes is not known before, only about. */
+/** Progress of a plan, from the estimated number of simulations per step. */
 
 export interface PlanProgress {
   readonly doing: string;
-  /** Of the whole plan, from 0 to 1: an estimate. */
+  /** Estimated share of the whole plan, from 0 to 1. */
   readonly share: number;
 }
 
-export class ProgressTeller {
+export class PlanProgressReporter {
   readonly #listener: ((progress: PlanProgress) => void) | undefined;
   #doing = '';
   #from = 0;
@@ -18,23 +18,23 @@ export class ProgressTeller {
     this.#listener = listener;
   }
 
-  /** The next step begins, which takes about so many simulations and leads to this share of the whole. */
+  /** Begins a step that ends at the share `to` after about `expectedTrials` simulations. */
   begin(doing: string, to: number, expectedTrials: number): void {
     this.#doing = doing;
     this.#from = this.#to;
     this.#to = Math.max(to, this.#from);
     this.#expectedTrials = expectedTrials;
     this.#trials = 0;
-    this.#tell();
+    this.#report();
   }
 
-  /** One simulation more is done. */
+  /** Counts a completed simulation. */
   advance(): void {
     this.#trials += 1;
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     const done = Math.min(1, this.#trials / this.#expectedTrials);
     this.#listener?.({ doing: this.#doing, share: this.#from + (this.#to - this.#from) * done });
   }

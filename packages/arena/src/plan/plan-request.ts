@@ -1,4 +1,4 @@
-/** What is asked of a plan: a backend, its traffic, a target; checked and completed in one place. */
+/** The input of a plan: backend, traffic and target, with validation and defaults. */
 
 import { Place } from '../files/place.js';
 import { validKeys, validMs, validMsAboveZero, validNumber, validOneOf, validWhole } from '../files/valid.js';
@@ -7,56 +7,55 @@ import type { PlanProgress } from './plan-progress.js';
 import type { Prefer } from './plan-settings.js';
 import { type Traffic, validTraffic } from './plan-traffic.js';
 
-/** The most slots that are searched. */
+/** Upper limit of the search for slots. */
 export const MOST_SLOTS = 64;
-/** The share of all requests that must be answered within the target for a rate to count as held. */
+/** Share of all requests that must meet the target for a rate to be held. */
 export const HOLDS_FROM = 0.99;
-/** Beyond this, durations differ so much that a curve says nothing. */
+/** Above this noise a curve has no meaning. */
 export const MOST_NOISE = 2;
 
 export interface PlanRequest {
-  /** How long the backend takes for a batch. Its `maxBatchSize` is the largest that may be used. */
+  /** Durations of batches, up to `maxBatchSize` of the curve. */
   readonly curve: Curve;
   readonly traffic: Traffic;
   /** Target for the total latency of a request. */
   readonly targetMs: number;
   /**
-   * How many batches the backend runs at a time without slowing each other down.
-   * @default as few as hold the target, up to 64
+   * Batches that the backend runs concurrently without slowing each other down.
+   * @default the fewest that hold the target, up to 64
    */
   readonly slots?: number | undefined;
   /**
-   * The largest batch that may be used.
-   * @default the largest of the curve
+   * Upper limit of the batch size.
+   * @default that of the curve
    */
   readonly maxBatchSize?: number | undefined;
   /**
-   * The spread of batch durations: the standard deviation of their logarithm.
+   * Noise of batch durations: the standard deviation of their logarithm.
    * @default 0
    */
   readonly noise?: number | undefined;
   /**
-   * Quick answers, or a backend that is spared.
+   * Low latency or low backend time.
    * @default 'latency'
    */
   readonly prefer?: Prefer | undefined;
   /** @default 1 */
   readonly seed?: number | undefined;
   /**
-   * What timers are rounded up to.
-   * @default 1, as Node's are
+   * Timer resolution.
+   * @default 1, as in Node
    */
   readonly timerMs?: number | undefined;
   /**
-   * How many requests are sent in each simulation of a rate. Few are quick, and blind to queues that grow
-   * slowly. A trace is simulated as it is.
+   * Requests per simulation of a rate. Too few do not show queues that grow slowly. A trace is simulated completely.
    * @default 10000 to 120000: enough for 1000 batches and for 40 times the target
    */
   readonly items?: number | undefined;
   readonly onProgress?: ((progress: PlanProgress) => void) | undefined;
 }
 
-/** A request with nothing left open. */
+/** A validated request with defaults. */
 export interface Question {
   readonly curve: Curve;
   readonly traffic: Traffic;
@@ -105,7 +104,7 @@ export function validRequest(request: PlanRequest): Question {
   };
 }
 
-/** The same backend, given smaller batches. */
+/** The same curve with a smaller maximum batch size. */
 export function cappedCurve(curve: Curve, maxBatchSize: number): Curve {
   return {
     name: curve.name,

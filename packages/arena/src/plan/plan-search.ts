@@ -1,29 +1,26 @@
-/** The searches of a plan. Each answer has been simulated; formulas only say where to begin. */
+/** The searches of a plan. Every result has been simulated; formulas give the starting points only. */
 import { capacity } from '../simulation/curve.js';
 import { cappedCurve, HOLDS_FROM, MOST_SLOTS, type Question } from './plan-request.js';
 import type { Setup } from './plan-trial.js';
 
-/** Somebody who tries a setup and says whether the target is held. */
+/** Simulates a setup and returns whether the target is held. */
 export interface Trials {
   run(setup: Setup): Promise<{ readonly holds: boolean }>;
 }
 
-/** How exactly rates and targets are found. */
+/** Relative precision of rates and targets. */
 const PRECISION = 1.01;
-/** Where the search for a rate ends, as a share of what a slot can do one by one. */
-const SLOWEST = 1 / 256;
-/** A target so many times the one asked for helps nobody. */
-const LONGEST = 256;
+/** Lower end of the search for a rate, as a share of the throughput of one slot with batches of 1. */
+const MIN_RATE_SHARE = 1 / 256;
+/** Upper end of the search for a target, as a multiple of the requested one. */
+const MAX_TARGET_FACTOR = 256;
 
-/** What so many slots can do a second, were all batches the best size and nobody in a hurry. */
+/** Maximum throughput of the slots in requests per second, without a target. */
 export function capacityPerSecond({ curve }: Question, slots: number, maxBatchSize: number): number {
   return slots * capacity(cappedCurve(curve, maxBatchSize)).perMs * 1000;
 }
 
-/**
- * The largest rate that holds the target, with three digits; undefined when none does. Never less than
- * one that is known to.
- */
+/** The largest rate that holds the target, at least `known`, with three digits; undefined when none does. */
 export async function largestRate(
   trials: Trials,
   question: Question,
@@ -32,14 +29,14 @@ export async function largestRate(
 ): Promise<number | undefined> {
   const holds = (perSecond: number) => trials.run({ ...setup, perSecond }).then((trial) => trial.holds);
   const limit = capacityPerSecond(question, setup.slots, setup.maxBatchSize) / HOLDS_FROM;
-  const slowest = SLOWEST * capacityPerSecond(question, 1, 1);
-  // Most often it is a little below the capacity.
+  const lowest = MIN_RATE_SHARE * capacityPerSecond(question, 1, 1);
+  // Usually it is just below the maximum throughput.
   let tooMuch = rounded(limit, 'up');
   let held = Math.max(rounded(0.8 * limit, 'down'), known);
   while (!(await holds(held))) {
     tooMuch = held;
     held = Math.max(rounded(held / 2, 'down'), known);
-    if (held < slowest) return undefined;
+    if (held < lowest) return undefined;
   }
   while (tooMuch / held > PRECISION) {
     const middle = rounded(Math.sqrt(held * tooMuch), 'down');
@@ -58,7 +55,7 @@ export async function fewestSlots(
 ): Promise<number | undefined> {
   const holds = (slots: number) => trials.run({ ...setup, slots }).then((trial) => trial.holds);
   const perSlot = capacityPerSecond(question, 1, setup.maxBatchSize);
-  // Fewer cannot even do the work.
+  // Fewer slots do not have the throughput.
   const least = Math.max(1, Math.ceil((HOLDS_FROM * setup.perSecond) / perSlot));
   if (least > MOST_SLOTS) return undefined;
   let tooFew = least - 1;
@@ -90,7 +87,8 @@ export async function lowestTarget(
   while (!(await holds(enough))) {
     tooLow = enough;
     enough = rounded(2 * enough, 'up');
-    if (enough > LONGEST * Math.max(question.targetMs, question.curve.durationMs(1))) return undefined;
+    if (enough > MAX_TARGET_FACTOR * Math.max(question.targetMs, question.curve.durationMs(1)))
+      return undefined;
   }
   while (enough / tooLow > PRECISION) {
     const middle = rounded(Math.sqrt(tooLow * enough), 'up');
@@ -101,7 +99,7 @@ export async function lowestTarget(
   return enough;
 }
 
-/** Of these largest batches the one with which the largest rate is held; a later one must be better by 2 %. */
+/** The candidate with the largest rate that is held; a later candidate must be better by 2 %. */
 export async function bestBatchSize(
   trials: Trials,
   question: Question,
@@ -121,11 +119,11 @@ export async function bestBatchSize(
   return best;
 }
 
-/** With three digits: numbers that a person can say. */
+/** With three digits, for readability. */
 export function rounded(value: number, direction: 'up' | 'down'): number {
   const scale = 10 ** (Math.floor(Math.log10(value)) - 2);
   const digits = value / scale;
-  // What is whole but for a hair of arithmetic stays as it is.
+  // Tolerates the rounding of floating-point arithmetic.
   const nearest = Math.round(digits);
   if (Math.abs(digits - nearest) < 1e-9) return Number((nearest * scale).toPrecision(3));
   return Number(((direction === 'up' ? Math.ceil(digits) : Math.floor(digits)) * scale).toPrecision(3));

@@ -13,9 +13,9 @@ export interface PlanSettings {
 export type Prefer = 'latency' | 'efficiency';
 
 export interface PlannedPolicy {
-  /** The function of `batchwise` that makes it. */
+  /** The name of its factory in `batchwise`. */
   readonly name: string;
-  /** The call of that function, as it is written in a program. */
+  /** The call of the factory, as source code. */
   readonly call: string;
   make(): Policy;
 }
@@ -40,7 +40,7 @@ export function snippetOf(settings: PlanSettings): string {
     `  targetLatencyMs: ${targetLatencyMs},`,
     `  maxQueueSize: ${maxQueueSize},`,
     `  policy: ${policy.call},`,
-    '  // Where learning starts; it goes on from here.',
+    '  // The initial service curve; learning continues from here.',
     '  curve: [',
     ...points,
     '  ],',

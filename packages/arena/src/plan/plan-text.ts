@@ -1,4 +1,4 @@
-/** A plan for people: the answer first, then what to expect, how much it can take, and what to paste. */
+/** A plan as text: the answer, the expected figures, the limits, other loads, and the settings as source code. */
 import type { Asked, Plan } from './plan.js';
 import { loadTable } from './plan-load-table.js';
 import {
@@ -15,7 +15,7 @@ import { snippetOf } from './plan-settings.js';
 import type { LoadResult } from './plan-trial.js';
 import { answerOf } from './plan-verdict.js';
 
-/** How a terminal shows what matters; in a file everything is as it is. */
+/** Styles of a terminal; `PLAIN` for files. */
 export interface Palette {
   heading(text: string): string;
   faint(text: string): string;
@@ -51,7 +51,7 @@ function backendLine({ curve, maxBatchSize, aloneMs, fullMs, noise }: Asked): st
     maxBatchSize === 1
       ? `batches of 1 take ${writtenMs(aloneMs)}`
       : `batches of 1 to ${maxBatchSize} take ${writtenMs(aloneMs)} to ${writtenMs(fullMs)}`;
-  return `${curve}: ${sizes}, ${noise === 0 ? 'always the same' : `± ${writtenShare(noise)}`}`;
+  return `${curve}: ${sizes}, ${noise === 0 ? 'no noise' : `noise ${writtenShare(noise)}`}`;
 }
 
 function answerSection(plan: Plan, palette: Palette): string {
@@ -67,8 +67,8 @@ function expectedSection(asked: Asked, slots: number, load: LoadResult, palette:
     palette.heading(`At ${writtenRate(load.perSecond)}`),
     row('latency', `mean ${writtenMs(meanMs)}   p50 ${writtenMs(p50Ms)}   p99 ${writtenMs(p99Ms)}`),
     row(
-      'in time',
-      `${writtenShare(goodput)} within ${writtenTarget(asked.targetMs)}, ${writtenShare(refused)} refused`,
+      'on time',
+      `${writtenShare(goodput)} within ${writtenTarget(asked.targetMs)}, ${writtenShare(refused)} rejected`,
     ),
     row(
       'batches',
@@ -79,19 +79,18 @@ function expectedSection(asked: Asked, slots: number, load: LoadResult, palette:
 }
 
 function limitsSection({ asked, largest, slotsNeeded }: Plan, slots: number, palette: Palette): string {
-  const rows = [palette.heading(`How much ${writtenSlots(slots)} can take`)];
-  if (largest === undefined)
-    rows.push(row('largest rate', 'none: even slowed down, its bursts are too large'));
+  const rows = [palette.heading(`Limits of ${writtenSlots(slots)}`)];
+  if (largest === undefined) rows.push(row('largest rate', 'none: the bursts are too large at any rate'));
   else {
     const { perSecond, meanMs, p99Ms, meanBatchSize } = largest;
     const times = `${writtenCount(perSecond / asked.perSecond)} × yours`;
     rows.push(
       row(
         'largest rate',
-        `${writtenRate(perSecond)} (${times}) with ${writtenShare(HOLDS_FROM)} or more in time`,
+        `${writtenRate(perSecond)} (${times}) with ${writtenShare(HOLDS_FROM)} or more on time`,
       ),
       row(
-        'there',
+        'at that rate',
         `mean ${writtenMs(meanMs)}   p99 ${writtenMs(p99Ms)}   batches of ${writtenBatch(meanBatchSize)}`,
       ),
     );
@@ -99,7 +98,7 @@ function limitsSection({ asked, largest, slotsNeeded }: Plan, slots: number, pal
   const needed = slotsNeeded === undefined ? `more than ${MOST_SLOTS} slots` : writtenSlots(slotsNeeded);
   rows.push(row('slots needed', `${needed} for ${writtenRate(asked.perSecond)}`));
   if (slots > 1 || (slotsNeeded ?? MOST_SLOTS) > 1)
-    rows.push(row('', palette.faint('(a slot runs one batch at a time, as quickly as if alone)')));
+    rows.push(row('', palette.faint('(a slot runs one batch at a time, at full speed)')));
   return rows.join('\n');
 }
 

@@ -1,17 +1,17 @@
-/** The traffic that a plan is made for: a rate, or what was recorded; and the same traffic, quicker or slower. */
+/** The traffic of a plan, a rate or a recording, and the same traffic at other rates. */
 
 import type { Place } from '../files/place.js';
 import { validMs, validPositive } from '../files/valid.js';
 import { type OpenArrivals, poisson, recorded } from '../simulation/arrivals.js';
 
-/** Requests that know nothing of each other (Poisson), or exactly these times. */
+/** Poisson arrivals, or recorded times. */
 export type Traffic =
   | { readonly kind: 'rate'; readonly perSecond: number }
   | { readonly kind: 'trace'; readonly timesMs: readonly number[] };
 
-/** Of a longer trace the busiest stretch of so many requests is used. */
+/** Of a longer trace the busiest part of this length is used, in requests. */
 export const LONGEST_TRACE = 200_000;
-/** A rate above this is a mistake in the unit. */
+/** A higher rate is a mistake in the unit. */
 export const MOST_PER_SECOND = 1e9;
 
 export function validTraffic(place: Place, traffic: Traffic): Traffic {
@@ -32,7 +32,7 @@ export function validTraffic(place: Place, traffic: Traffic): Traffic {
   return { kind: 'trace', timesMs: busiest };
 }
 
-/** How many requests come a second, on average. */
+/** Mean rate in requests per second. */
 export function rateOf(traffic: Traffic): number {
   if (traffic.kind === 'rate') return traffic.perSecond;
   const { timesMs } = traffic;
@@ -40,15 +40,15 @@ export function rateOf(traffic: Traffic): number {
   return ((timesMs.length - 1) / spanMs) * 1000;
 }
 
-/** The same traffic at another rate: of a trace the shape is kept, only quicker or slower. */
+/** The same traffic at another rate: the times of a trace are scaled. */
 export function arrivalsAt(traffic: Traffic, perSecond: number): OpenArrivals {
   if (traffic.kind === 'rate') return poisson(perSecond / 1000);
   const { timesMs } = traffic;
   const start = timesMs[0] as number;
-  const stretch = rateOf(traffic) / perSecond;
+  const scale = rateOf(traffic) / perSecond;
   return recorded(
     'trace',
-    timesMs.map((at) => (at - start) * stretch),
+    timesMs.map((at) => (at - start) * scale),
   );
 }
 

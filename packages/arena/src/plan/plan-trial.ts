@@ -1,4 +1,4 @@
-/** One simulation within a plan: these settings under that load, by the production batcher. */
+/** The simulations of a plan: given settings under a given load, with the production batcher. */
 
 import { type Curve, steadyBatchSize } from '../simulation/curve.js';
 import { measure } from '../simulation/measures.js';
@@ -9,7 +9,6 @@ import { cappedCurve, HOLDS_FROM, type Question } from './plan-request.js';
 import { plannedPolicy } from './plan-settings.js';
 import { arrivalsAt } from './plan-traffic.js';
 
-/** What is tried. */
 export interface Setup {
   readonly slots: number;
   readonly maxBatchSize: number;
@@ -17,42 +16,42 @@ export interface Setup {
   readonly targetMs: number;
 }
 
-/** What a load comes to. */
+/** The figures of a load. */
 export interface LoadResult {
   readonly perSecond: number;
   readonly meanMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** The share of all requests that were answered within the target. */
+  /** Share of all requests with a response within the target. */
   readonly goodput: number;
-  /** The share of all requests that were refused. */
+  /** Share of all requests that were rejected. */
   readonly refused: number;
   readonly meanBatchSize: number;
   readonly batchesPerSecond: number;
-  /** The share of the time of all slots that a batch was running. */
+  /** Share of the time of all slots in which a batch was running. */
   readonly utilisation: number;
 }
 
 export interface Trial extends LoadResult {
-  /** Whether the target is held: enough are answered in time. */
+  /** Whether the target is held: goodput is at least `HOLDS_FROM`. */
   readonly holds: boolean;
-  /** The most that waited at a time. */
+  /** Maximum queue length. */
   readonly deepestQueue: number;
-  /** For how long requests came. */
-  readonly lastedMs: number;
+  /** Time of the last arrival. */
+  readonly lastArrivalMs: number;
 }
 
 const FEWEST_ITEMS = 10_000;
 const MOST_ITEMS = 120_000;
-/** How many batches a run is, about; and for each slot. Fewer, and near the limit luck would decide. */
+/** Batches per run, and per slot, about: with fewer, results near the limit depend on chance. */
 const BATCHES = 1000;
 const BATCHES_PER_SLOT = 40;
-/** How many times the target a run lasts: a queue that grows slowly needs time to become too long. */
+/** Minimum length of a run, as a multiple of the target: a slowly growing queue needs time to show. */
 const TARGETS = 40;
-/** The first of a run find an empty batcher, as nobody does later. */
+/** Share of a run that is not measured, because it begins with an empty queue. */
 const WARM_UP = 0.1;
 
-/** Runs what is to be tried, each only once. */
+/** Runs each setup once. */
 export class Trials {
   readonly #question: Question;
   readonly #done = new Map<string, Promise<Trial>>();
@@ -81,7 +80,6 @@ export class Trials {
   }
 }
 
-/** The simulation of a setup, as anybody may run it. */
 export function simulationOf(
   question: Question,
   setup: Setup,
@@ -109,7 +107,7 @@ export function simulationOf(
   return { scenario, contender };
 }
 
-/** The index of the first request that counts: all of a trace do. */
+/** The index of the first measured request; of a trace all requests are measured. */
 function firstCounted({ traffic }: Question, { latencyMs }: Run): number {
   return traffic.kind === 'trace' ? 0 : Math.floor(WARM_UP * latencyMs.length);
 }
@@ -135,11 +133,10 @@ function trialOf(run: Run, perSecond: number, from: number): Trial {
     utilisation: busyMs / (scenario.slots * spanMs),
     holds: goodput >= HOLDS_FROM,
     deepestQueue: deepestQueueOf(run),
-    lastedMs: arrivedAt.at(-1) ?? 0,
+    lastArrivalMs: arrivedAt.at(-1) ?? 0,
   };
 }
 
-/** Batches are as large as what comes while one runs. */
 function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
   const perMs = perSecond / 1000;
   const size = steadyBatchSize(curve, slots, perMs);
@@ -147,7 +144,7 @@ function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
   return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MOST_ITEMS);
 }
 
-/** The queue is deepest just before a batch leaves. Who is refused does not wait. */
+/** The queue is longest just before a dispatch. Rejected requests are not queued. */
 function deepestQueueOf({ latencyMs, batches }: Run): number {
   let deepest = 0;
   let arrived = 0;

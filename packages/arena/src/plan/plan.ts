@@ -1,10 +1,9 @@
 /**
- * Answers the question that comes before a batcher is put to work: which settings, what latency, how much
- * can it take, how many slots? Every number comes from a simulation of the production batcher with the
- * very settings that the plan recommends.
+ * Capacity planning: recommended settings, expected latency, largest rate and required slots. Every number comes from a
+ * simulation of the production batcher with the recommended settings.
  */
 import { efficientSize, knownPoints, sizesToTry } from './plan-curve.js';
-import { ProgressTeller } from './plan-progress.js';
+import { PlanProgressReporter } from './plan-progress.js';
 import { cappedCurve, MOST_SLOTS, type PlanRequest, type Question, validRequest } from './plan-request.js';
 import {
   bestBatchSize,
@@ -21,15 +20,15 @@ import { type LoadResult, type Setup, type Trial, Trials } from './plan-trial.js
 export interface Plan {
   readonly asked: Asked;
   readonly verdict: Verdict;
-  /** What to give the batcher; undefined when there is nothing that would do, at any rate. */
+  /** Recommended settings; undefined when no rate holds the target. */
   readonly settings: PlanSettings | undefined;
-  /** What the traffic comes to with these settings; undefined when it is so far too much that there is nothing to tell. */
+  /** Figures of the given traffic; undefined when the overload is too high for meaningful figures. */
   readonly expected: LoadResult | undefined;
-  /** The largest rate that holds the target with these settings, and what it comes to. */
+  /** The largest rate that holds the target with these settings, with its figures. */
   readonly largest: LoadResult | undefined;
-  /** The fewest slots that hold the target at the rate asked for; undefined when 64 do not. */
+  /** The fewest slots that hold the target at the given rate; undefined when 64 do not. */
   readonly slotsNeeded: number | undefined;
-  /** What other rates come to with these settings, from hardly any to too many. */
+  /** Figures of other rates with these settings, from light load to overload. */
   readonly loads: readonly LoadResult[];
 }
 
@@ -37,7 +36,7 @@ export interface Asked {
   readonly curve: string;
   readonly traffic: 'rate' | 'trace';
   readonly perSecond: number;
-  /** How many requests each simulation of a trace is. */
+  /** Number of requests of a trace. */
   readonly requests: number | undefined;
   readonly targetMs: number;
   readonly slots: number | undefined;
@@ -45,44 +44,44 @@ export interface Asked {
   readonly noise: number;
   readonly prefer: Prefer;
   readonly seed: number;
-  /** How long the smallest and the largest batch take. */
+  /** Durations of a batch of 1 and of the largest batch. */
   readonly aloneMs: number;
   readonly fullMs: number;
 }
 
 export type Verdict =
   | { readonly kind: 'holds' }
-  /** Fewer were given than are needed; or those given would hold a higher target. */
+  /** More slots are needed, or a higher target. */
   | { readonly kind: 'too few slots'; readonly lowestTargetMs: number | undefined }
-  /** Even a lone request now and then is not answered in time. So many slots would hold a higher target. */
+  /** Even at a very low rate the target is not held. `slots` slots hold the target `lowestTargetMs`. */
   | { readonly kind: 'target too low'; readonly lowestTargetMs: number | undefined; readonly slots: number }
-  /** More than 64 slots are needed, about this many. */
+  /** More than 64 slots are needed, about `slotsNeeded`. */
   | { readonly kind: 'rate too high'; readonly slotsNeeded: number | undefined };
 
-/** The rates of the picture, as shares of the largest that holds the target. */
+/** Rates of the chart, as shares of the largest rate that holds the target. */
 const LOADS = [0.02, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.15, 1.3];
-/** The load at which the queue is at its deepest: the target refuses what is too much. */
+/** The load with the longest queue; above it admission control rejects the excess. */
 const OVERLOAD = 1.3;
-/** How much longer than it ever was the queue may become before the last resort. */
+/** `maxQueueSize` as a multiple of the longest simulated queue. */
 const QUEUE_MARGIN = 2;
-/** How busy the slots may be where their number is only guessed. */
-const COMFORTABLE = 0.8;
-/** Hardly any traffic, as a share of what a slot can do. */
-const TRICKLE = 0.01;
+/** Utilisation for the first estimate of the number of slots. */
+const USUAL_LOAD = 0.8;
+/** Load of single requests, as a share of the throughput of one slot. */
+const LIGHT_LOAD = 0.01;
 
 export async function makePlan(request: PlanRequest): Promise<Plan> {
   const question = validRequest(request);
   const sizes = sizesToTry(question.curve, question.targetMs);
-  return new Planning(question, new ProgressTeller(request.onProgress)).plan(sizes);
+  return new Planning(question, new PlanProgressReporter(request.onProgress)).plan(sizes);
 }
 
 class Planning {
   readonly #question: Question;
-  readonly #progress: ProgressTeller;
+  readonly #progress: PlanProgressReporter;
   readonly #trials: Trials;
   readonly #perSecond: number;
 
-  constructor(question: Question, progress: ProgressTeller) {
+  constructor(question: Question, progress: PlanProgressReporter) {
     this.#question = question;
     this.#progress = progress;
     this.#trials = new Trials(question, () => progress.advance());
@@ -92,10 +91,10 @@ class Planning {
   async plan(sizes: readonly number[]): Promise<Plan> {
     const question = this.#question;
     const { targetMs } = question;
-    const likelySlots = question.slots ?? this.#comfortableSlots();
+    const likelySlots = question.slots ?? this.#estimatedSlots();
 
     this.#progress.begin('one request at a time', 0.03, 1);
-    if (!(await this.#trickleHolds())) return this.#targetTooLow(likelySlots);
+    if (!(await this.#lightLoadHolds())) return this.#targetTooLow(likelySlots);
 
     const searches = sizes.length === 1 ? 0 : sizes.length;
     this.#progress.begin('choosing the batch size', 0.03 + 0.15 * searches, 8 * searches);
@@ -112,7 +111,7 @@ class Planning {
     const largest = await this.#largest({ slots, maxBatchSize, targetMs }, known);
     const verdict = await this.#verdict(expected, largest, slotsNeeded, { ...load, slots });
 
-    this.#progress.begin('trying other loads', 1, LOADS.length);
+    this.#progress.begin('simulating other loads', 1, LOADS.length);
     const loads = await this.#loads(largest?.perSecond, { slots, maxBatchSize, targetMs });
     const deepest = Math.max(expected.deepestQueue, ...loads.map(({ deepestQueue }) => deepestQueue));
     return {
@@ -126,7 +125,7 @@ class Planning {
         policy: plannedPolicy(question.prefer),
         curve: knownPoints(cappedCurve(question.curve, maxBatchSize)),
       },
-      expected: tellsEnough(expected, targetMs) ? expected : undefined,
+      expected: isMeaningful(expected, targetMs) ? expected : undefined,
       largest,
       slotsNeeded,
       loads,
@@ -155,14 +154,14 @@ class Planning {
     return { kind: 'too few slots', lowestTargetMs: await this.#lowestTarget(setup.slots) };
   }
 
-  /** The lowest target that so many slots would hold, with batches as large as that allows. */
+  /** The lowest target that the slots hold. */
   #lowestTarget(slots: number): Promise<number | undefined> {
-    this.#progress.begin('looking for a target that could be held', 0.8, 12);
+    this.#progress.begin('finding the lowest target', 0.8, 12);
     const maxBatchSize = efficientSize(this.#question.curve);
     return lowestTarget(this.#trials, this.#question, { slots, maxBatchSize, perSecond: this.#perSecond });
   }
 
-  /** The fewest slots that could do the work at all, if that is more than are tried. */
+  /** The slots that the throughput requires, if more than are searched. */
   #slotsByWork(maxBatchSize: number): number | undefined {
     const slots = Math.ceil(this.#perSecond / capacityPerSecond(this.#question, 1, maxBatchSize));
     return slots > MOST_SLOTS ? slots : undefined;
@@ -181,11 +180,11 @@ class Planning {
     };
   }
 
-  /** Whether the target is held when there is hardly any traffic. */
-  async #trickleHolds(): Promise<boolean> {
+  /** Whether the target is held under light load. */
+  async #lightLoadHolds(): Promise<boolean> {
     const { targetMs, curve } = this.#question;
-    const perSecond = TRICKLE * capacityPerSecond(this.#question, 1, 1);
-    // Of a trace, too, only what comes alone: the bursts of one are no slower when it is played slowly.
+    const perSecond = LIGHT_LOAD * capacityPerSecond(this.#question, 1, 1);
+    // With Poisson arrivals for a trace, too: scaling a trace does not remove its bursts.
     const question: Question = { ...this.#question, traffic: { kind: 'rate', perSecond }, items: 2000 };
     const trials = new Trials(question, () => this.#progress.advance());
     const setup = { slots: 1, maxBatchSize: curve.maxBatchSize, perSecond, targetMs };
@@ -207,9 +206,9 @@ class Planning {
     return trials;
   }
 
-  #comfortableSlots(): number {
+  #estimatedSlots(): number {
     const perSlot = capacityPerSecond(this.#question, 1, this.#question.curve.maxBatchSize);
-    return Math.min(MOST_SLOTS, Math.max(1, Math.ceil(this.#perSecond / (COMFORTABLE * perSlot))));
+    return Math.min(MOST_SLOTS, Math.max(1, Math.ceil(this.#perSecond / (USUAL_LOAD * perSlot))));
   }
 
   #asked(): Asked {
@@ -231,12 +230,12 @@ class Planning {
   }
 }
 
-/** A rate far beyond all slots is over before the first has been answered: that tells nothing but that. */
-function tellsEnough({ holds, lastedMs }: Trial, targetMs: number): boolean {
-  return holds || lastedMs >= 4 * targetMs;
+/** False when all requests arrive before the first responses: latencies then depend on the length of the run. */
+function isMeaningful({ holds, lastArrivalMs }: Trial, targetMs: number): boolean {
+  return holds || lastArrivalMs >= 4 * targetMs;
 }
 
-/** So near that the one tells nothing that the other does not. */
+/** Close enough that one of the two is sufficient. */
 function isNear(perSecond: number, other: number): boolean {
   return Math.abs(perSecond / other - 1) < 0.08;
 }

@@ -1,32 +1,32 @@
 /**
- * Measures the service curve of a real handler: the production batcher hands it batches of rising sizes,
- * and what it takes for each is what the batcher would learn. After a warm-up the sizes take turns, up and
- * down, so that a machine that becomes slower or quicker meanwhile does so for all of them.
+ * Measures the service curve of a real handler. The production batcher dispatches batches of each size, so the measured
+ * durations are those that it would learn. After a warm-up, sizes alternate upwards and downwards, so that drift of the
+ * machine affects all of them.
  */
 import { Batcher, type Clock, greedy, type Handler, type HandlerObject, onBatch, realClock } from 'batchwise';
 import { type Curve, monotone, tableCurve } from '../simulation/curve.js';
 import { percentile } from '../simulation/measures.js';
-import { middleOf, noiseBetween } from './plan-noise.js';
+import { median, noiseBetween } from './plan-noise.js';
 import { exactNumber } from './plan-notation.js';
 
 export interface ProbeRequest<I> {
   readonly handler: Handler<I, unknown> | HandlerObject<I, unknown>;
-  /** Makes an item; told how many it made before. */
+  /** Creates the item with this index. */
   readonly makeItem: (index: number) => I | PromiseLike<I>;
   /** @default 64 */
   readonly maxBatchSize?: number | undefined;
   /**
-   * How long to measure. A slow handler may take longer: each size is measured at least once.
+   * Time limit. A slow handler may exceed it: each size is measured at least once.
    * @default 10000
    */
   readonly timeLimitMs?: number | undefined;
   /**
-   * No sizes beyond one that takes so long: who has a target has no use for them.
+   * Sizes above the first one that takes longer are not measured.
    * @default Infinity
    */
   readonly longestMs?: number | undefined;
   /**
-   * How long one call of the handler may take.
+   * Timeout of one handler call.
    * @default 60000
    */
   readonly callTimeoutMs?: number | undefined;
@@ -42,11 +42,11 @@ export interface ProbeProgress {
 
 export interface Probe {
   readonly points: readonly ProbePoint[];
-  /** How often each size was measured. */
+  /** Number of measurements per size. */
   readonly rounds: number;
-  /** The spread of durations: the standard deviation of their logarithm, that of the middle size. */
+  /** Noise of durations: the standard deviation of their logarithm, median over the sizes. */
   readonly noise: number;
-  /** The first size that was left out because smaller ones take too long already. */
+  /** The first size that was not measured because smaller ones are too slow. */
   readonly leftOutFrom: number | undefined;
   readonly tookMs: number;
 }
@@ -59,15 +59,15 @@ export interface ProbePoint {
 }
 
 const MOST_ROUNDS = 100;
-/** Fewer tell nothing of the spread; but who is that slow should not wait for ever. */
+/** Fewer rounds do not show the noise; so a slow handler gets `EXTENSION` × the time limit for them. */
 const FEWEST_ROUNDS = 5;
-const PATIENCE = 3;
+const EXTENSION = 3;
 const WARM_UP_SHARE = 0.2;
 const FEWEST_WARM_UPS = 2;
 const MOST_WARM_UPS = 30;
-/** No handler is quicker than a clock can tell. */
-const LEAST_MS = 0.001;
-/** No batcher of the handler's own is called that. */
+/** Clock resolution. */
+const MIN_DURATION_MS = 0.001;
+/** Distinguishes the batcher from those of the handler. */
 const NAME = 'batchwise probe';
 
 export async function probe<I>(request: ProbeRequest<I>): Promise<Probe> {
@@ -79,12 +79,11 @@ export async function probe<I>(request: ProbeRequest<I>): Promise<Probe> {
   }
 }
 
-/** The curve to plan with. */
 export function probedCurve(name: string, { points }: Probe): Curve {
   return tableCurve(name, monotone(points.map(({ size, p50Ms }) => ({ size, ms: p50Ms }))));
 }
 
-/** What a file of it holds; `parseCurve` reads it. */
+/** The content of a curve file, for `parseCurve`. */
 export function probeJson({ points }: Probe): Record<string, unknown> {
   return Object.fromEntries(
     points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
@@ -120,7 +119,7 @@ class Probing<I> {
       name: NAME,
       maxBatchSize,
       handlerTimeoutMs: callTimeoutMs,
-      // Another might hold a batch back or take it apart.
+      // Other policies might hold or split a batch.
       policy: greedy(),
       clock,
     });
@@ -138,7 +137,7 @@ class Probing<I> {
       const order = rounds % 2 === 0 ? sizes : sizes.toReversed();
       for (const size of order) {
         measured.get(size)?.push(await this.#measure(size));
-        this.#tell(`round ${rounds + 1}, batches of ${size}`, rounds / MOST_ROUNDS);
+        this.#report(`round ${rounds + 1}, batches of ${size}`, rounds / MOST_ROUNDS);
       }
       rounds += 1;
     }
@@ -146,7 +145,7 @@ class Probing<I> {
     return {
       points,
       rounds,
-      noise: middleOf(points.map(({ p10Ms, p90Ms }) => noiseBetween(p10Ms, p90Ms))) ?? 0,
+      noise: median(points.map(({ p10Ms, p90Ms }) => noiseBetween(p10Ms, p90Ms))) ?? 0,
       leftOutFrom,
       tookMs: this.#elapsedMs,
     };
@@ -157,16 +156,16 @@ class Probing<I> {
     this.#batcher.destroy();
   }
 
-  /** Until calls no longer become quicker; finds out on the way which sizes are worth it. */
+  /** Repeats all sizes until calls no longer become faster; excludes sizes that are too slow. */
   async #warmUp(wanted: readonly number[]): Promise<{ sizes: number[]; leftOutFrom: number | undefined }> {
     const { longestMs = Number.POSITIVE_INFINITY } = this.#request;
     const sizes: number[] = [];
     let leftOutFrom: number | undefined;
     let before = 0;
     for (const size of wanted) {
-      this.#tell(`warming up, batches of ${size}`, 0);
+      this.#report(`warming up, batches of ${size}`, 0);
       const first = await this.#measure(size);
-      // The first call of all is often a slow one.
+      // The very first call is often slow.
       const ms = first > longestMs ? await this.#measure(size) : first;
       sizes.push(size);
       before += ms;
@@ -179,7 +178,7 @@ class Probing<I> {
       if (this.#elapsedMs > WARM_UP_SHARE * this.#timeLimitMs) break;
       let total = 0;
       for (const size of sizes) {
-        this.#tell(`warming up, batches of ${size}`, 0);
+        this.#report(`warming up, batches of ${size}`, 0);
         total += await this.#measure(size);
       }
       if (pass >= FEWEST_WARM_UPS && total > 0.95 * before) break;
@@ -192,19 +191,19 @@ class Probing<I> {
     const items: I[] = [];
     for (let i = 0; i < size; i++) items.push(await this.#request.makeItem(this.#made++));
     await this.#batcher.submitMany(items);
-    return Math.max(LEAST_MS, this.#lastMs);
+    return Math.max(MIN_DURATION_MS, this.#lastMs);
   }
 
   #hasTimeAfter(rounds: number): boolean {
     if (rounds === 0) return true;
-    return this.#elapsedMs < (rounds < FEWEST_ROUNDS ? PATIENCE : 1) * this.#timeLimitMs;
+    return this.#elapsedMs < (rounds < FEWEST_ROUNDS ? EXTENSION : 1) * this.#timeLimitMs;
   }
 
   get #elapsedMs(): number {
     return this.#clock.now() - this.#startedAt;
   }
 
-  #tell(doing: string, share: number): void {
+  #report(doing: string, share: number): void {
     this.#request.onProgress?.({
       doing,
       share: Math.min(1, Math.max(share, this.#elapsedMs / this.#timeLimitMs)),
@@ -217,7 +216,7 @@ function pointOf(size: number, durations: number[]): ProbePoint {
   return {
     size,
     p10Ms: percentile(sorted, 0.1),
-    p50Ms: middleOf(sorted) ?? Number.NaN,
+    p50Ms: median(sorted) ?? Number.NaN,
     p90Ms: percentile(sorted, 0.9),
   };
 }

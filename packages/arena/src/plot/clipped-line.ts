@@ -1,4 +1,4 @@
-/** A line of values as pieces in pixels: broken where there is no value, cut off where the plot ends. */
+/** A polyline in pixels, split at missing values and clipped to the plot area. */
 
 export interface Box {
   readonly left: number;
@@ -9,7 +9,7 @@ export interface Box {
 
 export type Pixel = readonly [x: number, y: number];
 
-/** Each piece is drawn through; a piece of one point is a value without neighbours. */
+/** Pieces without gaps; a piece of one point is a value without neighbours. */
 export function clippedLine(pixels: readonly Pixel[], box: Box): Pixel[][] {
   const pieces: Pixel[][] = [];
   let piece: Pixel[] = [];
@@ -48,7 +48,7 @@ export function isInside([x, y]: Pixel, box: Box): boolean {
   return x >= box.left - 0.01 && x <= box.right + 0.01 && y >= box.top - 0.01 && y <= box.bottom + 0.01;
 }
 
-/** The part of a segment that lies in the box (Liang and Barsky). */
+/** The part of a segment within the box (Liang–Barsky). */
 function cutSegment([x0, y0]: Pixel, [x1, y1]: Pixel, box: Box): [Pixel, Pixel] | undefined {
   const dx = x1 - x0;
   const dy = y1 - y0;
@@ -67,7 +67,7 @@ function cutSegment([x0, y0]: Pixel, [x1, y1]: Pixel, box: Box): [Pixel, Pixel] 
     else leave = Math.min(leave, distance / slope);
   }
   if (enter > leave) return undefined;
-  // Held in the box: a segment that comes from very far away loses its digits on the way.
+  // Clamped because of rounding: the end points of a segment may be very far away.
   const at = (share: number): Pixel => [
     Math.min(Math.max(x0 + share * dx, box.left), box.right),
     Math.min(Math.max(y0 + share * dy, box.top), box.bottom),

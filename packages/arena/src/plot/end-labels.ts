@@ -1,15 +1,12 @@
-/** Labels beside the ends of lines: each as near to its line as the others allow. */
-
 /**
- * Where to put labels that want to stand at these heights, at least `gap` apart and within the span: the
- * least total squared shift. Returned in the order given.
+ * Positions of labels at the ends of lines: at least `gap` apart and within the span, with the minimum total squared
+ * distance from the wanted positions. In the given order.
  */
 export function spreadLabels(wanted: readonly number[], gap: number, top: number, bottom: number): number[] {
   const order = wanted
     .map((_, i) => i)
     .sort((a, b) => (wanted[a] as number) - (wanted[b] as number) || a - b);
-  // With the i-th place shifted by i gaps, labels need only not pass each other: neighbours that would are
-  // pooled and share their mean.
+  // With the i-th position shifted by i gaps, the constraint is that positions are ascending: isotonic regression.
   const pools: { sum: number; count: number }[] = [];
   order.forEach((index, rank) => {
     let pool = { sum: (wanted[index] as number) - rank * gap, count: 1 };

@@ -1,4 +1,4 @@
-/** What surrounds every plot: the document, its heading and its axes. */
+/** The SVG document, heading and axes of every chart. */
 import type { Box } from './clipped-line.js';
 import { PLOT_STYLE, tone } from './look.js';
 import { contentId, coordinate, element, escaped } from './markup.js';
@@ -11,19 +11,19 @@ const TITLE_SIZE = 15;
 
 interface DocumentSpec {
   readonly title: string;
-  /** What it shows, for those who do not see it. */
+  /** Text alternative for screen readers. */
   readonly description: string;
   readonly width: number;
   readonly height: number;
-  /** The prefix of ids; made from the content when not given. */
+  /** Prefix of ids. @default a hash of the content */
   readonly id?: string | undefined;
-  /** Whether the rules of style are part of it. A page that holds several may hold `PLOT_STYLE` once instead. */
+  /** Whether the style is included. A page with several charts may include `PLOT_STYLE` once instead. */
   readonly styled: boolean;
-  /** Further attributes of the root. */
+  /** Further attributes of the root element. */
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** The whole file. `content` is told the prefix that keeps its ids apart from those of other plots in a page. */
+/** The SVG document. `content` gets the prefix of ids, which is unique in a page. */
 export function plotDocument(spec: DocumentSpec, content: (id: string) => readonly string[]): string {
   const { title, description, width, height, styled } = spec;
   const id = spec.id ?? contentId([title, description, width, height, ...content('')].join('\n'));
@@ -53,11 +53,11 @@ export function plotDocument(spec: DocumentSpec, content: (id: string) => readon
 
 export interface Block {
   readonly markup: string;
-  /** Where the next thing may begin. */
+  /** The y coordinate below the block. */
   readonly bottom: number;
 }
 
-/** The title, and under it what is drawn upwards: easier to read than text that stands on its head. */
+/** The title, with the label of the y axis below it instead of rotated text. */
 export function heading(title: string, subtitle: string, width: number): Block {
   const room = width - 2 * PADDING;
   let y = PADDING - 3;
@@ -73,7 +73,7 @@ export function heading(title: string, subtitle: string, width: number): Block {
   return { markup: markup.join(''), bottom: y + 8 };
 }
 
-/** Painted in the colour of the group around it. */
+/** Text in the colour of the surrounding group. */
 export function text(
   content: string,
   x: number,
@@ -83,7 +83,7 @@ export function text(
   return element('text', { x, y, fill: 'currentColor', ...attributes }, escaped(content));
 }
 
-/** Text over lines: with a rim in the colour of the paper. */
+/** Text with an outline in the background colour, for text over lines. */
 export function rimmedText(
   content: string,
   x: number,
@@ -119,12 +119,12 @@ export function line(
   });
 }
 
-/** Through these points, as the data of a path. */
+/** Path data of a polyline. */
 export function path(points: readonly (readonly [number, number])[]): string {
   return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${coordinate(x)} ${coordinate(y)}`).join('');
 }
 
-/** Grid lines and the labels of ticks, left of the box. */
+/** Horizontal grid lines, with tick labels at the left. */
 export function yAxis(scale: Scale, box: Box): string {
   const grid: string[] = [];
   const labels: string[] = [];
@@ -148,7 +148,7 @@ export function widestLabel({ ticks }: Scale): number {
   return Math.max(0, ...ticks.map(({ label }) => textWidth(label, SMALL)));
 }
 
-/** The line at the foot of the box, its ticks and their labels, and the name of the axis. */
+/** The x axis with ticks, tick labels and title. */
 export function xAxis(scale: Scale, box: Box, label: string, width: number): string {
   const marks = [
     path([
@@ -167,7 +167,7 @@ export function xAxis(scale: Scale, box: Box, label: string, width: number): str
       ]),
     );
     const half = textWidth(tick.label, SMALL) / 2;
-    // A label may be wider than the space between ticks when the numbers are long.
+    // A label that would overlap the one before is omitted.
     if (x - half < taken) continue;
     taken = x + half + 6;
     labels.push(text(tick.label, Math.min(x, width - half - 2), box.bottom + 18));
@@ -180,5 +180,5 @@ export function xAxis(scale: Scale, box: Box, label: string, width: number): str
   ]);
 }
 
-/** What `xAxis` needs below the box. */
+/** The height of `xAxis` below the box. */
 export const X_AXIS_HEIGHT = 48;

@@ -1,4 +1,4 @@
-/** Names of lines with a sample of each, in rows above the plot. */
+/** The legend: names of lines with a sample of each, in rows above the plot. */
 import { type Block, line, PADDING, SMALL, text } from './frame.js';
 import { type Look, markerPath, seriesColour, seriesDash, tone } from './look.js';
 import { element } from './markup.js';

@@ -1,6 +1,6 @@
 /**
- * Lines over a plane, as one SVG that stands alone or inside a page. A pure function of its
- * specification: the same one gives the same bytes.
+ * Line charts as SVG, for a file or inside a page. A pure function of the specification: the same specification gives
+ * the same bytes.
  */
 import { type Box, clippedLine, isInside, isPixel, type Pixel } from './clipped-line.js';
 import { spreadLabels } from './end-labels.js';
@@ -26,38 +26,38 @@ import { shortened, textWidth } from './text-width.js';
 
 export interface Series {
   readonly name: string;
-  /** In the order in which they are joined. A value that is not finite leaves a gap. */
+  /** In drawing order. A value that is not finite is a gap. */
   readonly points: readonly (readonly [x: number, y: number])[];
-  /** For what is not measured but computed: a bound, a forecast. Drawn without markers. */
+  /** For computed values, such as a bound; drawn without markers. */
   readonly dashed?: boolean;
-  /** Colour and marker, so that one name looks the same in several plots. @default its position */
+  /** Colour and marker, so that a series looks the same in several charts. @default its position */
   readonly look?: Look;
-  /** Drawn thicker and on top. */
+  /** Drawn with a thicker line and on top. */
   readonly emphasized?: boolean;
 }
 
 export interface LineChartSpec {
   readonly title: string;
-  /** For those who do not see it; made from the series when not given. */
+  /** Text alternative for screen readers. @default generated from the series */
   readonly description?: string;
   readonly x: Axis;
   readonly y: Axis;
   readonly series: readonly Series[];
-  /** Lines across: a target. */
+  /** Horizontal lines, such as a target. */
   readonly yMarks?: readonly Mark[];
-  /** Lines upwards: a knee. */
+  /** Vertical lines, such as a knee. */
   readonly xMarks?: readonly Mark[];
-  /** Names at the ends of the lines, in a legend above them, or not at all. @default whichever of the two fits */
+  /** Names at the ends of the lines, in a legend above, or none. @default at the ends if there is room */
   readonly names?: Names;
   /** @default 720 */
   readonly width?: number;
   /** @default 420 */
   readonly height?: number;
-  /** The prefix of ids. @default made from the content */
+  /** Prefix of ids. @default a hash of the content */
   readonly id?: string;
-  /** Whether the rules of style are included. @default true */
+  /** Whether the style is included. @default true */
   readonly styled?: boolean;
-  /** Whether the values are included for a script that reads them out: the attribute `data-readout`. @default false */
+  /** Whether values are included for a script, in the attribute `data-readout`. @default false */
   readonly readout?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function lineChart(spec: LineChartSpec): string {
   const { box, x, y } = layout;
   const across = yMarks(spec.yMarks ?? [], y, box);
   const upwards = xMarks(spec.xMarks ?? [], x, box);
-  // The emphasized last: what is drawn later lies on top.
+  // Emphasized lines last, so that they are on top.
   const drawn = [...lines].sort((a, b) => Number(a.emphasized) - Number(b.emphasized));
   return plotDocument(
     {
@@ -99,7 +99,7 @@ export function lineChart(spec: LineChartSpec): string {
   );
 }
 
-/** Names at the ends where that is legible: there is room, and most lines end near the right edge. */
+/** Names at the ends if there is room and most lines end near the right edge, otherwise in a legend. */
 function arranged(spec: LineChartSpec, width: number, height: number): { layout: Layout; lines: Line[] } {
   const arrange = (names: Names) => {
     const layout = layoutOf(spec, names, width, height);
@@ -192,7 +192,7 @@ function lineOf(series: Series, look: Look, { x, y, box }: Layout): Line {
   return { name, look, dashed, emphasized, pieces, markup };
 }
 
-/** A line of no length has round ends all the same. */
+/** A very short line, which is drawn as a dot because of its round ends. */
 function dot([x, y]: Pixel): string {
   return path([
     [x, y],
@@ -200,7 +200,7 @@ function dot([x, y]: Pixel): string {
   ]);
 }
 
-/** On every value while they stand apart, else on some of them. */
+/** On every value, or on every nth value where they would overlap. */
 function markers(pixels: readonly Pixel[], look: number, box: Box): string[] {
   const visible = pixels.filter((pixel) => isPixel(pixel) && isInside(pixel, box));
   const everyNth = Math.ceil((14 * visible.length) / (box.right - box.left + 1));

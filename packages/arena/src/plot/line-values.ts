@@ -1,4 +1,4 @@
-/** The values of a line chart for those who do not look at it: a description, and data for a script. */
+/** The values of a line chart as a text alternative and as data for a script. */
 import type { Box } from './clipped-line.js';
 import type { LineChartSpec, Series } from './line-chart.js';
 import { seriesColour } from './look.js';
@@ -18,8 +18,8 @@ export function describeLines({ x, y, series }: LineChartSpec): string {
 }
 
 /**
- * As JSON: the box, and for each place along x where some line has a value, its pixel, its label and the
- * value of each line with its height in pixels (null where there is none). Of each line its name and class.
+ * JSON: the box; name and class of each line; and per x value its pixel, its label, and the pixel and label of the
+ * value of each line (null where there is none).
  */
 export function readoutOf(spec: LineChartSpec, { x, y, box }: { x: Scale; y: Scale; box: Box }): string {
   const places = [...new Set(spec.series.flatMap(({ points }) => points.map((point) => point[0])))]

@@ -1,11 +1,11 @@
 /**
- * How plots look. Colours hold in light and dark and for the colour-blind (a test measures it), and no line
- * is told from another by colour alone: each has a marker of its own. A page may set the `--plot-…`
- * variables; attributes repeat the colours for viewers that know no variables.
+ * Colours and markers of charts. Colours have contrast in light and dark mode and with colour blindness (tested), and
+ * each line has its own marker as well. A page may set the `--plot-…` variables; attributes repeat the colours for
+ * viewers without CSS variables.
  */
 import { coordinate } from './markup.js';
 
-/** One for each line, then from the start again with dashes. The first is the one to look at. */
+/** Colours of lines in order; further lines repeat them with dashes. */
 export const SERIES_COLOURS: readonly { readonly light: string; readonly dark: string }[] = [
   { light: '#0a54d6', dark: '#6ba6ff' },
   { light: '#bd3d05', dark: '#ff8a33' },
@@ -29,22 +29,22 @@ type Tone = keyof typeof TONES;
 export const FONT =
   "ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
-/** Attributes that give an element a tone; its parts are painted in `currentColor`. */
+/** Attributes that set the colour of an element; its content uses `currentColor`. */
 export function tone(name: Tone): { readonly class: string; readonly color: string } {
   return { class: `plot-${name}`, color: TONES[name].light };
 }
 
-/** Colour and marker of a line by number; or plain ink without markers, for what the others are compared to. */
+/** Colour and marker of a line by number, or black without markers for a reference line. */
 export type Look = number | 'reference';
 
-/** Attributes that give an element the colour of a series. */
+/** Attributes that set the colour of a series. */
 export function seriesColour(look: Look): { readonly class: string; readonly color: string } {
   if (look === 'reference') return tone('ink');
   const i = look % SERIES_COLOURS.length;
   return { class: `plot-series-${i + 1}`, color: (SERIES_COLOURS[i] as { light: string }).light };
 }
 
-/** Once round the colours, lines come dashed, so that no two look alike. */
+/** Lines beyond the number of colours are dashed, so that no two look the same. */
 export function seriesDash(look: Look, dashed: boolean): string | undefined {
   if (dashed) return '6 4';
   return look === 'reference' ? undefined : DASHES[Math.floor(look / SERIES_COLOURS.length) % DASHES.length];
@@ -52,7 +52,7 @@ export function seriesDash(look: Look, dashed: boolean): string | undefined {
 
 const DASHES: readonly (string | undefined)[] = [undefined, '9 3 2 3', '2 3', '12 4'];
 
-/** A marker with its middle at this point, about 7 pixels wide, as the data of a path; each look has its own. */
+/** Path data of the marker of a series, centred at a point, about 7 pixels wide. */
 export function markerPath(look: number, x: number, y: number): string {
   return `M${coordinate(x)} ${coordinate(y)}${MARKERS[look % MARKERS.length]}`;
 }
@@ -68,7 +68,7 @@ const MARKERS = [
   'm3.9 0l-6.6-3.7v7.4z',
 ];
 
-/** The rules all plots share. A page with many of them may hold them once. */
+/** The style of all charts; a page with several charts may include it once. */
 export const PLOT_STYLE: string = [
   `.plot{font-family:${FONT};font-variant-numeric:tabular-nums}`,
   ...rules('light'),

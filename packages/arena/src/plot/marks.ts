@@ -1,4 +1,4 @@
-/** Lines across a plot that mean something: a target, a knee, the end of what the backend can do. */
+/** Labelled lines across a chart: a target, a knee, full load. */
 import type { Box } from './clipped-line.js';
 import { line, rimmedText, SMALL } from './frame.js';
 import { tone } from './look.js';
@@ -14,7 +14,7 @@ export interface Mark {
 const ROW_HEIGHT = 15;
 const DOTTED = { 'stroke-dasharray': '2 3' };
 
-/** Lines go under what is plotted, labels over it. */
+/** Lines are drawn below the data, labels above it. */
 interface DrawnMarks {
   readonly lines: string;
   readonly labels: string;
@@ -25,14 +25,14 @@ export function yMarks(marks: readonly Mark[], scale: Scale, box: Box): DrawnMar
   return drawn(
     shown.map(({ pixel }) => line(box.left, pixel, box.right, pixel, DOTTED)),
     shown.map(({ pixel, label }) => {
-      // Above its line, unless the plot ends there.
+      // Above its line, unless there is no room.
       const y = pixel - SMALL - 4 < box.top ? pixel + SMALL + 2 : pixel - 5;
       return rimmedText(shortened(label, box.right - box.left - 12, SMALL), box.left + 6, y);
     }),
   );
 }
 
-/** Labels beside their lines, at the top; those that would touch another stand a row lower. */
+/** Labels beside their lines, at the top; a label that would overlap another one is a row lower. */
 export function xMarks(marks: readonly Mark[], scale: Scale, box: Box): DrawnMarks {
   const shown = placed(marks, scale, box.left, box.right);
   const rowEnds: number[] = [];

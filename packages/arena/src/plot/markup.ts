@@ -1,10 +1,10 @@
-/** Markup as strings: every piece of text and every attribute is escaped here and nowhere else. */
+/** Markup as strings: all text and attributes are escaped here and nowhere else. */
 
 type AttributeValue = string | number | undefined;
 
-/** What XML does not allow even when escaped: control characters, halves of surrogate pairs, non-characters. */
+/** Characters that XML 1.0 does not allow: control characters, lone surrogates, non-characters. */
 const FORBIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches them
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -15,12 +15,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Safe as text and inside quotes, in XML and in HTML. */
+/** Escaped for text and quoted attributes, in XML and HTML. */
 export function escaped(text: string): string {
   return text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-/** An element; its content is markup already. Attributes that are undefined are left out. */
+/** An element; its content must be markup. Undefined attributes are omitted. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, AttributeValue>>,
@@ -35,14 +35,14 @@ export function element(
   return inside === '' ? `<${tag}/>` : `<${tag}>${inside}</${name}>`;
 }
 
-/** A tenth of a pixel is finer than anybody sees, and keeps the file small. */
+/** Rounded to 0.1 pixel, which keeps files small. */
 export function coordinate(value: number): string {
   const rounded = Math.round(value * 10) / 10;
-  // −0 would be written as such.
+  // Avoids -0.
   return String(rounded === 0 ? 0 : rounded);
 }
 
-/** A short name for some content: the same content, the same name, on every machine. */
+/** A short deterministic id for some content (FNV-1a). */
 export function contentId(content: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < content.length; i++) hash = Math.imul(hash ^ content.charCodeAt(i), 0x01000193);

@@ -1,14 +1,14 @@
-/** From values to pixels: the span of an axis, where its ticks stand and what they say. */
+/** Scales: from values to pixels, with the range, ticks and tick labels of an axis. */
 import { type AxisFormat, logTicks, niceStep, tickLabels, ticksBetween } from './ticks.js';
 
 export interface Axis {
   readonly label: string;
   /** @default 'linear' */
   readonly scale?: 'linear' | 'log';
-  /** Where the axis begins and ends, instead of where the values do; what lies outside is cut off. */
+  /** Range of the axis; values outside are clipped. @default the range of the values */
   readonly min?: number;
   readonly max?: number;
-  /** How ticks are written. @default 'number' */
+  /** Format of tick labels. @default 'number' */
   readonly format?: AxisFormat;
 }
 
@@ -16,17 +16,16 @@ export interface Scale {
   readonly min: number;
   readonly max: number;
   readonly ticks: readonly { readonly at: number; readonly label: string }[];
-  /** NaN for what the scale has no place for: what is not finite, and zero and less on a logarithmic one. */
+  /** NaN for values that are not on the scale: not finite, or not positive on a logarithmic scale. */
   toPixel(value: number): number;
 }
 
-/** Larger ones would overflow in differences, smaller ones vanish in steps. */
+/** Larger values would overflow in differences, smaller ones underflow in steps. */
 const LARGEST = 1e300;
 const SMALLEST = 1e-290;
 
 /**
- * A scale that holds these values, from pixel `from` to pixel `to`. With `rounded` the ends move outwards
- * to ticks; without, they are the values' own.
+ * A scale for these values, from pixel `from` to pixel `to`. With `rounded` the range is extended to ticks.
  */
 export function scaleFor(
   axis: Axis,
@@ -61,7 +60,7 @@ function isPlottable(value: number, isLog: boolean): boolean {
   return Math.abs(value) <= LARGEST && (!isLog || value >= SMALLEST);
 }
 
-/** Never empty, and never so narrow that steps within it are lost in rounding. */
+/** Never empty, and wide enough that steps within it are not lost in rounding. */
 function spanOf(axis: Axis, values: Iterable<number>, isLog: boolean): [number, number] {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -94,18 +93,18 @@ function roundedSpan(
     low = roundDown(min);
     high = -roundDown(-max);
   } else {
-    // Bars and lines that begin far above zero exaggerate; those that vary little would show nothing.
+    // Starts at 0, unless the values vary little: an axis that starts above 0 exaggerates differences.
     if (low > 0 && low < 0.7 * high) low = 0;
     if (high < 0 && high > 0.7 * low) high = 0;
     const step = niceStep(high - low, wantedTicks);
     low = Math.floor(low / step + 1e-9) * step;
     high = Math.ceil(high / step - 1e-9) * step;
   }
-  // An end that was given stays, unless there was no span with it.
+  // A given end stays, unless the range was empty with it.
   return [min === axis.min ? min : low, max === axis.max ? max : high];
 }
 
-/** To 1, 2 or 5 times a power of ten; a negative number is taken as the other end, rounded up. */
+/** Rounded down to 1, 2 or 5 times a power of ten; for a negative value the magnitude is rounded up. */
 function roundDown(value: number): number {
   const magnitude = Math.abs(value);
   const power = 10 ** Math.floor(Math.log10(magnitude) + 1e-9);

@@ -1,4 +1,4 @@
-/** How wide text will be, without a browser to ask: estimates on the generous side. */
+/** Estimated text width, without a browser; rather too wide than too narrow. */
 
 export function textWidth(text: string, fontSize: number): number {
   let width = 0;
@@ -6,7 +6,7 @@ export function textWidth(text: string, fontSize: number): number {
   return width * fontSize;
 }
 
-/** The text, or as much of it as fits with an ellipsis. */
+/** The text, shortened with an ellipsis if it does not fit. */
 export function shortened(text: string, width: number, fontSize: number): string {
   if (textWidth(text, fontSize) <= width) return text;
   const characters = [...text];
@@ -14,7 +14,7 @@ export function shortened(text: string, width: number, fontSize: number): string
   return `${characters.join('').trimEnd()}…`;
 }
 
-/** The text broken into lines at spaces; the last of `maxLines` takes what is left, shortened. */
+/** The text in lines, broken at spaces; the last line is shortened. */
 export function wrapped(text: string, width: number, fontSize: number, maxLines: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -37,7 +37,7 @@ export function wrapped(text: string, width: number, fontSize: number, maxLines:
   return lines.map((each) => shortened(each, width, fontSize));
 }
 
-/** In parts of the font size, as in the wider ones of the usual sans-serif faces. */
+/** As a share of the font size, in wide sans-serif fonts. */
 function characterWidth(character: string): number {
   if (/[iljI|.,:;'!]/.test(character)) return 0.32;
   if (/[ ftr()[\]/-]/.test(character)) return 0.4;

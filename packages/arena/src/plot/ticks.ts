@@ -1,6 +1,6 @@
-/** Ticks at numbers that people count in, and their labels. */
+/** Ticks at round numbers, and their labels. */
 
-/** The step of 1, 2 or 5 times a power of ten that cuts the span into about so many parts. */
+/** The step of 1, 2 or 5 times a power of ten that divides the range into about `parts` parts. */
 export function niceStep(span: number, parts: number): number {
   const raw = span / parts;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -12,12 +12,12 @@ export function ticksBetween(min: number, max: number, step: number): number[] {
   const ticks: number[] = [];
   const first = Math.ceil(min / step - 1e-6);
   const last = Math.floor(max / step + 1e-6);
-  // Multiples, not sums: a tenth added ten times is not one.
+  // Multiples, not sums, because of rounding: 0.1 added ten times is not 1.
   for (let i = first; i <= last; i++) ticks.push(cleaned(i * step));
   return ticks;
 }
 
-/** Powers of ten; with 2 and 5 between where there is room; even steps where the span is short. */
+/** Powers of ten, with 2 and 5 where there is room; linear steps for a short range. */
 export function logTicks(min: number, max: number, wanted: number): number[] {
   const decades = Math.log10(max) - Math.log10(min);
   if (decades < 0.8) return ticksBetween(min, max, niceStep(max - min, Math.min(wanted, 5)));
@@ -40,7 +40,7 @@ export function logTicks(min: number, max: number, wanted: number): number[] {
  */
 export type AxisFormat = 'number' | 'percent' | 'percentile';
 
-/** Alike in one axis: all written out, or all of them with powers of ten. */
+/** The same notation for all ticks of an axis: decimal or scientific. */
 export function tickLabels(ticks: readonly number[], format: AxisFormat): string[] {
   if (format === 'percentile') return ticks.map(percentileLabel);
   const values = format === 'percent' ? ticks.map((tick) => tick * 100) : ticks;
@@ -58,7 +58,7 @@ export function percentileLabel(oneIn: number): string {
   return `${Number((100 * (1 - 1 / oneIn)).toPrecision(7))} %`;
 }
 
-/** To three digits, in running text. */
+/** Three significant digits, for text. */
 export function readable(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -66,7 +66,7 @@ export function readable(value: number): string {
   return plain(size >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
 }
 
-/** To four digits, with zeros at the end: for values that stand below each other. */
+/** Four significant digits with trailing zeros, for values below each other. */
 export function precise(value: number): string {
   const size = Math.abs(value);
   if (size >= 1000 || size < 0.01 || Number.isNaN(value)) return readable(value);
@@ -89,7 +89,7 @@ function scientific(value: number): string {
   return factor === '1' ? `10${raised}` : `${factor}·10${raised}`;
 }
 
-/** Without the last digits' noise of binary fractions. */
+/** Without the rounding noise of binary fractions. */
 function cleaned(value: number): number {
   const clean = Number(value.toPrecision(12));
   return clean === 0 ? 0 : clean;

@@ -1,6 +1,6 @@
 /**
- * One run over time, as one SVG: who came, which batches ran in which slot, where a slot was kept free for
- * company, and how many waited.
+ * A part of a run over time, as SVG: arrivals, batches by slot, holds (a slot is free while items wait), and the queue
+ * length.
  */
 import type { Box } from './clipped-line.js';
 import { heading, line, PADDING, path, plotDocument, SMALL, text, X_AXIS_HEIGHT, xAxis } from './frame.js';
@@ -14,14 +14,14 @@ import { hatchOfHolds, holdFill, timelineKey } from './timeline-key.js';
 
 export interface TimelineChartSpec {
   readonly title: string;
-  /** Said under the title. */
+  /** Below the title. */
   readonly subtitle?: string;
-  /** For those who do not see it; made from the run when not given. */
+  /** Text alternative for screen readers. @default generated from the run */
   readonly description?: string;
   readonly timeline: Timeline;
-  /** The batch that is as high as its lane; so that two plots can be compared. @default the largest here */
+  /** The batch size at full height, the same for charts to compare. @default the largest batch */
   readonly largestBatch?: number;
-  /** The queue that is as high as its lane. @default the longest here */
+  /** The queue length at full height. @default the longest queue */
   readonly longestQueue?: number;
   /** Colour of the batches, as `look` of a series. @default 0 */
   readonly look?: Look;
@@ -115,7 +115,7 @@ function grid(x: Scale, box: Box): string {
 }
 
 function arrivals({ answeredAt, refusedAt }: Timeline, place: (atMs: number) => number, top: number): string {
-  // Arrivals closer than half a pixel make one tick: more could not be told apart.
+  // Arrivals within half a pixel are one tick.
   const at = [...new Set(answeredAt.map((atMs) => Math.round(place(atMs) * 2) / 2))];
   const ticks = at.map((x) => `M${coordinate(x)} ${coordinate(top)}v${ARRIVALS_HEIGHT}`).join('');
   const crosses = refusedAt
@@ -125,7 +125,7 @@ function arrivals({ answeredAt, refusedAt }: Timeline, place: (atMs: number) => 
   const refused = element('path', { d: crosses, stroke: 'currentColor', 'stroke-width': 1.6, fill: 'none' });
   return (
     element('g', tone('ink'), [ticks === '' ? '' : answered]) +
-    (crosses === '' ? '' : element('g', tone('ink'), [element('title', {}, 'refused'), refused]))
+    (crosses === '' ? '' : element('g', tone('ink'), [element('title', {}, 'rejected'), refused]))
   );
 }
 
@@ -145,8 +145,8 @@ function lane(
     ...holds.map(({ fromMs, toMs }) => {
       const [from, to] = [place(fromMs), place(toMs)];
       const bar = { x: from, y: foot - SLOT_HEIGHT, width: Math.max(0.5, to - from), height: SLOT_HEIGHT };
-      const said = element('title', {}, `held for ${readable(toMs - fromMs)} ms`);
-      return element('rect', { ...bar, fill: holdFill(id), opacity: '0.75' }, said);
+      const tooltip = element('title', {}, `held for ${readable(toMs - fromMs)} ms`);
+      return element('rect', { ...bar, fill: holdFill(id), opacity: '0.75' }, tooltip);
     }),
     ...batches.map((batch) => bar(batch, look, foot, Math.min(1, batch.size / largest), place)),
   ].join('');
@@ -162,9 +162,9 @@ function bar(
   const { fromMs, toMs, size, reason } = batch;
   const [from, to] = [place(fromMs), place(toMs)];
   const height = Math.max(3, share * SLOT_HEIGHT);
-  // A sliver of paper between neighbours: batches often follow each other without a pause.
+  // A gap between neighbours: batches often follow each other immediately.
   const width = Math.max(0.8, to - from - 1);
-  const said = `${size} ${size === 1 ? 'item' : 'items'} in ${readable(toMs - fromMs)} ms (${reason})`;
+  const tooltip = `${size} ${size === 1 ? 'item' : 'items'} in ${readable(toMs - fromMs)} ms (${reason})`;
   const label = String(size);
   const fits = textWidth(label, 11) + 2 <= width;
   const inside = height >= 15;
@@ -181,7 +181,7 @@ function bar(
       )
     : '';
   return element('g', {}, [
-    element('title', {}, escaped(said)),
+    element('title', {}, escaped(tooltip)),
     element(
       'g',
       seriesColour(look),
@@ -211,8 +211,8 @@ function queue(
   timeline.queue.forEach(([atMs, items], i) => {
     const before = timeline.queue[i - 1]?.[1] ?? 0;
     const next = timeline.queue[i + 1];
-    // A step is left out only where the next one is drawn in its place and goes on in the same direction:
-    // every peak, every low and every state that lasts is drawn.
+    // A step is omitted only if the next one is at the same pixel and in the same direction, so that every peak, every
+    // low and every lasting state is drawn.
     if (next !== undefined && place(next[0]) - drawnAt < 0.7 && (items - before) * (next[1] - items) > 0)
       return;
     drawnAt = place(atMs);
@@ -237,10 +237,10 @@ function describe({ fromMs, toMs, answeredAt, refusedAt, batches, holds, queue }
   const held = holds.reduce((sum, hold) => sum + hold.toMs - hold.fromMs, 0);
   const parts = [
     `${readable(toMs - fromMs)} ms of one run.`,
-    `${answeredAt.length + refusedAt.length} items came, ${refusedAt.length} of them refused.`,
+    `${answeredAt.length + refusedAt.length} items arrived, ${refusedAt.length} rejected.`,
     sizes.length === 0 ? 'No batch ran.' : `${sizes.length} batches of ${span(sizes)} items ran.`,
-    `A slot was free while items waited for ${readable(held)} ms.`,
-    `At most ${Math.max(0, ...queue.map(([, items]) => items))} items waited.`,
+    `A slot was free while items were held for ${readable(held)} ms.`,
+    `The longest queue was ${Math.max(0, ...queue.map(([, items]) => items))} items.`,
   ];
   return parts.join(' ');
 }

@@ -1,4 +1,4 @@
-/** What the colours of a timeline mean, in a row or two above it. */
+/** The legend of a timeline, above it. */
 import { type Block, PADDING, SMALL, text } from './frame.js';
 import { type Look, seriesColour, tone } from './look.js';
 import { element } from './markup.js';
@@ -10,7 +10,7 @@ const GAP = 18;
 
 export function timelineKey(id: string, look: Look, top: number, width: number): Block {
   const entries = [
-    { name: 'batch, with its items', colour: seriesColour(look), fill: 'currentColor' },
+    { name: 'batch, with its size', colour: seriesColour(look), fill: 'currentColor' },
     { name: 'held: a slot is free, items wait', colour: tone('ink'), fill: holdFill(id) },
   ];
   let x = PADDING;
@@ -29,7 +29,7 @@ export function timelineKey(id: string, look: Look, top: number, width: number):
   return { markup: markup.join(''), bottom: y + 8 };
 }
 
-/** Hatched in ink, so that it is told from batches of whatever colour. */
+/** A hatch pattern, which differs from batches of any colour. */
 export function hatchOfHolds(id: string): string {
   const stripes = element('path', { d: 'M0 0V6', stroke: 'currentColor', 'stroke-width': 3 });
   const pattern = element(

@@ -1,17 +1,17 @@
-/** A stretch of one run, as it can be drawn: plain data, so that it can be stored and sent. */
+/** A part of a run as plain data, for a timeline chart. */
 import type { Run } from '../simulation/simulate.js';
 
 export interface Timeline {
   readonly fromMs: number;
   readonly toMs: number;
   readonly slots: number;
-  /** When items came; those that got no answer apart. */
+  /** Arrival times of items with a response, and of those without. */
   readonly answeredAt: readonly number[];
   readonly refusedAt: readonly number[];
   readonly batches: readonly TimelineBatch[];
-  /** While a slot was free and items waited; with the slot that the next batch would take. */
+  /** Periods in which a slot was free while items waited, with that slot. */
   readonly holds: readonly Span[];
-  /** How many waited, from each time on. */
+  /** Queue length from each time on. */
   readonly queue: readonly (readonly [atMs: number, items: number])[];
 }
 
@@ -26,7 +26,6 @@ export interface TimelineBatch extends Span {
   readonly reason: string;
 }
 
-/** What happened between these times. */
 export function timelineOf(run: Run, fromMs: number, toMs: number): Timeline {
   const { slots } = run.scenario;
   const answeredAt: number[] = [];
@@ -50,7 +49,7 @@ export function timelineOf(run: Run, fromMs: number, toMs: number): Timeline {
   };
 }
 
-/** The first part of it, for where there is less room. */
+/** The first part of a timeline, for narrow charts. */
 export function beginningOf(timeline: Timeline, toMs: number): Timeline {
   return {
     ...timeline,
@@ -65,7 +64,7 @@ export function beginningOf(timeline: Timeline, toMs: number): Timeline {
   };
 }
 
-/** Slots are all alike and runs do not number them: each batch gets the first that is free. */
+/** A run does not record slots: each batch gets the first free one. */
 function inSlots(run: Run, slots: number, untilMs: number): TimelineBatch[] {
   const freeFrom: number[] = new Array(slots).fill(Number.NEGATIVE_INFINITY);
   const placed: TimelineBatch[] = [];
@@ -84,15 +83,15 @@ type Change =
   | { readonly at: number; readonly kind: 'arrival' }
   | { readonly at: number; readonly kind: 'start'; readonly slot: number; readonly size: number };
 
-/** At one time: what ends makes room, what comes may leave at once. */
+/** The order of changes at the same time. */
 const ORDER = { end: 0, arrival: 1, start: 2 } as const;
 
-/** Waits shorter than this are the rounding of sums. */
+/** Shorter holds are rounding errors. */
 const SHORTEST_MS = 1e-6;
 
 /**
- * Goes through all that happened. Only items that were answered count as waiting: a run does not say when
- * the others were turned away, and those at the door never waited.
+ * Queue lengths and holds. Only items with a response count as queued: a run does not record when an item was rejected,
+ * and most are rejected at submit.
  */
 function waiting(
   answeredAt: readonly number[],
@@ -125,7 +124,7 @@ function waiting(
     if (change.at > toMs) break;
     if (change.kind === 'arrival') items += 1;
     else busy[change.slot] = change.kind === 'start';
-    // Those who came back after a refusal are in batches, but came uncounted.
+    // Retries are in batches, but their arrivals are not recorded.
     if (change.kind === 'start') items = Math.max(0, items - change.size);
     addStep(queue, Math.max(change.at, fromMs), items);
   }
@@ -141,7 +140,7 @@ function addSpan(spans: Span[], span: Span): void {
   } else spans.push(span);
 }
 
-/** The last of several changes at one time is the one that stays. */
+/** Of several changes at the same time the last one is kept. */
 function addStep(steps: (readonly [number, number])[], at: number, items: number): void {
   if (steps.at(-1)?.[0] === at) steps.pop();
   if (steps.at(-1)?.[1] !== items) steps.push([at, items]);

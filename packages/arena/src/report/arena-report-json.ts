@@ -1,4 +1,4 @@
-/** The arena's report for programs; docs/reference/arena.md documents the keys. */
+/** The report of the arena as JSON; the keys are in docs/reference/arena.md. */
 
 import { type CellArrivals, cellName } from '../grid/grid-cell.js';
 import type { FamilyFigure } from '../page/arena-page.js';

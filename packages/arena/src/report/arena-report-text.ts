@@ -1,4 +1,4 @@
-/** The arena's report for people: the targets, then the families of cells. */
+/** The report of the arena as text: targets, then families of cells. */
 import type { FamilyFigure } from '../page/arena-page.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
 import { type ArenaReport, ELSEWHERE, goalText, type TargetReport, writtenFigure } from './arena-report.js';
@@ -64,7 +64,7 @@ function familyRow({ family, what, cells, toBound, toBestPeer, bestPeer, worstCe
   ];
 }
 
-/** Which figures have become worse than they ever should. */
+/** One line per figure that is worse than its limit. */
 export function missedLimits({ targets }: ArenaReport): string[] {
   return targets.flatMap(({ target, figures }) =>
     figures

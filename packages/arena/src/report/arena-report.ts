@@ -1,4 +1,4 @@
-/** What a tournament on the grid comes to: figures for the targets, and for families of cells. */
+/** The report of the arena: figures of the targets, and averages of families of cells. */
 import type { FamilyFigure, TargetFigure } from '../page/arena-page.js';
 import { type Figure, figureOf, type GoalFigure, isReached, judge, limitOf } from '../targets/judge.js';
 import type { Aside, CellResult, Extent, Goal, Target } from '../targets/target.js';
@@ -18,7 +18,7 @@ export interface TargetReport {
   readonly reached: boolean;
 }
 
-/** Target 8 is not a matter of virtual time. */
+/** Target 8 is real time and cannot be simulated. */
 export const ELSEWHERE = {
   number: 8,
   what: 'decide + learning, per item',
@@ -85,7 +85,7 @@ function familyFigures({ family }: Target, results: readonly CellResult[]): Fami
   });
 }
 
-/** The targets as the page shows them: a line for each goal. */
+/** The targets for the HTML page: one row per goal. */
 export function targetFigures({ targets }: ArenaReport): TargetFigure[] {
   return targets.flatMap(({ target, figures }) =>
     figures.map(({ goal, value, worst, worstCell, reached }) => ({
@@ -99,7 +99,7 @@ export function targetFigures({ targets }: ArenaReport): TargetFigure[] {
   );
 }
 
-/** What else the page says of the run. */
+/** Further facts of the run for the HTML page. */
 export function pageFacts({ extent, firstSeed, results }: ArenaReport): { name: string; value: string }[] {
   const last = Math.max(firstSeed, ...results.flatMap(({ cell }) => cell.seeds));
   return [

@@ -1,4 +1,4 @@
-/** What the policies come to in a scenario of the user's, averaged over its seeds, as text and as JSON. */
+/** The report of a scenario file, averaged over its seeds, as text and as JSON. */
 
 import type { ScenarioBound } from '../files/scenario-bound.js';
 import type { ScenarioFile } from '../files/scenario-file.js';
@@ -7,11 +7,11 @@ import { type Palette, PLAIN } from '../plan/plan-text.js';
 import type { Measures } from '../simulation/measures.js';
 import { alignedTable } from './text-table.js';
 
-/** Over the seeds. */
+/** Average over the seeds. */
 export interface Averaged {
   readonly average: number;
   /** The standard deviation between seeds; NaN with one seed. */
-  readonly spread: number;
+  readonly standardDeviation: number;
 }
 
 type AveragedMeasures = { readonly [Key in keyof Measures]: Averaged };
@@ -19,7 +19,7 @@ type AveragedMeasures = { readonly [Key in keyof Measures]: Averaged };
 export interface PolicyReport {
   readonly policy: string;
   readonly measures: AveragedMeasures;
-  /** What the bound is about, as a multiple of the bound. */
+  /** The bounded measure ÷ the bound. */
   readonly toBound: number | undefined;
 }
 
@@ -74,7 +74,8 @@ function averagedMeasures(runs: readonly Measures[]): AveragedMeasures {
 function averaged(values: readonly number[]): Averaged {
   const average = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - average) ** 2, 0);
-  return { average, spread: values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1)) };
+  const standardDeviation = values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1));
+  return { average, standardDeviation };
 }
 
 const HEAD = [
@@ -82,8 +83,8 @@ const HEAD = [
   'mean',
   'p50',
   'p99',
-  'in time',
-  'refused',
+  'on time',
+  'rejected',
   'busy',
   'batches',
   'batch size',
@@ -93,14 +94,14 @@ const HEAD = [
 export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): string {
   const { name, curve, slots, targetMs, items, seeds, bound, policies } = report;
   const target = targetMs === Number.POSITIVE_INFINITY ? 'no target' : `target ${targetMs} ms`;
-  const many = seeds.length === 1 ? `seed ${seeds[0]}` : `${seeds.length} seeds`;
-  const about = `${name}: curve ${curve}, ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${items} items, ${target}, ${many}`;
+  const runs = seeds.length === 1 ? `seed ${seeds[0]}` : `${seeds.length} seeds`;
+  const head = `${name}: curve ${curve}, ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${items} items, ${target}, ${runs}`;
   const rows = policies.map(({ policy, measures: m, toBound }) => [
     policy,
-    spreadOut(m.meanMs, writtenMs),
+    withDeviation(m.meanMs, writtenMs),
     writtenMs(m.p50Ms.average),
-    spreadOut(m.p99Ms, writtenMs),
-    targetMs === Number.POSITIVE_INFINITY ? '–' : spreadOut(m.goodput, writtenShare),
+    withDeviation(m.p99Ms, writtenMs),
+    targetMs === Number.POSITIVE_INFINITY ? '–' : withDeviation(m.goodput, writtenShare),
     writtenShare(m.refused.average),
     writtenMs(m.busyMs.average),
     writtenCount(m.batches.average),
@@ -108,7 +109,7 @@ export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): 
     toBound === undefined ? '–' : toBound.toFixed(3),
   ]);
   return [
-    palette.faint(about),
+    palette.faint(head),
     alignedTable(
       [HEAD.map((title) => palette.heading(title)), ...rows],
       ['left', ...HEAD.slice(1).map(() => 'right' as const)],
@@ -117,22 +118,23 @@ export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): 
   ].join('\n\n');
 }
 
-function spreadOut({ average, spread }: Averaged, written: (value: number) => string): string {
-  return Number.isNaN(spread) ? written(average) : `${written(average)} ± ${written(spread)}`;
+function withDeviation({ average, standardDeviation }: Averaged, written: (value: number) => string): string {
+  const mean = written(average);
+  return Number.isNaN(standardDeviation) ? mean : `${mean} ± ${written(standardDeviation)}`;
 }
 
 function boundLine(bound: ScenarioReport['bound']): string {
-  if (bound === undefined) return 'No bound is known for such a scenario.';
+  if (bound === undefined) return 'No bound is known for this scenario.';
   const value = bound.measure === 'goodput' ? writtenShare(bound.average) : writtenMs(bound.average);
   switch (bound.kind) {
     case 'optimum':
-      return `Bound: a mean of ${value} is the optimum of all policies.`;
+      return `Bound: the optimum of all policies has a mean of ${value}.`;
     case 'clairvoyant':
-      return `Bound: ${value} could be in time for somebody who knew all arrivals beforehand.`;
+      return `Bound: at most ${value} on time (clairvoyant: all arrivals known in advance).`;
     case 'fluid':
-      return `Bound: ${value} could be in time if no item needed company; nobody gets quite there.`;
+      return `Bound: at most ${value} on time (fluid limit, a loose bound).`;
     case 'reference':
-      return `For comparison, no bound: a mean of ${value} when all slots take equal shares of the users.`;
+      return `Reference, not a bound: a mean of ${value} with an equal share of users per slot.`;
   }
 }
 
@@ -152,13 +154,13 @@ export function scenarioJson(report: ScenarioReport): Record<string, unknown> {
             measure: bound.measure,
             kind: bound.kind,
             value: exactNumber(bound.average),
-            spread: exactNumber(bound.spread),
+            standard_deviation: exactNumber(bound.standardDeviation),
           },
     policies: policies.map(({ policy, measures, toBound }) => ({
       policy,
       ...measuresJson(measures, 'average'),
       to_bound: exactNumber(toBound),
-      spread: measuresJson(measures, 'spread'),
+      standard_deviation: measuresJson(measures, 'standardDeviation'),
     })),
   };
 }

@@ -1,6 +1,6 @@
-/** Columns that line up. */
+/** Text tables with aligned columns. */
 
-/** Its cells; one that is alone may be as long as it likes. */
+/** The cells of a row. A row with a single cell is a heading and does not widen its column. */
 export type Row = readonly string[];
 
 export function alignedTable(rows: readonly Row[], alignment: readonly ('left' | 'right')[]): string {
@@ -20,8 +20,8 @@ export function alignedTable(rows: readonly Row[], alignment: readonly ('left' |
     .join('\n');
 }
 
-/** Colours take no room. */
+/** The width without colour codes. */
 function shownWidth(text: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escape sequences
   return [...text.replace(/\x1b\[[\d;]*m/g, '')].length;
 }

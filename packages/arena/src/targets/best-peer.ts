@@ -1,4 +1,4 @@
-/** Target 3: whatever the traffic, no slower than whichever peer's rule is best for it. */
+/** Target 3: mean latency and p99 against the best peer per cell, for all kinds of traffic. */
 import { type Cell, type CellArrivals, itemsFor, type OpenKind } from '../grid/grid-cell.js';
 import { GRID_CURVES, HOLD_OUT_CURVES } from '../grid/grid-curves.js';
 import { PEERS } from '../peers/peers.js';
@@ -6,8 +6,8 @@ import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Averages, afterLearning, contest, outcomeOf } from './contest.js';
 import { type Extent, seedsFrom, type Target } from './target.js';
 
-/** Triton without a delay is greedy. */
-const RIVALS = PEERS.filter(({ name }) => name !== 'triton-0');
+/** `triton-0` is the same as `greedy`. */
+const DISTINCT_PEERS = PEERS.filter(({ name }) => name !== 'triton-0');
 
 const OPEN: readonly CellArrivals[] = [
   ...open('poisson', [0.05, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95]),
@@ -95,7 +95,7 @@ export const bestPeer: Target = {
             ({ kind: 'closed', users: users * count, think, thinking: 'exponential' }) as const,
         );
         [...open, ...loops].forEach((arrivals, i) => {
-          // Timers and noise take turns, so that each kind of traffic meets all of them on some backend.
+          // Timers and noise alternate, so that each kind of traffic has all of them on some backend.
           const timerMs = (c + s + i) % 2;
           const noise = NOISES[(c + i) % NOISES.length] as number;
           const family = `${arrivals.kind}${holdOut.includes(curve) ? ', unseen curves' : ''}`;
@@ -108,10 +108,10 @@ export const bestPeer: Target = {
   },
 
   async play(cell) {
-    const outcomes = await contest(cell, [VARIANTS.adaptive, ...RIVALS], afterLearning);
+    const outcomes = await contest(cell, [VARIANTS.adaptive, ...DISTINCT_PEERS], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive);
     let best = { name: '', outcome: { meanMs: Number.POSITIVE_INFINITY } as Averages };
-    for (const { name } of RIVALS) {
+    for (const { name } of DISTINCT_PEERS) {
       const outcome = outcomeOf(outcomes, { name });
       if (outcome.meanMs < best.outcome.meanMs) best = { name, outcome };
     }

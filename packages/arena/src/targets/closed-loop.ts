@@ -1,4 +1,4 @@
-/** Target 6: callers who come back as soon as they are answered go together, all of them. */
+/** Target 6: with short think times in a closed loop, every batch contains all users. */
 import { type Cell, curveOf } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
@@ -17,9 +17,9 @@ const EXTENTS = {
 };
 
 /**
- * Pauses that are short against a batch. All alike, a fiftieth of it. Where they differ it is the longest
- * of them that everybody waits for, H(N) times the mean: for that to be about a fiftieth, too, the mean is
- * shorter. A mean of a fiftieth makes a longest of a tenth with 64 users, and 1.03 out of reach for anybody.
+ * Think times that are short compared with a batch: constant, 1/50 of it. With exponential think times a batch of all
+ * users waits for the longest one, H(N) times the mean: with a mean of 1/200 that is about 1/50 as well. With a mean of
+ * 1/50 the longest of 64 is 1/10, and no policy can reach 1.03.
  */
 const PAUSES = [
   { think: 0.02, thinking: 'constant', isGoal: true },
@@ -30,7 +30,7 @@ const PAUSES = [
 export const closedLoop: Target = {
   number: 6,
   name: 'closed_loop',
-  what: 'closed loop, pauses ≪ a batch, one slot',
+  what: 'closed loop, think time ≪ a batch, one slot',
   goals: [
     {
       id: 'closed_loop_mean',
@@ -44,7 +44,7 @@ export const closedLoop: Target = {
   ],
   asides: [
     {
-      what: 'Z 0.02·T(N), exponential: mean ÷ (T(N) + the wait for the last)',
+      what: 'Z 0.02·T(N), exponential: mean ÷ (T(N) + the wait for the last user)',
       measure: 'mean_to_reference',
       better: 'lower',
       where: (cell) => !isShort(cell),
@@ -77,13 +77,13 @@ export const closedLoop: Target = {
     const outcomes = await contest(cell, [VARIANTS.adaptive, peer('greedy')], afterLearning);
     const ours = outcomeOf(outcomes, VARIANTS.adaptive).meanMs;
     const { arrivals } = cell;
-    if (arrivals.kind !== 'closed') throw new RangeError('A closed loop is needed.');
+    if (arrivals.kind !== 'closed') throw new RangeError('The cell is not a closed loop.');
     const wholeMs = curveOf(cell).durationMs(arrivals.users);
     return {
       cell,
       measures: {
         mean_to_whole: ours / wholeMs,
-        mean_to_reference: ours / (wholeMs * (1 + togetherness(arrivals))),
+        mean_to_reference: ours / (wholeMs * (1 + waitForLast(arrivals))),
         mean_to_greedy: ours / outcomeOf(outcomes, peer('greedy')).meanMs,
       },
       bestPeer: 'greedy',
@@ -91,8 +91,8 @@ export const closedLoop: Target = {
   },
 };
 
-/** How long, as a share of a batch, users wait on average for the last of them. */
-function togetherness({ users, think, thinking }: Extract<Cell['arrivals'], { kind: 'closed' }>): number {
+/** Mean wait of the users for the last one, as a share of a batch. */
+function waitForLast({ users, think, thinking }: Extract<Cell['arrivals'], { kind: 'closed' }>): number {
   if (thinking === 'constant') return 0;
   let longest = 0;
   for (let i = 1; i <= users; i++) longest += 1 / i;

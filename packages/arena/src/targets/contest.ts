@@ -1,21 +1,21 @@
-/** Several contenders in one cell: the same callers for all, counted from the same item on. */
+/** Several contenders in one cell: the same arrivals for all, measured from the same item on. */
 
 import { type Cell, scenarioOf } from '../grid/grid-cell.js';
 import { itemAfterBatches, type Measures, measure } from '../simulation/measures.js';
 import type { Contender } from '../simulation/scenario.js';
 import { type Run, simulate } from '../simulation/simulate.js';
 
-/** By then everybody has learned what there is to learn. */
+/** Batches after which learning is considered complete. */
 export const LEARNED_BATCHES = 200;
 
 export type Averages = Pick<Measures, 'meanMs' | 'p99Ms' | 'goodput' | 'onTime' | 'busyMs' | 'meanBatchSize'>;
 
-/** Says from which item on the runs of one seed count. */
+/** Returns the item from which on the runs of one seed are measured. */
 type Start = (runs: readonly Run[]) => number;
 
 /**
- * After the first batches of all of them, and a fifth of the items. But the second half of a run always
- * counts: where somebody cannot keep up, everybody has come before it has done its first batches.
+ * After the first batches of all contenders, and a fifth of the items, but at most half of the items: a contender that
+ * cannot keep up may complete its first batches after the last arrival.
  */
 export function afterLearning(runs: readonly Run[]): number {
   const items = (runs[0] as Run).latencyMs.length;
@@ -23,7 +23,7 @@ export function afterLearning(runs: readonly Run[]): number {
   return Math.floor(Math.min(learned, 0.5 * items));
 }
 
-/** What each contender comes to, averaged over the seeds. */
+/** The measures of each contender, averaged over the seeds. */
 export async function contest(
   cell: Cell,
   contenders: readonly Contender[],

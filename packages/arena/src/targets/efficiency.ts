@@ -1,4 +1,4 @@
-/** Target 5: the backend works hardly longer than it must for everybody to be answered in time. */
+/** Target 5: in efficiency mode, backend time is close to the minimum that serves all items on time. */
 import { backendTimeBound } from '../bounds/backend-time-bound.js';
 import { type Cell, curveOf, scenarioOf, targetMsOf } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
@@ -15,7 +15,7 @@ const EXTENTS = {
     loads: [0.05, 0.1, 0.3, 0.5, 0.7],
     factors: [2, 3],
     noises: [0, 0.05],
-    /** Counted, after learning. */
+    /** Measured batches, after learning. */
     batches: 200,
     most: 15_000,
   },
@@ -35,7 +35,7 @@ const isNoisy = (cell: Cell) => !isQuiet(cell);
 export const efficiency: Target = {
   number: 5,
   name: 'efficiency',
-  what: 'efficiency mode, one slot, where all can be in time',
+  what: 'efficiency mode, one slot, where all items can be on time',
   goals: [
     ...pair('true', 'true curve', isQuiet, 1.02, 0.999),
     ...pair('learned', 'learned', isQuiet, 1.02, 0.999),
@@ -53,7 +53,7 @@ export const efficiency: Target = {
             const family = noise === 0 ? 'efficiency' : 'efficiency, 5 % noise';
             const arrivals = { kind: 'poisson' as const, load };
             const cell = { target: 'efficiency', family, curve, slots: 1, arrivals, targetFactor, noise };
-            // Batches are about what comes within the target, as far as they fit.
+            // A batch is about as large as the arrivals within the target.
             const { maxBatchSize } = curveOf(cell);
             const size = Math.min(maxBatchSize, 1 + load * targetFactor * maxBatchSize);
             const counted = Math.min(most, Math.max(4000, batches * size));
@@ -68,22 +68,22 @@ export const efficiency: Target = {
   async play(cell) {
     const scenario = scenarioOf(cell, cell.seeds[0] as number);
     const learned = await simulate(scenario, VARIANTS.efficiency);
-    const knowing = await simulate(scenario, VARIANTS.efficiencyTrueCurve);
+    const withCurve = await simulate(scenario, VARIANTS.efficiencyTrueCurve);
     const greedy = await simulate(scenario, peer('greedy'));
     const from = Math.min(itemAfterBatches(learned, LEARNED_BATCHES), Math.floor(scenario.items / 2));
     const leastMs = backendTimeBound(learned.arrivedAt.subarray(from), curveOf(cell), targetMsOf(cell));
-    // Where not all can be in time there is no least time, and nothing is asked.
+    // Where not all items can be on time there is no minimum, and the cell has no figures.
     const toBound = (run: Run) =>
       leastMs === Number.POSITIVE_INFINITY ? Number.NaN : busyMsFrom(run, from) / leastMs;
-    const inTime = (run: Run) =>
+    const onTime = (run: Run) =>
       leastMs === Number.POSITIVE_INFINITY ? Number.NaN : measure(run, from).goodput;
     return {
       cell,
       measures: {
         busy_learned: toBound(learned),
-        in_time_learned: inTime(learned),
-        busy_true: toBound(knowing),
-        in_time_true: inTime(knowing),
+        in_time_learned: onTime(learned),
+        busy_true: toBound(withCurve),
+        in_time_true: onTime(withCurve),
         busy_to_greedy: busyMsFrom(learned, from) / busyMsFrom(greedy, from),
       },
       bestPeer: 'greedy',
@@ -91,7 +91,7 @@ export const efficiency: Target = {
   },
 };
 
-/** Of a batch that has items from before as well, its share. */
+/** Backend time from an item on; a batch with earlier items counts by its share of later items. */
 export function busyMsFrom({ batches }: Run, from: number): number {
   let sum = 0;
   for (const { durationMs, first, size } of batches) {
@@ -105,7 +105,7 @@ function pair(
   what: string,
   where: (cell: Cell) => boolean,
   busy: number,
-  inTime: number,
+  onTime: number,
 ): Goal[] {
   const measure = id.replace('noisy_', '');
   return [
@@ -120,11 +120,11 @@ function pair(
     },
     {
       id: `efficiency_${id}_in_time`,
-      what: `in time, ${what}`,
+      what: `on time, ${what}`,
       measure: `in_time_${measure}`,
       over: 'worst',
       better: 'higher',
-      goal: inTime,
+      goal: onTime,
       where,
     },
   ];

@@ -1,4 +1,4 @@
-/** Target 4: of what anybody could have answered in time who knew all arrivals, how much is. */
+/** Target 4: goodput against the clairvoyant optimum. */
 import { goodputOptimum } from '../bounds/goodput-optimum.js';
 import {
   type Cell,
@@ -23,7 +23,7 @@ interface Traffic {
   readonly load: number;
 }
 
-/** The optimum's time grows with the square of the largest batch: large ones get fewer cells. */
+/** The time to compute the optimum grows with the square of the maximum batch size: fewer cells above this size. */
 const LARGE_BATCH = 128;
 
 const EXTENTS = {
@@ -90,7 +90,7 @@ export const goodput: Target = {
     );
   },
 
-  /** What is counted is always as many items: the first for a cold start, the last of a longer run after learning. */
+  /** Measures the same number of items: the first ones from cold, the last ones of a longer run after learning. */
   async play(cell) {
     const seed = cell.seeds[0] as number;
     const learning = Math.ceil(1.2 * LEARNED_BATCHES * usualBatch(cell));
@@ -108,7 +108,7 @@ export const goodput: Target = {
   },
 };
 
-/** From the first item on, without the curve and with it. */
+/** From the first item on, with and without the true curve. */
 async function coldShares(cell: Cell, seed: number): Promise<Record<string, number>> {
   const scenario = scenarioOf(cell, seed);
   const run = await simulate(scenario, VARIANTS.noAdmission);
@@ -125,7 +125,7 @@ async function coldShares(cell: Cell, seed: number): Promise<Record<string, numb
 async function learnedShares(cell: Cell, seed: number): Promise<Record<string, number>> {
   const scenario = scenarioOf(cell, seed);
   const ours = await simulate(scenario, VARIANTS.noAdmission);
-  // From a batch of ours on: whoever waits then counts, and the slot is as little free before for the best.
+  // From a batch of the policy on, including the items that wait then. The optimum starts from the same state.
   const { first: from, startedAt } = ours.batches[
     Math.min(LEARNED_BATCHES, Math.floor(ours.batches.length / 2))
   ] as BatchRun;
@@ -139,7 +139,7 @@ async function learnedShares(cell: Cell, seed: number): Promise<Record<string, n
   return shares;
 }
 
-/** The share of these that somebody could have answered in time who knew them beforehand. */
+/** The optimal goodput of these arrivals. */
 function bestOf(cell: Cell, arrivedAt: Float64Array, freeFrom?: number): number {
   return goodputOptimum(arrivedAt, curveOf(cell), targetMsOf(cell), undefined, freeFrom).goodput;
 }

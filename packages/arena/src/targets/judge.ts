@@ -1,19 +1,18 @@
-/** From what was measured in cells to what is said of a target. */
+/** Evaluates goals on the results of cells, and the limits of `--check`. */
 import { type Cell, cellName } from '../grid/grid-cell.js';
 import type { Aside, CellResult, Extent, Goal } from './target.js';
 
 export interface Figure {
-  /** How many cells have this figure. */
+  /** Number of cells that have this figure. */
   readonly cells: number;
   readonly mean: number;
   readonly worst: number;
   readonly worstCell: string;
 }
 
-/** What has become of a goal. */
 export interface GoalFigure extends Figure {
   readonly goal: Goal;
-  /** The mean or the worst, whichever the goal is about. */
+  /** The mean or the worst value, as in `goal.over`. */
   readonly value: number;
   readonly reached: boolean;
 }
@@ -32,7 +31,7 @@ export function figureOf(
   return { cells: found.length, ...summary(found, better) };
 }
 
-/** A figure that nobody measured is not reached. */
+/** False for NaN: a goal without a figure is not reached. */
 export function isReached(value: number, { better, goal }: Pick<Goal, 'better' | 'goal'>): boolean {
   return better === 'lower' ? value <= goal : value >= goal;
 }
@@ -68,15 +67,19 @@ function summary(
   return { mean: sum / found.length, worst: worst.value, worstCell: cellName(worst.cell) };
 }
 
-/** A goal that is not reached, and how far its figures may be from it. */
-type Shortfall = { readonly goal: number } & { readonly [E in Extent]?: number };
+/** A goal that is not reached, and the limits of its figures. */
+type Limits = { readonly goal: number } & { readonly [E in Extent]?: number };
 
-export const FALL_SHORT: Readonly<Record<string, Shortfall>> = {
+/**
+ * The limits of `--check` where they differ from the goal: the figure when the limit was set, plus a margin. Tighten
+ * them whenever a figure improves.
+ */
+export const LIMITS: Readonly<Record<string, Limits>> = {
   best_peer_mean: { goal: 1.01, quick: 1.11 },
   best_peer_p99: { goal: 1.05, quick: 1.3 },
   noisy_mean: { goal: 1.03, quick: 1.08 },
 };
 
 export function limitOf({ id, goal }: Pick<Goal, 'id' | 'goal'>, extent: Extent): number {
-  return FALL_SHORT[id]?.[extent] ?? goal;
+  return LIMITS[id]?.[extent] ?? goal;
 }

@@ -1,4 +1,4 @@
-/** Target 7: a backend that is noisy, or that becomes twice as slow, misleads nobody. */
+/** Target 7: mean latency against greedy dispatch with a noisy backend, and with one that becomes twice as slow. */
 import { type Cell, itemsFor } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
@@ -25,7 +25,7 @@ const EXTENTS = {
 export const roughBackend: Target = {
   number: 7,
   name: 'rough_backend',
-  what: '30 % noise, or twice as slow from one moment on; 1 and 2 slots',
+  what: '30 % noise, or twice as slow from the middle of the run on; 1 and 2 slots',
   goals: [
     {
       id: 'noisy_mean',
@@ -85,7 +85,7 @@ export const roughBackend: Target = {
   },
 };
 
-/** When everybody has had as many batches since as it takes to learn; at least a quarter of the run is left. */
+/** After the batches that all contenders need to learn the change; at least a quarter of the run is measured. */
 export function afterSlowdown(runs: readonly Run[]): number {
   return Math.max(
     ...runs.map(({ batches, scenario, latencyMs }) => {

@@ -1,13 +1,13 @@
-/** What a target is made of: the cells it is about, what is measured in each, and what is asked of that. */
+/** A target: its cells, the measures of each cell, and the goals. */
 import type { Cell } from '../grid/grid-cell.js';
 
 export type Extent = 'quick' | 'full';
 
-/** What was measured in a cell, under short names. NaN, or nothing at all, where the cell has no such figure. */
+/** The measures of a cell by name; NaN or missing where the cell has none. */
 export interface CellResult {
   readonly cell: Cell;
   readonly measures: Readonly<Record<string, number>>;
-  /** Which peer was best, where peers were asked. */
+  /** The best peer of the cell, if peers ran. */
   readonly bestPeer?: string;
 }
 
@@ -15,27 +15,26 @@ export interface Goal {
   /** Unique among all goals of all targets, in snake_case. */
   readonly id: string;
   readonly what: string;
-  /** Which of the measures. */
+  /** The name of the measure. */
   readonly measure: string;
-  /** What has to reach the goal: every cell, or the mean of all. */
+  /** Whether every cell or the mean of all cells has to reach the goal. */
   readonly over: 'worst' | 'mean';
   readonly better: 'lower' | 'higher';
   readonly goal: number;
-  /** Of which cells, if not of all. */
+  /** The cells of the goal. @default all */
   readonly where?: (cell: Cell) => boolean;
 }
 
-/** Something worth to be told beside the goals. */
+/** A figure that is reported without a goal. */
 export type Aside = Pick<Goal, 'what' | 'measure' | 'better' | 'where'>;
 
 export interface Target {
-  /** Of SCHEDULING's table; 9 for what is asked of the door. */
   readonly number: number;
   readonly name: string;
   readonly what: string;
   readonly goals: readonly Goal[];
   readonly asides?: readonly Aside[];
-  /** Which measures the table of families shows. */
+  /** The measures in the table of families. */
   readonly family: {
     readonly what: string;
     readonly toBound?: string;
@@ -46,7 +45,6 @@ export interface Target {
   play(cell: Cell): Promise<CellResult>;
 }
 
-/** So many seeds from the first. */
 export function seedsFrom(first: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) => first + i);
 }

@@ -1,4 +1,4 @@
-/** All that are measured here. Target 8, the cost of a decision, is a matter of real time: `npm run bench:core`. */
+/** All targets in virtual time. Target 8, the cost of a decision, is in real time: `npm run bench:core`. */
 
 import { admission } from './admission.js';
 import { bestPeer } from './best-peer.js';

@@ -18,14 +18,14 @@ import {
   type ShowcaseJob,
 } from './tournament-job.js';
 
-/** Constants were tuned with seeds 1 to 20; what is claimed is measured with others. */
+/** Constants are tuned with seeds 1 to 20; results are measured with others. */
 export const FIRST_SEED = 101;
 
 export interface ArenaOptions extends TournamentOptions {
   readonly extent: Extent;
   /** @default FIRST_SEED */
   readonly firstSeed?: number | undefined;
-  /** The numbers of those wanted. @default all */
+  /** Numbers of the targets. @default all */
   readonly targets?: readonly number[] | undefined;
 }
 

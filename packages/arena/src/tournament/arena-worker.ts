@@ -1,4 +1,4 @@
-/** A thread of the tournament: does one piece of work after the other as they are handed to it. */
+/** A worker thread of the tournament: runs the jobs that it receives, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { doJob, type Job } from './tournament-job.js';
 

@@ -1,4 +1,4 @@
-/** A piece of work of the tournament: a plain description, so that any thread can do it. */
+/** Jobs of the tournament: plain data, so that any thread can run them. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type AblationJob, type AblationResult, playAblation } from '../ablation/ablation.js';
@@ -22,7 +22,7 @@ export interface CellJob {
   readonly cell: Cell;
 }
 
-/** One of the page's backends, with so many slots. */
+/** One backend of the HTML page with a number of slots. */
 export interface ShowcaseJob {
   readonly kind: 'showcase';
   readonly curve: number;
@@ -31,15 +31,15 @@ export interface ShowcaseJob {
   readonly seed: number;
 }
 
-/** A scenario file as it was read, so that all threads have the same even if it changes meanwhile. */
+/** The text of a scenario file, so that all threads have the same even if the file changes. */
 interface ScenarioSource {
   readonly text: string;
   readonly fileName: string;
-  /** Where the traces are that it names. */
+  /** The folder to which names of traces are relative. */
   readonly folder: string;
 }
 
-/** One policy with one seed in a scenario of the user's. */
+/** One policy with one seed in a scenario file. */
 export interface ScenarioJob {
   readonly kind: 'scenario';
   readonly source: ScenarioSource;
@@ -47,7 +47,7 @@ export interface ScenarioJob {
   readonly policy: string;
 }
 
-/** What could be had at best there. */
+/** The bound for one seed of a scenario file. */
 export interface BoundJob {
   readonly kind: 'bound';
   readonly source: ScenarioSource;
@@ -101,7 +101,7 @@ export function jobName(job: Job): string {
   }
 }
 
-/** The page's lines: ours first, then one of each kind of rule. */
+/** The policies of the HTML page: adaptive first, then one of each kind of rule. */
 const SHOWN = ['adaptive', 'greedy', 'triton-10', 'window-10', 'bentoml'];
 
 function shownContenders(): NamedContender[] {
@@ -140,7 +140,7 @@ export function parsedSource({ text, fileName, folder }: ScenarioSource): Scenar
   });
 }
 
-/** The last one that was parsed: all jobs of a tournament are about the same. */
+/** Cache of the last parsed file: all jobs of a tournament have the same one. */
 let last: { readonly source: ScenarioSource; readonly file: ScenarioFile } | undefined;
 
 function scenarioWith({ source, seed }: ScenarioJob | BoundJob): Scenario {

@@ -1,8 +1,8 @@
-/** About how long a job takes, in seconds: what is long is begun first, and progress is told by it. */
+/** Estimated duration of a job in seconds: for the order of jobs and the progress. */
 import { type Cell, curveOf, usualBatch } from '../grid/grid-cell.js';
 import type { Job } from './tournament-job.js';
 
-/** How many simulations a cell of a target takes, for each seed. */
+/** Simulations per cell and seed, by target. */
 const RUNS: Readonly<Record<string, number>> = {
   best_peer: 9,
   goodput: 10,
@@ -25,7 +25,7 @@ export function jobWork(job: Job): number {
   }
 }
 
-/** Each item takes its time, and each batch. */
+/** A cost per item and one per batch. */
 function simulating(cell: Cell): number {
   const { target, items, seeds } = cell;
   return items * seeds.length * (RUNS[target] ?? USUAL_RUNS) * (0.6e-6 + 3e-6 / usualBatch(cell));

@@ -1,6 +1,6 @@
 /**
- * Does all the work there is, on as many threads as there are processors. What comes out is in the order of
- * the jobs and the same for any number of threads: jobs share nothing.
+ * Runs jobs on all processors. Results are in the order of the jobs and the same for any number of threads: jobs share
+ * no state.
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -9,19 +9,19 @@ import { doJob, type Job, jobName, type ResultOf } from './tournament-job.js';
 import { jobWork } from './tournament-work.js';
 
 export interface TournamentOptions {
-  /** How many threads; 0 for none but this one. @default as many as there are processors */
+  /** Number of worker threads; 0 runs all jobs in the calling thread. @default the number of processors */
   readonly workers?: number | undefined;
   readonly onProgress?: ((progress: TournamentProgress) => void) | undefined;
-  /** For how long it will still take. */
+  /** For the estimate of the remaining time. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
 export interface TournamentProgress {
   readonly done: number;
   readonly total: number;
-  /** Of the work, from 0 to 1: some jobs take far longer than others. */
+  /** Share of the estimated work, from 0 to 1. */
   readonly share: number;
-  /** About how long it will still take. */
+  /** Estimated remaining time. */
   readonly leftMs: number;
 }
 
@@ -30,7 +30,7 @@ export async function tournament<J extends Job>(
   { workers = availableParallelism(), onProgress, clock = realClock }: TournamentOptions = {},
 ): Promise<ResultOf<J>[]> {
   const results = new Array<ResultOf<J>>(jobs.length);
-  // The longest first, or in the end one thread would work alone.
+  // The longest first, so that all threads are busy until the end.
   const queue = jobs
     .map((job, index) => ({ job, index, work: jobWork(job) }))
     .sort((a, b) => b.work - a.work || a.index - b.index);
@@ -39,12 +39,12 @@ export async function tournament<J extends Job>(
   let doneWork = 0;
   const startedAt = clock.now();
 
-  const workOff = async (thread: Thread): Promise<void> => {
+  const runJobs = async (thread: Thread): Promise<void> => {
     try {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const { job, index, work } = next;
         results[index] = (await thread.do(job).catch((cause: unknown) => {
-          queue.length = 0; // the others need not begin anything new
+          queue.length = 0; // the other threads begin no further jobs
           throw failed(job, cause);
         })) as ResultOf<J>;
         done += 1;
@@ -58,22 +58,23 @@ export async function tournament<J extends Job>(
     }
   };
   const count = Math.min(workers, jobs.length);
-  const threads = count === 0 ? [new OwnThread()] : Array.from({ length: count }, () => new WorkerThread());
-  await Promise.all(threads.map(workOff));
+  const threads =
+    count === 0 ? [new CallingThread()] : Array.from({ length: count }, () => new WorkerThread());
+  await Promise.all(threads.map(runJobs));
   return results;
 }
 
-/** After the last job, at most; mostly it is done in a few milliseconds. */
-const COMPILES_FOR_MS = 200;
+/** Time for V8 to complete background compilation, which usually takes a few milliseconds. */
+const COMPILATION_MS = 200;
 
 interface Thread {
   do(job: Job): Promise<unknown>;
   end(): Promise<unknown>;
 }
 
-class OwnThread implements Thread {
+class CallingThread implements Thread {
   async do(job: Job): Promise<unknown> {
-    // Simulations never come up for air by themselves: timers and signals get their turn between them.
+    // A simulation never yields to the event loop: timers and signals run between jobs.
     await new Promise((resolve) => setImmediate(resolve));
     return doJob(job);
   }
@@ -82,7 +83,7 @@ class OwnThread implements Thread {
 }
 
 class WorkerThread implements Thread {
-  // Without the flags of this process: what is meant for its program, as --input-type is, no thread takes.
+  // Without the flags of this process: flags such as --input-type are not valid for worker threads.
   readonly #worker = new Worker(new URL('./arena-worker.js', import.meta.url), { execArgv: [] });
 
   do(job: Job): Promise<unknown> {
@@ -94,16 +95,16 @@ class WorkerThread implements Thread {
         else resolve(answer.result);
       };
       worker.once('message', settle);
-      // Out of memory, or a module that cannot be loaded.
+      // Out of memory, or the module cannot be loaded.
       worker.once('error', reject);
       worker.postMessage(job);
     });
   }
 
-  /** Node 20 may crash when a thread ends while V8 still compiles for it, in the background: it is left that time. */
+  /** Node 20 may crash when a thread ends during background compilation of V8. */
   async end(): Promise<void> {
     await new Promise<void>((resolve) => {
-      realClock.setTimer(resolve, COMPILES_FOR_MS);
+      realClock.setTimer(resolve, COMPILATION_MS);
     });
     await this.#worker.terminate();
   }

@@ -60,7 +60,9 @@ describe('the optimum for one slot and Poisson arrivals', () => {
 
   test('is refused where there is none', () => {
     const curve = gridCurve('a');
-    expect(() => poissonOptimum(curve, perMsAt(curve, 1, 1))).toThrow(/can do .* items\/ms, not/);
+    expect(() => poissonOptimum(curve, perMsAt(curve, 1, 1))).toThrow(
+      /a maximum throughput of .* items\/ms, below/,
+    );
     expect(() => poissonOptimum(curve, 0)).toThrow('perMs must be above 0, not 0');
   });
 

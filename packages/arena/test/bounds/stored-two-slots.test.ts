@@ -42,6 +42,6 @@ describe('the stored optima for two slots', () => {
 
   test('are refused for a curve that has changed since', () => {
     const slower = { ...gridCurve('a'), durationMs: (size: number) => 5 + 0.11 * size };
-    expect(() => twoSlotBound(slower, 0.5)).toThrow('Curve a is not what it was');
+    expect(() => twoSlotBound(slower, 0.5)).toThrow('Curve a has changed');
   });
 });

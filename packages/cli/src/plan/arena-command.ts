@@ -1,4 +1,4 @@
-/** `batchwise arena`: has the policies run side by side, and shows what they come to. */
+/** `batchwise arena`: simulates policies and prints or saves the reports. */
 import { resolve } from 'node:path';
 import {
   type ArenaReport,
@@ -53,29 +53,29 @@ Examples:
   $ batchwise arena --ablate --quick
   $ batchwise arena --scenario mine.json --json
 
-Exit codes: 0 done, 1 something failed, or with --check a figure is worse than it may be, 2 wrong flags.`;
+Exit codes: 0 done, 1 failure, or with --check a figure is worse than its limit, 2 invalid flags.`;
 
-/** Those of the targets: a scenario and the ablation have their own seeds, and no goals. */
+/** Flags of the grid only: a scenario and the ablation have their own seeds, and no goals. */
 const TARGET_FLAGS = ['check', 'target', 'seed', 'html'];
-/** The runs behind the plots, as a multiple of what is needed for smooth lines. */
+/** Factor of the length of the runs for the plots. */
 const PLOT_EFFORT = { full: 2, quick: 0.4 };
 const LARGEST_SEED = 2 ** 32 - 1000;
-const MOST_WORKERS = 256;
-const MOST_SCENARIOS = 1_000_000;
-const USUAL_SCENARIOS = 100;
+const MAX_WORKERS = 256;
+const MAX_SCENARIOS = 1_000_000;
+const DEFAULT_SCENARIOS = 100;
 
 export function setUpArena(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Runs the batching policies, ours and those of others, through the same simulated traffic, and compares ' +
-        'them with what is possible at best.',
+      'Compares the batching policies of Batchwise with those of other systems and with bounds, in simulations ' +
+        'with the same traffic.',
     )
     .optionsGroup('What to run:')
-    .option('--quick', 'a representative slice of the grid, in about a minute')
-    .option('--target <number>', 'the cells of one target only', wholeNumber(1, 9))
-    .option('--seed <number>', 'the first of the seeds (default: 101)', wholeNumber(0, LARGEST_SEED))
+    .option('--quick', 'a representative part of the grid, in about a minute')
+    .option('--target <number>', 'only the cells of one target', wholeNumber(1, 9))
+    .option('--seed <number>', 'first seed (default: 101; 1 with --harm)', wholeNumber(0, LARGEST_SEED))
     .addOption(
-      new Option('--scenario <file>', 'a scenario of your own (JSON), instead of the grid').conflicts([
+      new Option('--scenario <file>', 'a scenario file (JSON) instead of the grid').conflicts([
         ...TARGET_FLAGS,
         'quick',
         'ablate',
@@ -83,28 +83,28 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
       ]),
     )
     .addOption(
-      new Option('--ablate', 'removes the rules of the adaptive policy one at a time').conflicts([
+      new Option('--ablate', 'measure the adaptive policy without each of its rules').conflicts([
         ...TARGET_FLAGS,
         'harm',
       ]),
     )
     .addOption(
-      new Option('--harm', 'random scenarios: is adaptive ever worse than greedy?').conflicts([
+      new Option('--harm', 'compare adaptive with greedy in random scenarios').conflicts([
         'quick',
         'target',
         'html',
       ]),
     )
-    .option('--seeds <count>', 'how many random scenarios (default: 100)', wholeNumber(1, MOST_SCENARIOS))
+    .option('--seeds <count>', 'number of random scenarios (default: 100)', wholeNumber(1, MAX_SCENARIOS))
     .option(
       '--workers <count>',
-      'threads, 0 for none of their own (default: one for each processor)',
-      wholeNumber(0, MOST_WORKERS),
+      'worker threads, 0 for none (default: one per processor)',
+      wholeNumber(0, MAX_WORKERS),
     )
     .optionsGroup('Output:')
     .option('--json', 'the results as JSON')
-    .option('--html <file>', 'a page with plots, in one file')
-    .option('--check', 'exit with 1 when a figure is worse than it may be')
+    .option('--html <file>', 'an HTML page with plots, in one file')
+    .option('--check', 'exit with 1 if a figure is worse than its limit')
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ArenaFlags) => exit(await arena(flags, terminal)));
@@ -128,7 +128,7 @@ async function scenario(
   terminal: Terminal,
   progress: ProgressBar,
 ): Promise<number> {
-  // Only to say so when there is none: what is wrong with its content is told with the place.
+  // Only for the error if the file does not exist.
   await readNamedFile('--scenario', path);
   const report = await runScenario(resolve(path), { workers, onProgress: progressOf(progress, 'runs') });
   progress.clear();
@@ -153,7 +153,7 @@ async function ablation(
 }
 
 async function harm(
-  { seed, seeds = USUAL_SCENARIOS, json, workers, check }: ArenaFlags,
+  { seed, seeds = DEFAULT_SCENARIOS, json, workers, check }: ArenaFlags,
   terminal: Terminal,
   progress: ProgressBar,
 ): Promise<number> {
@@ -170,7 +170,7 @@ async function grid(flags: ArenaFlags, terminal: Terminal, progress: ProgressBar
   const { quick, seed, target, workers, json, html, check } = flags;
   if (target !== undefined && !TARGET_NUMBERS.includes(target)) {
     throw new UsageFailure(
-      `--target: ${target} is not measured here. Expected one of ${TARGET_NUMBERS.join(', ')}; 8 is measured by npm run bench:core.`,
+      `--target: ${target} is not simulated. Expected one of ${TARGET_NUMBERS.join(', ')}; 8 is measured by npm run bench:core.`,
     );
   }
   const report = await runArena({

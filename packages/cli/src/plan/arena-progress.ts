@@ -1,4 +1,4 @@
-/** How far the arena is, for the bar: how much is done, and about how long the rest will take. */
+/** Progress of the arena for the progress bar, with the estimated remaining time. */
 import type { TournamentProgress } from '@batchwise/arena';
 import type { ProgressBar } from '../terminal/progress-bar.js';
 
@@ -8,7 +8,7 @@ export function progressOf(bar: ProgressBar, what: string): (progress: Tournamen
 }
 
 export function writtenLeft(leftMs: number): string {
-  if (leftMs < 1000) return 'nearly done';
+  if (leftMs < 1000) return 'almost done';
   const seconds = Math.round(leftMs / 1000);
   return seconds < 90 ? `about ${seconds} s left` : `about ${Math.round(seconds / 60)} min left`;
 }

@@ -1,4 +1,4 @@
-/** The curve that `--curve` names: a file, or one of several in a file, as `h200.json#resnet50`. */
+/** Reads the curve of `--curve`: a file, or one of several curves in a file, as `h200.json#resnet50`. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Curve, curveNoise, parseCurve, parseCurveText } from '@batchwise/arena';
@@ -7,7 +7,7 @@ import { readNamedFile } from '../terminal/files.js';
 
 export interface CurveInput {
   readonly curve: Curve;
-  /** What the file tells of the spread of durations, if it does. */
+  /** The noise of the durations, if the file has percentiles. */
   readonly noise: number | undefined;
 }
 
@@ -26,10 +26,10 @@ export async function readCurve(argument: string, maxBatchSize: number | undefin
   }
   if (names.length > 1)
     throw new Failure(`${FLAG}: ${path} has ${names.length} curves, not one. ${listOf(names, path)}`);
-  // A table ends where it was measured; a formula goes as far as one likes, and has to be told.
+  // A table has a largest size, a formula does not.
   const options = typeof content === 'string' ? { maxBatchSize: maxBatchSize ?? 64 } : {};
   const curve = parseCurveText(text, path, options);
-  // A formula is its own name.
+  // A formula is named after its text.
   const shown = curve.name === path ? basename(path) : curve.name;
   return { curve: { ...curve, name: shown }, noise: curveNoise(content) };
 }
@@ -40,7 +40,7 @@ function parted(argument: string): { readonly path: string; readonly name: strin
   return { path: argument.slice(0, at), name: argument.slice(at + 1) };
 }
 
-/** Undefined for what is no JSON: the parser of curves tells where. */
+/** Undefined for invalid JSON, which the parser of curves reports with its position. */
 function contentOf(text: string): unknown {
   try {
     return JSON.parse(text);

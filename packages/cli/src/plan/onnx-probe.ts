@@ -1,4 +1,4 @@
-/** An ONNX model that `--probe` measures: as a worker runs it, with rows of zeros. */
+/** An ONNX model for `--probe`: run as in a worker, with rows of zeros. */
 import { basename } from 'node:path';
 import {
   createModelHandler,
@@ -25,19 +25,19 @@ export async function loadOnnxModel(file: string, maxBatchSize: number): Promise
   const { inputs } = model.signature;
   const why = whyNotBatchable(model.signature, settings);
   const row = requestToData({ inputs: new Map(inputs.map((spec) => [spec.name, zeros(spec)])) });
-  const open = inputs.filter(({ shape }) =>
+  const dynamic = inputs.filter(({ shape }) =>
     shape.some((length, dim) => length === -1 && (dim > 0 || why !== undefined)),
   );
   return {
     handler: model.handler,
-    // A new object for each item, as in service: what is known of an item is kept by object.
+    // A new object per item, as in a server: per-item data is keyed by object.
     makeItem: () => ({ ...row }),
     maxBatchSize: model.options.maxBatchSize,
     notes: [
       ...(why === undefined ? [] : [`${name} takes one request at a time: ${why}.`]),
-      ...open.map(
+      ...dynamic.map(
         (input) =>
-          `${name} leaves lengths of input ${JSON.stringify(input.name)} [${input.shape}] open: measured with ` +
+          `input ${JSON.stringify(input.name)} [${input.shape}] of ${name} has dynamic dimensions: measured with ` +
           'length 1. For other lengths, probe a module with a handler and a sample.',
       ),
     ],
@@ -45,7 +45,7 @@ export async function loadOnnxModel(file: string, maxBatchSize: number): Promise
   };
 }
 
-/** One row; an open length is 1. */
+/** One row; a dynamic dimension has length 1. */
 function zeros({ datatype, shape: spec }: TensorSpec) {
   const shape = spec.map((length) => (length === -1 ? 1 : length));
   return { datatype, shape, data: newData(datatype, elementCount(shape)) };

@@ -1,4 +1,4 @@
-/** `batchwise plan`: reads what the flags name, has the plan made, and shows it. */
+/** `batchwise plan`: reads the input, makes the plan and prints it. */
 import {
   type Curve,
   LONGEST_TRACE,
@@ -51,60 +51,62 @@ Examples:
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50 --save-curve curve.json
   $ batchwise plan --curve curve.json --rate 800 --target-ms 50 --slots 2 --json
 
-A curve is how long batches take, by size: {"1": 5.1, "8": 5.8, "64": 11.4}, in milliseconds.
-A trace has the time of one request a line, in milliseconds, rising.
-A module to probe exports handler, (items) => results, and sample, an item or a function that makes one.
+A curve is the duration of batches by size, in milliseconds: {"1": 5.1, "8": 5.8, "64": 11.4}.
+A trace has the arrival time of one request per line, in milliseconds, in ascending order.
+A module to probe exports handler, (items) => results, and sample, an item or a function that returns one.
 
-Exit codes: 0 the target is held, 3 it is not, 1 something failed, 2 wrong flags.`;
+Exit codes: 0 the target is held, 3 the target is not held, 1 failure, 2 invalid flags.`;
 
 export function setUpPlan(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Answers which settings to use for a backend and a target, what latency to expect, the largest rate\n' +
-        'that holds the target, and how many slots a rate needs. Everything is simulated with the production\n' +
-        'batcher.',
+      'Recommends settings for a backend, a traffic and a target latency, with the expected latency, the largest\n' +
+        'rate that holds the target, and the number of slots that a rate needs. All figures are simulated with\n' +
+        'the production batcher.',
     )
     .optionsGroup('The backend, one of:')
-    .option('--curve <file>', 'how long batches take, by size (JSON)')
+    .option('--curve <file>', 'durations of batches by size (JSON)')
     .addOption(
       new Option(
         '--probe <file>',
-        'measure it: a model (.onnx), or a .ts or .js module with handler and sample',
+        'measure a model (.onnx), or a .ts or .js module with handler and sample',
       ).conflicts('curve'),
     )
     .optionsGroup('The traffic, one of:')
-    .option('--rate <number>', 'requests a second', positiveNumber(MOST_PER_SECOND))
-    .addOption(new Option('--trace <file>', 'times of requests in ms, one a line').conflicts('rate'))
-    .optionsGroup('What is wanted:')
+    .option('--rate <number>', 'requests per second', positiveNumber(MOST_PER_SECOND))
+    .addOption(
+      new Option('--trace <file>', 'arrival times of requests in ms, one per line').conflicts('rate'),
+    )
+    .optionsGroup('The goal:')
     .option('--target-ms <ms>', 'target for the total latency of a request', positiveNumber(LONGEST_MS))
     .addOption(
-      new Option('--prefer <what>', 'quick answers, or a backend that is spared')
+      new Option('--prefer <what>', 'low latency, or low backend time')
         .choices(['latency', 'efficiency'])
         .default('latency'),
     )
-    .optionsGroup('What is given:')
+    .optionsGroup('Constraints:')
     .option(
       '--slots <count>',
-      'batches that run at a time (default: as few as hold the target)',
+      'concurrent batches (default: the fewest that hold the target)',
       wholeNumber(1, MOST_SLOTS),
     )
     .option(
       '--max-batch-size <count>',
-      'the largest batch allowed (default: the largest of the curve; 64 with --probe)',
+      'maximum batch size (default: that of the curve; 64 with --probe)',
       wholeNumber(1, LARGEST_BATCH),
     )
     .option(
       '--noise <share>',
-      'spread of batch durations, 0.05 or 5% (default: as measured, else 0)',
+      'noise of batch durations, 0.05 or 5% (default: as measured, else 0)',
       share(MOST_NOISE),
     )
-    .option('--seed <number>', 'of the simulated randomness', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
+    .option('--seed <number>', 'seed of the simulations', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
     .optionsGroup('Probing:')
-    .option('--probe-seconds <number>', 'how long to measure', positiveNumber(3600), 10)
-    .addOption(new Option('--save-curve <file>', 'keep what was measured, for --curve').conflicts('curve'))
+    .option('--probe-seconds <number>', 'duration of the measurement', positiveNumber(3600), 10)
+    .addOption(new Option('--save-curve <file>', 'save the measured curve, for --curve').conflicts('curve'))
     .optionsGroup('Output:')
     .option('--json', 'the plan as JSON')
-    .option('--svg <file>', 'a picture of latency against load')
+    .option('--svg <file>', 'a chart of latency against load')
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: PlanFlags) => exit(await plan(flags, terminal)));
@@ -142,7 +144,7 @@ async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
     terminal.stdout.write(text);
     if (svg !== undefined) {
       const picture = planChart(made);
-      if (picture === undefined) note(`${svg} is not written: there is no rate that holds the target.`);
+      if (picture === undefined) note(`${svg} is not written: no rate holds the target.`);
       else await writeNamedFile('--svg', svg, picture);
     }
     return made.verdict.kind === 'holds' ? EXIT_CODES.ok : EXIT_CODES.targetNotHeld;
@@ -156,7 +158,7 @@ async function readTraffic({ rate, trace }: PlanFlags, note: (text: string) => v
   const { timesMs, traits } = parseTrace(await readNamedFile('--trace', trace), trace);
   if (timesMs[0] === timesMs.at(-1))
     throw new Failure(`--trace: ${trace} must have at least two requests at different times.`);
-  if (traits !== undefined) note(`of ${trace} only the times are used: in a plan all requests are alike.`);
+  if (traits !== undefined) note(`only the times of ${trace} are used: in a plan all requests are equal.`);
   if (timesMs.length > LONGEST_TRACE)
     note(`${trace} is long: its busiest ${LONGEST_TRACE.toLocaleString('en')} requests are used.`);
   return { kind: 'trace', timesMs };
@@ -174,10 +176,10 @@ async function readBackend(
 
 function noteOnSize(curve: Curve, maxBatchSize: number | undefined, note: (text: string) => void): void {
   if (maxBatchSize === undefined || maxBatchSize <= curve.maxBatchSize) return;
-  note(`the curve ends at batches of ${curve.maxBatchSize}: larger ones are not planned with.`);
+  note(`the curve ends at batches of ${curve.maxBatchSize}: larger batches are not simulated.`);
 }
 
-/** Not left to commander, which would complain of what is missing before what is mistyped. */
+/** Not a required option of commander, which would report missing flags before mistyped ones. */
 function required<T>(value: T | undefined, flags: string): T {
   if (value !== undefined) return value;
   throw new UsageFailure(`${flags} is needed. See batchwise plan --help.`);

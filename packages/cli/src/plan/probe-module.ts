@@ -1,4 +1,4 @@
-/** `--probe`: measures a model or the handler of a module, says how that went, and keeps the curve if asked to. */
+/** `--probe`: measures a model or the handler of a module, prints the measurement, and saves the curve. */
 import { basename } from 'node:path';
 import { type Probe, probe, probedCurve, probeJson } from '@batchwise/arena';
 import { BatchwiseError } from 'batchwise';
@@ -6,6 +6,7 @@ import { Failure, messageOf } from '../terminal/failure.js';
 import { writeNamedFile } from '../terminal/files.js';
 import type { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
+import { textTable } from '../terminal/text-table.js';
 import type { CurveInput } from './curve-input.js';
 import { loadProbeTarget } from './probe-target.js';
 
@@ -17,11 +18,10 @@ export interface ProbeFlags {
   readonly saveCurve?: string;
 }
 
-/** Unless the user says otherwise. */
-const LARGEST_BATCH = 64;
-/** From here on a measurement is more noise than signal. */
+const DEFAULT_MAX_BATCH_SIZE = 64;
+/** Above this noise the measurement is unreliable. */
 const NOISY = 0.3;
-/** Batches that take longer than the target by so much are of no use at any rate. */
+/** Batches above this multiple of the target are not measured. */
 const USEFUL_TARGETS = 2;
 
 export async function probeModule(
@@ -35,9 +35,11 @@ export async function probeModule(
   progress.clear();
   terminal.stderr.write(tableOf(probed, path));
   if (probed.leftOutFrom !== undefined)
-    note(`batches of ${probed.leftOutFrom} and more were not measured: they are far beyond ${targetMs} ms.`);
+    note(
+      `batches of ${probed.leftOutFrom} and more were not measured: they take much longer than ${targetMs} ms.`,
+    );
   if (probed.noise > NOISY)
-    note('the durations spread a lot. Measure again with less going on, or with a longer --probe-seconds.');
+    note('the durations vary a lot. Measure again on an idle machine, or with a longer --probe-seconds.');
   if (saveCurve !== undefined)
     await writeNamedFile('--save-curve', saveCurve, `${JSON.stringify(probeJson(probed), null, 2)}\n`);
   return { curve: probedCurve(basename(path), probed), noise: probed.noise };
@@ -48,7 +50,7 @@ async function measured(
   progress: ProgressBar,
   note: (text: string) => void,
 ): Promise<Probe> {
-  const { probe: path, maxBatchSize = LARGEST_BATCH, probeSeconds, targetMs } = flags;
+  const { probe: path, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, probeSeconds, targetMs } = flags;
   progress.show({ doing: `loading ${path}`, share: 0 });
   const target = await loadProbeTarget('--probe', path, maxBatchSize);
   for (const text of target.notes) note(text);
@@ -63,7 +65,7 @@ async function measured(
     });
   } catch (error) {
     const cause = error instanceof BatchwiseError && error.cause !== undefined ? error.cause : error;
-    // The name of the batcher tells the user nothing.
+    // Without the name of the batcher, which the user does not know.
     const message = messageOf(cause).replace(/^batchwise probe: /, '');
     throw new Failure(`--probe: ${path} failed: ${message}`, { cause: error });
   } finally {
@@ -72,21 +74,17 @@ async function measured(
 }
 
 function tableOf({ points, rounds, noise, tookMs }: Probe, path: string): string {
-  const head = ['batch', 'p50', 'p10 – p90', 'each'];
-  const cells = points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
-    `${size}`,
-    ms(p50Ms),
-    `${ms(p10Ms)} – ${ms(p90Ms)}`,
-    ms(p50Ms / size),
-  ]);
-  const widths = head.map((title, i) =>
-    Math.max(title.length, ...cells.map((row) => (row[i] as string).length)),
+  const lines = textTable(
+    ['batch', 'p50', 'p10 – p90', 'per item'].map((title) => ({ title, align: 'right' as const })),
+    points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
+      `${size}`,
+      ms(p50Ms),
+      `${ms(p10Ms)} – ${ms(p90Ms)}`,
+      ms(p50Ms / size),
+    ]),
   );
-  const lines = [head, ...cells].map(
-    (row) => `  ${row.map((cell, i) => cell.padStart(widths[i] as number)).join('  ')}`,
-  );
-  const about = `Measured ${path}: ${rounds} rounds in ${(tookMs / 1000).toFixed(1)} s, spread ${(100 * noise).toFixed(1)} %`;
-  return `${[about, ...lines].join('\n')}\n\n`;
+  const head = `Measured ${path}: ${rounds} rounds in ${(tookMs / 1000).toFixed(1)} s, noise ${(100 * noise).toFixed(1)} %`;
+  return `${[head, ...lines.map((line) => `  ${line}`)].join('\n')}\n\n`;
 }
 
 function ms(value: number): string {

@@ -1,4 +1,4 @@
-/** What `--probe` measures: an ONNX model, or a module of the user, TypeScript too, with what it must export. */
+/** The target of `--probe`: an ONNX model, or a JavaScript or TypeScript module with its exports checked. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,11 +9,11 @@ import { Failure, messageOf } from '../terminal/failure.js';
 export interface ProbeTarget {
   readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
   readonly makeItem: (index: number) => unknown;
-  /** The largest batch that it takes, where that is known. */
+  /** The maximum batch size of the target, if known. */
   readonly maxBatchSize?: number;
-  /** What the user should know of how it is measured. */
+  /** Notes for the user about the measurement. */
   readonly notes: readonly string[];
-  /** Gives back what it holds; optional for a module. */
+  /** Releases resources; optional for a module. */
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function loadProbeTarget(
   }
   if (!('sample' in exported)) {
     throw new Failure(
-      `${flag}: ${path} exports no sample: an item to measure with, or a function that makes one. Expected: ${EXAMPLE}`,
+      `${flag}: ${path} exports no sample: an item, or a function that returns one. Expected: ${EXAMPLE}`,
     );
   }
   return {
@@ -66,7 +66,7 @@ export async function loadProbeTarget(
 
 function imported(file: string): Promise<Record<string, unknown>> {
   if (/\.[cm]?ts$/.test(file)) {
-    // Node 20 knows no TypeScript. Nothing is kept on disk: a probe is run now and then.
+    // Node 20 cannot import TypeScript. Without a cache on disk, because probes are rare.
     return createJiti(import.meta.url, { fsCache: false, interopDefault: false }).import(file);
   }
   return import(pathToFileURL(file).href);

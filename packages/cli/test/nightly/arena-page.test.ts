@@ -15,5 +15,5 @@ test('writes a page with the targets and the policies side by side', async () =>
   expect(JSON.parse(stdout).targets).toEqual([expect.objectContaining({ number: 9, name: 'admission' })]);
   const page = readFileSync(join(folder, 'arena.html'), 'utf8');
   expect(page).toContain('<h2>Targets</h2>');
-  expect(page).toContain('<h2>Against each other</h2>');
+  expect(page).toContain('<h2>Policies compared</h2>');
 });
