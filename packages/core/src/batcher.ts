@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The public class. */
 
+import type { BackendSet } from './backends/backend-set.js';
 import { callingBatch } from './batch/async-context.js';
 import type { Handler, HandlerObject } from './batch/handler.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
@@ -9,9 +10,16 @@ import { submitNested } from './dispatch/nested-calls.js';
 import { type BatcherStats, statsOf } from './dispatch/stats.js';
 import { describe } from './errors/describe.js';
 import { BatchwiseError } from './errors/errors.js';
+import { noBackendsError } from './errors/rejections.js';
 import { validKeys, validMethods, validMs } from './errors/valid.js';
 import type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
-import { type BatcherOptions, changedSettings, type LiveOptions, newSettings } from './options/options.js';
+import {
+  type BackendOptions,
+  type BatcherOptions,
+  changedSettings,
+  type LiveOptions,
+  newSettings,
+} from './options/options.js';
 import type { Resolve, Sink, Ticket } from './queue/entry.js';
 
 export interface CloseOptions {
@@ -32,8 +40,21 @@ export class Batcher<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
 
   /** `handler` gets up to `maxBatchSize` items at once and returns as many results, in the same order. */
-  constructor(handler: Handler<I, R> | HandlerObject<I, R>, options: BatcherOptions<I> = {}) {
+  constructor(handler: Handler<I, R> | HandlerObject<I, R>, options?: BatcherOptions<I>);
+  /** Batches run on `backends`, each of which has its own slots and its own speed, and may fail and come back. */
+  constructor(options: BackendOptions<I, R>);
+  constructor(
+    handler: Handler<I, R> | HandlerObject<I, R> | BackendOptions<I, R>,
+    options?: BatcherOptions<I>,
+  ) {
     this.#dispatcher = new Dispatcher(newSettings(handler, options));
+  }
+
+  /** The backends: to add, drain and remove some, and to say which are healthy. */
+  get backends(): BackendSet<I, R> {
+    const { backends, name } = this.#dispatcher.settings;
+    if (backends === undefined) throw noBackendsError(name);
+    return backends;
   }
 
   /** Submits one item. Resolves to its result; rejects with its own error or a `BatchwiseError`. */
@@ -87,8 +108,7 @@ export class Batcher<I, R> {
 
   /** How many batches could start now. Cheaper than `stats()`. */
   get freeSlots(): number {
-    const { settings, running } = this.#dispatcher;
-    return Math.max(0, settings.concurrency - running.length);
+    return this.#dispatcher.freeSlots;
   }
 
   /** Changes limits or the policy: all given options, or none if one is invalid. */

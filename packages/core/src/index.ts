@@ -9,6 +9,9 @@
  */
 
 export { AsyncBatcher, type AsyncBatcherOptions, type StopOptions } from './async-batcher.js';
+export type { Backend } from './backends/backend.js';
+export type { BackendState } from './backends/backend-health.js';
+export { BackendSet, type BackendSetOptions, type BackendStats } from './backends/backend-set.js';
 export { BATCH_CHANNEL, type BatchListener, type BatchRecord, onBatch } from './batch/diagnostics.js';
 export type { BatchContext, Handler, HandlerObject, Results, TypedResults } from './batch/handler.js';
 export { type BatchedFunction, batched } from './batched.js';
@@ -31,10 +34,11 @@ export {
   ServiceCurve,
 } from './learning/service-curve.js';
 export type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
-export type { BatcherOptions, LiveOptions } from './options/options.js';
+export type { BackendOptions, BatcherOptions, LiveOptions } from './options/options.js';
 export { type AdaptiveOptions, adaptive } from './policy/adaptive-policy.js';
 export { greedy } from './policy/greedy-policy.js';
 export type {
+  BackendView,
   CompletedBatch,
   Decision,
   Dispatch,

@@ -2,7 +2,7 @@
  * What a policy is shown of a queue of which only the head is here: the items that were taken, and behind them those that
  * are known to wait in Redis. Of these nothing is known but how many: each answers as the last one that was taken.
  */
-import type { ArrivalEstimate, CurveEstimate, Limits, QueueView, RunningWork } from 'batchwise';
+import type { ArrivalEstimate, BackendView, CurveEstimate, Limits, QueueView, RunningWork } from 'batchwise';
 
 export class BacklogView implements QueueView {
   readonly arrivals: ArrivalEstimate;
@@ -68,6 +68,10 @@ export class BacklogView implements QueueView {
 
   get freeSlots(): number {
     return this.#here.freeSlots;
+  }
+
+  get backends(): readonly BackendView[] {
+    return this.#here.backends;
   }
 
   get running(): readonly RunningWork[] {

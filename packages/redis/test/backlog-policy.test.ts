@@ -58,7 +58,7 @@ function viewOf(length: number, { maxBatchSize = 64, cost = length } = {}): Queu
   return {
     ...here,
     ...{ length, cost, oldestAt: 100, waitingElsewhere: 0, isGrouped: true, slots: 1, freeSlots: 1 },
-    ...{ running: [], lastDispatchAt: 0, freeSince: 0, nextDeadline: Number.POSITIVE_INFINITY },
+    ...{ running: [], backends: [], lastDispatchAt: 0, freeSince: 0, nextDeadline: Number.POSITIVE_INFINITY },
     deadlineAt: (position) => 200 + position,
     earliestDeadline: (count) => 200 + 0 * count,
     limits: {

@@ -57,6 +57,7 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
     slots: 1,
     freeSlots: 1,
     running: [],
+    backends: [],
     lastDispatchAt: Number.NEGATIVE_INFINITY,
     freeSince: Number.NEGATIVE_INFINITY,
     limits,

@@ -29,6 +29,8 @@ export interface BatchRecord {
   readonly failed: number;
   /** What the handler threw last, or the time-out; undefined after success. */
   readonly error: unknown;
+  /** The id of the backend that ran it; undefined where a handler did. */
+  readonly backend: string | undefined;
 }
 
 export type BatchListener = (batch: BatchRecord) => void;

@@ -16,10 +16,12 @@ import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results }
 export interface CalledBatch {
   readonly settings: {
     readonly name: string;
-    readonly handler: Handler<never, unknown>;
     readonly handlerTimeoutMs: number;
     readonly batchSizes: readonly number[];
   };
+  readonly handler: Handler<never, unknown>;
+  /** The id of its backend; undefined where a handler runs it. */
+  readonly backend: string | undefined;
   readonly reason: Reason;
   readonly group: unknown;
   /** 1 for the first batch of its batcher. */
@@ -82,7 +84,7 @@ export class HandlerCall implements Expiring {
 
   /** Calls the handler. Its outcome may be known when this returns, or follow later. */
   start(deadlines: Deadlines): void {
-    const { handler } = this.#batch.settings;
+    const { handler } = this.#batch;
     if (this.deadline !== Number.POSITIVE_INFINITY) {
       this.#deadlines = deadlines;
       deadlines.add(this);
@@ -167,6 +169,7 @@ export class HandlerCall implements Expiring {
 /** The handler's context. An AbortController costs as much as dozens of items, so it is created on first use. */
 class LazyContext implements BatchContext {
   readonly name: string;
+  readonly backend: string | undefined;
   readonly size: number;
   readonly cost: number;
   readonly reason: Reason;
@@ -178,9 +181,10 @@ class LazyContext implements BatchContext {
   #controller: AbortController | undefined = undefined;
   #abortReason: BatchwiseError | undefined = undefined;
 
-  constructor(call: HandlerCall, cost: number, { settings, reason, group }: CalledBatch) {
+  constructor(call: HandlerCall, cost: number, { settings, backend, reason, group }: CalledBatch) {
     this.#call = call;
     this.name = settings.name;
+    this.backend = backend;
     this.size = call.entries.length;
     this.cost = cost;
     this.reason = reason;

@@ -9,6 +9,8 @@ export interface BatchContext {
   readonly signal: AbortSignal;
   /** The batcher's name. */
   readonly name: string;
+  /** The id of the backend that runs the batch; undefined where a handler does. */
+  readonly backend?: string | undefined;
   readonly size: number;
   readonly cost: number;
   /** The cost that the backend pads this batch to: the next of `batchSizes`, or its own. */

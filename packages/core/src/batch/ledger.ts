@@ -36,6 +36,12 @@ export class Ledger {
     this.reasons[batch.reason] += 1;
   }
 
+  /** Callers of a batch that was not started wait again. */
+  returned(callers: number): void {
+    this.running -= callers;
+    this.queued += callers;
+  }
+
   /** Settles a caller whose batch has a result for it. */
   succeed(entry: Entry, result: unknown, batch: RunningBatch): void {
     this.running -= 1;

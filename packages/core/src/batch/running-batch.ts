@@ -3,11 +3,14 @@
  * is set. Each caller is settled once, and the batch ends once.
  */
 
+import type { BatchOutcome } from '../backends/backend-set.js';
+import type { BackendUse, Placed } from '../backends/backend-use.js';
 import { messageOf } from '../errors/describe.js';
-import { BatchwiseError } from '../errors/errors.js';
+import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
 import type { ServiceCurve } from '../learning/service-curve.js';
 import type { CompletedBatch, Reason, RunningWork } from '../policy/policy.js';
 import type { Entry, EntryRemoval } from '../queue/entry.js';
+import type { Lane } from '../queue/lane.js';
 import type { SharedWorks } from '../queue/shared-work.js';
 import type { Deadlines } from '../time/deadlines.js';
 import type { BatchRecord } from './diagnostics.js';
@@ -36,7 +39,9 @@ export interface BatchOwner {
   readonly sharedWorks: SharedWorks;
   readonly curve: ServiceCurve;
   /** A call of the handler succeeded: its duration is learned. */
-  learn(call: CompletedBatch, now: number): void;
+  learn(call: CompletedBatch, placed: Placed | undefined, now: number): void;
+  /** Puts items that were not started back at the head of the queue; returns those that have to fail. */
+  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[];
   /** All callers are answered and the slot is free. */
   batchEnded(batch: RunningBatch, now: number): void;
 }
@@ -61,8 +66,13 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   awaitedCalls = 0;
   /** Its index in the list of running batches. */
   index = -1;
+  /** On its backend; undefined where a handler runs it. */
+  placed: Placed | undefined = undefined;
 
   readonly #entries: readonly Entry[];
+  readonly #use: BackendUse | undefined;
+  /** Where the items were queued, to be returned there; only for backends. */
+  readonly #lanes: Map<Entry, Lane | undefined> | undefined;
   /** Parts of a bisected batch that have not run yet, the next one last. */
   #parts: (readonly Entry[])[] = NO_PARTS;
   #call: HandlerCall | undefined = undefined;
@@ -71,6 +81,11 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #settledInCall = 0;
   /** When the latest call returned its results. */
   #answeredAt: number | undefined = undefined;
+  /** What the backend did wrong. */
+  #failure: unknown = undefined;
+  /** Nobody waited for it any more before it ended. */
+  #wasAbandoned = false;
+  #isGivenUp = false;
 
   constructor(
     owner: BatchOwner,
@@ -79,6 +94,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     reason: Reason,
     group: unknown,
     startedAt: number,
+    use?: BackendUse,
   ) {
     this.owner = owner;
     this.settings = owner.settings;
@@ -88,7 +104,26 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.startedAt = startedAt;
     this.number = owner.ledger.batches + 1;
     this.#entries = entries;
+    this.#use = use;
+    this.#lanes = use === undefined ? undefined : new Map(entries.map((entry) => [entry, entry.lane]));
     for (const entry of entries) this.#board(entry);
+  }
+
+  get handler(): Handler<never, unknown> {
+    return this.#use === undefined ? this.settings.handler : this.#use.backend.run;
+  }
+
+  get backend(): string | undefined {
+    return this.#use?.id;
+  }
+
+  get expectedMs(): number | undefined {
+    return this.placed?.expectedMs;
+  }
+
+  /** Where an item waited before. */
+  laneOf(entry: Entry): Lane | undefined {
+    return this.#lanes?.get(entry);
   }
 
   get name(): string {
@@ -162,6 +197,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#parts = NO_PARTS;
     call?.giveUp();
     this.error = error;
+    this.#isGivenUp = true;
     this.#failAll(this.#entries, error);
     this.#end();
     call?.abort(error);
@@ -182,12 +218,15 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     if (!oneByOne) {
       for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
-    if (call.isAborted) this.#learnAtLeast(call);
+    if (call.isAborted) {
+      this.#wasAbandoned = oneByOne;
+      this.#learnAtLeast(call);
+    }
     // A backend that is down may fail every item quickly: that is no measure of how quick it is.
     else if (this.succeeded > this.#succeededBefore) {
       const durationMs = now - startedAt;
       const callers = this.#settledInCall;
-      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers }, now);
+      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers }, this.placed, now);
     }
   }
 
@@ -199,7 +238,14 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   threw(call: HandlerCall, thrown: unknown): void {
     const { entries } = call;
     this.error = thrown;
-    if (call.isAborted) this.#learnAtLeast(call);
+    if (call.isAborted) {
+      this.#wasAbandoned = true;
+      this.#learnAtLeast(call);
+    }
+    if (this.#use !== undefined && isForWholeBatch(thrown, entries)) {
+      this.#failed(entries, thrown);
+      return;
+    }
     if (this.settings.isolate && entries.length > 1 && this.callers > 0) {
       const middle = entries.length >> 1;
       this.#parts = [...this.#parts, entries.slice(middle), entries.slice(0, middle)];
@@ -211,8 +257,25 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   timedOut(call: HandlerCall, error: BatchwiseError): void {
     this.error = error;
+    this.#failure = error;
     this.#learnAtLeast(call);
     this.#failAll(call.entries, error);
+  }
+
+  /** Its backend failed the whole batch, for a reason that callers are told as it is. */
+  #failed(entries: readonly Entry[], error: BatchwiseError): void {
+    if (error.notStarted || OUTAGES.includes(error.code)) this.#failure = error;
+    const rest = error.notStarted ? this.owner.returnToQueue(entries.filter(isWanted), this) : entries;
+    this.#failAll(rest, error);
+  }
+
+  /** What it says about its backend. */
+  outcome(now: number): BatchOutcome {
+    if (this.#isGivenUp) return 'forgotten';
+    if (this.#failure !== undefined) return 'failed';
+    if (this.succeeded > 0) return 'succeeded';
+    if (this.#wasAbandoned) return (this.#use as BackendUse).outcomeOfAbandoned(this.placed as Placed, now);
+    return this.failed > 0 ? 'answeredWithErrors' : 'succeeded';
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
@@ -290,7 +353,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   /** A copy, which subscribers may keep. */
   record(): BatchRecord {
     const { name, size, cost, reason, group, startedAt, durationMs } = this;
-    const { waitsMs, calls, succeeded, failed, error } = this;
+    const { waitsMs, calls, succeeded, failed, error, backend } = this;
     return {
       name,
       size,
@@ -304,11 +367,21 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
       succeeded,
       failed,
       error,
+      backend,
     };
   }
 }
 
 const NO_PARTS: (readonly Entry[])[] = [];
+
+/** Errors that say that the backend did not respond. */
+const OUTAGES: readonly ErrorCode[] = ['UNAVAILABLE', 'HANDLER_TIMEOUT', 'DEADLINE_EXCEEDED'];
+
+/** Whether no single item can be the cause, so that bisecting the batch is useless. */
+function isForWholeBatch(thrown: unknown, entries: readonly Entry[]): thrown is BatchwiseError {
+  if (!(thrown instanceof BatchwiseError)) return false;
+  return thrown.code !== 'INVALID_ITEM' || entries.length === 1;
+}
 
 function isWanted(entry: Entry): boolean {
   return !entry.settled || entry.shared !== undefined;

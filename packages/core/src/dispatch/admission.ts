@@ -14,7 +14,10 @@ import type { Ahead } from '../queue/item-queue.js';
 /** What a prediction looks at: a batcher. */
 export interface Backend {
   readonly queue: { readonly length: number; readonly cost: number };
-  readonly settings: { readonly concurrency: number; readonly maxBatchSize: number };
+  readonly settings: { readonly maxBatchSize: number };
+  /** Of all ready backends. */
+  readonly slots: number;
+  readonly freeSlots: number;
   readonly running: readonly RunningWork[];
   readonly curve: CurveEstimate;
   readonly arrivals: ArrivalEstimate;
@@ -129,8 +132,8 @@ function prospectOf(cost: number, allowedMs: number, backend: Backend, now: numb
 }
 
 /** Whether more comes while such batches run than they take along. */
-function isTooMuch(costPerMs: number, batch: CurvePoint, { settings }: Backend): boolean {
-  return costPerMs * batch.durationMs > settings.concurrency * batch.cost;
+function isTooMuch(costPerMs: number, batch: CurvePoint, { slots }: Backend): boolean {
+  return costPerMs * batch.durationMs > slots * batch.cost;
 }
 
 /** The batch that gets most done a millisecond and is in time if it leaves at once. */
@@ -207,17 +210,17 @@ function largestInTime(
 
 /** When the last batch of what is ahead leaves, which has room left. */
 function startsAfterMs(ahead: Ahead, best: CurvePoint, backend: Backend, now: number): number {
-  const { concurrency } = backend.settings;
+  const { slots } = backend;
   const fullBatches = Math.floor(ahead.cost / best.cost);
   // Each group leaves in batches of its own.
   const groupBatches = Math.max(ahead.groups, Math.floor(ahead.groupsCost / best.cost));
   const batches = fullBatches + groupBatches;
-  if (batches === 0 || concurrency === Number.POSITIVE_INFINITY) return freeSlotAfterMs(backend, now, 0);
+  if (batches === 0 || slots === Number.POSITIVE_INFINITY) return freeSlotAfterMs(backend, now, 0);
   const groupBatchMs =
     groupBatches === 0 ? 0 : (backend.curve.predict(ahead.groupsCost / groupBatches) ?? best.durationMs);
   const meanMs = (fullBatches * best.durationMs + groupBatches * groupBatchMs) / batches;
-  const rounds = Math.floor(batches / concurrency);
-  return rounds * meanMs + freeSlotAfterMs(backend, now, batches - rounds * concurrency);
+  const rounds = Math.floor(batches / slots);
+  return rounds * meanMs + freeSlotAfterMs(backend, now, batches - rounds * slots);
 }
 
 function partialBatch(costAhead: number, best: CurvePoint): number {
@@ -228,7 +231,7 @@ function partialBatch(costAhead: number, best: CurvePoint): number {
 export function roomAfterMs(backend: Backend, now: number): number {
   const best = backend.curve.best(backend.settings.maxBatchSize);
   if (best === undefined) return UNKNOWN_RETRY_MS;
-  return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.settings.concurrency);
+  return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.slots);
 }
 
 /** To the microsecond: with a quick backend a whole millisecond is several batches. Who has coarser timers rounds up. */
@@ -240,10 +243,12 @@ function roundedUp(ms: number): number {
 const UNKNOWN_RETRY_MS = 1000;
 
 /** When a slot is free for one before whom so many others take those that are free earlier. */
-function freeSlotAfterMs({ running, settings, curve }: Backend, now: number, others: number): number {
-  const free = settings.concurrency - running.length;
-  if (others < free) return 0;
-  const after = running.map(({ cost, startedAt }) => startedAt + (curve.predict(cost) ?? 0) - now);
+function freeSlotAfterMs({ running, freeSlots, curve }: Backend, now: number, others: number): number {
+  if (others < freeSlots) return 0;
+  // Each by the curve of its own backend.
+  const after = running.map(
+    ({ cost, startedAt, expectedMs = curve.predict(cost) ?? 0 }) => startedAt + expectedMs - now,
+  );
   after.sort((a, b) => a - b);
-  return Math.max(0, after[others - free] ?? 0);
+  return Math.max(0, after[others - freeSlots] ?? 0);
 }

@@ -11,7 +11,6 @@ import { GroupView, type ViewedBatcher } from './group-view.js';
 
 export interface DecidingBatcher extends ViewedBatcher {
   readonly settings: Limits & {
-    readonly concurrency: number;
     readonly groupOf: unknown;
     readonly policy: Policy;
   };

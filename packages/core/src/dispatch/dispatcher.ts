@@ -7,18 +7,23 @@
  * leaves with the next microtask.
  */
 
+import type { ScheduledBackend } from '../backends/backend-set.js';
+import type { BackendUse, Placed } from '../backends/backend-use.js';
+import { Placement } from '../backends/placement.js';
 import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
 import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
-import { closedError, tooCostlyError } from '../errors/rejections.js';
+import type { BatchwiseError } from '../errors/errors.js';
+import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
 import { ArrivalRate } from '../learning/arrival-rate.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { asksNothingOfItems, type Settings } from '../options/options.js';
-import type { CompletedBatch, Decision, Reason } from '../policy/policy.js';
+import type { CompletedBatch, Decision, Dispatch } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import { ItemQueue } from '../queue/item-queue.js';
+import type { Lane } from '../queue/lane.js';
 import { type SharedWork, SharedWorks } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
 import { Alarm } from '../time/alarm.js';
@@ -55,6 +60,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly intake: Intake<I, R> = new Intake(this);
   readonly removal: Removal<I, R> = new Removal(this);
   readonly doorMargin = new DoorMargin();
+  readonly placement: Placement;
   readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
@@ -74,6 +80,8 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.settings = settings;
     this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
+    this.placement = new Placement(this, settings.backends);
+    this.#lookForOutage();
     this.queue = new ItemQueue(this.removal, priorityAgeMs);
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
@@ -81,6 +89,22 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   get isOpen(): boolean {
     return this.state === 'open';
+  }
+
+  /** Of all ready backends; at least 1, because a backend that is ejected will be back. */
+  get slots(): number {
+    return Math.max(1, this.placement.slots);
+  }
+
+  get freeSlots(): number {
+    return this.placement.freeSlots;
+  }
+
+  /** Why items are rejected because no backend is ready; undefined where they wait for one. */
+  get outage(): BatchwiseError | undefined {
+    const { set } = this.placement;
+    const outage = set?.whenNoneReady === 'fail' ? set.outage : undefined;
+    return outage && unavailableError(this.settings.name, outage);
   }
 
   // Coming in
@@ -106,13 +130,13 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** Lets batches leave early, the full ones first, rather than refuse newcomers while slots are free. */
   makeRoom(hasRoom: () => boolean): void {
     this.#dispatch(this.settings.clock.now(), false);
-    if (!hasRoom() && this.#hasFreeSlot) this.flush();
+    if (!hasRoom() && this.placement.hasFreeSlot) this.flush();
   }
 
   // Leaving in a batch
 
   #dispatchFullSoon(): void {
-    if (!this.#hasFreeSlot) return;
+    if (!this.placement.hasFreeSlot) return;
     this.#fullIsDue = true;
     resolved.then(this.#dispatchFull);
   }
@@ -136,14 +160,17 @@ export class Dispatcher<I, R> implements BatchOwner {
     try {
       for (;;) {
         this.#expireDue(now);
-        if (!this.#hasFreeSlot) break;
+        if (!this.#mayHaveSlot) break;
         const group = this.queue.next(now);
         if (group === undefined) break;
         if (!anySize) {
           this.turn.open(now); // at its end the rest follows
           if (!this.#isFull(group) || this.turn.isSpent(now)) break;
         }
+        if (!this.placement.mayStart) break;
+        if (this.#isHeldForBackend(group, now)) continue;
         const decision = this.decider.decide(group, now);
+        this.placement.tookTurn();
         if (decision === undefined) continue;
         this.#endedWhileDispatching = false;
         const goesOn = this.#carryOut(decision, group, now);
@@ -186,10 +213,11 @@ export class Dispatcher<I, R> implements BatchOwner {
     const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
     let started = 0;
     if (decision.action === 'dispatch') {
+      if (!this.placement.hasFreeSlot) return false; // the policy has taken the last backend away
       const { entries: batch, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
       started = batch.length;
       if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
-      if (started > 0) this.#start(batch, cost, group, decision.reason, now);
+      if (started > 0) this.#start(batch, cost, group, decision, now);
       this.doorMargin.served(started);
     } else {
       const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
@@ -225,8 +253,26 @@ export class Dispatcher<I, R> implements BatchOwner {
     return refused;
   }
 
-  #start(entries: readonly Entry[], cost: number, group: Group, reason: Reason, now: number): void {
-    const batch = new RunningBatch(this, entries, cost, reason, group.key, now);
+  /** Whether a batch is expected to be done sooner on a faster backend that is busy now; then the group sleeps. */
+  #isHeldForBackend(group: Group, now: number): boolean {
+    const { maxBatchSize, maxWaitMs } = this.settings;
+    const holdUntil = this.placement.choose(
+      Math.min(group.cost, maxBatchSize),
+      this.queue.length === group.length ? group.cost / maxBatchSize : this.queue.cost / maxBatchSize,
+      now,
+    );
+    if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
+    const until = Math.min(holdUntil, group.oldestAt + maxWaitMs);
+    if (until <= now) return false;
+    this.queue.sleep(group, until, true);
+    this.placement.tookTurn();
+    return true;
+  }
+
+  #start(entries: readonly Entry[], cost: number, group: Group, decision: Dispatch, now: number): void {
+    const use = this.#backendFor(decision, cost, now);
+    const batch = new RunningBatch(this, entries, cost, decision.reason, group.key, now, use);
+    if (use !== undefined) batch.placed = this.placement.start(use, batch, now);
     batch.index = this.running.length;
     this.running.push(batch);
     this.lastDispatchAt = now;
@@ -235,13 +281,23 @@ export class Dispatcher<I, R> implements BatchOwner {
     inOwnContext(start, batch);
   }
 
+  #backendFor({ backend }: Dispatch, cost: number, now: number): BackendUse | undefined {
+    const use = this.placement.backendFor(backend, cost, now);
+    if (backend !== undefined && use !== undefined && use.id !== backend) {
+      this.ledger.policyFailed(new TypeError(`backend ${JSON.stringify(backend)} has no free slot`));
+    }
+    return use;
+  }
+
   batchEnded(batch: RunningBatch, now: number): void {
-    if (!this.#hasFreeSlot) this.freeSince = now;
+    if (!this.placement.hasFreeSlot) this.freeSince = now;
     const last = this.running.pop();
     if (last !== undefined && last !== batch) {
       this.running[batch.index] = last;
       last.index = batch.index;
     }
+    const { placed } = batch;
+    if (placed !== undefined) this.placement.ended(placed, batch, batch.outcome(now), batch.error, now);
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
@@ -250,10 +306,53 @@ export class Dispatcher<I, R> implements BatchOwner {
     else this.#dispatch(now, false);
   }
 
+  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
+    if (this.state === 'closed') return entries;
+    const { rest, returned } = this.placement.retriesOf(batch.placed as Placed, entries);
+    for (let i = returned.length - 1; i >= 0; i--) this.#putBack(returned[i] as Entry, batch);
+    return rest;
+  }
+
+  #putBack(entry: Entry, batch: RunningBatch): void {
+    const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
+    const callers = entry.shared?.callers ?? [entry];
+    for (const caller of callers) {
+      caller.batch = undefined;
+      caller.lane = lane;
+      batch.callers -= 1;
+      this.ledger.returned(1);
+    }
+  }
+
+  // Backends
+
+  /** Another batcher has left a slot of the shared backends free. */
+  slotFreed(): void {
+    // Groups that are held stay so: two batchers with some of those would else wake each other for ever.
+    this.#dispatch(this.settings.clock.now(), true);
+  }
+
+  backendsChanged(): void {
+    this.#lookForOutage();
+    if (this.queue.length > 0) this.#wake();
+  }
+
+  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void {
+    for (const batch of [...this.running]) if (batch.backend === backend.id) batch.abandon(error);
+  }
+
+  #lookForOutage(): void {
+    const { outage } = this;
+    this.admitsUnchecked = this.isOpen && outage === undefined && asksNothingOfItems(this.settings);
+    if (outage === undefined) return;
+    for (const entry of this.queue.entries()) this.removal.removeAll(entry, 'refused', outage);
+  }
+
   // Learning
 
-  learn(call: CompletedBatch, now: number): void {
+  learn(call: CompletedBatch, placed: Placed | undefined, now: number): void {
     this.#recordArrivals(); // in the order in which things happened
+    if (placed !== undefined) this.placement.learn(placed, call.cost, call.durationMs, now);
     const { changes } = this.curve;
     this.curve.record(call.cost, call.durationMs, now);
     if (this.curve.changes > changes) this.doorMargin.forget();
@@ -284,8 +383,9 @@ export class Dispatcher<I, R> implements BatchOwner {
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
     this.curve.padTo(settings.batchSizes);
+    this.placement.padTo(settings.batchSizes);
     this.settings = settings;
-    this.admitsUnchecked = this.isOpen && asksNothingOfItems(settings);
+    this.#lookForOutage();
     if (shrinks) this.#refuseTooCostly();
     this.#wake();
   }
@@ -340,7 +440,7 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   #setAlarm(now: number): void {
     if (this.state === 'closed') return;
-    const wakeAt = this.#hasFreeSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
+    const wakeAt = this.#mayHaveSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
     const sweepAt = this.#overdue.sweepAt(now);
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
@@ -351,11 +451,14 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#alarm.clear();
     if (this.state === 'open') return;
     this.state = 'closed';
+    this.placement.close();
     this.#whenClosed.resolve();
   }
 
-  get #hasFreeSlot(): boolean {
-    return this.running.length < this.settings.concurrency;
+  /** Where several batchers share the backends, each asks for a slot even when none is free, to stand in line for one. */
+  get #mayHaveSlot(): boolean {
+    const { placement, running, settings } = this;
+    return placement.isShared ? running.length < settings.concurrency : placement.hasFreeSlot;
   }
 
   get #isIdle(): boolean {

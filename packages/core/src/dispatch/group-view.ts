@@ -1,7 +1,8 @@
 /** What a policy sees of one group. One object a batcher, pointed at a group for each decision. */
+import type { Placement } from '../backends/placement.js';
 import type { ArrivalEstimate } from '../learning/arrival-rate.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
-import type { Limits, QueueView, RunningWork } from '../policy/policy.js';
+import type { BackendView, Limits, QueueView, RunningWork } from '../policy/policy.js';
 import type { DispatchOrder } from '../queue/dispatch-order.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
@@ -10,7 +11,8 @@ import type { GroupMix } from './group-mix.js';
 
 /** What the view shows besides the group. */
 export interface ViewedBatcher {
-  readonly settings: Limits & { readonly concurrency: number; readonly groupOf: unknown };
+  readonly settings: Limits & { readonly groupOf: unknown };
+  readonly placement: Placement;
   readonly queue: ItemQueue;
   readonly groupMix: GroupMix;
   readonly running: readonly RunningWork[];
@@ -109,11 +111,15 @@ export class GroupView implements QueueView {
   }
 
   get slots(): number {
-    return this.#batcher.settings.concurrency;
+    return this.#batcher.placement.slots;
   }
 
   get freeSlots(): number {
-    return this.slots - this.#batcher.running.length;
+    return this.#batcher.placement.freeSlots;
+  }
+
+  get backends(): readonly BackendView[] {
+    return this.#batcher.placement.views;
   }
 
   get running(): readonly RunningWork[] {
@@ -138,7 +144,7 @@ export class GroupView implements QueueView {
   }
 
   get curve(): CurveEstimate {
-    return this.#batcher.curve;
+    return this.#batcher.placement.chosen?.curve ?? this.#batcher.curve;
   }
 
   get arrivals(): ArrivalEstimate {

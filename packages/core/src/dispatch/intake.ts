@@ -114,6 +114,8 @@ export class Intake<I, R> {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return { ending: 'refused', error: closedError(name) };
+    const { outage } = this.#dispatcher;
+    if (outage !== undefined) return { ending: 'refused', error: outage };
     if (signal !== undefined && hasFired(signal))
       return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
     if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
@@ -173,7 +175,7 @@ export class Intake<I, R> {
     priority: number,
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
-    const { settings, queue, running, curve } = dispatcher;
+    const { settings, queue, curve } = dispatcher;
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at + waitedMs;
@@ -187,8 +189,8 @@ export class Intake<I, R> {
     const plannedMs = stay.isInCrowd ? dispatcher.doorMargin.within(allowedMs, batchMs) : allowedMs;
     if (stay.ms <= plannedMs) return undefined;
     const isTooSlowForAll = (curve.predict(entry.cost) ?? 0) > allowedMs;
-    if (isTooSlowForAll && isColdStart(curve, settings.concurrency)) return undefined;
-    const isIdle = queue.length === 0 && running.length < settings.concurrency;
+    if (isTooSlowForAll && isColdStart(curve, dispatcher.slots)) return undefined;
+    const isIdle = queue.length === 0 && dispatcher.placement.hasFreeSlot;
     // What is not known, or not any more, is found out when it costs nobody anything.
     if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;

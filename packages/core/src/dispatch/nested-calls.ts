@@ -30,7 +30,7 @@ export function submitNested<I, R, T>(
     isAwaited = false;
   };
   const rejectIfDeadlocked = (): void => {
-    if (!isAwaited || !running.includes(batch) || running.length < settings.concurrency) return;
+    if (!isAwaited || !running.includes(batch) || running.length < dispatcher.slots) return;
     isDeadlocked = running.every(({ awaitedCalls }) => awaitedCalls > 0);
     if (isDeadlocked) cancel('the handler would wait for itself');
   };
@@ -44,7 +44,7 @@ export function submitNested<I, R, T>(
   promise.then(ended, ended);
   return new AwaitedPromise<T>(awaited, (resolve, reject) => {
     promise.then(resolve, (error) =>
-      reject(isDeadlocked ? deadlockError(settings.name, settings.concurrency) : error),
+      reject(isDeadlocked ? deadlockError(settings.name, dispatcher.slots) : error),
     );
   });
 }

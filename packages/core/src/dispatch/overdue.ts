@@ -40,8 +40,8 @@ export class Overdue<I, R> {
     if (now < this.#sweepAt) return;
     this.#sweepAt = NEVER;
     this.#oldestAt = NEVER;
-    const { queue, removal, running, settings } = this.#dispatcher;
-    const hasFreeSlot = running.length < settings.concurrency;
+    const { queue, removal, placement } = this.#dispatcher;
+    const { hasFreeSlot } = placement;
     for (const [group, callers] of queue.arrivedBy(now - this.#limitMs())) {
       // It could be dispatched now, and the policy has said when it will be: a window that is longer than the target.
       if (hasFreeSlot && group.isHeld) continue;

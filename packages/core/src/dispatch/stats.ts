@@ -1,5 +1,6 @@
 /** A snapshot of a batcher. At any instant the callers add up: see the first line of the ledger. */
 
+import type { BackendStats } from '../backends/backend-set.js';
 import type { ErrorCode } from '../errors/errors.js';
 import type { CurvePoint } from '../learning/service-curve.js';
 import type { Reason } from '../policy/policy.js';
@@ -44,6 +45,8 @@ export interface BatcherStats {
   readonly fullBatchMs: number | undefined;
   /** The learned service curve: how long batches of each cost take. */
   readonly curve: readonly CurvePoint[];
+  /** The backends; empty for a batcher with a handler. */
+  readonly backends: readonly BackendStats[];
   /** How often the policy threw or answered nonsense, and was gone without. */
   readonly policyErrors: number;
   readonly lastPolicyError: unknown;
@@ -73,6 +76,7 @@ export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
     arrivalsPerSecond: 1000 * arrivals.ratePerMs(now),
     fullBatchMs: curve.predict(Math.min(settings.maxBatchSize, curve.largestCost)),
     curve: curve.points().map(({ cost, durationMs }) => ({ cost, durationMs })),
+    backends: settings.backends?.stats() ?? [],
     policyErrors: ledger.policyErrors,
     lastPolicyError: ledger.lastPolicyError,
   };

@@ -39,17 +39,21 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface BatchwiseErrorOptions {
   readonly cause?: unknown;
   readonly retryAfterMs?: number;
+  /** The backend has certainly not started the batch: its items may be sent again. For errors of `Backend.run`. */
+  readonly notStarted?: boolean;
 }
 
 export class BatchwiseError extends Error {
   readonly code: ErrorCode;
   /** When to retry; set on `QUEUE_FULL` and `OVERLOADED`. */
   declare readonly retryAfterMs: number | undefined;
+  declare readonly notStarted: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+    if (options.notStarted === true) this.notStarted = true;
   }
 
   override get name(): string {

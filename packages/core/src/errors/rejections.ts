@@ -25,6 +25,21 @@ export function closedError(name: string): BatchwiseError {
   return rejection('CLOSED', `${name}: the batcher is closed.`);
 }
 
+export function unavailableError(
+  name: string,
+  { message, cause, retryAfterMs }: BatchwiseError,
+): BatchwiseError {
+  const options = { cause, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return rejection('UNAVAILABLE', `${name}: ${message}`, options);
+}
+
+export function noBackendsError(name: string): BatchwiseError {
+  return new BatchwiseError(
+    'INVALID_OPTION',
+    `${name}: the batcher has a handler. For backends: new Batcher({ backends }).`,
+  );
+}
+
 export function deadlockError(name: string, concurrency: number): BatchwiseError {
   const slots = concurrency === 1 ? 'the only slot is' : `all ${concurrency} slots are`;
   return new BatchwiseError(

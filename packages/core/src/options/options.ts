@@ -1,5 +1,7 @@
 /** All options of a batcher with their defaults, and the only place where they are validated. */
 
+import { type Backend, validBackends } from '../backends/backend.js';
+import { BackendSet } from '../backends/backend-set.js';
 import { type Handler, type HandlerObject, validHandler } from '../batch/handler.js';
 import {
   invalidOption,
@@ -65,7 +67,7 @@ export interface LiveOptions<I> {
   readonly maxQueueSize?: number | undefined;
   /**
    * Maximum number of batches that run at a time, 1 to Infinity.
-   * @default 1
+   * @default 1, or with `backends` Infinity: as many as they have slots
    */
   readonly concurrency?: number | undefined;
   /**
@@ -103,6 +105,21 @@ export interface LiveOptions<I> {
   readonly policy?: Policy | undefined;
 }
 
+/** The options of a batcher that runs its batches on backends instead of a handler. */
+export interface BackendOptions<I, R> extends BatcherOptions<I> {
+  /**
+   * Where batches run. Each goes to the backend with the earliest predicted completion. `concurrency`, if given,
+   * limits all of them together. A `BackendSet` may be shared by several batchers: they share its slots.
+   */
+  readonly backends: readonly Backend<I, R>[] | BackendSet<I, R>;
+  /**
+   * Among batchers that share backends, a free slot goes to the one for which this is lowest; among equals, to the
+   * one that has waited longest.
+   * @default 0
+   */
+  readonly slotOrder?: (() => number) | undefined;
+}
+
 export interface BatcherOptions<I> extends LiveOptions<I> {
   /**
    * Names the batcher in errors, statistics and diagnostics.
@@ -129,7 +146,10 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
 
 /** All options, validated and complete. Immutable: `configure()` replaces the object. */
 export interface Settings<I, R> extends Limits {
+  /** Not called where there are backends. */
   readonly handler: Handler<I, R>;
+  readonly backends: BackendSet<I, R> | undefined;
+  readonly slotOrder: (() => number) | undefined;
   readonly admission: boolean;
   readonly timeoutMs: number;
   readonly maxQueueSize: number;
@@ -148,7 +168,7 @@ export interface Settings<I, R> extends Limits {
 
 const { POSITIVE_INFINITY } = Number;
 
-const checks: { [Key in keyof Required<BatcherOptions<unknown>>]: (value: unknown) => unknown } = {
+const checks: { [Key in keyof Required<BackendOptions<unknown, unknown>>]: (value: unknown) => unknown } = {
   maxBatchSize: (value) => validCount('maxBatchSize', value, { minusOne: true }),
   batchSizes: (value) => validSizes('batchSizes', value),
   maxWaitMs: (value) => validMs('maxWaitMs', value),
@@ -167,19 +187,53 @@ const checks: { [Key in keyof Required<BatcherOptions<unknown>>]: (value: unknow
   curve: (value) => validCurve('curve', value),
   priorityAgeMs: (value) => validPositive('priorityAgeMs', value),
   clock: (value) => validMethods('clock', value, ['now', 'setTimer', 'clearTimer', 'defer']),
+  backends: (value) => (value instanceof BackendSet ? value : validBackends(value)),
+  slotOrder: (value) => validFunction('slotOrder', value),
 };
 
 export const OPTION_NAMES: readonly string[] = Object.keys(checks);
-const FIXED = ['name', 'curve', 'priorityAgeMs', 'clock'];
+const FIXED = ['name', 'curve', 'priorityAgeMs', 'clock', 'backends', 'slotOrder'];
 
 export function newSettings<I, R>(
-  handler: Handler<I, R> | HandlerObject<I, R>,
-  options: BatcherOptions<I>,
+  handler: Handler<I, R> | HandlerObject<I, R> | BackendOptions<I, R>,
+  options: BatcherOptions<I> | undefined,
 ): Settings<I, R> {
-  const valid = validHandler(handler);
-  const given = checked<I>('new Batcher(handler, options)', options);
+  if (isBackendOptions<I, R>(handler) && options === undefined) return backendSettings(handler);
+  const valid = validHandler(handler as Handler<I, R>);
+  const given = checked<I>('new Batcher(handler, options)', options === undefined ? {} : options);
+  for (const key of ['backends', 'slotOrder']) {
+    if (!(key in given)) continue;
+    throw invalidOption(
+      `new Batcher(handler, options): ${key} take the place of the handler: new Batcher({ ${key} }).`,
+    );
+  }
+  return withDefaults(valid, given);
+}
+
+function isBackendOptions<I, R>(value: object): value is BackendOptions<I, R> {
+  return typeof value === 'object' && value !== null && 'backends' in value && !('processBatch' in value);
+}
+
+function backendSettings<I, R>(options: BackendOptions<I, R>): Settings<I, R> {
+  const { backends, ...given } = checked<I>('new Batcher({ backends })', options) as Partial<Settings<I, R>>;
+  const { clock = realClock } = given;
+  if (Array.isArray(backends) && backends.length === 0)
+    throw invalidOption(
+      'backends: expected at least one backend, or a BackendSet, to which some are added later.',
+    );
+  const set = backends instanceof BackendSet ? backends : new BackendSet<I, R>(backends, { clock });
+  return withDefaults(notCalled, { concurrency: POSITIVE_INFINITY, ...given, backends: set });
+}
+
+function notCalled(): never {
+  throw new Error('A batcher with backends has no handler.');
+}
+
+function withDefaults<I, R>(handler: Handler<I, R>, given: Partial<Settings<I, R>>): Settings<I, R> {
   const settings = {
-    handler: valid,
+    handler,
+    backends: undefined,
+    slotOrder: undefined,
     maxBatchSize: 64,
     batchSizes: [],
     maxWaitMs: POSITIVE_INFINITY,

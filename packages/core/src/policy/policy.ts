@@ -26,6 +26,17 @@ export interface RunningWork {
   readonly size: number;
   readonly cost: number;
   readonly startedAt: number;
+  /** How long it was expected to take on its backend; undefined where there is one backend, with the curve of the view. */
+  readonly expectedMs?: number | undefined;
+}
+
+/** A backend, as a policy sees it. */
+export interface BackendView {
+  readonly id: string;
+  readonly slots: number;
+  readonly freeSlots: number;
+  readonly running: readonly RunningWork[];
+  readonly curve: CurveEstimate;
 }
 
 /**
@@ -54,15 +65,19 @@ export interface QueueView {
   /** Nobody who waits has an earlier deadline than this; Infinity when none has any. To be asked before looking. */
   readonly nextDeadline: number;
 
+  /** Those of all ready backends together. */
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];
+  /** The backends that get batches now. */
+  readonly backends: readonly BackendView[];
   /** When the latest batch left; −Infinity when none has. */
   readonly lastDispatchAt: number;
   /** Since when a slot has been free; −Infinity when one always was. */
   readonly freeSince: number;
 
   readonly limits: Limits;
+  /** That of the backend that would be chosen now. */
   readonly curve: CurveEstimate;
   readonly arrivals: ArrivalEstimate;
 }
@@ -72,6 +87,11 @@ export interface Dispatch {
   /** How many items; cut to what `maxBatchSize` allows. */
   readonly count: number;
   readonly reason: Reason;
+  /**
+   * The id of the backend, which must have a free slot.
+   * @default the one with the earliest predicted completion
+   */
+  readonly backend?: string | undefined;
   /** How many at the head to turn away first, because they can no longer make it. */
   readonly refuse?: number;
 }
@@ -115,11 +135,12 @@ export function validDecision(decision: Decision, now: number): Decision {
   if (!Number.isInteger(refuse) || refuse < 0) throw new TypeError('refuse must be a whole number');
   switch (decision.action) {
     case 'dispatch': {
-      const { count, reason } = decision;
+      const { count, reason, backend } = decision;
       if (!(Number.isInteger(count) || count === Number.POSITIVE_INFINITY) || count < 1) {
         throw new TypeError('count must be a whole number from 1 up');
       }
       if (!REASONS.includes(reason)) throw new TypeError('unknown reason');
+      if (backend !== undefined && typeof backend !== 'string') throw new TypeError('backend must be an id');
       return decision;
     }
     case 'wait':

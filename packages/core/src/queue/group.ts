@@ -140,6 +140,19 @@ export class Group implements HeapNode {
     return order;
   }
 
+  /** Puts an entry that was taken back at the head of its lane. */
+  restore(lane: Lane, entry: Entry): void {
+    if (lane.head === undefined) {
+      this.begin(lane, entry);
+      return;
+    }
+    lane.prepend(entry);
+    lane.sortedAt = entry.moment.at;
+    this.#ages.update(lane);
+    this.#tenants.reorder(lane.share);
+    this.reorder(lane.share);
+  }
+
   remove(entry: Entry, lane: Lane): void {
     lane.unlink(entry);
     this.#shrink(lane, 1, entry.cost);

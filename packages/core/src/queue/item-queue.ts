@@ -68,6 +68,18 @@ export class ItemQueue {
     return lane.group;
   }
 
+  /** Puts an item that had left with a batch back where it was: at the head of its lane, at no charge. */
+  putBack(entry: Entry, { group, tenant, priorityClass }: Lane): Lane {
+    const known = this.tenants.find(tenant.id, undefined);
+    const lane = this.#laneFor(group.key, known, priorityClass.priority);
+    this.length += 1;
+    this.changes += 1;
+    lane.group.restore(lane, entry);
+    this.tenants.refund(known, entry.cost);
+    if (lane.group.wakeAt !== AWAKE) this.wake(lane.group);
+    return lane;
+  }
+
   remove(entry: Entry): void {
     const { lane } = entry;
     if (lane === undefined) return;

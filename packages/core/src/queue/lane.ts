@@ -64,6 +64,16 @@ export class Lane implements Aged {
     this.addToSums(1, entry.cost);
   }
 
+  /** Into a lane that is not empty. */
+  prepend(entry: Entry): void {
+    const head = this.head as Entry;
+    entry.lane = this;
+    head.previous = entry;
+    entry.next = head;
+    this.head = entry;
+    this.addToSums(1, entry.cost);
+  }
+
   /** Makes an entry the head; those before it have been unlinked. */
   beginWith(head: Entry | undefined): void {
     this.head = head;

@@ -164,6 +164,13 @@ export class Tenants {
     this.#time = Math.min(this.#time + cost / this.#sharedBy, this.#highest);
   }
 
+  /** Takes back the charge for an item that was not served. */
+  refund(tenant: Tenant, cost: number): void {
+    tenant.served -= cost / tenant.weight;
+    if (tenant.heapIndex !== -1) this.#sort(tenant);
+    for (const { share } of tenant.claims) share.group.reorder(share);
+  }
+
   /** Only differences count: brings all accounts down to where their last digits are not lost. */
   #lowerAll(): void {
     const level = this.#level;

@@ -60,6 +60,7 @@ export function shownView(shown: Shown): QueueView {
     slots,
     freeSlots: slots - running.length,
     running,
+    backends: [],
     lastDispatchAt: shown.lastDispatchAt ?? Number.NEGATIVE_INFINITY,
     freeSince: shown.freeSince ?? Number.NEGATIVE_INFINITY,
     limits,

@@ -1,0 +1,431 @@
+/**
+ * The backends of one batcher, or of several that share them and their slots: which of them are usable, what runs
+ * where, and what that says about them. One state machine a backend (backend-health.ts); the timer and the listeners
+ * are here.
+ */
+import type { Handler } from '../batch/handler.js';
+import { BatchwiseError } from '../errors/errors.js';
+import { invalidOption, validCount, validKeys, validMethods, validMsAboveZero } from '../errors/valid.js';
+import { type Clock, realClock } from '../time/clock.js';
+import { type Backend, handlerOf, validBackend, validBackends } from './backend.js';
+import {
+  BackendHealth,
+  type BackendState,
+  type HealthSettings,
+  type StartedBatch,
+} from './backend-health.js';
+import type { PlacedWork } from './choose-backend.js';
+import { RetryBudget } from './retry-budget.js';
+import { SlotLine, type SlotUser } from './slot-line.js';
+
+export interface BackendSetOptions {
+  /**
+   * How many failures in a row eject a backend. Infinity: none do.
+   * @default 5
+   */
+  readonly maxFailures?: number | undefined;
+  /**
+   * How long a backend is ejected at first. Then one trial batch, or its `probe`, decides. The time doubles
+   * after each trial that fails.
+   * @default 1000
+   */
+  readonly backOffMs?: number | undefined;
+  /** @default 30_000 */
+  readonly maxBackOffMs?: number | undefined;
+  /**
+   * How often an item is sent again whose batch was certainly not started. Over all batches, retries are limited
+   * to a tenth.
+   * @default 1
+   */
+  readonly retries?: number | undefined;
+  /**
+   * While no backend is ready: `wait` until one is, or the deadline passes; `fail` with `UNAVAILABLE` at once; or
+   * `try` the ejected ones, so that a health check that is wrong about all of them does not stop everything.
+   * @default 'wait'
+   */
+  readonly whenNoneReady?: 'wait' | 'fail' | 'try' | undefined;
+  /** @default the real clock, or that of the batcher that is given the backends as a list */
+  readonly clock?: Clock | undefined;
+}
+
+export interface BackendStats {
+  readonly id: string;
+  readonly state: BackendState;
+  readonly slots: number;
+  /** Batches that run there now. */
+  readonly running: number;
+  /** Batches that were started there. */
+  readonly batches: number;
+  /** Of those: not started by the backend, so that their items went back to the queue. */
+  readonly returned: number;
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly ejections: number;
+  /** Why it is ejected; undefined while it is ready. */
+  readonly error: unknown;
+}
+
+/** What became of a batch, as it concerns its backend. */
+export type BatchOutcome = 'succeeded' | 'answeredWithErrors' | 'failed' | 'forgotten';
+
+/** A batcher that uses the set. */
+export interface BackendUser extends SlotUser {
+  /** Backends have come, gone or changed their state. */
+  backendsChanged(): void;
+  /** Gives up the batches that run there. */
+  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
+}
+
+/** A backend with its slots and its state. */
+// biome-ignore lint/suspicious/noExplicitAny: it passes items and results on and looks into none
+export class ScheduledBackend<I = any, R = any> {
+  readonly id: string;
+  readonly run: Handler<I, R>;
+  readonly probe: (() => PromiseLike<unknown>) | undefined;
+  readonly health: BackendHealth;
+  slots: number;
+  /** Of all batchers. */
+  readonly work: PlacedWork[] = [];
+  batches = 0;
+  returned = 0;
+  /** Ready, or with a trial due, or tried because none is ready. */
+  isUsable = false;
+  isTrialDue = false;
+  isProbing = false;
+  isGone = false;
+  removed: (() => void)[] = [];
+
+  constructor(backend: Backend<I, R>, health: HealthSettings) {
+    const { id, slots, probe } = backend;
+    this.id = id;
+    this.slots = slots === -1 ? Number.POSITIVE_INFINITY : slots;
+    this.run = handlerOf(backend);
+    this.probe = probe === undefined ? undefined : () => probe.call(backend);
+    this.health = new BackendHealth(health, probe !== undefined);
+  }
+
+  get freeSlots(): number {
+    if (!this.isUsable) return 0;
+    return this.isTrialDue ? 1 : Math.max(0, this.slots - this.work.length);
+  }
+}
+
+const OPTIONS = ['maxFailures', 'backOffMs', 'maxBackOffMs', 'retries', 'whenNoneReady', 'clock'];
+/** Sums of fractions do not add up exactly: a timer may be due just before its time. */
+const MIN_DELAY_MS = 1;
+const NONE_READY = ['wait', 'fail', 'try'];
+/** The longest back-off between probes. */
+const MAX_PROBE_BACK_OFF_MS = 5000;
+
+// biome-ignore lint/suspicious/noExplicitAny: see ScheduledBackend
+export class BackendSet<I = any, R = any> {
+  readonly whenNoneReady: 'wait' | 'fail' | 'try';
+  readonly retries: number;
+  readonly budget = new RetryBudget();
+
+  readonly #clock: Clock;
+  readonly #health: HealthSettings;
+  readonly #backends = new Map<string, ScheduledBackend<I, R>>();
+  readonly #users = new Set<BackendUser>();
+  readonly #listeners = new Set<() => void>();
+  readonly #slotLine: SlotLine;
+  #usable: readonly ScheduledBackend<I, R>[] = [];
+  #timer: unknown = undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(backends: readonly Backend<I, R>[] = [], options: BackendSetOptions = {}) {
+    const given = validKeys('new BackendSet(backends, options)', options, OPTIONS) as BackendSetOptions;
+    const { maxFailures = 5, backOffMs = 1000, maxBackOffMs = 30_000, retries = 1 } = given;
+    const { whenNoneReady = 'wait', clock = realClock } = given;
+    this.#health = {
+      maxFailures: validCount('maxFailures', maxFailures),
+      backOffMs: validMsAboveZero('backOffMs', backOffMs),
+      maxBackOffMs: validMsAboveZero('maxBackOffMs', maxBackOffMs),
+    };
+    this.retries = retries === 0 ? 0 : validCount('retries', retries);
+    if (!NONE_READY.includes(whenNoneReady))
+      throw invalidOption(`whenNoneReady: expected 'wait', 'fail' or 'try', got ${String(whenNoneReady)}.`);
+    this.whenNoneReady = whenNoneReady;
+    this.#clock = validMethods<Clock>('clock', clock, ['now', 'setTimer', 'clearTimer', 'defer']);
+    this.#slotLine = new SlotLine(clock, () => this.freeSlots);
+    for (const backend of validBackends<I, R>(backends)) this.#insert(backend);
+    this.#refresh();
+  }
+
+  /** Adds a backend, which gets batches at once. */
+  add(backend: Backend<I, R>): void {
+    this.#insert(validBackend<I, R>('backends.add(backend)', backend));
+    this.#changed();
+  }
+
+  /** Gives it no more batches, and removes it when the last one has ended. Resolves then. */
+  drain(id: string): Promise<void> {
+    const backend = this.#known(id, 'drain');
+    return new Promise((resolve) => {
+      backend.removed.push(resolve);
+      backend.health.drain();
+      this.#removeIfDrained(backend);
+      this.#changed();
+    });
+  }
+
+  /** Removes it at once. The callers of batches that run there get `UNAVAILABLE`. */
+  remove(id: string): void {
+    const backend = this.#known(id, 'remove');
+    backend.health.drain();
+    this.#delete(backend);
+    const error = new BatchwiseError('UNAVAILABLE', `The backend ${id} was removed.`);
+    for (const user of [...this.#users]) user.abandonBatches(backend, error);
+    this.#changed();
+  }
+
+  /**
+   * What a health check or the transport says. `false` and `'unreachable'` eject the backend until `true`, or until
+   * its `probe` succeeds; with `whenNoneReady: 'try'` unreachable ones are tried last. After `true` the first failure
+   * ejects it again.
+   */
+  setHealth(id: string, health: boolean | 'unreachable', reason?: unknown): void {
+    const backend = this.#known(id, 'setHealth');
+    if (health === true && backend.health.state === 'ready') return;
+    if (health === true) backend.health.becomeHealthy();
+    else backend.health.becomeUnhealthy(reason, health === 'unreachable', this.#clock.now());
+    this.#changed();
+  }
+
+  /** Probes an ejected backend now, before its back-off has passed: because a connection was established, say. */
+  probe(id: string): void {
+    const backend = this.#known(id, 'probe');
+    if (backend.health.state === 'ejected') this.#probe(backend);
+  }
+
+  /** What is known of a call that ran outside of a batch. */
+  report(id: string, outcome: 'succeeded' | 'failed', error?: unknown): void {
+    const { health } = this.#known(id, 'report');
+    const started = { ejections: health.ejections, isTrial: false };
+    if (outcome === 'succeeded') health.succeeded(started);
+    else if (!health.failed(started, error, this.#clock.now())) return;
+    this.#changed();
+  }
+
+  /** Has the listener called when backends have come, gone or changed their state. Returns a function that removes it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Why no batch can be started; undefined while a backend is ready, or a trial is due or running. */
+  get outage(): BatchwiseError | undefined {
+    const now = this.#clock.now();
+    if (this.#usable.length > 0) return undefined;
+    let retryAt = Number.POSITIVE_INFINITY;
+    let cause: unknown;
+    for (const { health } of this.#backends.values()) {
+      if (health.state === 'draining') continue;
+      if (!health.isOut(now)) return undefined;
+      retryAt = Math.min(retryAt, health.retryAt);
+      cause ??= health.lastError;
+    }
+    const because = cause instanceof Error ? ` Last error: ${cause.message}` : '';
+    const retryAfterMs = Math.max(1, Math.ceil(retryAt - now));
+    return new BatchwiseError('UNAVAILABLE', `No backend is ready.${because}`, {
+      cause,
+      ...(retryAfterMs === Number.POSITIVE_INFINITY ? {} : { retryAfterMs }),
+    });
+  }
+
+  stats(): BackendStats[] {
+    return [...this.#backends.values()].map(({ id, health, slots, work, batches, returned }) => ({
+      id,
+      state: health.state,
+      slots,
+      running: work.length,
+      batches,
+      returned,
+      failures: health.failures,
+      ejections: health.ejections,
+      error: health.state === 'ejected' ? health.lastError : undefined,
+    }));
+  }
+
+  // For the batchers that use it
+
+  /** Those that get batches now, or would if a slot were free. */
+  get usable(): readonly ScheduledBackend<I, R>[] {
+    return this.#usable;
+  }
+
+  get isShared(): boolean {
+    return this.#users.size > 1;
+  }
+
+  get slots(): number {
+    let slots = 0;
+    for (const backend of this.#usable) slots += backend.slots;
+    return slots;
+  }
+
+  get freeSlots(): number {
+    let free = 0;
+    for (const backend of this.#usable) free += backend.freeSlots;
+    return free;
+  }
+
+  get hasFreeSlot(): boolean {
+    for (const backend of this.#usable) if (backend.freeSlots > 0) return true;
+    return false;
+  }
+
+  attach(user: BackendUser): void {
+    this.#users.add(user);
+    this.#refresh();
+  }
+
+  detach(user: BackendUser): void {
+    this.#users.delete(user);
+    this.#slotLine.leave(user);
+    this.#setTimer(this.#clock.now());
+  }
+
+  /** Whether a slot is free for a batcher, and no other one has a better claim to it. */
+  mayTake(user: BackendUser): boolean {
+    return this.isShared ? this.#slotLine.mayTake(user) : this.hasFreeSlot;
+  }
+
+  tookTurn(user: BackendUser): void {
+    this.#slotLine.leave(user);
+  }
+
+  started(backend: ScheduledBackend<I, R>, work: PlacedWork, now: number): StartedBatch {
+    backend.work.push(work);
+    backend.batches += 1;
+    const started = backend.health.started(now);
+    if (started.isTrial) this.#refresh();
+    else this.budget.earn(this.slots);
+    return started;
+  }
+
+  ended(
+    backend: ScheduledBackend<I, R>,
+    work: PlacedWork,
+    batch: StartedBatch,
+    outcome: BatchOutcome,
+    error: unknown,
+    now: number,
+  ): void {
+    backend.work.splice(backend.work.indexOf(work), 1);
+    const { health } = backend;
+    const { state, ejections } = health;
+    if (outcome === 'succeeded') health.succeeded(batch);
+    else if (outcome === 'answeredWithErrors') {
+      health.answeredWithErrors(batch, error, now);
+      if (health.state === 'ready' && health.isOutlier(this.#othersReady(backend)))
+        health.ejectAsOutlier(error, now);
+    } else if (outcome === 'failed') health.failed(batch, error, now);
+    else health.forgotten(batch, now);
+    this.#removeIfDrained(backend);
+    if (batch.isTrial || health.state !== state || health.ejections !== ejections) this.#changed();
+    this.#slotLine.wake();
+  }
+
+  #insert(backend: Backend<I, R>): void {
+    if (this.#backends.has(backend.id))
+      throw invalidOption(`backends: there are two with the id ${JSON.stringify(backend.id)}.`);
+    this.#backends.set(backend.id, new ScheduledBackend(backend, this.#health));
+  }
+
+  #known(id: string, method: string): ScheduledBackend<I, R> {
+    const backend = this.#backends.get(id);
+    if (backend !== undefined) return backend;
+    const known = [...this.#backends.keys()].join(', ') || 'none';
+    throw invalidOption(
+      `backends.${method}(id): there is no backend ${JSON.stringify(id)}. Known are ${known}.`,
+    );
+  }
+
+  #othersReady(backend: ScheduledBackend<I, R>): BackendHealth[] {
+    const others = [...this.#backends.values()].filter((other) => other !== backend);
+    return others.map(({ health }) => health).filter(({ state }) => state === 'ready');
+  }
+
+  #removeIfDrained(backend: ScheduledBackend<I, R>): void {
+    if (backend.health.state === 'draining' && backend.work.length === 0) this.#delete(backend);
+  }
+
+  #delete(backend: ScheduledBackend<I, R>): void {
+    backend.isGone = true;
+    if (this.#backends.get(backend.id) === backend) this.#backends.delete(backend.id);
+    for (const tell of backend.removed.splice(0)) tell();
+  }
+
+  #changed(): void {
+    this.#refresh();
+    for (const user of [...this.#users]) user.backendsChanged();
+    for (const listener of [...this.#listeners]) listener();
+    this.#slotLine.wake();
+  }
+
+  /** Looks again at which backends are usable. */
+  #refresh(): void {
+    const now = this.#clock.now();
+    const all = [...this.#backends.values()];
+    for (const backend of all) {
+      const { health } = backend;
+      backend.isTrialDue = health.isTrialDue(now);
+      backend.isUsable = health.state === 'ready' || backend.isTrialDue;
+    }
+    if (this.whenNoneReady === 'try' && !all.some(({ isUsable }) => isUsable)) this.#useEjected(all);
+    this.#usable = all.filter(({ isUsable }) => isUsable);
+    this.#setTimer(now);
+  }
+
+  #useEjected(all: readonly ScheduledBackend<I, R>[]): void {
+    const ejected = all.filter(({ health }) => health.state === 'ejected');
+    const reachable = ejected.filter(({ health }) => !health.isUnreachable);
+    for (const backend of reachable.length > 0 ? reachable : ejected) backend.isUsable = true;
+  }
+
+  /** One timer for the next trial or probe, while there is a batcher to profit from it. */
+  #setTimer(now: number): void {
+    let at = Number.POSITIVE_INFINITY;
+    if (this.#users.size > 0) {
+      for (const { health, isTrialDue, isProbing } of this.#backends.values()) {
+        if (health.state === 'ejected' && !isTrialDue && !isProbing) at = Math.min(at, health.retryAt);
+      }
+    }
+    if (at === this.#timerAt) return;
+    this.#clock.clearTimer(this.#timer);
+    this.#timerAt = at;
+    this.#timer =
+      at === Number.POSITIVE_INFINITY
+        ? undefined
+        : this.#clock.setTimer(() => this.#retryDue(), Math.max(MIN_DELAY_MS, at - now));
+  }
+
+  #retryDue(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#clock.now();
+    for (const backend of this.#backends.values()) if (backend.health.isProbeDue(now)) this.#probe(backend);
+    this.#changed();
+  }
+
+  #probe(backend: ScheduledBackend<I, R>): void {
+    const { health, probe } = backend;
+    if (probe === undefined || backend.isProbing) return;
+    backend.isProbing = true;
+    const { ejections } = health;
+    const done = (succeeded: boolean, error: unknown): void => {
+      backend.isProbing = false;
+      if (health.state === 'ejected' && health.ejections === ejections) {
+        if (succeeded) health.becomeHealthy();
+        else health.probeFailed(error, MAX_PROBE_BACK_OFF_MS, this.#clock.now());
+      }
+      this.#changed();
+    };
+    new Promise((resolve) => resolve(probe())).then(
+      () => done(true, undefined),
+      (error: unknown) => done(false, error),
+    );
+  }
+}

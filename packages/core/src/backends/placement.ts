@@ -1,0 +1,217 @@
+/**
+ * Where the batches of one batcher run. A batcher with a handler has one backend without a state of its own, and pays
+ * nothing for the others.
+ */
+import type { BatchwiseError } from '../errors/errors.js';
+import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
+import type { BackendView, RunningWork } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
+import type { BackendSet, BackendUser, BatchOutcome, ScheduledBackend } from './backend-set.js';
+import { BackendUse, type Placed } from './backend-use.js';
+import { type Choice, chooseBackend } from './choose-backend.js';
+
+/** What a placement needs of its batcher. */
+export interface PlacingBatcher {
+  readonly curve: ServiceCurve;
+  readonly running: readonly RunningWork[];
+  readonly settings: {
+    readonly concurrency: number;
+    readonly batchSizes: readonly number[];
+    readonly curve: readonly CurvePoint[];
+    readonly slotOrder: (() => number) | undefined;
+  };
+  slotFreed(): void;
+  backendsChanged(): void;
+  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
+}
+
+/** Backends share one curve until two of them differ by more than this, or by three standard errors. */
+const ALIKE = Math.log(1.4);
+const DEVIATIONS = 3;
+const MIN_COMPARED = 4;
+
+/** The one backend of a batcher with a handler. */
+const HANDLER_ID = 'handler';
+
+export class Placement implements BackendUser {
+  /** Undefined for a batcher with a handler. */
+  readonly set: BackendSet | undefined;
+  /** The backend that would get the next batch. */
+  chosen: BackendUse | undefined = undefined;
+
+  readonly #batcher: PlacingBatcher;
+  readonly #uses = new Map<ScheduledBackend, BackendUse>();
+  #usable: readonly BackendUse[] = [];
+  #areAlike = true;
+  /** How often an item was sent to a backend that did not start it. */
+  readonly #attempts = new WeakMap<Entry, number>();
+  #turn = 0;
+
+  constructor(batcher: PlacingBatcher, set: BackendSet | undefined) {
+    this.#batcher = batcher;
+    this.set = set;
+    if (set === undefined) return;
+    set.attach(this);
+    this.#lookAtBackends();
+  }
+
+  get slotOrder(): number {
+    return this.#batcher.settings.slotOrder?.() ?? 0;
+  }
+
+  get slots(): number {
+    const { concurrency } = this.#batcher.settings;
+    return this.set === undefined ? concurrency : Math.min(concurrency, this.set.slots);
+  }
+
+  get freeSlots(): number {
+    const { running, settings } = this.#batcher;
+    const free = Math.max(0, settings.concurrency - running.length);
+    return this.set === undefined ? free : Math.min(free, this.set.freeSlots);
+  }
+
+  get hasFreeSlot(): boolean {
+    const { running, settings } = this.#batcher;
+    return running.length < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
+  }
+
+  /** What the policy sees. */
+  get views(): readonly BackendView[] {
+    if (this.set !== undefined) return this.#usable;
+    const { slots, freeSlots } = this;
+    const { running, curve } = this.#batcher;
+    return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
+  }
+
+  get isShared(): boolean {
+    return this.set?.isShared ?? false;
+  }
+
+  /** Whether it is the turn of this batcher among those that share the backends. */
+  get mayStart(): boolean {
+    return this.set === undefined || this.set.mayTake(this);
+  }
+
+  tookTurn(): void {
+    this.set?.tookTurn(this);
+  }
+
+  /** Chooses the backend for a batch of this cost; returns until when to hold the batch for a faster one. */
+  choose(cost: number, batches: number, now: number): number | undefined {
+    if (this.set === undefined) return undefined;
+    const choice = this.#choice(cost, batches, now);
+    this.chosen = choice?.backend;
+    return choice?.holdUntil;
+  }
+
+  /** The backend for a batch that is about to start; `id` is that named by the policy, if it has a free slot. */
+  backendFor(id: string | undefined, cost: number, now: number): BackendUse | undefined {
+    if (this.set === undefined) return undefined;
+    const named =
+      id === undefined ? undefined : this.#usable.find((use) => use.id === id && use.freeSlots > 0);
+    const backend = named ?? this.#choice(cost, 0, now)?.backend;
+    this.#turn += 1;
+    return backend;
+  }
+
+  start(use: BackendUse, work: RunningWork, now: number): Placed {
+    const placed = use.place(work, now);
+    placed.started = (this.set as BackendSet).started(use.backend, placed, now);
+    return placed;
+  }
+
+  ended(placed: Placed, work: RunningWork, outcome: BatchOutcome, error: unknown, now: number): void {
+    placed.use.ended(work);
+    this.set?.ended(placed.use.backend, placed, placed.started, outcome, error, now);
+  }
+
+  learn({ use }: Placed, cost: number, durationMs: number, now: number): void {
+    use.learn(cost, durationMs, this.#batcher.curve.predict(cost), now);
+    if (this.#areAlike) this.#compare();
+  }
+
+  /** Which items of a batch that was not started may be sent again. A trial is limited by its back-off already. */
+  retriesOf({ use, started }: Placed, entries: readonly Entry[]): { returned: Entry[]; rest: Entry[] } {
+    const { retries, budget } = this.set as BackendSet;
+    const returned: Entry[] = [];
+    const rest: Entry[] = [];
+    for (const entry of entries) {
+      const attempts = this.#attempts.get(entry) ?? 0;
+      (started.isTrial || attempts < retries ? returned : rest).push(entry);
+      if (!started.isTrial) this.#attempts.set(entry, attempts + 1);
+    }
+    if (returned.length === 0 || (!started.isTrial && !budget.spend()))
+      return { returned: [], rest: [...entries] };
+    use.backend.returned += 1;
+    return { returned, rest };
+  }
+
+  padTo(batchSizes: readonly number[]): void {
+    for (const use of this.#uses.values()) use.padTo(batchSizes);
+  }
+
+  backendsChanged(): void {
+    this.#lookAtBackends();
+    this.#batcher.backendsChanged();
+  }
+
+  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void {
+    this.#batcher.abandonBatches(backend, error);
+  }
+
+  slotFreed(): void {
+    this.#batcher.slotFreed();
+  }
+
+  close(): void {
+    this.set?.detach(this);
+  }
+
+  #choice(cost: number, batches: number, now: number): Choice<BackendUse> | undefined {
+    return chooseBackend(this.#usable, cost, batches, this.#turn, now);
+  }
+
+  #lookAtBackends(): void {
+    const { usable } = this.set as BackendSet;
+    this.#usable = usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
+    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
+  }
+
+  #use(backend: ScheduledBackend): BackendUse {
+    const { curve, settings } = this.#batcher;
+    const own = new ServiceCurve(this.#prior(), settings.batchSizes);
+    const use = new BackendUse(backend, own, this.#areAlike ? curve : undefined);
+    this.#uses.set(backend, use);
+    return use;
+  }
+
+  /** What is expected of a new backend: the mean of the others. */
+  #prior(): readonly CurvePoint[] {
+    if (this.#areAlike) return [];
+    const others = [...this.#uses.values()].filter((use) => use.points().length > 0);
+    const costs = new Set(others.flatMap((use) => use.points().map(({ cost }) => cost)));
+    return [...costs]
+      .sort((a, b) => a - b)
+      .map((cost) => {
+        const durations = others.map((use) => use.predict(cost) ?? 0);
+        return { cost, durationMs: durations.reduce((sum, ms) => sum + ms, 0) / durations.length };
+      });
+  }
+
+  /** Equal backends learn together, which is as quick as with one. Those that differ need curves of their own. */
+  #compare(): void {
+    let least: BackendUse | undefined;
+    let most: BackendUse | undefined;
+    for (const use of this.#uses.values()) {
+      if (use.compared < MIN_COMPARED) continue;
+      if (least === undefined || use.logRatio < least.logRatio) least = use;
+      if (most === undefined || use.logRatio > most.logRatio) most = use;
+    }
+    if (least === undefined || most === undefined || least === most) return;
+    const spread = Math.max(least.spread, most.spread);
+    const error = spread * Math.sqrt(1 / least.compared + 1 / most.compared);
+    if (most.logRatio - least.logRatio <= Math.max(ALIKE, DEVIATIONS * error)) return;
+    this.#areAlike = false;
+    for (const use of this.#uses.values()) use.separate();
+  }
+}

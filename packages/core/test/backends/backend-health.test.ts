@@ -1,0 +1,212 @@
+/** When a backend gets batches: the state machine alone, on virtual time. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BackendHealth, type StartedBatch } from '../../src/backends/backend-health.js';
+
+const settings = { maxFailures: 3, backOffMs: 1000, maxBackOffMs: 30_000 };
+const reason = new Error('no response');
+const healthOf = (hasProbe = false) => new BackendHealth(settings, hasProbe);
+
+function fail(health: BackendHealth, times: number, now: number): void {
+  for (let i = 0; i < times; i++) health.failed(health.started(now), reason, now);
+}
+
+describe('a backend', () => {
+  test('is ejected after so many failures in a row', () => {
+    const health = healthOf();
+    fail(health, 2, 0);
+    health.succeeded(health.started(0));
+    fail(health, 2, 0);
+    expect(health.state).toBe('ready');
+    fail(health, 1, 0);
+    expect(health).toMatchObject({ state: 'ejected', ejections: 1, lastError: reason });
+    expect(health.isOut(999)).toBe(true);
+  });
+
+  test('gets one trial batch after the back-off, and is ready when the trial succeeds', () => {
+    const health = healthOf();
+    fail(health, 3, 0);
+    expect([health.isTrialDue(999), health.isTrialDue(1000)]).toEqual([false, true]);
+    const trial = health.started(1000);
+    expect(trial.isTrial).toBe(true);
+    expect([health.isTrialDue(1000), health.isOut(1000)]).toEqual([false, false]);
+    health.succeeded(trial);
+    expect(health).toMatchObject({ state: 'ready', lastError: undefined, failures: 0 });
+  });
+
+  test('gets another trial batch when the first takes longer than the back-off', () => {
+    const health = healthOf();
+    fail(health, 3, 0);
+    health.started(1000);
+    expect([health.isTrialDue(1999), health.isTrialDue(2000)]).toEqual([false, true]);
+  });
+
+  test('is ejected for twice as long after each trial that fails, up to a limit', () => {
+    const health = healthOf();
+    fail(health, 3, 0);
+    const pauses: number[] = [];
+    let now = 0;
+    for (let i = 0; i < 7; i++) {
+      pauses.push(health.retryAt - now);
+      now = health.retryAt;
+      health.failed(health.started(now), reason, now);
+    }
+    expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  });
+
+  test('gets its trial at once when the callers of the last trial had gone', () => {
+    const health = healthOf();
+    fail(health, 3, 0);
+    health.forgotten(health.started(1000), 1010);
+    expect(health.isTrialDue(1010)).toBe(true);
+  });
+
+  test('is judged by no batch that was started before it was ejected', () => {
+    const health = healthOf();
+    const before = [health.started(0), health.started(0)] as const;
+    fail(health, 3, 0);
+    health.succeeded(before[0]);
+    expect(health.state).toBe('ejected');
+    health.succeeded(health.started(1000));
+    health.failed(before[1], reason, 1000);
+    expect(health.failures).toBe(0);
+  });
+
+  test('that is unhealthy by its health check stays out until the health check says otherwise', () => {
+    const health = healthOf();
+    health.becomeUnhealthy(reason, false, 0);
+    expect(health.isTrialDue(1e9)).toBe(false);
+    health.succeeded(health.started(1e9)); // tried because all were out
+    expect(health.state).toBe('ejected');
+    health.becomeHealthy();
+    expect(health.state).toBe('ready');
+  });
+
+  test('that is back by a health check is ejected by its first failure, for twice as long', () => {
+    const health = healthOf();
+    health.becomeUnhealthy(reason, false, 0);
+    health.becomeHealthy();
+    fail(health, 1, 10);
+    expect(health).toMatchObject({ state: 'ejected', retryAt: 2010 });
+  });
+
+  test('with a probe gets no trial batch: the probe decides, more often than trials would', () => {
+    const health = healthOf(true);
+    fail(health, 3, 0);
+    expect([health.isTrialDue(1000), health.isProbeDue(1000), health.isOut(1000)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    for (const pause of [2000, 4000, 5000, 5000]) {
+      health.probeFailed(reason, 5000, 0);
+      expect(health.retryAt).toBe(pause);
+    }
+    health.becomeHealthy();
+    expect(health.state).toBe('ready');
+  });
+
+  test('is doubtful after a failure, for longer after each, and not after a success', () => {
+    const health = healthOf();
+    fail(health, 1, 5);
+    expect(health.doubtfulUntil).toBeCloseTo(5 + 1000 / 3);
+    fail(health, 1, 5);
+    expect(health.doubtfulUntil).toBeCloseTo(5 + 2000 / 3);
+    health.succeeded(health.started(6));
+    expect(health.doubtfulUntil).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  test('that drains is never ready again', () => {
+    const health = healthOf();
+    health.drain();
+    health.becomeUnhealthy(reason, false, 0);
+    health.becomeHealthy();
+    expect(health.state).toBe('draining');
+  });
+});
+
+describe('an outlier', () => {
+  const after = (errors: number, successes: number) => {
+    const health = healthOf();
+    for (let i = 0; i < errors; i++) health.answeredWithErrors(health.started(0), reason, 0);
+    for (let i = 0; i < successes; i++) health.succeeded(health.started(0));
+    return health;
+  };
+
+  test('is a backend whose batches fail while those of the others succeed', () => {
+    expect(after(10, 0).isOutlier([after(0, 10)])).toBe(true);
+  });
+
+  test('is no backend whose batches fail as often as those of the others: the items are the cause', () => {
+    expect(after(10, 0).isOutlier([after(10, 0)])).toBe(false);
+  });
+
+  test('is no backend without others, or of which little is known', () => {
+    expect(after(10, 0).isOutlier([])).toBe(false);
+    expect(after(9, 0).isOutlier([after(0, 10)])).toBe(false);
+    expect(after(10, 0).isOutlier([after(0, 9)])).toBe(false);
+  });
+
+  test('is ejected again by an error response in its trial', () => {
+    const health = after(10, 0);
+    health.ejectAsOutlier(reason, 0);
+    health.answeredWithErrors(health.started(1000), reason, 1000);
+    expect(health).toMatchObject({ state: 'ejected', retryAt: 3000 });
+  });
+});
+
+type Event = readonly ['start' | 'succeed' | 'fail' | 'errors' | 'forget' | 'sick' | 'well', number];
+
+const events = fc.array(
+  fc.tuple(fc.constantFrom('start', 'succeed', 'fail', 'errors', 'forget', 'sick', 'well'), fc.nat(3000)),
+) as fc.Arbitrary<Event[]>;
+
+test('whatever happens, an ejected backend gets at most one trial a back-off, and always comes back', () => {
+  const property = fc.property(events, fc.boolean(), (all, hasProbe) => {
+    const health = healthOf(hasProbe);
+    const running: StartedBatch[] = [];
+    let now = 0;
+    let triedAt = Number.NEGATIVE_INFINITY;
+    let isSick = false;
+    for (const [event, pauseMs] of all) {
+      now += pauseMs;
+      const { ejections } = health;
+      const batch = event === 'start' ? undefined : running.shift();
+      if (event === 'sick') {
+        health.becomeUnhealthy(reason, false, now);
+        isSick = !hasProbe;
+      } else if (event === 'well') {
+        health.becomeHealthy();
+        isSick = false;
+      } else if (event === 'start') {
+        if (health.state === 'ejected' && !health.isTrialDue(now)) continue;
+        if (health.state === 'ejected') {
+          expect(hasProbe || isSick).toBe(false);
+          expect(now - triedAt).toBeGreaterThanOrEqual(settings.backOffMs);
+          triedAt = now;
+        }
+        running.push(health.started(now));
+      } else if (batch !== undefined) {
+        if (event === 'succeed') health.succeeded(batch);
+        else if (event === 'fail') health.failed(batch, reason, now);
+        else if (event === 'errors') health.answeredWithErrors(batch, reason, now);
+        else {
+          if (batch.isTrial) triedAt = Number.NEGATIVE_INFINITY; // it does not count
+          health.forgotten(batch, now);
+        }
+      }
+      if (health.ejections > ejections) triedAt = Number.NEGATIVE_INFINITY;
+      if (health.state === 'ejected') expect(health.retryAt - now).toBeGreaterThan(isSick ? 1e9 : -1e9);
+      else expect(health.failures).toBeLessThan(settings.maxFailures);
+    }
+    if (health.state === 'ready') return;
+    if (isSick || hasProbe) health.becomeHealthy();
+    else {
+      now = Math.max(now, health.retryAt);
+      expect(health.isTrialDue(now)).toBe(true);
+      health.succeeded(health.started(now));
+    }
+    expect(health.state).toBe('ready');
+  });
+  fc.assert(property, { numRuns: 1000 });
+});

@@ -1,0 +1,107 @@
+/** Which backend gets a batch: the rule alone. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Candidate, chooseBackend } from '../../src/backends/choose-backend.js';
+
+interface Made extends Candidate {
+  readonly durationMs: number | undefined;
+}
+
+interface Making extends Partial<Candidate> {
+  /** When each of its batches is expected to end. */
+  readonly busyMs?: readonly number[];
+}
+
+function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more }: Making = {}): Made {
+  const work = busyMs.map((leftMs) => ({ startedAt: leftMs, expectedMs: 0 }));
+  return {
+    durationMs,
+    slots,
+    freeSlots: Math.max(0, slots - work.length),
+    work,
+    isTrialDue: false,
+    doubtfulUntil: 0,
+    predict: () => durationMs,
+    answeredAt: 0,
+    ...more,
+  };
+}
+
+const choose = (all: readonly Made[], turn = 0, batches = 1) => chooseBackend(all, 1, batches, turn, 0);
+
+describe('a batch', () => {
+  test('goes to the free backend with the earliest predicted completion', () => {
+    const [slow, fast] = [made(30), made(10)];
+    expect(choose([slow, fast])).toEqual({ backend: fast, holdUntil: undefined });
+  });
+
+  test('goes to the less busy of equals, and to equals in turn', () => {
+    const equals = [made(10), made(11), made(10, { slots: 2, busyMs: [5] })];
+    expect([0, 1, 2].map((turn) => equals.indexOf(choose(equals, turn)?.backend as Made))).toEqual([0, 1, 0]);
+  });
+
+  test('goes to a backend of which nothing is known, while nothing runs there', () => {
+    const [known, unknown] = [made(10), made(undefined, { slots: 2 })];
+    expect(choose([known, unknown])?.backend).toBe(unknown);
+    const tried = made(undefined, { slots: 2, busyMs: [3] });
+    expect(choose([known, tried])?.backend).toBe(known);
+  });
+
+  test('goes again to a backend that was slow long ago', () => {
+    const slow = made(400, { answeredAt: -10_001 });
+    expect(choose([made(20), slow])?.backend).toBe(slow);
+  });
+
+  test('goes to a backend whose trial is due, whatever it was like', () => {
+    const trial = made(400, { isTrialDue: true });
+    expect(choose([made(20), trial])?.backend).toBe(trial);
+  });
+
+  test('goes to another backend than one that has failed recently, and waits for it a little', () => {
+    const doubtful = made(5, { doubtfulUntil: 200 });
+    const other = made(20);
+    expect(choose([doubtful, other])?.backend).toBe(other);
+    expect(choose([doubtful, made(20, { busyMs: [9] })])?.holdUntil).toBe(200);
+    expect(choose([doubtful, doubtful])).toEqual({ backend: doubtful, holdUntil: undefined });
+  });
+
+  test('waits for a faster backend if it is expected to be done earlier there', () => {
+    const fast = made(10, { busyMs: [5] });
+    expect(choose([made(30), fast])?.holdUntil).toBe(5);
+    expect(choose([made(15), fast])?.holdUntil).toBeUndefined();
+    expect(choose([made(30), made(10, { busyMs: [25] })])?.holdUntil).toBeUndefined();
+  });
+
+  test('does not wait for a faster backend that has more to do than the batch', () => {
+    const fast = made(10, { busyMs: [5] });
+    expect(choose([made(30), fast], 0, 4)?.holdUntil).toBeUndefined();
+  });
+
+  test('does not wait for a backend that hangs', () => {
+    // Root cause: work that hangs counted as done from the moment it was due.
+    expect(choose([made(30), made(10, { busyMs: [-500] })])?.holdUntil).toBeUndefined();
+  });
+
+  test('has no backend where none is free', () => {
+    expect(choose([])).toBeUndefined();
+    expect(choose([made(10, { busyMs: [1] })])).toBeUndefined();
+    expect(choose([made(10, { busyMs: [1] }), made(10, { busyMs: [1] })])).toBeUndefined();
+  });
+});
+
+test('the chosen backend is free, and at most a quarter above the earliest', () => {
+  const backend = fc
+    .record({ ms: fc.integer({ min: 1, max: 100 }), slots: fc.integer({ min: 1, max: 3 }), busy: fc.nat(3) })
+    .map(({ ms, slots, busy }) => made(ms, { slots, busyMs: Array(Math.min(slots, busy)).fill(5) }));
+  const property = fc.property(fc.array(backend), fc.nat(), (all, turn) => {
+    const free = all.filter(({ freeSlots }) => freeSlots > 0);
+    const chosen = choose(all, turn)?.backend;
+    if (free.length === 0) expect(chosen).toBeUndefined();
+    else {
+      expect(free).toContain(chosen);
+      const least = Math.min(...free.map(({ durationMs }) => durationMs as number));
+      expect(chosen?.durationMs).toBeLessThanOrEqual(1.25 * least);
+    }
+  });
+  fc.assert(property);
+});

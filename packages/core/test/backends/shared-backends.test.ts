@@ -1,0 +1,158 @@
+/** Several batchers on one set of backends: they share its slots, and what one of them learns of its state. */
+import { BackendSet, Batcher, greedy, VirtualClock } from 'batchwise';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SlotLine, type SlotUser } from '../../src/backends/slot-line.js';
+import { GatedBackend, lost } from '../support/gated-backend.js';
+import { outcomeOf } from '../support/outcome.js';
+
+function shared(slots: number, orders: readonly (() => number)[]) {
+  const clock = new VirtualClock();
+  const backend = new GatedBackend('a', slots);
+  const backends = new BackendSet([backend], { clock, maxFailures: 1 });
+  const batchers = orders.map(
+    (slotOrder, i) =>
+      new Batcher<number, number>({
+        ...{ backends, clock, slotOrder, name: `batcher ${i}` },
+        ...{ maxBatchSize: 1, policy: greedy() },
+      }),
+  );
+  return { clock, backend, backends, batchers };
+}
+
+const names = ({ gate }: GatedBackend) => gate.calls.map(({ context }) => context.name);
+
+describe('batchers that share backends', () => {
+  test('have no more batches in progress together than there are slots', async () => {
+    const { clock, backend, batchers } = shared(2, [() => 0, () => 0]);
+    for (const batcher of batchers) for (const item of [1, 2]) batcher.submit(item).catch(() => {});
+    await clock.advance(0);
+    expect(backend.batches).toHaveLength(2);
+    expect(batchers.map(({ freeSlots }) => freeSlots)).toEqual([0, 0]);
+    for (const batcher of batchers) batcher.destroy();
+  });
+
+  test('take turns, the one that has waited longest first', async () => {
+    const { clock, backend, batchers } = shared(1, [() => 0, () => 0, () => 0]);
+    for (const batcher of batchers) for (const item of [1, 2]) batcher.submit(item).catch(() => {});
+    for (let i = 0; i < 6; i++) {
+      await clock.advance(1);
+      backend.answer();
+    }
+    await clock.advance(1);
+    const order = names(backend).map((name) => Number(name.at(-1)));
+    // The first has a slot at once, and is first in line for the next.
+    expect(order).toEqual([0, 0, 1, 2, 1, 2]);
+    for (const batcher of batchers) batcher.destroy();
+  });
+
+  test('take the next free slot in the order of `slotOrder`, as it is then', async () => {
+    const served = [5, 1, 3];
+    const { clock, backend, batchers } = shared(
+      1,
+      served.map((_, i) => () => served[i] as number),
+    );
+    for (const batcher of batchers) for (const item of [1, 2]) batcher.submit(item).catch(() => {});
+    await clock.advance(1);
+    served[0] = 0;
+    for (let i = 0; i < 5; i++) {
+      await clock.advance(1);
+      backend.answer();
+    }
+    await clock.advance(1);
+    expect(names(backend).map((name) => Number(name.at(-1)))).toEqual([0, 0, 1, 1, 2, 2]);
+    for (const batcher of batchers) batcher.destroy();
+  });
+
+  test('leave a slot to the next in line when they have nothing to dispatch any more', async () => {
+    const { clock, backend, batchers } = shared(1, [() => 0, () => 0, () => 0]);
+    const [first, second, third] = batchers as [
+      (typeof batchers)[0],
+      (typeof batchers)[0],
+      (typeof batchers)[0],
+    ];
+    first.submit(1).catch(() => {});
+    await clock.advance(0);
+    const controller = new AbortController();
+    second.submit(2, { signal: controller.signal }).catch(() => {});
+    await clock.advance(0);
+    third.submit(3).catch(() => {});
+    await clock.advance(0);
+    controller.abort();
+    backend.answer();
+    await clock.advance(0);
+    expect(backend.batches).toEqual([[1], [3]]);
+    for (const batcher of batchers) batcher.destroy();
+  });
+
+  test('all hear that a backend is ejected, and that it is back', async () => {
+    const { clock, backend, batchers } = shared(4, [() => 0, () => 0]);
+    const [first, second] = batchers as [(typeof batchers)[0], (typeof batchers)[0]];
+    first.submit(1).catch(() => {});
+    await clock.advance(0);
+    backend.fail(lost('a'));
+    await clock.advance(0);
+    const outcome = outcomeOf(second.submit(2));
+    await clock.advance(999);
+    expect(backend.batches).toHaveLength(1);
+    await clock.advance(1);
+    backend.answer();
+    await clock.advance(0);
+    expect(outcome.value).toBe(2);
+    expect(first.stats().backends).toEqual(second.stats().backends);
+    for (const batcher of batchers) batcher.destroy();
+  });
+
+  test('leave their slots when they are destroyed', async () => {
+    const { clock, backend, batchers } = shared(1, [() => 0, () => 0]);
+    const [first, second] = batchers as [(typeof batchers)[0], (typeof batchers)[0]];
+    first.submit(1).catch(() => {});
+    await clock.advance(0);
+    const outcome = outcomeOf(second.submit(2));
+    await clock.advance(0);
+    first.destroy();
+    await clock.advance(0);
+    backend.answer();
+    await clock.advance(0);
+    expect(outcome.value).toBe(2);
+    await second.close();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+test('the line never leaves a slot free while a batcher wants it', async () => {
+  const property = fc.asyncProperty(
+    fc.array(fc.record({ order: fc.nat(3), wants: fc.nat(3) }), { minLength: 1, maxLength: 6 }),
+    fc.integer({ min: 1, max: 3 }),
+    async (all, slots) => {
+      const clock = new VirtualClock();
+      let free = slots;
+      const line = new SlotLine(clock, () => free);
+      const users = all.map(({ order, wants }) => {
+        const user: SlotUser & { left: number; ask(): void } = {
+          slotOrder: order,
+          left: wants,
+          slotFreed: () => user.ask(),
+          ask() {
+            while (user.left > 0 && line.mayTake(user)) {
+              user.left -= 1;
+              free -= 1;
+              line.leave(user);
+            }
+          },
+        };
+        return user;
+      });
+      for (const user of users) user.ask();
+      for (let i = 0; i < 20; i++) {
+        await clock.advance(0);
+        expect(free === 0 || users.every(({ left }) => left === 0)).toBe(true);
+        if (free === slots) break;
+        free += 1;
+        line.wake();
+      }
+      expect(users.map(({ left }) => left)).toEqual(users.map(() => 0));
+    },
+  );
+  await fc.assert(property, { numRuns: 100 });
+});
