@@ -1,7 +1,7 @@
 /**
- * Where items come in, or are turned away: with a wrong option or an item that cannot be sized
- * (`INVALID_…`), with no room (`QUEUE_FULL`), with no hope of an answer in time (`OVERLOADED`). Whoever
- * is turned away hears it at once, and nothing else has happened.
+ * Admits items to the queue, or rejects them: for an invalid option or item (`INVALID_…`), for lack of room
+ * (`QUEUE_FULL`), or because they cannot be answered in time (`OVERLOADED`). A rejected caller is told at
+ * once, and nothing else has happened.
  */
 
 import type { Ending } from '../batch/ledger.js';
@@ -20,7 +20,7 @@ import {
 import { FRESH_MS, isColdStart } from '../learning/trust.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
-import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
+import { Entry, type Moment, type Resolve, type Sink } from '../queue/entry.js';
 import type { Tenant } from '../queue/tenants.js';
 import { hasTimeEnough, predictedStay, retryAfterMs, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -30,21 +30,29 @@ interface Objection {
   readonly error: BatchwiseError;
 }
 
-/** How much of the line anybody may fill where there are several tenants. */
+/** The part of the queue that is open to every tenant. */
 const ROOM_FOR_ALL = 7 / 8;
+/** Cost for which ample time is checked in an empty queue: so that a burst does not ask again for each of its first items. */
+const LEAST_AMPLE_COST = 64;
 
 export class Intake<I, R> {
   readonly #dispatcher: Dispatcher<I, R>;
+  /** For which cost ahead there was ample time, for items of this arrival that have so much time. */
+  #ample: { arrival: Moment | undefined; allowedMs: number; cost: number } = {
+    arrival: undefined,
+    allowedMs: 0,
+    cost: 0,
+  };
 
   constructor(dispatcher: Dispatcher<I, R>) {
     this.#dispatcher = dispatcher;
   }
 
-  /** Lets an item in, or settles its caller right here. */
+  /** Admits an item, or settles its caller right here. */
   submit(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     if (options !== undefined || !dispatcher.admitsUnchecked) return this.#submitChecked(item, sink, options);
-    // Nothing is asked of this item: the way of most items in most batchers.
+    // Nothing to check: the path of most items in most batchers.
     dispatcher.ledger.submitted += 1;
     const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrival(), 1);
     dispatcher.append(entry, undefined, dispatcher.queue.tenants.unnamed, 0);
@@ -66,37 +74,44 @@ export class Intake<I, R> {
       if (dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', dedupeBy);
       call = callSettings(options);
     } catch (error) {
-      return this.#reject(item, sink, 'refused', asRefusal(error));
+      return this.#reject(item, sink, 'refused', asRejection(error));
     }
-    // Only now: those who were asked may have changed the settings.
+    // Only now: these functions may have changed the settings.
     const { settings } = dispatcher;
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
     let objection = this.#objection(cost, timeoutMs, signal);
     if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
     const tenant = dispatcher.queue.tenants.find(tenantId, weight);
-    // Who joins work that is running does not wait in line.
+    // An item that joins a running computation is not queued.
     const isRunning =
       shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
-    if (!isRunning) objection = this.#roomObjection(cost, timeoutMs, signal, tenant);
-    if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
+    if (!isRunning && dispatcher.ledger.queued >= settings.maxQueueSize * ROOM_FOR_ALL) {
+      objection = this.#roomObjection(cost, timeoutMs, signal, tenant);
+      if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
+    }
 
     const arrival = dispatcher.turn.arrival();
-    const entry = new TiedEntry<I, R>(item, sink, momentOf(arrival, waitedMs), cost);
+    const entry = new Entry<I, R>(item, sink, waitedMs === 0 ? arrival : earlier(arrival, waitedMs), cost);
     if (signal !== undefined) {
       try {
         cancelOnAbort(entry, signal);
       } catch (error) {
-        return this.#settle(entry, 'refused', asRefusal(error));
+        return this.#settle(entry, 'refused', asRejection(error));
       }
-      // One that is not the platform's may have done anything when it was listened to.
+      // A signal of another make may have done anything when it was listened to.
       if (!isNativeSignal(signal)) objection = this.#objection(cost, timeoutMs, signal);
       if (objection !== undefined) return this.#settle(entry, objection.ending, objection.error);
     }
     const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
-    // Sharing work that is under way adds none.
-    const noHope =
-      work === undefined ? this.#noHopeFor(entry, timeoutMs, waitedMs, group, tenant, priority) : undefined;
-    if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
+    const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
+    const hasAmpleTime =
+      allowedMs === Number.POSITIVE_INFINITY ||
+      (group === undefined && this.#hasAmpleTime(cost, arrival, allowedMs));
+    // Joining a computation in flight adds no work.
+    if (work === undefined && !hasAmpleTime) {
+      const noHope = this.#noHopeFor(entry, timeoutMs, waitedMs, group, tenant, priority);
+      if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
+    }
 
     dispatcher.ledger.submitted += 1;
     if (work !== undefined) dispatcher.join(entry, work);
@@ -109,7 +124,7 @@ export class Intake<I, R> {
     return entry;
   }
 
-  /** Why an item cannot come in. */
+  /** Why an item cannot be admitted, whatever is queued. */
   #objection(cost: number, timeoutMs: number, signal: AbortSignal | undefined): Objection | undefined {
     const { isOpen, settings } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
@@ -129,21 +144,19 @@ export class Intake<I, R> {
     signal: AbortSignal | undefined,
     tenant: Tenant,
   ): Objection | undefined {
-    const { ledger, settings } = this.#dispatcher;
-    if (ledger.queued < settings.maxQueueSize * ROOM_FOR_ALL) return undefined;
     const error = this.#noRoomFor(1, tenant);
-    // To make room, batches may have left. Their handlers may have done anything, so everything is looked at again.
+    // Batches that were dispatched to make room ran handlers, which may have done anything.
     const objection = this.#objection(cost, timeoutMs, signal);
     return objection ?? (error === undefined ? undefined : { ending: 'refused', error });
   }
 
-  /** Why a request of so many items is refused as a whole; undefined when its items may be looked at. */
+  /** Why a request of so many items is rejected as a whole; undefined when its items may be submitted. */
   rejectionOf(items: number): BatchwiseError | undefined {
     const { isOpen, settings } = this.#dispatcher;
     return isOpen ? this.#noRoomFor(items, undefined) : closedError(settings.name);
   }
 
-  /** Why `count` more items of a tenant, or of whomever, have no place in the line; undefined when they have. */
+  /** Why there is no room for `count` more items, of a tenant if one is given; undefined when there is. */
   #noRoomFor(count: number, tenant: Tenant | undefined): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { maxQueueSize, name } = dispatcher.settings;
@@ -155,7 +168,7 @@ export class Intake<I, R> {
     return queueFullError(name, maxQueueSize, roomAfterMs(dispatcher, dispatcher.settings.clock.now()));
   }
 
-  /** The last places are for tenants who have less than their share of the line: one who floods it leaves them to the others. */
+  /** The last places are reserved for tenants below their share of the queue, against one that floods it. */
   #hasRoomFor(count: number, tenant: Tenant | undefined): boolean {
     const { ledger, settings, queue } = this.#dispatcher;
     const { maxQueueSize } = settings;
@@ -163,6 +176,20 @@ export class Intake<I, R> {
     if (queued > maxQueueSize) return false;
     if (queued <= maxQueueSize * ROOM_FOR_ALL || !tenant?.queuedItems) return true;
     return tenant.queuedItems + count <= maxQueueSize * queue.tenants.shareOf(tenant);
+  }
+
+  /**
+   * Whether there is time for much more than is queued, so that nothing has to be predicted for this item. Items that
+   * arrive together with the same time share the answer, as long as the queue does not outgrow it.
+   */
+  #hasAmpleTime(cost: number, arrival: Moment, allowedMs: number): boolean {
+    const ahead = this.#dispatcher.queue.ungroupedCost + cost;
+    if (arrival !== this.#ample.arrival || allowedMs !== this.#ample.allowedMs || ahead > this.#ample.cost) {
+      const most = { cost: 2 * ahead + LEAST_AMPLE_COST, groups: 0, groupsCost: 0 };
+      const isAmple = hasTimeEnough(0, most, allowedMs, this.#dispatcher);
+      this.#ample = { arrival, allowedMs, cost: isAmple ? most.cost : 0 };
+    }
+    return ahead <= this.#ample.cost;
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
@@ -222,22 +249,22 @@ export class Intake<I, R> {
   }
 }
 
-/** What came of reading somebody's options: our own complaint, or whatever a getter threw. */
-function asRefusal(error: unknown): BatchwiseError {
+/** An error while the options of a call were read: of a check, or thrown by a getter. */
+function asRejection(error: unknown): BatchwiseError {
   if (error instanceof BatchwiseError) return error;
   return new BatchwiseError('INVALID_OPTION', `options of a call: ${messageOf(error)}`, { cause: error });
 }
 
-/** Who has waited elsewhere came before the others of this turn. */
-function momentOf(moment: Moment, waitedMs: number): Moment {
-  return waitedMs === 0 ? moment : { at: moment.at - waitedMs, arrivals: 0 };
+/** The arrival of an item that had been queued elsewhere. */
+function earlier({ at }: Moment, waitedMs: number): Moment {
+  return { at: at - waitedMs, arrivals: 0 };
 }
 
 function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {
   try {
     return question(item);
   } catch (thrown) {
-    // A check of the item, with its own words.
+    // The user's own check of the item.
     if (thrown instanceof BatchwiseError && thrown.code === 'INVALID_ITEM') throw thrown;
     throw invalidItem(`${name}(item) threw: ${messageOf(thrown)}`, thrown);
   }

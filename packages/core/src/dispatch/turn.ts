@@ -23,6 +23,7 @@ export class Turn {
   #moment: Moment | undefined = undefined;
   /** Whose time starts to run when the clock is next read, at the end of the turn at the latest. */
   #cohorts: Cohort[] = [];
+  #recentCohort: Cohort | undefined = undefined;
 
   constructor(clock: Clock, deadlines: Deadlines, onEnd: () => void) {
     this.#clock = clock;
@@ -51,9 +52,10 @@ export class Turn {
 
   /** The callers of this moment with this time-out. */
   cohort(moment: Moment, timeoutMs: number): Cohort {
-    let cohort = this.#cohorts.at(-1);
-    if (cohort?.timeoutMs !== timeoutMs || cohort.moment !== moment) {
+    let cohort = this.#recentCohort;
+    if (cohort === undefined || cohort.timeoutMs !== timeoutMs || cohort.moment !== moment) {
       cohort = new Cohort(timeoutMs, moment, this.#deadlines);
+      this.#recentCohort = cohort;
       this.#cohorts.push(cohort);
     }
     return cohort;
@@ -64,6 +66,7 @@ export class Turn {
     if (this.#cohorts.length === 0) return;
     for (const cohort of this.#cohorts) cohort.run(now);
     this.#cohorts = [];
+    this.#recentCohort = undefined;
   }
 
   /** Ends the moment of arrival; whoever comes next has another. */

@@ -13,7 +13,7 @@ export class Cohort implements Expiring {
   heapIndex = -1;
 
   readonly #deadlines: Deadlines;
-  #entries: Entry[] = [];
+  readonly #entries: Entry[] = [];
   #unsettled = 0;
 
   constructor(timeoutMs: number, moment: Moment, deadlines: Deadlines) {
@@ -25,7 +25,7 @@ export class Cohort implements Expiring {
 
   add(entry: Entry): void {
     entry.cohort = this;
-    this.#entries.push(entry);
+    this.#entries[this.#entries.length] = entry;
     this.#unsettled += 1;
   }
 

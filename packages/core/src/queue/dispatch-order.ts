@@ -42,38 +42,45 @@ export class DispatchOrder {
   /** Reads as far as `count` items whose cost together is within `maxCost`. */
   read(count: number, maxCost: number): this {
     const { entries } = this;
+    const walks = this.#walks;
+    if (walks === undefined) {
+      let { cost } = this;
+      let entry = this.#next;
+      while (entry !== undefined && entries.length < count && cost + entry.cost <= maxCost) {
+        entries.push(entry);
+        cost += entry.cost;
+        entry = entry.next;
+      }
+      this.cost = cost;
+      this.#next = entry;
+      return this;
+    }
     while (entries.length < count) {
-      const entry = this.#walks === undefined ? this.#next : this.#firstWalk?.entry;
-      if (entry === undefined || this.cost + entry.cost > maxCost) break;
+      const walk = this.#firstWalk(walks);
+      const entry = walk?.entry;
+      if (walk === undefined || entry === undefined || this.cost + entry.cost > maxCost) break;
       entries.push(entry);
       this.cost += entry.cost;
-      if (this.#walks === undefined) this.#next = entry.next;
-      else this.#pass(this.#walks);
+      walk.pass();
+      if (walk.entry === undefined) walks.remove(walk);
+      else walks.update(walk);
     }
     return this;
   }
 
   /** The walk whose item is next, its key up to date. */
-  get #firstWalk(): ShareWalk | undefined {
-    const walks = this.#walks;
-    for (let walk = walks?.first; walk !== undefined; walk = walks?.first) {
+  #firstWalk(walks: Heap<ShareWalk>): ShareWalk | undefined {
+    for (let walk = walks.first; walk !== undefined; walk = walks.first) {
       const { place } = walk;
       if (place === -1) return walk;
       walk.place = -1;
       this.passed.push(walk.share);
       walk.served = walk.share.tenant.served;
-      walks?.update(walk);
+      walks.update(walk);
       this.#reach(2 * place + 1);
       this.#reach(2 * place + 2);
     }
     return undefined;
-  }
-
-  #pass(walks: Heap<ShareWalk>): void {
-    const walk = walks.first as ShareWalk;
-    walk.pass();
-    if (walk.entry === undefined) walks.remove(walk);
-    else walks.update(walk);
   }
 
   #reach(place: number): void {

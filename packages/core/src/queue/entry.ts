@@ -55,12 +55,12 @@ export class Entry<I = Any, R = Any> implements Ticket {
   next: Entry | undefined = undefined;
   readonly moment: Moment;
   readonly cost: number;
-  /** With whom its time runs out; undefined when it has all the time in the world. */
-  declare cohort: Cohort | undefined;
-  /** Who cancels it, and its place there. */
-  declare watch: AbortWatch | undefined;
-  declare watchIndex: number;
-  declare shared: SharedWork | undefined;
+  /** The callers with the same deadline; undefined without a deadline. */
+  cohort: Cohort | undefined = undefined;
+  /** The watch of its signal, and its place there. */
+  watch: AbortWatch | undefined = undefined;
+  watchIndex = 0;
+  shared: SharedWork | undefined = undefined;
 
   constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
     this.item = item;
@@ -102,22 +102,6 @@ export class Entry<I = Any, R = Any> implements Ticket {
     const sink = release(this);
     if (typeof sink === 'function') sink(new Rejection(error));
     else if (sink !== undefined) rejectSink(sink, error);
-  }
-}
-
-// Most entries have none of these, and room for them in each would make every call a tenth slower.
-Object.assign(Entry.prototype, { cohort: undefined, watch: undefined, watchIndex: 0, shared: undefined });
-
-/** An entry with room for a deadline, a signal and shared work. */
-export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
-  override cohort: Cohort | undefined = undefined;
-  override watch: AbortWatch | undefined = undefined;
-  override watchIndex = 0;
-  override shared: SharedWork | undefined = undefined;
-
-  // Spelt out: the constructor that a compiler makes up spreads its arguments, which is slow.
-  constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
-    super(item, sink, moment, cost);
   }
 }
 

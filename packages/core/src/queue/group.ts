@@ -194,13 +194,12 @@ export class Group implements HeapNode {
 
   /** Items have been removed from a lane. */
   #shrink(lane: Lane, items: number, cost: number): void {
-    const { priorityClass, share, tenant } = lane;
+    const { share, tenant } = lane;
     lane.addToSums(-items, -cost);
     if (this.length === 0) {
       this.cost = 0; // sums of fractions do not come back to 0 by themselves
       this.#flushedAt = Number.NEGATIVE_INFINITY;
     }
-    if (priorityClass.items === 0) priorityClass.cost = 0;
     if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
     if (lane.head !== undefined) return;
     share.waiting.splice(share.waiting.indexOf(lane), 1);

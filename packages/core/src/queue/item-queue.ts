@@ -99,6 +99,8 @@ export class ItemQueue {
     this.changes += 1;
     this.length -= items;
     if (group.length > 0) return;
+    // Sums of fractions do not come back to 0 by themselves.
+    if (this.length === 0) for (const priorityClass of this.#priorities) priorityClass.cost = 0;
     if (group.wakeAt !== AWAKE) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
@@ -217,6 +219,11 @@ export class ItemQueue {
     return cost;
   }
 
+  /** The cost of all items where none has a group; Infinity otherwise. */
+  get ungroupedCost(): number {
+    return this.#grouped.size === 0 ? this.#ungrouped.cost : Number.POSITIVE_INFINITY;
+  }
+
   /** Everything that waits, as of now. */
   entries(): Entry[] {
     return [...this.#groups()].flatMap((group) => group.entries());
@@ -250,7 +257,7 @@ export class ItemQueue {
   #classOf(priority: number): PriorityClass {
     let found = this.#priorities.find((known) => known.priority === priority);
     if (found === undefined) {
-      found = { priority, items: 0, cost: 0 };
+      found = { priority, cost: 0 };
       this.#priorities.push(found);
     }
     return found;

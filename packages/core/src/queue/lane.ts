@@ -11,7 +11,6 @@ import type { Tenant } from './tenants.js';
 /** All queued items of one priority, over all groups and tenants. */
 export interface PriorityClass {
   readonly priority: number;
-  items: number;
   cost: number;
 }
 
@@ -97,7 +96,6 @@ export class Lane implements Aged {
     const { group, tenant, priorityClass } = this;
     group.length += items;
     group.cost += cost;
-    priorityClass.items += items;
     priorityClass.cost += cost;
     tenant.queuedItems += items;
     tenant.queuedCost += cost;
