@@ -43,7 +43,7 @@ beforeEach(() => {
 });
 
 describe('as text', () => {
-  test('every goal has its figures, its worst cell, and whether it is reached', () => {
+  test('every goal has its figures, its worst cell and its verdict', () => {
     const text = arenaText(report);
     expect(text).toMatch(/^2 cells \(quick\), seeds from 101: 0 of 1 targets reached$/m);
     expect(text).toMatch(/^ {3}mean ÷ optimum +≤ 1\.01 +1\.005 +1\.008 +yes +c k 1 poisson ρ 0\.9$/m);
@@ -54,7 +54,7 @@ describe('as text', () => {
     expect(text).toContain('measured by npm run bench:core');
   });
 
-  test('columns line up', () => {
+  test('columns are aligned', () => {
     const [, table = ''] = arenaText(report).split('\n\n');
     const starts = table
       .split('\n')
@@ -64,14 +64,14 @@ describe('as text', () => {
     expect(table.split('\n')[0]?.indexOf('worst cell')).toBe(starts[0]);
   });
 
-  test('columns line up in colours, too', () => {
+  test('columns are aligned with colours, too', () => {
     const loud = (text: string) => `\x1b[1m${text}\x1b[22m`;
     const coloured = arenaText(report, { heading: loud, faint: loud, good: loud, bad: loud });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
     expect(coloured.replace(/\x1b\[\d+m/g, '')).toBe(arenaText(report));
   });
 
-  test('asides are told where there are cells for them', () => {
+  test('asides are printed only if they have cells', () => {
     const of = (targetFactor: number): CellResult => ({
       cell: { ...cell, target: 'goodput', family: 'f', targetFactor },
       measures: { true: 1, learned: 0.99, cold: 0.9, bentoml: 0.8 },
@@ -83,7 +83,7 @@ describe('as text', () => {
   });
 });
 
-test('as JSON it is what the reference says', () => {
+test('the JSON has the keys of the reference', () => {
   const json = arenaJson(report);
   expect(JSON.parse(JSON.stringify(json))).toEqual({
     extent: 'quick',
@@ -153,7 +153,7 @@ test('as JSON it is what the reference says', () => {
   });
 });
 
-test('on the page every goal is a line, with its worst cell', () => {
+test('on the page every goal has a row with its worst cell', () => {
   expect(targetFigures(report)).toEqual([
     {
       number: 1,
@@ -173,14 +173,14 @@ test('on the page every goal is a line, with its worst cell', () => {
     },
   ]);
   expect(pageFacts(report)).toContainEqual({ name: 'Seeds', value: '101–102' });
-  // A target is reached when all of its goals are.
+  // A target is reached if all of its goals are.
   const nothing = { contenders: [], cells: [] };
   const page = arenaPage({ targets: targetFigures(report), families: [], showcase: nothing });
   expect(page).toContain('<dd>0 of 1</dd>');
 });
 
 describe('limits', () => {
-  test('what is worse than its limit is told with both, and the cell', () => {
+  test('a figure that is worse than its limit is reported with goal, limit and cell', () => {
     expect(missedLimits(report)).toEqual([
       expect.stringMatching(
         /^target 1, p99 ÷ greedy: 1\.500 in c k 1 poisson ρ 0\.9, expected ≤ [\d.]+ \(goal 1\.02\)$/,
@@ -188,7 +188,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('are for goals that there are, tell them right, and are never stricter', () => {
+  test('refer to existing goals and are never stricter than the goal', () => {
     const goals = TARGETS.flatMap((target) => target.goals);
     for (const [id, { goal }] of Object.entries(LIMITS))
       expect(goals.find((each) => each.id === id)?.goal, id).toBe(goal);

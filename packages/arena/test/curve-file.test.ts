@@ -1,4 +1,4 @@
-/** Service curves as people write them, and what is said of those that make no sense. */
+/** The forms of service curves, and the errors of invalid ones. */
 import { ArenaError, parseCurve, parseCurveText } from '@batchwise/arena';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ describe('tables', () => {
   ];
 
   test.each(forms.map((form) => [form]))(
-    '%j is straight between its points, its largest size the largest batch',
+    '%j is linear between its points, and its largest size is the maximum batch size',
     (form) => {
       const curve = parseCurve(form, 'file');
       expect([1, 3, 9].map((size) => curve.durationMs(size))).toEqual([5, 7, 13]);
@@ -37,15 +37,15 @@ describe('tables', () => {
     },
   );
 
-  test('one that begins above 1 takes as long for less, as a backend does that pads', () => {
+  test('one that begins above 1 is constant below its first point, as with padding', () => {
     expect(at({ '8': 4, '16': 6 }, 1)).toBe(4);
   });
 
-  test('beyond the last point it goes on straight, where batches may be larger', () => {
+  test('is extrapolated linearly if batches may be larger than its last point', () => {
     expect(at({ '1': 5, '9': 13 }, 19, 20)).toBe(23);
   });
 
-  test('a larger batch that was quicker is pooled with the one before', () => {
+  test('a larger batch that is quicker is pooled with the one before', () => {
     expect(at({ '1': 5.6, '8': 5.2 }, 1)).toBeCloseTo(5.4);
     expect(at({ '1': 5.6, '8': 5.2 }, 8)).toBeCloseTo(5.4);
   });
@@ -79,7 +79,7 @@ describe('tables', () => {
     ],
     [{ resnet50: { vit: { '1': 5 } } }, 'resnet50', 'expected batch sizes as keys, got an object.'],
     [JSON.parse('{ "__proto__": 5, "1": 4 }'), '', 'expected batch sizes as keys, got "__proto__".'],
-  ])('%j is refused with its place', (value, path, message) => {
+  ])('%j is an error with its location', (value, path, message) => {
     const error = problem(() => parseCurve(value, 'curve.json'));
     expect(error).toMatchObject({ code: 'INVALID_CURVE', path });
     expect(error.message).toBe(`curve.json: ${path === '' ? '' : `${path}: `}${message}`);
@@ -92,7 +92,7 @@ describe('curves of the grid', () => {
     expect(parseCurve('d', 'file', { maxBatchSize: 16 })).toMatchObject({ name: 'd', maxBatchSize: 16 });
   });
 
-  test('a name that is mistyped gets a hint', () => {
+  test('a mistyped name gets a hint', () => {
     const { message } = problem(() => parseCurve('resnet5', 'file'));
     expect(message).toContain('unknown curve "resnet5". Did you mean resnet50? Known are a, b, c, d,');
   });
@@ -168,22 +168,22 @@ describe('formulas', () => {
       'expected a duration above 0 ms for every batch, at most 100000000, got 134217728. That is at size 27.',
     ],
     ['', '', 'expected the name of a curve, a formula or a table, got the string "".'],
-  ])('%s is refused with its place', (formula, path, message) => {
+  ])('%s is an error with its location', (formula, path, message) => {
     const error = problem(() => parseCurve(formula, 'file', { maxBatchSize: 64 }));
     expect(error).toMatchObject({ code: 'INVALID_CURVE', path });
     expect(error.message).toBe(`file: ${path === '' ? '' : `${path}: `}${message}`);
   });
 
-  test('one without a largest batch is refused', () => {
+  test('one without a maximum batch size is an error', () => {
     expect(problem(() => parseCurve('5 + b', 'file')).message).toContain('a formula needs max_batch_size');
   });
 
-  test('one that is too long, or nested too deep, is refused and not run', () => {
+  test('one that is too long or nested too deep is an error', () => {
     expect(problem(() => at('('.repeat(100_000), 1, 4)).message).toContain('at most 1000 characters');
     expect(problem(() => at('('.repeat(1000), 1, 4)).message).toContain('got the end of the formula');
   });
 
-  test('whatever is written, it is a curve or an ArenaError', () => {
+  test('any text is a curve or an ArenaError', () => {
     const part = fc.constantFrom(
       'b',
       '1',
@@ -231,29 +231,29 @@ describe('text', () => {
     ],
     ['{ "1": 5 } // why', 'line 1, column 12', 'expected nothing more, got "/".'],
     ['', 'line 1, column 1', 'expected a value, got the end of the file.'],
-  ])('%j is refused with line and column', (text, path, message) => {
+  ])('%j is an error with line and column', (text, path, message) => {
     const error = problem(() => parseCurveText(text, 'curve.json'));
     expect(error).toMatchObject({ code: 'INVALID_CURVE', path, message: `curve.json: ${path}: ${message}` });
     expect(error.cause).toBeInstanceOf(SyntaxError);
   });
 
-  test('a hundred thousand brackets do not fill the stack', () => {
+  test('a hundred thousand brackets do not overflow the stack', () => {
     const { path } = problem(() => parseCurveText('['.repeat(100_000), 'curve.json'));
     expect(path).toBe('line 1, column 100001');
   });
 
-  test('wherever a text is cut off, that is where the mistake is found', () => {
+  test('in a truncated text the error is at the end', () => {
     const text = JSON.stringify({ a: [1, -2.5e3, { b: 'x"y\\', c: [] }], d: {}, e: [true, null] });
     for (let length = 0; length < text.length; length++) {
       const { path } = problem(() => parseCurveText(text.slice(0, length), 'curve.json'));
       const column = Number(path.replace('line 1, column ', ''));
       expect(column).toBeLessThanOrEqual(length + 1);
-      // A word that is cut off is found where it begins.
+      // The error of a truncated word is at its beginning.
       expect(text.slice(column - 1, length)).toMatch(/^(?:|".*|-|[a-z]+|\.|[eE]|\.\d*e)$/);
     }
   });
 
-  test('a byte order mark is passed over', () => {
+  test('a byte order mark is ignored', () => {
     expect(parseCurveText('\uFEFF{ "1": 5 }', 'curve.json').durationMs(1)).toBe(5);
   });
 });

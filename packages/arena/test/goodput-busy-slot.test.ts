@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { puzzles, solveByRuns, TRAPS } from './bounds/support/exhaustive.js';
 
-describe('the most items in time of a slot that is busy at first', () => {
-  test('is what trying any row of runs finds', () => {
+describe('the optimum of a slot that is busy at first', () => {
+  test('is that of an exhaustive search', () => {
     fc.assert(
       fc.property(puzzles(8), fc.integer({ min: 0, max: 12 }), (puzzle, freeFrom) => {
         const { arrivedAt, curve, targetMs } = puzzle;
-        // Those who try begin at 0: whoever came before that has waited.
+        // The exhaustive search begins at 0: items that arrived earlier have waited.
         const shifted = { ...puzzle, arrivedAt: arrivedAt.map((at) => at - freeFrom) };
         const { onTime } = goodputOptimum(arrivedAt, curve, targetMs, undefined, freeFrom);
         expect(onTime).toBe(solveByRuns(shifted).mostOnTime);
@@ -23,7 +23,7 @@ describe('the most items in time of a slot that is busy at first', () => {
     );
   });
 
-  test('is nobody when it stays busy for too long', () => {
+  test('is 0 if the slot is busy for too long', () => {
     const curve = formulaCurve('2 + b', 4, (size) => 2 + size);
     expect(goodputOptimum([0, 1, 2], curve, 5, undefined, 10).onTime).toBe(0);
     expect(goodputOptimum([0, 1, 2], curve, 5, undefined, 4).onTime).toBe(1);

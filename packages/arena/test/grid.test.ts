@@ -20,7 +20,7 @@ const cell: Cell = {
 describe.each(EXTENTS)('the cells of the %s grid', (extent) => {
   const cells = TARGETS.flatMap((target) => target.cells(extent, FIRST_SEED));
 
-  test('can all be made, and somebody comes', () => {
+  test('are valid scenarios with arrivals', () => {
     for (const each of cells) {
       const scenario = scenarioOf(each, each.seeds[0] as number);
       const { arrivals } = scenario;
@@ -35,23 +35,23 @@ describe.each(EXTENTS)('the cells of the %s grid', (extent) => {
     }
   });
 
-  test('are plain data, which another thread can be given', () => {
+  test('are plain data that can be sent to a thread', () => {
     expect(structuredClone(cells)).toEqual(cells);
     expect(JSON.parse(JSON.stringify(cells))).toEqual(cells);
   });
 
-  test('have names of their own within a target', () => {
+  test('have unique names within a target', () => {
     const names = cells.map((each) => `${each.target} ${cellName(each)}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('are named after the target they are for', () => {
+  test('have the name of their target', () => {
     for (const target of TARGETS) {
       for (const each of target.cells(extent, 1)) expect(each.target).toBe(target.name);
     }
   });
 
-  test('use no seed that anything was tuned with, and move with the first', () => {
+  test('use no tuning seed, and start at the first seed', () => {
     expect(Math.min(...cells.flatMap(({ seeds }) => seeds))).toBeGreaterThan(TUNING_SEEDS);
     const moved = TARGETS.flatMap((target) => target.cells(extent, 5000));
     expect(moved.map(({ seeds }) => seeds.map((seed) => seed - 5000))).toEqual(
@@ -77,7 +77,7 @@ describe('the full grid', () => {
     expect(distinct(({ noise = 0 }) => noise)).toEqual(new Set([0, 0.05, 0.15, 0.3]));
   });
 
-  test('asks the same of unseen curves that nothing else ever sees', () => {
+  test('uses unseen curves in one target only', () => {
     const unseen = HOLD_OUT_CURVES.map(({ name }) => name);
     expect(unseen.filter((name) => GRID_CURVES.some((curve) => curve.name === name))).toEqual([]);
     const users = new Set(cells.filter(({ curve }) => unseen.includes(curve)).map(({ target }) => target));
@@ -86,33 +86,33 @@ describe('the full grid', () => {
 });
 
 describe('a cell', () => {
-  test('has a load that counts all slots', () => {
+  test('has a load relative to all slots', () => {
     expect(ratePerMs(cell)).toBeCloseTo(2 * 0.5 * (64 / 11.4), 9);
   });
 
-  test('of a backend that slows down has its load from then on', () => {
+  test('with a slowdown has a load relative to the throughput after it', () => {
     const slowed = { ...cell, slowdown: 2 };
     expect(ratePerMs(slowed)).toBeCloseTo(ratePerMs(cell) / 2, 9);
     expect(scenarioOf(slowed, 1).slowdown).toEqual({ atMs: 500 / ratePerMs(slowed), factor: 2 });
   });
 
-  test('of a closed loop has pauses that follow from a batch with everybody', () => {
+  test('of a closed loop has think times relative to a batch with all users', () => {
     const loop: Cell = { ...cell, arrivals: { kind: 'closed', users: 32, think: 0.5, thinking: 'constant' } };
     expect(scenarioOf(loop, 1).arrivals).toMatchObject({ users: 32, thinkMs: 0.5 * 8.2 });
   });
 
-  test('tells its name by what sets it apart', () => {
+  test('is named by its parameters', () => {
     expect(cellName(cell)).toBe('a k 2 poisson ρ 0.5');
     expect(cellName({ ...cell, targetFactor: 2, noise: 0.05, timerMs: 1, slowdown: 2 })).toBe(
       'a k 2 poisson ρ 0.5, target 2·T(B), noise 5 %, timer 1 ms, 2× as slow',
     );
   });
 
-  test('of no curve is refused', () => {
+  test('with an unknown curve throws', () => {
     expect(() => curveOf({ curve: 'z' })).toThrow('There is no curve z in the grid.');
   });
 
-  test('has a usual batch: what comes while one runs', () => {
+  test('has a usual batch size, with which the slots keep up', () => {
     const { durationMs } = curveOf(cell);
     const size = usualBatch(cell);
     expect(size).toBeGreaterThan(1);
@@ -127,14 +127,14 @@ describe('the recorded trace', () => {
     return Array.from({ length: count }, () => next());
   };
 
-  test('has the rate that is asked for, round after round', () => {
+  test('has the given rate in every repetition', () => {
     const at = times(4, 36_000);
     expect(at.at(-1)).toBeCloseTo(9000, 6);
     expect(at.every((time, i) => i === 0 || time >= (at[i - 1] as number))).toBe(true);
     expect((at[12_000] as number) - (at[0] as number)).toBeCloseTo(3000, 6);
   });
 
-  test('comes in tides: its busiest twelfth has more than three times its quietest', () => {
+  test('varies: its busiest twelfth has more than three times the rate of its quietest', () => {
     const counts = new Array(12).fill(0);
     for (const at of times(1, 12_000)) counts[Math.min(11, Math.floor(at / 1000))] += 1;
     expect(Math.max(...counts)).toBeGreaterThan(3 * Math.min(...counts));

@@ -5,7 +5,7 @@ import { CONTENDERS } from '../src/simulation/our-contenders.js';
 describe('random scenarios', () => {
   const all = Array.from({ length: 300 }, (_, i) => randomScenario(i + 1));
 
-  test('are files that can be run, the same for the same seed', () => {
+  test('are valid scenario files, the same for the same seed', () => {
     for (const { seed, file } of all) {
       expect(randomScenario(seed).file).toEqual(file);
       const { scenarios } = parseScenario(JSON.stringify(file), 'random.json', {
@@ -16,7 +16,7 @@ describe('random scenarios', () => {
     }
   });
 
-  test('cover all that a backend and its callers may be like', () => {
+  test('cover all kinds of backends and traffic', () => {
     const tags = new Set(all.flatMap((scenario) => scenario.tags));
     for (const tag of [
       ...['straight', 'flat, then straight', 'root', 'powers of two', 'even steps', 'best in the middle'],
@@ -39,14 +39,14 @@ describe('the report', () => {
     isHarmed: latencyRatio > 1.05 || goodputGain < -0.02,
   });
 
-  test('lists what is harmed, the worst first, with its file', () => {
+  test('lists harmed scenarios, the worst first, with their files', () => {
     const text = harmText([result(1, 0.9, 0), result(2, 1.1, 0), result(3, 1, -0.5)]);
     expect(text).toMatch(/^3 random scenarios: the adaptive policy does harm in 2 /);
     expect(text).toMatch(/^ +3 +1\.000 +−50\.0 +10\.0 % .*\n +2 +1\.100 +0\.0 /m);
     expect(text).toContain(`\n${JSON.stringify(randomScenario(3).file)}\n`);
   });
 
-  test('is short when there is none', () => {
+  test('is one line if no scenario is harmed', () => {
     expect(harmText([result(1, 0.9, 0)])).toMatch(/does harm in 0 .*\n$/);
   });
 

@@ -32,7 +32,7 @@ const goal: Goal = {
 const results = [resultAt(0.1, 1), resultAt(0.5, 1.02), resultAt(0.9, 0.98)];
 
 describe('a goal', () => {
-  test('for every cell is as good as the worst, which is named', () => {
+  test('over the worst cell has the value of that cell', () => {
     expect(judge(goal, results)).toMatchObject({
       cells: 3,
       mean: 1,
@@ -43,11 +43,11 @@ describe('a goal', () => {
     });
   });
 
-  test('for the mean is as good as that', () => {
+  test('over the mean has the mean of all cells', () => {
     expect(judge({ ...goal, over: 'mean' }, results)).toMatchObject({ value: 1, worst: 1.02, reached: true });
   });
 
-  test('may be a floor', () => {
+  test('may be a lower limit', () => {
     const floor: Goal = { ...goal, better: 'higher', goal: 0.98 };
     expect(judge(floor, results)).toMatchObject({
       value: 0.98,
@@ -57,26 +57,26 @@ describe('a goal', () => {
     expect(judge({ ...floor, goal: 0.981 }, results).reached).toBe(false);
   });
 
-  test('may be about some cells only', () => {
+  test('may be restricted to some cells', () => {
     const isQuiet = ({ arrivals }: Cell) => arrivals.kind !== 'closed' && arrivals.load < 0.5;
     expect(judge({ ...goal, where: isQuiet }, results)).toMatchObject({ cells: 1, value: 1, reached: true });
   });
 
-  test('counts no cell that has no such figure', () => {
+  test('ignores cells without the measure', () => {
     const without = [...results, resultAt(0.7, Number.NaN), { cell, measures: {} }];
     expect(judge(goal, without)).toMatchObject({ cells: 3, worst: 1.02 });
   });
 
-  test('that nobody measured is not reached', () => {
+  test('without any figure is not reached', () => {
     expect(judge(goal, [])).toMatchObject({ cells: 0, value: Number.NaN, reached: false });
     expect(judge({ ...goal, better: 'higher' }, [])).toMatchObject({ reached: false });
   });
 });
 
 describe.each(TARGETS)('target $number, $name,', (target) => {
-  test('measures in a cell what its goals, its asides and its family are about', async () => {
+  test('has the measures of its goals, asides and families in its cells', async () => {
     const cells = target.cells('quick', FIRST_SEED);
-    // The first of a kind, cut short: what counts here are names.
+    // Short runs of a few cells: only the names of measures matter.
     const small = cells.filter(({ curve }) => curve === 'a' || curve === 'c').slice(0, 2);
     const played = await Promise.all(
       small.map((each) => target.play({ ...each, items: Math.min(each.items, 1500) })),
@@ -91,7 +91,7 @@ describe.each(TARGETS)('target $number, $name,', (target) => {
     expect(goals.some((each) => judge(each, played).cells > 0)).toBe(true);
   });
 
-  test('has goals with ids of their own, each with cells in either grid', () => {
+  test('has goals with unique ids, each with cells in both grids', () => {
     const ids = TARGETS.flatMap(({ goals }) => goals.map(({ id }) => id));
     for (const extent of ['quick', 'full'] as const) {
       const cells = target.cells(extent, FIRST_SEED);
@@ -103,8 +103,8 @@ describe.each(TARGETS)('target $number, $name,', (target) => {
   });
 });
 
-describe('what is counted', () => {
-  /** Batches of ten, one a millisecond, each taking that long. */
+describe('the measured part of a run', () => {
+  /** Batches of ten, one per millisecond, with a duration of 1 ms. */
   function run(count: number, slowAtMs?: number): Run {
     const batches = Array.from({ length: count }, (_, i) => ({
       startedAt: i,
@@ -118,27 +118,27 @@ describe('what is counted', () => {
     return { batches, scenario, latencyMs: new Float64Array(10 * count) } as unknown as Run;
   }
 
-  test('begins after 200 batches of everybody, or a share of the items if that is later', () => {
+  test('begins after 200 batches of all contenders, or a share of the items if that is later', () => {
     expect(afterLearning([run(1000), run(1000)])).toBe(2010);
     expect(afterLearning([run(2000)])).toBe(4000);
   });
 
-  // A rule that cannot keep up has its 200th batch long after the last item came: nothing was counted at all.
-  test('is at least the second half of a run in which somebody has no 200 batches', () => {
+  // A rule that cannot keep up starts its 200th batch after the last arrival: nothing was measured.
+  test('is at least the second half if a contender has fewer than 200 batches', () => {
     expect(afterLearning([run(100)])).toBe(500);
   });
 
-  test('begins 200 batches after the backend slowed down, but leaves a quarter of the run', () => {
+  test('begins 200 batches after a slowdown, and is at least a quarter of the run', () => {
     expect(afterSlowdown([run(1000, 500)])).toBe(7010);
     expect(afterSlowdown([run(600, 500)])).toBe(4500);
   });
 
-  test('of a batch across the beginning is its share', () => {
+  test('includes a batch across its beginning by its share of items', () => {
     expect(busyMsFrom(run(10), 0)).toBe(10);
     expect(busyMsFrom(run(10), 35)).toBeCloseTo(6.5, 9);
   });
 
-  test('is about as many batches as wanted, within limits', () => {
+  test('has about the wanted number of batches, within limits', () => {
     const length = { batches: 100, least: 300, most: 900 };
     const at = (load: number) => itemsFor({ ...cell, arrivals: { kind: 'poisson', load } }, length);
     expect([at(0.1), at(0.95)]).toEqual([300, 900]);

@@ -1,4 +1,4 @@
-/** What the batcher learns of real backends, as measured, from batches of realistic sizes and with noise. */
+/** The learned service curve of measured backends, from batches of realistic sizes and with noise. */
 import { readFileSync } from 'node:fs';
 import { ServiceCurve } from 'batchwise';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const SHAPES: Curve[] = [
   formulaCurve('worse past 32', 64, (b) => (b <= 32 ? 2 + 0.1 * b : 5.2 + 0.6 * (b - 32))),
 ];
 
-/** Sizes as traffic makes them: most around some mean that wanders, now and then a small or a full one. */
+/** Realistic sizes: most around a drifting mean, sometimes a small or a full batch. */
 function sizesOf(curve: Curve, random: Random, batches: number): number[] {
   const { maxBatchSize } = curve;
   let mean = maxBatchSize / 6;
@@ -30,7 +30,7 @@ function sizesOf(curve: Curve, random: Random, batches: number): number[] {
 
 interface Experience {
   readonly curve: ServiceCurve;
-  /** Each size as often as it was seen. */
+  /** Sizes weighted by their frequency. */
   readonly sizes: readonly number[];
 }
 
@@ -45,7 +45,7 @@ function learned(truth: Curve, batches: number, noise: number, seed: number, out
   return { curve, sizes };
 }
 
-/** How far off what is expected is, for batches such as were seen: on average, and for the worst but one in twenty. */
+/** Relative error of predictions, over the observed sizes: mean and 95th percentile. */
 function errors({ curve, sizes }: Experience, truth: Curve, factor = 1) {
   const off = sizes
     .slice(-200)
@@ -61,7 +61,7 @@ describe.each([...MEASURED, ...SHAPES])('$name', (truth) => {
     [0.15, 0.1, 0.2],
     [0.3, 0.16, 0.4],
   ])(
-    'with %d noise is known, after 400 batches, within %d on average, and nearly always within %d',
+    'with noise %d is learned after 400 batches within %d on average, and within %d for 95 % of the batches',
     (noise, mean, most) => {
       for (const seed of [1, 2, 3]) {
         const found = errors(learned(truth, 400, noise, seed), truth);
@@ -71,14 +71,14 @@ describe.each([...MEASURED, ...SHAPES])('$name', (truth) => {
     },
   );
 
-  test('with one batch in fifty eight times as long is known all the same', () => {
+  test('is learned with one batch in fifty eight times as long', () => {
     for (const seed of [1, 2]) {
       const found = errors(learned(truth, 600, 0.05, seed, 0.02), truth);
       expect(found.mean).toBeLessThan(0.12);
     }
   });
 
-  test('twice as slow from one moment on is known as such after 200 more batches, and as before when it is over', () => {
+  test('is learned within 200 batches after it becomes twice as slow, and again after the recovery', () => {
     const random = randomStream(3, 'drift');
     const curve = new ServiceCurve();
     const play = (batches: number, factor: number): Experience => {
@@ -92,7 +92,7 @@ describe.each([...MEASURED, ...SHAPES])('$name', (truth) => {
     expect(errors(play(300, 1), truth, 1).mean).toBeLessThan(0.15);
   });
 
-  test('of batches of one size only, is known at that size, and no line is made up through it', () => {
+  test('is learned at one size only, without extrapolation', () => {
     const random = randomStream(5, 'one size');
     const size = Math.ceil(truth.maxBatchSize / 2);
     const curve = new ServiceCurve();
@@ -104,10 +104,10 @@ describe.each([...MEASURED, ...SHAPES])('$name', (truth) => {
   });
 });
 
-// Root cause: a larger batch never counts as quicker, so all
-// larger sizes are pooled with the one batch that was slow because it was the first, unless its very size comes again.
+// Root cause: the curve is monotone, so all larger sizes were pooled with the slow first batch until a batch of its
+// exact size ran again.
 test.each(MEASURED)(
-  '$name, with a first batch a hundred times as long, is known after a few more',
+  '$name is learned after a few batches if the first batch takes a hundred times as long',
   (truth) => {
     const random = randomStream(6, 'cold');
     const curve = new ServiceCurve();
@@ -119,7 +119,7 @@ test.each(MEASURED)(
   },
 );
 
-test('the size at which most gets done is found where larger batches are worse', () => {
+test('the size with the highest throughput is found where larger batches are worse', () => {
   const [, worse] = SHAPES as [Curve, Curve];
   const { curve } = learned(worse, 600, 0.05, 1);
   const best = curve.best(64)?.cost as number;

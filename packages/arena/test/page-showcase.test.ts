@@ -13,7 +13,7 @@ const contenders = [
 const curve = { curve: formulaCurve('2 + b', 8, (b) => 2 + b), title: 'Small', about: 'A small one.' };
 const options: ShowcaseOptions = { contenders, curves: [curve], slots: [1, 2], effort: 0.05 };
 
-test('the showcase is made of what is asked for', async () => {
+test('the showcase has the requested contenders, curves and slots', async () => {
   const { contenders: names, cells } = await showcase(options);
   expect(names).toEqual(['Greedy', 'Window']);
   expect(cells.map(({ curve, slots }) => [curve, slots])).toEqual([
@@ -32,12 +32,12 @@ test('the showcase is made of what is asked for', async () => {
       expect(points.map(([load]) => load)).toEqual(LOADS);
       for (const [, share] of points) expect(share >= 0 && share <= 1).toBe(true);
     }
-    // Without a target there is nothing to see where the queue only grows.
+    // Without a target there is no latency under overload.
     expect(Math.max(...(cell.meanMs[0]?.points ?? []).map(([load]) => load))).toBeLessThan(1);
   }
 });
 
-test('latency grows with load, and the slowest are slower than the mean', async () => {
+test('latency grows with load, and p99 is above the mean', async () => {
   const { cells } = await showcase({ ...options, effort: 0.5, slots: [1] });
   const [mean, p99] = [cells[0]?.meanMs[0]?.points ?? [], cells[0]?.p99Ms[0]?.points ?? []];
   expect(mean.at(-1)?.[1]).toBeGreaterThan(mean[0]?.[1] as number);
@@ -55,7 +55,7 @@ test('the same seed gives the same showcase, as plain data', async () => {
   });
 });
 
-test('stretches show the same callers to each, theirs above ours', async () => {
+test('timelines have the same arrivals for each contender, the peer above adaptive', async () => {
   const { cells } = await showcase({ ...options, slots: [1] });
   for (const { runs } of cells[0]?.stretches ?? []) {
     expect(runs.map(({ name }) => name)).toEqual(['Window', 'Greedy']);
@@ -66,20 +66,20 @@ test('stretches show the same callers to each, theirs above ours', async () => {
   }
 });
 
-test('progress counts up to all there is', async () => {
+test('progress ends at the total', async () => {
   const heard: [number, number][] = [];
   await showcase({ ...options, onProgress: (done, total) => heard.push([done, total]) });
   const total = heard[0]?.[1] as number;
   expect(heard).toEqual(Array.from({ length: total }, (_, i) => [i + 1, total]));
 });
 
-test('a bound is drawn where there is one', async () => {
+test('a bound is drawn if there is one', async () => {
   const meanBound = (_curve: unknown, slots: number) => (slots === 1 ? 3 : undefined);
   const { cells } = await showcase({ ...options, meanBound });
   expect(cells.map(({ meanBoundMs }) => meanBoundMs?.points[0])).toEqual([[LOADS[0], 3], undefined]);
 });
 
-test('a timeline of somebody who is not there is refused', async () => {
+test('a timeline of an unknown contender throws', async () => {
   await expect(showcase({ ...options, timelines: ['Nobody'] })).rejects.toThrow(
     'There is no contender Nobody',
   );

@@ -45,7 +45,7 @@ beforeAll(async () => {
   };
 });
 
-/** Of the first table row that has this text. */
+/** The first table row with this text. */
 function row(page: string, text: string): string {
   return /<tr>(?:(?!<\/tr>).)*?<\/tr>/gs[Symbol.match](page)?.find((one) => one.includes(text)) ?? '';
 }
@@ -59,14 +59,14 @@ describe('the page', () => {
     expect(arenaPage(data)).toBe(arenaPage(structuredClone(data)));
   });
 
-  test('says which targets are reached', () => {
+  test('shows which targets are reached', () => {
     const page = arenaPage(data);
     expect(page).toContain('<dd>1 of 2</dd>');
     expect(row(page, '1. mean ÷ optimum')).toContain('✓ reached');
     expect(row(page, '2. mean ÷ best')).toContain('✗ not reached');
   });
 
-  test('says who is better, whichever way is better', () => {
+  test('shows whether a ratio is better or worse, for latency and goodput', () => {
     const page = arenaPage(data);
     expect(row(page, 'Poisson')).toContain('▲ 0.900');
     expect(row(page, 'Goodput')).toContain('▼ 0.900');
@@ -74,7 +74,7 @@ describe('the page', () => {
     expect(row(page, 'Even')).toContain('–');
   });
 
-  test('refers to nothing outside', () => {
+  test('loads nothing', () => {
     const page = arenaPage(data)
       .replaceAll('xmlns="http://www.w3.org/2000/svg"', '')
       .replace("createElementNS('http://www.w3.org/2000/svg'", '');
@@ -82,10 +82,10 @@ describe('the page', () => {
     expect(page).toContain('content="default-src &#39;none&#39;;');
   });
 
-  test('has plots that are well-formed, and no id twice', () => {
+  test('has well-formed plots with unique ids', () => {
     const page = arenaPage(data);
     const plots = page.match(/<svg.*?<\/svg>/gs) ?? [];
-    // Four plots and two stretches of two runs for each of two cells, all for wide and narrow screens.
+    // Four charts and two timelines of two runs for each of two cells, all for wide and narrow screens.
     expect(plots).toHaveLength((4 + 4) * 2 * 2);
     for (const plot of plots) parsePlot(plot);
     const ids = [...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
@@ -103,7 +103,7 @@ describe('the page', () => {
     expect(() => parseXml(body)).not.toThrow();
   });
 
-  test('takes any text as text', () => {
+  test('escapes any text', () => {
     const nasty = `</style></script><script>alert(1)</script><img src=x onerror='alert(2)'>"&`;
     const [cell] = showcase.cells;
     if (cell === undefined) throw new Error('There is no cell.');
@@ -157,21 +157,21 @@ describe('the page', () => {
     expect(page.match(/<\/style>/g)).toHaveLength(1);
   });
 
-  test('leaves out what there is nothing to say of', () => {
+  test('omits empty sections', () => {
     const page = arenaPage({ targets: [], families: [], showcase: { contenders: [], cells: [] } });
     expect(page).not.toContain('<h2>');
     expect(withoutScript(page)).not.toContain('undefined');
   });
 
-  test('shows lines without values as such', () => {
+  test('shows lines without values', () => {
     const [cell] = showcase.cells;
     if (cell === undefined) throw new Error('There is no cell.');
-    const nothing = [{ name: 'nobody', points: [[0.5, Number.NaN]] as const }];
+    const nothing = [{ name: 'empty', points: [[0.5, Number.NaN]] as const }];
     const empty = { ...cell, meanMs: nothing, p99Ms: [], goodput: [], stretches: [] };
     const page = arenaPage({
       targets: [],
       families: [],
-      showcase: { contenders: ['nobody'], cells: [empty] },
+      showcase: { contenders: ['empty'], cells: [empty] },
     });
     expect(page).toContain('No values');
     expect(withoutScript(page)).not.toMatch(/NaN|Infinity|undefined/);

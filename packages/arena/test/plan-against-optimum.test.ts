@@ -1,6 +1,6 @@
 /**
- * The plan that core makes bit by bit, while it serves, against the exact optimum: the mean latency of who goes
- * by it, worked out as that of a Markov chain, so that no luck of any arrivals is in it.
+ * The plan that core computes incrementally, against the exact optimum: its mean latency is computed as that of a Markov
+ * chain, without simulation.
  */
 import { describe, expect, test } from 'vitest';
 import { DispatchPlan } from '../../core/src/policy/plan/dispatch-plan.js';
@@ -10,7 +10,7 @@ import { gridCurve } from '../src/grid/grid-curves.js';
 import type { Curve } from '../src/simulation/curve.js';
 import { perMsAt } from './bounds/support/grid.js';
 
-/** The mean time in the system of one slot with Poisson arrivals, when of `n` that wait so many leave, 0 for waiting. */
+/** Mean time in the system for one slot with Poisson arrivals, when `n` waiting items give this dispatch (0: wait). */
 function meanMsOf(curve: Curve, perMs: number, sizeFor: (waiting: number) => number): number {
   const most = 5 * curve.maxBatchSize;
   const choices = Array.from({ length: most + 1 }, (_, n) => (n === 0 ? 0 : sizeFor(n)));
@@ -37,7 +37,7 @@ function meanMsOf(curve: Curve, perMs: number, sizeFor: (waiting: number) => num
         for (let i = 0; i < weights.length; i++) put(n - size + first + i, part * (weights[i] as number));
       }
     }
-    // Chains that go round in circles have a mean all the same.
+    // Periodic chains have a mean as well.
     let change = 0;
     for (let n = 0; n <= most; n++) {
       const mixed = 0.5 * ((next[n] as number) + (share[n] as number));
@@ -83,8 +83,8 @@ function planFor(
   return plan;
 }
 
-describe('the mean of who goes by the plan', () => {
-  test('is worked out rightly: that of the optimum is the optimum', () => {
+describe('the mean latency of a plan', () => {
+  test('is computed correctly: for the optimum it is the optimum', () => {
     const curve = gridCurve('eights');
     const optimum = poissonOptimum(curve, perMsAt(curve, 1, 0.7));
     expect(meanMsOf(curve, optimum.perMs, optimum.batchSize) / optimum.meanMs).toBeCloseTo(1, 4);
@@ -93,7 +93,7 @@ describe('the mean of who goes by the plan', () => {
   const cells = Object.entries(STEPS).flatMap(([name, steps]) =>
     [0.3, 0.5, 0.7, 0.85].map((rho) => [name, rho, steps] as const),
   );
-  test.each(cells)('is within a hundredth of the least there is: curve %s at load %d', (name, rho, steps) => {
+  test.each(cells)('is within 1 % of the optimum: curve %s at load %d', (name, rho, steps) => {
     const curve = gridCurve(name);
     const perMs = perMsAt(curve, 1, rho);
     const plan = planFor(curve, perMs, steps);
@@ -102,7 +102,7 @@ describe('the mean of who goes by the plan', () => {
     expect(ratio).toBeLessThan(1.01);
   });
 
-  test('is so too when the plan starts from one for a similar rate, which is how they are made', () => {
+  test('is within 1 % of the optimum if the plan starts from one for a similar rate', () => {
     const curve = gridCurve('d');
     let plan = planFor(curve, perMsAt(curve, 1, 0.4), STEPS.d as readonly number[]);
     for (const rho of [0.48, 0.58, 0.7])
@@ -112,7 +112,7 @@ describe('the mean of who goes by the plan', () => {
     expect(ratio).toBeLessThan(1.01);
   });
 
-  test('is not that of leaving with all that waits, where the backend pads', () => {
+  test('is below that of dispatching the whole queue, for a backend that pads', () => {
     const curve = gridCurve('d');
     const perMs = perMsAt(curve, 1, 0.7);
     const all = meanMsOf(curve, perMs, (n) => Math.min(n, curve.maxBatchSize));

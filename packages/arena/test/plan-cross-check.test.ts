@@ -1,6 +1,6 @@
 /**
- * What a plan promises, held against the real thing: the settings that it prints, given to a `Batcher` on
- * core's `VirtualClock` by a driver that shares nothing with the simulator.
+ * The figures of a plan, compared with a `Batcher` with the printed settings on core's `VirtualClock`, by a driver that
+ * shares no code with the simulator.
  */
 import { Batcher, type BatcherOptions, type BatchwiseError, type CurvePoint, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
@@ -19,13 +19,13 @@ interface Batch {
 }
 
 interface Lived {
-  /** From arrival to answer, in the order of arrival; NaN for who was refused. */
+  /** From arrival to response, in order of arrival; NaN for rejected requests. */
   readonly latencyMs: number[];
   readonly batches: Batch[];
   readonly codes: Set<string>;
 }
 
-/** Timers as Node's: whole milliseconds, and never less than one. */
+/** Timers as in Node: whole milliseconds, at least one. */
 class CoarseClock extends VirtualClock {
   readonly timerResolutionMs = 1;
 
@@ -38,7 +38,7 @@ class CoarseClock extends VirtualClock {
   }
 }
 
-/** Sends requests at these times to a batcher with the settings of the plan, and writes down what happens. */
+/** Sends requests at these times to a batcher with the settings of the plan, and records the results. */
 async function live(
   settings: PlanSettings,
   arrivals: readonly number[],
@@ -117,7 +117,7 @@ describe.each(CURVES)('$name', (curve) => {
     { load: 0.9, slots: 1 },
     { load: 1.3, slots: 1 },
     { load: 0.8, slots: 3 },
-  ])('at $load of what $slots slots can do, latencies are those of the plan', async ({ load, slots }) => {
+  ])('at load $load of $slots slots, latencies are those of the plan', async ({ load, slots }) => {
     const perSecond = Math.round(load * slots * capacity);
     const plan = await makePlan({
       curve,
@@ -136,7 +136,7 @@ describe.each(CURVES)('$name', (curve) => {
   });
 });
 
-test('with the timers of Node, too', async () => {
+test('latencies are those of the plan with the timers of Node, too', async () => {
   const [curve] = CURVES as [Curve];
   const plan = await makePlan({
     curve,
@@ -155,7 +155,7 @@ test('with the timers of Node, too', async () => {
   expectSame(plan, lived, WARM_UP);
 });
 
-test('of a trace, every request counts, and every batch is the same', async () => {
+test('with a trace, every request is measured, and every batch is the same', async () => {
   const [curve] = CURVES as [Curve];
   const random = randomStream(11, 'bursts');
   const timesMs = Array.from({ length: 1500 }, () => 2000 * random()).sort((a, b) => a - b);
@@ -169,13 +169,13 @@ test('of a trace, every request counts, and every batch is the same', async () =
   expect(lived.batches).toEqual(batchesOf(await simulated(request, plan)));
 });
 
-test('with durations that spread, batch by batch', async () => {
+test('with noise, every batch is the same', async () => {
   const [curve] = CURVES as [Curve];
   const traffic = { kind: 'rate', perSecond: 4000 } as const;
   const request = { curve, traffic, targetMs: 40, noise: 0.15, timerMs: 0, items: ITEMS, seed: 5 };
   const plan = await makePlan(request);
   const run = await simulated(request, plan);
-  // The same luck: as long as its batches are the same, each takes as long as it did there.
+  // The same random numbers: while the batches are the same, so are their durations.
   const durationOf = (size: number, batch: number) => {
     expect(size).toBe(run.batches[batch]?.size);
     return run.batches[batch]?.durationMs ?? Number.NaN;
@@ -190,7 +190,7 @@ test('with durations that spread, batch by batch', async () => {
   expectSame(plan, lived, WARM_UP);
 });
 
-test('a driver that sends other requests, or a slower backend, is told apart', async () => {
+test('other requests or a slower backend give other figures', async () => {
   const [curve] = CURVES as [Curve];
   const plan = await makePlan({
     curve,
@@ -212,7 +212,7 @@ test('a driver that sends other requests, or a slower backend, is told apart', a
   }
 });
 
-test('what the batcher is told of the curve is what the plan prints', async () => {
+test('the simulated curve is the printed curve', async () => {
   const [curve] = CURVES as [Curve];
   const plan = await makePlan({
     curve,
@@ -227,7 +227,7 @@ test('what the batcher is told of the curve is what the plan prints', async () =
   ]);
 });
 
-/** The run behind what the plan expects. */
+/** The run of the expected figures of the plan. */
 function simulated(request: Parameters<typeof makePlan>[0], plan: Plan): Promise<Run> {
   const { maxBatchSize, concurrency: slots } = plan.settings as PlanSettings;
   const { perSecond, targetMs } = plan.asked;

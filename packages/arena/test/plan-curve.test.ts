@@ -5,7 +5,7 @@ import { cornersOf, knownPoints, sizesToTry } from '../src/plan/plan-curve.js';
 import { formulaCurve, tableCurve } from '../src/simulation/curve.js';
 
 describe('the corners of a curve', () => {
-  test('of a straight line are its ends', () => {
+  test('of a line are its ends', () => {
     const costs = cornersOf(formulaCurve('line', 64, (b) => 5 + 0.1 * b)).map(({ cost }) => cost);
     expect(costs).toEqual([1, 64]);
   });
@@ -26,7 +26,7 @@ describe('the corners of a curve', () => {
     expect(cornersOf(formulaCurve('one', 1, () => 7))).toEqual([{ cost: 1, durationMs: 7 }]);
   });
 
-  test.each(GRID_CURVES)('tell all of $name, within a percent, and are few', (curve) => {
+  test.each(GRID_CURVES)('describe $name within 1 %, and are few', (curve) => {
     const corners = cornersOf(curve);
     const between = tableCurve(
       'corners',
@@ -39,7 +39,7 @@ describe('the corners of a curve', () => {
     expect(corners.length).toBeLessThanOrEqual(24);
   });
 
-  test('of any table tell all of it', () => {
+  test('of any table describe it completely', () => {
     const tables = fc
       .uniqueArray(
         fc.record({
@@ -67,14 +67,14 @@ describe('the corners of a curve', () => {
     );
   });
 
-  test('have no more digits than anybody would type', () => {
+  test('are rounded', () => {
     const [point] = knownPoints(formulaCurve('third', 1, () => 10 / 3));
     expect(point).toEqual({ cost: 1, durationMs: 3.333 });
   });
 });
 
-describe('sizes worth a try', () => {
-  test('are the one with the best throughput, as large as allowed, and half the target', () => {
+describe('candidate sizes', () => {
+  test('are the one with the best throughput, the largest, and the largest within half the target', () => {
     const curve = tableCurve('worse past 32', [
       { size: 1, ms: 4 },
       { size: 32, ms: 8 },
@@ -85,7 +85,7 @@ describe('sizes worth a try', () => {
     expect(sizesToTry(curve, 12)).toEqual([32, 36, 16]);
   });
 
-  test('are never longer than the target, if anything is not', () => {
+  test('are within the target, if any size is', () => {
     const curve = formulaCurve('line', 64, (b) => 5 + 0.1 * b);
     expect(sizesToTry(curve, 7)).toEqual([20]);
     expect(sizesToTry(curve, 4)).toEqual([1]);

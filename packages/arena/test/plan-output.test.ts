@@ -10,7 +10,7 @@ import { PLAIN, planText } from '../src/plan/plan-text.js';
 import { answerOf } from '../src/plan/plan-verdict.js';
 import { formulaCurve } from '../src/simulation/curve.js';
 
-/** The one that is simulated; the others are made from it. */
+/** A simulated plan; the others are derived from it. */
 let held: Plan;
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('the answer', () => {
     );
   });
 
-  test('a target below a lone request', () => {
+  test('a target below the duration of a single request', () => {
     const no = 'No: no rate can be served within 5 ms, because a batch of 1 takes 5.10 ms.';
     expect(answerOf(targetTooLow(9.8))).toBe(
       `${no} Needed: a target of at least 9.8 ms for 1,000 requests/s with 3 slots.`,
@@ -68,14 +68,14 @@ describe('the answer', () => {
     expect(answerOf(targetTooLow())).toBe(`${no} Needed: a higher target, and a lower rate or more slots.`);
   });
 
-  test('a target that a lone request meets only now and then', () => {
+  test('a target that single requests exceed too often', () => {
     const plan = targetTooLow(9.8);
     expect(answerOf({ ...plan, asked: { ...plan.asked, targetMs: 5.2 } })).toContain(
       'because a batch of 1 takes 5.10 ms, and too often longer than the target. Needed:',
     );
   });
 
-  test('a rate beyond all slots', () => {
+  test('a rate that 64 slots cannot serve', () => {
     const no = 'No: 64 slots hold 123,000 requests/s within 20 ms, not 400,000 requests/s.';
     expect(answerOf(rateTooHigh(208))).toBe(
       `${no} Needed: about 208 slots, more than the 64 that are simulated; or a faster backend.`,
@@ -88,7 +88,7 @@ describe('the answer', () => {
 });
 
 describe('the text', () => {
-  test('begins with the answer and ends with what can be pasted', () => {
+  test('begins with the answer and ends with the settings', () => {
     const text = planText(held);
     expect(text).toMatch(/^mine: batches of 1 to 16 take 5\.10 ms to 6\.60 ms, no noise\n\nYes: /);
     expect(text).toContain(snippetOf(held.settings as NonNullable<Plan['settings']>));
@@ -104,11 +104,11 @@ describe('the text', () => {
     }
   });
 
-  test('has nothing to paste when nothing would do', () => {
+  test('has no settings if the target cannot be held', () => {
     expect(planText(targetTooLow(9.8))).not.toContain('Settings');
   });
 
-  test('marks the rate that was asked for, and the largest', () => {
+  test('marks the given rate and the largest', () => {
     const lines = planText(held).split('\n');
     expect(lines.filter((line) => line.includes('← yours'))).toEqual([
       expect.stringMatching(/^ +1,000 .* ← yours$/),
@@ -116,7 +116,7 @@ describe('the text', () => {
     expect(lines.filter((line) => line.includes('← largest'))).toHaveLength(1);
   });
 
-  test('has colours only where it is told to', () => {
+  test('has colours only with a palette', () => {
     const loud = { ...PLAIN, good: (text: string) => `<${text}>`, heading: (text: string) => `[${text}]` };
     expect(planText(held, loud)).toMatch(
       /\n\n<Yes:> 1 slot[\s\S]*\[At 1,000 requests\/s\][\s\S]*\[Settings\]/,
@@ -126,7 +126,7 @@ describe('the text', () => {
   });
 });
 
-test('the snippet is a program that makes a batcher with these settings', async () => {
+test('the snippet creates a batcher with these settings', async () => {
   const settings = held.settings as NonNullable<Plan['settings']>;
   const [importLine = '', ...code] = snippetOf(settings).split('\n');
   expect(importLine).toBe(`import { ${settings.policy.name}, Batcher } from 'batchwise';`);
@@ -145,7 +145,7 @@ test('the snippet is a program that makes a batcher with these settings', async 
 });
 
 describe('the JSON', () => {
-  test('has everything, in snake_case and with no more than six digits', () => {
+  test('is complete, in snake_case and with at most six digits', () => {
     const json = JSON.parse(JSON.stringify(planJson(held)));
     expect(json).toMatchObject({
       asked: { curve: 'mine', traffic: 'rate', rate_per_second: 1000, target_ms: 20, slots: null },
@@ -171,7 +171,7 @@ describe('the JSON', () => {
     expect(JSON.stringify(json)).not.toMatch(/"[a-z]+[A-Z]\w*":/);
   });
 
-  test('says what would be needed when the answer is no', () => {
+  test('has what is needed if the answer is no', () => {
     expect(planJson(targetTooLow(9.8))).toMatchObject({
       holds: false,
       verdict: 'target_too_low',
@@ -194,8 +194,8 @@ describe('the JSON', () => {
   });
 });
 
-describe('the picture', () => {
-  test('has mean and p99 at every load, the target, the knee and the rate that was asked for', () => {
+describe('the chart', () => {
+  test('has mean and p99 at every load, the target, the knee and the given rate', () => {
     const spec = chartOf(held);
     const rates = held.loads.map(({ perSecond }) => perSecond);
     expect(spec?.series.map(({ name, points }) => [name, points.map(([x]) => x)])).toEqual([
@@ -217,7 +217,7 @@ describe('the picture', () => {
 });
 
 describe('numbers', () => {
-  test('of milliseconds have three digits, a target those it was given', () => {
+  test('of milliseconds have three digits, targets are not rounded', () => {
     expect([0.1234, 9.99, 12.34, 99.94, 1234.5, Number.NaN].map(writtenMs)).toEqual([
       '0.123 ms',
       '9.99 ms',
@@ -229,7 +229,7 @@ describe('numbers', () => {
     expect([50, 12.5, 1500].map(writtenTarget)).toEqual(['50 ms', '12.5 ms', '1,500 ms']);
   });
 
-  test('of shares never promise more than there is', () => {
+  test('of shares are rounded down', () => {
     expect([1, 0.999999, 0.99, 0.98765, 0.0004, 0].map(writtenShare)).toEqual([
       '100 %',
       '99.99 %',
@@ -246,7 +246,7 @@ describe('numbers', () => {
 });
 
 describe('noise', () => {
-  test('is read off the percentiles of a measurement', () => {
+  test('is computed from the percentiles of a measurement', () => {
     const spread = (p50: number, noise: number) => ({
       p50_ms: p50,
       p10_ms: p50 * Math.exp(-1.28155 * noise),
@@ -257,13 +257,13 @@ describe('noise', () => {
     expect(curveNoise({ resnet50: measured })).toBeCloseTo(0.1, 3);
   });
 
-  test('is unknown where there are none', () => {
+  test('is undefined without percentiles', () => {
     expect(
       [{ 1: 5, 8: 7 }, { 1: { p50_ms: 5 } }, [{ size: 1, ms: 5 }], '5 + b', null].map(curveNoise),
     ).toEqual(Array(5).fill(undefined));
   });
 
-  test('is none between equals', () => {
+  test('is 0 between equal percentiles', () => {
     expect(noiseBetween(5, 5)).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** The searches against backends of which the answer is known: only where they look is of interest here. */
+/** The searches, with simulations replaced by known results. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Question, validRequest } from '../src/plan/plan-request.js';
@@ -14,7 +14,7 @@ import {
 import type { Setup } from '../src/plan/plan-trial.js';
 import { formulaCurve } from '../src/simulation/curve.js';
 
-/** At best 2424 a second, of one slot. */
+/** One slot serves at most 2424 requests per second. */
 const question: Question = validRequest({
   curve: formulaCurve('straight', 16, (b) => 5 + 0.1 * b),
   traffic: { kind: 'rate', perSecond: 100 },
@@ -39,7 +39,7 @@ class Known implements Trials {
 describe('the fewest slots', () => {
   const setup = { maxBatchSize: 16, perSecond: 100, targetMs: 20 };
 
-  test('are found, however many it takes', async () => {
+  test('are found for any number', async () => {
     for (let needed = 1; needed <= 64; needed++) {
       const trials = new Known(({ slots }) => slots >= needed);
       expect(await fewestSlots(trials, question, setup)).toBe(needed);
@@ -47,11 +47,11 @@ describe('the fewest slots', () => {
     }
   });
 
-  test('are none of 64 when 64 are not enough', async () => {
+  test('are undefined if 64 are not enough', async () => {
     expect(await fewestSlots(new Known(() => false), question, setup)).toBeUndefined();
   });
 
-  test('are not looked for where they could not even do the work', async () => {
+  test('are not simulated below the required throughput', async () => {
     const trials = new Known(() => true);
     expect(await fewestSlots(trials, question, { ...setup, perSecond: 10 * CAPACITY })).toBe(10);
     expect(await fewestSlots(trials, question, { ...setup, perSecond: 100 * CAPACITY })).toBeUndefined();
@@ -75,11 +75,11 @@ describe('the largest rate', () => {
     );
   });
 
-  test('is none when not even a few a second are held', async () => {
+  test('is undefined if no rate is held', async () => {
     expect(await largestRate(new Known(() => false), question, setup)).toBeUndefined();
   });
 
-  test('is never less than one that is known to be held', async () => {
+  test('is at least a rate that is known to be held', async () => {
     const trials = new Known(({ perSecond }) => perSecond === 123.456);
     expect(await largestRate(trials, question, setup, 123.456)).toBe(123.456);
   });
@@ -99,7 +99,7 @@ describe('the lowest target', () => {
     );
   });
 
-  test('is none when the slots cannot do the work, or nothing helps', async () => {
+  test('is undefined if the slots lack throughput, or no target is held', async () => {
     const trials = new Known(() => true);
     expect(await lowestTarget(trials, question, { ...setup, perSecond: 2 * CAPACITY })).toBeUndefined();
     expect(trials.tried).toEqual([]);
@@ -111,21 +111,21 @@ describe('the best batch size', () => {
   const holdingUpTo = (limits: Record<number, number>) =>
     new Known(({ perSecond, maxBatchSize }) => perSecond <= (limits[maxBatchSize] ?? 0));
 
-  test('is the first unless another is better by more than 2 %', async () => {
+  test('is the first candidate unless another is better by more than 2 %', async () => {
     expect(await bestBatchSize(holdingUpTo({ 8: 1000, 16: 1000 }), question, [8, 16], 1)).toBe(8);
     expect(await bestBatchSize(holdingUpTo({ 8: 1000, 16: 1010 }), question, [8, 16], 1)).toBe(8);
     expect(await bestBatchSize(holdingUpTo({ 8: 1000, 16: 1200 }), question, [8, 16], 1)).toBe(16);
     expect(await bestBatchSize(holdingUpTo({ 8: 500, 16: 450, 4: 700 }), question, [8, 16, 4], 1)).toBe(4);
   });
 
-  test('needs no search when there is only one', async () => {
+  test('needs no search for a single candidate', async () => {
     const trials = new Known(() => true);
     expect(await bestBatchSize(trials, question, [16], 1)).toBe(16);
     expect(trials.tried).toEqual([]);
   });
 });
 
-test('numbers are rounded to three digits, and those that have no more stay', () => {
+test('numbers are rounded to three digits', () => {
   expect([123.456, 5.614, 0.012_345, 5610, 1].map((value) => rounded(value, 'down'))).toEqual([
     123, 5.61, 0.0123, 5610, 1,
   ]);

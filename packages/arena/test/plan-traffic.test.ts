@@ -13,11 +13,11 @@ function firstTimes(traffic: Traffic, perSecond: number, count: number): number[
 describe('a trace', () => {
   const traffic: Traffic = { kind: 'trace', timesMs: [1000, 1001, 1003, 1010] };
 
-  test('has the rate of its gaps', () => {
+  test('has the mean rate of its gaps', () => {
     expect(rateOf(traffic)).toBe(300);
   });
 
-  test('begins at once, and ends', () => {
+  test('begins at 0, and ends', () => {
     expect(firstTimes(traffic, 300, 5)).toEqual([0, 1, 3, 10, Number.POSITIVE_INFINITY]);
   });
 
@@ -26,7 +26,7 @@ describe('a trace', () => {
     expect(firstTimes(traffic, 30, 4)).toEqual([0, 10, 30, 100]);
   });
 
-  test('that is too long is cut to where it is busiest', () => {
+  test('that is too long is reduced to its busiest part', () => {
     const quiet = 50_000;
     const timesMs = Array.from({ length: 2 * quiet + LONGEST_TRACE }, (_, i) =>
       i < quiet ? 100 * i : i < quiet + LONGEST_TRACE ? 100 * quiet + (i - quiet) : 100 * i,
@@ -37,7 +37,7 @@ describe('a trace', () => {
   });
 });
 
-test('the same luck at every rate, so that rates can be compared', () => {
+test('rates have common random numbers, so that they can be compared', () => {
   const traffic: Traffic = { kind: 'rate', perSecond: 100 };
   const slow = firstTimes(traffic, 100, 50);
   const quick = firstTimes(traffic, 400, 50);

@@ -4,7 +4,7 @@ import { planJson } from '../src/plan/plan-json.js';
 import type { PlanRequest } from '../src/plan/plan-request.js';
 import { formulaCurve, tableCurve } from '../src/simulation/curve.js';
 
-/** At best 2424 a second; so small that the runs are short, and yet many times the target. */
+/** At most 2424 requests per second: runs are short, and still many times the target. */
 const straight = formulaCurve('straight', 16, (b) => 5 + 0.1 * b);
 const ITEMS = 1000;
 
@@ -16,7 +16,7 @@ function requestOf({ perSecond = 500, ...changes }: Changes): PlanRequest {
 
 const made = new Map<string, Promise<Plan>>();
 
-/** A plan takes a while, and several tests look at the same one. */
+/** Cached, because several tests use the same plan. */
 function planFor(changes: Changes = {}): Promise<Plan> {
   const request = requestOf(changes);
   const key = JSON.stringify({ ...request, curve: request.curve.name });
@@ -26,7 +26,7 @@ function planFor(changes: Changes = {}): Promise<Plan> {
 }
 
 describe('a rate that can be held', () => {
-  test('gets settings, what to expect, and the largest rate', async () => {
+  test('has settings, expected figures and the largest rate', async () => {
     const plan = await planFor();
     expect(plan.verdict).toEqual({ kind: 'holds' });
     expect(plan.settings).toMatchObject({ maxBatchSize: 16, concurrency: 1, targetLatencyMs: 20 });
@@ -40,14 +40,14 @@ describe('a rate that can be held', () => {
     expect(plan.slotsNeeded).toBe(1);
   });
 
-  test('adds up: batches a second times their size is the rate, and their time is the utilisation', async () => {
+  test('is consistent: batches per second × size is the rate, and × duration the utilisation', async () => {
     const { expected } = await planFor({ perSecond: 3000, items: 6000, slots: 2 });
     const { meanBatchSize = 0, batchesPerSecond = 0, utilisation } = expected ?? {};
     expect(meanBatchSize * batchesPerSecond).toBeCloseTo(3000, -2);
     expect((batchesPerSecond * (5 + 0.1 * meanBatchSize)) / 2000).toBeCloseTo(utilisation ?? 0, 2);
   });
 
-  test('is the same for the same seed, and another for another', async () => {
+  test('depends on the seed only', async () => {
     const [one, again, other] = await Promise.all([
       planFor({ noise: 0.1 }),
       makePlan(requestOf({ noise: 0.1 })),
@@ -59,7 +59,7 @@ describe('a rate that can be held', () => {
 });
 
 describe('the largest rate', () => {
-  test('is held, and a little more is not', async () => {
+  test('is held, and a slightly higher rate is not', async () => {
     const { largest } = await planFor({ noise: 0.1 });
     const perSecond = largest?.perSecond ?? Number.NaN;
     const there = await planFor({ noise: 0.1, slots: 1, perSecond });
@@ -68,7 +68,7 @@ describe('the largest rate', () => {
     expect(there.expected).toEqual(largest);
   });
 
-  test('has loads around it, in order, that end in trouble', async () => {
+  test('has loads around it in ascending order, up to overload', async () => {
     const { loads, largest } = await planFor();
     const rates = loads.map(({ perSecond }) => perSecond);
     expect(rates).toEqual([...rates].sort((a, b) => a - b));
@@ -80,7 +80,7 @@ describe('the largest rate', () => {
 });
 
 describe('slots', () => {
-  test('are as few as hold the target', async () => {
+  test('are the fewest that hold the target', async () => {
     const plan = await planFor({ perSecond: 9000 });
     const { slotsNeeded = 0 } = plan;
     expect(plan.settings?.concurrency).toBe(slotsNeeded);
@@ -90,7 +90,7 @@ describe('slots', () => {
     expect(oneLess.slotsNeeded).toBe(slotsNeeded);
   });
 
-  test('that are given are used, even if fewer would do', async () => {
+  test('that are given are used, even if fewer are sufficient', async () => {
     const plan = await planFor({ slots: 3 });
     expect(plan.settings?.concurrency).toBe(3);
     expect(plan.slotsNeeded).toBe(1);
@@ -98,7 +98,7 @@ describe('slots', () => {
 });
 
 describe('the largest batch', () => {
-  test('is no larger than where batches stop to pay', async () => {
+  test('is not above the size with the best throughput', async () => {
     const worse = tableCurve('worse past 32', [
       { size: 1, ms: 4 },
       { size: 32, ms: 8 },
@@ -107,12 +107,12 @@ describe('the largest batch', () => {
     expect((await planFor({ curve: worse })).settings?.maxBatchSize).toBe(32);
   });
 
-  test('is what is allowed, when larger is better', async () => {
+  test('is the given limit, if larger is better', async () => {
     expect((await planFor({ maxBatchSize: 12 })).settings?.maxBatchSize).toBe(12);
     expect((await planFor({ maxBatchSize: 1000 })).settings?.maxBatchSize).toBe(16);
   });
 
-  test('takes no longer than the target by itself', async () => {
+  test('is within the target', async () => {
     const { settings, asked } = await planFor({ targetMs: 6, perSecond: 10, slots: 4 });
     expect(straight.durationMs(settings?.maxBatchSize ?? Number.NaN)).toBeLessThanOrEqual(6);
     expect(asked.maxBatchSize).toBe(16);
@@ -120,7 +120,7 @@ describe('the largest batch', () => {
 });
 
 describe('no', () => {
-  test('too few slots: says how many, and which target these would hold', async () => {
+  test('too few slots: has the required slots, and the target that the given slots hold', async () => {
     const plan = await planFor({ slots: 1, perSecond: 2000, targetMs: 9 });
     expect(plan.verdict.kind).toBe('too few slots');
     expect(plan.slotsNeeded).toBeGreaterThan(1);
@@ -130,13 +130,13 @@ describe('no', () => {
     expect(held.verdict.kind).toBe('holds');
   });
 
-  test('more than these slots can do at all: no target helps', async () => {
+  test('more than the throughput of the slots: no target is held', async () => {
     const plan = await planFor({ slots: 1, perSecond: 4000 });
     expect(plan.verdict).toEqual({ kind: 'too few slots', lowestTargetMs: undefined });
     expect(plan.slotsNeeded).toBe(2);
   });
 
-  test('a target below a lone request: nothing to set, and what target it would take', async () => {
+  test('a target below the duration of a single request: no settings, and the required target', async () => {
     const plan = await planFor({ targetMs: 5 });
     expect(plan.verdict.kind).toBe('target too low');
     expect(plan).toMatchObject({ settings: undefined, expected: undefined, largest: undefined, loads: [] });
@@ -145,12 +145,12 @@ describe('no', () => {
     expect((await planFor({ targetMs: lowestTargetMs, slots })).verdict.kind).toBe('holds');
   });
 
-  test('a target that a lone request meets only on average', async () => {
+  test('a target that single requests meet only on average', async () => {
     const plan = await planFor({ targetMs: 5.2, noise: 0.3 });
     expect(plan.verdict.kind).toBe('target too low');
   });
 
-  test('a rate beyond 64 slots: about how many it would take', async () => {
+  test('a rate beyond 64 slots: about how many slots are needed', async () => {
     const plan = await planFor({ perSecond: 400_000, items: 8000 });
     expect(plan.verdict.kind).toBe('rate too high');
     const { slotsNeeded = 0 } = plan.verdict as { slotsNeeded?: number };
@@ -164,21 +164,21 @@ describe('no', () => {
 describe('a trace', () => {
   const even = Array.from({ length: 1000 }, (_, i) => 100 + 2 * i);
 
-  test('has the rate of its times, wherever it begins', async () => {
+  test('has the rate of its times, for any start time', async () => {
     const plan = await planFor({ traffic: { kind: 'trace', timesMs: even } });
     expect(plan.asked).toMatchObject({ traffic: 'trace', perSecond: 500, requests: 1000 });
     expect(plan.verdict.kind).toBe('holds');
   });
 
-  test('keeps its shape when it is played quicker: bursts need more than the same rate does', async () => {
-    // 100 at once, every 200 ms.
+  test('keeps its bursts at other rates: it needs more slots than Poisson arrivals of the same rate', async () => {
+    // 100 simultaneous requests, every 200 ms.
     const bursts = Array.from({ length: 1000 }, (_, i) => 200 * Math.floor(i / 100) + 0.01 * (i % 100));
     const plan = await planFor({ traffic: { kind: 'trace', timesMs: bursts }, targetMs: 20 });
     const steady = await planFor({ perSecond: 500, targetMs: 20 });
     expect(plan.slotsNeeded).toBeGreaterThan(steady.slotsNeeded ?? Number.NaN);
   });
 
-  test('with bursts that no slots can take is told so', async () => {
+  test('with bursts that no number of slots can serve has no largest rate', async () => {
     const atOnce = Array.from({ length: 4000 }, (_, i) => (i < 3999 ? 0 : 1000));
     const plan = await planFor({ traffic: { kind: 'trace', timesMs: atOnce }, targetMs: 8 });
     expect(plan.verdict).toEqual({ kind: 'rate too high', slotsNeeded: undefined });
@@ -186,7 +186,7 @@ describe('a trace', () => {
   });
 });
 
-test('tells how far it is, and never goes back', async () => {
+test('progress never decreases', async () => {
   const shares: number[] = [];
   const doings = new Set<string>();
   const onProgress: PlanRequest['onProgress'] = ({ doing, share }) => {
@@ -201,7 +201,7 @@ test('tells how far it is, and never goes back', async () => {
   expect(doings.size).toBeGreaterThan(3);
 });
 
-describe('what makes no sense is refused, with where it is', () => {
+describe('invalid input is an error with its location', () => {
   const trace = (...timesMs: number[]) => ({ traffic: { kind: 'trace', timesMs } }) as const;
   test.each<[Partial<PlanRequest>, RegExp]>([
     [{ targetMs: 0 }, /targetMs: expected a number above 0/],

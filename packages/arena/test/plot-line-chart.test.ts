@@ -34,18 +34,18 @@ function lineOf(root: XmlElement, name: string): string {
 }
 
 describe('a line chart', () => {
-  test('has a title and a description for those who do not see it', () => {
+  test('has a title and a description for screen readers', () => {
     const root = parsePlot(lineChart(plain));
     expect(root.attributes.role).toBe('img');
     const [title, description] = (root.attributes['aria-labelledby'] ?? '').split(' ');
     expect(named(root, 'title').find(({ attributes }) => attributes.id === title)).toBeDefined();
-    const said = named(root, 'desc').find(({ attributes }) => attributes.id === description);
-    expect(said && textOf(said)).toBe(
+    const found = named(root, 'desc').find(({ attributes }) => attributes.id === description);
+    expect(found && textOf(found)).toBe(
       'ms against load. ours: from 5 at 0 to 20 at 1. theirs: from 6 at 0 to 40 at 1.',
     );
   });
 
-  test('says what its axes are and names its lines', () => {
+  test('labels its axes and lines', () => {
     expect(texts(parsePlot(lineChart(plain)))).toEqual(
       expect.arrayContaining(['Latency', 'load', 'ms', 'ours', 'theirs']),
     );
@@ -55,19 +55,19 @@ describe('a line chart', () => {
     expect(lineChart(plain)).toBe(lineChart(structuredClone(plain)));
   });
 
-  test('can be part of a page beside another: their ids differ', () => {
+  test('has unique ids beside another chart in a page', () => {
     const ids = (svg: string) => [...svg.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     const other = lineChart({ ...plain, series: plain.series.slice(0, 1) });
     expect(ids(other).filter((id) => ids(lineChart(plain)).includes(id))).toEqual([]);
     expect(ids(lineChart({ ...plain, id: 'mine' }))).toEqual(['mine-title', 'mine-desc']);
   });
 
-  test('brings its style along, unless the page has it', () => {
+  test('includes its style, unless the page has it', () => {
     expect(named(parsePlot(lineChart(plain)), 'style')).toHaveLength(1);
     expect(named(parsePlot(lineChart({ ...plain, styled: false })), 'style')).toHaveLength(0);
   });
 
-  test('takes any text as text', () => {
+  test('escapes any text', () => {
     const nasty = `<script>alert("1")</script> & 'x' \u0000 \ud800 ]]>`;
     const readable = nasty.replace('\u0000', '\ufffd').replace('\ud800', '\ufffd');
     const svg = lineChart({
@@ -98,7 +98,7 @@ describe('a line chart', () => {
     ).toBeGreaterThanOrEqual(5);
   });
 
-  test('leaves a gap where there is no value', () => {
+  test('has a gap at a missing value', () => {
     const points = [
       [0, 1],
       [1, 2],
@@ -112,7 +112,7 @@ describe('a line chart', () => {
     expect(lineOf(root, 'holes').match(/M/g)).toHaveLength(3);
   });
 
-  test('has no place for zero on a logarithmic axis', () => {
+  test('has a gap at zero on a logarithmic axis', () => {
     const points = [
       [1, 10],
       [2, 0],
@@ -126,7 +126,7 @@ describe('a line chart', () => {
     expect(texts(root)).toEqual(expect.arrayContaining(['10', '100', '1,000']));
   });
 
-  test('cuts off what lies beyond an axis that is given', () => {
+  test('clips values beyond a given axis', () => {
     const points = [
       [0, 1],
       [1, 1e9],
@@ -140,13 +140,13 @@ describe('a line chart', () => {
     expect(Math.min(...ys)).toBeGreaterThan(0);
   });
 
-  test('says so when there are no values', () => {
+  test('shows that there are no values', () => {
     expect(texts(parsePlot(lineChart({ ...plain, series: [] })))).toContain('No values');
     const series = [{ name: 'nothing', points: [[Number.NaN, 1]] as const }];
     expect(texts(parsePlot(lineChart({ ...plain, series })))).toContain('No values');
   });
 
-  test('tells every line apart without colour', () => {
+  test('distinguishes lines without colour', () => {
     const series = Array.from({ length: 16 }, (_, i) => ({
       name: `line ${i}`,
       points: [
@@ -172,7 +172,7 @@ describe('a line chart', () => {
     expect(texts(root)).toEqual(expect.arrayContaining(['target', 'knee']));
   });
 
-  test('uses a legend where names at the ends have no room', () => {
+  test('uses a legend if names at the ends have no room', () => {
     const narrow = named(parsePlot(lineChart({ ...plain, width: 320 })), 'text').find(
       (text) => textOf(text) === 'ours',
     );
@@ -181,7 +181,7 @@ describe('a line chart', () => {
     expect(Number(wide?.attributes.x)).toBeGreaterThan(600);
   });
 
-  test('carries its values for a script when asked to', () => {
+  test('includes its values for a script on request', () => {
     expect(lineChart(plain)).not.toContain('data-readout');
     const root = parsePlot(lineChart({ ...plain, readout: true }));
     const { at, series } = JSON.parse(root.attributes['data-readout'] ?? '');
@@ -223,7 +223,7 @@ const anyAxis = fc.record(
 const anyMark = fc.record({ at: anyNumber, label: fc.string() }, { requiredKeys: ['at'] });
 const anyText = fc.string({ unit: 'binary' });
 
-test('whatever it is given, it draws well-formed, finite and within its bounds', () => {
+test('any specification gives a well-formed chart with finite coordinates within its bounds', () => {
   const anySpec = fc.record(
     {
       title: anyText,

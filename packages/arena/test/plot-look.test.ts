@@ -1,10 +1,10 @@
-/** Colours as eyes see them: against the paper, and by those who see fewer. */
+/** Contrast of the colours, also with colour blindness. */
 import { describe, expect, test } from 'vitest';
 import { PLOT_STYLE, SERIES_COLOURS } from '../src/plot/look.js';
 
 type Rgb = readonly [number, number, number];
 
-/** What is left of colours without one kind of cone (Machado, Oliveira and Fernandes, 2009), on linear light. */
+/** Simulation of colour blindness (Machado, Oliveira and Fernandes, 2009), in linear light. */
 const EYES: Readonly<Record<string, readonly number[]>> = {
   'all three kinds of cone': [1, 0, 0, 0, 1, 0, 0, 0, 1],
   'no red cones': [
@@ -18,9 +18,9 @@ const EYES: Readonly<Record<string, readonly number[]>> = {
   ],
 };
 
-/** In OKLab. The palette of Okabe and Ito, made for this, has 0.076 between its nearest two. */
+/** Minimum distance in OKLab. The palette of Okabe and Ito has 0.076. */
 const LEAST_DISTANCE = 0.075;
-/** What WCAG asks of graphics. */
+/** WCAG 2.1, 1.4.11. */
 const LEAST_CONTRAST = 3;
 
 const schemes = [
@@ -31,11 +31,11 @@ const schemes = [
 describe.each(schemes)('on %s paper', (scheme, paper) => {
   const colours = SERIES_COLOURS.map((colour) => colour[scheme]);
 
-  test('every line stands out', () => {
+  test('every line has enough contrast', () => {
     for (const colour of colours) expect(contrast(colour, paper)).toBeGreaterThanOrEqual(LEAST_CONTRAST);
   });
 
-  test.each(Object.keys(EYES))('eyes with %s tell the lines apart', (eyes) => {
+  test.each(Object.keys(EYES))('lines are distinguishable with %s', (eyes) => {
     for (const [i, a] of colours.entries()) {
       for (const b of colours.slice(0, i)) {
         expect(distance(a, b, EYES[eyes] as readonly number[]), `${a} and ${b}`).toBeGreaterThan(

@@ -1,4 +1,4 @@
-/** The parts that plots are made of: ticks, scales, labels, lines, colours. */
+/** The parts of charts: ticks, scales, labels, lines, text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clippedLine } from '../src/plot/clipped-line.js';
@@ -68,7 +68,7 @@ describe('ticks', () => {
     expect(labels(values, 'log')).toEqual(expected);
   });
 
-  test('stand within their axis, rising, and not too many', () => {
+  test('are within their axis, ascending, and not too many', () => {
     const number = fc.double({ noNaN: true });
     const property = fc.property(
       fc.array(number),
@@ -88,17 +88,17 @@ describe('ticks', () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  test('are written as percent when asked', () => {
+  test('may be percentages', () => {
     expect(tickLabels([0, 0.5, 1], 'percent')).toEqual(['0 %', '50 %', '100 %']);
   });
 
-  test('are written as percentiles when asked', () => {
+  test('may be percentiles', () => {
     const labels = tickLabels([2, 5, 10, 1 / (1 - 0.99), 1000, 10_000], 'percentile');
     expect(labels).toEqual(['50 %', '80 %', '90 %', '99 %', '99.9 %', '99.99 %']);
   });
 });
 
-test('numbers are written to be read', () => {
+test('numbers are readable', () => {
   expect([0, 1234567, 1234.5, 12.345, 0.00001, -3.5, Number.NaN].map(readable)).toEqual([
     '0',
     '1.23·10⁶',
@@ -112,15 +112,15 @@ test('numbers are written to be read', () => {
 });
 
 describe('labels at the ends of lines', () => {
-  test('stay where they are when there is room', () => {
+  test('keep their positions if there is room', () => {
     expect(spreadLabels([80, 20, 50], 15, 0, 100)).toEqual([80, 20, 50]);
   });
 
-  test('move apart evenly when they would touch', () => {
+  test('move apart evenly if they would overlap', () => {
     expect(spreadLabels([50, 50, 50], 10, 0, 100)).toEqual([40, 50, 60]);
   });
 
-  test('never touch, never change places and never leave', () => {
+  test('never overlap, keep their order and stay within the span', () => {
     const heights = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { maxLength: 20 });
     const property = fc.property(heights, (wanted) => {
       const places = spreadLabels(wanted, 15, 0, 300);
@@ -139,10 +139,10 @@ describe('labels at the ends of lines', () => {
   });
 });
 
-describe('a line that is cut off', () => {
+describe('a clipped line', () => {
   const box = { left: 0, right: 10, top: 0, bottom: 10 };
 
-  test('ends at the edge and comes back at the edge', () => {
+  test('ends at the edge and continues at the edge', () => {
     expect(
       clippedLine(
         [
@@ -164,7 +164,7 @@ describe('a line that is cut off', () => {
     ]);
   });
 
-  test('crosses where both ends lie outside', () => {
+  test('crosses the box if both ends are outside', () => {
     expect(
       clippedLine(
         [
@@ -181,7 +181,7 @@ describe('a line that is cut off', () => {
     ]);
   });
 
-  test('is not there where all of it lies outside', () => {
+  test('is empty if it is completely outside', () => {
     expect(
       clippedLine(
         [
@@ -193,7 +193,7 @@ describe('a line that is cut off', () => {
     ).toEqual([]);
   });
 
-  test('stays in the box however far it goes', () => {
+  test('stays in the box for any coordinates', () => {
     const far = fc.oneof(
       fc.double({ min: -1e280, max: 1e280, noNaN: true }),
       fc.integer({ min: -3, max: 13 }),
@@ -214,7 +214,7 @@ describe('text', () => {
     expect(shortened('short', 60, 12)).toBe('short');
   });
 
-  test('is broken at spaces, and what is too much is left out', () => {
+  test('is broken at spaces, and shortened after the last line', () => {
     expect(wrapped('one two three', 50, 12, 3)).toEqual(['one two', 'three']);
     expect(wrapped('one two three four five six', 50, 12, 2)).toEqual(['one two', 'three f…']);
     expect(wrapped('', 50, 12, 2)).toEqual([]);

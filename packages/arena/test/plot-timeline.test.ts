@@ -21,7 +21,7 @@ const scenario: Scenario = {
   seed: 5,
 };
 
-/** A run written down by hand: items at these times, NaN for those refused, and these batches. */
+/** A run with the given items (NaN for a rejected one) and batches. */
 function runOf(
   slots: number,
   items: [at: number, latencyMs: number][],
@@ -49,8 +49,8 @@ function runOf(
   };
 }
 
-describe('a stretch of a run', () => {
-  test('shows who waited and where a slot was kept free', () => {
+describe('a part of a run', () => {
+  test('shows the queue and the holds', () => {
     const run = runOf(
       1,
       [
@@ -90,7 +90,7 @@ describe('a stretch of a run', () => {
     });
   });
 
-  test('that begins in the middle knows what was before', () => {
+  test('that begins in the middle includes what is queued and running', () => {
     const run = runOf(
       1,
       [
@@ -111,7 +111,7 @@ describe('a stretch of a run', () => {
     expect(answeredAt).toEqual([]);
   });
 
-  test('puts each batch into the first slot that is free', () => {
+  test('puts each batch into the first free slot', () => {
     const run = runOf(
       2,
       [],
@@ -126,7 +126,7 @@ describe('a stretch of a run', () => {
     expect(timelineOf(run, 0, 20).batches.map(({ slot }) => slot)).toEqual([0, 1, 1, 1, 0]);
   });
 
-  test('begins alike when it is cut short', () => {
+  test('is the same in its beginning', () => {
     const run = runOf(
       1,
       [
@@ -148,12 +148,12 @@ describe('a stretch of a run', () => {
 });
 
 describe('in a simulated run', () => {
-  test('nothing is held by a policy that never waits', async () => {
+  test('a policy that never waits has no holds', async () => {
     const run = await simulate(scenario, { name: 'greedy', policy: () => greedy(), knowsTarget: false });
     expect(timelineOf(run, 0, 400).holds).toEqual([]);
   });
 
-  test('a window holds as long as it is, and slots never overlap', async () => {
+  test('a window has holds of its length, and slots never overlap', async () => {
     const bursts = { ...scenario, arrivals: fanOut(1) };
     const run = await simulate(bursts, {
       name: 'window',
@@ -191,7 +191,7 @@ describe('a timeline chart', () => {
     12,
   );
 
-  test('says how large each batch is, and why it left', () => {
+  test('shows size and dispatch reason of each batch', () => {
     const root = parsePlot(timelineChart({ title: 'Two batches', timeline }));
     expect(texts(root)).toEqual(
       expect.arrayContaining([
@@ -215,14 +215,14 @@ describe('a timeline chart', () => {
     );
   });
 
-  test('describes the run for those who do not see it', () => {
+  test('describes the run for screen readers', () => {
     const root = parsePlot(timelineChart({ title: 'Two batches', timeline }));
     expect(named(root, 'desc').map(textOf)).toEqual([
       '12 ms of one run. 3 items arrived, 1 rejected. 2 batches of 2 to 30 items ran. A slot was free while items were held for 2 ms. The longest queue was 2 items.',
     ]);
   });
 
-  test('takes any text as text', () => {
+  test('escapes any text', () => {
     const nasty = '<b>&"';
     const batches = timeline.batches.map((batch) => ({ ...batch, reason: nasty }));
     const root = parsePlot(
@@ -236,13 +236,13 @@ describe('a timeline chart', () => {
     expect(named(root, 'b')).toEqual([]);
   });
 
-  test('two in one page have their own hatching', () => {
+  test('two charts in one page have their own patterns', () => {
     const ids = (svg: string) => [...svg.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     const [one, two] = [timelineChart({ title: 'one', timeline }), timelineChart({ title: 'two', timeline })];
     expect(new Set([...ids(one), ...ids(two)]).size).toBe(6);
   });
 
-  // The line of the queue left out a fall less than a pixel after a rise: the queue looked full until the next item.
+  // A fall of the queue less than a pixel after a rise was omitted: the queue looked full until the next item.
   test('shows the queue as empty from the dispatch of its batch on', () => {
     const burst = Array.from({ length: 16 }, (_, i) => [10 + 0.01 * i, i + 1] as const);
     const queue = [...burst, [10.2, 0], [90, 1], [90.1, 0]] as const;
@@ -251,7 +251,7 @@ describe('a timeline chart', () => {
     expect([9, 12, 89, 99].map((atMs) => shownAt(atMs))).toEqual([[0], [0], [0], [0]]);
   });
 
-  test('shows every state of the queue that lasts a pixel, and every peak and low, where it is', () => {
+  test('shows every state of the queue that lasts a pixel, every peak and every low, at its time', () => {
     const step = fc.tuple(
       fc.oneof(fc.constant(0.01), fc.double({ min: 0.01, max: 9, noNaN: true })),
       fc.nat(20),
@@ -273,7 +273,7 @@ describe('a timeline chart', () => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  test('is drawn whatever the stretch', () => {
+  test('is well-formed for any part of a run', () => {
     const at = fc.double({ min: 0, max: 1e6, noNaN: true });
     const span = fc.record({ slot: fc.integer({ min: 0, max: 3 }), fromMs: at, toMs: at });
     const anyTimeline: fc.Arbitrary<Timeline> = fc.record({
@@ -299,7 +299,7 @@ function constants(span: { slot: number; fromMs: number; toMs: number }) {
   return { slot: fc.constant(span.slot), fromMs: fc.constant(span.fromMs), toMs: fc.constant(span.toMs) };
 }
 
-/** Which lengths of the queue are drawn at a time, or up to `withinMs` from it. */
+/** The queue lengths drawn at a time, or up to `withinMs` from it. */
 function drawnQueue(timeline: Timeline): (atMs: number, withinMs?: number) => number[] {
   const longest = 20;
   const svg = timelineChart({ title: '', timeline, longestQueue: longest });

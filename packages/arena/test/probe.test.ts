@@ -4,7 +4,7 @@ import { parseCurve } from '../src/files/curve-file.js';
 import { type Probe, type ProbeRequest, probe, probedCurve, probeJson } from '../src/plan/probe.js';
 import { randomStream } from '../src/simulation/random.js';
 
-/** Probes a handler that takes as long as this says, in virtual time. */
+/** Probes a handler with given durations, in virtual time. */
 async function probed(
   durationMs: (size: number, call: number) => number,
   request: Partial<ProbeRequest<number>> = {},
@@ -36,7 +36,7 @@ test('measures 1, 2, 4 and so on, and the largest', async () => {
   expect(noise).toBeCloseTo(0, 6);
 });
 
-test('makes an item for each place, and hands whole batches over', async () => {
+test('makes one item per position, and dispatches whole batches', async () => {
   const batches: number[][] = [];
   await probe({
     handler: (items: number[]) => {
@@ -50,15 +50,15 @@ test('makes an item for each place, and hands whole batches over', async () => {
   expect(batches.slice(0, 3)).toEqual([[0], [1, 2], [3, 4, 5, 6]]);
 });
 
-test('after the warm-up the sizes take turns, up and down', async () => {
+test('after the warm-up the sizes alternate upwards and downwards', async () => {
   const { sizes, rounds } = await probed(() => 10, { maxBatchSize: 4, timeLimitMs: 10_000 });
   const measured = sizes.slice(-3 * rounds);
   expect(measured.slice(0, 6)).toEqual([1, 2, 4, 4, 2, 1]);
   expect(rounds).toBe(100);
 });
 
-test('the warm-up lasts until calls no longer become quicker', async () => {
-  // Each call quicker than the one before, until the tenth.
+test('the warm-up lasts until calls no longer become faster', async () => {
+  // Each call is faster than the one before, until the tenth.
   const { points, sizes, rounds } = await probed((_size, call) => 10 + Math.max(0, 200 - 20 * call), {
     maxBatchSize: 2,
   });
@@ -66,7 +66,7 @@ test('the warm-up lasts until calls no longer become quicker', async () => {
   for (const { p90Ms } of points) expect(p90Ms).toBe(10);
 });
 
-test('a slow handler is not measured for ever', async () => {
+test('a slow handler is measured for a limited time', async () => {
   const { rounds, tookMs } = await probed((size) => 100 * size, { maxBatchSize: 8, timeLimitMs: 3000 });
   expect(rounds).toBeGreaterThanOrEqual(5);
   expect(tookMs).toBeLessThan(3 * 3000 + 1500);
@@ -78,18 +78,18 @@ test('a very slow one is measured once', async () => {
   expect(points.map(({ p50Ms }) => p50Ms)).toEqual([20_000, 20_000, 20_000]);
 });
 
-test('sizes of no use are left out', async () => {
+test('sizes far beyond the target are not measured', async () => {
   const { points, leftOutFrom } = await probed((size) => 10 * size, { longestMs: 100 });
   expect(points.map(({ size }) => size)).toEqual([1, 2, 4, 8, 16]);
   expect(leftOutFrom).toBe(32);
 });
 
-test('but not for one slow first call', async () => {
+test('one slow first call does not exclude a size', async () => {
   const { leftOutFrom } = await probed((_size, call) => (call === 1 ? 500 : 10), { longestMs: 100 });
   expect(leftOutFrom).toBeUndefined();
 });
 
-test('the noise of the handler is told', async () => {
+test('the noise of the handler is measured', async () => {
   const random = randomStream(1, 'probe');
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const { noise, points } = await probed((size) => (5 + size) * Math.exp(0.1 * normal()), {
@@ -102,7 +102,7 @@ test('the noise of the handler is told', async () => {
     expect([p10Ms, p50Ms, p90Ms]).toEqual([p10Ms, p50Ms, p90Ms].sort((a, b) => a - b));
 });
 
-test('what is stored of it can be read again', async () => {
+test('the saved curve can be parsed', async () => {
   const result = await probed((size) => 5 + 0.1 * size, { maxBatchSize: 32 });
   const stored = JSON.parse(JSON.stringify(probeJson(result)));
   const curve = parseCurve(stored, 'stored');
@@ -113,7 +113,7 @@ test('what is stored of it can be read again', async () => {
   }
 });
 
-test('tells how far it is, and never more than all', async () => {
+test('progress never exceeds 1', async () => {
   const shares: number[] = [];
   await probed(() => 200, { timeLimitMs: 1000, onProgress: ({ share }) => shares.push(share) });
   expect(shares.length).toBeGreaterThan(10);
@@ -121,7 +121,7 @@ test('tells how far it is, and never more than all', async () => {
   expect(shares.at(-1)).toBe(1);
 });
 
-describe('what goes wrong in a handler is told', () => {
+describe('an error of the handler is reported', () => {
   test.each<[string, () => unknown, string]>([
     [
       'it throws',

@@ -1,6 +1,6 @@
 /**
- * The simulator is only the world around the batcher: a recorded trace through a `Batcher` on core's own virtual
- * clock, by a driver that shares nothing with the simulator but the seeds, gives the same batches.
+ * The simulator gives the same batches as a `Batcher` on core's virtual clock with the same trace, by a driver that
+ * shares only the seeds with the simulator.
  */
 import { adaptive, Batcher, BatchwiseError, greedy, type Policy, VirtualClock, window } from 'batchwise';
 import { describe, expect, test } from 'vitest';
@@ -16,12 +16,12 @@ interface Item extends Traits {
 
 interface Lived {
   readonly batches: { startedAt: number; size: number; reason: string; first: number }[];
-  /** From arrival to answer, in the order of arrival; NaN for those that got none. */
+  /** From arrival to response, in order of arrival; NaN without a response. */
   readonly latencyMs: number[];
   refused: number;
 }
 
-/** Timers as Node's: whole milliseconds, and never less than one. */
+/** Timers as in Node: whole milliseconds, at least one. */
 class CoarseClock extends VirtualClock {
   readonly timerResolutionMs = 1;
 
@@ -34,7 +34,7 @@ class CoarseClock extends VirtualClock {
   }
 }
 
-/** Sends the trace to a batcher, and writes down what happens. */
+/** Sends the trace to a batcher, and records the results. */
 async function live(
   scenario: Scenario,
   times: readonly number[],
@@ -82,7 +82,7 @@ async function live(
   return lived;
 }
 
-/** Quiet and busy by turns, with bursts. */
+/** Alternating light and heavy load, with bursts. */
 function trace(items: number, meanGapMs: number, seed: number): number[] {
   const random = randomStream(seed, 'trace');
   let at = 0;
@@ -152,8 +152,8 @@ describe.each(WORLDS)('%s', (_, world, meanGapMs) => {
   });
 });
 
-// Root cause: whatever is told of items, the simulated
-// batcher is given `groupOf` too, and the policy then takes them for items of groups, of which it holds nobody.
+// Root cause: for items with any traits the simulated batcher got `groupOf` as well, and the policy does not hold items
+// of groups.
 test('items that differ in cost and priority, but not in group, are simulated as such', async () => {
   const world = { ...base, curve: straight, slots: 3, targetMs: 40, traits: costsOnly };
   await expectSameBatches(world, 0.4, CONTENDERS[0] as (typeof CONTENDERS)[number]);

@@ -1,4 +1,4 @@
-/** Scenario files: what they may say, and what becomes of it. */
+/** Scenario files: the keys, and the parsed scenarios. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function firstOf(scenario: object) {
   return first;
 }
 
-/** The first arrival times of a seed. */
+/** The first arrival times with a seed. */
 function timesOf(scenario: object, count: number): number[] {
   const { arrivals } = firstOf(scenario);
   if (arrivals.kind !== 'open') throw new Error('These arrivals have no times.');
@@ -31,7 +31,7 @@ function timesOf(scenario: object, count: number): number[] {
 const perSecond = (arrivals: object, count = 40_000) =>
   (1000 * count) / (timesOf({ arrivals }, count).at(-1) ?? 0);
 
-test('the least that is needed: a curve and arrivals', () => {
+test('only curve and arrivals are required', () => {
   const { name, scenarios, contenders: chosen } = parsed({});
   expect(name).toBe('quiet');
   expect(scenarios).toMatchObject([
@@ -49,7 +49,7 @@ test('the least that is needed: a curve and arrivals', () => {
   expect(chosen).toEqual(PEERS);
 });
 
-test('all that can be said', () => {
+test('all keys', () => {
   const {
     name,
     scenarios,
@@ -103,14 +103,14 @@ test('all that can be said', () => {
   expect(scenarios[1]?.curve.maxBatchSize).toBe(32);
 });
 
-test('null is no target', () => {
+test('a target of null means no target', () => {
   expect(firstOf({ target_ms: null }).targetMs).toBe(Number.POSITIVE_INFINITY);
 });
 
 describe('arrivals', () => {
-  test('rate is a second’s, load a share of what all slots can do', () => {
+  test('rate is per second, load is a share of the maximum throughput of all slots', () => {
     expect(perSecond({ kind: 'poisson', rate: 800 })).toBeCloseTo(800, -2);
-    // Curve a does 64 items in 11.4 ms.
+    // Curve a serves 64 items in 11.4 ms.
     const times = timesOf({ slots: 2, arrivals: { kind: 'poisson', load: 0.5 } }, 40_000);
     expect(40_000 / (times.at(-1) ?? 0)).toBeCloseTo(64 / 11.4, 1);
   });
@@ -139,7 +139,7 @@ describe('arrivals', () => {
     expect(Math.abs(perSecond(arrivals) / 800 - 1)).toBeLessThan(0.05);
   });
 
-  test('closed loops have users who think', () => {
+  test('closed loops have users with think times', () => {
     expect(
       firstOf({ arrivals: { kind: 'closed', users: 20, think_ms: 5, thinking: 'constant' } }).arrivals,
     ).toEqual({
@@ -151,7 +151,7 @@ describe('arrivals', () => {
     });
   });
 
-  test('of times and of traces all come, unless fewer are wanted', () => {
+  test('recorded arrivals are complete by default', () => {
     const times = { kind: 'times', times: [0, 2, 2, 7.5] };
     expect(firstOf({ arrivals: times }).items).toBe(4);
     expect(timesOf({ arrivals: times }, 5)).toEqual([0, 2, 2, 7.5, Number.POSITIVE_INFINITY]);
@@ -160,7 +160,7 @@ describe('arrivals', () => {
   });
 });
 
-describe('what sets items apart', () => {
+describe('traits of items', () => {
   const drawn = (scenario: object, count = 20_000) => {
     const { traits } = firstOf(scenario);
     const random = randomStream(1, 'traits');
@@ -169,11 +169,11 @@ describe('what sets items apart', () => {
   const shareOf = <T>(values: readonly T[], isCounted: (value: T) => boolean) =>
     values.filter(isCounted).length / values.length;
 
-  test('nothing, unless said', () => {
+  test('none by default', () => {
     expect(firstOf({}).traits).toBeUndefined();
   });
 
-  test('mixes are drawn by their weights, which need not add up to 1', () => {
+  test('values are drawn by weights, which need not add up to 1', () => {
     const items = drawn({
       costs: { '1': 3, '2.5': 1 },
       groups: { a: 0.7, b: 0.3 },
@@ -187,13 +187,13 @@ describe('what sets items apart', () => {
     expect(shareOf(items, ({ tenant }) => tenant === 'anna')).toBeCloseTo(0.5, 1);
   });
 
-  test('uniform costs are whole, both ends included', () => {
+  test('uniform costs are whole numbers, with both ends included', () => {
     const costs = drawn({ costs: { kind: 'uniform', from: 2, to: 4 } }).map(({ cost }) => cost);
     expect([...new Set(costs)].sort()).toEqual([2, 3, 4]);
     expect(shareOf(costs, (cost) => cost === 4)).toBeCloseTo(1 / 3, 1);
   });
 
-  test('a trace tells them of each item, from the first again in every run', async () => {
+  test('a trace has the traits of each item, from the first one in every run', async () => {
     const scenario = firstOf({ arrivals: { kind: 'trace', file: 'items.csv' }, timer_ms: 0 });
     for (let run = 0; run < 2; run++) {
       const random = randomStream(run, 'traits');
@@ -212,7 +212,7 @@ describe('what sets items apart', () => {
   });
 });
 
-test('what was parsed runs', async () => {
+test('a parsed scenario runs', async () => {
   const { scenarios, contenders: chosen } = parsed({
     items: 300,
     seeds: [1, 2],
@@ -225,7 +225,7 @@ test('what was parsed runs', async () => {
   }
 });
 
-test('the examples of the reference page are scenarios', () => {
+test('the examples of the reference page are valid', () => {
   const page = readFileSync(new URL('../../../docs/reference/scenario.md', import.meta.url), 'utf8');
   const examples = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
   const [greedy] = PEERS;
@@ -244,7 +244,7 @@ describe('from disk', () => {
   let folder = '';
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a trace is looked for beside the scenario', () => {
+  test('the name of a trace is relative to the scenario file', () => {
     folder = mkdtempSync(join(tmpdir(), 'scenario-'));
     const scenario = { curve: 'a', arrivals: { kind: 'trace', file: 'monday.csv' } };
     writeFileSync(join(folder, 'monday.json'), JSON.stringify(scenario));

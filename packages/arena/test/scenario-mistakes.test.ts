@@ -1,9 +1,9 @@
-/** What is said of scenario files that make no sense. */
+/** Errors of invalid scenario files. */
 import { ArenaError } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
 import { parsed } from './support/parsed-scenario.js';
 
-describe('a scenario that makes no sense is refused with its place', () => {
+describe('an invalid scenario is an error with its location', () => {
   const times = (...list: unknown[]) => ({ arrivals: { kind: 'times', times: list } });
   const known =
     'Known are name, curve, max_batch_size, slots, arrivals, items, target_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, until_ms, obeys_retry_after.';

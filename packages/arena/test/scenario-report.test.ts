@@ -12,16 +12,16 @@ describe('the bound of a scenario', () => {
   const closed = { kind: 'closed', users: 16, think_ms: 1 };
 
   test.each<[string, object, object]>([
-    ['the optimum, of one slot and Poisson', {}, { measure: 'mean_ms', kind: 'optimum' }],
-    ['clairvoyance, with a target', { target_ms: 20 }, { measure: 'goodput', kind: 'clairvoyant' }],
-    ['a fluid, with more slots', { target_ms: 20, slots: 2 }, { measure: 'goodput', kind: 'fluid' }],
+    ['the optimum for one slot and Poisson arrivals', {}, { measure: 'mean_ms', kind: 'optimum' }],
+    ['clairvoyant with a target', { target_ms: 20 }, { measure: 'goodput', kind: 'clairvoyant' }],
+    ['fluid with several slots', { target_ms: 20, slots: 2 }, { measure: 'goodput', kind: 'fluid' }],
     [
-      'a reference, of a closed loop',
+      'a reference for a closed loop',
       { arrivals: closed },
       { kind: 'reference', value: expect.closeTo(6.6, 9) },
     ],
     [
-      'clairvoyance, of recorded times',
+      'clairvoyant for recorded times',
       { arrivals: { kind: 'times', times: [0, 1, 2] }, items: 3, target_ms: 7.3 },
       { value: 1 },
     ],
@@ -36,17 +36,17 @@ describe('the bound of a scenario', () => {
     ['heavy tails', { tail: { kind: 'pareto', alpha: 2 } }],
     ['stalls', { stalls: [{ at_ms: 5, ms: 5 }] }],
     ['a slot that hangs', { hang: { at_ms: 5, ms: 5 } }],
-    ['the first items left out', { measure_from_ms: 5 }],
+    ['the first items not measured', { measure_from_ms: 5 }],
     ['bursts without a target', { arrivals: { kind: 'fan_out', load: 0.5 } }],
     ['two slots without a target', { slots: 2 }],
-    ['more than the backend can do', { arrivals: { kind: 'poisson', load: 1.1 } }],
+    ['overload without a target', { arrivals: { kind: 'poisson', load: 1.1 } }],
     ['very large batches', { curve: '5 + 0.1*b', max_batch_size: 4096 }],
     ['a closed loop with a target', { arrivals: closed, target_ms: 20 }],
   ])('is unknown with %s', (_what, fields) => {
     expect(boundOf(fields)).toBeUndefined();
   });
 
-  test('is a quick one where the exact one would take too long', () => {
+  test('is the fluid bound if the exact one would take too long', () => {
     expect(boundOf({ target_ms: 20, items: 400_000 })).toMatchObject({ kind: 'fluid' });
   });
 });
@@ -67,7 +67,7 @@ describe('a scenario file', () => {
     return runScenario(path, { workers: 0 });
   }
 
-  test('has every policy measured, averaged over the seeds, with the spread', async () => {
+  test('has the measures of every policy, averaged over the seeds, with standard deviations', async () => {
     const report = await run({ target_ms: 25, seeds: [7, 8], policies: ['efficiency', 'greedy'] });
     const json = JSON.parse(JSON.stringify(scenarioJson(report)));
     const measures = {
@@ -98,7 +98,7 @@ describe('a scenario file', () => {
     expect(greedy.batches * greedy.mean_batch_size).toBeCloseTo(400, -1);
   });
 
-  test('of one seed has no spread, without a target no share in time', async () => {
+  test('has no standard deviation with one seed, and no share on time without a target', async () => {
     const report = await run({ policies: ['greedy'] });
     expect(scenarioJson(report)).toMatchObject({
       target_ms: null,
@@ -113,7 +113,7 @@ describe('a scenario file', () => {
     expect(text).toMatch(/^Bound: the optimum of all policies has a mean of [\d.]+ ms\.$/m);
   });
 
-  test('says when there is no bound, and what a reference is', async () => {
+  test('shows if there is no bound, or only a reference', async () => {
     expect(scenarioText(await run({ noise: 0.2, policies: ['greedy'] }))).toContain('No bound is known');
     const loop = { kind: 'closed', users: 8, think_ms: 1 };
     expect(scenarioText(await run({ arrivals: loop, policies: ['greedy'] }))).toContain(
@@ -121,7 +121,7 @@ describe('a scenario file', () => {
     );
   });
 
-  test('that makes no sense is refused before anything runs, with the place', async () => {
+  test('that is invalid is an error with its location before anything runs', async () => {
     await expect(run({ policies: ['adaptve'] })).rejects.toThrow(
       /^mine\.json: policies\[0\]: unknown policy "adaptve"\. Did you mean adaptive\?/,
     );

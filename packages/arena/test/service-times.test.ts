@@ -45,7 +45,7 @@ describe('a heavy tail', () => {
   });
 });
 
-test('a stall delays what runs and what starts meanwhile, by what is left of it', () => {
+test('a stall delays running and starting batches by its remaining time', () => {
   const stalls = [{ atMs: 100, ms: 50 }];
   expect(durations({ stalls }, [80, 95, 100, 140, 150])).toEqual([11, 61, 61, 21, 11]);
 });
@@ -55,7 +55,7 @@ test('a drift reaches its factor gradually', () => {
   expect(durations({ slowdown }, [99, 100, 150, 200, 500])).toEqual([11, 11, 22, 44, 44]);
 });
 
-test('a batch that hangs holds its slot, and its items get no answer', async () => {
+test('a hung batch occupies its slot, and its items get no response', async () => {
   const contender = { name: 'greedy', policy: () => greedy(), knowsTarget: false };
   const run = await simulate({ ...scenario, hang: { atMs: 30, ms: 1000 } }, contender);
   expect(
@@ -68,14 +68,14 @@ test('a batch that hangs holds its slot, and its items get no answer', async () 
   expect(measure(run).meanMs).toBeCloseTo(11);
 });
 
-test('no item comes after the end', async () => {
+test('no item arrives after the end', async () => {
   const contender = { name: 'greedy', policy: () => greedy(), knowsTarget: false };
   expect((await simulate({ ...scenario, untilMs: 100 }, contender)).latencyMs).toHaveLength(6);
   const loop = { ...scenario, arrivals: closedLoop(1, 9, 'constant'), items: 1000, untilMs: 100 };
   expect((await simulate(loop, contender)).latencyMs).toHaveLength(5);
 });
 
-test('a batcher may be told a curve that is wrong', async () => {
+test('the curve option of the batcher may be wrong', async () => {
   const seen: (number | undefined)[] = [];
   await simulate(
     { ...scenario, knownCurve: [{ cost: 1, durationMs: 110 }] },

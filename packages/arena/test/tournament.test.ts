@@ -18,14 +18,14 @@ function jobAt(load: number, items = 400, curve = 'c'): CellJob {
 }
 
 describe('a tournament', () => {
-  test('gives results in the order of its jobs, whatever is done first', async () => {
+  test('gives results in the order of its jobs', async () => {
     const jobs = [jobAt(0.1), jobAt(0.5, 2000), jobAt(0.9, 800)];
     const results = await tournament(jobs, { workers: 0 });
     expect(results.map(({ cell }) => cell)).toEqual(jobs.map(({ cell }) => cell));
     expect(await tournament(jobs, { workers: 0 })).toEqual(results);
   });
 
-  test('tells how far it is, and about how long it will still take', async () => {
+  test('reports progress and remaining time', async () => {
     let now = 0;
     const told: { done: number; share: number; leftMs: number }[] = [];
     await tournament([jobAt(0.1), jobAt(0.1), jobAt(0.1), jobAt(0.1)], {
@@ -44,11 +44,11 @@ describe('a tournament', () => {
     ]);
   });
 
-  test('of nothing is over at once', async () => {
+  test('without jobs ends at once', async () => {
     expect(await tournament([], { workers: 0 })).toEqual([]);
   });
 
-  test('that fails says in which cell', async () => {
+  test('that fails names the cell', async () => {
     const jobs = [jobAt(0.1), { kind: 'cell', cell: { ...jobAt(0.5).cell, target: 'two_slots' } } as CellJob];
     await expect(tournament(jobs, { workers: 0 })).rejects.toThrow(
       'two_slots: c k 1 poisson ρ 0.5, noise 30 %: This optimum is for two slots of curve c.',

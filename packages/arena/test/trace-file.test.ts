@@ -1,26 +1,26 @@
-/** Recorded arrivals from a text file, and what is said of those that make no sense. */
+/** Trace files, and the errors of invalid ones. */
 import { ArenaError, parseTrace } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 
-test('one time a line', () => {
+test('one time per line', () => {
   expect(parseTrace('0\n1.5\n1.5\n2e1\n', 't.csv')).toEqual({
     timesMs: [0, 1.5, 1.5, 20],
     traits: undefined,
   });
 });
 
-test('lines may end as on any system; empty ones and comments are passed over', () => {
+test('any line endings are accepted; empty lines and comments are ignored', () => {
   expect(parseTrace('\uFEFF# recorded on Monday\r\n1\r\n\r\n 2 \r3\n', 't.csv').timesMs).toEqual([1, 2, 3]);
 });
 
-test('further columns say what sets an item apart', () => {
+test('further columns are traits of items', () => {
   expect(parseTrace('0,2,a,5,anna\n1,,b\n2\n', 't.csv')).toEqual({
     timesMs: [0, 1, 2],
     traits: [{ cost: 2, group: 'a', priority: 5, tenant: 'anna' }, { group: 'b' }, {}],
   });
 });
 
-test('a first line may name the columns, in any order', () => {
+test('a header may name the columns, in any order', () => {
   expect(parseTrace('Group,time_ms,cost\na,0,2\n"b, ""c""",1,3\n', 't.csv')).toEqual({
     timesMs: [0, 1],
     traits: [
@@ -51,7 +51,7 @@ test.each([
   ['time_ms,cost,cost\n', 'line 1', 'expected every column once.'],
   ['0\n1,2\n', 'line 2', 'expected 1 columns (time_ms), got 2.'],
   ['0,1,"a"b\n', 'line 1', 'expected a comma or the end of the line after "\\"a\\"b".'],
-])('%j is refused with its line', (text, path, message) => {
+])('%j is an error with its line', (text, path, message) => {
   const parse = () => parseTrace(text, 't.csv');
   expect(parse).toThrow(ArenaError);
   expect(parse).toThrow(

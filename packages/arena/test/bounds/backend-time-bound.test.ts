@@ -6,11 +6,11 @@ import { GREEDY, poissonCell } from './support/grid.js';
 
 const STRAIGHT = formulaCurve('2 + b', 4, (size) => 2 + size);
 
-describe('the least time that one slot must work with all in time', () => {
+describe('the least backend time of one slot with all items on time', () => {
   test.each([
-    ['any plan', 5, 300, solveByAnyPlan],
-    ['any row of runs', 9, 300, solveByRuns],
-  ])('is what trying %s finds', (_plan, mostItems, numRuns, solve) => {
+    ['any schedule', 5, 300, solveByAnyPlan],
+    ['any sequence of runs', 9, 300, solveByRuns],
+  ])('is that of an exhaustive search over %s', (_plan, mostItems, numRuns, solve) => {
     fc.assert(
       fc.property(puzzles(mostItems), (puzzle) => {
         const { arrivedAt, curve, targetMs } = puzzle;
@@ -20,22 +20,22 @@ describe('the least time that one slot must work with all in time', () => {
     );
   });
 
-  test('is one batch when the first can wait for the last, and one for each when it cannot', () => {
+  test('is one batch if the first item can wait for the last, otherwise one batch per item', () => {
     expect(backendTimeBound([0, 10], STRAIGHT, 14)).toBe(4);
     expect(backendTimeBound([0, 10], STRAIGHT, 13)).toBe(6);
   });
 
-  test('is infinite when somebody is late in every plan', () => {
+  test('is infinite if some item is late in every schedule', () => {
     expect(backendTimeBound([0, 0, 0, 0, 0], STRAIGHT, 8)).toBe(Number.POSITIVE_INFINITY);
     expect(backendTimeBound([0, 0, 0, 0, 0], STRAIGHT, 9)).toBe(9);
   });
 
-  test('heeds a smaller limit than that of the curve', () => {
+  test('respects a smaller maximum batch size than that of the curve', () => {
     expect(backendTimeBound([0, 0], STRAIGHT, 9)).toBe(4);
     expect(backendTimeBound([0, 0], STRAIGHT, 9, 1)).toBe(6);
   });
 
-  test('is far below what greedy takes when there is much time', async () => {
+  test('is far below the backend time of greedy with a loose target', async () => {
     const scenario = { ...poissonCell('a', 1, 0.1, 3_000, 1), targetMs: 34.2 };
     const run = await simulate(scenario, GREEDY);
     const bound = backendTimeBound(run.arrivedAt, scenario.curve, scenario.targetMs);
@@ -44,7 +44,7 @@ describe('the least time that one slot must work with all in time', () => {
     expect(measure(run).busyMs / bound).toBeLessThan(6);
   });
 
-  test('is nothing for nobody', () => {
+  test('is 0 without items', () => {
     expect(backendTimeBound([], STRAIGHT, 1)).toBe(0);
   });
 });

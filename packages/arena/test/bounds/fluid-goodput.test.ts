@@ -6,8 +6,8 @@ import { GREEDY, poissonCell, poissonTimes } from './support/grid.js';
 
 const PAIRS = formulaCurve('pairs', 2, () => 4);
 
-describe('more than any number of slots can answer in time', () => {
-  test('is no less than the optimum for one slot', () => {
+describe('the fluid bound on goodput', () => {
+  test('is at least the optimum for one slot', () => {
     fc.assert(
       fc.property(puzzles(30), ({ arrivedAt, curve, targetMs }) => {
         const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);
@@ -17,20 +17,20 @@ describe('more than any number of slots can answer in time', () => {
     );
   });
 
-  test('is what fits before the deadline at the quickest rate', () => {
-    // Two slots do a pair in 4 ms each: an item a millisecond.
+  test('is the number of items before the deadline at the maximum throughput', () => {
+    // Two slots serve a pair in 4 ms each: one item per millisecond.
     expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 5)).toBe(0.5);
     expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 10)).toBe(1);
     expect(fluidGoodput(new Array(10).fill(0), PAIRS, 2, 3)).toBe(0);
     expect(fluidGoodput([], PAIRS, 2, 3)).toBe(1);
   });
 
-  test('is the share that the slots can do when far more come', () => {
+  test('is maximum throughput ÷ rate under heavy overload', () => {
     const arrivedAt = poissonTimes(2, 20_000, 1);
     expect(fluidGoodput(arrivedAt, PAIRS, 2, 20)).toBeCloseTo(0.5, 2);
   });
 
-  test('is no smaller than what a policy reaches', async () => {
+  test('is at least the goodput of a policy', async () => {
     const scenario = { ...poissonCell('a', 2, 0.95, 5_000, 1), targetMs: 15 };
     const run = await simulate(scenario, GREEDY);
     const bound = fluidGoodput(run.arrivedAt, scenario.curve, 2, scenario.targetMs);

@@ -11,11 +11,11 @@ function onTime(arrivedAt: readonly number[], curve: Curve, targetMs: number): n
   return goodputOptimum(arrivedAt, curve, targetMs).onTime;
 }
 
-describe('the most items that one slot can answer in time', () => {
+describe('the most items that one slot can serve on time', () => {
   test.each([
-    ['any plan', 5, 300, solveByAnyPlan],
-    ['any row of runs', 9, 300, solveByRuns],
-  ])('is what trying %s finds', (_plan, mostItems, numRuns, solve) => {
+    ['any schedule', 5, 300, solveByAnyPlan],
+    ['any sequence of runs', 9, 300, solveByRuns],
+  ])('is that of an exhaustive search over %s', (_plan, mostItems, numRuns, solve) => {
     fc.assert(
       fc.property(puzzles(mostItems), (puzzle) => {
         const { arrivedAt, curve, targetMs } = puzzle;
@@ -25,12 +25,12 @@ describe('the most items that one slot can answer in time', () => {
     );
   });
 
-  test('drops the oldest when it would hold the others back', () => {
-    // All four need 6 ms, which the first, at 0, would not see; the three after it need 5.
+  test('drops the oldest item if it would make the others late', () => {
+    // A batch of all four takes 6 ms, too long for the first one, at 0; the three others take 5.
     expect(onTime([0, 2, 2, 2], STRAIGHT, 5)).toBe(3);
   });
 
-  test('counts an answer at the very deadline', () => {
+  test('counts a response exactly at the deadline', () => {
     expect(
       onTime(
         [0.1],
@@ -47,18 +47,18 @@ describe('the most items that one slot can answer in time', () => {
     ).toBe(0);
   });
 
-  test('is all of them when there is no target, and none when no batch is quick enough', () => {
+  test('is all items without a target, and none if no batch is quick enough', () => {
     expect(goodputOptimum([0, 0, 0], STRAIGHT, Number.POSITIVE_INFINITY)).toEqual({ onTime: 3, goodput: 1 });
     expect(goodputOptimum([0, 0, 0], STRAIGHT, 2)).toEqual({ onTime: 0, goodput: 0 });
     expect(goodputOptimum([], STRAIGHT, 2)).toEqual({ onTime: 0, goodput: 1 });
   });
 
-  test('heeds a smaller limit than that of the curve', () => {
+  test('respects a smaller maximum batch size than that of the curve', () => {
     expect(goodputOptimum([0, 0, 0, 0], STRAIGHT, 6).onTime).toBe(4);
     expect(goodputOptimum([0, 0, 0, 0], STRAIGHT, 6, 2).onTime).toBe(2);
   });
 
-  test('is no smaller than what a policy reaches', async () => {
+  test('is at least the goodput of a policy', async () => {
     const scenario = { ...poissonCell('a', 1, 0.8, 5_000, 1), targetMs: 20 };
     const run = await simulate(scenario, GREEDY);
     const { goodput } = goodputOptimum(run.arrivedAt, scenario.curve, scenario.targetMs);
@@ -66,14 +66,14 @@ describe('the most items that one slot can answer in time', () => {
     expect(goodput).toBeLessThan(1);
   });
 
-  test('is almost what the slot can do when far more come', () => {
+  test('is close to the maximum throughput under heavy overload', () => {
     const curve = gridCurve('a');
     const { goodput } = goodputOptimum(poissonTimes(perMsAt(curve, 1, 1.3), 8000, 3), curve, 34.2);
     expect(goodput).toBeGreaterThan(0.98 / 1.3);
     expect(goodput).toBeLessThan(1.01 / 1.3);
   });
 
-  test('is refused for a curve that falls, where late company could make a batch quicker', () => {
+  test('throws for a decreasing curve, with which a later item could make a batch quicker', () => {
     const falling = formulaCurve('falling', 2, (size) => 3 - size);
     expect(() => goodputOptimum([0], falling, 5)).toThrow('a batch of 2 is quicker than one of 1');
   });

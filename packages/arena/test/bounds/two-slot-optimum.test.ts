@@ -5,7 +5,7 @@ import { twoSlotContender, twoSlotOptimum } from '../../src/bounds/two-slot-opti
 import { GREEDY, perMsAt } from './support/grid.js';
 import { ratioEstimate } from './support/ratio-estimate.js';
 
-/** The mean time in M/D/2: whoever is served at t has left one service later, and whoever came since has not. */
+/** The mean time in M/D/2: an item in service at t has left one service time later, a later arrival has not. */
 function meanOfTwoServers(serviceMs: number, perMs: number): number {
   const { first, weights } = poissonWeights(perMs * serviceMs);
   let share = new Float64Array(120);
@@ -41,7 +41,7 @@ function cellOf(curve: Scenario['curve'], perMs: number, seed: number): Scenario
 }
 
 describe('the optimum for two slots and Poisson arrivals', () => {
-  test.each([0.3, 0.8])('is that of M/D/2 when batches hold one item, at load %d', (rho) => {
+  test.each([0.3, 0.8])('is that of M/D/2 with a maximum batch size of 1, at load %d', (rho) => {
     const alone = formulaCurve('one by one', 1, () => 4);
     const { meanMs } = twoSlotOptimum(alone, perMsAt(alone, 2, rho));
     expect(meanMs / meanOfTwoServers(4, perMsAt(alone, 2, rho))).toBeCloseTo(1, 4);
@@ -51,7 +51,7 @@ describe('the optimum for two slots and Poisson arrivals', () => {
     ['straight', 0.7, (size: number) => 4 + 0.5 * size, 1.02],
     ['in steps of four', 0.6, (size: number) => 1 + 2 * Math.ceil(size / 4), 1.05],
   ])(
-    'is what its contender has in the simulator, and greedy has not: %s at load %d',
+    'is the simulated mean of its contender, and below that of greedy: %s at load %d',
     async (name, rho, durationMs, atLeast) => {
       const curve = formulaCurve(name, 8, durationMs);
       const perMs = perMsAt(curve, 2, rho);
@@ -67,7 +67,7 @@ describe('the optimum for two slots and Poisson arrivals', () => {
     },
   );
 
-  test('does not depend on how finely the remainder is tabled', () => {
+  test('does not depend on the step of the remaining time', () => {
     const curve = formulaCurve('no step fits', 6, (size) => 1 + 2 * Math.sqrt(size));
     const means = [25, 50, 100].map(
       (steps) => twoSlotOptimum(curve, perMsAt(curve, 2, 0.6), { steps }).meanMs,

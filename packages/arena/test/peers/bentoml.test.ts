@@ -1,4 +1,4 @@
-/** BentoML's rule: a line fitted to the last batches, a look every millisecond, company waited for, heads shed. */
+/** BentoML: a line fitted to the last batches, a poll every millisecond, holding, and shedding of the head. */
 
 import { peer, simulate } from '@batchwise/arena';
 import type { Policy } from 'batchwise';
@@ -8,7 +8,7 @@ import { traceScenario } from '../support/trace-scenario.js';
 
 const bentoml = (targetMs: number) => peer('bentoml').policy(traceScenario([0], () => 1, { targetMs }));
 
-/** One that has trained on batches of n that took 10 + n ms, their newest items having waited `waitMs`. */
+/** A policy trained on batches of n with a duration of 10 + n ms, of which the newest item waited `waitMs`. */
 function trained(targetMs: number, waitMs = 0, shown: Partial<Shown> = {}): Policy {
   const policy = bentoml(targetMs);
   [1, 1, 1, 2, 3].forEach((size, i) => {
@@ -35,19 +35,19 @@ test('it trains on batches of one, two and three', async () => {
   expect(run.batches.map(({ size }) => size)).toEqual([1, 1, 1, 2, 3, 16, 6]);
 });
 
-test('the head is shed when its age and the fitted duration of all that wait reach the target', () => {
+test('the head is shed if its age plus the fitted duration of the queue reaches the target', () => {
   const view = shownQueue({ arrivedAt: [0, 1, 2] });
-  // The head would be answered after 8 + 3 + 10 ms, without it the next after 7 + 2 + 10.
+  // Latency of the head would be 8 + 3 + 10 ms, without it that of the next item 7 + 2 + 10 ms.
   expect(trained(20).decide(view, 8)).toMatchObject({ action: 'dispatch', count: 2, refuse: 1 });
   expect(trained(21.5).decide(view, 8)).toMatchObject({ action: 'dispatch', count: 3, refuse: 0 });
 });
 
-test('the last one is served, however late', () => {
+test('the last item of the queue is never shed', () => {
   const view = shownQueue({ arrivedAt: [0, 0, 0] });
   expect(trained(20).decide(view, 50)).toMatchObject({ action: 'dispatch', count: 1, refuse: 2 });
 });
 
-test('it waits for company while n·(age of the newest + 1 ms + a) is within 0.95 of the average wait', () => {
+test('it holds while n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait)', () => {
   const policy = trained(1000, 20); // 0.95·20 = 19, and a = 1
   const one = shownQueue({ arrivedAt: [0] });
   expect(policy.decide(one, 0)).toMatchObject({ action: 'wait', until: 1 });
@@ -59,20 +59,20 @@ test('it waits for company while n·(age of the newest + 1 ms + a) is within 0.9
   expect(three.lookedAt).toBe(0);
 });
 
-test('a full batch does not wait for company', () => {
+test('a full batch is not held', () => {
   const view = shownQueue({ arrivedAt: [0, 0, 0, 0] });
   expect(trained(1000, 500).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 4 });
 });
 
-test('it looks once a millisecond, whatever happens in between', () => {
+test('it polls every millisecond, independent of events', () => {
   const policy = trained(1000, 20);
   expect(policy.decide(shownQueue({ arrivedAt: [0.25] }), 0.25)).toMatchObject({ until: 1.25 });
   expect(policy.decide(shownQueue({ arrivedAt: [0.25, 0.5] }), 0.5)).toMatchObject({ until: 1.25 });
-  // A timer that rings late: the next millisecond is counted from then.
+  // A timer that fires late: the next millisecond is counted from then.
   expect(policy.decide(shownQueue({ arrivedAt: [0.25, 0.5] }), 1.75)).toMatchObject({ until: 2.75 });
 });
 
-test('a slot that was freed is noticed with the next look', async () => {
+test('a freed slot is noticed at the next poll', async () => {
   const run = await simulate(
     traceScenario([0, 2.25], () => 10),
     peer('bentoml'),
@@ -80,13 +80,13 @@ test('a slot that was freed is noticed with the next look', async () => {
   expect(run.batches.map(({ startedAt }) => startedAt)).toEqual([0, 10.25]);
 });
 
-test('a batch that leaves before its arrivals are recorded has not waited endlessly', () => {
-  // A full batch leaves within the turn, when the estimator has not heard of anybody yet.
+test('a batch dispatched before its arrivals are recorded has a queue wait of 0', () => {
+  // A full batch is dispatched within the turn, before the estimator has recorded its arrivals.
   const policy = trained(1000, 0, { isRecorded: false });
   expect(policy.decide(shownQueue({ arrivedAt: [0] }), 0)).toMatchObject({ action: 'dispatch', count: 1 });
 });
 
-test('the line is fitted anew only after 5 s', () => {
+test('the line is fitted again after 5 s at the earliest', () => {
   const policy = trained(100);
   const head = () => policy.decide(shownQueue({ arrivedAt: [0, 0, 0] }), 0);
   for (let i = 0; i < 60; i++) policy.observeBatch?.(ended(2, 200, 0), 3000);
@@ -95,21 +95,21 @@ test('the line is fitted anew only after 5 s', () => {
   expect(head()).toMatchObject({ refuse: 2 });
 });
 
-test('what is older than the last 50 batches is forgotten', () => {
+test('batches before the last 50 do not count', () => {
   const policy = trained(16);
-  // True to 10 + n, but all of one size: n·4.8 + 2.4 fits as well.
+  // Durations of 10 + n, but all of one size: n·4.8 + 2.4 fits as well.
   for (let i = 0; i < 50; i++) policy.observeBatch?.(ended(2, 12, 0), 5000);
   policy.observeBatch?.(ended(2, 12, 0), 10_000);
   expect(policy.decide(shownQueue({ arrivedAt: [0, 0, 0] }), 0)).toMatchObject({ count: 2, refuse: 1 });
 });
 
-test('while it trains, only what is past the target already is shed', () => {
+test('during training, only items past the target are shed', () => {
   const view = shownQueue({ arrivedAt: Array.from({ length: 30 }, () => 0) });
   expect(bentoml(20).decide(view, 19)).toMatchObject({ count: 1, refuse: 0 });
   expect(bentoml(20).decide(view, 20)).toMatchObject({ count: 1, refuse: 29 });
 });
 
-test('without a target nobody is shed', () => {
+test('without a target nothing is shed', () => {
   const view = shownQueue({ arrivedAt: [0, 0, 0] });
   expect(trained(Number.POSITIVE_INFINITY).decide(view, 1e6)).toMatchObject({ count: 3, refuse: 0 });
 });

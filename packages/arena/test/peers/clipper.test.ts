@@ -1,4 +1,4 @@
-/** Clipper moves a cap on the batch size up by one and down by a tenth. */
+/** Clipper: a cap on the batch size with additive increase and multiplicative decrease. */
 
 import { peer, simulate } from '@batchwise/arena';
 import type { Policy } from 'batchwise';
@@ -8,7 +8,7 @@ import { traceScenario } from '../support/trace-scenario.js';
 
 const clipper = (targetMs: number) => peer('clipper').policy(traceScenario([0], () => 1, { targetMs }));
 
-/** The cap shows in how many of a hundred leave. */
+/** The cap is the number of items dispatched from a queue of a hundred. */
 function capOf(policy: Policy): number {
   const view = shownQueue({ arrivedAt: Array.from({ length: 100 }, () => 0), maxBatchSize: 100 });
   const decision = policy.decide(view, 0);
@@ -21,7 +21,7 @@ function grownTo(cap: number, targetMs: number): Policy {
   return policy;
 }
 
-test('the cap begins at 1 and grows by one with each batch as large as it that is within the target', () => {
+test('the cap begins at 1 and grows by 1 with each batch of that size within the target', () => {
   const policy = clipper(10);
   expect(capOf(policy)).toBe(1);
   policy.observeBatch?.(ended(1, 10), 0);
@@ -30,13 +30,13 @@ test('the cap begins at 1 and grows by one with each batch as large as it that i
   expect(capOf(policy)).toBe(3);
 });
 
-test('a batch below the cap says nothing of a larger one', () => {
+test('a batch below the cap does not change it', () => {
   const policy = grownTo(3, 10);
   policy.observeBatch?.(ended(2, 1), 0);
   expect(capOf(policy)).toBe(3);
 });
 
-test('a batch past the target takes a tenth off the cap, never below 1', () => {
+test('a batch past the target reduces the cap by a tenth, to 1 at least', () => {
   const policy = grownTo(20, 10);
   policy.observeBatch?.(ended(20, 10.1), 0);
   expect(capOf(policy)).toBe(18);
@@ -50,7 +50,7 @@ test('without a target the cap only grows', () => {
   expect(capOf(policy)).toBe(21);
 });
 
-test('on a backend that takes 1 ms an item, batches settle around the target', async () => {
+test('with 1 ms per item, batch durations converge to the target', async () => {
   const times = Array.from({ length: 4000 }, () => 0);
   const run = await simulate(
     traceScenario(times, (size) => size, { targetMs: 20, maxBatchSize: 64 }),

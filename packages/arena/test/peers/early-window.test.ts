@@ -1,4 +1,4 @@
-/** The window of seeds 000 and 002 binds a batch whether or not a slot is free. */
+/** The window of seeds 000 and 002 closes a batch whether or not a slot is free. */
 import { peer, type Run, simulate } from '@batchwise/arena';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,8 +9,8 @@ const window2 = () => peer('window-2').policy(traceScenario([0], () => 1));
 
 const sizesOf = ({ batches }: Run) => batches.map(({ size }) => size);
 
-test('batches are bound by arrival times while the only slot is busy, and leave in order', async () => {
-  // Bound at 2: {0, 1}. At 4.5, full: {3, 3.5, 4, 4.5}. At 6.6: {4.6}. At 22: {20}. Each runs for 10 ms.
+test('batches are closed by arrival times while the slot is busy, and dispatched in order', async () => {
+  // Closed at 2: {0, 1}. At 4.5, full: {3, 3.5, 4, 4.5}. At 6.6: {4.6}. At 22: {20}. Each runs for 10 ms.
   const times = [0, 1, 3, 3.5, 4, 4.5, 4.6, 20];
   const run = await simulate(
     traceScenario(times, () => 10),
@@ -24,7 +24,7 @@ test('batches are bound by arrival times while the only slot is busy, and leave 
   ]);
 });
 
-test('a batch that binds late would have grown meanwhile', async () => {
+test('a batch of the late window grows while the slot is busy', async () => {
   const times = [0, 1, 3, 3.5, 4, 4.5, 4.6, 20];
   const run = await simulate(
     traceScenario(times, () => 10),
@@ -33,7 +33,7 @@ test('a batch that binds late would have grown meanwhile', async () => {
   expect(sizesOf(run)).toEqual([2, 4, 2]);
 });
 
-test('whatever the backend does, the batches are those of the arrival times alone', async () => {
+test('the batches depend on the arrival times only, not on the backend', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 40 }),
@@ -56,7 +56,7 @@ test('whatever the backend does, the batches are those of the arrival times alon
   );
 });
 
-/** The rule once more, item by item as they come. */
+/** The rule implemented again, per arrival. */
 function boundSizes(times: readonly number[], windowMs: number, maxBatchSize: number): number[] {
   const sizes: number[] = [];
   let openedAt = Number.NEGATIVE_INFINITY;
@@ -73,13 +73,13 @@ function boundSizes(times: readonly number[], windowMs: number, maxBatchSize: nu
   return sizes;
 }
 
-test('waiting for company, it looks at the head alone', () => {
+test('while holding, it reads the head of the queue only', () => {
   const view = shownQueue({ arrivedAt: [5, 6, 6.5] });
   expect(window2().decide(view, 6.5)).toMatchObject({ action: 'wait', until: 7 });
   expect(view.lookedAt).toBe(0);
 });
 
-test('the largest batch is one of cost: what does not fit any more opens the next window', () => {
+test('the maximum batch size is a cost: an item that does not fit opens the next window', () => {
   const view = shownQueue({ arrivedAt: [0, 1, 1, 1], costs: [1, 2, 2, 1] });
   expect(window2().decide(view, 9)).toEqual({ action: 'dispatch', count: 2, reason: 'full' });
 });

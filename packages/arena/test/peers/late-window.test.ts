@@ -1,4 +1,4 @@
-/** Triton's delay binds late: a batch grows until a slot is free, and only then is asked how long it has waited. */
+/** Triton: a batch grows until a slot is free, and only then its age is compared with the delay. */
 import { formulaCurve, peer, poisson, recorded, type Scenario, simulate } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 import { shownQueue } from '../support/shown-queue.js';
@@ -6,18 +6,18 @@ import { traceScenario } from '../support/trace-scenario.js';
 
 const triton2 = () => peer('triton-2').policy(traceScenario([0], () => 1));
 
-test('a lone item waits out the delay', () => {
+test('a single item waits for the delay', () => {
   const view = shownQueue({ arrivedAt: [5] });
   expect(triton2().decide(view, 5)).toMatchObject({ action: 'wait', until: 7 });
   expect(triton2().decide(view, 7)).toMatchObject({ action: 'dispatch', count: 1 });
 });
 
-test('a full batch leaves at once', () => {
+test('a full batch is dispatched at once', () => {
   const view = shownQueue({ arrivedAt: [5, 5, 5, 5] });
   expect(triton2().decide(view, 5)).toMatchObject({ action: 'dispatch', count: 4, reason: 'full' });
 });
 
-test('what comes while the slot is busy leaves together, however long ago the delay has passed', async () => {
+test('items that arrive while the slot is busy are dispatched together, even long after the delay', async () => {
   const run = await simulate(
     traceScenario([0, 3, 6, 9], () => 10),
     peer('triton-2'),

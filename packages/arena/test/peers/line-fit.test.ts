@@ -7,7 +7,7 @@ test('points on a line give that line', () => {
   expect(lineFit(points).intercept).toBeCloseTo(10);
 });
 
-test('points that are off are fitted with the least squares', () => {
+test('other points get the least-squares line', () => {
   const { slope, intercept } = lineFit([
     { x: 0, y: 0 },
     { x: 1, y: 3 },
@@ -17,7 +17,7 @@ test('points that are off are fitted with the least squares', () => {
   expect(intercept).toBeCloseTo(0.5);
 });
 
-test('one size only: 1 ms an item and 10 ms overhead are taken for 1.31 ms an item and no overhead', () => {
+test('with one size only, 1 ms per item and 10 ms overhead fit as 1.31 ms per item without overhead', () => {
   const { slope, intercept } = lineFit(Array.from({ length: 50 }, () => ({ x: 32, y: 42 })));
   expect(slope).toBeCloseTo(1.31, 2);
   expect(intercept).toBeCloseTo(0.04, 2);

@@ -1,4 +1,4 @@
-/** Nexus plans a batch size, and drops heads that are in the way of it. */
+/** Nexus: a planned batch size, and early drop at the head. */
 import { peer, simulate } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 import { shownQueue } from '../support/shown-queue.js';
@@ -10,44 +10,44 @@ const nexus = (targetMs: number) => peer('nexus').policy(traceScenario([0], () =
 const curve = Array.from({ length: 8 }, (_, i) => ({ cost: i + 1, durationMs: 11 + i }));
 const zeros = (count: number) => Array.from({ length: count }, () => 0);
 
-test('the plan is the largest batch of which two fit into the target', () => {
+test('the planned size is the largest with 2·T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.1 });
   expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5, refuse: 0 });
 });
 
-test('when that does not keep up with the arrivals, it is the largest that fits at all', () => {
+test('if that does not keep up with the arrivals, it is the largest with T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.5 });
   expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8, refuse: 0 });
 });
 
-test('when not even two of one item fit, it is the largest that fits at all', () => {
+test('if 2·T(1) exceeds the target, it is the largest with T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.01 });
   expect(nexus(15).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5, refuse: 0 });
 });
 
-test('heads for whom the planned batch is too late are dropped, and no further is looked', () => {
+test('items at the head that are late in the planned batch are dropped, and no further items are read', () => {
   const view = shownQueue({
     arrivedAt: [0, 0, 0, 12, 12, 12, 12, 12, 12],
     maxBatchSize: 8,
     curve,
     ratePerMs: 0.1,
   });
-  // A batch of 5 from 16 on ends at 31: too late for those with deadline 30, not for those with 42.
+  // A batch of 5 from 16 on ends at 31: too late for deadline 30, not for 42.
   expect(nexus(30).decide(view, 16)).toMatchObject({ action: 'dispatch', count: 5, refuse: 3 });
   expect(view.lookedAt).toBe(3);
 });
 
-test('a head that is in time in the smaller batch which waits is kept', () => {
+test('a head that is on time in the smaller batch in the queue is kept', () => {
   const view = shownQueue({ arrivedAt: [0, 1], maxBatchSize: 8, curve, ratePerMs: 0.1 });
   expect(nexus(30).decide(view, 16)).toMatchObject({ action: 'dispatch', count: 2, refuse: 0 });
 });
 
-test('when nobody can be in time any more, all are dropped', () => {
+test('if no item can be on time, all are dropped', () => {
   const view = shownQueue({ arrivedAt: [0, 1], maxBatchSize: 8, curve, ratePerMs: 0.1 });
   expect(nexus(30).decide(view, 25)).toMatchObject({ action: 'wait', refuse: 2 });
 });
 
-test('as long as nothing is known of the backend, all that fits leaves', () => {
+test('before the first batch, everything that fits is dispatched', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8 });
   expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8, refuse: 0 });
 });
@@ -61,7 +61,7 @@ test('without a target it is greedy', async () => {
   expect(dropped.latencyMs).toEqual(greedy.latencyMs);
 });
 
-test('under more load than it can bear, those it answers are in time once it knows the backend', async () => {
+test('under overload, its responses are on time after it has learned the backend', async () => {
   const times = Array.from({ length: 3000 }, (_, i) => i * 0.5);
   const run = await simulate(
     traceScenario(times, (size) => 4 + size, { targetMs: 30, maxBatchSize: 16 }),

@@ -1,4 +1,4 @@
-/** What all peers have in common, whatever their rule. */
+/** Properties of all peers. */
 
 import {
   type Contender,
@@ -23,7 +23,7 @@ function under(load: number, changes: Partial<Scenario> = {}): Scenario {
   return { ...traceScenario([], () => 1), curve, arrivals, items: 1500, noise: 0.05, timerMs: 1, ...changes };
 }
 
-/** The same, but what the batcher would forgive a policy is told. */
+/** The same policy, with errors for decisions that the batcher would correct. */
 function strict(contender: Contender, complaints: unknown[]): Contender {
   const policy = (scenario: Scenario): Policy => {
     const judged = contender.policy(scenario);
@@ -68,7 +68,7 @@ test('they are found by name', () => {
 });
 
 test.each(PEERS)(
-  '$name: every decision makes sense, and every item is answered or refused',
+  '$name: every decision is valid, and every item is served or rejected',
   async (contender) => {
     const complaints: unknown[] = [];
     for (const scenario of [
@@ -93,7 +93,7 @@ test.each(PEERS)(
 );
 
 test.each(PEERS)(
-  '$name: without a target nobody is refused, and one run is like the other',
+  '$name: without a target no item is rejected, and runs are deterministic',
   async (contender) => {
     const scenario = under(0.7);
     const [run, again] = [await simulate(scenario, contender), await simulate(scenario, contender)];

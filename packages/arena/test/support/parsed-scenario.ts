@@ -1,4 +1,4 @@
-/** Parses a scenario file of a test, on the peers and a few traces. */
+/** Parses a scenario file of a test, with the peers and a few traces. */
 import { PEERS, parseScenario, type ScenarioFile } from '@batchwise/arena';
 
 export const contenders = new Map(PEERS.map((peer) => [peer.name, peer]));
@@ -9,7 +9,7 @@ const files: Record<string, string> = {
   'unsorted.csv': '0\n5\n3\n',
 };
 
-/** The text of a file, or what is to be said besides the least. */
+/** The text of a file, or keys in addition to the required ones. */
 export function parsed(scenario: object | string): ScenarioFile {
   const text = typeof scenario === 'string' ? scenario : JSON.stringify({ ...least, ...scenario });
   return parseScenario(text, 'quiet.json', {

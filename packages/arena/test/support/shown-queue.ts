@@ -1,4 +1,4 @@
-/** A view of a queue made by hand, to ask a policy directly. */
+/** A queue view with given items, to call a policy directly. */
 import {
   ArrivalRate,
   type CompletedBatch,
@@ -9,18 +9,18 @@ import {
 } from 'batchwise';
 
 export interface Shown {
-  /** When each that waits came, from the head. */
+  /** Arrival times of the queued items, from the head. */
   readonly arrivedAt: readonly number[];
   readonly costs?: readonly number[];
   readonly maxBatchSize?: number;
   readonly curve?: readonly CurvePoint[];
-  /** How fast items arrive, for those who ask. */
+  /** Arrival rate. */
   readonly ratePerMs?: number;
-  /** False within the turn in which they came, when the estimators have not heard of them yet. */
+  /** False within the turn of their arrival, before the estimators have recorded them. */
   readonly isRecorded?: boolean;
 }
 
-/** The view, and the furthest position that was looked at. */
+/** The view, and the furthest position that was read. */
 export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: number } {
   const { arrivedAt, costs = arrivedAt.map(() => 1), maxBatchSize = 4, curve = [], ratePerMs = 1 } = shown;
   const limits: Limits = {
@@ -66,7 +66,7 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
   };
 }
 
-/** A batch that ended well, `durationMs` after it started. */
+/** A successful batch. */
 export function ended(size: number, durationMs: number, startedAt = 0): CompletedBatch {
   return { size, cost: size, durationMs, startedAt, callers: size };
 }

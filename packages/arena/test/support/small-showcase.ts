@@ -1,4 +1,4 @@
-/** A showcase that takes no time: one backend, short runs. */
+/** A showcase with one backend and short runs. */
 import { greedy, window } from 'batchwise';
 import { type Showcase, showcase } from '../../src/page/showcase.js';
 import { formulaCurve } from '../../src/simulation/curve.js';

@@ -1,4 +1,4 @@
-/** A scenario of recorded arrivals on a backend whose batches all take as long as a formula says. */
+/** A scenario with recorded arrivals and a formula as service curve. */
 import { formulaCurve, recorded, type Scenario } from '@batchwise/arena';
 
 export function traceScenario(

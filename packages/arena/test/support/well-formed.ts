@@ -1,6 +1,6 @@
 /**
- * A strict reader of XML, for tests of what is drawn: it throws where a browser's XML parser would, and checks
- * what every plot promises besides: ids that are unique, references that lead somewhere, numbers that are numbers.
+ * A strict XML parser for tests of charts. It throws where the parser of a browser would, and checks that ids are unique,
+ * references exist and numbers are finite.
  */
 export interface XmlElement {
   readonly name: string;
@@ -53,7 +53,7 @@ export function parseXml(text: string): XmlElement {
   return only;
 }
 
-/** Reads a plot and checks what holds for each of them. */
+/** Parses a chart and checks the properties of all charts. */
 export function parsePlot(svg: string): XmlElement {
   const root = parseXml(svg);
   const elements = [root, ...descendants(root)];
@@ -62,14 +62,14 @@ export function parsePlot(svg: string): XmlElement {
   for (const { name, attributes } of elements) {
     for (const [key, value] of Object.entries(attributes)) {
       if (key === 'data-readout') continue;
-      const said = `${name} ${key}="${value}"`;
-      if (/\b(NaN|Infinity|undefined|null)\b/.test(value)) throw new Error(`Not a value: ${said}`);
-      if (GEOMETRY.has(key) && /\d[eE][+-]?\d/.test(value)) throw new Error(`Not a coordinate: ${said}`);
+      const attribute = `${name} ${key}="${value}"`;
+      if (/\b(NaN|Infinity|undefined|null)\b/.test(value)) throw new Error(`Not a value: ${attribute}`);
+      if (GEOMETRY.has(key) && /\d[eE][+-]?\d/.test(value)) throw new Error(`Not a coordinate: ${attribute}`);
       const referred =
         key === 'aria-labelledby'
           ? value.split(' ')
           : [...(/url\(#(.*)\)/[Symbol.match](value) ?? [])].slice(1);
-      for (const id of referred) if (!ids.includes(id)) throw new Error(`Leads nowhere: ${said}`);
+      for (const id of referred) if (!ids.includes(id)) throw new Error(`Unknown reference: ${attribute}`);
     }
   }
   return root;
@@ -87,7 +87,7 @@ export function textOf({ children }: XmlElement): string {
   return children.map((child) => (typeof child === 'string' ? child : textOf(child))).join('');
 }
 
-/** All that can be read in it. */
+/** All text in it. */
 export function texts(root: XmlElement): string[] {
   return named(root, 'text').map(textOf);
 }

@@ -1,9 +1,9 @@
-/** Here and not among the unit tests, because it computes for half a minute. */
+/** A system test, because it takes half a minute. */
 import { harmText, runHarm } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 import { KNOWN_HARM } from '../support/known-harm.js';
 
-/** The nightly tests have the others, up to 1,000. */
+/** The nightly tests run 1,000. */
 const COUNT = 100;
 
 test('the adaptive policy does no harm: in random scenarios it is no worse than greedy dispatch', async () => {

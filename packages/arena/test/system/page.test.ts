@@ -1,4 +1,4 @@
-/** The arena's page in a real browser: opened as a file, as its reader does. */
+/** The arena's page in a real browser, opened as a file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ import { smallShowcase } from '../support/small-showcase.js';
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
-/** Long words without a space are what breaks a layout. */
+/** Long words without a space may break the layout. */
 const LONG = 'a_very_long_name_without_any_place_to_break_it_that_would_not_fit_a_phone';
 
 let folder: string;
 let address: string;
 let browser: Browser;
-/** What a page did that it should not: errors, and requests for anything but itself. */
+/** Errors of a page, and requests for anything but itself. */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -97,12 +97,12 @@ describe.each([DESKTOP, { width: 820, height: 1100 }, PHONE, { width: 320, heigh
 
     afterAll(() => page?.close());
 
-    test('every backend has one set of plots, for this width', async () => {
+    test('every backend has one set of plots for this width', async () => {
       expect(await page.locator('.grid svg:visible').count()).toBe(4);
       expect(await page.locator('.timelines svg:visible').count()).toBe(4);
     });
 
-    test.each(['light', 'dark'] as const)('nothing sticks out sideways (%s)', async (colorScheme) => {
+    test.each(['light', 'dark'] as const)('nothing overflows horizontally (%s)', async (colorScheme) => {
       await page.emulateMedia({ colorScheme });
       for (const input of await page.locator('.controls input').all()) {
         await input.check();
@@ -113,7 +113,7 @@ describe.each([DESKTOP, { width: 820, height: 1100 }, PHONE, { width: 320, heigh
 );
 
 describe('a backend', () => {
-  test('is chosen by its tab', async () => {
+  test('is selected by its tab', async () => {
     const page = await open();
     expect(await shownPanels(page)).toEqual(['backend-1-slots-1']);
     await page.getByLabel('Another').check();
@@ -124,7 +124,7 @@ describe('a backend', () => {
     await page.close();
   });
 
-  test('is chosen with the keyboard', async () => {
+  test('is selected with the keyboard', async () => {
     const page = await open();
     await page.getByLabel('Small').focus();
     await page.keyboard.press('ArrowRight');
@@ -132,7 +132,7 @@ describe('a backend', () => {
     await page.close();
   });
 
-  test('is chosen by the address', async () => {
+  test('is selected by the address', async () => {
     const page = await open({ hash: '#backend-1-slots-2' });
     expect(await shownPanels(page)).toEqual(['backend-1-slots-2']);
     expect(await page.getByLabel('2', { exact: true }).isChecked()).toBe(true);
@@ -141,7 +141,7 @@ describe('a backend', () => {
 });
 
 describe('values', () => {
-  test('are read out under the pointer', async () => {
+  test('are shown under the pointer', async () => {
     const page = await open();
     const plot = page.locator('.panel:visible svg[data-readout]:visible').first();
     await plot.scrollIntoViewIfNeeded();
@@ -154,7 +154,7 @@ describe('values', () => {
     await page.close();
   });
 
-  test('are read out by the arrow keys', async () => {
+  test('are shown with the arrow keys', async () => {
     const page = await open();
     const plot = page.locator('.panel:visible svg[data-readout]:visible').first();
     await plot.focus();
@@ -167,7 +167,7 @@ describe('values', () => {
     await page.close();
   });
 
-  test('never stand outside the window of a phone', async () => {
+  test('stay within the window of a phone', async () => {
     const page = await open({ viewport: PHONE });
     await page.locator('.panel:visible svg[data-readout]:visible').first().focus();
     for (let i = 0; i < 12; i++) {
@@ -180,14 +180,14 @@ describe('values', () => {
   });
 });
 
-test('without scripts, everything is there', async () => {
+test('without scripts, everything is visible', async () => {
   const page = await open({ javaScriptEnabled: false });
   expect(await shownPanels(page)).toHaveLength(4);
   expect(await page.locator('.controls').isVisible()).toBe(false);
   await page.close();
 });
 
-test('on paper there are no controls, and colours are those for paper', async () => {
+test('a printed page has no controls, and colours for paper', async () => {
   const page = await open({ colorScheme: 'dark' });
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   expect(await page.locator('.controls').isVisible()).toBe(false);
@@ -199,7 +199,7 @@ test('on paper there are no controls, and colours are those for paper', async ()
   await page.close();
 });
 
-test('dark and light are the reader’s choice', async () => {
+test('dark and light mode follow the preference of the reader', async () => {
   const colours = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await open({ colorScheme });
@@ -209,7 +209,7 @@ test('dark and light are the reader’s choice', async () => {
   expect(colours).toEqual(['rgb(10, 84, 214)', 'rgb(107, 166, 255)']);
 });
 
-test('a plot as a file of its own is one that a browser takes', async () => {
+test('a chart as a file is valid in a browser', async () => {
   const page = await browser.newPage();
   const svg = lineChart({
     title: 'Alone',
@@ -228,7 +228,7 @@ test('a plot as a file of its own is one that a browser takes', async () => {
   const file = join(folder, 'alone.svg');
   await writeFile(file, svg);
   await page.goto(pathToFileURL(file).href);
-  // An XML parser that fails puts its error into the document.
+  // A failing XML parser puts its error into the document.
   expect(
     await page.evaluate(
       `document.querySelector('parsererror')?.textContent ?? document.documentElement.localName`,

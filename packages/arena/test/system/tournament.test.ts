@@ -1,4 +1,4 @@
-/** Worker threads are made of the built files: so is this test. */
+/** A system test, because worker threads run the built files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -32,26 +32,26 @@ function cellJob(load: number, changes: Partial<Cell> = {}) {
 }
 
 describe('with worker threads', () => {
-  test('results are the same, to the last bit, as without', async () => {
+  test('results are bit-identical to those without', async () => {
     const jobs = [0.2, 0.4, 0.6, 0.8, 0.9].map((load) => cellJob(load));
     const alone = await tournament(jobs, { workers: 0 });
     for (const workers of [1, 2, 3]) expect(await tournament(jobs, { workers })).toEqual(alone);
   });
 
-  test('one that fails says in which cell, and the others end', async () => {
-    const jobs = [cellJob(0.2), cellJob(0.5, { curve: 'nobody’s' }), cellJob(0.4), cellJob(0.6)];
-    await expect(tournament(jobs, { workers: 2 })).rejects.toThrow('There is no curve nobody’s in the grid.');
+  test('a failing job names its cell, and the other threads end', async () => {
+    const jobs = [cellJob(0.2), cellJob(0.5, { curve: 'unknown' }), cellJob(0.4), cellJob(0.6)];
+    await expect(tournament(jobs, { workers: 2 })).rejects.toThrow('There is no curve unknown in the grid.');
     const elsewhere = [cellJob(0.2), cellJob(0.5, { target: 'two_slots', slots: 1, noise: 0 })];
     await expect(tournament(elsewhere, { workers: 2 })).rejects.toThrow(/^two_slots: d k 1 poisson ρ 0\.5: /);
   });
 
-  test('no more threads are started than there are jobs', async () => {
+  test('at most one thread per job is started', async () => {
     const told: number[] = [];
     await tournament([cellJob(0.2)], { workers: 64, onProgress: ({ done }) => told.push(done) });
     expect(told).toEqual([1]);
   });
 
-  test('Ctrl-C ends it in the middle, threads and all', async () => {
+  test('Ctrl-C ends it with all threads', async () => {
     const program = `import { tournament } from ${JSON.stringify(built.href)};
       const onProgress = ({ done }) => done === 1 && console.log('one is done');
       const jobs = Array(1000).fill(${JSON.stringify(cellJob(0.5))});

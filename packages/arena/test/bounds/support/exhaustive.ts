@@ -1,7 +1,6 @@
 /**
- * Puzzles of a few items and one slot, solved by trying every plan. Two kinds of plans: any items in any
- * batches in any order, which knows nothing of runs, for a handful of items; and runs of consecutive
- * items, which knows nothing of what may be left out of sight, for about twice as many.
+ * Exhaustive search over schedules of a few items on one slot, in two ways: any items in any batches in any order, which
+ * does not assume runs, for about five items; and runs of consecutive items without dominance rules, for about ten.
  */
 import { type Curve, formulaCurve } from '@batchwise/arena';
 import fc from 'fast-check';
@@ -14,11 +13,11 @@ export interface Puzzle {
 
 export interface Solution {
   readonly mostOnTime: number;
-  /** With all of them on time; Infinity when that cannot be. */
+  /** With all items on time; Infinity if that is impossible. */
   readonly leastBusyMs: number;
 }
 
-/** Whole numbers, so that ends and deadlines often coincide; short gaps, so that the slot is often late. */
+/** Whole numbers, so that ends and deadlines often coincide; short gaps, so that items are often late. */
 export function puzzles(mostItems: number): fc.Arbitrary<Puzzle> {
   const wholeUpTo = (max: number) => fc.integer({ min: 0, max });
   return fc
@@ -33,7 +32,7 @@ export function puzzles(mostItems: number): fc.Arbitrary<Puzzle> {
     );
 }
 
-/** Seldom met at random: who leaves a plan out of sight a moment too soon is wrong about one of these. */
+/** Cases that are rare at random, in which an incorrect dominance rule gives wrong results. */
 export const TRAPS: readonly Puzzle[] = [
   puzzle([0, 3, 3, 6, 7], [5, 5], 7),
   puzzle([2, 5, 5, 7, 7, 8, 8, 9], [4, 4, 4, 6], 5),
@@ -72,7 +71,7 @@ export function solveByRuns(puzzle: Puzzle): Solution {
   });
 }
 
-/** One way to go on: a batch, and those of whom it is still open whether they get an answer. */
+/** A continuation: a batch, and the items that are not yet decided. */
 interface Choice {
   readonly batch: readonly number[];
   readonly rest: readonly number[];
@@ -92,7 +91,7 @@ function solve(
       const durationMs = curve.durationMs(batch.length);
       const endsAt = Math.max(freeAt, ...batch) + durationMs;
       const inTime = batch.filter((at) => endsAt <= at + targetMs).length;
-      // A batch for nobody only delays the others.
+      // A batch without items on time only delays the others.
       if (inTime > 0) goOn(rest, endsAt, onTime + inTime, busyMs + durationMs);
     }
   };

@@ -4,7 +4,7 @@ import { gridCurve } from '../../../src/grid/grid-curves.js';
 
 export const GREEDY: Contender = { name: 'greedy', policy: () => greedy(), knowsTarget: false };
 
-/** Poisson arrivals at a share of what the slots can do at best. */
+/** Poisson arrivals at a share of the maximum throughput. */
 export function poissonCell(
   curveName: string,
   slots: number,

@@ -5,7 +5,7 @@ export interface RatioEstimate {
   readonly standardError: number;
 }
 
-/** A contender's mean latency over an expected one, from runs with several seeds, the first tenth left out. */
+/** Mean latency of a contender ÷ an expected one, over several seeds, without the first tenth of each run. */
 export async function ratioEstimate(
   scenarioOf: (seed: number) => Scenario,
   contender: Contender,
