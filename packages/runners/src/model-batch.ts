@@ -3,7 +3,7 @@ import { type BatchContext, BatchwiseError, type Clock, type Results } from 'bat
 import { concatTensors } from './concat-tensors.js';
 import { splitTensor } from './split-tensor.js';
 import type { Signature, Tensor, Tensors } from './tensor.js';
-import type { TensorModel } from './tensor-model.js';
+import type { InferCall, TensorModel } from './tensor-model.js';
 
 /** A request, or a part of a request, that is in one batch as a whole. */
 export interface Piece {
@@ -27,29 +27,28 @@ export interface BatchedModel {
 export async function runModelBatch(
   batched: BatchedModel,
   pieces: readonly Piece[],
-  { signal }: Pick<BatchContext, 'signal'>,
+  { signal, backend }: Pick<BatchContext, 'signal' | 'backend'>,
   timeoutMs: number,
 ): Promise<Results<Tensors>> {
   const { batchDim, model, signature } = batched;
   try {
-    if (batchDim === undefined) return [await runWhole(batched, pieces[0] as Piece, signal, timeoutMs)];
+    const call = { signal, backend, timeoutMs };
+    if (batchDim === undefined) return [await runWhole(batched, pieces[0] as Piece, call)];
     const { clock, onAssembly } = batched;
     const ownsInputs = pieces.length > 1;
     const joinsAt = onAssembly === undefined ? 0 : clock.now();
     const inputs = ownsInputs ? joined(signature, pieces, batchDim[0]) : (pieces[0] as Piece).inputs;
     const joinedMs = onAssembly === undefined ? 0 : clock.now() - joinsAt;
-    const outputs = await model.infer(inputs, {
-      outputs: requestedBy(pieces),
-      signal,
-      timeoutMs,
-      ownsInputs,
-    });
+    const outputs = await model.infer(inputs, { ...call, outputs: requestedBy(pieces), ownsInputs });
     const splitsAt = onAssembly === undefined ? 0 : clock.now();
     const results = resultsOf(batched, pieces, outputs, batchDim[1]);
     onAssembly?.(joinedMs + clock.now() - splitsAt);
     return results;
   } catch (error) {
-    if (isForWholeBatch(error, pieces)) return pieces.map(() => error);
+    if (isForWholeBatch(error, pieces)) {
+      if (backend !== undefined) throw error; // the batcher passes it on to every request
+      return pieces.map(() => error);
+    }
     throw error;
   }
 }
@@ -57,11 +56,10 @@ export async function runModelBatch(
 async function runWhole(
   batched: BatchedModel,
   piece: Piece,
-  signal: AbortSignal,
-  timeoutMs: number,
+  call: Pick<InferCall, 'signal' | 'backend' | 'timeoutMs'>,
 ): Promise<Tensors> {
   const { inputs, outputs } = piece;
-  const answer = await batched.model.infer(inputs, { outputs, signal, timeoutMs, ownsInputs: false });
+  const answer = await batched.model.infer(inputs, { ...call, outputs, ownsInputs: false });
   const wanted = new Map<string, Tensor>();
   for (const name of namesOf(batched, outputs)) wanted.set(name, outputOf(batched, answer, name));
   return wanted;

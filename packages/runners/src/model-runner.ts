@@ -197,17 +197,19 @@ class BatchingModelRunner implements ModelRunner {
       this.#onStart(requests[0] as ModelRequest);
       return runModelBatch(batched, requests, context, this.#settings.timeoutMs);
     };
-    return new Batcher<ModelRequest, Tensors>(handler, {
+    const options = {
       ...batchingOptions(this.#settings, this.#isBatching),
       name: this.name,
-      costOf: ({ cost }) => cost,
-      groupOf: this.#groupKey === undefined ? undefined : ({ group }) => group,
+      costOf: ({ cost }: ModelRequest) => cost,
+      groupOf: this.#groupKey === undefined ? undefined : ({ group }: ModelRequest) => group,
       policy: policyOf(batching),
       isolate: true,
       concurrency,
       curve: curve.filter(({ cost }) => cost <= this.#maxCost),
       clock: this.#clock,
-    });
+    };
+    const backends = this.#model.createBackends?.(handler, this.#clock);
+    return backends === undefined ? new Batcher(handler, options) : new Batcher({ ...options, backends });
   }
 
   get #isBatching(): boolean {

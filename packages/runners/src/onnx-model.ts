@@ -1,6 +1,6 @@
 /** An ONNX model on its own worker threads, one per concurrent batch. */
 import { stat } from 'node:fs/promises';
-import { BatchwiseError, type Clock, realClock } from 'batchwise';
+import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import { packTensors, unpackTensors } from './onnx-tensors.js';
 import { OnnxThreadSlot, type SlotOwner } from './onnx-thread-slot.js';
 import type { ResourceSettings } from './runner-settings.js';
@@ -39,21 +39,13 @@ const THREAD = new URL(
   import.meta.url,
 );
 
-interface Waiting {
-  readonly signal: AbortSignal | undefined;
-  resolve(slot: OnnxThreadSlot): void;
-  reject(error: Error): void;
-}
-
 export class OnnxModel implements TensorModel, SlotOwner {
   readonly platform = 'onnxruntime_onnx';
   readonly clock: Clock;
   readonly #file: string;
   readonly #slots: readonly OnnxThreadSlot[];
   readonly #onThreadDeath: ((error: BatchwiseError) => void) | undefined;
-  /** In order of idle time, longest first, so that all threads stay warm. */
-  readonly #idle: OnnxThreadSlot[] = [];
-  #waiting: Waiting[] = [];
+  #backends: BackendSet | undefined = undefined;
   #outputs: readonly string[] = [];
   #isClosed = false;
 
@@ -66,7 +58,11 @@ export class OnnxModel implements TensorModel, SlotOwner {
       const device = gpu[index % gpu.length];
       // The runtime takes a whole number of threads.
       const intraOpThreads = Math.max(1, Math.round(cpu ?? 1));
-      return new OnnxThreadSlot(this, thread ?? THREAD, { file, intraOpThreads, gpu: device });
+      return new OnnxThreadSlot(`thread ${index}`, this, thread ?? THREAD, {
+        file,
+        intraOpThreads,
+        gpu: device,
+      });
     });
   }
 
@@ -85,9 +81,25 @@ export class OnnxModel implements TensorModel, SlotOwner {
     }
   }
 
+  get backendIds(): readonly string[] {
+    return this.#slots.map(({ id }) => id);
+  }
+
+  createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
+    const backends = this.#slots.map(({ id }) => ({ id, slots: 1, run }));
+    // The slots report their health. Errors of the model say nothing about its thread.
+    const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
+    this.#backends = set;
+    for (const slot of this.#slots) this.#reportHealth(slot);
+    return set;
+  }
+
   async infer(inputs: Tensors, call: InferCall): Promise<Tensors> {
+    if (this.#isClosed) throw this.#closedError();
     const { sent, transferred } = packTensors(inputs, call.ownsInputs);
-    const slot = this.#idle.shift() ?? (await this.#slotFor(call.signal));
+    const isChosen = ({ id, isIdle }: OnnxThreadSlot) =>
+      call.backend === undefined ? isIdle : id === call.backend;
+    const slot = this.#slots.find(isChosen) ?? (this.#slots[0] as OnnxThreadSlot);
     const answer = await slot.run(
       { inputs: sent, outputs: call.outputs ?? this.#outputs },
       transferred,
@@ -98,51 +110,27 @@ export class OnnxModel implements TensorModel, SlotOwner {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#rejectWaiting(this.#closedError());
     await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
-  slotFreed(slot: OnnxThreadSlot): void {
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      if (next.signal?.aborted) {
-        next.reject(next.signal.reason);
-        continue;
-      }
-      next.resolve(slot);
-      return;
-    }
-    this.#idle.push(slot);
+  slotReady(slot: OnnxThreadSlot): void {
+    this.#reportHealth(slot);
   }
 
   slotLost(slot: OnnxThreadSlot, error: Error): void {
-    const index = this.#idle.indexOf(slot);
-    if (index >= 0) this.#idle.splice(index, 1);
-    if (this.#isBroken) this.#rejectWaiting(this.#brokenError());
+    this.#reportHealth(slot);
     const message = `${this.#file}: a thread of the model ended: ${error.message}`;
     this.#onThreadDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
   }
 
-  #slotFor(signal: AbortSignal | undefined): Promise<OnnxThreadSlot> {
-    if (this.#isClosed) return Promise.reject(this.#closedError());
-    if (this.#isBroken) return Promise.reject(this.#brokenError());
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ signal, resolve, reject });
-    });
-  }
-
-  get #isBroken(): boolean {
-    return this.#slots.every(({ isBroken }) => isBroken);
-  }
-
-  #rejectWaiting(error: Error): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const { reject } of waiting) reject(error);
-  }
-
-  #brokenError(): BatchwiseError {
+  /** Requests wait for the restart of a thread, unless all threads keep failing. */
+  #reportHealth({ id, isLive, isBroken }: OnnxThreadSlot): void {
     const message = `${this.#file}: the threads of the model keep failing; a restart is pending.`;
-    return new BatchwiseError('UNAVAILABLE', message);
+    this.#backends?.setHealth(
+      id,
+      isLive || (isBroken && 'unreachable'),
+      new BatchwiseError('UNAVAILABLE', message),
+    );
   }
 
   #closedError(): BatchwiseError {

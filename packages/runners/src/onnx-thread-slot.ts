@@ -4,7 +4,7 @@
  */
 import { BatchwiseError, type Clock } from 'batchwise';
 import type { OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
-import { OnnxWorker, threadEndedError, type Unusable } from './onnx-worker.js';
+import { OnnxWorker, type Unusable } from './onnx-worker.js';
 import type { Signature } from './tensor.js';
 import type { InferCall } from './tensor-model.js';
 
@@ -14,32 +14,38 @@ const MAX_PAUSE_MS = 10_000;
 /** The events of a slot for its model. */
 export interface SlotOwner {
   readonly clock: Clock;
-  /** The slot can take a request: the thread has started or has completed the previous request. */
-  slotFreed(slot: OnnxThreadSlot): void;
+  /** The thread has started. */
+  slotReady(slot: OnnxThreadSlot): void;
   /** The slot has no thread until the restart. */
   slotLost(slot: OnnxThreadSlot, error: Error): void;
 }
 
 export class OnnxThreadSlot {
+  readonly id: string;
+  isLive = false;
   readonly #owner: SlotOwner;
   readonly #thread: URL;
   readonly #threadData: OnnxThreadData;
   #worker: OnnxWorker | undefined = undefined;
-  #isLive = false;
   #isClosed = false;
   /** Threads that ended since the last completed request. */
   #failures = 0;
   #pause: unknown = undefined;
 
-  constructor(owner: SlotOwner, thread: URL, threadData: OnnxThreadData) {
+  constructor(id: string, owner: SlotOwner, thread: URL, threadData: OnnxThreadData) {
+    this.id = id;
     this.#owner = owner;
     this.#thread = thread;
     this.#threadData = threadData;
   }
 
+  get isIdle(): boolean {
+    return this.isLive && this.#worker?.isBusy === false;
+  }
+
   /** The threads of the slot keep ending without completing a request, so waiting for the next one is useless. */
   get isBroken(): boolean {
-    return !this.#isLive && this.#failures > 1;
+    return !this.isLive && this.#failures > 1;
   }
 
   /** Starts the first thread. No restart is attempted if that fails. */
@@ -58,17 +64,17 @@ export class OnnxThreadSlot {
     { signal, timeoutMs }: Pick<InferCall, 'signal' | 'timeoutMs'>,
   ): Promise<readonly SentTensor[]> {
     const worker = this.#worker;
-    if (worker === undefined) throw threadEndedError(new Error('it ended before it received the request'));
+    if (worker === undefined || !this.isIdle) throw notStartedError();
     const { clock } = this.#owner;
     const startedAt = clock.now();
     let timer: unknown;
     // A request without callers may finish within `timeoutMs`, because a restart costs more. No timer is needed while
     // there are callers.
     const onAbort = (): void => {
-      timer = clock.setTimer(
-        () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`)),
-        Math.max(0, startedAt + timeoutMs - clock.now()),
-      );
+      const kill = () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`));
+      // At once, because the batcher regards the thread as free.
+      if (isTimeout(signal?.reason)) kill();
+      else timer = clock.setTimer(kill, Math.max(0, startedAt + timeoutMs - clock.now()));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -78,7 +84,6 @@ export class OnnxThreadSlot {
     } finally {
       signal?.removeEventListener('abort', onAbort);
       clock.clearTimer(timer);
-      if (this.#worker === worker) this.#owner.slotFreed(this);
     }
   }
 
@@ -94,14 +99,14 @@ export class OnnxThreadSlot {
   ): void {
     const worker = new OnnxWorker(this.#thread, this.#threadData, {
       started: (signature) => {
-        this.#isLive = true;
+        this.isLive = true;
         onStart(signature);
-        this.#owner.slotFreed(this);
+        this.#owner.slotReady(this);
       },
       ended: (error, unusable) => {
-        const hadStarted = this.#isLive;
+        const hadStarted = this.isLive;
         this.#worker = undefined;
-        this.#isLive = false;
+        this.isLive = false;
         if (!hadStarted) onFailedStart?.(error, unusable);
         if (!this.#isClosed) this.#restart(error);
       },
@@ -115,6 +120,16 @@ export class OnnxThreadSlot {
     this.#pause = this.#owner.clock.setTimer(() => this.#begin(() => {}), pauseMs);
     this.#owner.slotLost(this, error);
   }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof BatchwiseError && reason.code === 'HANDLER_TIMEOUT';
+}
+
+/** The batch returns to the queue. */
+function notStartedError(): BatchwiseError {
+  const message = 'the thread of the model ended before it received the batch.';
+  return new BatchwiseError('UNAVAILABLE', message, { notStarted: true });
 }
 
 function startError(

@@ -1,4 +1,5 @@
 /** The interface of a model for a runner: takes and returns tensors. */
+import type { BackendSet, Clock, Handler } from 'batchwise';
 import type { Availability } from './availability.js';
 import type { Signature, Tensors } from './tensor.js';
 
@@ -12,6 +13,8 @@ export interface InferCall {
    * slot. The signal has fired by then.
    */
   readonly timeoutMs: number;
+  /** The id of the backend that runs the batch, for a model with backends. */
+  readonly backend?: string | undefined;
   /** True if the model owns the data of the inputs and may change or transfer it. */
   readonly ownsInputs: boolean;
 }
@@ -21,6 +24,13 @@ export interface TensorModel {
   readonly platform: string;
   /** Set for a remote model, which may be unavailable at times. The state of the runner follows it. */
   readonly availability?: Availability | undefined;
+  /** Present with `createBackends()`: each backend runs one batch at a time. */
+  readonly backendIds?: readonly string[] | undefined;
+  /**
+   * Called once, after `load()`, if the batcher schedules batches onto the backends of the model. `run` passes
+   * `context.backend` to `infer()`. The model reports the health of each backend.
+   */
+  createBackends?<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R>;
   /** Prepares the model. Called once, before any other method. */
   load(): Promise<Signature>;
   /** Called for up to `concurrency` concurrent batches. Rejects with `UNAVAILABLE` if the backend is gone. */

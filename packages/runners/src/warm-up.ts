@@ -64,6 +64,7 @@ function sizesOf({ warmup, batching }: RunnerSettings, countsRows: boolean): num
 
 /** Each round uses all slots, so that all are warm and the measured load is realistic. */
 async function measured({ model, settings, clock }: WarmUp, inputs: Tensors): Promise<number | undefined> {
+  const slots = model.backendIds ?? new Array<undefined>(settings.concurrency).fill(undefined);
   const durations: number[] = [];
   const call = {
     outputs: undefined,
@@ -73,11 +74,11 @@ async function measured({ model, settings, clock }: WarmUp, inputs: Tensors): Pr
   };
   for (let round = 0; round < settings.warmup; round++) {
     const startedAt = clock.now();
-    const slots = Array.from({ length: settings.concurrency }, async () => {
-      await model.infer(inputs, call);
+    const calls = slots.map(async (backend) => {
+      await model.infer(inputs, { ...call, backend });
       if (round > 0) durations.push(clock.now() - startedAt);
     });
-    await Promise.all(slots);
+    await Promise.all(calls);
   }
   return durations.sort((a, b) => a - b)[durations.length >> 1];
 }

@@ -41,6 +41,7 @@ export interface BackendSetOptions {
   /**
    * While no backend is ready: `wait` until one is, or the deadline passes; `fail` with `UNAVAILABLE` at once; or
    * `try` the ejected ones, so that a health check that is wrong about all of them does not stop everything.
+   * With `wait`, items fail at once while all backends are unreachable by `setHealth()`.
    * @default 'wait'
    */
   readonly whenNoneReady?: 'wait' | 'fail' | 'try' | undefined;
@@ -233,6 +234,14 @@ export class BackendSet<I = any, R = any> {
       cause,
       ...(retryAfterMs === Number.POSITIVE_INFINITY ? {} : { retryAfterMs }),
     });
+  }
+
+  /** Whether items fail at once while no backend is ready. To wait for an unreachable backend is useless. */
+  get failsWhenNoneReady(): boolean {
+    if (this.whenNoneReady !== 'wait') return this.whenNoneReady === 'fail';
+    return (
+      this.#backends.size > 0 && [...this.#backends.values()].every(({ health }) => health.isUnreachable)
+    );
   }
 
   stats(): BackendStats[] {

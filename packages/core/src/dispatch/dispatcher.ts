@@ -103,7 +103,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   /** Why items are rejected because no backend is ready; undefined where they wait for one. */
   get outage(): BatchwiseError | undefined {
     const { set } = this.placement;
-    const outage = set?.whenNoneReady === 'fail' ? set.outage : undefined;
+    const outage = set?.failsWhenNoneReady ? set.outage : undefined;
     return outage && unavailableError(this.settings.name, outage);
   }
 

@@ -415,6 +415,28 @@ describe('while no backend is ready', () => {
     expectRest(batcher);
   });
 
+  test("'wait': items fail at once while all backends are unreachable, with the reason", async () => {
+    const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
+    const { batcher, clock } = placed([a, b], { ...one, name: 'm' });
+    batcher.backends.setHealth('a', 'unreachable', new Error('thread a keeps ending'));
+    batcher.backends.setHealth('b', false);
+    const queued = outcomeOf(batcher.submit(1));
+    await clock.advance(10_000);
+    expect(queued.state).toBe('pending');
+    batcher.backends.setHealth('b', 'unreachable');
+    const later = outcomeOf(batcher.submit(2));
+    await clock.advance(0);
+    expect([queued.code, later.code]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+    expect(later.error).toMatchObject({ message: expect.stringMatching(/^m: .*thread a keeps ending/) });
+    batcher.backends.setHealth('a', true);
+    const served = outcomeOf(batcher.submit(3));
+    await clock.advance(0);
+    a.answer();
+    await clock.advance(0);
+    expect(served.value).toBe(3);
+    expectRest(batcher);
+  });
+
   test("'try': ejected backends get batches, and those that cannot be reached only if all are so", async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a, b], { ...one, set: { whenNoneReady: 'try' } });

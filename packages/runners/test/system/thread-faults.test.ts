@@ -113,6 +113,15 @@ test('while one thread hangs, the other serves', async () => {
   expect(await Promise.all([ask(1), ask(2), ask(3)])).toEqual([2, 4, 6]);
 });
 
+test('a thread that is being restarted gets no batch', async () => {
+  const clock = { ...realClock, setTimer: () => undefined }; // no restart
+  const { runner, ask } = await running({ concurrency: 2, clock });
+  await expect(ask(EXIT)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await Promise.all([1, 2, 3, 4, 5].map(ask))).toEqual([2, 4, 6, 8, 10]);
+  const states = runner.stats()?.backends?.map(({ state }) => state);
+  expect(states?.sort()).toEqual(['ejected', 'ready']);
+});
+
 test('close() does not wait for a thread that hangs', async () => {
   const { runner, ask } = await running();
   const hung = expect(ask(HANG)).rejects.toMatchObject({ code: 'CLOSED' });
