@@ -1,4 +1,4 @@
-/** The `batchwise` command: its help, its commands, and what it says when something is wrong. */
+/** The `batchwise` command: help, commands and error messages. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { COMMANDS } from './commands.js';
@@ -18,9 +18,9 @@ Examples:
   $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50
   $ batchwise arena --quick
 
-batchwise help <command> tells more.`;
+batchwise help <command> shows the flags of a command.`;
 
-/** Runs a command to its end; the answer is the exit code of the process. */
+/** Runs a command and returns the exit code of the process. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
   const program = makeProgram(terminal);
@@ -33,7 +33,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     });
     return exitCode;
   } catch (error) {
-    // Commander has written its own complaint, or the help.
+    // Commander has printed its error, or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     terminal.stderr.write(`error: ${messageOf(error)}\n`);
     if (terminal.env.BATCHWISE_DEBUG && error instanceof Error) terminal.stderr.write(`${error.stack}\n`);
@@ -50,7 +50,7 @@ function makeProgram(terminal: Terminal): Command {
       .helpOption('-h, --help', 'this text')
       .helpCommand('help [command]', 'what a command does, and its flags')
       .addHelpText('after', EXAMPLES)
-      // Flags behind a command are those of the command, and of its subcommand.
+      // Flags after a command belong to the command, or to its subcommand.
       .enablePositionalOptions()
       .exitOverride()
       .configureHelp({
@@ -68,7 +68,7 @@ function makeProgram(terminal: Terminal): Command {
   );
 }
 
-/** The one that is called for, ready to run; of the others the line in the help. */
+/** Adds the called command completely, and the others with their summaries only. */
 async function addCommands(
   program: Command,
   args: readonly string[],

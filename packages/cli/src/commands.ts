@@ -1,16 +1,16 @@
 /**
- * The commands, as the help lists them. What is behind one is loaded when it is called for: together they import
- * the server, Redis, the proxy and the arena, and `batchwise --help` needs none of it.
+ * The commands in the order of the help. A command is loaded when it is called, so that `batchwise --help` does not
+ * import the server, Redis, the proxy and the arena.
  */
 import type { Command } from 'commander';
 import type { Terminal } from './terminal/terminal.js';
 
-/** Gives a command its flags, its help and what it does. */
+/** Adds flags, help and action to a command. */
 export type SetUp = (command: Command, terminal: Terminal, exit: (code: number) => void) => void;
 
 export interface ListedCommand {
   readonly name: string;
-  /** What comes behind the name, as the usage of the command has it. */
+  /** The arguments in the usage of the command. */
   readonly takes: string;
   readonly summary: string;
   load(): Promise<SetUp>;

@@ -1,4 +1,5 @@
 /** The table of other loads in the text of a plan, with a bar per load. */
+import { alignedTable } from '../report/text-table.js';
 import type { Asked } from './plan.js';
 import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan-notation.js';
 import type { Palette } from './plan-text.js';
@@ -21,17 +22,19 @@ export function loadTable(
     ({ perSecond }) =>
       perSecond === asked.perSecond || ROWS.some((share) => isNear(perSecond, share * largestRate)),
   );
-  const cells = shown.map(cellsOf);
-  const widths = HEAD.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
-  const line = (row: readonly string[]) => row.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ');
   const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${writtenTarget(asked.targetMs)}`;
+  const rows = shown.map((load) => {
+    const remark = remarkOn(load.perSecond, asked.perSecond, largestRate);
+    return [...cellsOf(load), `${barOf(load, asked.targetMs)}${remark}`];
+  });
+  const [head = '', ...lines] = alignedTable(
+    [[...HEAD, ruler], ...rows],
+    [...HEAD.map(() => 'right' as const), 'left'],
+  ).split('\n');
   return [
     palette.heading('Other loads'),
-    `  ${palette.faint(`${line(HEAD)}  ${ruler}`)}`,
-    ...shown.map((load, i) => {
-      const remark = remarkOn(load.perSecond, asked.perSecond, largestRate);
-      return `  ${line(cells[i] ?? [])}  ${barOf(load, asked.targetMs)}${remark}`.trimEnd();
-    }),
+    `  ${palette.faint(head)}`,
+    ...lines.map((line) => `  ${line}`),
   ].join('\n');
 }
 

@@ -4,7 +4,7 @@ import { GRID_CURVES, HOLD_OUT_CURVES } from '../grid/grid-curves.js';
 import { PEERS } from '../peers/peers.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Averages, afterLearning, contest, outcomeOf } from './contest.js';
-import { type Extent, seedsFrom, type Target } from './target.js';
+import { atMost, type Extent, seedsFrom, type Target } from './target.js';
 
 /** `triton-0` is the same as `greedy`. */
 const DISTINCT_PEERS = PEERS.filter(({ name }) => name !== 'triton-0');
@@ -60,28 +60,17 @@ export const bestPeer: Target = {
       id: 'best_peer_mean',
       what: 'mean ÷ best peer',
       measure: 'mean_to_best_peer',
-      over: 'worst',
-      better: 'lower',
-      goal: 1.01,
+      ...atMost(1.01),
       where: (cell) => !isHoldOut(cell),
     },
     {
       id: 'best_peer_mean_hold_out',
       what: 'the same on curves never tuned on',
       measure: 'mean_to_best_peer',
-      over: 'worst',
-      better: 'lower',
-      goal: 1.03,
+      ...atMost(1.03),
       where: isHoldOut,
     },
-    {
-      id: 'best_peer_p99',
-      what: "p99 ÷ that peer's",
-      measure: 'p99_to_best_peer',
-      over: 'worst',
-      better: 'lower',
-      goal: 1.05,
-    },
+    { id: 'best_peer_p99', what: "p99 ÷ that peer's", measure: 'p99_to_best_peer', ...atMost(1.05) },
   ],
   family: { what: 'mean', toBestPeer: 'mean_to_best_peer', better: 'lower' },
 

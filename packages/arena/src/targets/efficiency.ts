@@ -7,7 +7,7 @@ import { itemAfterBatches, measure } from '../simulation/measures.js';
 import { VARIANTS } from '../simulation/our-contenders.js';
 import { type Run, simulate } from '../simulation/simulate.js';
 import { LEARNED_BATCHES } from './contest.js';
-import { type Extent, type Goal, seedsFrom, type Target } from './target.js';
+import { atLeast, atMost, type Extent, type Goal, seedsFrom, type Target } from './target.js';
 
 const EXTENTS = {
   full: {
@@ -113,18 +113,14 @@ function pair(
       id: `efficiency_${id}_busy`,
       what: `busy ÷ bound, ${what}`,
       measure: `busy_${measure}`,
-      over: 'worst',
-      better: 'lower',
-      goal: busy,
+      ...atMost(busy),
       where,
     },
     {
       id: `efficiency_${id}_in_time`,
       what: `on time, ${what}`,
       measure: `in_time_${measure}`,
-      over: 'worst',
-      better: 'higher',
-      goal: onTime,
+      ...atLeast(onTime),
       where,
     },
   ];

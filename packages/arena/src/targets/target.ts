@@ -48,3 +48,13 @@ export interface Target {
 export function seedsFrom(first: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) => first + i);
 }
+
+/** A goal for every cell: no value above this one. */
+export function atMost(goal: number): Pick<Goal, 'over' | 'better' | 'goal'> {
+  return { over: 'worst', better: 'lower', goal };
+}
+
+/** A goal for every cell: no value below this one. */
+export function atLeast(goal: number): Pick<Goal, 'over' | 'better' | 'goal'> {
+  return { over: 'worst', better: 'higher', goal };
+}

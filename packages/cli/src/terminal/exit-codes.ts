@@ -1,11 +1,11 @@
-/** What the process says by its exit code. */
+/** Exit codes of the process. */
 export const EXIT_CODES = {
-  /** Done; of a plan: the target is held. */
+  /** Success; of a plan: the target is held. */
   ok: 0,
-  /** A file that cannot be read, bad input, a handler that failed. */
+  /** An unreadable file, invalid input, a failed handler. */
   failed: 1,
-  /** A command or a flag that does not exist, or a value that it does not take. */
+  /** An unknown command or flag, or an invalid value. */
   usage: 2,
-  /** The plan is made, and its answer is no. */
+  /** The plan is complete, and the target is not held. */
   targetNotHeld: 3,
 } as const;

@@ -1,10 +1,10 @@
-/** Something went wrong that the user can do something about: the message is for them, no stack is needed. */
+/** An error that the user can resolve: printed as a message without a stack. */
 export class Failure extends Error {}
 
-/** A mistake on the command line, found after it was parsed. */
+/** An invalid command line, detected after parsing. */
 export class UsageFailure extends Failure {}
 
-/** What to tell of anything that was thrown, in one line. */
+/** The message of any thrown value, in one line. */
 export function messageOf(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
   return message.replace(/\s*\n\s*/g, ' ').trim();

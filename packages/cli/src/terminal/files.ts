@@ -1,4 +1,4 @@
-/** Reads and writes the files that flags name; what goes wrong is told with the flag. */
+/** Reads and writes the files of flags; errors name the flag. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Failure, messageOf } from './failure.js';
@@ -19,7 +19,7 @@ export async function writeNamedFile(flag: string, path: string, text: string): 
   }
 }
 
-/** Before long work: a file that has no folder is not found out when the work is done. */
+/** Checks before long work that the folder of an output file exists. */
 export async function checkFolderOf(flag: string, path: string): Promise<void> {
   try {
     await stat(dirname(path));

@@ -1,4 +1,4 @@
-/** What flags take: each function says what was expected and what came, and commander says of which flag. */
+/** Parsers of flag values: each error says what was expected; commander adds the flag and the value. */
 import { InvalidArgumentError } from 'commander';
 
 export function positiveNumber(most: number): (text: string) => number {
@@ -17,7 +17,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** `0.05`, or the same as `5%`. */
+/** `0.05` or `5%`. */
 export function share(most: number): (text: string) => number {
   return (text) => {
     const value = text.endsWith('%') ? numberFrom(text.slice(0, -1).trimEnd()) / 100 : numberFrom(text);
@@ -26,7 +26,7 @@ export function share(most: number): (text: string) => number {
   };
 }
 
-/** NaN for anything but a decimal number: an empty text is not 0 here. */
+/** NaN for anything but a decimal number, including an empty text. */
 function numberFrom(text: string): number {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
 }

@@ -1,8 +1,8 @@
-/** Colours, where there is somebody to see them. */
+/** Colours for terminals. */
 import type { Palette } from '@batchwise/arena';
 import { hasColours, type Output, type Terminal } from './terminal.js';
 
-// Not the one of the arena: every command would load the arena for it, 120 files.
+// Not `PLAIN` of the arena, because every command would load the arena for it.
 const asIs = (text: string) => text;
 const PLAIN: Palette = { heading: asIs, faint: asIs, good: asIs, bad: asIs };
 

@@ -1,4 +1,4 @@
-/** One line on stderr that tells how far something is. Nothing at all where lines cannot be written over. */
+/** A progress bar on stderr; nothing if the output cannot overwrite lines. */
 import { isLive, type Terminal } from './terminal.js';
 
 const ERASE_LINE = '\r\x1b[2K';
@@ -18,7 +18,7 @@ export class ProgressBar {
     if (!this.#isLive) return;
     const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
     const bar = `${'━'.repeat(filled)}${'╌'.repeat(WIDTH - filled)}`;
-    // A line that wraps cannot be erased, and would fill the screen with copies of itself.
+    // A wrapped line cannot be erased, so the line is truncated.
     const line = `${bar} ${`${Math.floor(100 * share)}`.padStart(3)} %  ${doing}`.slice(
       0,
       (this.#terminal.stderr.columns || 80) - 1,

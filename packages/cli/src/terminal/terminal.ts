@@ -1,4 +1,4 @@
-/** What a command may write to, and what is known of it. The process has all of it; tests have their own. */
+/** The output and environment of a command: the process, or an object in tests. */
 export interface Terminal {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -11,12 +11,12 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** Whether somebody looks at it who would be glad of colours. */
+/** Whether colours are shown. */
 export function hasColours(output: Output, env: Terminal['env']): boolean {
   return isLive(output, env) && !env.NO_COLOR;
 }
 
-/** Whether a line on it can be written over. */
+/** Whether a line can be overwritten. */
 export function isLive(output: Output, env: Terminal['env']): boolean {
   return output.isTTY === true && env.TERM !== 'dumb';
 }

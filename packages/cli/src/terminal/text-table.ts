@@ -5,7 +5,7 @@ export interface Column {
   readonly align?: 'left' | 'right';
 }
 
-/** The title first, without what is blank at the end of a line. */
+/** The lines of the table with its titles, without trailing spaces. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, i) => Math.max(...lines.map((cells) => cells[i]?.length ?? 0)));
