@@ -1,4 +1,5 @@
-import { Batcher } from 'batchwise';
+import { Batcher, greedy } from 'batchwise';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BlockedClock } from './support/blocked-clock.js';
 import { expectRest } from './support/books.js';
@@ -154,4 +155,54 @@ describe('timeoutMs', () => {
     expect([request.code, request.settled]).toEqual(['DEADLINE_EXCEEDED', 1]);
     expect(gate.call(1).context.signal.aborted).toBe(true);
   });
+});
+
+test('of any number of calls, each expires at its own deadline unless it is answered or cancelled before', async () => {
+  const calls = fc.array(
+    fc.record({
+      timeoutMs: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(10, 10, 0.5, 12.25, 1000)),
+      afterMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 7),
+      cancelAtMs: fc.option(fc.integer({ min: 0, max: 30 }), { freq: 5 }),
+    }),
+    { maxLength: 200 },
+  );
+  await fc.assert(
+    fc.asyncProperty(calls, fc.integer({ min: 20, max: 60 }), async (script, answeredAt) => {
+      const { clock, gate, batcher } = gated({ maxBatchSize: 50, admission: false, policy: greedy() });
+      const settledAt: number[] = [];
+      const expected: number[] = [];
+      const fates: string[] = [];
+      const sinks = script.map((_, i) => {
+        const sink: RecordingSink<number> = new RecordingSink(() => {
+          settledAt[i] = clock.now();
+          fates[i] = sink.fate;
+        });
+        return sink;
+      });
+      for (const [i, { timeoutMs, afterMs, cancelAtMs }] of script.entries()) {
+        const ticket = batcher.enqueue(i, sinks[i] as RecordingSink<number>, { timeoutMs });
+        const deadline = clock.now() + timeoutMs;
+        expected.push(deadline);
+        if (cancelAtMs !== null) {
+          clock.setTimer(() => ticket.cancel(), cancelAtMs);
+          expected[i] = Math.min(deadline, clock.now() + cancelAtMs);
+        }
+        if (afterMs > 0) await clock.advance(afterMs);
+      }
+      const arrivedUntil = clock.now();
+      await clock.advance(answeredAt);
+      for (let call = 0; call < gate.calls.length; call++) {
+        gate.call(call).answer(gate.call(call).items);
+        await clock.advance(0);
+      }
+      await clock.advance(2000);
+      for (const [i, at] of expected.entries()) {
+        if (fates[i] === 'ok') expect(settledAt[i]).toBe(arrivedUntil + answeredAt);
+        else expect([fates[i], settledAt[i]]).toEqual([fates[i], at]);
+      }
+      expect(sinks.every(({ settled }) => settled === 1)).toBe(true);
+      expectRest(batcher);
+    }),
+    { numRuns: 100 },
+  );
 });

@@ -120,7 +120,7 @@ export class Intake<I, R> {
       dispatcher.append(entry, group, tenant, priority);
       if (waitedMs > 0) entry.lane?.group.hasOlder(entry);
     }
-    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(arrival, timeoutMs).add(entry);
+    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
     return entry;
   }
 
@@ -184,12 +184,12 @@ export class Intake<I, R> {
    */
   #hasAmpleTime(cost: number, arrival: Moment, allowedMs: number): boolean {
     const ahead = this.#dispatcher.queue.ungroupedCost + cost;
-    if (arrival !== this.#ample.arrival || allowedMs !== this.#ample.allowedMs || ahead > this.#ample.cost) {
-      const most = { cost: 2 * ahead + LEAST_AMPLE_COST, groups: 0, groupsCost: 0 };
-      const isAmple = hasTimeEnough(0, most, allowedMs, this.#dispatcher);
-      this.#ample = { arrival, allowedMs, cost: isAmple ? most.cost : 0 };
-    }
-    return ahead <= this.#ample.cost;
+    const ample = this.#ample;
+    if (arrival === ample.arrival && allowedMs >= ample.allowedMs && ahead <= ample.cost) return true;
+    const most = { cost: 2 * ahead + LEAST_AMPLE_COST, groups: 0, groupsCost: 0 };
+    const isAmple = hasTimeEnough(0, most, allowedMs, this.#dispatcher);
+    if (isAmple) this.#ample = { arrival, allowedMs, cost: most.cost };
+    return isAmple;
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */

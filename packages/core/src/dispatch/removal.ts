@@ -53,7 +53,7 @@ export class Removal<I, R> implements EntryRemoval {
     const dispatcher = this.#dispatcher;
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     dispatcher.doorMargin.sentAway(entries.length);
-    const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMsOf(first) ?? Number.POSITIVE_INFINITY);
     const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
     const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {

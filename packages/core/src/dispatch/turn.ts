@@ -50,11 +50,11 @@ export class Turn {
     return moment;
   }
 
-  /** The callers of this moment with this time-out. */
-  cohort(moment: Moment, timeoutMs: number): Cohort {
+  /** A cohort for one more caller of this moment. */
+  cohort(moment: Moment): Cohort {
     let cohort = this.#recentCohort;
-    if (cohort === undefined || cohort.timeoutMs !== timeoutMs || cohort.moment !== moment) {
-      cohort = new Cohort(timeoutMs, moment, this.#deadlines);
+    if (cohort === undefined || cohort.isFull || cohort.moment !== moment) {
+      cohort = new Cohort(moment, this.#deadlines);
       this.#recentCohort = cohort;
       this.#cohorts.push(cohort);
     }

@@ -1,48 +1,86 @@
 /**
- * Callers whose time runs out together: those of one turn with the same time-out. They share one place
- * among the deadlines. Their time starts to run when the turn ends in which they came: what the caller's
- * own code does before that is not charged to it, and no clock has to be read for each call.
+ * Callers of one turn with deadlines, which share one place among the deadlines. Their time starts to run
+ * when the turn ends in which they arrived: the caller's own code until then is not charged to it, and the
+ * clock is not read for each call.
  */
 import type { Deadlines, Expiring } from '../time/deadlines.js';
 import type { Entry, Moment } from './entry.js';
 
+/** Bounds the scan for the next deadline, and how many settled entries one slow call keeps in memory. */
+const MOST_CALLERS = 64;
+
 export class Cohort implements Expiring {
-  readonly timeoutMs: number;
   readonly moment: Moment;
-  deadline: number;
+  /** The earliest of its unsettled callers, or earlier; see `update`. */
+  deadline = Number.POSITIVE_INFINITY;
   heapIndex = -1;
 
   readonly #deadlines: Deadlines;
   readonly #entries: Entry[] = [];
+  readonly #timeoutsMs: number[] = [];
+  #startedAt: number;
   #unsettled = 0;
+  #isOutdated = false;
 
-  constructor(timeoutMs: number, moment: Moment, deadlines: Deadlines) {
-    this.timeoutMs = timeoutMs;
+  constructor(moment: Moment, deadlines: Deadlines) {
     this.moment = moment;
-    this.deadline = moment.at + timeoutMs;
+    this.#startedAt = moment.at;
     this.#deadlines = deadlines;
   }
 
-  add(entry: Entry): void {
+  get isFull(): boolean {
+    return this.#entries.length === MOST_CALLERS;
+  }
+
+  add(entry: Entry, timeoutMs: number): void {
     entry.cohort = this;
-    this.#entries[this.#entries.length] = entry;
+    entry.cohortIndex = this.#entries.length;
+    this.#entries.push(entry);
+    this.#timeoutsMs.push(timeoutMs);
     this.#unsettled += 1;
+  }
+
+  timeoutMsOf({ cohortIndex }: Entry): number {
+    return this.#timeoutsMs[cohortIndex] as number;
+  }
+
+  deadlineOf(entry: Entry): number {
+    return this.#startedAt + this.timeoutMsOf(entry);
   }
 
   /** Their time starts to run. */
   run(now: number): void {
-    if (this.#unsettled === 0) return;
-    this.deadline = now + this.timeoutMs;
-    this.#deadlines.add(this);
+    this.#startedAt = now;
+    this.#schedule();
   }
 
   /** To be called once for each of them, when it is settled. */
-  letGo(): void {
+  letGo(entry: Entry): void {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#deadlines.remove(this);
+    else if (this.deadlineOf(entry) <= this.deadline) this.#isOutdated = true;
   }
 
-  expire(): void {
-    for (const entry of this.#entries) entry.expire();
+  update(): boolean {
+    if (!this.#isOutdated) return false;
+    this.#isOutdated = false;
+    const before = this.deadline;
+    this.deadline = Number.POSITIVE_INFINITY;
+    for (const entry of this.#entries) {
+      if (!entry.settled) this.deadline = Math.min(this.deadline, this.deadlineOf(entry));
+    }
+    return this.deadline !== before;
+  }
+
+  expire(now: number): void {
+    for (const entry of this.#entries) if (!entry.settled && this.deadlineOf(entry) <= now) entry.expire();
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#unsettled === 0) return;
+    this.#isOutdated = true;
+    this.update();
+    this.#deadlines.add(this);
   }
 }

@@ -55,8 +55,9 @@ export class Entry<I = Any, R = Any> implements Ticket {
   next: Entry | undefined = undefined;
   readonly moment: Moment;
   readonly cost: number;
-  /** The callers with the same deadline; undefined without a deadline. */
+  /** Where its deadline is, and its place there; undefined without a deadline. */
   cohort: Cohort | undefined = undefined;
+  cohortIndex = 0;
   /** The watch of its signal, and its place there. */
   watch: AbortWatch | undefined = undefined;
   watchIndex = 0;
@@ -75,7 +76,7 @@ export class Entry<I = Any, R = Any> implements Ticket {
 
   /** The moment after which its answer is worthless. */
   get deadline(): number {
-    return this.cohort?.deadline ?? Number.POSITIVE_INFINITY;
+    return this.cohort?.deadlineOf(this) ?? Number.POSITIVE_INFINITY;
   }
 
   get settled(): boolean {
@@ -117,7 +118,7 @@ function release<R>(entry: Entry<unknown, R>): Sink<R> | Resolve | undefined {
   const { sink, watch, cohort } = entry;
   entry.sink = undefined;
   if (cohort !== undefined) {
-    cohort.letGo();
+    cohort.letGo(entry);
     entry.cohort = undefined;
   }
   if (watch !== undefined) watch.remove(entry);

@@ -3,7 +3,9 @@ import { Heap, type HeapNode } from '../queue/heap.js';
 /** Something that ends at a given time unless it is removed first: callers with a deadline, a call of the handler, `close({ timeoutMs })`. */
 export interface Expiring extends HeapNode {
   readonly deadline: number;
-  expire(): void;
+  /** Moves a deadline that has become later, and says whether it did; without it the deadline never changes. */
+  update?(): boolean;
+  expire(now: number): void;
 }
 
 /** Deadlines in order of time, so that one timer, set for the earliest, serves all of them. */
@@ -12,7 +14,7 @@ export class Deadlines {
 
   /** Infinity when there is none. */
   get earliest(): number {
-    return this.#heap.first?.deadline ?? Number.POSITIVE_INFINITY;
+    return this.#first?.deadline ?? Number.POSITIVE_INFINITY;
   }
 
   add(expiring: Expiring): void {
@@ -26,10 +28,19 @@ export class Deadlines {
 
   /** Expires all that is due. An `expire()` may add and remove others. */
   expire(now: number): void {
-    for (let first = this.#heap.first; first !== undefined; first = this.#heap.first) {
+    for (let first = this.#first; first !== undefined; first = this.#first) {
       if (first.deadline > now) return;
       this.#heap.remove(first);
-      first.expire();
+      first.expire(now);
     }
+  }
+
+  get #first(): Expiring | undefined {
+    let { first } = this.#heap;
+    while (first?.update?.()) {
+      this.#heap.update(first);
+      first = this.#heap.first;
+    }
+    return first;
   }
 }
