@@ -1,5 +1,5 @@
 /**
- * Many callers, one item each; one batch for the backend.
+ * Many callers submit one item each; the backend gets batches.
  *
  *     import { Batcher } from 'batchwise';
  *

@@ -81,9 +81,9 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #settledInCall = 0;
   /** When the latest call returned its results. */
   #answeredAt: number | undefined = undefined;
-  /** What the backend did wrong. */
+  /** The failure of the backend, if it failed. */
   #failure: unknown = undefined;
-  /** Nobody waited for it any more before it ended. */
+  /** All callers had gone before the batch ended. */
   #wasAbandoned = false;
   #isGivenUp = false;
 
@@ -121,7 +121,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     return this.placed?.expectedMs;
   }
 
-  /** Where an item waited before. */
+  /** Where an item was queued before. */
   laneOf(entry: Entry): Lane | undefined {
     return this.#lanes?.get(entry);
   }
@@ -173,25 +173,25 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#call.start(this.owner.timeouts);
   }
 
-  /** One more caller shares work that is already running. */
+  /** One more caller shares an item that is already running. */
   join(entry: Entry): void {
     entry.batch = this;
     this.callers += 1;
   }
 
-  /** Nobody waits for this item any more. */
+  /** No caller waits for this item any more. */
   gone(entry: Entry): void {
     this.#call?.gone(entry);
   }
 
-  /** Fires the handler's signal once nobody waits any more. */
+  /** Fires the handler's signal once all callers have gone. */
   abortIfUnwanted(): void {
     if (this.callers > 0) return;
     this.#parts = NO_PARTS;
-    this.#call?.abort(new BatchwiseError('CANCELLED', `${this.name}: nobody waits for this batch any more.`));
+    this.#call?.abort(new BatchwiseError('CANCELLED', `${this.name}: all callers of this batch have gone.`));
   }
 
-  /** Gives the batch up: its callers fail, its signal fires, and what the handler may still say is ignored. */
+  /** Ends the batch: its callers fail, its signal fires, and later results of the handler are ignored. */
   abandon(error: BatchwiseError): void {
     const call = this.#call;
     this.#parts = NO_PARTS;
@@ -222,7 +222,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
       this.#wasAbandoned = oneByOne;
       this.#learnAtLeast(call);
     }
-    // A backend that is down may fail every item quickly: that is no measure of how quick it is.
+    // A backend that is down may fail every item quickly, which is not its service time.
     else if (this.succeeded > this.#succeededBefore) {
       const durationMs = now - startedAt;
       const callers = this.#settledInCall;
@@ -262,14 +262,14 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#failAll(call.entries, error);
   }
 
-  /** Its backend failed the whole batch, for a reason that callers are told as it is. */
+  /** The backend failed the whole batch. Callers get its error unchanged. */
   #failed(entries: readonly Entry[], error: BatchwiseError): void {
     if (error.notStarted || OUTAGES.includes(error.code)) this.#failure = error;
     const rest = error.notStarted ? this.owner.returnToQueue(entries.filter(isWanted), this) : entries;
     this.#failAll(rest, error);
   }
 
-  /** What it says about its backend. */
+  /** The outcome of the batch for the health of its backend. */
   outcome(now: number): BatchOutcome {
     if (this.#isGivenUp) return 'forgotten';
     if (this.#failure !== undefined) return 'failed';
@@ -374,7 +374,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
 const NO_PARTS: (readonly Entry[])[] = [];
 
-/** Errors that say that the backend did not respond. */
+/** Errors of a backend that did not respond. */
 const OUTAGES: readonly ErrorCode[] = ['UNAVAILABLE', 'HANDLER_TIMEOUT', 'DEADLINE_EXCEEDED'];
 
 /** Whether no single item can be the cause, so that bisecting the batch is useless. */

@@ -1,7 +1,7 @@
 /**
  * Calls of a batcher by its own handler. A handler that awaits one needs a second slot. When every slot is taken by a
  * batch whose handler awaits such a call, none of them ever ends: the last of these calls is rejected with `DEADLOCK`.
- * A call whose result the handler does not look at is left alone.
+ * A call whose result the handler does not await is not rejected.
  */
 import { callingBatch } from '../batch/async-context.js';
 import { deadlockError } from '../errors/rejections.js';

@@ -1,4 +1,4 @@
-/** A snapshot of a batcher. At any instant the callers add up: see the first line of the ledger. */
+/** A snapshot of a batcher. At any instant the counters of callers add up, as in the ledger. */
 
 import type { BackendStats } from '../backends/backend-set.js';
 import type { ErrorCode } from '../errors/errors.js';
@@ -10,44 +10,44 @@ export interface BatcherStats {
   readonly name: string;
   readonly state: 'open' | 'closing' | 'closed';
 
-  /** Callers so far; the sum of the eight that follow. */
+  /** Calls so far; the sum of the next seven counters. */
   readonly submitted: number;
   /** Answered with a result. */
   readonly succeeded: number;
-  /** Answered with an error: their own, the handler's, or `CLOSED` when the batcher was destroyed. */
+  /** Answered with an error: of the item, of the handler, or `CLOSED` when the batcher was destroyed. */
   readonly failed: number;
-  /** Turned away, at the door or by the policy. */
+  /** Rejected, at admission or by the policy. */
   readonly refused: number;
-  /** Gave up. */
+  /** Cancelled by signal or ticket. */
   readonly cancelled: number;
-  /** Their deadline passed. */
+  /** The deadline passed. */
   readonly expired: number;
-  /** Waiting now. */
+  /** In the queue now. */
   readonly queued: number;
   /** In a running batch now. */
   readonly running: number;
 
-  /** The cost of what is waiting. */
+  /** The cost of all queued items. */
   readonly queuedCost: number;
-  /** How long the one that came first of those has waited; 0 when nothing waits. */
+  /** How long the oldest queued item has waited; 0 when the queue is empty. */
   readonly oldestWaitMs: number;
   readonly refusals: Readonly<Partial<Record<ErrorCode, number>>>;
 
-  /** Batches that were started, and how many items they had. */
+  /** Batches that were started, and the number of their items. */
   readonly batches: number;
   readonly batchedItems: number;
   readonly batchesRunning: number;
   readonly reasons: Readonly<Record<Reason, number>>;
 
-  /** Items a second that arrive, as estimated now. */
+  /** The estimated arrival rate of items. */
   readonly arrivalsPerSecond: number;
-  /** How long a full batch, or the largest seen so far, is expected to take; undefined before the first. */
+  /** Predicted duration of a full batch, or of the largest one so far; undefined before the first. */
   readonly fullBatchMs: number | undefined;
   /** The learned service curve: how long batches of each cost take. */
   readonly curve: readonly CurvePoint[];
   /** The backends; empty for a batcher with a handler. */
   readonly backends: readonly BackendStats[];
-  /** How often the policy threw or answered nonsense, and was gone without. */
+  /** How often the policy threw or returned an invalid decision, and the batcher fell back to greedy dispatch. */
   readonly policyErrors: number;
   readonly lastPolicyError: unknown;
 }
