@@ -1,4 +1,4 @@
-/** A real batcher on virtual time, its backend as quick as a formula says, and what became of all who came. */
+/** A real batcher on virtual time, with a backend whose service time is a formula, and the outcomes of all items. */
 import {
   type BatchContext,
   Batcher,
@@ -90,7 +90,7 @@ export class Driven {
     return this;
   }
 
-  /** From arrival to answer, of all who got one. */
+  /** Latencies of all answered items. */
   get latenciesMs(): number[] {
     return [...this.fates.values()]
       .filter(({ code }) => code === undefined)

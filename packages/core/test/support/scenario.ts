@@ -139,7 +139,7 @@ export class Scenario {
     this.#check();
   }
 
-  /** Ends it by force: from here on nobody may be left waiting, and nothing may be left running. */
+  /** Destroys the batcher: after it no item may be queued or running. */
   async end(): Promise<void> {
     const closing = outcomeOf(this.batcher.close());
     this.batcher.destroy();
@@ -160,7 +160,7 @@ export class Scenario {
     expect(stats).toMatchObject({ state: 'closed', queued: 0, running: 0, queuedCost: 0, batchesRunning: 0 });
     if (this.requests.length === 0) this.#checkColumns(stats);
 
-    // What the handler says after the end must reach nobody.
+    // Results of the handler after the end must be ignored.
     for (const call of this.#calls) if (call.isPending) call.answer('results');
     await this.clock.settle();
     expect(this.callers.every(({ outcome }) => outcome.settled === 1)).toBe(true);
@@ -275,7 +275,7 @@ export class Scenario {
     return this.#setup.deduped ? key : 1000 + id;
   }
 
-  /** A call holds its slot until it answers or is timed out, even when nobody waits for it any more. */
+  /** A call holds its slot until it answers or is timed out, even when all its callers have gone. */
   #slotsTaken(): number {
     if (this.batcher.stats().state === 'closed') return 0;
     return this.#calls.filter(({ isPending, timesOutAt }) => isPending && this.clock.now() < timesOutAt)
