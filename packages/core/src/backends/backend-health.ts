@@ -59,6 +59,8 @@ export class BackendHealth {
   #isOnProbation = false;
   /** It responds, but with errors: an error response in a trial is a failure. */
   #isOutlier = false;
+  /** It was ejected because of failures, or is checked by its probe. */
+  #hadFailed = false;
   /** A health check keeps it out, and only a health check brings it back. */
   #isUnhealthy = false;
 
@@ -75,6 +77,10 @@ export class BackendHealth {
 
   isProbeDue(now: number): boolean {
     return this.state === 'ejected' && this.#hasProbe && now >= this.retryAt;
+  }
+
+  get backOffMs(): number {
+    return this.#backOffMs;
   }
 
   /** It gets no batch, and no trial batch is due or running. */
@@ -130,6 +136,7 @@ export class BackendHealth {
 
   /** Whether its batches fail much more often than those of the others. */
   isOutlier(others: readonly BackendHealth[]): boolean {
+    if (this.#settings.maxFailures === Number.POSITIVE_INFINITY) return false;
     const known = others.filter(({ outcomes }) => outcomes >= MIN_OUTCOMES);
     if (known.length === 0 || this.outcomes < MIN_OUTCOMES || this.errorRate <= OUTLIER_RATE) return false;
     const meanRate = known.reduce((sum, { errorRate }) => sum + errorRate, 0) / known.length;
@@ -145,6 +152,7 @@ export class BackendHealth {
   eject(error: unknown, now: number): void {
     if (this.state === 'draining') return;
     this.state = 'ejected';
+    this.#hadFailed = true;
     this.ejections += 1;
     this.lastError = error;
     this.#forgetOutcomes();
@@ -156,15 +164,18 @@ export class BackendHealth {
     if (this.state === 'draining') return;
     this.isUnreachable = isUnreachable;
     this.#isUnhealthy = !this.#hasProbe;
-    if (this.state === 'ready') this.eject(error, now);
-    else this.#retryIn(this.retryAt - now, now);
+    if (this.state === 'ready') {
+      this.eject(error, now);
+      this.#hadFailed = this.#hasProbe;
+    } else this.#retryIn(this.retryAt - now, now);
     this.lastError = error;
   }
 
   becomeHealthy(): void {
     if (this.state !== 'ejected') return;
+    const hadFailed = this.#hadFailed;
     this.#becomeReady();
-    this.#isOnProbation = true;
+    this.#isOnProbation = hadFailed;
   }
 
   /** Probes are cheap, and a backend that has recovered should get batches soon: their back-off is shorter. */
@@ -197,6 +208,7 @@ export class BackendHealth {
 
   #becomeReady(): void {
     this.state = 'ready';
+    this.#hadFailed = false;
     this.lastError = undefined;
     this.isUnreachable = false;
     this.#isUnhealthy = false;

@@ -5,7 +5,14 @@
  */
 import type { Handler } from '../batch/handler.js';
 import { BatchwiseError } from '../errors/errors.js';
-import { invalidOption, validCount, validKeys, validMethods, validMsAboveZero } from '../errors/valid.js';
+import {
+  invalidOption,
+  validCount,
+  validFunction,
+  validKeys,
+  validMethods,
+  validMsAboveZero,
+} from '../errors/valid.js';
 import { type Clock, realClock } from '../time/clock.js';
 import { type Backend, handlerOf, validBackend, validBackends } from './backend.js';
 import {
@@ -45,6 +52,8 @@ export interface BackendSetOptions {
    * @default 'wait'
    */
   readonly whenNoneReady?: 'wait' | 'fail' | 'try' | undefined;
+  /** Called when a backend is ejected because of its failures, with the time until its trial. */
+  readonly onEjected?: ((id: string, backOffMs: number, error: unknown) => void) | undefined;
   /** @default the real clock, or that of the batcher that is given the backends as a list */
   readonly clock?: Clock | undefined;
 }
@@ -107,11 +116,20 @@ export class ScheduledBackend<I = any, R = any> {
 
   get freeSlots(): number {
     if (!this.isUsable) return 0;
-    return this.isTrialDue ? 1 : Math.max(0, this.slots - this.work.length);
+    const free = Math.max(0, this.slots - this.work.length);
+    return this.isTrialDue ? Math.min(1, free) : free;
   }
 }
 
-const OPTIONS = ['maxFailures', 'backOffMs', 'maxBackOffMs', 'retries', 'whenNoneReady', 'clock'];
+const OPTIONS = [
+  'maxFailures',
+  'backOffMs',
+  'maxBackOffMs',
+  'retries',
+  'whenNoneReady',
+  'onEjected',
+  'clock',
+];
 /** Sums of fractions do not add up exactly: a timer may be due just before its time. */
 const MIN_DELAY_MS = 1;
 const NONE_READY = ['wait', 'fail', 'try'];
@@ -125,6 +143,7 @@ export class BackendSet<I = any, R = any> {
   readonly budget = new RetryBudget();
 
   readonly #clock: Clock;
+  readonly #onEjected: ((id: string, backOffMs: number, error: unknown) => void) | undefined;
   readonly #health: HealthSettings;
   readonly #backends = new Map<string, ScheduledBackend<I, R>>();
   readonly #users = new Set<BackendUser>();
@@ -137,7 +156,7 @@ export class BackendSet<I = any, R = any> {
   constructor(backends: readonly Backend<I, R>[] = [], options: BackendSetOptions = {}) {
     const given = validKeys('new BackendSet(backends, options)', options, OPTIONS) as BackendSetOptions;
     const { maxFailures = 5, backOffMs = 1000, maxBackOffMs = 30_000, retries = 1 } = given;
-    const { whenNoneReady = 'wait', clock = realClock } = given;
+    const { whenNoneReady = 'wait', onEjected, clock = realClock } = given;
     this.#health = {
       maxFailures: validCount('maxFailures', maxFailures),
       backOffMs: validMsAboveZero('backOffMs', backOffMs),
@@ -147,15 +166,17 @@ export class BackendSet<I = any, R = any> {
     if (!NONE_READY.includes(whenNoneReady))
       throw invalidOption(`whenNoneReady: expected 'wait', 'fail' or 'try', got ${String(whenNoneReady)}.`);
     this.whenNoneReady = whenNoneReady;
+    this.#onEjected = onEjected === undefined ? undefined : validFunction('onEjected', onEjected);
     this.#clock = validMethods<Clock>('clock', clock, ['now', 'setTimer', 'clearTimer', 'defer']);
     this.#slotLine = new SlotLine(clock, () => this.freeSlots);
     for (const backend of validBackends<I, R>(backends)) this.#insert(backend);
     this.#refresh();
   }
 
-  /** Adds a backend, which gets batches at once. */
-  add(backend: Backend<I, R>): void {
-    this.#insert(validBackend<I, R>('backends.add(backend)', backend));
+  /** Adds a backend. It gets batches at once, unless `health` says that it is not ready yet: see `setHealth`. */
+  add(backend: Backend<I, R>, health: boolean | 'unreachable' = true): void {
+    const added = this.#insert(validBackend<I, R>('backends.add(backend)', backend));
+    if (health !== true) added.health.becomeUnhealthy(undefined, health === 'unreachable', this.#clock.now());
     this.#changed();
   }
 
@@ -183,7 +204,7 @@ export class BackendSet<I = any, R = any> {
   /**
    * What a health check or the transport says. `false` and `'unreachable'` eject the backend until `true`, or until
    * its `probe` succeeds; with `whenNoneReady: 'try'` unreachable ones are tried last. After `true` the first failure
-   * ejects it again.
+   * ejects it again, if failures had ejected it.
    */
   setHealth(id: string, health: boolean | 'unreachable', reason?: unknown): void {
     const backend = this.#known(id, 'setHealth');
@@ -205,6 +226,7 @@ export class BackendSet<I = any, R = any> {
     const started = { ejections: health.ejections, isTrial: false };
     if (outcome === 'succeeded') health.succeeded(started);
     else if (!health.failed(started, error, this.#clock.now())) return;
+    else this.#onEjected?.(id, health.backOffMs, error);
     this.#changed();
   }
 
@@ -236,9 +258,12 @@ export class BackendSet<I = any, R = any> {
     });
   }
 
-  /** Whether items fail at once while no backend is ready. To wait for an unreachable backend is useless. */
+  /**
+   * Whether items fail at once during an outage. To wait for an unreachable backend is useless, and with `try` there is an
+   * outage only if there is no backend at all.
+   */
   get failsWhenNoneReady(): boolean {
-    if (this.whenNoneReady !== 'wait') return this.whenNoneReady === 'fail';
+    if (this.whenNoneReady !== 'wait') return true;
     return (
       this.#backends.size > 0 && [...this.#backends.values()].every(({ health }) => health.isUnreachable)
     );
@@ -333,15 +358,20 @@ export class BackendSet<I = any, R = any> {
         health.ejectAsOutlier(error, now);
     } else if (outcome === 'failed') health.failed(batch, error, now);
     else health.forgotten(batch, now);
+    if (health.ejections !== ejections) this.#onEjected?.(backend.id, health.backOffMs, error);
     this.#removeIfDrained(backend);
     if (batch.isTrial || health.state !== state || health.ejections !== ejections) this.#changed();
     this.#slotLine.wake();
   }
 
-  #insert(backend: Backend<I, R>): void {
-    if (this.#backends.has(backend.id))
+  /** A backend that drains leaves its id to a new one. */
+  #insert(backend: Backend<I, R>): ScheduledBackend<I, R> {
+    const known = this.#backends.get(backend.id);
+    if (known !== undefined && known.health.state !== 'draining')
       throw invalidOption(`backends: there are two with the id ${JSON.stringify(backend.id)}.`);
-    this.#backends.set(backend.id, new ScheduledBackend(backend, this.#health));
+    const added = new ScheduledBackend(backend, this.#health);
+    this.#backends.set(backend.id, added);
+    return added;
   }
 
   #known(id: string, method: string): ScheduledBackend<I, R> {

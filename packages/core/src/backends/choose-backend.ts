@@ -39,14 +39,19 @@ const SOONER = 1.25;
 /** Shortest hold: that of the timers of Node. */
 const MIN_HOLD_MS = 1;
 
-/**
- * @param batches how many batches of this cost are queued, this one included; a fraction counts
- * @param turn decides among equals
- */
+/** The batch that needs a backend. */
+export interface QueuedBatch {
+  readonly cost: number;
+  /** How many batches of this cost are queued, this one included; a fraction counts. */
+  readonly batches: number;
+  /** A backend did not start it. */
+  readonly isRetry: boolean;
+}
+
+/** @param turn decides among equals */
 export function chooseBackend<C extends Candidate>(
   candidates: readonly C[],
-  cost: number,
-  batches: number,
+  batch: QueuedBatch,
   turn: number,
   now: number,
 ): Choice<C> | undefined {
@@ -60,7 +65,7 @@ export function chooseBackend<C extends Candidate>(
   const isSound = ({ doubtfulUntil }: Candidate): boolean => doubtfulUntil <= now;
   const sound = free.filter(isSound);
   const usable = sound.length > 0 ? sound : free;
-  const durations = usable.map((candidate) => durationMs(candidate, cost, now));
+  const durations = usable.map((candidate) => durationMs(candidate, batch.cost, now));
   const leastMs = Math.min(...durations);
   const alike = usable.filter((_, i) => (durations[i] as number) <= leastMs * ALIKE);
   const leastBusy = Math.min(...alike.map(busyShare));
@@ -68,10 +73,9 @@ export function chooseBackend<C extends Candidate>(
   const backend = idlest[turn % idlest.length];
   if (backend === undefined) return undefined;
   const busy = candidates.filter((candidate) => candidate.freeSlots === 0 && isSound(candidate));
-  // A batch that was not started must not be used up by the same backend.
-  if (sound.length === 0 && busy.length > 0)
-    return { backend, holdUntil: Math.max(now + MIN_HOLD_MS, backend.doubtfulUntil) };
-  return { backend, holdUntil: holdUntil(busy, cost, batches, leastMs, now) };
+  // The retries of a batch must not be used up by the same backend.
+  if (batch.isRetry && sound.length === 0) return { backend, holdUntil: retryUntil(busy, backend, now) };
+  return { backend, holdUntil: holdUntil(busy, batch, leastMs, now) };
 }
 
 /** 0 when nothing is known that has not expired, so that one batch measures it; while that runs, it is not counted on. */
@@ -86,10 +90,21 @@ function busyShare({ slots, work }: Candidate): number {
   return slots === Number.POSITIVE_INFINITY ? work.length / Number.MAX_SAFE_INTEGER : work.length / slots;
 }
 
+/** When another backend is expected to be free, as long as the failure of this one is recent. */
+function retryUntil(
+  busy: readonly Candidate[],
+  { doubtfulUntil }: Candidate,
+  now: number,
+): number | undefined {
+  const freeMs = Math.min(...busy.map((candidate) => freeAfterMs(candidate, now)));
+  return freeMs === Number.POSITIVE_INFINITY
+    ? undefined
+    : Math.min(now + Math.max(MIN_HOLD_MS, freeMs), doubtfulUntil);
+}
+
 function holdUntil(
   busy: readonly Candidate[],
-  cost: number,
-  batches: number,
+  { cost, batches }: QueuedBatch,
   leastMs: number,
   now: number,
 ): number | undefined {

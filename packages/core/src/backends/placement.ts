@@ -6,6 +6,7 @@ import type { BatchwiseError } from '../errors/errors.js';
 import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
+import type { Group } from '../queue/group.js';
 import type { BackendSet, BackendUser, BatchOutcome, ScheduledBackend } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
 import { type Choice, chooseBackend } from './choose-backend.js';
@@ -96,10 +97,10 @@ export class Placement implements BackendUser {
     this.set?.tookTurn(this);
   }
 
-  /** Chooses the backend for a batch of this cost; returns until when to hold the batch for a faster one. */
-  choose(cost: number, batches: number, now: number): number | undefined {
+  /** Chooses the backend for a batch of this cost; returns until when to hold the batch for a better one. */
+  choose(cost: number, batches: number, group: Group, now: number): number | undefined {
     if (this.set === undefined) return undefined;
-    const choice = this.#choice(cost, batches, now);
+    const choice = this.#choice(cost, batches, now, group);
     this.chosen = choice?.backend;
     return choice?.holdUntil;
   }
@@ -167,8 +168,11 @@ export class Placement implements BackendUser {
     this.set?.detach(this);
   }
 
-  #choice(cost: number, batches: number, now: number): Choice<BackendUse> | undefined {
-    return chooseBackend(this.#usable, cost, batches, this.#turn, now);
+  #choice(cost: number, batches: number, now: number, group?: Group): Choice<BackendUse> | undefined {
+    const isDoubtful = group !== undefined && this.#usable.some(({ doubtfulUntil }) => doubtfulUntil > now);
+    const first = isDoubtful ? group.order().at(0) : undefined;
+    const isRetry = first !== undefined && this.#attempts.has(first);
+    return chooseBackend(this.#usable, { cost, batches, isRetry }, this.#turn, now);
   }
 
   #lookAtBackends(): void {

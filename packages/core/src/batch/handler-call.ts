@@ -22,6 +22,7 @@ export interface CalledBatch {
   readonly handler: Handler<never, unknown>;
   /** The id of its backend; undefined where a handler runs it. */
   readonly backend: string | undefined;
+  readonly expectedMs: number | undefined;
   readonly reason: Reason;
   readonly group: unknown;
   /** 1 for the first batch of its batcher. */
@@ -170,6 +171,7 @@ export class HandlerCall implements Expiring {
 class LazyContext implements BatchContext {
   readonly name: string;
   readonly backend: string | undefined;
+  readonly expectedMs: number | undefined;
   readonly size: number;
   readonly cost: number;
   readonly reason: Reason;
@@ -181,10 +183,15 @@ class LazyContext implements BatchContext {
   #controller: AbortController | undefined = undefined;
   #abortReason: BatchwiseError | undefined = undefined;
 
-  constructor(call: HandlerCall, cost: number, { settings, backend, reason, group }: CalledBatch) {
+  constructor(
+    call: HandlerCall,
+    cost: number,
+    { settings, backend, expectedMs, reason, group }: CalledBatch,
+  ) {
     this.#call = call;
     this.name = settings.name;
     this.backend = backend;
+    this.expectedMs = expectedMs;
     this.size = call.entries.length;
     this.cost = cost;
     this.reason = reason;

@@ -13,6 +13,8 @@ export interface BatchContext {
   readonly backend?: string | undefined;
   readonly size: number;
   readonly cost: number;
+  /** How long the batch is expected to take on its backend; undefined if nothing is known, or where a handler runs it. */
+  readonly expectedMs?: number | undefined;
   /** The cost that the backend pads this batch to: the next of `batchSizes`, or its own. */
   readonly paddedCost: number;
   readonly reason: Reason;

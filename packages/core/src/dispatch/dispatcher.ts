@@ -81,8 +81,8 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
     this.placement = new Placement(this, settings.backends);
-    this.#lookForOutage();
     this.queue = new ItemQueue(this.removal, priorityAgeMs);
+    this.#lookForOutage();
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
   }
@@ -259,6 +259,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     const holdUntil = this.placement.choose(
       Math.min(group.cost, maxBatchSize),
       this.queue.length === group.length ? group.cost / maxBatchSize : this.queue.cost / maxBatchSize,
+      group,
       now,
     );
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;

@@ -82,12 +82,23 @@ describe('a backend', () => {
     expect(health.state).toBe('ready');
   });
 
-  test('that is back by a health check is ejected by its first failure, for twice as long', () => {
+  test('that failures had ejected is ejected by its first failure after a health check, for twice as long', () => {
     const health = healthOf();
+    fail(health, 3, 0);
     health.becomeUnhealthy(reason, false, 0);
     health.becomeHealthy();
     fail(health, 1, 10);
     expect(health).toMatchObject({ state: 'ejected', retryAt: 2010 });
+  });
+
+  test('that only a health check had taken out is ejected after as many failures as any other', () => {
+    const health = healthOf();
+    health.becomeUnhealthy(reason, false, 0);
+    health.becomeHealthy();
+    fail(health, 2, 10);
+    expect(health.state).toBe('ready');
+    fail(health, 1, 10);
+    expect(health).toMatchObject({ state: 'ejected', retryAt: 1010 });
   });
 
   test('with a probe gets no trial batch: the probe decides, more often than trials would', () => {
@@ -145,6 +156,12 @@ describe('an outlier', () => {
     expect(after(10, 0).isOutlier([])).toBe(false);
     expect(after(9, 0).isOutlier([after(0, 10)])).toBe(false);
     expect(after(10, 0).isOutlier([after(0, 9)])).toBe(false);
+  });
+
+  test('is never ejected without a limit of failures', () => {
+    const never = new BackendHealth({ ...settings, maxFailures: Number.POSITIVE_INFINITY });
+    for (let i = 0; i < 10; i++) never.answeredWithErrors(never.started(0), reason, 0);
+    expect(never.isOutlier([after(0, 10)])).toBe(false);
   });
 
   test('is ejected again by an error response in its trial', () => {

@@ -132,6 +132,18 @@ describe('a batch', () => {
   });
 });
 
+test('the context has the expected duration of a batch once it is known', async () => {
+  const a = new GatedBackend('a');
+  const { batcher, clock } = placed([a], one);
+  for (const item of [1, 2]) {
+    batcher.submit(item);
+    await clock.advance(20);
+    a.answer();
+    await clock.advance(0);
+  }
+  expect(a.gate.calls.map(({ context }) => context.expectedMs)).toEqual([undefined, 20]);
+});
+
 describe('a batch that was not started', () => {
   test('goes to another backend, and no caller notices', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
@@ -451,6 +463,46 @@ describe('while no backend is ready', () => {
     batcher.destroy();
   });
 
+  test("'try': a batch that is not started is sent again `retries` times, not for ever", async () => {
+    // Root cause: batches of ejected backends counted as trials, whose items are returned without a limit.
+    const a = new GatedBackend('a');
+    a.isAway = true;
+    const { batcher, clock } = placed([a], { set: { maxFailures: 1, whenNoneReady: 'try' }, ...one });
+    const outcome = outcomeOf(batcher.submit(1));
+    await clock.advance(0);
+    expect(a.batches).toEqual([[1], [1]]);
+    expect(outcome.error).toMatchObject({ code: 'UNAVAILABLE', message: 'a is away' });
+  });
+
+  test("'try': without any backend items are rejected at once, and those that were queued too", async () => {
+    const a = new GatedBackend('a');
+    const { batcher, clock } = placed([a], { set: { whenNoneReady: 'try' }, ...one });
+    const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
+    await clock.advance(0);
+    void batcher.backends.drain('a');
+    outcomes.push(outcomeOf(batcher.submit(3)));
+    await clock.advance(0);
+    expect(outcomes.map(({ state }) => state)).toEqual(['pending', 'rejected', 'rejected']);
+    a.answer();
+    await clock.advance(0);
+    expect(outcomes[0]?.state).toBe('resolved');
+    expect(() => placed([], { set: { whenNoneReady: 'try' } })).not.toThrow();
+  });
+
+  test('a trial does not exceed the slots of its backend', async () => {
+    const a = new GatedBackend('a');
+    const { batcher, clock } = placed([a], { set: { maxFailures: 1, backOffMs: 10 }, ...one });
+    batcher.submit(1).catch(() => {});
+    await clock.advance(0);
+    batcher.backends.report('a', 'failed', lost('a'));
+    batcher.submit(2).catch(() => {});
+    await clock.advance(50);
+    expect(a.batches).toEqual([[1]]);
+    a.answer();
+    await clock.advance(0);
+    expect(a.batches).toEqual([[1], [2]]);
+  });
+
   test('no timer is left after close', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { set: { maxFailures: 1 } });
@@ -502,6 +554,50 @@ describe('backends that come and go', () => {
     await clock.advance(0);
     expect(b.batches).toEqual([[2]]);
     batcher.destroy();
+  });
+
+  test('a backend that is added as not ready gets no batch before it is', async () => {
+    const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
+    const { batcher, clock } = placed([a], one);
+    for (const item of [1, 2]) batcher.submit(item).catch(() => {});
+    await clock.advance(0);
+    batcher.backends.add(b, 'unreachable');
+    await clock.advance(0);
+    expect(b.batches).toEqual([]);
+    batcher.backends.setHealth('b', true);
+    await clock.advance(0);
+    expect(b.batches).toEqual([[2]]);
+  });
+
+  test('a draining backend leaves its id to a new one', async () => {
+    const [old, next] = [new GatedBackend('a'), new GatedBackend('a')];
+    const { batcher, clock } = placed([old], one);
+    const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
+    await clock.advance(0);
+    const drained = batcher.backends.drain('a');
+    batcher.backends.add(next);
+    await clock.advance(0);
+    expect(next.batches).toEqual([[2]]);
+    old.answer();
+    await drained;
+    next.answer();
+    await clock.advance(0);
+    expect(outcomes.map(({ value }) => value)).toEqual([1, 2]);
+    expect(batcher.backends.stats()).toMatchObject([{ id: 'a', running: 0, batches: 1 }]);
+  });
+
+  test('`onEjected` is called for failures, and not for what a health check says', async () => {
+    const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
+    const ejected: unknown[][] = [];
+    const onEjected = (...args: unknown[]) => void ejected.push(args);
+    const { batcher, clock } = placed([a, b], { set: { maxFailures: 1, onEjected }, ...one });
+    batcher.backends.setHealth('b', false);
+    batcher.submit(1).catch(() => {});
+    await clock.advance(0);
+    const error = lost('a');
+    a.fail(error);
+    await clock.advance(0);
+    expect(ejected).toEqual([['a', 1000, error]]);
   });
 
   test('a draining backend gets no batches and is gone when the last one has ended', async () => {

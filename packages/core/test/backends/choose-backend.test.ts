@@ -27,7 +27,8 @@ function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more 
   };
 }
 
-const choose = (all: readonly Made[], turn = 0, batches = 1) => chooseBackend(all, 1, batches, turn, 0);
+const choose = (all: readonly Made[], turn = 0, batches = 1, isRetry = false) =>
+  chooseBackend(all, { cost: 1, batches, isRetry }, turn, 0);
 
 describe('a batch', () => {
   test('goes to the free backend with the earliest predicted completion', () => {
@@ -57,12 +58,22 @@ describe('a batch', () => {
     expect(choose([made(20), trial])?.backend).toBe(trial);
   });
 
-  test('goes to another backend than one that has failed recently, and waits for it a little', () => {
+  test('goes to another backend than one that has failed recently', () => {
     const doubtful = made(5, { doubtfulUntil: 200 });
     const other = made(20);
     expect(choose([doubtful, other])?.backend).toBe(other);
-    expect(choose([doubtful, made(20, { busyMs: [9] })])?.holdUntil).toBe(200);
     expect(choose([doubtful, doubtful])).toEqual({ backend: doubtful, holdUntil: undefined });
+  });
+
+  test('that was not started waits until another backend is expected to be free, and no longer than the doubt', () => {
+    const retry = (doubtfulUntil: number, busyMs: readonly number[]) =>
+      choose([made(5, { doubtfulUntil }), made(20, { busyMs })], 0, 1, true)?.holdUntil;
+    expect(retry(200, [9])).toBe(9);
+    expect(retry(4, [9])).toBe(4);
+    const unknown = made(undefined, { work: [{ startedAt: 0, expectedMs: undefined }], freeSlots: 0 });
+    expect(choose([made(5, { doubtfulUntil: 200 }), unknown], 0, 1, true)?.holdUntil).toBeUndefined();
+    // One failure takes no capacity away from batches that were not returned.
+    expect(choose([made(5, { doubtfulUntil: 200 }), made(20, { busyMs: [9] })])?.holdUntil).toBeUndefined();
   });
 
   test('waits for a faster backend if it is expected to be done earlier there', () => {
