@@ -10,13 +10,14 @@ import { BatchwiseError } from 'batchwise';
 /** The error of a caller for an error of the batcher. */
 export function errorToGrpc(error: Error): GrpcError {
   if (error instanceof GrpcError) return error;
-  const isThrown = error instanceof BatchwiseError && error.code === 'HANDLER_FAILED';
-  if (isThrown && error.cause instanceof GrpcError) return error.cause;
-  // An error of the proxy itself: its message may contain internals.
-  if (isThrown || !(error instanceof BatchwiseError)) {
+  if (error instanceof BatchwiseError && error.cause instanceof GrpcError) return error.cause;
+  if (!(error instanceof BatchwiseError) || error.code === 'HANDLER_FAILED') {
+    // An error of the proxy itself: its message may contain internals.
     return new GrpcError(STATUS.INTERNAL, 'The proxy could not handle the call.', { cause: error });
   }
-  const { grpcCode, message, retryAfterMs } = error;
+  const { code, grpcCode, message, retryAfterMs } = error;
+  // The reason of an outage may contain addresses.
+  if (code === 'UNAVAILABLE') return backendError(grpcCode, error);
   return new GrpcError(grpcCode, message, {
     cause: error,
     ...(retryAfterMs === undefined ? {} : { trailers: pushback(retryAfterMs) }),

@@ -81,8 +81,6 @@ class BatchingProxy implements RunningProxy {
       tls: settings.backendTls,
       ejection: settings.ejection,
       maxBatchesInFlight: settings.maxBatchesInFlight,
-      onCapacity: (batches) => this.#methods.setConcurrency(batches),
-      onFreePermit: () => this.#methods.permitFreed(),
       onUpdate: () => this.#health.update(),
       onBackend: (backend) => this.#watchBackend(backend),
     });
@@ -138,22 +136,17 @@ class BatchingProxy implements RunningProxy {
   }
 
   stats(): ProxyStats {
-    const now = this.#settings.clock.now();
     return {
       isDraining: this.#isDraining,
       openCalls: this.#server.openCalls,
       passedThrough: this.#passedThrough,
       queuedBytes: this.#queueBytes.used,
       methods: this.#methods.stats(),
-      backends: this.#pool.backends.map((backend) => ({
-        target: backend.target,
-        isUp: backend.standing(now) === 'ready',
-        isEjected: backend.ejection.isEjected(now),
-        isHealthy: backend.isHealthy,
-        batchesInFlight: backend.running.size,
-        openCalls: backend.openCalls,
-        batchesLearned: backend.curve.samples,
-      })),
+      backends: this.#pool.backends.map((backend) => {
+        const { target, isHealthy, openCalls, batchesLearned } = backend;
+        const { isUp, isEjected, batchesInFlight } = this.#pool.stateOf(backend);
+        return { target, isUp, isEjected, isHealthy, batchesInFlight, openCalls, batchesLearned };
+      }),
     };
   }
 
@@ -257,15 +250,17 @@ class BatchingProxy implements RunningProxy {
 
   #watchBackend(backend: Backend): () => void {
     const { clock, log, healthCheck } = this.#settings;
-    const metrics = this.#metrics.watchBackend(backend.target, () => ({
-      isUp: backend.standing(clock.now()) === 'ready',
-      batchesInFlight: backend.running.size,
-    }));
+    const metrics = this.#metrics.watchBackend(backend.target, () => this.#pool.stateOf(backend));
     backend.metrics = metrics;
     const watch =
       healthCheck === undefined
         ? undefined
-        : new HealthWatch(backend, { ...healthCheck, clock, log, onChange: () => this.#pool.update() });
+        : new HealthWatch(backend, {
+            ...healthCheck,
+            clock,
+            log,
+            onHealth: (isHealthy) => this.#pool.setHealthy(backend, isHealthy),
+          });
     watch?.start();
     return () => {
       watch?.stop();

@@ -1,11 +1,11 @@
-/** Backends that come and go, fail and recover, and who gets which meanwhile. */
+/** Backends that connect, fail, recover and change, and which backend gets a batch meanwhile. */
 import { STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
 import { FakeStage } from './fakes/fake-stage.js';
 
 const failing = { message: 'lost', trailers: { 'grpc-status': '14' } };
 
-/** Sends one call, and says where it went. */
+/** Sends one call, and says which backend got it. */
 async function sendOne(stage: FakeStage, text = 'x') {
   const before = new Map([...stage.channels.values()].map((channel) => [channel, channel.calls.length]));
   const caller = stage.calls(text);
@@ -16,8 +16,14 @@ async function sendOne(stage: FakeStage, text = 'x') {
   return { caller, target: channel?.target, stream: channel?.calls.at(-1) };
 }
 
+const backendOf = (stage: FakeStage, target: string) => {
+  const backend = stage.pool.backends.find(({ id }) => id === target);
+  if (backend === undefined) throw new Error(`expected a backend ${target}, found none`);
+  return backend;
+};
+
 describe('a backend', () => {
-  it('that is not connected gets nothing while another is', async () => {
+  it('that is not connected gets no batch while another is', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], isConnected: false });
     stage.channel('b:1').become('ready');
     for (let i = 0; i < 4; i++) {
@@ -27,7 +33,7 @@ describe('a backend', () => {
     }
   });
 
-  it('that could not be reached is not waited for while it is tried again', async () => {
+  it('that failed to connect gets no batch while another is connecting', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], isConnected: false });
     stage.channel('a:1').become('failing', new Error('ECONNREFUSED'));
     stage.channel('a:1').become('connecting');
@@ -38,53 +44,64 @@ describe('a backend', () => {
     }
   });
 
-  it('that fails time after time is left out for a while, and the log says so', async () => {
-    const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 2, durationMs: 100 } });
-    const targets: (string | undefined)[] = [];
-    for (let i = 0; i < 20; i++) {
+  it('with consecutive failures is ejected, logged, and used again after a successful trial', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 2, durationMs: 3000 } });
+    let failures = 0;
+    for (let i = 0; i < 10 && failures < 2; i++) {
       const { target, stream } = await sendOne(stage);
-      targets.push(target);
-      if (target === 'a:1') stream?.ends(STATUS.UNAVAILABLE, failing);
-      else stream?.echoes();
+      if (target === 'a:1') {
+        stream?.ends(STATUS.UNAVAILABLE, failing);
+        failures += 1;
+      } else stream?.echoes();
+      // After a single failure a backend is avoided for a while.
+      if (failures < 2) await stage.clock.advance(3000);
     }
-    expect(targets.filter((target) => target === 'a:1')).toHaveLength(2);
-    expect(stage.log).toContain('backend a:1 is left out for 100 ms: 2 failures in a row');
-    expect(stage.pool.capacity).toBe(1);
-    await stage.clock.advance(100);
-    expect(stage.pool.capacity).toBe(2);
+    await stage.settle();
+    expect(stage.log).toContain('backend a:1 is ejected for 3000 ms because its batches fail');
+    expect(stage.pool.stateOf(backendOf(stage, 'a:1'))).toMatchObject({ isUp: false, isEjected: true });
+    expect(stage.pool.set.slots).toBe(1);
+    await stage.clock.advance(3000);
+    const trial = await sendOne(stage);
+    expect(trial.target).toBe('a:1');
+    trial.stream?.echoes();
+    await stage.settle();
+    expect(stage.log.at(-1)).toBe('backend a:1 is used again');
+    expect(stage.pool.set.slots).toBe(2);
     expect(stage.clock.pendingTimers).toBeLessThanOrEqual(1);
   });
 
-  it('that is the last is used all the same, however often it fails', async () => {
+  it('that is the last one gets batches however often it fails', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
     for (let i = 0; i < 20; i++) {
       const { target, stream, caller } = await sendOne(stage);
       expect(target).toBeDefined();
       stream?.ends(STATUS.UNAVAILABLE, failing);
+      await stage.settle();
       expect(caller.heard?.status).toBe(STATUS.UNAVAILABLE);
     }
   });
 
-  it('that says no to what was asked is not at fault', async () => {
+  it('is not ejected for errors about the items', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
     for (const status of [STATUS.INVALID_ARGUMENT, STATUS.INTERNAL, STATUS.RESOURCE_EXHAUSTED]) {
       const { stream } = await sendOne(stage);
       stream?.ends(status, { trailers: { 'grpc-status': String(status) } });
-      expect(stage.pool.capacity).toBe(2);
+      await stage.settle();
+      expect(stage.pool.set.slots).toBe(2);
     }
   });
 
-  it('that a call could not be sent to, for what the call was, is not at fault', async () => {
+  it('is not ejected for a call that cannot be sent', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
     (await sendOne(stage)).stream?.ends(STATUS.INTERNAL, { message: 'cannot be sent', isUnseen: true });
-    expect(stage.pool.capacity).toBe(2);
+    await stage.settle();
+    expect(stage.pool.set.slots).toBe(2);
   });
 
-  // Those that nobody was connected to were thought to be the quickest: nothing was known of them.
-  it('that is bad but connected goes before those that cannot be reached', async () => {
+  // Without a connection nothing was known of a backend, so it was expected to be the fastest.
+  it('that is unhealthy but connected is preferred to unreachable ones', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1', 'c:1'] });
-    const [, b] = stage.pool.backends;
-    Object.assign(b as object, { isHealthy: false });
+    stage.pool.setHealthy(backendOf(stage, 'b:1'), false);
     for (const target of ['a:1', 'c:1']) stage.channel(target).become('failing', new Error('ECONNREFUSED'));
     for (let i = 0; i < 4; i++) {
       const { target, stream } = await sendOne(stage);
@@ -94,25 +111,34 @@ describe('a backend', () => {
     expect(stage.pool.forCall()?.target).toBe('b:1');
   });
 
-  it('that talks no gRPC is at fault', async () => {
+  it('that does not speak gRPC is ejected', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 1000 } });
-    (await sendOne(stage)).stream?.ends(STATUS.INTERNAL, { message: 'a flag there is not' });
-    expect(stage.pool.capacity).toBe(1);
+    (await sendOne(stage)).stream?.ends(STATUS.INTERNAL, { message: 'an unknown flag' });
+    await stage.settle();
+    expect(stage.pool.set.slots).toBe(1);
   });
 
-  it('that is found unwell gets nothing, and all of it again when it is well', async () => {
+  it('that is unhealthy gets no batches until it is healthy', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
-    const [a] = stage.pool.backends;
-    Object.assign(a as object, { isHealthy: false });
-    stage.pool.update();
-    expect(stage.pool.capacity).toBe(1);
+    const a = backendOf(stage, 'a:1');
+    stage.pool.setHealthy(a, false);
+    expect(stage.pool.set.slots).toBe(1);
     expect((await sendOne(stage)).target).toBe('b:1');
-    Object.assign(a as object, { isHealthy: true });
-    stage.pool.update();
+    stage.pool.setHealthy(a, true);
     expect((await sendOne(stage)).target).toBe('a:1');
   });
 
-  it('that is quicker gets more', async () => {
+  it('that is ejected is used again after a successful health check', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'], ejection: { failures: 1, durationMs: 60_000 } });
+    const { target = '', stream } = await sendOne(stage);
+    stream?.ends(STATUS.UNAVAILABLE, failing);
+    await stage.settle();
+    expect(stage.pool.set.slots).toBe(1);
+    stage.pool.setHealthy(backendOf(stage, target), true);
+    expect(stage.pool.set.slots).toBe(2);
+  });
+
+  it('that is faster gets more batches', async () => {
     const stage = new FakeStage({ targets: ['quick:1', 'slow:1'] });
     const counts = { 'quick:1': 0, 'slow:1': 0 } as Record<string, number>;
     for (let i = 0; i < 40; i++) {
@@ -125,7 +151,7 @@ describe('a backend', () => {
     expect(counts['slow:1']).toBeLessThan(5);
   });
 
-  it('that was slow once is asked again after a while', async () => {
+  it('that was slow is measured again after a while', async () => {
     const stage = new FakeStage({ targets: ['quick:1', 'slow:1'] });
     const seen = new Set<string | undefined>();
     for (let i = 0; i < 6; i++) {
@@ -143,24 +169,19 @@ describe('a backend', () => {
   });
 });
 
-it('a backend that hangs and is left out does not hold up the others', async () => {
-  // The batcher counts what runs anywhere: with two backends and one of them hanging, no slot was left.
+it('a batch that hangs at an unhealthy backend does not block the others', async () => {
+  // The in-flight limit counted it: with two backends no slot was left.
   const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
-  const { target } = await sendOne(stage);
-  const hanging = stage.pool.backends.find((backend) => backend.target === target);
-  Object.assign(hanging as object, { isHealthy: false });
-  stage.pool.update();
+  const { target = '' } = await sendOne(stage);
+  stage.pool.setHealthy(backendOf(stage, target), false);
   for (let i = 0; i < 3; i++) {
     const { target: other, stream } = await sendOne(stage);
     expect(other).not.toBe(target);
     stream?.echoes();
   }
-  expect(stage.pool.capacity).toBe(2);
-  stage.channel(target).open[0]?.echoes();
-  expect(stage.pool.capacity).toBe(1);
 });
 
-/** A batch that no backend has begun waited for another backend than the one that had refused it, and all with it. */
+/** A batch that no backend has started waited for another backend than the first one, and blocked all other batches. */
 describe('a batch that is sent again', () => {
   async function setting() {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
@@ -172,7 +193,7 @@ describe('a batch that is sent again', () => {
     return { stage, hanging, refused };
   }
 
-  it('goes to the same backend when no other is free', async () => {
+  it('goes to the same backend if no other is free', async () => {
     const { stage, refused } = await setting();
     const again = stage.channel(refused.target).open[0];
     expect(again?.texts).toEqual(['refused']);
@@ -180,7 +201,7 @@ describe('a batch that is sent again', () => {
     expect(refused.caller.heard?.status).toBe(STATUS.OK);
   });
 
-  it('goes to another when one is free, though it is slower', async () => {
+  it('goes to another backend if one is free, although it is slower', async () => {
     const stage = new FakeStage({ targets: ['quick:1', 'slow:1'] });
     for (let i = 0; i < 8; i++) {
       const { target, stream } = await sendOne(stage);
@@ -195,7 +216,7 @@ describe('a batch that is sent again', () => {
     expect(stage.channel('slow:1').open).toHaveLength(1);
   });
 
-  it('and holds up no other method', async () => {
+  it('does not block another method', async () => {
     const { stage, refused } = await setting();
     const other = stage.calls('other', { path: '/pkg.Other/Compute' });
     stage.channel(refused.target).open[0]?.echoes();
@@ -203,24 +224,20 @@ describe('a batch that is sent again', () => {
     stage.channel(refused.target).open[0]?.echoes();
     expect(other.heard?.status).toBe(STATUS.OK);
   });
-});
 
-it('a batch that no longer waits for a backend lets the next one have it', () => {
-  const stage = new FakeStage({ targets: ['a:1'], maxBatchesInFlight: 1 });
-  const granted: string[] = [];
-  stage.pool.acquire(1, undefined, (backend) => backend?.begin(1, 0));
-  const giveUp = stage.pool.acquire(1, undefined, () => granted.push('first'));
-  stage.pool.acquire(1, undefined, () => granted.push('second'));
-  expect(stage.pool.freePermits).toBe(0);
-  giveUp();
-  const [backend] = stage.pool.backends;
-  for (const work of backend?.running ?? []) backend?.end(work);
-  if (backend !== undefined) stage.pool.released(backend);
-  expect(granted).toEqual(['second']);
+  it('keeps the place and the account of its tenant', async () => {
+    const { stage, refused } = await setting();
+    const { tenant } = { tenant: stage.tenants.of(refused.caller) };
+    expect(tenant.queuedGroups).toBe(0);
+    stage.channel(refused.target).open[0]?.ends(STATUS.UNAVAILABLE, { isUnseen: true });
+    await stage.settle();
+    expect(refused.caller.told.map(({ status }) => status)).toEqual([STATUS.UNAVAILABLE]);
+    expect(tenant.queuedGroups).toBe(0);
+  });
 });
 
 describe('targets that change', () => {
-  it('new ones are used, old ones finish what they have and are closed', async () => {
+  it('new ones are used, old ones finish their batches and are closed', async () => {
     const stage = new FakeStage({ targets: ['a:1'] });
     const { caller, stream } = await sendOne(stage);
     const old = stage.channel('a:1');
@@ -234,35 +251,49 @@ describe('targets that change', () => {
 
   it('those that stay keep their channel', () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
-    const [a] = stage.pool.backends;
+    const a = backendOf(stage, 'a:1');
     stage.pool.setTargets([{ target: 'c:1' }, { target: 'a:1' }]);
     expect(stage.pool.backends.map(({ target }) => target)).toEqual(['c:1', 'a:1']);
     expect(stage.pool.backends[1]).toBe(a);
   });
 
-  it('when none are left, calls that wait fail, and the operator is told why', async () => {
+  it('one that returns while its last batch is in flight is used again', async () => {
+    const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
+    const hanging = await sendOne(stage);
+    const { target = '' } = hanging;
+    const rest = ['a:1', 'b:1'].filter((other) => other !== target);
+    stage.pool.setTargets(rest.map((other) => ({ target: other })));
+    stage.pool.setTargets(['a:1', 'b:1'].map((other) => ({ target: other })));
+    stage.channel(target).become('ready');
+    const two = [await sendOne(stage), await sendOne(stage)];
+    expect(new Set(two.map((sent) => sent.target))).toEqual(new Set(['a:1', 'b:1']));
+    hanging.stream?.echoes();
+    for (const { stream } of two) stream?.echoes();
+    await stage.settle();
+    expect(stage.ended.map(([, status]) => status)).toEqual([STATUS.OK, STATUS.OK, STATUS.OK]);
+  });
+
+  it('if none is left, queued calls fail, and the operator sees the reason', async () => {
     const stage = new FakeStage({ targets: ['a:1'] });
     await sendOne(stage);
-    const waiting = stage.calls('waits');
+    const queued = stage.calls('queued');
     await stage.settle();
     stage.pool.setTargets([], new Error('dns:///a:1 cannot be looked up: ENOTFOUND'));
     await stage.settle();
-    stage.channel('a:1').open[0]?.echoes();
-    await stage.settle();
-    expect(waiting.heard?.status).toBe(STATUS.UNAVAILABLE);
-    expect(waiting.heard?.error?.message).toBe('The backend is unavailable.');
+    expect(queued.heard?.status).toBe(STATUS.UNAVAILABLE);
+    expect(queued.heard?.error?.message).toBe('The backend is unavailable.');
     expect(stage.pool.whyDown).toBe('no backend can be reached: dns:///a:1 cannot be looked up: ENOTFOUND');
   });
 });
 
 describe('a connection', () => {
-  it('that goes idle is made again', () => {
+  it('that becomes idle is established again', () => {
     const stage = new FakeStage();
     stage.channel().become('idle');
     expect(stage.channel().state).toBe('connecting');
   });
 
-  it('that cannot be made is mentioned once, however often it is tried', () => {
+  it('that cannot be established is logged once, not for every attempt', () => {
     const stage = new FakeStage();
     for (let i = 0; i < 3; i++) {
       stage.channel().become('failing', new Error('ECONNREFUSED'));
@@ -279,7 +310,7 @@ describe('a connection', () => {
   });
 });
 
-describe('the first connection', () => {
+describe('whenTried()', () => {
   const waiting = (targets: readonly string[]) => {
     const stage = new FakeStage({ targets, isConnected: false });
     const state = { isOver: false };
@@ -289,7 +320,7 @@ describe('the first connection', () => {
     return { stage, state };
   };
 
-  it('is waited for until one backend is ready', async () => {
+  it('resolves when one backend is ready', async () => {
     const { stage, state } = waiting(['a:1', 'b:1']);
     await stage.clock.advance(500);
     expect(state.isOver).toBe(false);
@@ -299,7 +330,7 @@ describe('the first connection', () => {
     expect(stage.clock.pendingTimers).toBe(0);
   });
 
-  it('is not waited for any more when none can be reached', async () => {
+  it('resolves when no backend can be reached', async () => {
     const { stage, state } = waiting(['a:1', 'b:1']);
     stage.channel('a:1').become('failing', new Error('ECONNREFUSED'));
     await stage.settle();
@@ -309,7 +340,7 @@ describe('the first connection', () => {
     expect(state.isOver).toBe(true);
   });
 
-  it('is waited for only so long', async () => {
+  it('resolves after its timeout', async () => {
     const { stage, state } = waiting(['a:1']);
     await stage.clock.advance(1000);
     expect(state.isOver).toBe(true);

@@ -259,6 +259,7 @@ describe('a batch that no backend has started', () => {
     const first = stage.stream;
     const other = stage.channel(stage.channel('a:1').calls.length > 0 ? 'b:1' : 'a:1');
     first.ends(STATUS.UNAVAILABLE, unseen);
+    await stage.settle();
     expect(other.open.map(({ texts: sent }) => sent)).toEqual([['x']]);
     other.open[0]?.echoes();
     expect(caller.heard?.text).toBe('X');
@@ -267,7 +268,9 @@ describe('a batch that no backend has started', () => {
   it('is sent again to the same backend if there is no other, and only once', async () => {
     const { stage, callers } = await batchOf(['x']);
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    await stage.settle();
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    await stage.settle();
     expect(stage.open).toEqual([]);
     expect(statuses(callers)).toEqual([[STATUS.UNAVAILABLE]]);
   });
@@ -276,6 +279,7 @@ describe('a batch that no backend has started', () => {
     const { stage, stream, callers } = await batchOf(['a', 'b']);
     stream.answers('A');
     stream.ends(STATUS.UNAVAILABLE, unseen);
+    await stage.settle();
     expect(stage.open).toEqual([]);
     expect(statuses(callers)).toEqual([[0], [STATUS.UNAVAILABLE]]);
   });
@@ -284,6 +288,7 @@ describe('a batch that no backend has started', () => {
     const { stage, callers } = await batchOf(['a', 'b', 'c']);
     callers[1]?.leaves();
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
+    await stage.settle();
     expect(stage.stream.texts).toEqual(['a', 'c']);
     stage.stream.echoes();
     expect(texts(callers)).toEqual(['A', undefined, 'C']);
@@ -361,7 +366,7 @@ it('every caller gets exactly one answer, whatever happens in whatever order', a
       for (const caller of callers) expect(caller.told).toHaveLength(gone.has(caller) ? 0 : 1);
       expect(stage.ended).toHaveLength(callers.length);
       expect(stage.queueBytes.used).toBe(0);
-      expect(stage.pool.backends.map(({ running }) => running.size)).toEqual([0, 0]);
+      expect(stage.pool.set.stats().map(({ running }) => running)).toEqual([0, 0]);
     },
   );
   await fc.assert(property, { numRuns: 300 });

@@ -9,14 +9,14 @@ import { FakeChannel } from './fakes/fake-channel.js';
 function watching() {
   const clock = new VirtualClock();
   const log: string[] = [];
-  let changes = 0;
+  const reported: boolean[] = [];
   let channel!: FakeChannel;
   const backend = new Backend(
     { target: 'a:1' },
     {
       clock,
       tls: undefined,
-      ejection: { failures: 1, durationMs: 60_000 },
+      maxBatchesInFlight: 1,
       openChannel: (options) => {
         channel = new FakeChannel(options);
         return channel.asChannel;
@@ -29,8 +29,9 @@ function watching() {
     timeoutMs: 100,
     service: '',
     log: (line) => log.push(line),
-    onChange: () => {
-      changes += 1;
+    onHealth: (isHealthy) => {
+      backend.isHealthy = isHealthy;
+      reported.push(isHealthy);
     },
   });
   const says = async (status: 'serving' | 'not serving' | number) => {
@@ -44,7 +45,7 @@ function watching() {
     await clock.settle();
   };
   watch.start();
-  return { clock, log, backend, channel, watch, says, changes: () => changes };
+  return { clock, log, backend, channel, watch, says, reported };
 }
 
 describe('a backend', () => {
@@ -62,7 +63,7 @@ describe('a backend', () => {
   });
 
   it('is unhealthy while it reports not serving', async () => {
-    const { channel, clock, backend, says, log, changes } = watching();
+    const { channel, clock, backend, says, log, reported } = watching();
     channel.become('ready');
     await says('not serving');
     expect(backend.isHealthy).toBe(false);
@@ -73,7 +74,7 @@ describe('a backend', () => {
       'backend a:1 is unhealthy: its health check reports not serving',
       'backend a:1 is healthy: serving',
     ]);
-    expect(changes()).toBe(2);
+    expect(reported).toEqual([false, true]);
   });
 
   it('without the health service is healthy', async () => {
@@ -95,17 +96,16 @@ describe('a backend', () => {
     expect(found).toEqual([true, true, true, true, true, false]);
   });
 
-  it('is no longer ejected when it reports serving', async () => {
-    const { channel, backend, clock, says, changes } = watching();
-    backend.ejection.failed(clock.now());
-    expect(backend.ejection.isEjected(clock.now())).toBe(true);
+  it('is reported as healthy by each check that reports serving, which ends an ejection', async () => {
+    const { channel, clock, says, reported } = watching();
     channel.become('ready');
     await says(STATUS.UNIMPLEMENTED);
-    expect(backend.ejection.isEjected(clock.now())).toBe(true);
-    await clock.advance(1000);
-    await says('serving');
-    expect(backend.ejection.isEjected(clock.now())).toBe(false);
-    expect(changes()).toBe(1);
+    expect(reported).toEqual([]);
+    for (let i = 1; i <= 2; i++) {
+      await clock.advance(1000);
+      await says('serving');
+      expect(reported).toHaveLength(i);
+    }
   });
 
   it('is not checked without a connection, and at once after it connects', async () => {

@@ -39,7 +39,7 @@ function batcherOf(name: string) {
   return { clock, submit, stats: () => batcher.stats() };
 }
 
-const idle = () => ({ isUp: true, batchesInFlight: 0 });
+const idle = () => ({ isUp: true, batchesInFlight: 0, batchesSentAgain: 0 });
 
 test('a batched method is exposed as a runner named by its path', async () => {
   const { metrics, value } = open();
@@ -123,7 +123,7 @@ test('requests are counted by batched method and outcome; pass-through is one ro
 
 test('the state of a backend is read at collection', () => {
   const { metrics, value } = open();
-  const state = { isUp: true, batchesInFlight: 0 };
+  const state = { isUp: true, batchesInFlight: 0, batchesSentAgain: 0 };
   metrics.watchBackend('a:1', () => state);
   const of = (name: string) => value(name, { backend: 'a:1' });
   expect([of('batchwise_backend_up'), of('batchwise_backend_batches_in_flight')]).toEqual([1, 0]);
@@ -133,10 +133,12 @@ test('the state of a backend is read at collection', () => {
 
 test('events are counted per backend', () => {
   const { metrics, value } = open();
-  const backend = metrics.watchBackend('a:1', idle);
+  const state = { ...idle(), batchesSentAgain: 1 };
+  const backend = metrics.watchBackend('a:1', () => state);
   metrics.watchBackend('b:1', idle);
   for (let i = 0; i < 7; i++) backend.batchSent();
-  for (let i = 0; i < 2; i++) backend.batchSentAgain();
+  expect(value('batchwise_backend_batches_sent_again_total', { backend: 'a:1' })).toBe(1);
+  state.batchesSentAgain = 2;
   for (let i = 0; i < 3; i++) backend.ejected();
   backend.surplusAnswers(4);
   backend.surplusAnswers(1);
@@ -166,7 +168,11 @@ test('failures are counted by cause: the usual causes exist from the start, the 
 
 test('forgetting a backend does not remove the series of its successor', () => {
   const { metrics, value } = open();
-  const former = metrics.watchBackend('a:1', () => ({ isUp: false, batchesInFlight: 1 }));
+  const former = metrics.watchBackend('a:1', () => ({
+    isUp: false,
+    batchesInFlight: 1,
+    batchesSentAgain: 0,
+  }));
   former.batchSent();
   const next = metrics.watchBackend('a:1', idle);
   next.batchSent();

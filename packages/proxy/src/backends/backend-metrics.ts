@@ -7,6 +7,8 @@ export interface BackendState {
   /** Connected, healthy and not ejected. */
   readonly isUp: boolean;
   readonly batchesInFlight: number;
+  /** Batches that it did not start and that were sent again, since it was added. */
+  readonly batchesSentAgain: number;
 }
 
 export type BackendInstruments = ReturnType<typeof backendInstruments>;
@@ -73,6 +75,8 @@ export class BackendMetrics {
   readonly #healthFailures: CounterChild;
   /** By status, created at the first failure. */
   readonly #callFailures: CounterChild[] = [];
+  /** The value of `batchesSentAgain` at the last collection. */
+  #counted = 0;
   #isForgotten = false;
 
   constructor(instruments: BackendInstruments, name: string, state: () => BackendState, forget: () => void) {
@@ -92,11 +96,6 @@ export class BackendMetrics {
 
   batchSent(): void {
     this.#batches.inc();
-  }
-
-  /** A batch that the backend certainly did not start is sent again. */
-  batchSentAgain(): void {
-    this.#sentAgain.inc();
   }
 
   /** A batch ended with a failure of the backend. */
@@ -124,9 +123,11 @@ export class BackendMetrics {
   }
 
   collect(): void {
-    const { isUp, batchesInFlight } = this.#state();
+    const { isUp, batchesInFlight, batchesSentAgain } = this.#state();
     this.#instruments.up.labels(this.name).set(isUp ? 1 : 0);
     this.#instruments.batchesInFlight.labels(this.name).set(batchesInFlight);
+    this.#sentAgain.inc(batchesSentAgain - this.#counted);
+    this.#counted = batchesSentAgain;
   }
 
   /** The backend was removed: deletes its series, so that changing addresses do not accumulate. */

@@ -1,44 +1,47 @@
-/** One backend: its channel, what runs there, and what is known of how quick and how well it is. */
+/** One backend: its connections and what is known of them. Its slots, ejection and choice are in the `BackendSet`. */
 import { type ChannelOptions, type ClientTls, GrpcChannel } from '@batchwise/grpc';
-import { BackendLoad, type Clock } from 'batchwise';
-import type { EjectionSettings } from '../options/proxy-options.js';
+import type { BatchContext, Clock, Backend as CoreBackend, Results } from 'batchwise';
 import type { BackendMetrics } from './backend-metrics.js';
-import { Ejection } from './ejection.js';
 import type { ResolvedTarget } from './targets.js';
 
 export interface BackendOptions {
   readonly tls: ClientTls | true | undefined;
-  readonly ejection: EjectionSettings | undefined;
+  readonly maxBatchesInFlight: number;
   readonly clock: Clock;
-  /** How a channel is opened; tests have channels of their own. */
+  /** Opens a channel; tests use fake channels. */
   readonly openChannel?: ((options: ChannelOptions) => GrpcChannel) | undefined;
 }
 
-/** How soon a backend can be counted on, best first. */
-export type Standing = 'ready' | 'connecting' | 'bad';
+/** An item knows its method, which sends the batches of the method. All items of a batch have the same one. */
+export interface RoutedItem {
+  readonly method: {
+    run(backend: Backend, items: readonly RoutedItem[], context: BatchContext): Promise<Results<never>>;
+  };
+}
 
-export class Backend extends BackendLoad {
-  readonly target: string;
+/** Further connections are opened when the existing ones have reached MAX_CONCURRENT_STREAMS of the backend. */
+const MAX_PASS_CONNECTIONS = 4;
+
+export class Backend implements CoreBackend<RoutedItem, Buffer> {
+  readonly id: string;
+  readonly slots: number;
   readonly channel: GrpcChannel;
-  readonly ejection: Ejection;
-  /** What its health checks say; well until they say otherwise. */
-  isHealthy = true;
-  /** Calls that are passed through, now. */
-  openCalls = 0;
-  /** Where what happens to it is counted. */
   metrics: BackendMetrics | undefined = undefined;
-  /** Since the last attempt to connect failed, until one succeeds. */
+  /** The result of the health checks; healthy until the first one. */
+  isHealthy = true;
+  /** Since a connection attempt failed, until one succeeds. */
   isUnreachable = false;
-  /** No longer among the targets: what runs ends, nothing more is sent. */
-  isRemoved = false;
+  /** Calls in flight that are passed through. */
+  openCalls = 0;
+  /** Batches from which service times were learned. */
+  batchesLearned = 0;
   readonly #openPassChannel: () => GrpcChannel;
   #passChannel: GrpcChannel | undefined = undefined;
 
   constructor({ target, authority, serverName }: ResolvedTarget, options: BackendOptions) {
-    super();
-    const { tls, ejection, clock, openChannel = realChannel } = options;
-    this.target = target;
-    this.ejection = new Ejection(ejection);
+    const { tls, maxBatchesInFlight, clock, openChannel = openGrpcChannel } = options;
+    this.id = target;
+    this.slots = maxBatchesInFlight;
     const channelOptions = {
       target,
       clock,
@@ -46,21 +49,35 @@ export class Backend extends BackendLoad {
       ...(tls === undefined ? {} : { tls: withServerName(tls, serverName) }),
     };
     this.channel = openChannel(channelOptions);
-    this.#openPassChannel = () => openChannel({ ...channelOptions, connections: PASS_CONNECTIONS });
+    this.#openPassChannel = () => openChannel({ ...channelOptions, connections: MAX_PASS_CONNECTIONS });
   }
 
-  /** For calls that are passed through: on connections of their own, they take no streams from batches and health checks. */
+  get target(): string {
+    return this.id;
+  }
+
+  /** What the `BackendSet` is told: an unreachable backend is only tried if there is no other. */
+  get health(): boolean | 'unreachable' {
+    if (this.isUnreachable) return 'unreachable';
+    return this.isHealthy && this.channel.state === 'ready';
+  }
+
+  /** Separate connections, so that calls that are passed through use no streams of batches and health checks. */
   get passChannel(): GrpcChannel {
     this.#passChannel ??= this.#openPassChannel();
     return this.#passChannel;
   }
 
-  /** How many calls may be passed through at a time, by what the backend has said on the connection of the batches. */
+  /** The maximum number of calls that are passed through, by the stream limit of the backend. */
   get passCapacity(): number {
-    return PASS_CONNECTIONS * this.channel.maxStreams;
+    return MAX_PASS_CONNECTIONS * this.channel.maxStreams;
   }
 
-  /** Resolves when what runs there has ended. */
+  run(items: readonly RoutedItem[], context: BatchContext): Promise<Results<never>> {
+    return (items[0] as RoutedItem).method.run(this, items, context);
+  }
+
+  /** Resolves when all calls have ended. */
   async close(): Promise<void> {
     await Promise.all([this.channel.close(), this.#passChannel?.close()]);
   }
@@ -69,22 +86,13 @@ export class Backend extends BackendLoad {
     this.channel.destroy();
     this.#passChannel?.destroy();
   }
-
-  standing(now: number): Standing {
-    const { state } = this.channel;
-    if (!this.isHealthy || this.isUnreachable || this.ejection.isEjected(now)) return 'bad';
-    return state === 'ready' ? 'ready' : 'connecting';
-  }
 }
 
-/** Further ones are opened when a backend's MAX_CONCURRENT_STREAMS is reached on those that are there. */
-const PASS_CONNECTIONS = 4;
-
-function realChannel(options: ChannelOptions): GrpcChannel {
+function openGrpcChannel(options: ChannelOptions): GrpcChannel {
   return new GrpcChannel(options);
 }
 
-/** Certificates are for the name, not for the address that was found for it. */
+/** A certificate is for the name, not for the address that the name resolved to. */
 function withServerName(tls: ClientTls | true, serverName: string | undefined): ClientTls | true {
   if (serverName === undefined) return tls;
   return tls === true ? { serverName } : { serverName, ...tls };

@@ -12,8 +12,8 @@ const MAX_FAILURES = 3;
 export interface HealthWatchOptions extends HealthCheckSettings {
   readonly clock: Clock;
   readonly log: (line: string) => void;
-  /** Called when the health of the backend changes. */
-  readonly onChange: () => void;
+  /** Called when the health of the backend changes, and after each check that reports serving, which ends an ejection. */
+  readonly onHealth: (isHealthy: boolean) => void;
 }
 
 export class HealthWatch {
@@ -76,25 +76,13 @@ export class HealthWatch {
       return;
     }
     this.#failures = 0;
-    if (state === 'serving') this.#endEjection();
-    this.#setHealthy(true, state);
+    this.#setHealthy(true, state, state === 'serving');
   }
 
-  #setHealthy(isHealthy: boolean, reason: string): void {
-    const backend = this.#backend;
-    if (backend.isHealthy === isHealthy) return;
-    backend.isHealthy = isHealthy;
-    this.#options.log(`backend ${backend.target} is ${isHealthy ? 'healthy' : 'unhealthy'}: ${reason}`);
-    this.#options.onChange();
-  }
-
-  #endEjection(): void {
-    const { ejection, target } = this.#backend;
-    const { clock, log, onChange } = this.#options;
-    const now = clock.now();
-    if (!ejection.isEjected(now)) return;
-    ejection.putBack(now);
-    log(`backend ${target} is used again: its health check reports serving`);
-    onChange();
+  #setHealthy(isHealthy: boolean, reason: string, endsEjection = false): void {
+    const { target, isHealthy: wasHealthy } = this.#backend;
+    const isChange = isHealthy !== wasHealthy;
+    if (isChange) this.#options.log(`backend ${target} is ${isHealthy ? 'healthy' : 'unhealthy'}: ${reason}`);
+    if (isChange || endsEjection) this.#options.onHealth(isHealthy);
   }
 }

@@ -1,7 +1,6 @@
 /**
- * One dispatched batch: it acquires a backend, sends its items as the messages of one stream, and answers each caller
- * when the corresponding answer arrives. However the stream ends, every caller gets exactly one answer, and the slot of
- * the backend is released once.
+ * One batch on its backend: sends the items as the messages of one stream, and answers each caller when the corresponding
+ * answer arrives. However the stream ends, every caller gets exactly one answer. The returned promise holds the slot.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
@@ -14,9 +13,8 @@ import {
   parseItemErrors,
   STATUS,
 } from '@batchwise/grpc';
-import type { BatchContext, Clock, Results, RunningWork } from 'batchwise';
+import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
 import type { Backend } from '../backends/backend.js';
-import type { BackendPool } from '../backends/backend-pool.js';
 import { isBackendFailure, isSentByBackend, streamEndError, tooFewAnswers } from '../grpc-errors.js';
 import { callOptionsOf, joinedFrames } from './batch-request.js';
 import type { OpenStreamEnds } from './open-stream-ends.js';
@@ -27,58 +25,68 @@ export interface BatchRoute {
   readonly path: string;
   readonly batchedPath: string;
   readonly maxMessageBytes: number;
-  readonly pool: BackendPool;
   readonly openStreamEnds: OpenStreamEnds;
   readonly clock: Clock;
   readonly log: (line: string) => void;
   /** Called with the service time of a batch whose items were all answered. */
   onCompleted(durationMs: number): void;
+  /** Called before the core puts the unanswered items of a batch that was not started back into the queue. */
+  onNotStarted(items: readonly ProxyItem[]): void;
 }
-
-/** A batch that a backend certainly did not start is sent again once. */
-const MAX_ATTEMPTS = 2;
 
 export class BatchStream implements CallHandlers {
   readonly #route: BatchRoute;
+  readonly #backend: Backend;
+  /** The items of the stream, in order. */
   readonly #items: readonly ProxyItem[];
   readonly #context: BatchContext;
-  readonly #done: (results: Results<never>) => void;
+  readonly #startedAt: number;
   /** Callers without an answer. */
   #unanswered: number;
-  #attempts = 0;
   #isOver = false;
-  #cancelAcquire: () => void = () => {};
-
-  // State of the latest attempt
-  #backend: Backend | undefined = undefined;
-  #work: RunningWork | undefined = undefined;
+  #resolve: (results: Results<never>) => void = () => {};
+  #reject: (error: BatchwiseError) => void = () => {};
   #call: OutgoingCall | undefined = undefined;
-  /** The items of the stream, in order. */
-  #sent: readonly ProxyItem[] = [];
   #written = 0;
   #received = 0;
   #surplus = 0;
   #answerHeaders: OutgoingHttpHeaders | undefined = undefined;
 
-  constructor(
-    route: BatchRoute,
-    items: readonly ProxyItem[],
-    context: BatchContext,
-    done: (results: Results<never>) => void,
-  ) {
+  constructor(route: BatchRoute, backend: Backend, items: readonly ProxyItem[], context: BatchContext) {
     this.#route = route;
+    this.#backend = backend;
     this.#items = items;
     this.#context = context;
-    this.#done = done;
+    this.#startedAt = route.clock.now();
     this.#unanswered = items.length;
     items.forEach((item, index) => {
       item.index = index;
     });
   }
 
-  start(): void {
-    this.#context.onGone(() => this.#callerLeft());
-    this.#findBackend(undefined);
+  /**
+   * Settles when the backend is free again: after the last answer, after a failure, or when it has presumably finished a
+   * batch whose callers have all left. Rejects if the backend failed.
+   */
+  send(): Promise<Results<never>> {
+    const { batchedPath, maxMessageBytes, log } = this.#route;
+    const backend = this.#backend;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#context.onGone(() => this.#callerLeft());
+      backend.metrics?.batchSent();
+      try {
+        const options = callOptionsOf(this.#items, maxMessageBytes, this.#startedAt);
+        this.#call = backend.channel.call(batchedPath, options, this);
+        this.#writeRest();
+      } catch (cause) {
+        // For example invalid metadata.
+        log(`a batch of ${batchedPath} cannot be sent to ${backend.target}: ${cause}`);
+        this.#failRest(new GrpcError(STATUS.INTERNAL, 'The call cannot be sent to the backend.', { cause }));
+        this.#call?.cancel();
+      }
+    });
   }
 
   onHeaders(headers: IncomingHttpHeaders): void {
@@ -88,8 +96,8 @@ export class BatchStream implements CallHandlers {
     this.#answerHeaders = metadata;
     if (itemErrors === undefined || this.#isOver) return;
     // A failed item also has a placeholder message in the stream, which is ignored.
-    const errors = parseItemErrors(itemErrors as string | string[], this.#sent.length);
-    for (const [index, error] of errors) this.#answer(this.#sent[index] as ProxyItem, error);
+    const errors = parseItemErrors(itemErrors as string | string[], this.#items.length);
+    for (const [index, error] of errors) this.#answer(this.#items[index] as ProxyItem, error);
   }
 
   onFrame(frame: Buffer): void {
@@ -102,89 +110,52 @@ export class BatchStream implements CallHandlers {
   }
 
   onEnd(end: CallEnd): void {
-    const backend = this.#backend as Backend;
-    const { pool, batchedPath, log } = this.#route;
+    const { batchedPath, log, openStreamEnds } = this.#route;
+    const { target, metrics } = this.#backend;
     if (this.#surplus > 0) {
-      backend.metrics?.surplusAnswers(this.#surplus);
-      const counts = `${this.#received} answers for ${this.#sent.length} items`;
-      log(`backend ${backend.target} gave ${counts} of ${batchedPath}; the surplus is ignored`);
+      metrics?.surplusAnswers(this.#surplus);
+      const counts = `${this.#received} answers for ${this.#items.length} items`;
+      log(`backend ${target} gave ${counts} of ${batchedPath}; the surplus is ignored`);
     }
-    if (this.#call !== undefined) this.#route.openStreamEnds.ended(this.#call);
+    if (this.#call !== undefined) openStreamEnds.ended(this.#call);
     if (this.#isOver) return;
-    const isFailure = isBackendFailure(end);
-    if (isFailure) backend.metrics?.callFailed(end.status);
-    this.#release();
-    pool.callEnded(backend, isFailure);
-    const isRetryable = end.isUnseen && end.status === STATUS.UNAVAILABLE && this.#received === 0;
-    if (isRetryable && this.#attempts < MAX_ATTEMPTS) {
-      backend.metrics?.batchSentAgain();
-      this.#findBackend(backend);
-    } else if (end.status === STATUS.OK) {
-      log(`backend ${backend.target} ended ${batchedPath} with OK too early`);
-      this.#failRest(tooFewAnswers(batchedPath, this.#received, this.#sent.length));
-    } else {
-      if (!isSentByBackend(end)) log(`backend ${backend.target} failed ${batchedPath}: ${end.message}`);
-      this.#failRest(streamEndError(end, this.#route));
+    if (end.status === STATUS.OK) {
+      log(`backend ${target} ended ${batchedPath} with OK too early`);
+      this.#failRest(tooFewAnswers(batchedPath, this.#received, this.#items.length));
+      return;
     }
-  }
-
-  #findBackend(avoid: Backend | undefined): void {
-    const { pool } = this.#route;
-    this.#cancelAcquire = pool.acquire(this.#items.length, avoid, (backend) => {
-      if (this.#isOver) return;
-      if (backend === undefined) this.#failRest(pool.down ?? CLOSED);
-      else this.#send(backend);
-    });
-  }
-
-  #send(backend: Backend): void {
-    const { batchedPath, clock, maxMessageBytes } = this.#route;
-    const now = clock.now();
-    this.#attempts += 1;
-    this.#sent = this.#unanswered === this.#items.length ? this.#items : this.#items.filter(isUnsettled);
-    this.#written = 0;
-    this.#received = 0;
-    this.#surplus = 0;
-    this.#backend = backend;
-    this.#work = backend.begin(this.#sent.length, now);
-    backend.metrics?.batchSent();
-    try {
-      this.#call = backend.channel.call(batchedPath, callOptionsOf(this.#sent, maxMessageBytes, now), this);
-      this.#writeRest();
-    } catch (error) {
-      // For example invalid metadata.
-      this.#route.log(`a batch of ${batchedPath} cannot be sent to ${backend.target}: ${error}`);
-      this.#failRest(
-        new GrpcError(STATUS.INTERNAL, 'The call cannot be sent to the backend.', { cause: error }),
-      );
-      this.#call?.cancel();
-      this.#release();
-    }
+    if (!isSentByBackend(end)) log(`backend ${target} failed ${batchedPath}: ${end.message}`);
+    const error = streamEndError(end, this.#route);
+    if (isBackendFailure(end)) {
+      metrics?.callFailed(end.status);
+      const notStarted = end.isUnseen && end.status === STATUS.UNAVAILABLE && this.#received === 0;
+      this.#failBatch(error, notStarted);
+    } else this.#failRest(error);
   }
 
   /** Writes until the stream applies backpressure, and continues when it drains. */
   #writeRest(): void {
     const call = this.#call as OutgoingCall;
     for (;;) {
-      const { bytes, next } = joinedFrames(this.#sent, this.#written);
+      const { bytes, next } = joinedFrames(this.#items, this.#written);
       this.#written = next;
-      if (next === this.#sent.length) {
+      if (next === this.#items.length) {
         call.end(bytes);
         return;
       }
       if (call.write(bytes)) continue;
       call.onDrain(() => {
-        if (call === this.#call && !this.#isOver) this.#writeRest();
+        if (!this.#isOver) this.#writeRest();
       });
       return;
     }
   }
 
   #answerNext(result: Buffer | Error): void {
-    const item = this.#sent[this.#received++];
+    const item = this.#items[this.#received++];
     if (item === undefined) this.#surplus += 1;
     else this.#answer(item, result);
-    if (this.#received === this.#sent.length) this.#allAnswered();
+    if (this.#received === this.#items.length) this.#allAnswered();
   }
 
   #answer(item: ProxyItem, result: Buffer | Error): void {
@@ -200,16 +171,11 @@ export class BatchStream implements CallHandlers {
    */
   #allAnswered(): void {
     if (this.#isOver) return;
-    const { clock, pool, openStreamEnds, onCompleted } = this.#route;
-    const backend = this.#backend as Backend;
-    const now = clock.now();
-    const durationMs = now - (this.#work as RunningWork).startedAt;
-    backend.curve.record(this.#sent.length, durationMs, now);
-    onCompleted(durationMs);
+    const { clock, openStreamEnds, onCompleted } = this.#route;
+    this.#backend.batchesLearned += 1;
+    onCompleted(clock.now() - this.#startedAt);
     openStreamEnds.expect(this.#call as OutgoingCall);
     this.#finish();
-    this.#release();
-    pool.callEnded(backend, false);
   }
 
   #failRest(error: GrpcError): void {
@@ -217,48 +183,30 @@ export class BatchStream implements CallHandlers {
     this.#finish();
   }
 
+  /** The backend failed: the core counts that, and fails the remaining callers or sends their items again. */
+  #failBatch(cause: GrpcError, notStarted: boolean): void {
+    this.#isOver = true;
+    const rest = this.#items.filter(({ isSettled }) => !isSettled);
+    for (const item of rest) item.answerHeaders = this.#answerHeaders;
+    if (notStarted) this.#route.onNotStarted(rest);
+    this.#reject(new BatchwiseError('UNAVAILABLE', cause.message, { cause, notStarted }));
+  }
+
   #callerLeft(): void {
     this.#unanswered -= 1;
     if (this.#unanswered > 0 || this.#isOver) return;
     this.#isOver = true;
-    this.#cancelAcquire();
     this.#call?.cancel();
     // Many backends compute a cancelled batch to its end without telling. If the slot were released at once, a client that
     // cancels its calls would make the backend run more batches than it has slots.
-    const remainingMs = this.#remainingMs();
-    if (remainingMs > 0) this.#route.clock.setTimer(() => this.#abandon(), remainingMs);
-    else this.#abandon();
-  }
-
-  /** The expected remaining service time of the current attempt. */
-  #remainingMs(): number {
-    const [work, backend] = [this.#work, this.#backend];
-    if (work === undefined || backend === undefined) return 0;
-    const expectedMs = backend.curve.predict(this.#sent.length) ?? 0;
-    return work.startedAt + expectedMs - this.#route.clock.now();
-  }
-
-  #abandon(): void {
-    this.#finish();
-    this.#release();
+    const { clock } = this.#route;
+    const remainingMs = this.#startedAt + (this.#context.expectedMs ?? 0) - clock.now();
+    if (remainingMs > 0) clock.setTimer(() => this.#finish(), remainingMs);
+    else this.#finish();
   }
 
   #finish(): void {
     this.#isOver = true;
-    this.#done(this.#context.answered);
+    this.#resolve(this.#context.answered);
   }
-
-  #release(): void {
-    const [work, backend] = [this.#work, this.#backend];
-    if (work === undefined || backend === undefined) return;
-    this.#work = undefined;
-    backend.end(work);
-    this.#route.pool.released(backend);
-  }
-}
-
-const CLOSED = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is closing');
-
-function isUnsettled({ isSettled }: ProxyItem): boolean {
-  return !isSettled;
 }

@@ -8,22 +8,20 @@ import {
   type BatcherStats,
   type Clock,
   type CloseOptions,
-  type QueueView,
   type Results,
   window,
 } from 'batchwise';
+import type { Backend, RoutedItem } from '../backends/backend.js';
 import type { BackendPool } from '../backends/backend-pool.js';
-import type { InLine, PermitLine } from '../backends/permit-line.js';
-import { PermitPolicy } from '../backends/permit-policy.js';
-import type { WaitingBatch } from '../backends/worth-waiting.js';
 import { pushback } from '../grpc-errors.js';
 import { batchedPathOf, type MethodSettings } from '../options/method-options.js';
 import { type BatchRoute, BatchStream } from './batch-stream.js';
 import { encodingOf, groupKeyOf } from './group-key.js';
 import type { OpenStreamEnds } from './open-stream-ends.js';
-import { type ItemOwner, ProxyItem } from './proxy-item.js';
+import { type ItemMethod, ProxyItem } from './proxy-item.js';
 import type { QueueBytes } from './queue-bytes.js';
 import type { Tenant, Tenants } from './tenants.js';
+import { ThrottlingPolicy } from './throttling-policy.js';
 
 /** The context shared by all batched methods of a proxy. */
 export interface MethodShared {
@@ -49,7 +47,7 @@ const TOO_MANY_METHODS = `they are of ${MAX_METHODS_PER_TENANT} methods`;
 /** The retry delay for rejected callers before the first batch was measured. */
 const UNKNOWN_RETRY_MS = 1000;
 
-export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
+export class MethodBatcher implements BatchRoute, ItemMethod {
   readonly path: string;
   readonly batchedPath: string;
   readonly settings: MethodSettings;
@@ -73,14 +71,13 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
   /** `Tenants.version` when `#servedMs` was computed; -1 if it is outdated. */
   #servedVersion = -1;
   readonly #requests: RequestMetrics;
-  readonly #batcher: Batcher<ProxyItem, Buffer>;
-  readonly #line: PermitLine;
+  readonly #batcher: Batcher<RoutedItem, Buffer>;
   #openCalls = 0;
   #lastBatchMs = UNKNOWN_RETRY_MS;
   /** Slot time of the last batch, successful or not. */
   #slotMs = 0;
 
-  constructor(path: string, settings: MethodSettings, shared: MethodShared, line: PermitLine) {
+  constructor(path: string, settings: MethodSettings, shared: MethodShared) {
     const { pool, clock } = shared;
     this.path = path;
     this.batchedPath = batchedPathOf(path, settings);
@@ -94,23 +91,21 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     this.#tenants = shared.tenants;
     this.#requests = shared.requests;
     const { maxBatchSize, maxWaitMs, targetLatencyMs, timeoutMs, maxQueueSize } = settings;
-    this.#line = line;
-    const policy = maxWaitMs === undefined ? adaptive() : window({ maxWaitMs });
-    // `maxWaitMs` limits the hold, so a batch is not held for a faster backend.
-    const worthWaitingMs =
-      maxWaitMs === undefined ? (batch: WaitingBatch, at: number) => pool.worthWaitingMs(batch, at) : () => 0;
-    this.#batcher = new Batcher<ProxyItem, Buffer>((items, context) => this.#run(items, context), {
+    this.#batcher = new Batcher<RoutedItem, Buffer>({
+      backends: pool.set,
+      slotOrder: () => this.#leastServedMs,
       name: path,
       clock,
       maxBatchSize,
+      maxWaitMs,
       targetLatencyMs,
       timeoutMs,
       maxQueueSize,
-      policy: new PermitPolicy(policy, line, this, worthWaitingMs, (view, now) =>
-        this.#throttledMs(view, now),
+      policy: new ThrottlingPolicy(
+        maxWaitMs === undefined ? adaptive() : window({ maxWaitMs }),
+        shared.tenants,
       ),
-      concurrency: pool.capacity,
-      groupOf: (item) => item.group,
+      groupOf: (item) => (item as ProxyItem).group,
     });
   }
 
@@ -162,15 +157,6 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     item.ticket = this.#batcher.enqueue(item, item, options);
   }
 
-  get servedMs(): number {
-    if (this.#servedVersion !== this.#tenants.version) {
-      this.#servedVersion = this.#tenants.version;
-      this.#servedMs = POSITIVE_INFINITY;
-      for (const { servedMs } of this.#queuedTenants) this.#servedMs = Math.min(this.#servedMs, servedMs);
-    }
-    return this.#servedMs;
-  }
-
   /** An answer stays in memory until the caller reads it, so large answers are counted until then. */
   onAnswer({ call, tenant }: ProxyItem, answer: Buffer): void {
     const { length } = answer;
@@ -209,24 +195,21 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     return this.#batcher.stats();
   }
 
-  setConcurrency(concurrency: number): void {
-    this.#batcher.configure({ concurrency });
-  }
-
-  wake(): void {
-    this.#batcher.configure({});
-  }
-
   close(options?: CloseOptions): Promise<void> {
     return this.#batcher.close(options);
   }
 
   destroy(): void {
     this.#batcher.destroy();
-    this.#line.leave(this);
   }
 
-  #run(items: ProxyItem[], context: BatchContext): Promise<Results<never>> {
+  onNotStarted(items: readonly ProxyItem[]): void {
+    for (const item of items) this.#enqueued(item);
+  }
+
+  /** Sends a batch. Called by the backend that the core has chosen. */
+  run(backend: Backend, batch: readonly RoutedItem[], context: BatchContext): Promise<Results<never>> {
+    const items = batch as readonly ProxyItem[];
     const startedAt = this.clock.now();
     const charged = this.#tenants.charge(
       items.map(({ tenant }) => tenant),
@@ -234,15 +217,21 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
       this.#slotMs,
     );
     for (const item of items) this.#dequeued(item);
-    return new Promise((resolve) => {
-      const done = (results: Results<never>) => {
-        const now = this.clock.now();
-        this.#slotMs = now - startedAt;
-        charged(this.#slotMs, now);
-        resolve(results);
-      };
-      new BatchStream(this, items, context, done).start();
+    return new BatchStream(this, backend, items, context).send().finally(() => {
+      const now = this.clock.now();
+      this.#slotMs = now - startedAt;
+      charged(this.#slotMs, now);
     });
+  }
+
+  /** The slot time of the least served tenant with queued calls: decides which method gets the next free slot. */
+  get #leastServedMs(): number {
+    if (this.#servedVersion !== this.#tenants.version) {
+      this.#servedVersion = this.#tenants.version;
+      this.#servedMs = POSITIVE_INFINITY;
+      for (const { servedMs } of this.#queuedTenants) this.#servedMs = Math.min(this.#servedMs, servedMs);
+    }
+    return this.#servedMs;
   }
 
   #enqueued(item: ProxyItem): void {
@@ -264,15 +253,6 @@ export class MethodBatcher implements BatchRoute, ItemOwner, InLine {
     if (isStillQueued) return;
     this.#queuedTenants.delete(tenant);
     this.#servedVersion = -1;
-  }
-
-  /** Only a batch of a single tenant is throttled, so that the other tenants of a batch are not held. */
-  #throttledMs(view: QueueView, now: number): number {
-    const id = view.tenantAt?.(0);
-    const throttledMs = this.#tenants.throttledMs(id, now);
-    const maxPositions = Math.min(view.length, view.limits.maxBatchSize);
-    for (let i = 1; throttledMs > 0 && i < maxPositions; i++) if (view.tenantAt?.(i) !== id) return 0;
-    return throttledMs;
   }
 
   #exhausted(reason: string): GrpcError {

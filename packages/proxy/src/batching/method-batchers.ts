@@ -4,7 +4,6 @@
  */
 import { Allowance } from '@batchwise/grpc';
 import type { BatcherStats, CloseOptions } from 'batchwise';
-import { PermitLine } from '../backends/permit-line.js';
 import type { MethodSettings } from '../options/method-options.js';
 import { MethodBatcher, type MethodShared } from './method-batcher.js';
 import type { Tenant } from './tenants.js';
@@ -24,7 +23,6 @@ const REPLACEMENTS = [64, 64] as const;
 export class MethodBatchers {
   readonly #shared: MethodShared;
   readonly #watch: WatchMethod;
-  readonly #line: PermitLine;
   readonly #methods = new Map<string, MethodBatcher>();
   readonly #unwatch = new Map<MethodBatcher, () => void>();
   readonly #tenantReplacements = new WeakMap<Tenant, Allowance>();
@@ -34,7 +32,6 @@ export class MethodBatchers {
   constructor(shared: MethodShared, watch: WatchMethod) {
     this.#shared = shared;
     this.#watch = watch;
-    this.#line = new PermitLine(shared.clock, () => shared.pool.freePermits);
     this.#replacements = this.#allowance(REPLACEMENTS);
   }
 
@@ -53,7 +50,7 @@ export class MethodBatchers {
   add(path: string, settings: MethodSettings, tenant: Tenant): MethodBatcher | undefined {
     const isFull = this.#methods.size >= MAX_METHODS;
     if (isFull && !(this.#takeReplacement(tenant) && this.#replaceOldest())) return undefined;
-    const method = new MethodBatcher(path, settings, this.#shared, this.#line);
+    const method = new MethodBatcher(path, settings, this.#shared);
     if (isFull) {
       method.onServed = () => {
         this.#tenantReplacements.get(tenant)?.giveBack();
@@ -64,15 +61,6 @@ export class MethodBatchers {
     this.#methods.set(path, method);
     this.#unwatch.set(method, this.#watch(method));
     return method;
-  }
-
-  setConcurrency(concurrency: number): void {
-    for (const method of this.#methods.values()) method.setConcurrency(concurrency);
-  }
-
-  /** A slot of a backend is free: asks the methods in line again. */
-  permitFreed(): void {
-    this.#line.wake();
   }
 
   stats(): Readonly<Record<string, BatcherStats>> {

@@ -2,22 +2,24 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { type IncomingCall, STATUS } from '@batchwise/grpc';
 import type { Sink, Ticket } from 'batchwise';
+import type { RoutedItem } from '../backends/backend.js';
 import { errorToGrpc } from '../grpc-errors.js';
 import type { Tenant } from './tenants.js';
 
-/** The method batcher, which is notified about its items. */
-export interface ItemOwner {
+/** The method of an item: it sends the batches and is notified about the items. */
+export type ItemMethod = RoutedItem['method'] & {
   /** The message is complete. */
   onMessage(item: ProxyItem): void;
   /** The item was answered. */
   onAnswer(item: ProxyItem, answer: Buffer): void;
   /** Called exactly once per item with the status of the call. */
   onDone(item: ProxyItem, status: number): void;
-}
+};
 
 const NOTHING = Buffer.alloc(0);
 
-export class ProxyItem implements Sink<Buffer> {
+export class ProxyItem implements Sink<Buffer>, RoutedItem {
+  readonly method: ItemMethod;
   readonly call: IncomingCall;
   readonly tenant: Tenant;
   readonly arrivedAt: number;
@@ -36,11 +38,10 @@ export class ProxyItem implements Sink<Buffer> {
   /** The initial metadata of the backend, once received. */
   answerHeaders: OutgoingHttpHeaders | undefined = undefined;
   isSettled = false;
-  readonly #owner: ItemOwner;
   #isCancelled = false;
 
-  constructor(owner: ItemOwner, call: IncomingCall, tenant: Tenant, arrivedAt: number, deadline: number) {
-    this.#owner = owner;
+  constructor(method: ItemMethod, call: IncomingCall, tenant: Tenant, arrivedAt: number, deadline: number) {
+    this.method = method;
     this.call = call;
     this.tenant = tenant;
     this.arrivedAt = arrivedAt;
@@ -56,7 +57,7 @@ export class ProxyItem implements Sink<Buffer> {
     this.call.onGone(() => this.#callerLeft());
     this.call.readUnary((frame) => {
       this.frame = frame;
-      this.#owner.onMessage(this);
+      this.method.onMessage(this);
     });
   }
 
@@ -64,22 +65,22 @@ export class ProxyItem implements Sink<Buffer> {
     if (this.isSettled) return;
     this.isSettled = true;
     this.call.answer(frame, this.answerHeaders);
-    this.#owner.onAnswer(this, frame);
-    this.#owner.onDone(this, STATUS.OK);
+    this.method.onAnswer(this, frame);
+    this.method.onDone(this, STATUS.OK);
   }
 
   reject(error: Error): void {
     if (this.isSettled) return;
     this.isSettled = true;
     if (this.#isCancelled) {
-      this.#owner.onDone(this, STATUS.CANCELLED);
+      this.method.onDone(this, STATUS.CANCELLED);
       return;
     }
     const grpcError = errorToGrpc(error);
     // An error has no message, so no encoding.
     const { 'grpc-encoding': _, ...metadata } = this.answerHeaders ?? {};
     this.call.fail(grpcError, metadata);
-    this.#owner.onDone(this, grpcError.status);
+    this.method.onDone(this, grpcError.status);
   }
 
   #callerLeft(): void {
@@ -88,7 +89,7 @@ export class ProxyItem implements Sink<Buffer> {
     // The caller left before its message was complete, or the message was invalid.
     else if (!this.isSettled) {
       this.isSettled = true;
-      this.#owner.onDone(this, STATUS.CANCELLED);
+      this.method.onDone(this, STATUS.CANCELLED);
     }
   }
 }

@@ -1,6 +1,5 @@
 /** Batched methods before backends without a network, on virtual time. */
 import { VirtualClock } from 'batchwise';
-import type { Backend } from '../../src/backends/backend.js';
 import { BackendPool } from '../../src/backends/backend-pool.js';
 import { MethodBatchers } from '../../src/batching/method-batchers.js';
 import { OpenStreamEnds } from '../../src/batching/open-stream-ends.js';
@@ -54,10 +53,8 @@ export class FakeStage {
         this.channels.set(channel.target, channel);
         return channel.asChannel;
       },
-      onCapacity: (batches) => this.methods?.setConcurrency(batches),
-      onFreePermit: () => this.methods?.permitFreed(),
       onUpdate: () => {},
-      onBackend: (_backend: Backend) => () => {},
+      onBackend: () => () => {},
     });
     this.methods = new MethodBatchers(
       {

@@ -155,9 +155,12 @@ async function worked(path: string, backendName: string): Promise<ProxyMetrics> 
       metrics.requests.ended(route, status, status / 7);
     }
   }
-  const backend = metrics.watchBackend(backendName, () => ({ isUp: true, batchesInFlight: 2 }));
+  const backend = metrics.watchBackend(backendName, () => ({
+    isUp: true,
+    batchesInFlight: 2,
+    batchesSentAgain: 1,
+  }));
   backend.batchSent();
-  backend.batchSentAgain();
   backend.ejected();
   backend.surplusAnswers(3);
   backend.connectionFailed();
