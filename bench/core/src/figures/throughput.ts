@@ -10,8 +10,11 @@ const LABELS = {
   unlimited: 'Batcher, concurrency Infinity',
   'one slot': 'Batcher, one slot',
   'deadline, priority, subscriber': 'Batcher, deadline + priority + subscriber',
+  'deadlines and priorities that differ': 'Batcher, deadlines and priorities that differ + subscriber',
+  'the same with one slot': 'Batcher, the same with one slot',
   'shared signal': 'Batcher, one signal for all calls',
   batshit: 'batshit',
+  'dataloader beside one slot': 'dataloader, after a Batcher with one slot in the process',
   'bare promises': 'a promise an item and nothing else',
 } satisfies Partial<Record<PathName, string>>;
 

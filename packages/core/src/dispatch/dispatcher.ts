@@ -30,7 +30,6 @@ import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
 import { DoorMargin } from './door-margin.js';
-import { GroupMix } from './group-mix.js';
 import { Intake } from './intake.js';
 import { Overdue } from './overdue.js';
 import { Removal } from './removal.js';
@@ -45,7 +44,6 @@ export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
   readonly ledger = new Ledger();
   readonly queue: ItemQueue;
-  readonly groupMix = new GroupMix();
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
@@ -277,7 +275,6 @@ export class Dispatcher<I, R> implements BatchOwner {
     batch.index = this.running.length;
     this.running.push(batch);
     this.lastDispatchAt = now;
-    this.groupMix.left(group.key);
     this.ledger.dispatched(batch);
     inOwnContext(start, batch);
   }

@@ -7,14 +7,12 @@ import type { DispatchOrder } from '../queue/dispatch-order.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import type { ItemQueue } from '../queue/item-queue.js';
-import type { GroupMix } from './group-mix.js';
 
 /** What the view shows besides the group. */
 export interface ViewedBatcher {
   readonly settings: Limits & { readonly groupOf: unknown };
   readonly placement: Placement;
   readonly queue: ItemQueue;
-  readonly groupMix: GroupMix;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
   readonly freeSince: number;
@@ -106,8 +104,8 @@ export class GroupView implements QueueView {
   }
 
   get isGrouped(): boolean {
-    const { settings, queue, groupMix } = this.#batcher;
-    return settings.groupOf !== undefined && (queue.groups > 1 || groupMix.hasOthers);
+    const { settings, queue } = this.#batcher;
+    return settings.groupOf !== undefined && queue.hasSeveralGroups;
   }
 
   get slots(): number {

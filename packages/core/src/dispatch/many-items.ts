@@ -15,18 +15,18 @@ export class ManyItems<I, R> {
   }
 
   submit(given: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
-    const items = [...given]; // functions that are asked about an item may change it
+    const items = [...given]; // `costOf` and the like may change the array
     if (items.length === 0) return Promise.resolve([]);
-    const refusal = this.#dispatcher.intake.rejectionOf(items.length);
-    if (refusal !== undefined) {
-      this.#dispatcher.ledger.rejectMany(items.length, refusal);
-      return Promise.reject(refusal);
+    const rejection = this.#dispatcher.intake.rejectionOf(items.length);
+    if (rejection !== undefined) {
+      this.#dispatcher.ledger.rejectMany(items.length, rejection);
+      return Promise.reject(rejection);
     }
     this.#missing = items.length;
     this.#results = new Array(items.length);
     return new Promise((resolve, reject) => {
       for (const [index, item] of items.entries()) {
-        if (this.#isOver) break; // one was turned away at the door, and the request with it
+        if (this.#isOver) break; // one was rejected, and the request with it
         const sink = {
           resolve: (result: R) => this.#answered(index, result, resolve),
           reject: (error: Error) => this.#failed(error, reject),

@@ -1,7 +1,6 @@
 /**
- * Where callers go who leave without an answer: they give up, their time is up, or they are sent away.
- * Each is taken out of where it stands, then counted, then told, so that whatever it does when it is
- * told, it finds everybody else in one place.
+ * Removes callers that get no result: cancelled, expired or rejected. Each is taken out of the queue or its
+ * batch, then counted, then told: whatever a caller does when it is told, the state is consistent.
  */
 
 import type { Ending } from '../batch/ledger.js';
@@ -27,15 +26,12 @@ export class Removal<I, R> implements EntryRemoval {
     this.#remove(entry, 'expired', expiredError(this.#dispatcher.settings.name));
   }
 
-  /**
-   * Sends those away who were let in and can no longer make it. They may come back when the door would let
-   * them in; not all at one moment, or it would let in nobody else.
-   */
+  /** Rejects admitted items that cannot be in time any more. Their retries are spread over the time of a batch. */
   rejectItems(entries: readonly Entry[], group: Group, now: number): void {
     this.#tooLate(entries, group, now, (entry, error) => this.removeAll(entry, 'refused', error));
   }
 
-  /** As `overtaken`, but only these callers: others that share their items came later, and may still be served in time. */
+  /** As `rejectItems`, but only these callers: others that share their items arrived later, and may still be in time. */
   rejectCallers(callers: readonly Entry[], group: Group, now: number): void {
     this.#tooLate(callers, group, now, (caller, error) => {
       if (!caller.settled) this.#remove(caller, 'refused', error);
@@ -61,9 +57,9 @@ export class Removal<I, R> implements EntryRemoval {
     }
   }
 
-  /** Sends all away who wait for an entry. One may give up in reaction to what another is told. */
+  /** Removes all callers of an entry. One may cancel in reaction to what another is told. */
   removeAll(entry: Entry, ending: Ending, error: BatchwiseError): void {
-    // First of all, so that nobody who is told so can join the very work that is being sent away.
+    // First, so that a caller that is told cannot join the same computation again.
     if (entry.shared !== undefined) this.#dispatcher.sharedWorks.retire(entry.shared);
     for (const caller of [...(entry.shared?.callers ?? [entry])]) {
       if (!caller.settled) this.#remove(caller, ending, error);
@@ -81,7 +77,7 @@ export class Removal<I, R> implements EntryRemoval {
     this.#dispatcher.restIfIdle();
   }
 
-  /** Takes a caller out of the line or the batch it is in; returns the item that nobody waits for any more. */
+  /** Takes a caller out of the queue or its batch; returns the item if it was the last caller of it. */
   #detach(entry: Entry): Entry | undefined {
     const { ledger, queue, sharedWorks } = this.#dispatcher;
     const { batch, shared } = entry;

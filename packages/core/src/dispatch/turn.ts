@@ -1,6 +1,6 @@
 /**
- * A turn of the event loop, as a batcher sees it: who came in it, and when it is over. What arrives
- * together leaves together, so most decisions wait for its end.
+ * A turn of the event loop: its arrivals, and its end. Most decisions are made at the end of the turn, so that
+ * items which arrive together are dispatched together.
  */
 
 import { Cohort } from '../queue/cohort.js';
@@ -21,7 +21,7 @@ export class Turn {
   #isOpen = false;
   #openedAt = 0;
   #moment: Moment | undefined = undefined;
-  /** Whose time starts to run when the clock is next read, at the end of the turn at the latest. */
+  /** Their time starts to run when the clock is next read, at the end of the turn at the latest. */
   #cohorts: Cohort[] = [];
   #recentCohort: Cohort | undefined = undefined;
 
@@ -31,7 +31,7 @@ export class Turn {
     this.#onEnd = onEnd;
   }
 
-  /** Sees to it that the end of the turn is noticed. */
+  /** From now on, the end of the turn is reported. */
   open(now: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -61,7 +61,7 @@ export class Turn {
     return cohort;
   }
 
-  /** The clock has been read: time starts to run for those who have come. */
+  /** To be called when the clock has been read: the time of the cohorts starts to run. */
   runCohorts(now: number): void {
     if (this.#cohorts.length === 0) return;
     for (const cohort of this.#cohorts) cohort.run(now);
@@ -69,7 +69,7 @@ export class Turn {
     this.#recentCohort = undefined;
   }
 
-  /** Ends the moment of arrival; whoever comes next has another. */
+  /** The next arrival has another moment. */
   endMoment(): Moment | undefined {
     const moment = this.#moment;
     this.#moment = undefined;

@@ -5,7 +5,7 @@
  */
 import type { Entry } from './entry.js';
 
-/** Those with calls outstanding. Not a WeakMap: that is several times slower, and a watch is removed with its last call. */
+/** Of signals with calls outstanding. Not a WeakMap: that is several times slower, and a watch is removed with its last call. */
 const watches = new Map<AbortSignal, AbortWatch>();
 let recent: AbortWatch | undefined;
 
@@ -20,7 +20,7 @@ export class AbortWatch implements EventListenerObject {
     this.isNative = isNativeSignal(signal);
   }
 
-  /** Returns true when it is the first. */
+  /** Returns true for the first call of the signal. */
   add(entry: Entry): boolean {
     const isFirst = this.#entries.length === 0;
     if (isFirst) listen(this.signal, this);
@@ -73,20 +73,20 @@ function listen(signal: AbortSignal, watch: AbortWatch): void {
   else signal.addEventListener('abort', watch);
 }
 
-/** A signal that is not the platform's may throw even now, when others are waiting for their answers. */
+/** A signal that is not the platform's may throw here, while other callers are to be settled. */
 function stopListening(signal: AbortSignal, watch: AbortWatch): void {
   try {
     if (watch.isNative) removeEventListener.call(signal, 'abort', watch);
     else signal.removeEventListener('abort', watch);
   } catch {
-    // It is of no use any more, whatever is wrong with it.
+    // It is not used any more.
   }
 }
 
 /** Cancels the entry when the signal fires. The watch ends when the entry is settled. */
 export function cancelOnAbort(entry: Entry, signal: AbortSignal): void {
   const watch = (recent?.signal === signal ? recent : watches.get(signal)) ?? new AbortWatch(signal);
-  // May throw, if the signal is not the platform's; then nothing of it is kept.
+  // Throws if a signal that is not the platform's does; then nothing of it is kept.
   if (watch.add(entry)) watches.set(signal, watch);
   recent = watch;
 }

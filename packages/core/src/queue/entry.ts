@@ -11,7 +11,7 @@ import type { Cohort } from './cohort.js';
 import type { Lane } from './lane.js';
 import type { SharedWork } from './shared-work.js';
 
-/** Where the answer goes. Called exactly once, one or the other; may be called before `enqueue` returns. */
+/** Receives the result or the error, exactly once; may be called before `enqueue` returns. */
 export interface Sink<R> {
   resolve(result: R, batch: BatchRecord): void;
   reject(error: Error): void;
@@ -32,7 +32,7 @@ export interface Moment {
   arrivals: number;
 }
 
-/** How an entry leaves the batcher it was submitted to without an answer. */
+/** Removes an entry that gets no result from its batcher. */
 export interface EntryRemoval {
   cancel(entry: Entry, reason: unknown): void;
   expire(entry: Entry): void;
@@ -47,9 +47,9 @@ type Any = any;
 export class Entry<I = Any, R = Any> implements Ticket {
   item: I | undefined;
   sink: Sink<R> | Resolve | undefined;
-  /** Set while it waits. */
+  /** Set while it is queued. */
   lane: Lane | undefined = undefined;
-  /** Set while it runs. */
+  /** Set while its batch runs. */
   batch: RunningBatch | undefined = undefined;
   previous: Entry | undefined = undefined;
   next: Entry | undefined = undefined;
@@ -74,7 +74,7 @@ export class Entry<I = Any, R = Any> implements Ticket {
     return this.moment.at;
   }
 
-  /** The moment after which its answer is worthless. */
+  /** Infinity without one. */
   get deadline(): number {
     return this.cohort?.deadlineOf(this) ?? Number.POSITIVE_INFINITY;
   }
@@ -91,14 +91,14 @@ export class Entry<I = Any, R = Any> implements Ticket {
     removalOf(this)?.expire(this);
   }
 
-  /** Answers the caller. Only the ledger calls it: there it is counted. */
+  /** Resolves the caller. Called only by the ledger, which counts it. */
   deliver(result: R, batch: BatchRecord): void {
     const sink = release(this);
     if (typeof sink === 'function') sink(result);
     else if (sink !== undefined) resolveSink(sink, result, batch);
   }
 
-  /** Fails the caller. Only the ledger calls it: there it is counted. */
+  /** Rejects the caller. Called only by the ledger, which counts it. */
   fail(error: Error): void {
     const sink = release(this);
     if (typeof sink === 'function') sink(new Rejection(error));
@@ -113,7 +113,7 @@ function removalOf(entry: Entry): EntryRemoval | undefined {
   return entry.settled ? undefined : (entry.lane ?? entry.batch?.owner)?.removal;
 }
 
-/** Lets go of everything, so that a ticket kept by its caller keeps nothing else alive. */
+/** Drops all references, so that a ticket kept by its caller keeps nothing else alive. */
 function release<R>(entry: Entry<unknown, R>): Sink<R> | Resolve | undefined {
   const { sink, watch, cohort } = entry;
   entry.sink = undefined;

@@ -1,17 +1,17 @@
 /**
- * Everything that waits.
+ * All queued items.
  *
  *     ItemQueue ─┬─ Group (may share a batch) ──┐
- *                  │                              ├─ Share (a tenant in a group) ── Lane (a priority) ── Entry
- *                  └─ Tenants ── Tenant ──────────┘
+ *                ├─ Tenants ── Tenant ──────────┴─ Share (a tenant in a group) ── Lane (a priority) ── Entry
+ *                └─ DispatchOrder: reads the items of a group in the order in which they are dispatched
  *
- * Who is next: the tenant who has had the least for its weight; within a tenant the item that came
- * first, a priority counting as a head start in time, so that everybody's turn comes. That item's group
- * is asked about next. Its batch is filled by the same rule among the shares of that group.
+ * The next item is that of the tenant which has been served least for its weight; within the tenant it is the
+ * earliest, a priority counting as a head start in time, so that no item starves. The policy is asked about the
+ * group of that item. Its batch is filled by the same rule among the shares of the group.
  *
- * All of these are kept in heaps whose keys are brought up to date only when a node comes up first: as
- * long as keys only grow meanwhile, who comes up first with a true key is the first of all. Where a key
- * gets smaller (something is put back, a weight changes), the node is moved at once.
+ * Groups, tenants and shares are sorted in heaps. A key that grows is brought up to date only when its node
+ * comes up first: the first node with a true key is the first of all. A node whose key gets smaller (an item
+ * is put back, a weight changes) is moved at once.
  */
 import type { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
@@ -20,23 +20,25 @@ import { Heap } from './heap.js';
 import type { Lane, PriorityClass } from './lane.js';
 import { type Tenant, Tenants } from './tenants.js';
 
-/** What leaves before a newcomer. */
+/** The work that is dispatched before a new item. */
 export interface Ahead {
-  /** Of those with whom it can share a batch. */
+  /** The cost of items that can share a batch with it. */
   readonly cost: number;
-  /** Groups whose turn comes earlier, and what waits in them. */
+  /** Groups that are dispatched earlier, and their cost. */
   readonly groups: number;
   readonly groupsCost: number;
 }
 
-/** How many groups are looked at for a newcomer. */
-const MOST_LOOKS = 64;
+/** How many groups are counted one by one to find the work ahead of a new item. */
+const MOST_COUNTED = 64;
+/** After so many batches of one group in a row there is only one group. */
+const SINGLE_GROUP_BATCHES = 64;
 
 export class ItemQueue {
   readonly tenants = new Tenants();
-  /** Items in line; callers who share an item with one in line are not counted. */
+  /** Queued items; callers that share a queued item are not counted. */
   length = 0;
-  /** Grows with each change: of what is queued, and of when it is dispatched. */
+  /** Grows with each change of the queued items, and of when they may be dispatched. */
   changes = 0;
 
   readonly #removal: EntryRemoval;
@@ -45,9 +47,13 @@ export class ItemQueue {
   readonly #ungrouped = new Group(undefined, this.tenants);
   readonly #grouped = new Map<unknown, Group>();
   readonly #asleep = new Heap<Group>((a, b) => a.wakeAt < b.wakeAt);
+  /** Those that wake when a batch ends. */
   readonly #lightSleepers = new Set<Group>();
   readonly #priorities: PriorityClass[] = [];
   #recentLane: Lane | undefined = undefined;
+  #recentGroup: unknown = undefined;
+  #batchesInARow = 0;
+  #hadSeveralGroups = false;
 
   constructor(removal: EntryRemoval, priorityAgeMs: number) {
     this.#removal = removal;
@@ -55,7 +61,7 @@ export class ItemQueue {
   }
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): Group {
-    // Most items go where the one before them went.
+    // Most items go to the same lane as the one before.
     let lane = this.#recentLane;
     if (lane?.tenant !== tenant || lane.priorityClass.priority !== priority || lane.group.key !== groupKey) {
       lane = this.#laneFor(groupKey, tenant, priority);
@@ -68,7 +74,7 @@ export class ItemQueue {
     return lane.group;
   }
 
-  /** Puts an item that had left with a batch back where it was: at the head of its lane, at no charge. */
+  /** Puts an item of a batch back at the head of its lane, and takes back the charge. */
   putBack(entry: Entry, { group, tenant, priorityClass }: Lane): Lane {
     const known = this.tenants.find(tenant.id, undefined);
     const lane = this.#laneFor(group.key, known, priorityClass.priority);
@@ -92,7 +98,19 @@ export class ItemQueue {
   take(group: Group, count: number, maxCost: number): DispatchOrder {
     const order = group.take(count, maxCost);
     this.#shrink(group, order.entries.length);
+    if (this.#batchesInARow > 0 && !Object.is(group.key, this.#recentGroup)) {
+      this.#hadSeveralGroups = true;
+      this.#batchesInARow = 0;
+    }
+    this.#recentGroup = group.key;
+    this.#batchesInARow += 1;
+    if (this.#batchesInARow > SINGLE_GROUP_BATCHES) this.#hadSeveralGroups = false;
     return order;
+  }
+
+  /** Whether items of several groups arrive: a `groupOf` may put all of them into one. */
+  get hasSeveralGroups(): boolean {
+    return this.groups > 1 || this.#hadSeveralGroups;
   }
 
   #shrink(group: Group, items: number): void {
@@ -107,14 +125,14 @@ export class ItemQueue {
     if (this.#recentLane?.group === group) this.#recentLane = undefined;
   }
 
-  /** When the item that has waited longest came; Infinity when nothing waits. */
+  /** The earliest arrival; Infinity when nothing is queued. */
   get oldestAt(): number {
     let oldestAt = Number.POSITIVE_INFINITY;
     for (const group of this.#groups()) oldestAt = Math.min(oldestAt, group.oldestAt);
     return oldestAt;
   }
 
-  /** The callers that arrived at this time or earlier, by group; those that share an item each for itself. */
+  /** The callers that arrived at this time or earlier, by group; callers that share an item one by one. */
   arrivedBy(at: number): [Group, Entry[]][] {
     const groups = [...this.#groups()].filter(({ oldestAt }) => oldestAt <= at);
     return groups.map((group) => {
@@ -123,7 +141,7 @@ export class ItemQueue {
     });
   }
 
-  /** The group that is next in line, of those that are not asleep. */
+  /** The group of the next item, among the groups that are awake. */
   next(now: number): Group | undefined {
     for (let due = this.#asleep.first; due !== undefined && due.wakeAt <= now; due = this.#asleep.first) {
       this.wake(due);
@@ -136,7 +154,7 @@ export class ItemQueue {
     return undefined;
   }
 
-  /** Leaves a group alone until then, or until something arrives in it, or, if so wished, until a batch ends. */
+  /** Holds a group until then, or until an item arrives in it, or, if `wakeOnBatchEnd`, until a batch ends. */
   sleep(group: Group, until: number, wakeOnBatchEnd: boolean): void {
     group.wakeAt = until;
     this.#asleep.push(group);
@@ -149,12 +167,12 @@ export class ItemQueue {
     group.wake();
   }
 
-  /** A batch has ended. */
+  /** To be called when a batch has ended. */
   wakeLightSleepers(): void {
     for (const group of this.#lightSleepers) this.wake(group);
   }
 
-  /** Lets all that waits now leave without being held. */
+  /** Everything that is queued now is dispatched without being held. */
   flush(now: number): void {
     for (const group of this.#groups()) group.flush(now);
     this.wakeAll();
@@ -165,12 +183,12 @@ export class ItemQueue {
     for (let group = this.#asleep.first; group !== undefined; group = this.#asleep.first) this.wake(group);
   }
 
-  /** When the first sleeping group is to be asked again. */
+  /** When the first sleeping group wakes. */
   get wakeAt(): number {
     return this.#asleep.first?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What will leave before a newcomer of this cost, by its group's turn, its priority and its tenant's share. */
+  /** The work ahead of a new item of this cost, by its group's turn, its priority and its tenant's share. */
   ahead(cost: number, groupKey: unknown, tenant: Tenant, priority: number): Ahead {
     const costAhead = this.#costAhead(cost, tenant, priority);
     const own = groupKey === undefined ? this.#ungrouped : this.#grouped.get(groupKey);
@@ -179,15 +197,15 @@ export class ItemQueue {
     if (own === this.#ungrouped && this.#grouped.size === 0)
       return { cost: ownCost, groups: 0, groupsCost: 0 };
     const othersCost = costAhead - ownCost;
-    // A group that begins now comes after all others of its tenant, and takes turns with those of other tenants.
+    // A new group comes after all others of its tenant, and takes turns with those of other tenants.
     const mostGroups = this.tenants.groupsServedUntil(tenant);
     if (own === undefined || own.length === 0)
       return { cost: 0, groups: Math.min(this.groups, mostGroups), groupsCost: othersCost };
     let groups = 0;
     let groupsCost = 0;
-    let looks = 0;
+    let counted = 0;
     for (const group of this.#groups()) {
-      if (++looks > MOST_LOOKS) break;
+      if (++counted > MOST_COUNTED) break;
       if (group === own || group.length === 0 || group.oldestAt > own.oldestAt) continue;
       groups += 1;
       groupsCost += group.cost;
@@ -199,7 +217,7 @@ export class ItemQueue {
     };
   }
 
-  /** What will leave before one of this group that comes when all others are to go first. */
+  /** The work ahead of a new item of this group if everything queued goes first. */
   behindAll(group: Group): Ahead {
     const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
     return { cost: group.cost, groups: otherGroups, groupsCost: this.cost - group.cost };
@@ -224,12 +242,12 @@ export class ItemQueue {
     return this.#grouped.size === 0 ? this.#ungrouped.cost : Number.POSITIVE_INFINITY;
   }
 
-  /** Everything that waits, as of now. */
+  /** A copy. */
   entries(): Entry[] {
     return [...this.#groups()].flatMap((group) => group.entries());
   }
 
-  /** How many groups have something waiting. */
+  /** How many groups have items. */
   get groups(): number {
     return this.#grouped.size + (this.#ungrouped.length > 0 ? 1 : 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Callers with identical items share one computation. One of them, the carrier, stands in the queue
- * for all; it keeps its place even when its own caller gives up, as long as another still waits.
+ * Callers with identical items share one computation. The entry of the first, the carrier, is queued for all
+ * of them. It keeps its place when its own caller cancels, as long as another caller is left.
  */
 import type { Entry } from './entry.js';
 
@@ -20,7 +20,7 @@ export class SharedWork {
     this.callers.add(entry);
   }
 
-  /** As long as one of them can still be served in time, the work is worth doing. */
+  /** The computation is useful as long as one caller can be in time. */
   latestDeadline(targetLatencyMs: number): number {
     let latest = Number.NEGATIVE_INFINITY;
     for (const { deadline, arrivedAt } of this.callers) {
@@ -42,7 +42,7 @@ export class SharedWorks {
     this.#byKey.set(key, new SharedWork(key, carrier));
   }
 
-  /** Lets nobody else join: whoever asks for the same from now on starts anew. */
+  /** No caller can join any more: the next with the same key starts a new computation. */
   retire(work: SharedWork): void {
     if (this.#byKey.get(work.key) === work) this.#byKey.delete(work.key);
   }
@@ -53,7 +53,7 @@ export class SharedWorks {
     for (const caller of work.callers) caller.shared = undefined;
     work.carrier.shared = undefined;
     if (!work.carrier.settled) return;
-    work.carrier.item = undefined; // these were kept for the others
+    work.carrier.item = undefined; // kept for the other callers until now
     work.carrier.batch = undefined;
   }
 }

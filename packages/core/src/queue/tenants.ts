@@ -1,7 +1,7 @@
 /**
- * Whose turn it is. A tenant's `served` is what its items have cost so far, divided by its weight; of
- * those who have something waiting, the tenant with the least goes next, so they share by weight.
- * Whoever comes back after a pause starts level with the rest: absence earns no credit.
+ * Fair queueing among tenants. A tenant's `served` is what its items have cost so far, divided by its weight. Of the
+ * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that comes back
+ * after a pause starts level with the others: absence earns no credit.
  */
 import { Heap, type HeapNode } from './heap.js';
 import type { Lane } from './lane.js';
@@ -13,12 +13,11 @@ export class Tenant implements HeapNode {
   served = 0;
   /** `served` when it was sorted. While it has items it only grows, so it is brought up to date when it comes up first. */
   sortedServed = 0;
-  /** Nothing of it has come yet. */
+  /** It has had no item yet. */
   isNew = true;
-  /** What waits. */
   queuedItems = 0;
   queuedCost = 0;
-  /** In how many groups. */
+  /** In how many groups it has items. */
   groups = 0;
   /** Its shares of all groups that are awake, by rank. */
   readonly claims = new Heap<Claim>((a, b) =>
@@ -33,14 +32,14 @@ export class Tenant implements HeapNode {
   }
 }
 
-/** From here on, what the cheapest item of the heaviest tenant adds would be lost in rounding. */
+/** Above this level, the charge for the cheapest item of the heaviest tenant would be lost in rounding. */
 const HIGHEST_LEVEL = 2 ** 24;
-/** Tenants who have nothing waiting are forgotten in sweeps, when there are twice as many as after the last one. */
+/** Tenants without items are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
-/** From how many on also the weights of those who have nothing waiting are forgotten. */
+/** From this number on, the weights of tenants without items are forgotten too. */
 const MOST_REMEMBERED = 65_536;
-/** At how many others it is looked to tell what goes before a newcomer. */
-const MOST_LOOKED_AT = 64;
+/** How many other tenants are counted one by one to find the work ahead of a new item. */
+const MOST_COUNTED = 64;
 
 export class Tenants {
   /** The tenant of all items that name none. */
@@ -50,17 +49,17 @@ export class Tenants {
   readonly #waiting = new Heap<Tenant>((a, b) =>
     a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed,
   );
-  /** How far the tenant served last had come when it was served. */
+  /** `served` of the latest tenant before its latest item. */
   #level = 0;
   /**
-   * What a tenant would have had by now if all that wait had been served in equal parts, as in fair queueing; no more than
-   * the tenant has had that has had most. A new tenant starts there: did it start at the level, tenants that are new with every
-   * item would never raise it, and no other tenant would have a turn.
+   * The virtual time of fair queueing: `served` of a tenant that had always had its equal part; at most the highest
+   * `served`. A new tenant starts there. If it started at the level, tenants that are new with every item would never
+   * raise the level, and no other tenant would be served.
    */
   #time = 0;
   #newLevel = 0;
   #highest = 0;
-  /** The weight of those that waited when the latest batch was begun. */
+  /** The weight of the tenants with items when the latest batch was begun. */
   #sharedBy = 1;
   #waitingWeight = 0;
   #order = 0;
@@ -77,7 +76,7 @@ export class Tenants {
     return tenant;
   }
 
-  /** The share that is next in line. */
+  /** The share of the next item. */
   get firstShare(): Share | undefined {
     const waiting = this.#waiting;
     let tenant = waiting.first;
@@ -96,7 +95,7 @@ export class Tenants {
     return claim?.share;
   }
 
-  /** To be called before something of a tenant's comes to wait in a lane that was empty. */
+  /** To be called before an item is put into a lane that was empty. */
   arrive(lane: Lane): void {
     const { tenant, share } = lane;
     lane.order = this.#order++;
@@ -115,7 +114,7 @@ export class Tenants {
     this.#waitingWeight -= tenant.weight;
   }
 
-  /** Puts a share in line. */
+  /** Lets a share have its turn. */
   claim({ claim, rank, tenant }: Share): void {
     if (claim.heapIndex !== -1) return;
     claim.rank = rank;
@@ -125,31 +124,31 @@ export class Tenants {
     this.#waiting.push(tenant);
   }
 
-  /** Puts a share in its place after its head has changed for an earlier one. */
+  /** To be called when the first item of a share has become an earlier one. */
   reorder({ claim, rank, tenant }: Share): void {
     if (claim.heapIndex === -1 || claim.rank === rank) return;
     claim.rank = rank;
     tenant.claims.update(claim);
   }
 
-  /** Takes a share out of line. */
+  /** A share has no turn until it is claimed again. */
   release({ claim, tenant }: Share): void {
     if (claim.heapIndex === -1) return;
     tenant.claims.remove(claim);
     if (tenant.claims.size === 0) this.#waiting.remove(tenant);
   }
 
-  /** To be called before items are taken for a batch. */
+  /** To be called before the items of a batch are charged. */
   begin(): void {
     this.#sharedBy = this.#waitingWeight;
   }
 
-  /** To be called when they have been charged. */
+  /** To be called after the items of a batch have been charged. */
   end(): void {
     if (this.#level > HIGHEST_LEVEL) this.#lowerAll();
   }
 
-  /** `lastCost` is that of the last item: the level is where its turn began. */
+  /** `lastCost` is that of the last item. */
   charge(tenant: Tenant, cost: number, lastCost: number): void {
     this.#time = Math.max(this.#time, tenant.served);
     this.surcharge(tenant, cost);
@@ -157,7 +156,7 @@ export class Tenants {
     this.#newLevel = this.#time - lastCost / this.#sharedBy;
   }
 
-  /** Adds to what a tenant has had, for more than its items cost; the level stays where its turn began. */
+  /** Charges a tenant for more than its items cost; the level stays. */
   surcharge(tenant: Tenant, cost: number): void {
     tenant.served += cost / tenant.weight;
     this.#highest = Math.max(this.#highest, tenant.served);
@@ -171,7 +170,7 @@ export class Tenants {
     for (const { share } of tenant.claims) share.group.reorder(share);
   }
 
-  /** Only differences count: brings all accounts down to where their last digits are not lost. */
+  /** Only differences count: lowers all accounts, so that small charges are not lost in rounding. */
   #lowerAll(): void {
     const level = this.#level;
     this.#level = 0;
@@ -186,43 +185,43 @@ export class Tenants {
     for (const tenant of this.#waiting) for (const { share } of tenant.claims) share.group.reorder(share);
   }
 
-  /** Which part of the line is due to a tenant who waits, by weight: all of it only where no other is known. */
+  /** The part of the queue that a tenant may fill, by weight: all of it only if no other tenant is known. */
   shareOf(tenant: Tenant): number {
     const isUnnamedKnown = this.unnamed.served > 0 || this.unnamed.queuedItems > 0;
     if (this.#named.size + (isUnnamedKnown ? 1 : 0) === 1) return 1;
-    // Another who has nothing waiting now may come any moment.
+    // Another tenant may have items at any moment.
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
   /**
-   * How much of the others who wait is served until this one has had `cost`: of each as much for its weight, and no
-   * more than it has. Of very many, some stand for all.
+   * The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and
+   * no more than it has queued. Of very many tenants, some are counted and stand for all.
    */
   othersServedUntil(tenant: Tenant, cost: number): number {
-    let looked = 0;
+    let counted = 0;
     let served = 0;
     for (const other of this.#waiting) {
       if (other === tenant) continue;
-      if (looked === MOST_LOOKED_AT) break;
-      looked += 1;
+      if (counted === MOST_COUNTED) break;
+      counted += 1;
       served += Math.min(other.queuedCost, (cost * other.weight) / tenant.weight);
     }
     const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
-    return looked < others ? (served * others) / looked : served;
+    return counted < others ? (served * others) / counted : served;
   }
 
-  /** How many groups are served before a new one of this tenant: each tenant that waits gets as many batches as it does. */
+  /** How many groups are served before a new one of this tenant: the tenants take turns. */
   groupsServedUntil(tenant: Tenant): number {
-    let looked = 0;
+    let counted = 0;
     let groups = 0;
     for (const other of this.#waiting) {
       if (other === tenant) continue;
-      if (looked === MOST_LOOKED_AT) break;
-      looked += 1;
+      if (counted === MOST_COUNTED) break;
+      counted += 1;
       groups += Math.min(other.groups, Math.ceil(((tenant.groups + 1) * other.weight) / tenant.weight));
     }
     const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
-    return tenant.groups + (looked < others ? (groups * others) / looked : groups);
+    return tenant.groups + (counted < others ? (groups * others) / counted : groups);
   }
 
   #sort(tenant: Tenant): void {
@@ -230,7 +229,7 @@ export class Tenants {
     this.#waiting.update(tenant);
   }
 
-  /** What a tenant owes for having been served ahead of the others was charged by the old weight. */
+  /** What a tenant has been served ahead of the others was charged by its old weight. */
   #reweigh(tenant: Tenant, weight: number): void {
     if (tenant.queuedItems > 0) this.#waitingWeight += weight - tenant.weight;
     const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
@@ -247,10 +246,7 @@ export class Tenants {
     return tenant;
   }
 
-  /**
-   * Forgets tenants who have nothing waiting: what they owe is one item at the most. Weights are kept
-   * for those who were given one, up to a limit.
-   */
+  /** Forgets tenants without items: at most they have been served one item more. Given weights are kept, up to a limit. */
   #sweep(): void {
     for (const [id, { queuedItems, weight }] of this.#named) {
       if (queuedItems > 0) continue;
