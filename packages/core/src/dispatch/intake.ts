@@ -20,7 +20,7 @@ import {
 import { FRESH_MS, isColdStart } from '../learning/trust.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
-import { Entry, type Moment, type Resolve, type Sink } from '../queue/entry.js';
+import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
 import type { Tenant } from '../queue/tenants.js';
 import { hasTimeEnough, predictedStay, retryAfterMs, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -91,7 +91,11 @@ export class Intake<I, R> {
     }
 
     const arrival = dispatcher.turn.arrival();
-    const entry = new Entry<I, R>(item, sink, waitedMs === 0 ? arrival : earlier(arrival, waitedMs), cost);
+    const moment = waitedMs === 0 ? arrival : earlier(arrival, waitedMs);
+    const isTied = timeoutMs !== Number.POSITIVE_INFINITY || signal !== undefined || shareKey !== undefined;
+    const entry = isTied
+      ? new TiedEntry<I, R>(item, sink, moment, cost)
+      : new Entry<I, R>(item, sink, moment, cost);
     if (signal !== undefined) {
       try {
         cancelOnAbort(entry, signal);

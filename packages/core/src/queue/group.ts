@@ -12,6 +12,12 @@ export const AWAKE = Number.NEGATIVE_INFINITY;
 /** Shares without items are forgotten in sweeps, when there are twice as many as after the last one. */
 const FIRST_SWEEP = 1024;
 
+/** Items that were taken, and their cost. */
+export interface Taken {
+  readonly entries: readonly Entry[];
+  readonly cost: number;
+}
+
 export class Group implements HeapNode {
   readonly key: unknown;
   length = 0;
@@ -111,32 +117,46 @@ export class Group implements HeapNode {
   }
 
   /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
-  take(count: number, maxCost: number): DispatchOrder {
-    const order = this.order().read(count, maxCost);
-    const { entries } = order;
-    // Whose turn it is depends on each item, unless there is only one tenant.
-    const isShared = this.#waiting.size > 1;
+  take(count: number, maxCost: number): Taken {
     this.#tenants.begin();
-    for (let i = 0; i < entries.length; ) {
-      const lane = entries[i]?.lane as Lane;
-      const from = i;
-      let cost = 0;
-      let entry: Entry;
-      let next: Entry | undefined;
-      do {
-        entry = entries[i] as Entry;
-        next = entry.next;
-        entry.next = undefined;
-        entry.previous = undefined;
-        cost += entry.cost;
-        if (isShared) this.#tenants.charge(lane.tenant, entry.cost, entry.cost);
-      } while (++i < entries.length && entries[i]?.lane === lane);
-      if (!isShared) this.#tenants.charge(lane.tenant, cost, entry.cost);
-      lane.beginWith(next);
-      this.#shrink(lane, i - from, cost);
+    const first = this.#waiting.first;
+    const isShared = this.#waiting.size > 1;
+    const taken =
+      !isShared && first?.waiting.length === 1
+        ? this.#takeFrom(first.waiting[0] as Lane, count, maxCost)
+        : this.#takeInTurn(count, maxCost, isShared);
+    this.#tenants.end();
+    return taken;
+  }
+
+  /** The usual case of a single lane, with all bookkeeping done once. */
+  #takeFrom(lane: Lane, count: number, maxCost: number): Taken {
+    const entries: Entry[] = [];
+    let cost = 0;
+    let lastCost = 0;
+    let entry = lane.head;
+    while (entry !== undefined && entries.length < count && cost + entry.cost <= maxCost) {
+      entries.push(entry);
+      lastCost = entry.cost;
+      cost += lastCost;
+      entry = lane.behead(entry);
+    }
+    if (entries.length === 0) return { entries, cost };
+    lane.beginWith(entry);
+    this.#tenants.charge(lane.tenant, cost, lastCost);
+    this.#shrink(lane, entries.length, cost);
+    return { entries, cost };
+  }
+
+  #takeInTurn(count: number, maxCost: number, isShared: boolean): Taken {
+    const order = this.order().read(count, maxCost);
+    for (const entry of order.entries) {
+      const lane = entry.lane as Lane;
+      lane.beginWith(lane.behead(entry));
+      this.#tenants.charge(lane.tenant, entry.cost, entry.cost);
+      this.#shrink(lane, 1, entry.cost);
     }
     if (isShared) for (const share of order.passed) if (!share.isEmpty) this.reorder(share);
-    this.#tenants.end();
     return order;
   }
 

@@ -13,9 +13,8 @@
  * comes up first: the first node with a true key is the first of all. A node whose key gets smaller (an item
  * is put back, a weight changes) is moved at once.
  */
-import type { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
-import { AWAKE, Group } from './group.js';
+import { AWAKE, Group, type Taken } from './group.js';
 import { Heap } from './heap.js';
 import type { Lane, PriorityClass } from './lane.js';
 import { type Tenant, Tenants } from './tenants.js';
@@ -95,9 +94,9 @@ export class ItemQueue {
   }
 
   /** Takes up to `count` items of a group in order, as long as their cost together is within `maxCost`. */
-  take(group: Group, count: number, maxCost: number): DispatchOrder {
-    const order = group.take(count, maxCost);
-    this.#shrink(group, order.entries.length);
+  take(group: Group, count: number, maxCost: number): Taken {
+    const taken = group.take(count, maxCost);
+    this.#shrink(group, taken.entries.length);
     if (this.#batchesInARow > 0 && !Object.is(group.key, this.#recentGroup)) {
       this.#hadSeveralGroups = true;
       this.#batchesInARow = 0;
@@ -105,7 +104,7 @@ export class ItemQueue {
     this.#recentGroup = group.key;
     this.#batchesInARow += 1;
     if (this.#batchesInARow > SINGLE_GROUP_BATCHES) this.#hadSeveralGroups = false;
-    return order;
+    return taken;
   }
 
   /** Whether items of several groups arrive: a `groupOf` may put all of them into one. */

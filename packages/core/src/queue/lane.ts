@@ -73,6 +73,14 @@ export class Lane implements Aged {
     this.addToSums(1, entry.cost);
   }
 
+  /** Unlinks the head; returns the entry behind it, to be given to `beginWith`. */
+  behead(head: Entry): Entry | undefined {
+    const { next } = head;
+    head.next = undefined;
+    head.previous = undefined;
+    return next;
+  }
+
   /** Makes an entry the head; those before it have been unlinked. */
   beginWith(head: Entry | undefined): void {
     this.head = head;
