@@ -24,8 +24,8 @@ const MOST_WORK = 2e7;
 /** Undefined where none is known: with noise, faults or traits, and for the latency of arrivals other than Poisson. */
 export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
   const { curve, slots, arrivals, targetMs, noise, traits, items } = scenario;
-  const { slowdown, tail, stalls, hang, measureFromMs, untilMs } = scenario;
-  const unknown = [traits, slowdown, tail, stalls, hang, measureFromMs, untilMs];
+  const { backends, slowdown, tail, stalls, hang, measureFromMs, untilMs } = scenario;
+  const unknown = [backends, traits, slowdown, tail, stalls, hang, measureFromMs, untilMs];
   if (noise > 0 || unknown.some((value) => value !== undefined)) return undefined;
   const hasTarget = targetMs !== Number.POSITIVE_INFINITY;
   if (arrivals.kind === 'closed') {

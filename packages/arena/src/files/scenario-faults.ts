@@ -72,7 +72,7 @@ function validStalls(place: Place, value: unknown): NonNullable<Scenario['stalls
   );
 }
 
-function validSpell(place: Place, value: unknown): { readonly atMs: number; readonly ms: number } {
+export function validSpell(place: Place, value: unknown): { readonly atMs: number; readonly ms: number } {
   const { at_ms, ms } = validKeys(place, value, ['at_ms', 'ms']);
   return { atMs: validMs(place.key('at_ms'), at_ms), ms: validMsAboveZero(place.key('ms'), ms) };
 }

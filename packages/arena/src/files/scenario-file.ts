@@ -10,6 +10,7 @@ import { curveAt, LARGEST_BATCH } from './curve-file.js';
 import { parseJson } from './json-text.js';
 import { Place } from './place.js';
 import { arrivalsAt, type FileArrivals } from './scenario-arrivals.js';
+import { backendsAt } from './scenario-backends.js';
 import { FAULT_KEYS, faultsAt } from './scenario-faults.js';
 import { recordedTraits, TRAIT_KEYS, type TraitMixes, traitMixesAt } from './scenario-traits.js';
 import { MOST_ARRIVALS } from './trace-file.js';
@@ -46,6 +47,7 @@ const KEYS: readonly string[] = [
   'curve',
   'max_batch_size',
   'slots',
+  'backends',
   'arrivals',
   'items',
   'target_ms',
@@ -87,14 +89,21 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
       ? fileName.replace(/\.json$/i, '')
       : validString(place.key('name'), fields.name);
   const curve = curveOf(place, fields, name);
-  const slots = validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS);
+  const backends = fields.backends === undefined ? undefined : backendsAt(place, fields, curve);
+  const slots =
+    backends === undefined
+      ? validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS)
+      : backends.reduce((sum, backend) => sum + backend.slots, 0);
   const mixes = traitMixesAt(place, fields, curve.maxBatchSize);
-  const capacityPerMs = (slots * capacity(curve).perMs) / mixes.meanCost;
+  const served = backends ?? [{ curve, slots }];
+  const perMs = served.reduce((sum, each) => sum + each.slots * capacity(each.curve).perMs, 0);
+  const capacityPerMs = perMs / mixes.meanCost;
   const fileArrivals = arrivalsAt(place.key('arrivals'), fields.arrivals, { ...options, capacityPerMs });
   const scenario: Omit<Scenario, 'seed'> = {
     name,
     curve,
     slots,
+    ...(backends === undefined ? {} : { backends }),
     arrivals: fileArrivals.arrivals,
     items: itemsOf(place.key('items'), fields.items, fileArrivals),
     targetMs: validTarget(place.key('target_ms'), fields.target_ms),

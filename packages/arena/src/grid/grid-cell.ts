@@ -12,9 +12,9 @@ import {
   onOff,
   poisson,
 } from '../simulation/arrivals.js';
-import { type Curve, capacity, steadyBatchSize } from '../simulation/curve.js';
+import { type Curve, capacity, slowedBy, steadyBatchSize } from '../simulation/curve.js';
 import type { Random } from '../simulation/random.js';
-import type { Scenario, Traits } from '../simulation/scenario.js';
+import type { Scenario, SimulatedBackend, Traits } from '../simulation/scenario.js';
 import { gridCurve } from './grid-curves.js';
 import { gridTrace } from './grid-trace.js';
 
@@ -51,6 +51,8 @@ export interface Cell {
   readonly noise?: number;
   /** @default 0, ideal timers */
   readonly timerMs?: number;
+  /** Two backends with one slot each, the second slower by this factor. @default equal slots */
+  readonly slower?: number;
   /** Factor by which batches are slower from the middle of the run on. */
   readonly slowdown?: number;
   readonly obeysRetryAfter?: number;
@@ -75,9 +77,10 @@ export function targetMsOf(cell: Cell): number {
 
 /** Items per millisecond; NaN for a closed loop. */
 export function ratePerMs(cell: Cell): number {
-  const { arrivals, slots, slowdown = 1 } = cell;
+  const { arrivals, slots, slower, slowdown = 1 } = cell;
   if (arrivals.kind === 'closed') return Number.NaN;
-  return (arrivals.load * slots * capacity(curveOf(cell)).perMs) / slowdown;
+  const fastSlots = slower === undefined ? slots : 1 + 1 / slower;
+  return (arrivals.load * fastSlots * capacity(curveOf(cell)).perMs) / slowdown;
 }
 
 /** The first of 8 groups or tenants has half of the items, the second a quarter, and so on. 10 % have a priority. */
@@ -87,16 +90,22 @@ const TRAITS: Readonly<Record<CellMix, (random: Random) => Traits>> = {
   priorities: (random) => ({ priority: random() < 0.1 ? 5 : 0 }),
 };
 
+function oneSlot(curve: Curve): SimulatedBackend {
+  return { curve, slots: 1 };
+}
+
 function halving(random: Random): number {
   return Math.min(7, Math.floor(-Math.log2(1 - random())));
 }
 
 export function scenarioOf(cell: Cell, seed: number): Scenario {
-  const { slots, items, noise = 0, timerMs = 0, slowdown, obeysRetryAfter, mix } = cell;
+  const { slots, slower, items, noise = 0, timerMs = 0, slowdown, obeysRetryAfter, mix } = cell;
+  const curve = curveOf(cell);
   return {
     name: cellName(cell),
-    curve: curveOf(cell),
+    curve,
     slots,
+    ...(slower === undefined ? {} : { backends: [curve, slowedBy(curve, slower)].map(oneSlot) }),
     arrivals: arrivalsOf(cell),
     items,
     targetMs: targetMsOf(cell),
@@ -111,13 +120,14 @@ export function scenarioOf(cell: Cell, seed: number): Scenario {
 
 /** Unique among the cells of a target. */
 export function cellName(cell: Cell): string {
-  const { curve, slots, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown, mix } = cell;
+  const { curve, slots, slower, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown, mix } = cell;
   const traffic =
     arrivals.kind === 'closed'
       ? `closed N ${arrivals.users} Z ${arrivals.think}·T(N) ${arrivals.thinking}`
       : `${arrivals.kind} ρ ${arrivals.load}`;
   return [
     `${curve} k ${slots} ${traffic}`,
+    ...(slower === undefined ? [] : [`one backend ${slower}× slower`]),
     ...(targetFactor === undefined ? [] : [`target ${targetFactor}·T(B)`]),
     ...(noise === 0 ? [] : [`noise ${Math.round(100 * noise)} %`]),
     ...(timerMs === 0 ? [] : [`timer ${timerMs} ms`]),

@@ -20,6 +20,13 @@ export function formulaCurve(
   return { name, maxBatchSize, durationMs };
 }
 
+/** A curve with `factor` times the durations. */
+export function slowedBy(curve: Curve, factor: number): Curve {
+  if (factor === 1) return curve;
+  const { name, maxBatchSize } = curve;
+  return formulaCurve(`${name} × ${factor}`, maxBatchSize, (cost) => factor * curve.durationMs(cost));
+}
+
 /** Linear interpolation between measured points. Sizes below the first point take as long as the first point. */
 export function tableCurve(name: string, points: readonly MeasuredPoint[], maxBatchSize?: number): Curve {
   const last = points.at(-1);

@@ -7,8 +7,10 @@ import type { Random } from './random.js';
 export interface Scenario {
   readonly name: string;
   readonly curve: Curve;
-  /** Batches that may run concurrently. */
+  /** Batches that may run concurrently; of all backends together. */
   readonly slots: number;
+  /** Backends with curves and slots of their own. @default one, with the curve and the slots of the scenario */
+  readonly backends?: readonly SimulatedBackend[];
   readonly arrivals: Arrivals;
   /** Items that arrive, at most. */
   readonly items: number;
@@ -43,6 +45,13 @@ export interface Scenario {
   readonly traits?: (random: Random) => Traits;
   /** Share of rejected items that are retried once, after their `retryAfterMs`. @default 0 */
   readonly obeysRetryAfter?: number;
+}
+
+export interface SimulatedBackend {
+  readonly curve: Curve;
+  readonly slots: number;
+  /** Periods in which it refuses batches; those that run are completed. */
+  readonly outages?: readonly { readonly atMs: number; readonly ms: number }[];
 }
 
 export interface Traits {

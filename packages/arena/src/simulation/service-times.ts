@@ -1,4 +1,5 @@
 /** Service times of the batches of a scenario: curve, noise and faults. */
+import type { Curve } from './curve.js';
 import { lognormal, type Random, randomStream } from './random.js';
 import type { Scenario } from './scenario.js';
 
@@ -22,8 +23,8 @@ export class ServiceTimes {
   }
 
   /** The service time of a batch that starts now. The random streams advance per batch: common random numbers. */
-  next(cost: number, startedAt: number): ServiceTime {
-    const { curve, noise, hang, stalls = [] } = this.#scenario;
+  next(cost: number, startedAt: number, curve: Curve = this.#scenario.curve): ServiceTime {
+    const { noise, hang, stalls = [] } = this.#scenario;
     let durationMs = curve.durationMs(cost);
     if (noise > 0) durationMs *= lognormal(this.#noise, noise);
     durationMs *= this.#tailFactor() * this.#slowness(startedAt);

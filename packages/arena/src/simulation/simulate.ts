@@ -2,10 +2,10 @@
  * Runs a scenario through the production batcher, with its policy, estimators and admission control, on virtual
  * time. Only callers, backend and clock are simulated.
  */
-import { type BatchContext, Batcher, BatchwiseError, type Sink } from 'batchwise';
-import { curvePoints } from './curve.js';
+import { type Backend, BackendSet, type BatchContext, Batcher, BatchwiseError, type Sink } from 'batchwise';
+import { type Curve, curvePoints } from './curve.js';
 import { type Random, randomStream } from './random.js';
-import type { Contender, Scenario, Traits } from './scenario.js';
+import type { Contender, Scenario, SimulatedBackend, Traits } from './scenario.js';
 import { ServiceTimes } from './service-times.js';
 import { SimulatedClock } from './simulated-clock.js';
 
@@ -70,7 +70,8 @@ class Simulation {
   #hasEndedBatch = false;
 
   constructor(scenario: Scenario, contender: Contender) {
-    const { curve, slots, items, targetMs, timerMs, seed, maxWaitMs, batchSizes, traits } = scenario;
+    const { curve, slots, backends, items, targetMs, timerMs, seed, maxWaitMs, batchSizes, traits } =
+      scenario;
     this.#scenario = scenario;
     this.#contender = contender.name;
     this.#clock = new SimulatedClock(timerMs);
@@ -80,9 +81,8 @@ class Simulation {
     this.#retrying = randomStream(seed, 'obeying');
     this.#arrivedAt = new Float64Array(items);
     this.#latencyMs = new Float64Array(items).fill(Number.NaN);
-    this.#batcher = new Batcher((batch: Item[], context) => this.#serve(batch, context), {
+    const options = {
       maxBatchSize: curve.maxBatchSize,
-      concurrency: slots,
       policy: contender.policy(scenario),
       clock: this.#clock,
       targetLatencyMs: contender.knowsTarget ? targetMs : undefined,
@@ -90,9 +90,33 @@ class Simulation {
       maxWaitMs,
       batchSizes,
       curve: contender.knowsCurve === true ? curvePoints(curve) : contender.knowsCurve || scenario.knownCurve,
-      ...(traits === undefined ? {} : { costOf: ({ cost = 1 }) => cost }),
-      ...(isGrouped(scenario) ? { groupOf: ({ group }) => group } : {}),
-    });
+      ...(traits === undefined ? {} : { costOf: ({ cost = 1 }: Item) => cost }),
+      ...(isGrouped(scenario) ? { groupOf: ({ group }: Item) => group } : {}),
+    };
+    this.#batcher =
+      backends === undefined
+        ? new Batcher((batch: Item[], context) => this.#serve(batch, context, curve), {
+            ...options,
+            concurrency: slots,
+          })
+        : new Batcher({
+            ...options,
+            backends: new BackendSet(
+              backends.map((backend, i) => this.#backend(backend, i)),
+              { clock: this.#clock, retries: Number.POSITIVE_INFINITY },
+            ),
+          });
+  }
+
+  #backend({ curve, slots, outages = [] }: SimulatedBackend, index: number): Backend<Item, Item> {
+    const id = `backend ${index}`;
+    const run = (batch: Item[], context: BatchContext): Promise<Item[]> => {
+      const now = this.#clock.now();
+      const isOut = outages.some(({ atMs, ms }) => now >= atMs && now < atMs + ms);
+      if (isOut) throw new BatchwiseError('UNAVAILABLE', `${id} is out`, { notStarted: true });
+      return this.#serve(batch, context, curve);
+    };
+    return { id, slots, run };
   }
 
   async run(): Promise<Run> {
@@ -169,10 +193,10 @@ class Simulation {
     this.#isEnqueuing = false;
   }
 
-  #serve(batch: Item[], { cost, reason }: BatchContext): Promise<Item[]> {
+  #serve(batch: Item[], { cost, reason }: BatchContext, curve: Curve): Promise<Item[]> {
     const clock = this.#clock;
     const startedAt = clock.now();
-    const { durationMs, hangs } = this.#service.next(cost, startedAt);
+    const { durationMs, hangs } = this.#service.next(cost, startedAt, curve);
     const first = (batch[0] as Item).index;
     this.#batches.push({
       startedAt,

@@ -8,6 +8,7 @@ import { goodput } from './goodput.js';
 import { oneSlot, twoSlots } from './poisson.js';
 import { roughBackend } from './rough-backend.js';
 import type { Target } from './target.js';
+import { unequalBackends } from './unequal-backends.js';
 
 export const TARGETS: readonly Target[] = [
   oneSlot,
@@ -18,6 +19,7 @@ export const TARGETS: readonly Target[] = [
   closedLoop,
   roughBackend,
   admission,
+  unequalBackends,
 ];
 
 export const TARGET_NUMBERS: readonly number[] = TARGETS.map(({ number }) => number);

@@ -41,8 +41,8 @@ export interface BackendSetOptions {
   readonly maxBackOffMs?: number | undefined;
   /**
    * How often an item is sent again whose batch was certainly not started. Over all batches, retries are limited
-   * to a tenth.
-   * @default 1
+   * to a tenth, apart from trial batches and a few that are saved.
+   * @default Infinity
    */
   readonly retries?: number | undefined;
   /**
@@ -434,7 +434,7 @@ export class BackendSet<I = any, R = any> {
       }
     }
     if (at === this.#timerAt) return;
-    this.#clock.clearTimer(this.#timer);
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
     this.#timerAt = at;
     this.#timer =
       at === Number.POSITIVE_INFINITY
@@ -443,6 +443,7 @@ export class BackendSet<I = any, R = any> {
   }
 
   #retryDue(): void {
+    this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     for (const backend of this.#backends.values()) if (backend.health.isProbeDue(now)) this.#probe(backend);

@@ -17,6 +17,7 @@ export interface PlacingBatcher {
   readonly running: readonly RunningWork[];
   readonly settings: {
     readonly concurrency: number;
+    readonly maxBatchSize: number;
     readonly batchSizes: readonly number[];
     readonly curve: readonly CurvePoint[];
     readonly slotOrder: (() => number) | undefined;
@@ -37,8 +38,9 @@ const HANDLER_ID = 'handler';
 export class Placement implements BackendUser {
   /** Undefined for a batcher with a handler. */
   readonly set: BackendSet | undefined;
-  /** The backend that would get the next batch. */
+  /** The backend that would get the next batch, and what of the queue it should take. */
   chosen: BackendUse | undefined = undefined;
+  maxCost = Number.POSITIVE_INFINITY;
 
   readonly #batcher: PlacingBatcher;
   readonly #uses = new Map<ScheduledBackend, BackendUse>();
@@ -84,6 +86,19 @@ export class Placement implements BackendUser {
     return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
   }
 
+  get viewed(): BackendUse | undefined {
+    return this.#areAlike ? undefined : this.chosen;
+  }
+
+  /** How much of the throughput of all backends the chosen one has. */
+  shareOfChosen(maxBatchSize: number): number {
+    const { viewed } = this;
+    if (viewed === undefined) return 1;
+    let all = 0;
+    for (const use of this.#usable) all += throughputOf(use, maxBatchSize);
+    return all > 0 ? throughputOf(viewed, maxBatchSize) / all : 1;
+  }
+
   get isShared(): boolean {
     return this.set?.isShared ?? false;
   }
@@ -97,11 +112,12 @@ export class Placement implements BackendUser {
     this.set?.tookTurn(this);
   }
 
-  /** Chooses the backend for a batch of this cost; returns until when to hold the batch for a better one. */
-  choose(cost: number, batches: number, group: Group, now: number): number | undefined {
+  /** Chooses the backend for the next batch; returns until when to hold the batch for a better one. */
+  choose(queuedCost: number, costPerMs: number, group: Group, now: number): number | undefined {
     if (this.set === undefined) return undefined;
-    const choice = this.#choice(cost, batches, now, group);
+    const choice = this.#choice(queuedCost, costPerMs, now, group);
     this.chosen = choice?.backend;
+    this.maxCost = choice?.maxCost ?? Number.POSITIVE_INFINITY;
     return choice?.holdUntil;
   }
 
@@ -168,11 +184,12 @@ export class Placement implements BackendUser {
     this.set?.detach(this);
   }
 
-  #choice(cost: number, batches: number, now: number, group?: Group): Choice<BackendUse> | undefined {
+  #choice(queuedCost: number, costPerMs: number, now: number, group?: Group): Choice<BackendUse> | undefined {
     const isDoubtful = group !== undefined && this.#usable.some(({ doubtfulUntil }) => doubtfulUntil > now);
     const first = isDoubtful ? group.order().at(0) : undefined;
     const isRetry = first !== undefined && this.#attempts.has(first);
-    return chooseBackend(this.#usable, { cost, batches, isRetry }, this.#turn, now);
+    const { maxBatchSize } = this.#batcher.settings;
+    return chooseBackend(this.#usable, { queuedCost, costPerMs, maxBatchSize, isRetry }, this.#turn, now);
   }
 
   #lookAtBackends(): void {
@@ -218,4 +235,9 @@ export class Placement implements BackendUser {
     this.#areAlike = false;
     for (const use of this.#uses.values()) use.separate();
   }
+}
+
+function throughputOf({ curve, slots }: BackendUse, maxBatchSize: number): number {
+  const best = curve.best(maxBatchSize);
+  return best === undefined || !(best.durationMs > 0) ? 0 : (slots * best.cost) / best.durationMs;
 }

@@ -212,7 +212,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     let started = 0;
     if (decision.action === 'dispatch') {
       if (!this.placement.hasFreeSlot) return false; // the policy has taken the last backend away
-      const { entries: batch, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
+      const { entries: batch, cost } = this.#take(group, decision);
       started = batch.length;
       if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
       if (started > 0) this.#start(batch, cost, group, decision, now);
@@ -253,19 +253,27 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Whether a batch is expected to be done sooner on a faster backend that is busy now; then the group sleeps. */
   #isHeldForBackend(group: Group, now: number): boolean {
-    const { maxBatchSize, maxWaitMs } = this.settings;
-    const holdUntil = this.placement.choose(
-      Math.min(group.cost, maxBatchSize),
-      this.queue.length === group.length ? group.cost / maxBatchSize : this.queue.cost / maxBatchSize,
-      group,
-      now,
-    );
+    if (this.placement.set === undefined) return false;
+    const { cost, length } = this.queue;
+    const holdUntil = this.placement.choose(cost, (this.arrivals.ratePerMs(now) * cost) / length, group, now);
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
-    const until = Math.min(holdUntil, group.oldestAt + maxWaitMs);
+    const until = Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs);
     if (until <= now) return false;
     this.queue.sleep(group, until, true);
     this.placement.tookTurn();
     return true;
+  }
+
+  /** No more than is best left to faster backends, unless the policy has chosen one itself. */
+  #take(
+    group: Group,
+    { count, backend }: Dispatch,
+  ): { readonly entries: readonly Entry[]; readonly cost: number } {
+    const { maxBatchSize } = this.settings;
+    const { maxCost } = this.placement;
+    const isLimited = backend === undefined && maxCost < maxBatchSize && this.isOpen && !group.isFlushed;
+    const taken = this.queue.take(group, count, isLimited ? maxCost : maxBatchSize);
+    return isLimited && taken.entries.length === 0 ? this.queue.take(group, 1, maxBatchSize) : taken;
   }
 
   #start(entries: readonly Entry[], cost: number, group: Group, decision: Dispatch, now: number): void {

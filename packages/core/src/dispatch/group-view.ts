@@ -109,11 +109,11 @@ export class GroupView implements QueueView {
   }
 
   get slots(): number {
-    return this.#batcher.placement.slots;
+    return this.#batcher.placement.viewed?.slots ?? this.#batcher.placement.slots;
   }
 
   get freeSlots(): number {
-    return this.#batcher.placement.freeSlots;
+    return this.#batcher.placement.viewed?.freeSlots ?? this.#batcher.placement.freeSlots;
   }
 
   get backends(): readonly BackendView[] {
@@ -121,7 +121,7 @@ export class GroupView implements QueueView {
   }
 
   get running(): readonly RunningWork[] {
-    return this.#batcher.running;
+    return this.#batcher.placement.viewed?.running ?? this.#batcher.running;
   }
 
   get lastDispatchAt(): number {
@@ -146,7 +146,11 @@ export class GroupView implements QueueView {
   }
 
   get arrivals(): ArrivalEstimate {
-    return this.#batcher.arrivals;
+    const { arrivals, placement } = this.#batcher;
+    const share = placement.shareOfChosen(this.limits.maxBatchSize);
+    if (share === 1) return arrivals;
+    const { samples, lastAt } = arrivals;
+    return { samples, lastAt, ratePerMs: (now) => share * arrivals.ratePerMs(now) };
   }
 
   #at(position: number): Entry {

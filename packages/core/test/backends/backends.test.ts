@@ -249,7 +249,7 @@ describe('a batch that was not started', () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     a.isAway = true;
     b.isAway = true;
-    const { batcher, clock } = placed([a, b]);
+    const { batcher, clock } = placed([a, b], { set: { retries: 1 } });
     const outcome = outcomeOf(batcher.submit(1));
     await clock.advance(0);
     expect([a.batches.length, b.batches.length]).toEqual([1, 1]);

@@ -1,7 +1,7 @@
 /** Which backend gets a batch: the rule alone. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Candidate, chooseBackend } from '../../src/backends/choose-backend.js';
+import { type Candidate, chooseBackend, type Demand } from '../../src/backends/choose-backend.js';
 
 interface Made extends Candidate {
   readonly durationMs: number | undefined;
@@ -27,13 +27,13 @@ function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more 
   };
 }
 
-const choose = (all: readonly Made[], turn = 0, batches = 1, isRetry = false) =>
-  chooseBackend(all, { cost: 1, batches, isRetry }, turn, 0);
+const choose = (all: readonly Made[], turn = 0, demand: Partial<Demand> = {}) =>
+  chooseBackend(all, { queuedCost: 1, costPerMs: 0, maxBatchSize: 1, isRetry: false, ...demand }, turn, 0);
 
 describe('a batch', () => {
   test('goes to the free backend with the earliest predicted completion', () => {
     const [slow, fast] = [made(30), made(10)];
-    expect(choose([slow, fast])).toEqual({ backend: fast, holdUntil: undefined });
+    expect(choose([slow, fast])).toMatchObject({ backend: fast, holdUntil: undefined });
   });
 
   test('goes to the less busy of equals, and to equals in turn', () => {
@@ -62,16 +62,18 @@ describe('a batch', () => {
     const doubtful = made(5, { doubtfulUntil: 200 });
     const other = made(20);
     expect(choose([doubtful, other])?.backend).toBe(other);
-    expect(choose([doubtful, doubtful])).toEqual({ backend: doubtful, holdUntil: undefined });
+    expect(choose([doubtful, doubtful])).toMatchObject({ backend: doubtful, holdUntil: undefined });
   });
 
   test('that was not started waits until another backend is expected to be free, and no longer than the doubt', () => {
     const retry = (doubtfulUntil: number, busyMs: readonly number[]) =>
-      choose([made(5, { doubtfulUntil }), made(20, { busyMs })], 0, 1, true)?.holdUntil;
+      choose([made(5, { doubtfulUntil }), made(20, { busyMs })], 0, { isRetry: true })?.holdUntil;
     expect(retry(200, [9])).toBe(9);
     expect(retry(4, [9])).toBe(4);
     const unknown = made(undefined, { work: [{ startedAt: 0, expectedMs: undefined }], freeSlots: 0 });
-    expect(choose([made(5, { doubtfulUntil: 200 }), unknown], 0, 1, true)?.holdUntil).toBeUndefined();
+    expect(
+      choose([made(5, { doubtfulUntil: 200 }), unknown], 0, { isRetry: true })?.holdUntil,
+    ).toBeUndefined();
     // One failure takes no capacity away from batches that were not returned.
     expect(choose([made(5, { doubtfulUntil: 200 }), made(20, { busyMs: [9] })])?.holdUntil).toBeUndefined();
   });
@@ -85,7 +87,28 @@ describe('a batch', () => {
 
   test('does not wait for a faster backend that has more to do than the batch', () => {
     const fast = made(10, { busyMs: [5] });
-    expect(choose([made(30), fast], 0, 4)?.holdUntil).toBeUndefined();
+    expect(choose([made(30), fast], 0, { queuedCost: 4 })?.holdUntil).toBeUndefined();
+  });
+
+  test('does not wait for a faster backend that has enough to do with what arrives until it is free', () => {
+    const [slow, fast] = [made(30), made(10, { busyMs: [9] })];
+    const demand = { queuedCost: 2, maxBatchSize: 8 };
+    expect(choose([slow, fast], 0, demand)?.holdUntil).toBe(9);
+    expect(choose([slow, fast], 0, { ...demand, costPerMs: 2 })?.holdUntil).toBeUndefined();
+  });
+
+  test('leaves to a faster backend what is done sooner there', () => {
+    const slow = made(30, { predict: (cost) => 3 * cost });
+    const fast = made(10, { busyMs: [1], predict: (cost) => cost });
+    const choice = choose([slow, fast], 0, { queuedCost: 32, maxBatchSize: 64 });
+    expect(choice?.backend).toBe(slow);
+    expect(choice?.maxCost).toBeGreaterThan(4);
+    expect(choice?.maxCost).toBeLessThan(12);
+  });
+
+  test('leaves nothing to an equal backend: that is up to the policy', () => {
+    const demand = { queuedCost: 32, maxBatchSize: 64 };
+    expect(choose([made(10), made(11, { busyMs: [1] })], 0, demand)).toMatchObject({ maxCost: Infinity });
   });
 
   test('does not wait for a backend that hangs', () => {
