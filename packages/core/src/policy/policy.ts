@@ -65,7 +65,7 @@ export interface QueueView {
   /** Nobody who waits has an earlier deadline than this; Infinity when none has any. To be asked before looking. */
   readonly nextDeadline: number;
 
-  /** Those of all ready backends together. */
+  /** Those of all ready backends together; where backends are unequal, of the one that would be chosen now. */
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];
