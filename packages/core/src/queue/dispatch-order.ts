@@ -14,23 +14,16 @@ export class DispatchOrder {
   /** The items in order, as far as they have been read, and their cost. */
   readonly entries: Entry[] = [];
   cost = 0;
-  /** The shares that have come up, where there are several. */
+  /** The shares that have come up. */
   readonly passed: Share[] = [];
 
   readonly #shares: Heap<Share>;
-  /** The next item, where there is a single lane: most queues. */
-  #next: Entry | undefined = undefined;
-  /** The shares that may be next. Those below them in the heap of the group are not looked at yet. */
-  #walks: Heap<ShareWalk> | undefined = undefined;
+  /** The shares that may be next. Those below them in the heap of the group have not been looked at yet. */
+  readonly #walks = new Heap<ShareWalk>(isBefore);
 
   constructor(shares: Heap<Share>) {
     this.#shares = shares;
-    const first = shares.first;
-    if (shares.size === 1 && first?.waiting.length === 1) this.#next = first.waiting[0]?.head;
-    else {
-      this.#walks = new Heap(isBefore);
-      this.#reach(0);
-    }
+    this.#reach(0);
   }
 
   /** Undefined behind the last item. */
@@ -42,34 +35,22 @@ export class DispatchOrder {
   /** Reads as far as `count` items whose cost together is within `maxCost`. */
   read(count: number, maxCost: number): this {
     const { entries } = this;
-    const walks = this.#walks;
-    if (walks === undefined) {
-      let { cost } = this;
-      let entry = this.#next;
-      while (entry !== undefined && entries.length < count && cost + entry.cost <= maxCost) {
-        entries.push(entry);
-        cost += entry.cost;
-        entry = entry.next;
-      }
-      this.cost = cost;
-      this.#next = entry;
-      return this;
-    }
     while (entries.length < count) {
-      const walk = this.#firstWalk(walks);
+      const walk = this.#firstWalk;
       const entry = walk?.entry;
       if (walk === undefined || entry === undefined || this.cost + entry.cost > maxCost) break;
       entries.push(entry);
       this.cost += entry.cost;
       walk.pass();
-      if (walk.entry === undefined) walks.remove(walk);
-      else walks.update(walk);
+      if (walk.entry === undefined) this.#walks.remove(walk);
+      else this.#walks.update(walk);
     }
     return this;
   }
 
   /** The walk whose item is next, its key up to date. */
-  #firstWalk(walks: Heap<ShareWalk>): ShareWalk | undefined {
+  get #firstWalk(): ShareWalk | undefined {
+    const walks = this.#walks;
     for (let walk = walks.first; walk !== undefined; walk = walks.first) {
       const { place } = walk;
       if (place === -1) return walk;
@@ -85,7 +66,7 @@ export class DispatchOrder {
 
   #reach(place: number): void {
     const share = this.#shares.at(place);
-    if (share !== undefined) this.#walks?.push(new ShareWalk(share, place));
+    if (share !== undefined) this.#walks.push(new ShareWalk(share, place));
   }
 }
 

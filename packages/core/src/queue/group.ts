@@ -118,13 +118,11 @@ export class Group implements HeapNode {
 
   /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
   take(count: number, maxCost: number): Taken {
+    const lanes = this.#waiting.size === 1 ? this.#waiting.first?.waiting : undefined;
+    const lane = lanes?.length === 1 ? lanes[0] : undefined;
     this.#tenants.begin();
-    const first = this.#waiting.first;
-    const isShared = this.#waiting.size > 1;
     const taken =
-      !isShared && first?.waiting.length === 1
-        ? this.#takeFrom(first.waiting[0] as Lane, count, maxCost)
-        : this.#takeInTurn(count, maxCost, isShared);
+      lane === undefined ? this.#takeInTurn(count, maxCost) : this.#takeFrom(lane, count, maxCost);
     this.#tenants.end();
     return taken;
   }
@@ -148,7 +146,7 @@ export class Group implements HeapNode {
     return { entries, cost };
   }
 
-  #takeInTurn(count: number, maxCost: number, isShared: boolean): Taken {
+  #takeInTurn(count: number, maxCost: number): Taken {
     const order = this.order().read(count, maxCost);
     for (const entry of order.entries) {
       const lane = entry.lane as Lane;
@@ -156,7 +154,7 @@ export class Group implements HeapNode {
       this.#tenants.charge(lane.tenant, entry.cost, entry.cost);
       this.#shrink(lane, 1, entry.cost);
     }
-    if (isShared) for (const share of order.passed) if (!share.isEmpty) this.reorder(share);
+    for (const share of order.passed) if (!share.isEmpty) this.reorder(share);
     return order;
   }
 

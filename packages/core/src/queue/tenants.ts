@@ -193,35 +193,31 @@ export class Tenants {
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
-  /**
-   * The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and
-   * no more than it has queued. Of very many tenants, some are counted and stand for all.
-   */
+  /** The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and no more than it has queued. */
   othersServedUntil(tenant: Tenant, cost: number): number {
-    let counted = 0;
-    let served = 0;
-    for (const other of this.#waiting) {
-      if (other === tenant) continue;
-      if (counted === MOST_COUNTED) break;
-      counted += 1;
-      served += Math.min(other.queuedCost, (cost * other.weight) / tenant.weight);
-    }
-    const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
-    return counted < others ? (served * others) / counted : served;
+    return this.#sumOfOthers(tenant, (other) =>
+      Math.min(other.queuedCost, (cost * other.weight) / tenant.weight),
+    );
   }
 
   /** How many groups are served before a new one of this tenant: the tenants take turns. */
   groupsServedUntil(tenant: Tenant): number {
+    const turns = (other: Tenant) => Math.ceil(((tenant.groups + 1) * other.weight) / tenant.weight);
+    return tenant.groups + this.#sumOfOthers(tenant, (other) => Math.min(other.groups, turns(other)));
+  }
+
+  /** Over the other tenants that have their turn. Of very many, some are counted and stand for all. */
+  #sumOfOthers(tenant: Tenant, part: (other: Tenant) => number): number {
     let counted = 0;
-    let groups = 0;
+    let sum = 0;
     for (const other of this.#waiting) {
       if (other === tenant) continue;
       if (counted === MOST_COUNTED) break;
       counted += 1;
-      groups += Math.min(other.groups, Math.ceil(((tenant.groups + 1) * other.weight) / tenant.weight));
+      sum += part(other);
     }
     const others = this.#waiting.size - (tenant.heapIndex === -1 ? 0 : 1);
-    return tenant.groups + (counted < others ? (groups * others) / counted : groups);
+    return counted < others ? (sum * others) / counted : sum;
   }
 
   #sort(tenant: Tenant): void {
