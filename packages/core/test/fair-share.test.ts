@@ -80,7 +80,7 @@ test('two tenants with a backlog share by weight, to within a batch, at every mo
   );
 });
 
-test('a tenant who floods first does not push back the one who comes after', async () => {
+test('a tenant that floods the queue does not delay a tenant that arrives later', async () => {
   const shared = new Shared();
   shared.submit('flood', 1000);
   await shared.run(10);
@@ -100,7 +100,7 @@ test('a light tenant is not starved by one with a thousand times its weight', as
   expect(shared.executed('light')).toBe(4);
 });
 
-test('whoever returns after a pause earns no credit for it', async () => {
+test('a tenant that returns after a pause earns no credit for it', async () => {
   const shared = new Shared();
   shared.submit('returning', 8);
   shared.submit('steady', 800);
@@ -113,7 +113,7 @@ test('whoever returns after a pause earns no credit for it', async () => {
   expect(Math.abs(shared.executed('returning', before) - 80)).toBeLessThanOrEqual(8);
 });
 
-test('who had the backend to itself owes no more than a batch for it', async () => {
+test('a tenant that had the backend to itself is charged for one batch at most', async () => {
   const shared = new Shared();
   for (let i = 0; i < 20; i++) {
     shared.submit('alone', 8);
@@ -176,7 +176,7 @@ test('a weight given once holds, however many other tenants come and go', async 
   expect(Math.abs(shared.executed('gold', before) - 120)).toBeLessThanOrEqual(8);
 });
 
-test('ten thousand tenants are all served, everybody once before anybody twice', async () => {
+test('of ten thousand tenants, each is served once before one is served twice', async () => {
   const clock = new VirtualClock();
   const tenants = 10_000;
   const executed: string[] = [];
@@ -196,9 +196,9 @@ test('ten thousand tenants are all served, everybody once before anybody twice',
   expectRest(batcher);
 });
 
-// Root cause: a full line was full for everybody, so that who had filled it had all of what became free.
+// Root cause: a full queue was full for every tenant, so the tenant that had filled it got each place that became free.
 test.each([1, 100])(
-  'who floods the line leaves the last places to others, of weight %i too',
+  'a tenant that floods the queue leaves the last places to a tenant of weight %i',
   async (weight) => {
     const clock = new VirtualClock();
     const handler = (items: string[]) =>
@@ -221,7 +221,7 @@ test.each([1, 100])(
   },
 );
 
-test('who is the only tenant may fill the line, and a line of one place takes one of anybody', async () => {
+test('the only tenant may fill the queue, and a queue of one place takes an item of any tenant', async () => {
   const filled = new Shared({ maxQueueSize: 16 });
   filled.submit('only', 8);
   await filled.clock.advance(1); // eight run
@@ -236,8 +236,8 @@ test('who is the only tenant may fill the line, and a line of one place takes on
   for (const { batcher } of [filled, narrow]) batcher.destroy();
 });
 
-// Root cause: accounts only grew, until what an item of a heavy tenant adds was lost in rounding.
-test('tenants still share by weight when one of little weight has had much', async () => {
+// Root cause: accounts only grew, until the charge for an item of a heavy tenant was lost in rounding.
+test('tenants share by weight after one of little weight has been served a lot', async () => {
   const clock = new VirtualClock();
   const order: string[] = [];
   const handler = (items: { tenant: string }[]) => {
@@ -266,7 +266,7 @@ test('tenants still share by weight when one of little weight has had much', asy
   }
 });
 
-test('a cost beyond whole numbers is refused', async () => {
+test('a cost above Number.MAX_SAFE_INTEGER is rejected', async () => {
   const batcher = new Batcher((items: number[]) => items, { costOf: (cost) => cost });
   await expect(batcher.submit(1e17)).rejects.toMatchObject({
     code: 'INVALID_ITEM',
@@ -274,7 +274,7 @@ test('a cost beyond whole numbers is refused', async () => {
   });
 });
 
-// Root cause: who had waited longest was looked for among all tenants at every decision.
+// Root cause: the oldest item was searched among all tenants at every decision.
 test('ten times as many tenants cost about ten times as much', async () => {
   const looksFor = async (tenants: number): Promise<number> => {
     const clock = new VirtualClock();
@@ -301,8 +301,8 @@ test('ten times as many tenants cost about ten times as much', async () => {
   expect(await looksFor(3000)).toBeLessThan(20 * (await looksFor(300)));
 });
 
-// Root cause: the weight was taken over before it was known whether the item may come in.
-test('an item that is turned away at once does not change the weight of its tenant', async () => {
+// Root cause: the weight was changed before the item was admitted.
+test('a rejected item does not change the weight of its tenant', async () => {
   const shared = new Shared({ costOf: (item) => (item === 'large' ? 100 : 1) });
   const refused = shared.batcher.submit('large', { tenant: 'a', weight: 100 });
   await expect(refused).rejects.toMatchObject({ code: 'INVALID_ITEM' });
@@ -360,7 +360,7 @@ test('where the duration of a batch grows with its items, a group of one item co
   batcher.destroy();
 });
 
-test('groups of another tenant do not make a newcomer miss its deadline, because tenants take turns', async () => {
+test('groups of another tenant do not make a new item miss its deadline, because tenants take turns', async () => {
   let made = 0;
   const clock = new VirtualClock();
   const batcher = new Batcher(

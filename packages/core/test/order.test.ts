@@ -33,7 +33,7 @@ const steps = fc.array(
   { maxLength: 80 },
 );
 
-test('first in, first out for each group, priority and tenant, whatever else happens', async () => {
+test('items of the same group, priority and tenant are dispatched in the order of arrival', async () => {
   const settings = fc.record({
     maxBatchSize: fc.integer({ min: 1, max: 5 }),
     concurrency: fc.integer({ min: 1, max: 3 }),
@@ -92,7 +92,7 @@ test('first in, first out for each group, priority and tenant, whatever else hap
   );
 });
 
-test('a higher priority goes first, and within one it is first come, first served', async () => {
+test('a higher priority is dispatched first, and items of one priority in the order of arrival', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<string, string>();
   const batcher = new Batcher(gate.handler, { clock, maxBatchSize: 2 });
@@ -148,7 +148,7 @@ test('under a steady flood of a higher priority, an item starves no longer than 
   );
 });
 
-test('every batch is the one that is due, and the best of its group: ages and priorities counted in', async () => {
+test('each batch has the items of lowest rank of its group, and no other group has a lower rank', async () => {
   const priorityAgeMs = 100;
   const script = fc.array(
     fc.record({
@@ -185,7 +185,7 @@ test('every batch is the one that is due, and the best of its group: ages and pr
           clock,
           maxBatchSize,
           priorityAgeMs,
-          policy: greedy(), // one that is held for company may be overtaken by another group
+          policy: greedy(), // a group that is held may be overtaken by another
           groupOf: (item) => submissions[item]?.group,
         },
       );
@@ -240,7 +240,7 @@ test('several groups form at once, each filling its own batch', async () => {
   ]);
 });
 
-test('a batch that leaves while other groups wait says so: reason group', async () => {
+test('a batch that is dispatched while other groups are queued has the reason group', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<string, string>();
   const batcher = new Batcher(gate.handler, { clock, concurrency: 2, groupOf: (item) => item[0] });
@@ -272,7 +272,7 @@ test('a small group is not starved by one that is always full', async () => {
   expect(position).toBe(20); // behind those who came before it, and before all who came after
 });
 
-test('ten thousand groups are all served, each as one batch', async () => {
+test('ten thousand groups are dispatched, each as one batch', async () => {
   const clock = new VirtualClock();
   const groups = 10_000;
   const sizes = new Map<unknown, number>();

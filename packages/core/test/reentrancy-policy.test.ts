@@ -35,7 +35,7 @@ function deciding(decide: (view: QueueView, now: number) => Decision, options: B
   return { clock, batcher, executed };
 }
 
-test('configure inside decide: the new policy is asked about what waits', async () => {
+test('configure inside decide: the new policy is asked', async () => {
   const { clock, batcher, executed } = deciding(() => {
     batcher.configure({ policy: greedy() });
     return forever;
@@ -46,7 +46,7 @@ test('configure inside decide: the new policy is asked about what waits', async 
   expect(outcome.value).toBe('a');
 });
 
-test('close inside decide: what waits is drained, whatever the policy says then', async () => {
+test('close inside decide: the queue is drained, whatever the policy decides', async () => {
   const { clock, batcher, executed } = deciding(() => {
     closed ??= outcomeOf(batcher.close());
     return forever;
@@ -58,7 +58,7 @@ test('close inside decide: what waits is drained, whatever the policy says then'
   expect(closed?.state).toBe('resolved');
 });
 
-test('flush inside decide: what waits leaves', async () => {
+test('flush inside decide: the queue is dispatched', async () => {
   const { clock, batcher, executed } = deciding(() => {
     batcher.flush();
     return forever;
@@ -69,7 +69,7 @@ test('flush inside decide: what waits leaves', async () => {
 });
 
 test.each([false, true])(
-  'destroy inside decide (having looked: %s): everybody gets CLOSED, nothing runs',
+  'destroy inside decide (positions read: %s): each caller gets CLOSED, nothing runs',
   async (looks) => {
     const { clock, batcher, executed } = deciding((view) => {
       if (looks) lookAtAll(view);
@@ -98,13 +98,13 @@ test('submit inside decide: the item has arrived, so the policy is asked again',
 
 test.each([
   ['the only one', 1, 0, false],
-  ['the only one, having looked', 1, 0, true],
+  ['the only one, positions read', 1, 0, true],
   ['the first', 3, 0, false],
-  ['the first, having looked', 3, 0, true],
+  ['the first, positions read', 3, 0, true],
   ['the last', 3, 2, false],
-  ['the last, having looked', 3, 2, true],
+  ['the last, positions read', 3, 2, true],
 ])(
-  'cancel inside decide, of %s: it is gone, the others leave, and the books balance',
+  'cancel inside decide, of %s: it is removed, the others are dispatched, and the counts add up',
   async (_, count, which, looks) => {
     for (const answer of [all, () => forever]) {
       let asked = 0;
@@ -137,7 +137,7 @@ test.each([
   },
 );
 
-test('maxBatchSize lowered inside decide, below what it has looked at: refused, and no endless round', async () => {
+test('maxBatchSize lowered inside decide, below the cost of an item: it is rejected, and the policy is not asked endlessly', async () => {
   let asked = 0;
   const { clock, batcher, executed } = deciding(
     (view) => {
@@ -157,7 +157,7 @@ test('maxBatchSize lowered inside decide, below what it has looked at: refused, 
   expectRest(batcher);
 });
 
-test('a policy may hold on to its view, but it shows nothing once the call is over', async () => {
+test('a view that a policy keeps shows nothing once the call is over', async () => {
   let kept: QueueView | undefined;
   const policy: Policy = {
     name: 'hoarder',
@@ -174,4 +174,45 @@ test('a policy may hold on to its view, but it shows nothing once the call is ov
   batcher.configure({ policy: window({ maxWaitMs: 0 }) });
   await clock.advance(0);
   expect(outcome.value).toBe('a');
+});
+
+test('a position read after the policy has changed the queue throws, and the policy is asked again', async () => {
+  const errors: unknown[] = [];
+  let asked = 0;
+  const { clock, batcher, executed } = deciding((view) => {
+    if (asked++ === 0) {
+      lookAtAll(view);
+      void batcher.submit('b');
+      try {
+        view.costAt(0);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    return all(view);
+  });
+  void batcher.submit('a');
+  await clock.advance(0);
+  expect(errors).toEqual([expect.any(RangeError)]);
+  expect([asked, executed]).toEqual([2, [['a', 'b']]]);
+  expectRest(batcher);
+});
+
+test('a policy that changes the queue at every call is passed over after three calls', async () => {
+  let asked = 0;
+  const { clock, batcher, executed } = deciding(
+    (view) => {
+      asked += 1;
+      if (asked <= 10) void batcher.submit(`${asked}`);
+      return all(view);
+    },
+    { maxBatchSize: 100 },
+  );
+  void batcher.submit('first');
+  await clock.advance(0);
+  expect(executed[0]).toEqual(['first', '1', '2', '3']);
+  expect(batcher.stats().policyErrors).toBe(0);
+  await clock.advance(100);
+  expect(executed.flat()).toHaveLength(1 + Math.min(asked, 10));
+  expectRest(batcher);
 });

@@ -1,4 +1,4 @@
-/** In how many groups a tenant waits is counted, whatever happens to its items meanwhile. */
+/** The number of groups in which a tenant has items is counted. */
 import { adaptive, greedy, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -41,7 +41,7 @@ function expectCounted({ queue }: Dispatcher<Item, Item>): void {
   }
 }
 
-test('a tenant waits in as many groups as it has items in', async () => {
+test('a tenant counts the groups in which it has items', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...policies),

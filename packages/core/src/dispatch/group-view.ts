@@ -91,7 +91,7 @@ export class GroupView implements QueueView {
   }
 
   earliestDeadline(count: number): number {
-    // Without deadlines of their own, who came first has the earliest.
+    // Without deadlines of their own, the oldest item has the earliest.
     if (this.#batcher.deadlines.earliest === Number.POSITIVE_INFINITY) {
       return this.oldestAt + this.limits.targetLatencyMs;
     }

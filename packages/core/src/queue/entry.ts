@@ -129,7 +129,7 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
   }
 }
 
-// Plain functions, not private methods: each object of a class that has those carries a mark for them,
+// Plain functions, not private methods: each object of a class with private methods carries a mark for them,
 // and there may be a million of these objects.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {

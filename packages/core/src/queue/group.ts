@@ -228,7 +228,7 @@ export class Group implements HeapNode {
     this.#tenants.release(share);
   }
 
-  /** Forgets the shares of tenants who have nothing here. */
+  /** Forgets empty shares. */
   #sweep(): void {
     for (const [tenant, share] of this.#shares) if (share.isEmpty) this.#shares.delete(tenant);
     this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#shares.size);
