@@ -163,7 +163,7 @@ describe('connections share the backends fairly', () => {
     expect(rounds.shareOf('honest 0', 50)).toBeGreaterThan(0.05);
   });
 
-  // The method left the line for permits with the group that paused, and no other group of it was woken any more.
+  // The method left the slot line because of its throttled group, and its other groups were not asked again.
   it('a queued call gets its slot although another group of its method is throttled', async () => {
     const stage = new FakeStage();
     const hostile = (made: number) =>

@@ -55,30 +55,31 @@ export const BACKEND_SETTINGS: readonly ProxySetting[] = [
   }),
   proxySetting('healthCheck', trueOrFalseKind, {
     default: 'true',
-    meaning: "Whether backends are asked how they are, by gRPC's health protocol.",
+    meaning: "Health checks of the backends with gRPC's health protocol.",
   }),
   proxySetting('healthCheckIntervalMs', millisecondsKind({ least: 10, most: DAY_MS }), {
     default: '5000',
-    meaning: 'How often.',
+    meaning: 'The interval between health checks.',
   }),
   proxySetting('healthCheckTimeoutMs', millisecondsKind({ least: 1, most: DAY_MS }), {
     default: '2000',
-    meaning: 'How long the answer may take.',
+    meaning: 'The timeout of a health check.',
   }),
   proxySetting('healthCheckService', textKind('the name of a service'), {
     default: 'none: the whole backend',
-    meaning: 'The service that is asked about.',
+    meaning: 'The service name in health checks.',
   }),
   proxySetting('ejection', trueOrFalseKind, {
     default: 'true',
-    meaning: 'Whether a backend that fails time after time is left out for a while; never all of them.',
+    meaning: 'Whether a backend is ejected for some time after consecutive failures. Never all of them.',
   }),
   proxySetting('ejectionFailures', wholeNumberKind({ least: 1, most: 1000 }), {
     default: '5',
-    meaning: 'After how many failures in a row.',
+    meaning: 'The number of consecutive failures that eject a backend.',
   }),
   proxySetting('ejectionDurationMs', millisecondsKind({ least: 1, most: DAY_MS }), {
     default: '10000',
-    meaning: 'For how long, the first time; each time more.',
+    meaning:
+      'The duration of the first ejection. It doubles with each failed trial, up to 32 times the duration.',
   }),
 ];

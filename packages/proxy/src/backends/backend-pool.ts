@@ -173,6 +173,7 @@ export class BackendPool {
   #remove(backend: Backend): void {
     this.#unwatch.get(backend)?.();
     this.#unwatch.delete(backend);
+    this.#ejectedIds.delete(backend.id);
     this.#options.log(`backend ${backend.target} is no longer among the targets`);
     void this.set.drain(backend.id);
     this.#leaving.add(backend);

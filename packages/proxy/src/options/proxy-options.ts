@@ -128,7 +128,7 @@ export interface EjectionOptions {
    */
   readonly failures?: number | undefined;
   /**
-   * The duration of the first ejection. It doubles with each further ejection, up to 32 times the duration.
+   * The duration of the first ejection. It doubles with each failed trial, up to 32 times the duration.
    * @default 10,000
    */
   readonly durationMs?: number | undefined;

@@ -15,7 +15,7 @@ export async function proxyCommand(...args: readonly string[]): Promise<{ child:
     args: ['proxy', '--port', '0', '--no-admin', ...args],
   });
   onTestFinished(() => child[Symbol.asyncDispose]());
-  const port = await eventually('the proxy to say where it listens', () => {
+  const port = await eventually('the proxy to log its address', () => {
     if (!child.isRunning) throw new Error(`expected a proxy that runs, got ${child.output}`);
     return Number(/ at 127\.0\.0\.1:(\d+)/.exec(child.output)?.[1] ?? 0) || undefined;
   });

@@ -169,5 +169,5 @@ it('connections above the limit are closed, and the others are served', async ()
   await Promise.any(sockets.map(({ closed }) => closed));
   expect((await first.call('x')).status).toBe(0);
   for (const { socket } of sockets) socket.destroy();
-  await eventually('a new caller to be let in', async () => (await rawClient(port).call('x')).status === 0);
+  await eventually('a new caller to be accepted', async () => (await rawClient(port).call('x')).status === 0);
 });

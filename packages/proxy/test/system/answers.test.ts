@@ -138,7 +138,7 @@ it('surplus answers are ignored and logged once per batch', async () => {
   await all.backend.release('end');
   await isWellAfter(all, 2);
   const mentioned = () => all.log.filter((line) => /surplus/.test(line)).length;
-  await eventually('it to be mentioned', () => mentioned() > 0);
+  await eventually('it to be logged', () => mentioned() > 0);
   expect(mentioned()).toBe(1);
 });
 

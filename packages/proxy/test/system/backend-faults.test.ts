@@ -111,7 +111,7 @@ describe('a batch that the backend has not started', () => {
     await eventually('both to be connected', () => proxy.stats().backends.every(({ isUp }) => isUp));
     await refusing.behave({ do: 'reset', code: REFUSED });
     const client = rawClient(port);
-    await eventually('the one that refuses to be tried', async () => {
+    await eventually('the refusing backend to be tried', async () => {
       expect(await client.call('a')).toMatchObject({ status: 0, text: 'a' });
       return refusing.begun > 0;
     });

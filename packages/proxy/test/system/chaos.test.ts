@@ -96,7 +96,7 @@ async function caller(client: RawClient, name: string, books: Books, isOver: () 
 }
 
 async function isAtRest({ proxy }: Proxied): Promise<void> {
-  await eventually('nothing to be under way', () => {
+  await eventually('nothing to be in flight', () => {
     const { openCalls, queuedBytes, backends, methods } = proxy.stats();
     const running = backends.reduce((sum, { batchesInFlight }) => sum + batchesInFlight, 0);
     const waiting = Object.values(methods).reduce((sum, method) => sum + method.queued + method.running, 0);
@@ -144,7 +144,7 @@ it('every call ends with its own answer, and everything is released', async () =
   );
   for (let round = 0; round < shortOrLong(3, 200); round += 1) {
     const before = books.right;
-    await eventually('three hundred right answers', () => books.right > before + 300);
+    await eventually('three hundred correct answers', () => books.right > before + 300);
     await backends.pop()?.kill();
     const again = await rawBackend({ port });
     await again.behaveAnyhow(...everything);

@@ -21,7 +21,7 @@ it("the seed's flags batch the calls to an existing service", async () => {
   );
   const sizes = () => backend.batches.map(({ size }) => size);
   const sum = () => sizes().reduce((total, size) => total + size, 0);
-  await eventually('all batches to be told of', () => sum() >= 100);
+  await eventually('all batches to be reported', () => sum() >= 100);
   expect(sum()).toBe(100);
   expect(Math.max(...sizes())).toBe(8);
 });
@@ -37,7 +37,7 @@ it('on SIGTERM accepted calls are finished, new calls are rejected, and it exits
   await new Promise<void>((resolve) => client.session.ping(() => resolve()));
   const exited = child.kill('SIGTERM');
   const late = grpcClient(port);
-  await eventually('new calls to be turned away', async () => {
+  await eventually('new calls to be rejected', async () => {
     const { status } = await late.call('late', { deadline: Date.now() + 5000 });
     return status === STATUS.UNAVAILABLE;
   });

@@ -54,7 +54,7 @@ it('an idle stream is ended, an active one is not', async () => {
   const busy = client.open({}, '/test.Echo/Silent');
   for (let beat = 1; beat <= 4; beat++) {
     busy.write('x');
-    await eventually('the message to come', () => backend.silentBytes === beat);
+    await eventually('the message to arrive', () => backend.silentBytes === beat);
     await clock.advance(500);
   }
   const { status, message } = await idle;

@@ -120,7 +120,7 @@ it('a call that cannot meet its deadline is rejected at admission', async () => 
   await backend.behaveOnce([{ do: 'hold', name: 'first of many' }, { do: 'echo' }, { do: 'end' }]);
   const calls = Array.from({ length: 40 }, () => client.call('many'));
   const settled = settledOf(calls);
-  await eventually('most to be refused', () => settled().length > 20);
+  await eventually('most to be rejected', () => settled().length > 20);
   await backend.untilHeld('first of many');
   await backend.release('first of many');
   const statuses = (await Promise.all(calls)).map(({ status }) => status);

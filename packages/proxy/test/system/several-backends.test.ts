@@ -122,7 +122,7 @@ describe('several backends', () => {
     await bad.sayHealth('not serving');
     await bad.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
     const client = rawClient(port);
-    await eventually('it to be left out', async () => {
+    await eventually('it to be ejected', async () => {
       const before = bad.begun;
       await load(client, 4, 20);
       return bad.begun === before;
@@ -161,7 +161,7 @@ describe('a backend that reports not serving', () => {
     const { port } = await proxied([serving, resting], { ...batchesOf(1), healthCheck });
     const client = rawClient(port);
     await resting.untilAsked('not serving');
-    await eventually('nobody to be sent there', async () => {
+    await eventually('no call to be sent there', async () => {
       const before = resting.begun;
       await load(client, 8, 40);
       return resting.begun === before;
@@ -204,7 +204,7 @@ describe('a backend that reports not serving', () => {
     });
     const client = rawClient(port);
     await silent.untilAsked('silent');
-    await eventually('nobody to be sent there', async () => {
+    await eventually('no call to be sent there', async () => {
       const before = silent.begun;
       await load(client, 8, 40);
       return silent.begun === before;

@@ -90,7 +90,10 @@ it('a received answer is delivered completely although its backend is lost', asy
   await hasBegun;
   await backend.untilClosed(id);
   await backend.kill();
-  await eventually('the backend to be missed', () => running.proxy.stats().backends[0]?.isUp === false);
+  await eventually(
+    'the backend to be reported as unreachable',
+    () => running.proxy.stats().backends[0]?.isUp === false,
+  );
   const { status, messages } = await answerOf(stream);
   expect([status, messages.map(({ length }) => length)]).toEqual([0, [300_000]]);
   await isAtRest(running);
@@ -106,7 +109,10 @@ it('a backend that is lost during its answer fails the call', async () => {
   stream.end(framed(Buffer.alloc(3_000_000)));
   await hasBegun;
   await backend.kill();
-  await eventually('the backend to be missed', () => running.proxy.stats().backends[0]?.isUp === false);
+  await eventually(
+    'the backend to be reported as unreachable',
+    () => running.proxy.stats().backends[0]?.isUp === false,
+  );
   expect((await answerOf(stream)).status).toBe(14);
   await isAtRest(running);
 });
