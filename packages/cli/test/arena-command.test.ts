@@ -117,7 +117,7 @@ describe('mistakes on the command line have code 2', () => {
     [['--ablate', '--target', '4'], /'--ablate' cannot be used with option '--target <number>'/],
     [['--scenario', 'x.json', '--html', 'x.html'], /cannot be used with option '--html <file>'/],
     [['--target', '8'], /--target: 8 is not simulated\. .*npm run bench:core/],
-    [['--target', '12'], /Expected a whole number from 1 to 9/],
+    [['--target', '12'], /Expected a whole number from 1 to 11/],
     [['--workers', '-1'], /Expected a whole number from 0 to 256/],
     [['--seed', '1.5'], /Expected a whole number from 0/],
   ])('%s', async (args, message) => {

@@ -26,7 +26,6 @@ export {
   type ErrorKind,
 } from './errors/errors.js';
 export { type ArrivalEstimate, ArrivalRate } from './learning/arrival-rate.js';
-export { BackendLoad, type Loaded, leastLoaded } from './learning/backend-load.js';
 export {
   type CurveEstimate,
   type CurvePoint,

@@ -1,5 +1,6 @@
 /** A runner for a function over arrays, with its own batcher. */
 import {
+  type BackendSet,
   type BatchContext,
   Batcher,
   type BatcherOptions,
@@ -29,6 +30,8 @@ export interface FunctionBackend {
   /** The platform name in the metadata. */
   readonly platform: string;
   readonly availability: Availability;
+  /** Called once if the batcher schedules batches onto several backends. `run` runs a batch on `context.backend`. */
+  createBackends?<I, R>(run: Handler<I, R>): BackendSet<I, R>;
   /** Called once, before the first batch. Rejects if the backend is not reachable. */
   load(): Promise<void>;
   /** Called when the settings change. */
@@ -107,7 +110,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
         context,
       );
     };
-    this.#batcher = new Batcher<FunctionCall<I, R>, R>(call, {
+    const batcherOptions: BatcherOptions<FunctionCall<I, R>> = {
       ...batchingOptions(settings, isBatching(settings)),
       name,
       costOf: costOf && (({ cost }) => cost),
@@ -117,7 +120,12 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       clock,
       policy: policyOf(settings.batching),
       concurrency: settings.concurrency,
-    });
+    };
+    const backends = backend?.createBackends?.(call);
+    this.#batcher =
+      backends === undefined
+        ? new Batcher(call, batcherOptions)
+        : new Batcher({ ...batcherOptions, backends });
     this.ready = backend === undefined ? Promise.resolve() : this.#load(backend);
     this.ready.catch(() => {}); // the state and each call report the failure
   }

@@ -78,7 +78,7 @@ export const LIMITS: Readonly<Record<string, Limits>> = {
   best_peer_mean: { goal: 1.01, quick: 1.11 },
   best_peer_p99: { goal: 1.05, quick: 1.3 },
   noisy_mean: { goal: 1.03, quick: 1.08 },
-  unequal_stepped_mean: { goal: 1.05, quick: 1.7 },
+  unequal_stepped_mean: { goal: 1.05, quick: 1.5 },
 };
 
 export function limitOf({ id, goal }: Pick<Goal, 'id' | 'goal'>, extent: Extent): number {

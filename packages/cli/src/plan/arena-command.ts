@@ -72,7 +72,7 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
     )
     .optionsGroup('What to run:')
     .option('--quick', 'a representative part of the grid, in about a minute')
-    .option('--target <number>', 'only the cells of one target', wholeNumber(1, 9))
+    .option('--target <number>', 'only the cells of one target', wholeNumber(1, Math.max(...TARGET_NUMBERS)))
     .option('--seed <number>', 'first seed (default: 101; 1 with --harm)', wholeNumber(0, LARGEST_SEED))
     .addOption(
       new Option('--scenario <file>', 'a scenario file (JSON) instead of the grid').conflicts([

@@ -171,6 +171,12 @@ export class BackendHealth {
     this.lastError = error;
   }
 
+  /** Not ready from the start, which is no failure. */
+  startUnhealthy(isUnreachable: boolean, now: number): void {
+    this.becomeUnhealthy(undefined, isUnreachable, now);
+    this.#hadFailed = false;
+  }
+
   becomeHealthy(): void {
     if (this.state !== 'ejected') return;
     const hadFailed = this.#hadFailed;

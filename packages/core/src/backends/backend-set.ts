@@ -176,7 +176,7 @@ export class BackendSet<I = any, R = any> {
   /** Adds a backend. It gets batches at once, unless `health` says that it is not ready yet: see `setHealth`. */
   add(backend: Backend<I, R>, health: boolean | 'unreachable' = true): void {
     const added = this.#insert(validBackend<I, R>('backends.add(backend)', backend));
-    if (health !== true) added.health.becomeUnhealthy(undefined, health === 'unreachable', this.#clock.now());
+    if (health !== true) added.health.startUnhealthy(health === 'unreachable', this.#clock.now());
     this.#changed();
   }
 

@@ -101,6 +101,14 @@ describe('a backend', () => {
     expect(health).toMatchObject({ state: 'ejected', retryAt: 1010 });
   });
 
+  test('that was not ready at the start is ejected after as many failures as any other', () => {
+    const health = healthOf(true);
+    health.startUnhealthy(true, 0);
+    health.becomeHealthy();
+    fail(health, 2, 10);
+    expect(health.state).toBe('ready');
+  });
+
   test('with a probe gets no trial batch: the probe decides, more often than trials would', () => {
     const health = healthOf(true);
     fail(health, 3, 0);

@@ -12,16 +12,16 @@ import { PredictPeer } from './predict-peer.js';
 import { shownUrl } from './shown-url.js';
 import { StreamPeer } from './stream-peer.js';
 import { isUrl, parseUpstream, type UpstreamAddress } from './upstream-address.js';
+import { UpstreamBackends } from './upstream-backends.js';
 import { UpstreamFunction } from './upstream-function.js';
 import { UpstreamModel } from './upstream-model.js';
-import { UpstreamPool } from './upstream-pool.js';
 import { readTls } from './upstream-tls.js';
 
 export interface UpstreamOptions {
   /** The name of the runner. It is also the name of the model if neither the settings nor the URL has one. */
   readonly name: string;
   /** Must contain at least one `upstream.url`. */
-  readonly settings: Pick<RunnerSettings, 'upstream' | 'timeoutMs' | 'batchDim'>;
+  readonly settings: Pick<RunnerSettings, 'upstream' | 'timeoutMs' | 'concurrency'>;
   /** Called when the upstream becomes unavailable or available. */
   readonly log?: ((line: string) => void) | undefined;
   /** @default the real clock */
@@ -43,7 +43,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, log, clock = realClock } = options;
   // The name may be a URL, and callers see the name: remove credentials and query strings.
   const name = shownName(options.name);
-  const { upstream, timeoutMs, batchDim } = settings;
+  const { upstream, timeoutMs, concurrency } = settings;
   const peerContext = { name, settings: upstream, clock, log };
   const models: InferencePeer[] = [];
   const functions: FunctionPeer[] = [];
@@ -55,14 +55,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const [first] = models;
   if (first !== undefined) {
     const { platform } = first;
-    const pool = new UpstreamPool({ ...peerContext, peers: models });
-    const model = new UpstreamModel({ name, pool, platform, timeoutMs, batchDim: batchDim[0], clock });
+    const backends = new UpstreamBackends({ ...peerContext, concurrency, peers: models });
+    const model = new UpstreamModel({ name, backends, platform, timeoutMs, clock });
     return { kind: 'model', model };
   }
   const isRepeatable = functions[0] instanceof PredictPeer;
   const platform = isRepeatable ? 'upstream_predict' : 'upstream_stream';
-  const pool = new UpstreamPool({ ...peerContext, peers: functions });
-  const backend = new UpstreamFunction({ name, pool, timeoutMs, platform, isRepeatable, clock });
+  const backends = new UpstreamBackends({ ...peerContext, concurrency, peers: functions });
+  const backend = new UpstreamFunction({ name, backends, timeoutMs, platform, isRepeatable, clock });
   return { kind: 'function', handler: backend.handler, backend, isolate: isRepeatable };
 }
 

@@ -1,8 +1,9 @@
 /** Polls upstreams until they are ready or the deadline is exceeded. */
 import type { Clock } from 'batchwise';
-import { CHECK_TIMEOUT_MS } from './upstream-member.js';
 import type { UpstreamPeer } from './upstream-peer.js';
 
+/** The timeout of a readiness check. */
+export const CHECK_TIMEOUT_MS = 5000;
 /** The delay between polls. */
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;

@@ -1,13 +1,20 @@
 /** A function on an upstream, as the handler of a batcher. */
-import { type BatchContext, BatchwiseError, type Clock, type Results } from 'batchwise';
+import {
+  type BackendSet,
+  type BatchContext,
+  BatchwiseError,
+  type Clock,
+  type Handler,
+  type Results,
+} from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
 import { FaultLimit } from './fault-limit.js';
 import type { FunctionPeer } from './function-peer.js';
-import type { UpstreamPool } from './upstream-pool.js';
+import type { UpstreamBackends } from './upstream-backends.js';
 
 export interface UpstreamFunctionOptions {
   readonly name: string;
-  readonly pool: UpstreamPool<FunctionPeer>;
+  readonly backends: UpstreamBackends<FunctionPeer>;
   readonly timeoutMs: number;
   readonly platform: string;
   /**
@@ -20,13 +27,13 @@ export interface UpstreamFunctionOptions {
 
 export class UpstreamFunction implements FunctionBackend {
   readonly platform: string;
-  readonly availability: UpstreamPool<FunctionPeer>;
+  readonly availability: UpstreamBackends<FunctionPeer>;
   readonly #faults: FaultLimit;
   readonly #isRepeatable: boolean;
   #timeoutMs: number;
 
-  constructor({ name, pool, timeoutMs, platform, isRepeatable, clock }: UpstreamFunctionOptions) {
-    this.availability = pool;
+  constructor({ name, backends, timeoutMs, platform, isRepeatable, clock }: UpstreamFunctionOptions) {
+    this.availability = backends;
     this.platform = platform;
     this.#timeoutMs = timeoutMs;
     this.#isRepeatable = isRepeatable;
@@ -37,25 +44,28 @@ export class UpstreamFunction implements FunctionBackend {
     await this.availability.start();
   }
 
+  createBackends<I, R>(run: Handler<I, R>): BackendSet<I, R> {
+    return this.availability.createBackends(run);
+  }
+
   configure({ timeoutMs }: { readonly timeoutMs: number }): void {
     this.#timeoutMs = timeoutMs;
   }
 
   readonly handler = async (items: unknown[], context: BatchContext): Promise<Results<unknown>> => {
-    const pool = this.availability;
-    const { cost, signal } = context;
+    const { availability: backends } = this;
+    const { backend, signal } = context;
     const timeoutMs = this.#timeoutMs;
     const answer = (index: number, result: unknown) =>
-      context.answer(index, result instanceof Error ? pool.callerError(result) : result);
+      context.answer(index, result instanceof Error ? backends.callerError(result) : result);
     try {
-      await pool.run(cost, signal, (peer) => peer.run({ items, context: { answer, signal }, timeoutMs }));
+      await backends.call(backend, (peer) => peer.run({ items, context: { answer, signal }, timeoutMs }));
       this.#faults.succeeded();
     } catch (thrown) {
       const error = this.#faults.classify(thrown as Error);
       if (this.#isRepeatable && !isForWholeBatch(error, items)) throw error;
-      const batchError = this.#faults.forWholeBatch(error);
       // Items that already have an answer keep it.
-      for (let index = 0; index < items.length; index++) context.answer(index, batchError);
+      throw this.#faults.forWholeBatch(error);
     }
     return context.answered;
   };

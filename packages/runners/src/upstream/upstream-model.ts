@@ -1,20 +1,18 @@
 /** A model on an upstream, behind the Open Inference Protocol. A batch is one message. */
-import { BatchwiseError, type Clock } from 'batchwise';
+import { type BackendSet, BatchwiseError, type Clock, type Handler } from 'batchwise';
 import type { Availability } from '../availability.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall, TensorModel } from '../tensor-model.js';
 import { FaultLimit } from './fault-limit.js';
 import type { InferencePeer } from './inference-peer.js';
-import type { UpstreamPool } from './upstream-pool.js';
+import type { UpstreamBackends } from './upstream-backends.js';
 
 export interface UpstreamModelOptions {
   readonly name: string;
-  readonly pool: UpstreamPool<InferencePeer>;
+  readonly backends: UpstreamBackends<InferencePeer>;
   readonly platform: string;
   /** The timeout of calls without one: at warm-up. */
   readonly timeoutMs: number;
-  /** The dimension that counts rows. */
-  readonly batchDim: number;
   readonly clock: Clock;
 }
 
@@ -29,14 +27,14 @@ export class UpstreamModel implements TensorModel {
 
   constructor(options: UpstreamModelOptions) {
     this.platform = options.platform;
-    this.availability = options.pool;
+    this.availability = options.backends;
     this.#options = options;
     this.#faults = new FaultLimit(options.name, options.clock);
   }
 
   async load(): Promise<Signature> {
-    const { name, pool } = this.#options;
-    const peer = await pool.start();
+    const { name, backends } = this.#options;
+    const peer = await backends.start();
     try {
       this.#signature = await peer.signature(METADATA_TIMEOUT_MS);
       return this.#signature;
@@ -46,12 +44,15 @@ export class UpstreamModel implements TensorModel {
     }
   }
 
+  createBackends<I, R>(run: Handler<I, R>): BackendSet<I, R> {
+    return this.#options.backends.createBackends(run);
+  }
+
   async infer(inputs: Tensors, call: InferCall): Promise<Tensors> {
-    const { pool, batchDim } = this.#options;
+    const { backends } = this.#options;
     const timeoutMs = Number.isFinite(call.timeoutMs) ? call.timeoutMs : this.#options.timeoutMs;
-    const rows = inputs.values().next().value?.shape[batchDim] ?? 1;
     try {
-      const outputs = await pool.run(rows, call.signal, (peer) => peer.infer(inputs, { ...call, timeoutMs }));
+      const outputs = await backends.call(call.backend, (peer) => peer.infer(inputs, { ...call, timeoutMs }));
       this.#faults.succeeded();
       this.#checkOutputs(outputs);
       return outputs;
@@ -61,7 +62,7 @@ export class UpstreamModel implements TensorModel {
   }
 
   close(): Promise<void> {
-    return this.#options.pool.close();
+    return this.#options.backends.close();
   }
 
   /** Detects a copy with another model, or a replaced model, which would otherwise only show in wrong results. */

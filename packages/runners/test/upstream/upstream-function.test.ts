@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { createFunctionRunner, type Runner } from '../../src/index.js';
 import type { FunctionPeer, PeerBatch } from '../../src/upstream/function-peer.js';
 import { answered, failed, type Outcome } from '../../src/upstream/outcome.js';
+import { UpstreamBackends } from '../../src/upstream/upstream-backends.js';
 import { UpstreamFunction } from '../../src/upstream/upstream-function.js';
-import { UpstreamPool } from '../../src/upstream/upstream-pool.js';
 import { enqueue } from '../support/runner-outcome.js';
 import { settingsWith } from '../support/settings.js';
 
@@ -35,9 +35,10 @@ beforeEach(() => {
 });
 
 async function runnerOf(): Promise<Runner> {
-  const { upstream, timeoutMs } = settings;
-  const pool = new UpstreamPool<FunctionPeer>({ name: 'f', peers: [peer], settings: upstream, clock });
-  const options = { name: 'f', pool, timeoutMs, platform: 'fake', isRepeatable: true, clock };
+  const { upstream, timeoutMs, concurrency } = settings;
+  const peers = { peers: [peer], settings: upstream, concurrency };
+  const backends = new UpstreamBackends<FunctionPeer>({ name: 'f', ...peers, clock });
+  const options = { name: 'f', backends, timeoutMs, platform: 'fake', isRepeatable: true, clock };
   const backend = new UpstreamFunction(options);
   const runner = createFunctionRunner({
     name: 'f',

@@ -2,8 +2,8 @@ import { BatchwiseError, VirtualClock } from 'batchwise';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createModelRunner, type ModelRunner, type Tensor } from '../../src/index.js';
 import { answered, failed, outage } from '../../src/upstream/outcome.js';
+import { UpstreamBackends } from '../../src/upstream/upstream-backends.js';
 import { UpstreamModel } from '../../src/upstream/upstream-model.js';
-import { UpstreamPool } from '../../src/upstream/upstream-pool.js';
 import { doubled, floats, numbersOf } from '../support/fake-model.js';
 import { FakePeer } from '../support/fake-peer.js';
 import { enqueue } from '../support/runner-outcome.js';
@@ -19,13 +19,13 @@ beforeEach(() => {
 
 async function runnerOf(): Promise<ModelRunner> {
   const settings = settingsWith({ batching: { maxBatchSize: 64 } });
-  const pool = new UpstreamPool({ name: 'm', peers: [peer], settings: settings.upstream, clock });
+  const { upstream, concurrency } = settings;
+  const backends = new UpstreamBackends({ name: 'm', peers: [peer], settings: upstream, concurrency, clock });
   const model = new UpstreamModel({
     name: 'm',
-    pool,
+    backends,
     platform: 'fake',
     timeoutMs: 30_000,
-    batchDim: 0,
     clock,
   });
   const runner = createModelRunner({ name: 'm', model, settings, clock });
