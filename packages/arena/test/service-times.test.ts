@@ -84,7 +84,7 @@ test('the curve option of the batcher may be wrong', async () => {
       policy: () => ({
         name: 'looks',
         decide: ({ curve, length }) => {
-          seen.push(curve.predict(1));
+          seen.push(curve.mean(1));
           return { action: 'dispatch', count: length, reason: 'idle' };
         },
       }),

@@ -25,13 +25,13 @@ export {
   type ErrorCode,
   type ErrorKind,
 } from './errors/errors.js';
-export { type ArrivalEstimate, ArrivalRate } from './learning/arrival-rate.js';
 export {
   type CurveEstimate,
   type CurvePoint,
   type LearnedPoint,
   ServiceCurve,
 } from './learning/service-curve.js';
+export { Traffic, type TrafficEstimate } from './learning/traffic.js';
 export type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
 export type { BackendOptions, BatcherOptions, LiveOptions } from './options/options.js';
 export { type AdaptiveOptions, adaptive } from './policy/adaptive-policy.js';
@@ -45,6 +45,7 @@ export type {
   Policy,
   QueueView,
   Reason,
+  Reject,
   RunningWork,
   Wait,
 } from './policy/policy.js';

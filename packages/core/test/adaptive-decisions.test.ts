@@ -1,10 +1,9 @@
-/** The adaptive policy, asked directly: whatever it has lived through and is shown, what it answers makes sense. */
+/** The adaptive policy, asked directly: its decisions are sound whatever its history and the queue. */
 import { adaptive, type Decision, greedy, type Policy, ServiceCurve } from 'batchwise';
+import { adaptiveWithout } from 'batchwise/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { paddedTo } from '../src/learning/padding.js';
-import { safeMs } from '../src/learning/trust.js';
-import { boldlyMs } from '../src/policy/growth.js';
+import { paddedTo } from '../src/learning/curve-table.js';
 import { validDecision } from '../src/policy/policy.js';
 import { lived, type Past, type Shown, shownView, type Waiting } from './support/shown-view.js';
 
@@ -28,13 +27,13 @@ describe('adaptive(options)', () => {
     ],
     [null, 'adaptive(options): expected an object, got null.'],
     ['efficiency', 'adaptive(options): expected an object, got the string "efficiency".'],
-  ])('%j is refused, and told what was expected', (options, message) => {
+  ])('%j is rejected with what was expected', (options, message) => {
     expect(() => adaptive(options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message }),
     );
   });
 
-  test('with nothing, or nothing said, prefers latency', () => {
+  test('without options, or with an undefined one, prefers latency', () => {
     for (const options of [undefined, {}, { prefer: undefined }, { prefer: 'latency' }] as const) {
       expect(adaptive(options)).toMatchObject({ name: 'adaptive', decide: expect.any(Function) });
     }
@@ -42,7 +41,7 @@ describe('adaptive(options)', () => {
 });
 
 const MODES = ['latency', 'efficiency'] as const;
-/** Backends of every shape: too quick to measure, fixed, growing, padded, worse past a size, very slow. */
+/** Backends of every shape. */
 const BACKENDS = {
   'too quick to measure': () => 0,
   fixed: () => 10,
@@ -56,7 +55,7 @@ const BACKENDS = {
 const oneOf = (...values: number[]) => fc.constantFrom(...values);
 const some = <T>(...values: T[]) => fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 6 });
 
-/** What is asked, in plain data; lists are gone through over and over. */
+/** A question to the policy as plain data; lists are repeated. */
 const situations = fc.record({
   prefer: fc.constantFrom(...MODES),
   backend: fc.constantFrom(...(Object.keys(BACKENDS) as (keyof typeof BACKENDS)[])),
@@ -98,25 +97,32 @@ type Situation = typeof situations extends fc.Arbitrary<infer T> ? T : never;
 type Item = Required<Waiting>;
 
 interface Question {
+  /** The items that are left when the policy has rejected what it rejects. */
   readonly waiting: readonly Item[];
+  /** The rejected items, and what was queued together with them then. */
+  readonly rejections: readonly { readonly items: readonly Item[]; readonly from: readonly Item[] }[];
   readonly curve: ServiceCurve;
   readonly shown: Shown;
   readonly now: number;
-  readonly decision: Decision;
+  /** The decision about the items that are left; undefined when none is. */
+  readonly decision: Exclude<Decision, { action: 'reject' }> | undefined;
 }
 
-/** Lives through the past and asks. */
-function ask({ prefer, backend, knowsCurve, past, limits, ...given }: Situation): Question {
+/** Replays the history and asks. */
+function ask(
+  { prefer, backend, knowsCurve, past, limits, ...given }: Situation,
+  policyFor: (prefer: (typeof MODES)[number]) => Policy = (prefer) => adaptive({ prefer }),
+): Question {
   const durationMs = BACKENDS[backend];
   const points = knowsCurve
     ? [1, 8, 64].map((cost) => ({ cost, durationMs: durationMs(paddedTo(limits.batchSizes, cost)) || 0.1 }))
     : [];
   const curve = new ServiceCurve(points, limits.batchSizes);
-  // No item costs more than a batch may, and no batch has cost more: the batcher sees to that.
+  // No item costs more than a batch may, and no batch has cost more: the batcher ensures that.
   const cost = Math.min(past.cost, limits.maxBatchSize);
   const sizes = past.sizes.map((size) => Math.max(1, Math.min(size, Math.floor(limits.maxBatchSize / cost))));
   const lifetime: Past = { ...past, cost, sizes, durationMs };
-  const { policy, arrivals, now } = lived(adaptive({ prefer }), lifetime, limits, curve);
+  const { policy, traffic, now } = lived(policyFor(prefer), lifetime, limits, curve);
   const running = given.busy.slice(0, limits.slots - 1).map(({ cost, sinceMs }) => ({
     size: cost,
     cost,
@@ -129,42 +135,49 @@ function ask({ prefer, backend, knowsCurve, past, limits, ...given }: Situation)
     deadline: Math.min(now + from(given.leftMs, i), now - from(given.agesMs, i) + limits.targetLatencyMs),
   }));
   const latest = { freeSince: now - 1, lastDispatchAt: now - 1 };
-  const shown: Shown = { ...limits, ...latest, waiting, running, curve, arrivals };
-  return answerOf(policy, { waiting, curve, shown, now });
+  const shown: Shown = { ...limits, ...latest, waiting, running, curve, traffic };
+  return answerOf(policy, { waiting, rejections: [], curve, shown, now });
 }
 
-/** Those who are hopeless wherever they stand are sent away, a few thousand at a time, and it is asked again. */
-function answerOf(policy: Policy, question: Omit<Question, 'decision'>): Question {
-  const { waiting, curve, shown, now } = question;
-  const decision = policy.decide(shownView(shown), now);
-  const hopeless = new Set(decision.action === 'wait' ? decision.refuseAt : []);
-  if (hopeless.size === 0) return { ...question, decision };
-  // With the others, who would have to do without each other else, or alone.
-  const together = Math.min(costOf(waiting), shownView(shown).limits.maxBatchSize);
-  for (const position of hopeless) {
-    const { cost, deadline } = waiting[position] as Item;
-    expect(now + safeMs(curve, boldlyMs(curve, Math.max(cost, together)))).toBeGreaterThan(deadline);
+/** Rejected items leave the queue, and the policy is asked again. */
+function answerOf(policy: Policy, given: Omit<Question, 'decision'>): Question {
+  const { now } = given;
+  let question = given;
+  while (question.waiting.length > 0) {
+    const { waiting, shown, rejections } = question;
+    const decision = policy.decide(shownView(shown), now);
+    expect(validDecision(decision, now, waiting.length)).toBe(decision);
+    // A hold or a rejection changes nothing in the policy: asked again, it decides the same.
+    if (decision.action !== 'dispatch') expect(policy.decide(shownView(shown), now)).toEqual(decision);
+    if (decision.action !== 'reject') return { ...question, decision };
+    const positions = new Set(decision.positions);
+    const left = waiting.filter((_, position) => !positions.has(position));
+    const items = waiting.filter((_, position) => positions.has(position));
+    question = {
+      ...question,
+      waiting: left,
+      rejections: [...rejections, { items, from: waiting }],
+      shown: { ...shown, waiting: left },
+    };
   }
-  const left = waiting.filter((_, position) => !hopeless.has(position));
-  return answerOf(policy, { ...question, waiting: left, shown: { ...shown, waiting: left } });
+  return { ...question, decision: undefined };
 }
 
 const costOf = (waiting: readonly Item[]) => waiting.reduce((sum, { cost }) => sum + cost, 0);
 
-/** Those whom a decision to wait leaves waiting. */
-function leftWaiting({ waiting, decision }: Question): readonly Item[] {
-  return decision.action === 'wait' ? waiting.slice(decision.refuse ?? 0) : [];
+/** The items that a decision to wait holds. */
+function heldItems({ waiting, decision }: Question): readonly Item[] {
+  return decision?.action === 'wait' ? waiting : [];
 }
 
-/** Sums of fractions are off by a hair: an arrival and its deadline, 20 ms later, may be 19.999… apart. */
-const HAIR_MS = 1e-6;
+/** The rounding error of sums: an arrival and its deadline, 20 ms later, may be 19.999… apart. */
+const ROUNDING_MS = 1e-6;
 
-/** Whether all can be served in time by one slot, from this time on, in one batch or in two, if all had so much longer. */
+/** Whether one slot can serve all in time, from this time on, in one batch or two, with deadlines `moreMs` later. */
 function inTime({ curve }: Question, waiting: readonly Item[], from: number, moreMs: number): boolean {
   const earliest = (part: readonly Item[]) =>
     part.reduce((first, { deadline }) => Math.min(first, deadline), POSITIVE_INFINITY);
-  const takesMs = (part: readonly Item[]) =>
-    part.length === 0 ? 0 : (curve.predict(costOf(part)) as number);
+  const takesMs = (part: readonly Item[]) => (part.length === 0 ? 0 : (curve.mean(costOf(part)) as number));
   for (let count = waiting.length; count > 0; count--) {
     const [first, rest] = [waiting.slice(0, count), waiting.slice(count)];
     const endsAt = from + takesMs(first);
@@ -173,15 +186,15 @@ function inTime({ curve }: Question, waiting: readonly Item[], from: number, mor
   return false;
 }
 
-/** Whether batches take as long as they are expected to, so that no margin is needed. */
+/** Whether batches take as long as expected, so that no margin is needed. */
 function isExact({ curve }: Question): boolean {
-  return curve.spread < 1e-3;
+  return curve.variation < 1e-3;
 }
 
 const MANY = { numRuns: 500 };
 
-/** Half of them have no time left, by rounding a ten millionth of a nanosecond less, and the backend takes none. */
-const LATE_BY_A_HAIR: Situation = {
+/** Half of the items have no time left, less a rounding error, and the backend takes none. */
+const LATE_BY_ROUNDING: Situation = {
   prefer: 'latency',
   backend: 'too quick to measure',
   knowsCurve: true,
@@ -202,7 +215,7 @@ const LATE_BY_A_HAIR: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** Of 42 with 17 ms left, 32 are in time and the other ten then late; 31, just below a step, and eleven are all in time. */
+/** Of 42 items with 17 ms left, 32 are in time and the other ten then late; 31, just below a step, and 11 are all in time. */
 const ONE_TOO_MANY: Situation = {
   prefer: 'efficiency',
   backend: 'padded',
@@ -230,7 +243,7 @@ const ONE_TOO_MANY: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** One who makes a full batch alone, while the other slots have only just begun. */
+/** An item that makes a full batch alone, while the batches in the other slots have just begun. */
 const FULL_BY_ITSELF: Situation = {
   prefer: 'efficiency',
   backend: 'padded',
@@ -256,7 +269,7 @@ const FULL_BY_ITSELF: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** Those in a hurry have time for a full batch; for more than a full one they would not. */
+/** The urgent items have time for a full batch, but not for more than a full one. */
 const NO_MORE_THAN_FULL: Situation = {
   prefer: 'latency',
   backend: 'by tokens',
@@ -278,25 +291,24 @@ const NO_MORE_THAN_FULL: Situation = {
   leftMs: [6, 1000],
 };
 
-describe('whatever it has lived through, and whatever it is shown,', () => {
-  test('it decides on what can be carried out', () => {
+describe('whatever the history and the queue,', () => {
+  test('its decisions are valid, and rejections leave it a decision about the rest', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const { decision, waiting, now } = ask(given);
-        expect(validDecision(decision, now)).toBe(decision);
-        const { refuse = 0 } = decision;
-        expect(refuse).toBeLessThanOrEqual(waiting.length);
-        if (decision.action === 'dispatch')
-          expect(refuse + decision.count).toBeLessThanOrEqual(waiting.length);
+        const { decision, waiting, rejections } = ask(given);
+        for (const { items } of rejections) expect(items.length).toBeGreaterThan(0);
+        if (decision === undefined) expect(waiting).toEqual([]);
+        else if (decision.action === 'dispatch') expect(decision.count).toBeLessThanOrEqual(waiting.length);
       }),
       { ...MANY, examples: [[NO_MORE_THAN_FULL]] },
     );
   });
 
-  test('it does as greedy() does as long as nothing is known of the backend', () => {
+  test('it decides as greedy() does until something is known of the backend', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const { shown, now } = ask(given);
+        const { shown, now, waiting } = ask(given);
+        if (waiting.length === 0) return;
         const view = shownView({ ...shown, curve: new ServiceCurve() });
         for (const prefer of MODES) {
           expect(adaptive({ prefer }).decide(view, now)).toEqual(greedy().decide(view, now));
@@ -306,44 +318,40 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
     );
   });
 
-  test('it keeps nobody waiting who would make a full batch', () => {
+  test('it holds no full batch', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const question = ask(given);
-        if (question.decision.refuse) return; // of a long queue the hopeless are let go bit by bit
-        expect(costOf(leftWaiting(question))).toBeLessThan(given.limits.maxBatchSize);
+        expect(costOf(heldItems(ask(given)))).toBeLessThan(given.limits.maxBatchSize);
       }),
       { ...MANY, examples: [[FULL_BY_ITSELF]] },
     );
   });
 
-  test('it waits for no shorter than timers are fine', () => {
+  test('it holds for no shorter than a timer can measure', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const question = ask(given);
-        const { decision, now } = question;
-        if (decision.action === 'dispatch' || leftWaiting(question).length === 0) return;
-        if (decision.refuse) return; // of a long queue the hopeless are let go bit by bit
-        expect(decision.until - now).toBeGreaterThanOrEqual(given.limits.timerResolutionMs - HAIR_MS);
+        const { decision, now } = ask(given);
+        if (decision?.action !== 'wait') return;
+        expect(decision.until - now).toBeGreaterThanOrEqual(given.limits.timerResolutionMs - ROUNDING_MS);
       }),
       MANY,
     );
   });
 
-  test('it waits for no longer than all can still be served in time, whoever of them is in the greatest hurry', () => {
+  test('it holds for no longer than all items can still be served in time, whichever is the most urgent', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const question = ask(given);
         const { decision } = question;
-        const waiting = leftWaiting(question);
-        if (decision.action === 'dispatch' || waiting.length === 0 || waiting.length > 300) return;
-        expect(inTime(question, waiting, decision.until, HAIR_MS)).toBe(true);
+        const held = heldItems(question);
+        if (decision?.action !== 'wait' || held.length > 300) return;
+        expect(inTime(question, held, decision.until, ROUNDING_MS)).toBe(true);
       }),
       MANY,
     );
   });
 
-  test('it holds nobody among groups, unless to save the backend', () => {
+  test('among groups it holds items for predicted arrivals only, unless to save backend time', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const grouped = {
@@ -351,29 +359,25 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
           prefer: 'latency' as const,
           limits: { ...given.limits, isGrouped: true },
         };
-        const question = ask(grouped);
-        if (question.decision.refuse) return; // of a long queue the hopeless are let go bit by bit
-        expect(leftWaiting(question)).toEqual([]);
+        expect(heldItems(ask(grouped, () => adaptiveWithout('forecast')))).toEqual([]);
       }),
       MANY,
     );
   });
 
-  test('it lets nobody go who has time for the batch that leaves instead, or to be served alone if none does', () => {
+  test('it rejects no item that has time for the batch that is dispatched instead, or to be served alone', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const question = ask(given);
-        const { decision, waiting, curve, now } = question;
+        const { decision, waiting, rejections, curve, now } = question;
         if (!isExact(question)) return;
-        const { refuse = 0 } = decision;
-        const count = decision.action === 'dispatch' ? decision.count : 0;
-        const batch = costOf(waiting.slice(refuse, refuse + count));
-        // How long one takes that costs more than any batch before is anybody's guess, and so is it of a batch.
+        const batch = decision?.action === 'dispatch' ? costOf(waiting.slice(0, decision.count)) : 0;
+        // Nothing is known of how long a batch takes that costs more than any before.
         const largest = curve.points().at(-1)?.cost ?? 0;
         if (batch > 2 * largest) return;
-        const canBe = (cost: number, deadline: number) => deadline >= now + (curve.predict(cost) ?? 0);
-        const hadTime = waiting
-          .slice(0, refuse)
+        const canBe = (cost: number, deadline: number) => deadline >= now + (curve.mean(cost) ?? 0);
+        const hadTime = rejections
+          .flatMap(({ items }) => items)
           .filter(({ cost, deadline }) => cost <= largest && canBe(cost, deadline) && canBe(batch, deadline));
         expect(hadTime).toEqual([]);
       }),
@@ -381,10 +385,10 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
     );
   });
 
-  test('it makes nobody late who could be in time', () => {
+  test('it makes no item late when all could be in time', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        // What is hardly known is tried, at somebody's cost; so what is asked of it is known.
+        // A size that is hardly known is tried at some cost, so here the curve is known.
         const { past, limits } = given;
         const few = {
           ...given,
@@ -397,36 +401,38 @@ describe('whatever it has lived through, and whatever it is shown,', () => {
           length: given.length % 64,
           limits: { ...limits, slots: 1, isGrouped: false },
         });
-        const { decision, waiting, curve, now } = question;
-        if (decision.action === 'wait' || waiting.length > limits.maxBatchSize) return;
-        // Between two known sizes that far apart, how long a batch takes is a line drawn through nothing.
+        const { decision, waiting, rejections, curve, now } = question;
+        const all = [...rejections.flatMap(({ items }) => items), ...waiting];
+        if (decision?.action === 'wait' || all.length > limits.maxBatchSize) return;
+        // Between two known sizes that far apart, the interpolated duration is a guess.
         if (given.backend === 'worse past 8' || !isExact(question)) return;
-        // Who could be in time by a hair could as well not: of him nothing is asked.
-        if (!inTime(question, waiting, now, -HAIR_MS)) return;
-        expect(decision.refuse ?? 0).toBe(0);
-        const endsAt = now + (curve.predict(decision.count) as number);
-        for (const { deadline } of waiting.slice(0, decision.count))
-          expect(endsAt).toBeLessThanOrEqual(deadline + HAIR_MS);
-        const rest = waiting.slice(decision.count);
-        const allEndAt = endsAt + (curve.predict(rest.length) as number);
-        for (const { deadline } of rest) expect(allEndAt).toBeLessThanOrEqual(deadline + HAIR_MS);
+        // An item that could be in time less a rounding error could as well not be.
+        if (!inTime(question, all, now, -ROUNDING_MS)) return;
+        expect(rejections).toEqual([]);
+        const count = decision?.count ?? 0;
+        const endsAt = now + (curve.mean(count) as number);
+        for (const { deadline } of waiting.slice(0, count))
+          expect(endsAt).toBeLessThanOrEqual(deadline + ROUNDING_MS);
+        const rest = waiting.slice(count);
+        const allEndAt = endsAt + (curve.mean(rest.length) as number);
+        for (const { deadline } of rest) expect(allEndAt).toBeLessThanOrEqual(deadline + ROUNDING_MS);
       }),
-      { ...MANY, examples: [[LATE_BY_A_HAIR], [ONE_TOO_MANY]] },
+      { ...MANY, examples: [[LATE_BY_ROUNDING], [ONE_TOO_MANY]] },
     );
   });
 });
 
-describe('what was once wrong', () => {
+describe('regressions', () => {
   const straight = (cost: number) => 10 + cost;
-  /** A curve that has seen these sizes, and one of them just now. */
+  /** A curve that knows these sizes, and measured one of them just now. */
   const knownTo = (sizes: readonly number[], durationMs = straight) => {
     const curve = new ServiceCurve(sizes.map((cost) => ({ cost, durationMs: durationMs(cost) })));
     curve.record(sizes[0] as number, durationMs(sizes[0] as number), 0);
     return curve;
   };
 
-  // Root cause: the plan for two slots may say "wait for the other slot", and nobody looks whether the batch is full.
-  test('with two slots, who makes a full batch is not kept waiting for the other slot', () => {
+  // Root cause: the plan for two slots may say "wait for the other slot", whether the batch is full or not.
+  test('with two slots, a full batch is not held for the other slot', () => {
     const limits = { maxBatchSize: 8, slots: 2 };
     const past: Past = {
       gapsMs: [4],
@@ -436,36 +442,36 @@ describe('what was once wrong', () => {
       batches: 60,
       durationMs: (cost) => 5 + cost / 10,
     };
-    const { policy, curve, arrivals, ...known } = lived(adaptive(), past, limits);
+    const { policy, curve, traffic, ...known } = lived(adaptive(), past, limits);
     let { now } = known;
     for (let i = 0; i < 400; i++, now += 10) {
-      policy.decide(shownView({ ...limits, waiting: [{ arrivedAt: now }], curve, arrivals }), now);
+      policy.decide(shownView({ ...limits, waiting: [{ arrivedAt: now }], curve, traffic }), now);
+      policy.prepare?.(now);
     }
     const running = [{ size: 1, cost: 1, startedAt: now - 5 }];
     const waiting = Array.from({ length: 8 }, () => ({ arrivedAt: now }));
-    const decision = policy.decide(shownView({ ...limits, waiting, running, curve, arrivals }), now);
+    const decision = policy.decide(shownView({ ...limits, waiting, running, curve, traffic }), now);
     expect(decision).toMatchObject({ action: 'dispatch', count: 8 });
   });
 
-  // Root cause: the latest start is waited for even when it is nearer than a timer can be set.
-  test('to save the backend, it waits for no shorter than timers are fine', () => {
+  // Root cause: the policy waited for the latest start even when it was nearer than a timer can measure.
+  test('to save backend time, it holds for no shorter than a timer can measure', () => {
     const waiting = [{ arrivedAt: -20, deadline: 13.5 }];
     const limits = { timerResolutionMs: 1, targetLatencyMs: 1000 };
     const view = shownView({ waiting, curve: knownTo([1, 8]), ...limits });
     expect(adaptive({ prefer: 'efficiency' }).decide(view, 0)).toMatchObject({ action: 'dispatch' });
   });
 
-  // Root cause: only the head's deadline is compared with what all that waits would take.
-  test('who is in a greater hurry than the head is not made late by all who wait behind it', () => {
+  // Root cause: only the deadline of the head was compared with the duration of the whole queue.
+  test('an item that is more urgent than the head is not made late by the items behind it', () => {
     const waiting = [500, 15, 500, 500, 500, 500, 500, 500].map((deadline) => ({ arrivedAt: 0, deadline }));
     const decision = adaptive().decide(shownView({ waiting, curve: knownTo([1, 8]) }), 0);
-    expect(decision).toMatchObject({ action: 'dispatch', refuse: 0 });
+    expect(decision).toMatchObject({ action: 'dispatch' });
     expect(straight((decision as { count: number }).count)).toBeLessThanOrEqual(15);
   });
 
-  // Root cause: where to stop is below the cost of the first item alone, so nobody is left for the batch after, and a
-  // position is asked for that there is not.
-  test('to save the backend, a lone item that costs more than where batches should stop is served', () => {
+  // Root cause: the step is below the cost of the first item, so no item is left for the next batch.
+  test('to save backend time, a lone item that costs more than a step is served', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
     const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const limits = { maxBatchSize: 8, targetLatencyMs: 100 };
@@ -473,8 +479,8 @@ describe('what was once wrong', () => {
     expect(() => adaptive({ prefer: 'efficiency' }).decide(view, 0)).not.toThrow();
   });
 
-  // Root cause: of the runs that begin with the same item only the longest is considered, and that may be slower by far.
-  test('who could be served by two quick batches is not made late by one that is slow', () => {
+  // Root cause: only the longest batch that begins with an item was considered, and it may be far slower.
+  test('items that could be served by two quick batches are not made late by a slow one', () => {
     const worsePastFour = (cost: number) => (cost <= 4 ? 5 : 5 + 6 * (cost - 4));
     const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], worsePastFour);
     const waiting = Array.from({ length: 7 }, () => ({ arrivedAt: 0, deadline: 20 }));
@@ -482,8 +488,8 @@ describe('what was once wrong', () => {
     expect(adaptive().decide(shownView({ waiting, curve, maxBatchSize: 8 }), 0)).toMatchObject({ count: 4 });
   });
 
-  // Root cause: of those left for the batch after, only the first one's deadline is looked at.
-  test('to save the backend, it waits for no longer than those of the next batch have, whoever of them', () => {
+  // Root cause: of the items left for the next batch, only the deadline of the first was considered.
+  test('to save backend time, it holds for no longer than any item of the next batch has time', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
     const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const waiting = [500, 500, 500, 500, 500, 100].map((deadline) => ({ arrivedAt: 0, deadline }));
@@ -496,42 +502,24 @@ describe('what was once wrong', () => {
     expect(until + Math.min(steps(4) + steps(2), steps(6))).toBeLessThanOrEqual(100);
   });
 
-  // Root cause: a batch may cost at most twice as much as any before; of an item that alone costs more,
-  // this makes one that cannot be served.
-  test('an item that costs more than twice any batch before it is served, not let go', () => {
+  // Root cause: a batch could cost at most twice as much as any before.
+  test('an item that costs more than twice any batch before is served, not rejected', () => {
     const waiting = [{ arrivedAt: 0, cost: 1000, deadline: 1e6 }];
     const view = shownView({ waiting, curve: knownTo([1, 10]), maxBatchSize: 10_000 });
     expect(adaptive().decide(view, 0)).toMatchObject({ action: 'dispatch', count: 1 });
   });
 
-  // Root cause: one who cannot be served in time, but whose deadline is later than the end of the others'
-  // small batch, must not be let go for them; so there is no run at all, and all are let go.
-  test('a costly item that cannot be served in time takes nobody with it', () => {
+  // Root cause: the first item cannot be served in time, yet its deadline is later than the end of the other's batch.
+  test('a costly item that cannot be served in time does not make others late', () => {
     const waiting = [
       { arrivedAt: 0, cost: 8, deadline: 17 },
       { arrivedAt: 0, cost: 1, deadline: 1000 },
     ];
     const view = shownView({ waiting, curve: knownTo([1, 8]), maxBatchSize: 8 });
-    expect(adaptive().decide(view, 0)).toMatchObject({ action: 'dispatch', count: 1, refuse: 1 });
+    expect(adaptive().decide(view, 0)).toEqual({ action: 'reject', positions: [0] });
   });
 
-  // Root cause: a size that was hardly tried is tried without a look at those who stay behind.
-  test('a size is not tried at the price of making those late who are left behind', () => {
-    const past: Past = {
-      gapsMs: [1],
-      together: [1],
-      cost: 1,
-      sizes: [13],
-      batches: 20,
-      durationMs: () => 55,
-    };
-    const { policy, curve, arrivals, now } = lived(adaptive(), past);
-    const waiting = Array.from({ length: 13 }, () => ({ arrivedAt: now, deadline: now + 100 }));
-    const decision = policy.decide(shownView({ waiting, curve, arrivals }), now);
-    expect(decision).not.toMatchObject({ action: 'dispatch', count: 8 });
-  });
-
-  test('items whose costs happen to add up to their number are cut by what they cost', () => {
+  test('items whose costs happen to add up to their number are cut by their cost', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
     const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const costs = [3, 0.5, 0.5, 0.5, 0.5];

@@ -1,55 +1,54 @@
-/** Who is about to come: bursts and callers who come back are foreseen, chance is not. */
+/** The forecast of arrivals: bursts and returning callers are predicted, independent arrivals are not. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ArrivalRate } from '../src/learning/arrival-rate.js';
-import { ArrivalForecast } from '../src/policy/arrival-forecast.js';
+import { Traffic } from '../src/learning/traffic.js';
 import { exponential, seeded } from './support/random.js';
 
 const BATCH_MS = 10;
 const ROUND_TRIP_MS = 0.3;
 
-/** A forecast that is told of arrivals and batches, with the rate that goes with them. */
+/** Traffic that is told of arrivals and batches. */
 class World {
-  readonly forecast = new ArrivalForecast();
-  readonly #rate = new ArrivalRate();
+  readonly #traffic = new Traffic();
   now = 0;
 
   constructor() {
-    this.forecast.batchEnded(1, BATCH_MS, 0); // it begins to learn when it knows how long a batch takes
+    this.#endedWith(1); // the forecast needs the duration of a batch
   }
 
   arrive(afterMs: number, count = 1): void {
     this.now += afterMs;
-    this.forecast.arrived(count, this.now);
-    this.#rate.record(count, this.now);
+    this.#traffic.arrived(count, this.now);
   }
 
   endBatch(afterMs: number, callers: number): void {
     this.now += afterMs;
-    this.forecast.batchEnded(callers, BATCH_MS, this.now);
+    this.#endedWith(callers);
   }
 
-  /** How many are foreseen, at so much from now, to come within a batch's time, and when. */
+  #endedWith(callers: number): void {
+    this.#traffic.batchEnded({ size: callers, cost: callers, callers, durationMs: BATCH_MS }, this.now);
+  }
+
+  /** The expected arrivals within the duration of a batch, `afterMs` from now, and the horizon. */
   foreseen(afterMs = 0, leastMs = 0, mostMs = BATCH_MS) {
-    const at = this.now + afterMs;
-    const { expected = 0, horizonMs = 0 } =
-      this.forecast.best(at, leastMs, mostMs, this.#rate.ratePerMs(at)) ?? {};
+    const { expected = 0, horizonMs = 0 } = this.#traffic.forecast(this.now + afterMs, leastMs, mostMs) ?? {};
     return { expected, horizonMs };
   }
 }
 
-test('before anything was seen, nobody is', () => {
-  expect(new ArrivalForecast().best(0, 0, 10, 0)?.expected ?? 0).toBe(0);
+test('before the first arrival none is expected', () => {
+  expect(new Traffic().forecast(0, 0, 10)).toBeUndefined();
   expect(new World().foreseen().expected).toBe(0);
 });
 
 describe('bursts', () => {
-  /** So many, one closely after another, and then nothing for long. */
+  /** `size` arrivals closely after each other, and then a pause. */
   function burst(world: World, size: number): void {
     for (let i = 0; i < size; i++) world.arrive(i === 0 ? 100 : 0.05);
   }
 
-  test('are foreseen: after the first of one, others are expected soon', () => {
+  test('are predicted: after the first arrival others are expected soon', () => {
     const world = new World();
     for (let i = 0; i < 100; i++) burst(world, 16);
     world.arrive(100);
@@ -58,13 +57,13 @@ describe('bursts', () => {
     expect(horizonMs).toBeLessThan(2);
   });
 
-  test('are over when nobody has followed for a while', () => {
+  test('are over when no arrival has followed for a while', () => {
     const world = new World();
     for (let i = 0; i < 100; i++) burst(world, 16);
     expect(world.foreseen(5).expected).toBeLessThan(0.5);
   });
 
-  test('that have become rare are foreseen no longer', () => {
+  test('that have become rare are no longer predicted', () => {
     const world = new World();
     for (let i = 0; i < 50; i++) burst(world, 16);
     for (let i = 0; i < 1500; i++) world.arrive(30);
@@ -72,7 +71,7 @@ describe('bursts', () => {
   });
 });
 
-test('of those who know nothing of each other, no more are foreseen than come', () => {
+test('of independent arrivals, no more are expected than arrive', () => {
   for (const gapMs of [1, 4, 20]) {
     const random = seeded(gapMs);
     const world = new World();
@@ -89,24 +88,24 @@ test('of those who know nothing of each other, no more are foreseen than come', 
   }
 });
 
-describe('callers who come back', () => {
-  /** A round of a closed loop: all are answered, and come back within a moment. */
-  function round(world: World, users: number, comeBack = users): void {
+describe('returning callers', () => {
+  /** A round of a closed loop: all callers get their answer and return soon. */
+  function round(world: World, users: number, returning = users): void {
     world.endBatch(BATCH_MS, users);
-    for (let i = 0; i < comeBack; i++) world.arrive(ROUND_TRIP_MS / users);
+    for (let i = 0; i < returning; i++) world.arrive(ROUND_TRIP_MS / users);
   }
 
-  test.each([2, 8, 32])('are foreseen after an answer, as quickly as they come: %i', (users) => {
+  test.each([2, 8, 32])('are expected right after their answer: %i callers', (users) => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, users);
     world.endBatch(BATCH_MS, users);
-    world.arrive(ROUND_TRIP_MS / users); // the first is here
+    world.arrive(ROUND_TRIP_MS / users); // the first is back
     const { expected, horizonMs } = world.foreseen();
     expect(expected / horizonMs).toBeGreaterThan((0.3 * users) / ROUND_TRIP_MS);
     expect(expected).toBeLessThanOrEqual(users - 1);
   });
 
-  test('are not foreseen twice: who is back is not away', () => {
+  test('are not expected twice: a caller that is back is not away', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, 8);
     world.endBatch(BATCH_MS, 8);
@@ -114,7 +113,7 @@ describe('callers who come back', () => {
     expect(world.foreseen().expected).toBeLessThan(1);
   });
 
-  test('and stay away are foreseen no longer', () => {
+  test('that stay away are no longer expected', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, 8);
     for (let i = 0; i < 400; i++) {
@@ -126,7 +125,7 @@ describe('callers who come back', () => {
   });
 });
 
-test('whatever it is told, what it says is within what was asked for', () => {
+test('whatever arrives, the horizon is within the limits that were asked for', () => {
   const events = fc.array(
     fc.record({
       afterMs: fc.constantFrom(0, 0.001, 0.3, 5, 1e4),
@@ -139,19 +138,16 @@ test('whatever it is told, what it says is within what was asked for', () => {
   const span = fc.tuple(fc.constantFrom(0, 1, 15), fc.constantFrom(0, 0.5, 10, 1e4));
   fc.assert(
     fc.property(events, span, fc.constantFrom(0, 0.5, 1e4), (events, [leastMs, mostMs], afterMs) => {
-      const forecast = new ArrivalForecast();
-      const rate = new ArrivalRate();
+      const traffic = new Traffic();
       let now = 0;
       for (const { afterMs, arrived, answered, durationMs } of events) {
         now += afterMs;
-        if (answered > 0) forecast.batchEnded(answered, durationMs, now);
-        else {
-          forecast.arrived(arrived, now);
-          rate.record(arrived, now);
-        }
+        if (answered > 0) {
+          traffic.batchEnded({ size: answered, cost: answered, callers: answered, durationMs }, now);
+        } else traffic.arrived(arrived, now);
       }
       const at = now + afterMs;
-      const best = forecast.best(at, leastMs, mostMs, rate.ratePerMs(at));
+      const best = traffic.forecast(at, leastMs, mostMs);
       if (best === undefined || best.expected === 0) return;
       expect(best.expected).toBeGreaterThan(0);
       expect(best.expected).toBeLessThan(Number.POSITIVE_INFINITY);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Hazard } from '../src/policy/hazard.js';
+import { Hazard } from '../src/learning/hazard.js';
 import { exponential, type Random, seeded } from './support/random.js';
 
-/** A hazard that has seen events after these times, one after the other. */
+/** A hazard that has recorded events after these times. */
 function hazardOf(timesMs: Iterable<number>, unitMs = 10): Hazard {
   const hazard = new Hazard(unitMs);
   for (const afterMs of timesMs) see(hazard, afterMs);
@@ -19,39 +19,39 @@ function see(hazard: Hazard, afterMs: number): void {
 const times = (count: number, timeMs: (i: number) => number) =>
   Array.from({ length: count }, (_, i) => timeMs(i));
 
-test('of what was never seen, nothing is expected', () => {
+test('an event that never happened has no chance', () => {
   const hazard = new Hazard(10);
   for (const horizonMs of [0.1, 1, 10, 1000]) expect(hazard.chanceWithin(0, horizonMs)).toBe(0);
 });
 
-describe('what always happens after the same time', () => {
+describe('an event that always happens after the same time', () => {
   const hazard = hazardOf(times(200, () => 1));
 
-  test('is likely to happen within a time a little longer', () => {
+  test('is likely within a little more than that time', () => {
     expect(hazard.chanceWithin(0, 1.3)).toBeGreaterThan(0.6);
   });
 
-  test('is not expected before', () => {
+  test('is unlikely before', () => {
     expect(hazard.chanceWithin(0, 0.4)).toBeLessThan(0.05);
   });
 
-  test('is not expected any more when it has not happened long after', () => {
+  test('has no chance when it has not happened long after', () => {
     expect(hazard.chanceWithin(8, 8)).toBe(0);
   });
 
-  test('takes as long as that, on average', () => {
+  test('has that mean time', () => {
     expect(hazard.meanWithin(5)).toBeCloseTo(1, 6);
   });
 });
 
-describe('what happens at any time alike', () => {
+describe('an event with a constant rate', () => {
   const RATE = 0.25;
   const sample = (seed: number) => {
     const random: Random = seeded(seed);
     return hazardOf(times(1000, () => exponential(random, 1 / RATE)));
   };
 
-  test('is hardly ever thought more likely than it is: what is said is a lower bound', () => {
+  test('is hardly ever estimated as more likely than it is: the chance is a lower bound', () => {
     let over = 0;
     let asked = 0;
     for (let seed = 0; seed < 100; seed++) {
@@ -69,14 +69,14 @@ describe('what happens at any time alike', () => {
     expect(over / asked).toBeLessThan(0.1);
   });
 
-  test('is thought likely all the same, for a horizon that is long', () => {
+  test('is estimated as likely within a long horizon', () => {
     for (let seed = 0; seed < 20; seed++) {
       expect(sample(seed).chanceWithin(0, 10)).toBeGreaterThan(0.5 * (1 - Math.exp(-RATE * 10)));
     }
   });
 });
 
-test('what happens no longer is forgotten', () => {
+test('an event that happens no longer is forgotten', () => {
   const hazard = hazardOf(times(300, () => 1));
   const before = hazard.chanceWithin(0, 2);
   for (let i = 0; i < 2000; i++) see(hazard, 18);
@@ -84,7 +84,7 @@ test('what happens no longer is forgotten', () => {
   expect(hazard.chanceWithin(0, 25)).toBeGreaterThan(0.5);
 });
 
-test('what could have happened to many and did to few is less likely for each', () => {
+test('an event that happens to few of many is less likely for each', () => {
   const [all, few] = [new Hazard(10), new Hazard(10)];
   for (let i = 0; i < 100; i++) {
     for (const hazard of [all, few]) hazard.passed(0, 2, 8);
@@ -94,7 +94,7 @@ test('what could have happened to many and did to few is less likely for each', 
   expect(few.chanceWithin(0, 2)).toBeLessThan(0.4 * all.chanceWithin(0, 2));
 });
 
-test('the horizons lie between the shortest and the longest that are asked for, rising', () => {
+test('the horizons lie between the shortest and the longest that are asked for, and rise', () => {
   const questions = fc.record({
     unitMs: fc.constantFrom(0.1, 10, 5000),
     sinceMs: fc.double({ min: 0, max: 1000, noNaN: true }),
@@ -114,7 +114,7 @@ test('the horizons lie between the shortest and the longest that are asked for, 
   );
 });
 
-test('whatever was seen, a chance is one, and grows with the horizon', () => {
+test('whatever happened, a chance is at most 1 and grows with the horizon', () => {
   const seen = fc.array(
     fc.oneof(fc.double({ min: 0, max: 1e4, noNaN: true }), fc.constantFrom(0, 1e-9, 1e9)),
     {
@@ -140,7 +140,7 @@ test('whatever was seen, a chance is one, and grows with the horizon', () => {
   );
 });
 
-test('the likeliest horizon is the one of all with the highest chance a millisecond', () => {
+test('the likeliest horizon is the one with the highest chance per millisecond', () => {
   const seen = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { maxLength: 60 });
   const ms = fc.double({ min: 0, max: 50, noNaN: true });
   fc.assert(

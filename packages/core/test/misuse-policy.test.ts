@@ -1,4 +1,4 @@
-/** Misuse, the policy: anybody's code, which may throw or answer nonsense; the service goes on without it. */
+/** Misuse, the policy: user code that may throw or return invalid decisions. The batcher falls back to greedy dispatch. */
 import { Batcher, type BatcherOptions, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -13,7 +13,7 @@ function withPolicy(policy: Partial<Policy> | (() => unknown), options: BatcherO
   return { clock, gate, batcher };
 }
 
-const nonsense: [what: string, decision: unknown][] = [
+const INVALID: [what: string, decision: unknown][] = [
   ['undefined', undefined],
   ['null', null],
   ['a number', 3],
@@ -33,13 +33,20 @@ const nonsense: [what: string, decision: unknown][] = [
   ['until NaN', { action: 'wait', until: NaN }],
   ['until a string', { action: 'wait', until: '1000' }],
   ['no until', { action: 'wait' }],
-  ['a refusal below 0', { action: 'wait', until: 5, refuse: -1 }],
-  ['half a refusal', { action: 'wait', until: 5, refuse: 0.5 }],
-  ['a refusal of NaN', { action: 'dispatch', count: 1, reason: 'idle', refuse: NaN }],
+  ['a rejection without positions', { action: 'reject' }],
+  ['a rejection of no position', { action: 'reject', positions: [] }],
+  ['a rejection of a position that is no list', { action: 'reject', positions: 1 }],
+  ['a rejection of a position below 0', { action: 'reject', positions: [-1] }],
+  ['a rejection of a position beyond the last', { action: 'reject', positions: [0, 2] }],
+  ['a rejection of half a position', { action: 'reject', positions: [0.5] }],
+  ['a rejection of NaN', { action: 'reject', positions: [NaN] }],
+  ['a rejection of Infinity', { action: 'reject', positions: [Infinity] }],
+  ['a rejection of a string', { action: 'reject', positions: ['0'] }],
+  ['a rejection of a list with a hole', { action: 'reject', positions: new Array(1) }],
 ];
 
-test.each(nonsense)(
-  'a policy that answers %s is gone without: the batch leaves as it is',
+test.each(INVALID)(
+  'an invalid decision, %s, falls back to greedy dispatch and is counted',
   async (_, decision) => {
     const { clock, gate, batcher } = withPolicy(() => decision);
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
@@ -53,7 +60,7 @@ test.each(nonsense)(
   },
 );
 
-test('a policy that throws in decide is gone without, each time, and the reasons are still right', async () => {
+test('a policy that throws in decide falls back to greedy dispatch each time, with the right reasons', async () => {
   const { clock, gate, batcher } = withPolicy(
     () => {
       throw new Error('division by zero');
@@ -72,7 +79,7 @@ test('a policy that throws in decide is gone without, each time, and the reasons
   expect(outcomes.map(({ value }) => value)).toEqual([1, 2, 3, 4]);
 });
 
-test('a policy that throws when it is told something: counted, and nobody notices', async () => {
+test('a policy that throws in observeArrivals, observeBatch or prepare is counted, and no caller notices', async () => {
   const throwing = () => {
     throw new Error('forgot how to count');
   };
@@ -81,17 +88,18 @@ test('a policy that throws when it is told something: counted, and nobody notice
     decide: (view) => ({ action: 'dispatch', count: view.length, reason: 'idle' }),
     observeArrivals: throwing,
     observeBatch: throwing,
+    prepare: throwing,
   });
   const outcome = outcomeOf(batcher.submit(1));
   await clock.advance(0);
   gate.call(0).answer([1]);
   await clock.advance(0);
   expect(outcome.value).toBe(1);
-  expect(batcher.stats().policyErrors).toBe(2);
+  expect(batcher.stats().policyErrors).toBe(3);
   expectRest(batcher);
 });
 
-test('a policy that recovers is asked again', async () => {
+test('a policy that threw once is asked again', async () => {
   let broken = true;
   const { clock, gate, batcher } = withPolicy(() => {
     if (broken) throw new Error('not yet');
@@ -107,7 +115,7 @@ test('a policy that recovers is asked again', async () => {
 });
 
 test.each([-1, 2, NaN, 0.5, Infinity])(
-  'looking at position %s of two is an error of the policy',
+  'reading position %s of two is an error of the policy',
   async (position) => {
     for (const look of ['arrivedAt', 'costAt', 'deadlineAt'] as const) {
       const { clock, gate, batcher } = withPolicy({
@@ -118,12 +126,12 @@ test.each([-1, 2, NaN, 0.5, Infinity])(
       void batcher.submit(2);
       await clock.advance(0);
       expect(batcher.stats().policyErrors).toBe(1);
-      expect(gate.batches).toEqual([[1, 2]]); // and what was looked at is not lost
+      expect(gate.batches).toEqual([[1, 2]]); // items that were read are not lost
     }
   },
 );
 
-test('a count beyond what waits, and beyond what fits, is cut to that', async () => {
+test('a count beyond the queue and beyond maxBatchSize is cut', async () => {
   const { clock, gate, batcher } = withPolicy(() => ({
     action: 'dispatch',
     count: Infinity,
@@ -137,22 +145,20 @@ test('a count beyond what waits, and beyond what fits, is cut to that', async ()
   expect(batcher.stats().policyErrors).toBe(0);
 });
 
-test('a refusal beyond what waits refuses all of it', async () => {
-  for (const decision of [
-    { action: 'wait', until: 5, refuse: 1000 },
-    { action: 'dispatch', count: 1, reason: 'idle', refuse: 1000 },
-  ]) {
-    const { clock, gate, batcher } = withPolicy(() => decision);
-    const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
-    await clock.advance(0);
-    expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
-    expect(gate.calls).toEqual([]);
-    expectRest(batcher);
-    expect(clock.pendingTimers).toBe(0);
-  }
+test('a policy that rejects all items leaves no timer and no item behind', async () => {
+  const { clock, gate, batcher } = withPolicy({
+    name: 'rejecting',
+    decide: (view) => ({ action: 'reject', positions: [...Array(view.length).keys()] }),
+  });
+  const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(0);
+  expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
+  expect(gate.calls).toEqual([]);
+  expectRest(batcher);
+  expect(clock.pendingTimers).toBe(0);
 });
 
-test('a policy that always waits a little cannot hold anybody beyond maxWaitMs', async () => {
+test('a policy that always waits a little cannot hold an item beyond maxWaitMs', async () => {
   const { clock, gate, batcher } = withPolicy(
     { name: 'ditherer', decide: (_, now) => ({ action: 'wait', until: now + 1 }) },
     { maxWaitMs: 20 },
@@ -164,7 +170,7 @@ test('a policy that always waits a little cannot hold anybody beyond maxWaitMs',
   expect(gate.calls.map(({ context }) => context.reason)).toEqual(['window']);
 });
 
-test('a policy that asks for a position there is not is told so, gone without, and what it looked at is not lost', async () => {
+test('a policy that reads a position beyond the last gets a RangeError, and no item is lost', async () => {
   for (const look of ['costAt', 'arrivedAt', 'deadlineAt'] as const) {
     const { clock, gate, batcher } = withPolicy({
       name: 'far-sighted',
@@ -177,7 +183,7 @@ test('a policy that asks for a position there is not is told so, gone without, a
   }
 });
 
-test('a policy cannot change what it is shown', async () => {
+test('a policy cannot change its view', async () => {
   const { clock, gate, batcher } = withPolicy({
     name: 'vandal',
     decide: (view) => {

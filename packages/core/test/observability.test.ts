@@ -52,10 +52,12 @@ test('stats() add up inside the handler, the policy, the sinks and the subscribe
       look('decide');
       for (let i = 0; i < view.length; i++) view.costAt(i);
       look('decide, having looked');
-      return { action: 'dispatch', count: view.length, reason: 'idle', refuse: view.length > 3 ? 1 : 0 };
+      if (view.length > 3) return { action: 'reject', positions: [0] };
+      return { action: 'dispatch', count: view.length, reason: 'idle' };
     },
     observeArrivals: () => look('observeArrivals'),
     observeBatch: () => look('observeBatch'),
+    prepare: () => look('prepare'),
   };
   const batcher: Batcher<string, string> = new Batcher<string, string>(
     (items) => {
@@ -80,6 +82,7 @@ test('stats() add up inside the handler, the policy, the sinks and the subscribe
       'handler',
       'observeArrivals',
       'observeBatch',
+      'prepare',
       'sink',
       'subscriber',
     ].sort(),

@@ -1,4 +1,4 @@
-/** Which run of the queue is served when not all of it can be, in time. */
+/** Which items are served when not all of them can meet their deadlines. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bestWindow, type OnTimeWindow } from '../src/policy/on-time-window.js';
@@ -21,55 +21,81 @@ function windowOf(items: readonly Item[], durationMs: Duration = straight, maxCo
 const items = (count: number, deadline: number): Item[] =>
   Array.from({ length: count }, () => ({ deadline }));
 
-describe('the run that is served', () => {
-  test('is everybody, when everybody is in time', () => {
-    expect(windowOf(items(10, 15))).toEqual({ refuse: 0, count: 10, hopeless: [] });
+const costOf = (batch: readonly Item[]) => batch.reduce((sum, { cost = 1 }) => sum + cost, 0);
+
+/** The items that are served: the first `count` that are not rejected. */
+function servedOf(queue: readonly Item[], { rejected, count }: OnTimeWindow): readonly Item[] {
+  const given = new Set(rejected);
+  return queue.filter((_, position) => !given.has(position)).slice(0, count);
+}
+
+const inTime = (batch: readonly Item[], durationMs: Duration, from = 0) =>
+  batch.length === 0 ||
+  from + durationMs(costOf(batch)) <= Math.min(...batch.map(({ deadline }) => deadline));
+
+describe('the batch', () => {
+  test('is all items when all can meet their deadlines', () => {
+    expect(windowOf(items(10, 15))).toEqual({ rejected: [], count: 10 });
   });
 
-  test('is as many as fit, when everybody is', () => {
-    expect(windowOf(items(10, 1000), straight, 4)).toMatchObject({ refuse: 0, count: 4 });
+  test('is as many as fit when all can meet their deadlines', () => {
+    expect(windowOf(items(10, 1000), straight, 4)).toEqual({ rejected: [], count: 4 });
     const costly = [3, 3, 3, 1].map((cost) => ({ deadline: 1000, cost }));
-    expect(windowOf(costly, straight, 7)).toMatchObject({ refuse: 0, count: 2 });
+    expect(windowOf(costly, straight, 7)).toEqual({ rejected: [], count: 2 });
   });
 
-  test('begins behind those who can no longer make it, even alone', () => {
-    expect(windowOf([...items(3, 5.5), ...items(4, 100)])).toEqual({ refuse: 3, count: 4, hopeless: [] });
+  test('begins behind the items that cannot meet their deadline even alone', () => {
+    expect(windowOf([...items(3, 5.5), ...items(4, 100)])).toEqual({ rejected: [0, 1, 2], count: 4 });
   });
 
-  test('begins at the head, as small as it asks for, when those behind can be served after it', () => {
-    expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ refuse: 0, count: 1, hopeless: [] });
+  test('is the urgent head alone when the items behind it can be served after it', () => {
+    expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ rejected: [], count: 1 });
   });
 
-  test('leaves a head behind that would make every batch small, when there are many', () => {
-    // One a time until the queue is through would take 6 ms each; all but the first take 35 together.
-    expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ refuse: 1, count: 30, hopeless: [] });
+  test('leaves out an urgent head that would make all batches small', () => {
+    // One by one until the queue is empty would take 6 ms each; all but the first take 35 ms together.
+    expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ rejected: [0], count: 30 });
   });
 
-  test('does not leave a head behind for next to nothing', () => {
+  test('rejects no item for a gain that is hardly any', () => {
     const nearlyFixed: Duration = (cost) => 10 + 0.0001 * cost;
     const few = [...items(1000, 10.1), ...items(1, 1e6)];
-    expect(windowOf(few, nearlyFixed, 1000)).toMatchObject({ refuse: 0 });
+    expect(windowOf(few, nearlyFixed, 1000)).toMatchObject({ rejected: [] });
   });
 
-  // Root cause: the run ended before such a one, every time anew, and those behind it became such ones.
-  test('goes on behind one who is in a hurry, when there are many', () => {
+  // Root cause: the batch ended before such an item every time, until the items behind it were late as well.
+  test('goes on behind an urgent item in the middle of a long queue', () => {
     const hurried = [...items(3, 100), { deadline: 8 }, ...items(30, 100)];
-    expect(windowOf(hurried)).toEqual({ refuse: 0, count: 33, hopeless: [3] });
+    expect(windowOf(hurried)).toEqual({ rejected: [3], count: 33 });
   });
 
-  test('goes on behind those in between who cannot make it even alone, and tells who they are', () => {
-    const lateBetween = [...items(1, 100), ...items(3, 5.5), ...items(4, 100), ...items(1, 5.5)];
-    expect(windowOf(lateBetween)).toEqual({ refuse: 0, count: 5, hopeless: [1, 2, 3, 8] });
+  test('goes on behind items in the middle that cannot meet their deadline even alone', () => {
+    const lateBetween = [...items(1, 100), ...items(3, 5.5), ...items(4, 100)];
+    expect(windowOf(lateBetween)).toEqual({ rejected: [1, 2, 3], count: 5 });
     const costly = [{ deadline: 10 }, { deadline: 10, cost: 8 }, { deadline: 10 }];
-    expect(windowOf(costly)).toEqual({ refuse: 0, count: 2, hopeless: [1] });
-    expect(windowOf([...items(1, 5.5), ...lateBetween])).toMatchObject({ refuse: 1, hopeless: [2, 3, 4, 9] });
+    expect(windowOf(costly)).toEqual({ rejected: [1], count: 2 });
   });
 
-  test('is nobody, and all are told, when nobody can be served in time', () => {
-    expect(windowOf(items(5, 4))).toEqual({ refuse: 5, count: 0, hopeless: [] });
+  // Root cause: the first item cannot meet its deadline, which is yet later than the end of the batch of the second.
+  test('serves the others when a costly item cannot meet its deadline', () => {
+    const queue = [
+      { deadline: 8, cost: 5 },
+      { deadline: 100, cost: 1 },
+    ];
+    const window = windowOf(queue);
+    expect(servedOf(queue, window)).toEqual([queue[1]]);
   });
 
-  test('takes time for ten thousand that does not grow with their square', () => {
+  test('is empty, and all items are rejected, when none can meet its deadline', () => {
+    expect(windowOf(items(5, 4))).toEqual({ rejected: [0, 1, 2, 3, 4], count: 0 });
+  });
+
+  test('leaves urgent items to a smaller batch unless items may be passed over', () => {
+    const waiting = [{ deadline: 6 }, ...items(30, 36)].map((item) => ({ arrivedAt: 0, ...item }));
+    expect(bestWindow(shownView({ waiting }), 0, 64, straight, 0, false)).toEqual({ rejected: [], count: 1 });
+  });
+
+  test('is found for ten thousand items without looking at each pair of them', () => {
     let asked = 0;
     const counting: Duration = (cost) => {
       asked += 1;
@@ -83,96 +109,123 @@ describe('the run that is served', () => {
   });
 });
 
-describe('whoever waits, with whatever deadlines and costs,', () => {
-  const situations = fc.record({
-    queue: fc.array(
-      fc.record({
-        deadline: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(100, Number.POSITIVE_INFINITY)),
-        cost: fc.constantFrom(1, 1, 1, 2, 5, 0.5),
-      }),
-      { minLength: 1, maxLength: 14 },
-    ),
-    backend: fc.constantFrom('straight', 'padded', 'fixed'),
-    maxCost: fc.constantFrom(5, 8, 64),
-  });
+describe('whatever is queued, with whatever deadlines and costs,', () => {
   const BACKENDS: Record<string, Duration> = {
     straight,
     padded: (cost) => 1 + 2 ** Math.ceil(Math.log2(Math.max(1, cost))),
     fixed: () => 6,
+    'worse past 6': (cost) => (cost <= 6 ? 3 + cost / 4 : 4.5 + 4 * (cost - 6)),
   };
-  const without = (queue: readonly Item[], positions: readonly number[]) =>
-    queue.filter((_, position) => !positions.includes(position));
-  const costOf = (run: readonly Item[]) => run.reduce((sum, { cost = 1 }) => sum + cost, 0);
-  const inTime = (run: readonly Item[], durationMs: Duration, maxCost: number) =>
-    costOf(run) <= maxCost && run.every(({ deadline }) => durationMs(costOf(run)) <= deadline);
+  const situationsOf = (...costs: number[]) =>
+    fc.record({
+      queue: fc.array(
+        fc.record({
+          deadline: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(100, Number.POSITIVE_INFINITY)),
+          cost: fc.constantFrom(...costs),
+        }),
+        { minLength: 1, maxLength: 14 },
+      ),
+      durationMs: fc.constantFrom(...Object.keys(BACKENDS)).map((name) => BACKENDS[name] as Duration),
+      maxCost: fc.constantFrom(5, 8, 64),
+    });
+  const situations = situationsOf(1, 1, 1, 2, 5, 0.5);
+  const MANY = { numRuns: 2000 };
 
-  /** Whether somebody in the midst is let go who could be served alone: the head is decided on when they are gone. */
-  const isAskedAgain = (queue: readonly Item[], positions: readonly number[], durationMs: Duration) =>
-    positions.some((position) => inTime([queue[position] as Item], durationMs, Number.POSITIVE_INFINITY));
-
-  test('the run that is served fits and is in time, and those let go had no time for it', () => {
+  test('the served items fit in a batch, and meet their deadlines by the given durations', () => {
     fc.assert(
-      fc.property(situations, ({ queue, backend, maxCost }) => {
-        const durationMs = BACKENDS[backend] as Duration;
-        const { refuse, count, hopeless } = windowOf(queue, durationMs, maxCost);
-        const run = without(queue, hopeless).slice(refuse, refuse + count);
-        for (const position of hopeless) {
-          const { deadline, cost = 1 } = queue[position] as Item;
-          expect(position).toBeGreaterThan(refuse);
-          expect(durationMs(cost + costOf(run))).toBeGreaterThan(deadline);
-        }
-        expect(run).toHaveLength(count);
-        expect(inTime(run, durationMs, maxCost)).toBe(true);
-        if (count === 0 || isAskedAgain(queue, hopeless, durationMs)) return;
-        for (const { deadline, cost = 1 } of queue.slice(0, refuse)) {
-          const isHopeless = durationMs(cost) > deadline;
-          expect(isHopeless || deadline < durationMs(costOf(run))).toBe(true);
-        }
+      fc.property(situations, ({ queue, durationMs, maxCost }) => {
+        const window = windowOf(queue, durationMs, maxCost);
+        const served = servedOf(queue, window);
+        expect(served).toHaveLength(window.count);
+        expect(costOf(served)).toBeLessThanOrEqual(maxCost);
+        expect(inTime(served, durationMs)).toBe(true);
       }),
-      { numRuns: 2000 },
+      MANY,
     );
   });
 
-  test('somebody is served when somebody can be', () => {
+  test('the rejected positions rise, and lie before the end of the batch', () => {
     fc.assert(
-      fc.property(situations, ({ queue: ofAnyCost, backend, maxCost }) => {
-        const durationMs = BACKENDS[backend] as Duration;
-        const queue = ofAnyCost;
-        const { count } = windowOf(queue, durationMs, maxCost);
-        const canBe = queue.some((item) => inTime([item], durationMs, maxCost));
+      fc.property(situations, ({ queue, durationMs, maxCost }) => {
+        const { rejected, count } = windowOf(queue, durationMs, maxCost);
+        expect(rejected).toEqual([...new Set(rejected)].sort((a, b) => a - b));
+        const last = rejected.at(-1) ?? -1;
+        expect(last).toBeLessThan(queue.length);
+        if (count === 0 || rejected.length === 0) return;
+        const rejectedBefore = new Set(rejected);
+        const servedBefore = queue.slice(0, last).filter((_, position) => !rejectedBefore.has(position));
+        expect(servedBefore.length).toBeLessThan(count);
+      }),
+      MANY,
+    );
+  });
+
+  test('a rejected item could not have been served together with the batch', () => {
+    fc.assert(
+      fc.property(situationsOf(1), ({ queue, durationMs, maxCost }) => {
+        const window = windowOf(queue, durationMs, maxCost);
+        const served = servedOf(queue, window);
+        if (costOf(served) >= maxCost) return;
+        for (const position of window.rejected) {
+          expect(inTime([...served, queue[position] as Item], durationMs)).toBe(false);
+        }
+      }),
+      MANY,
+    );
+  });
+
+  test('no item is rejected when all can be served in one batch', () => {
+    fc.assert(
+      fc.property(situations, ({ queue, durationMs, maxCost }) => {
+        fc.pre(costOf(queue) <= maxCost && inTime(queue, durationMs));
+        expect(windowOf(queue, durationMs, maxCost)).toEqual({ rejected: [], count: queue.length });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('no item is rejected when the first batch in the order of deadlines leaves time for all others', () => {
+    fc.assert(
+      fc.property(situationsOf(1), ({ queue: unsorted, durationMs, maxCost }) => {
+        const queue = unsorted.toSorted((a, b) => a.deadline - b.deadline);
+        fc.pre(queue.length <= maxCost && queue.every((item) => inTime([item], durationMs)));
+        let first = 1;
+        while (first < queue.length && inTime(queue.slice(0, first + 1), durationMs)) first += 1;
+        fc.pre(inTime(queue.slice(first), durationMs, durationMs(first)));
+        expect(windowOf(queue, durationMs, maxCost)).toEqual({ rejected: [], count: first });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('some item is served when any can be, and all are rejected when none can', () => {
+    fc.assert(
+      fc.property(situations, ({ queue, durationMs, maxCost }) => {
+        const { rejected, count } = windowOf(queue, durationMs, maxCost);
+        const canBe = queue.some((item) => costOf([item]) <= maxCost && inTime([item], durationMs));
         expect(count > 0).toBe(canBe);
+        if (!canBe) expect(rejected).toHaveLength(queue.length);
       }),
-      { numRuns: 2000 },
+      MANY,
     );
   });
 
-  test('somebody who could be served is let go only for a run that gets more done a millisecond', () => {
+  test('items that can meet their deadline are rejected only for a batch with a higher throughput', () => {
     fc.assert(
-      fc.property(situations, ({ queue: all, backend, maxCost }) => {
-        const durationMs = BACKENDS[backend] as Duration;
-        const { refuse, count, hopeless } = windowOf(all, durationMs, maxCost);
-        const queue = without(all, hopeless);
-        const perMs = (run: readonly Item[]) => costOf(run) / durationMs(costOf(run));
-        const first = queue.findIndex((item) => inTime([item], durationMs, maxCost));
-        if (count === 0 || refuse <= first || isAskedAgain(all, hopeless, durationMs)) return;
-        let end = first + 1;
-        while (end < queue.length && inTime(queue.slice(first, end + 1), durationMs, maxCost)) end += 1;
-        const gain = perMs(queue.slice(refuse, refuse + count)) / perMs(queue.slice(first, end));
-        expect(gain).toBeGreaterThan(1);
+      fc.property(situationsOf(1), ({ queue, durationMs, maxCost }) => {
+        const window = windowOf(queue, durationMs, maxCost);
+        const rejected = window.rejected.map((position) => queue[position] as Item);
+        const feasible = rejected.filter((item) => inTime([item], durationMs));
+        if (feasible.length === 0) return;
+        const perMs = (count: number) => count / durationMs(count);
+        // The batch that keeps the most urgent of them.
+        const urgent = Math.min(...feasible.map(({ deadline }) => deadline));
+        const rest = queue.filter((item) => item.deadline >= urgent && inTime([item], durationMs));
+        let count = 1;
+        while (count < Math.min(rest.length, maxCost) && durationMs(count + 1) <= urgent) count += 1;
+        expect(perMs(window.count)).toBeGreaterThan(perMs(count));
       }),
-      { numRuns: 2000 },
+      MANY,
     );
-  });
-});
-
-describe('what was once wrong', () => {
-  // Root cause: the first cannot be served in time, yet its deadline is later than the end of the second's batch,
-  // for which it therefore must not be let go; so no run is left, and both are refused.
-  test('a costly item that cannot be served in time takes nobody with it', () => {
-    const queue = [
-      { deadline: 8, cost: 5 },
-      { deadline: 100, cost: 1 },
-    ];
-    expect(windowOf(queue)).toEqual({ refuse: 1, count: 1, hopeless: [] });
   });
 });

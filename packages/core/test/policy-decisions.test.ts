@@ -1,16 +1,18 @@
-/** What the decisions of a policy do, and when it is asked and told. */
+/** The effects of each decision, and when a policy is asked and told. */
 import { Batcher, greedy, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
 import { deciding, forever, positionsOf } from './support/deciding.js';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
+import { RecordingSink } from './support/recording-sink.js';
 
-test('refuse: the first few are turned away with OVERLOADED and retryAfterMs, those behind them leave', async () => {
+test('rejected items get OVERLOADED with retryAfterMs, and the policy is asked again about the rest', async () => {
   for (const looks of [false, true]) {
     const { clock, gate, batcher, submit } = deciding((view) => {
       if (looks) positionsOf(view);
-      return { action: 'dispatch', count: 2, reason: 'deadline', refuse: view.length > 2 ? 2 : 0 };
+      if (view.length > 3) return { action: 'reject', positions: [0, 1] };
+      return { action: 'dispatch', count: 2, reason: 'deadline' };
     });
     const outcomes = submit(1, 2, 3, 4, 5);
     await clock.advance(0);
@@ -32,23 +34,96 @@ test('refuse: the first few are turned away with OVERLOADED and retryAfterMs, th
   }
 });
 
-test('refuse and wait: the first few are turned away, the others go on waiting', async () => {
-  const { clock, batcher, submit } = deciding((view) => ({ ...forever, refuse: view.length === 3 ? 1 : 0 }));
-  const outcomes = submit(1, 2, 3);
+test('items at any positions can be rejected, in any order, and no other item is', async () => {
+  const { clock, gate, batcher, submit } = deciding((view) =>
+    view.length === 6
+      ? { action: 'reject', positions: [5, 0, 3] }
+      : { action: 'dispatch', count: view.length, reason: 'idle' },
+  );
+  const outcomes = submit(1, 2, 3, 4, 5, 6);
   await clock.advance(0);
-  expect(outcomes.map(({ code, state }) => code ?? state)).toEqual(['OVERLOADED', 'pending', 'pending']);
-  expect(batcher.stats()).toMatchObject({ refused: 1, queued: 2, queuedCost: 2 });
+  expect(gate.batches).toEqual([[2, 3, 5]]);
+  expect(outcomes.map(({ code }) => code)).toEqual([
+    ...['OVERLOADED', undefined, undefined],
+    ...['OVERLOADED', undefined, 'OVERLOADED'],
+  ]);
+  gate.call(0).answer([2, 3, 5]);
+  await clock.advance(0);
+  expect(batcher.stats()).toMatchObject({ refused: 3, succeeded: 3 });
+  expectRest(batcher);
 });
 
-test('refusing an item that callers share refuses them all', async () => {
-  const { clock, batcher } = deciding(() => ({ ...forever, refuse: 1 }), { dedupeBy: () => 'same' });
+test('a position that is named twice is rejected once', async () => {
+  const sink = new RecordingSink<number>();
+  const { clock, batcher } = deciding((view) =>
+    view.length === 2 ? { action: 'reject', positions: [1, 1] } : forever,
+  );
+  void batcher.submit(1).catch(() => {});
+  batcher.enqueue(2, sink);
+  await clock.advance(0);
+  expect([sink.fate, sink.settled]).toEqual(['OVERLOADED', 1]);
+  expect(batcher.stats()).toMatchObject({ refused: 1, queued: 1 });
+});
+
+test('after a rejection the policy is asked again at the end of the turn, and sees what rejected callers submit', async () => {
+  const seen: number[] = [];
+  const { clock, asked, batcher, submit } = deciding((view) => {
+    seen.push(view.length);
+    return seen.length === 1 ? { action: 'reject', positions: [0] } : forever;
+  });
+  batcher.submit(1).catch(() => submit(7, 8));
+  submit(2);
+  await clock.advance(5);
+  // No item has to arrive and no batch has to end for it to be asked again.
+  expect(seen).toEqual([2, 3]);
+  expect(asked).toEqual([0, 0]);
+});
+
+test('after a rejection the items that stay are asked about, though nothing else happens', async () => {
+  const { clock, gate, submit } = deciding((view) =>
+    view.length === 3
+      ? { action: 'reject', positions: [0] }
+      : { action: 'dispatch', count: 2, reason: 'deadline' },
+  );
+  submit(1, 2, 3);
+  await clock.advance(0);
+  expect(gate.batches).toEqual([[2, 3]]);
+});
+
+test('rejecting an item that callers share rejects all of them', async () => {
+  const { clock, batcher } = deciding(() => ({ action: 'reject', positions: [0] }), {
+    dedupeBy: () => 'same',
+  });
   const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
   await clock.advance(0);
   expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
   expectRest(batcher);
 });
 
-test('dispatch fewer than wait: the rest is asked about again at once, while slots are free', async () => {
+test('prepare() is called after decisions, with no batch of that turn waiting for it', async () => {
+  const events: string[] = [];
+  const clock = new VirtualClock();
+  const policy: Policy = {
+    name: 'computing',
+    decide: (view) => {
+      events.push('decide');
+      return { action: 'dispatch', count: view.length, reason: 'idle' };
+    },
+    prepare: (now) => void events.push(`prepare at ${now}`),
+  };
+  const handler = (items: number[]) => {
+    events.push('dispatch');
+    return items;
+  };
+  const batcher = new Batcher(handler, { clock, policy });
+  await clock.advance(3);
+  void batcher.submit(1);
+  await clock.advance(0);
+  expect(events.slice(0, 3)).toEqual(['decide', 'dispatch', 'prepare at 3']);
+  expectRest(batcher);
+});
+
+test('after a dispatch of fewer items than are queued the policy is asked again at once, while slots are free', async () => {
   const { clock, gate, asked, submit } = deciding(() => ({ action: 'dispatch', count: 2, reason: 'idle' }), {
     concurrency: 2,
   });
@@ -61,7 +136,7 @@ test('dispatch fewer than wait: the rest is asked about again at once, while slo
   expect(asked).toEqual([0, 0]);
 });
 
-test('a policy that waits is asked again on an arrival, when a batch ends, and at the time it named', async () => {
+test('a policy that waits is asked again on an arrival, at the end of a batch, and at the time it named', async () => {
   const { clock, gate, asked, submit } = deciding(
     (_, now) =>
       now === 3 ? { action: 'dispatch', count: 1, reason: 'idle' } : { action: 'wait', until: 50 + now },
@@ -85,7 +160,7 @@ test('a policy that waits is asked again on an arrival, when a batch ends, and a
   expect(asked).toEqual([0, 3, 3, 20, 30, 80]);
 });
 
-test('it is told of arrivals once a turn, and of each batch that ended well', async () => {
+test('a policy is told of arrivals once per turn, and of each batch that succeeded', async () => {
   const arrivals: [number, number][] = [];
   const batches: unknown[] = [];
   const clock = new VirtualClock();
@@ -105,7 +180,7 @@ test('it is told of arrivals once a turn, and of each batch that ended well', as
     [3, 0],
     [1, 5],
   ]);
-  gate.call(0).fail(new Error('one of them')); // not well: nothing to learn from
+  gate.call(0).fail(new Error('one of them')); // a failed batch is not observed
   await clock.advance(3);
   gate.call(1).answer([1]);
   await clock.advance(0);

@@ -1,11 +1,12 @@
-/** What a policy sees. Looking changes nothing. */
+/** What a policy sees. Reading the view changes nothing. */
 import { Batcher, type QueueView, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
 import { deciding, forever, positionsOf } from './support/deciding.js';
+import { seeded } from './support/random.js';
 
-test('it sees how many wait at what cost, and each position with its arrival, cost and deadline', async () => {
+test('a policy sees the length and cost of the queue, and each position with its arrival, cost and deadline', async () => {
   let seen: unknown;
   const { clock, batcher, submit } = deciding(
     (view) => {
@@ -35,7 +36,7 @@ test('it sees how many wait at what cost, and each position with its arrival, co
   });
 });
 
-test('without a deadline or a target, a position has none', async () => {
+test('without a deadline and a target, a position has none', async () => {
   const deadlines: number[] = [];
   const { clock, submit } = deciding((view) => {
     deadlines.push(view.deadlineAt(0));
@@ -46,7 +47,7 @@ test('without a deadline or a target, a position has none', async () => {
   expect(deadlines).toEqual([Infinity]);
 });
 
-test('items that callers share have the deadline of the last of them', async () => {
+test('an item that callers share has the latest of their deadlines', async () => {
   const deadlines: number[] = [];
   const { clock, batcher } = deciding(
     (view) => {
@@ -60,19 +61,19 @@ test('items that callers share have the deadline of the last of them', async () 
   expect(deadlines).toEqual([1, 30]);
 });
 
-test('it sees the slots, what runs in them since when, the limits, and what was learned', async () => {
+test('a policy sees the slots, the running batches, the limits and the estimates', async () => {
   let seen: Record<string, unknown> = {};
   const { clock, gate, batcher, submit } = deciding(
     (view) => {
-      const { slots, freeSlots, running, lastDispatchAt, limits, curve, arrivals } = view;
+      const { slots, freeSlots, running, lastDispatchAt, limits, curve, traffic } = view;
       seen = {
         slots,
         freeSlots,
         running: running.map(({ size, cost, startedAt }) => ({ size, cost, startedAt })),
         lastDispatchAt,
         limits: [limits.maxBatchSize, limits.maxWaitMs, limits.targetLatencyMs],
-        curve: [curve.samples, curve.predict(2), curve.updatedAt],
-        lastArrivalAt: arrivals.lastAt,
+        curve: [curve.samples, curve.mean(2), curve.updatedAt],
+        lastArrivalAt: traffic.lastAt,
       };
       return { action: 'dispatch', count: view.length, reason: 'idle' };
     },
@@ -107,7 +108,7 @@ test('it sees the slots, what runs in them since when, the limits, and what was 
   batcher.destroy();
 });
 
-test('it sees one group at a time, and how many wait elsewhere', async () => {
+test('a policy sees one group at a time, and the number of items in others', async () => {
   const seen: [number, number][] = [];
   const { clock, submit } = deciding(
     (view) => {
@@ -155,7 +156,7 @@ const submissions = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-test('the positions are in the order in which the items then leave, tenants and priorities mixed', async () => {
+test('the positions are in dispatch order, with tenants and priorities mixed', async () => {
   await fc.assert(
     fc.asyncProperty(submissions, async (script) => {
       let shown: number[] = [];
@@ -184,12 +185,26 @@ test('the positions are in the order in which the items then leave, tenants and 
   );
 });
 
-/** Runs a script of submissions, in batches of up to 5 cost, asked by a policy that looks or does not. */
-async function orderOf(script: Submission[], looks: boolean) {
+type Looks = (view: QueueView) => void;
+
+/** Reads positions in a random order, some of them twice. */
+function readsAtRandom(view: QueueView): void {
+  const random = seeded(view.length);
+  for (let look = 0; look < 2 * view.length; look++) {
+    const position = Math.floor(view.length * random());
+    view.deadlineAt(position);
+    view.costAt(position);
+    view.tenantAt?.(position);
+  }
+}
+
+/** Runs a script of submissions, in batches of up to 5 cost, with a policy that reads the view in some way, or does not. */
+async function orderOf(script: Submission[], looks: Looks | boolean) {
   let lets = false;
   const { clock, gate, batcher } = deciding(
     (view) => {
-      if (looks) positionsOf(view);
+      if (typeof looks === 'function') looks(view);
+      else if (looks) positionsOf(view);
       return lets ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
     },
     {
@@ -206,7 +221,7 @@ async function orderOf(script: Submission[], looks: boolean) {
     if (cancels !== null) tickets[cancels % tickets.length]?.cancel();
     if (afterMs > 0) await clock.advance(afterMs);
     if (item === script.length >> 1) {
-      // Half-way everything that waits leaves, so that the second half meets tenants with a past.
+      // Half-way all queued items are dispatched, so that the second half meets tenants with a history.
       lets = true;
       batcher.configure({ maxWaitMs: 1e9 });
       lets = false;
@@ -223,7 +238,7 @@ async function orderOf(script: Submission[], looks: boolean) {
   return gate.batches;
 }
 
-test('looking changes nothing: the same order with a policy that looks at every position and one that does not', async () => {
+test('reading every position does not change the order of dispatch', async () => {
   await fc.assert(
     fc.asyncProperty(submissions, async (script) => {
       expect(await orderOf(script, true)).toEqual(await orderOf(script, false));
@@ -232,14 +247,30 @@ test('looking changes nothing: the same order with a policy that looks at every 
   );
 });
 
-test('looking changes nothing: two tenants who came together keep their places', async () => {
+test('the order in which a policy reads the positions does not change what is dispatched', async () => {
+  const reads: Looks[] = [
+    readsAtRandom,
+    (view) => void view.deadlineAt(view.length - 1),
+    (view) => {
+      for (let position = view.length - 1; position >= 0; position--) view.arrivedAt(position);
+    },
+  ];
+  await fc.assert(
+    fc.asyncProperty(submissions, fc.constantFrom(...reads), async (script, looks) => {
+      expect(await orderOf(script, looks)).toEqual(await orderOf(script, false));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('reading does not change the order of two tenants that arrived together', async () => {
   for (const looks of [false, true]) {
     const script = ['acme', 'bolt'].map((tenant) => ({ ...plain, tenant }));
     expect(await orderOf(script, looks)).toEqual([[0, 1]]);
   }
 });
 
-test('looking changes nothing: a tenant who comes later starts where it would have', async () => {
+test('reading does not change the place of a tenant that arrives later', async () => {
   for (const looks of [false, true]) {
     const script = ['acme', 'acme', 'acme', 'acme', 'bolt'].map((tenant) => ({
       ...plain,
@@ -250,8 +281,8 @@ test('looking changes nothing: a tenant who comes later starts where it would ha
   }
 });
 
-// Root cause: time-outs of calls lay among the deadlines of callers.
-test('a time-out of the handler is no deadline of those who wait', async () => {
+// Root cause: timeouts of calls were among the deadlines of callers.
+test('a timeout of the handler is no deadline of queued items', async () => {
   const clock = new VirtualClock();
   const seen: number[] = [];
   const policy = {

@@ -12,15 +12,13 @@ import { RecordingSink } from './support/recording-sink.js';
 // Root cause: a caller whose shared item was rejected could join that item again in its callback.
 test('a caller of a shared item that is rejected and submits it again is served', async () => {
   const clock = new VirtualClock();
-  let refusals = 1;
+  let rejections = 1;
   const policy: Policy = {
-    name: 'refuses once',
-    decide: (view) => ({
-      action: 'dispatch',
-      count: view.length,
-      reason: 'idle',
-      refuse: refusals-- > 0 ? 1 : 0,
-    }),
+    name: 'rejects once',
+    decide: (view) =>
+      rejections-- > 0
+        ? { action: 'reject', positions: [0] }
+        : { action: 'dispatch', count: view.length, reason: 'idle' },
   };
   const batcher = new Batcher((items: string[]) => items, { clock, policy, dedupeBy: (item) => item });
   const again = new RecordingSink<string>();
@@ -126,7 +124,7 @@ test('the synchronous part of a handler does not count towards the duration of l
 test('a flat curve with noise is not extrapolated as a rising one', () => {
   const curve = new ServiceCurve();
   for (let i = 0; i < 100; i++) curve.record(1 + (i % 2), 10 * (1 + 0.1 * Math.sin(i * i)), i);
-  expect(curve.predict(64)).toBeLessThan(15);
+  expect(curve.mean(64)).toBeLessThan(15);
 });
 
 test('items in a window are dispatched when the queue is full and a slot is free', async () => {
@@ -150,7 +148,11 @@ test('a result that is a callable thenable fails its item, and all items are set
 test('items that a policy rejects are rejected also when the batch is overdue', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
-  const policy: Policy = { name: 'late', decide: () => ({ action: 'wait', until: Infinity, refuse: 1 }) };
+  const policy: Policy = {
+    name: 'late',
+    decide: (view) =>
+      view.length === 2 ? { action: 'reject', positions: [0] } : { action: 'wait', until: Infinity },
+  };
   const batcher = new Batcher(gate.handler, { clock, policy, maxWaitMs: 0 });
   const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
   await clock.advance(0);
@@ -161,12 +163,13 @@ test('items that a policy rejects are rejected also when the batch is overdue', 
 test('rejected items are not charged to a tenant', async () => {
   const clock = new VirtualClock();
   const executed: string[] = [];
-  let refuse = 200;
+  let positions = [...Array(200).keys()];
   const policy: Policy = {
-    name: 'refuses many once',
+    name: 'rejects many once',
     decide: () => {
-      const decision = { action: 'dispatch', count: 4, reason: 'idle', refuse } as const;
-      refuse = 0;
+      if (positions.length === 0) return { action: 'dispatch', count: 4, reason: 'idle' };
+      const decision = { action: 'reject', positions } as const;
+      positions = [];
       return decision;
     },
   };

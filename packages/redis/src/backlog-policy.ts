@@ -3,7 +3,7 @@
  * learns arrivals at the times when they reached Redis rather than when they were fetched, and when it wants more than
  * are here, they are fetched first.
  */
-import { ArrivalRate, type CompletedBatch, type Decision, type Policy, type QueueView } from 'batchwise';
+import { type CompletedBatch, type Decision, type Policy, type QueueView, Traffic } from 'batchwise';
 import { BacklogView } from './backlog-view.js';
 
 export interface Backlog {
@@ -27,7 +27,7 @@ export class BacklogPolicy implements Policy {
   readonly #backlog: Backlog;
   readonly #isGrouped: boolean;
   readonly #maxWaitMs: number;
-  readonly #arrivals = new ArrivalRate();
+  readonly #traffic = new Traffic();
   #view: BacklogView | undefined = undefined;
   /** Batches that have ended since the policy was last told of arrivals, which may have come before. */
   #ended: { readonly batch: CompletedBatch; readonly at: number }[] = [];
@@ -55,7 +55,7 @@ export class BacklogPolicy implements Policy {
       i += count;
       this.#tellEnded(at);
       this.#toldAt = at;
-      this.#arrivals.record(count, at);
+      this.#traffic.arrived(count, at);
       this.#policy.observeArrivals?.(count, at);
     }
   }
@@ -68,39 +68,39 @@ export class BacklogPolicy implements Policy {
     this.#tellEnded(now);
     if (this.#backlog.isStale && this.#mayFetch(now)) return { action: 'wait', until: now + PATIENCE_MS };
     const waiting = this.#isGrouped ? 0 : this.#backlog.waiting;
-    this.#view ??= new BacklogView(view, this.#arrivals, this.#isGrouped, this.#maxWaitMs);
+    this.#view ??= new BacklogView(view, this.#traffic, this.#isGrouped, this.#maxWaitMs);
     const shown = this.#view.show(view, waiting);
     const decision = this.#within(this.#policy.decide(shown, now), view, now);
-    const refuse = Math.min(decision.refuse ?? 0, view.length);
     if (decision.action === 'wait') {
       this.#fetchingSince = undefined;
-      // Of those who are not here yet, nobody can be sent away.
-      const refuseAt = decision.refuseAt?.filter((position) => position < view.length) ?? [];
-      return { ...decision, refuse, refuseAt };
+      return decision;
+    }
+    if (decision.action === 'reject') {
+      // Only items that are here can be rejected.
+      const positions = decision.positions.filter((position) => position < view.length);
+      return positions.length > 0
+        ? { action: 'reject', positions }
+        : { action: 'wait', until: now + PATIENCE_MS };
     }
     this.#backlog.wants(decision.count < shown.length ? decision.count : Number.POSITIVE_INFINITY);
-    const here = view.length - refuse;
-    const hasRoom = waiting > 0 && decision.count > here && view.cost < view.limits.maxBatchSize;
+    const hasRoom = waiting > 0 && decision.count > view.length && view.cost < view.limits.maxBatchSize;
     if ((hasRoom || this.#backlog.isMoreUrgent) && this.#mayFetch(now)) {
-      return { action: 'wait', until: now + PATIENCE_MS, refuse };
+      return { action: 'wait', until: now + PATIENCE_MS };
     }
     this.#fetchingSince = undefined;
-    // All that was here may have been refused.
-    if (here === 0) return { action: 'wait', until: now + PATIENCE_MS, refuse };
-    return { ...decision, count: Math.min(decision.count, here), refuse };
+    return { ...decision, count: Math.min(decision.count, view.length) };
   }
 
   /** Nothing is held for longer than `maxWaitMs`. */
   #within(decision: Decision, { oldestAt }: QueueView, now: number): Decision {
     const dueAt = oldestAt + this.#maxWaitMs;
-    if (decision.action === 'dispatch' || (decision.refuseAt?.length ?? 0) > 0) return decision;
+    if (decision.action !== 'wait') return decision;
     if (now < dueAt) return { ...decision, until: Math.min(decision.until, dueAt) };
-    return {
-      action: 'dispatch',
-      count: Number.POSITIVE_INFINITY,
-      reason: 'window',
-      refuse: decision.refuse ?? 0,
-    };
+    return { action: 'dispatch', count: Number.POSITIVE_INFINITY, reason: 'window' };
+  }
+
+  prepare(now: number): void {
+    this.#policy.prepare?.(now);
   }
 
   #mayFetch(now: number): boolean {
@@ -115,6 +115,7 @@ export class BacklogPolicy implements Policy {
       if (at > until) return;
       this.#ended.shift();
       this.#toldAt = Math.max(this.#toldAt, at);
+      this.#traffic.batchEnded(batch, at);
       this.#policy.observeBatch?.(batch, at);
     }
   }

@@ -2,20 +2,20 @@
  * What a policy is shown of a queue of which only the head is here: the items that were taken, and behind them those that
  * are known to wait in Redis. Of these nothing is known but how many: each answers as the last one that was taken.
  */
-import type { ArrivalEstimate, BackendView, CurveEstimate, Limits, QueueView, RunningWork } from 'batchwise';
+import type { BackendView, CurveEstimate, Limits, QueueView, RunningWork, TrafficEstimate } from 'batchwise';
 
 export class BacklogView implements QueueView {
-  readonly arrivals: ArrivalEstimate;
+  readonly traffic: TrafficEstimate;
   /** Whether the user has groups; the processor keeps some items apart for reasons of its own. */
   readonly isGrouped: boolean;
   readonly #maxWaitMs: number;
   #here: QueueView;
   #elsewhere = 0;
 
-  constructor(here: QueueView, arrivals: ArrivalEstimate, isGrouped: boolean, maxWaitMs: number) {
+  constructor(here: QueueView, traffic: TrafficEstimate, isGrouped: boolean, maxWaitMs: number) {
     this.#here = here;
     this.#maxWaitMs = maxWaitMs;
-    this.arrivals = arrivals;
+    this.traffic = traffic;
     this.isGrouped = isGrouped;
   }
 

@@ -1,4 +1,4 @@
-/** A policy that decides about a queue of which only the head is in this process. */
+/** A policy for a queue of which only the head is in this process. */
 import {
   Batcher,
   type CompletedBatch,
@@ -6,6 +6,7 @@ import {
   type Policy,
   type QueueView,
   ServiceCurve,
+  Traffic,
   VirtualClock,
 } from 'batchwise';
 import { expect, test } from 'vitest';
@@ -31,8 +32,12 @@ class Recorder implements Policy {
     this.told.push(`batch of ${batch.size} ended at ${now}`);
   }
 
+  prepare(now: number): void {
+    this.told.push(`prepare at ${now}`);
+  }
+
   decide(view: QueueView, now: number): Decision {
-    this.seen.push({ length: view.length, cost: view.cost, ratePerMs: view.arrivals.ratePerMs(now) });
+    this.seen.push({ length: view.length, cost: view.cost, ratePerMs: view.traffic.ratePerMs(now) });
     return this.decision;
   }
 }
@@ -66,23 +71,23 @@ function viewOf(length: number, { maxBatchSize = 64, cost = length } = {}): Queu
       ...{ batchSizes: [], timerResolutionMs: 1 },
     },
     curve: new ServiceCurve(),
-    arrivals: { ratePerMs: () => -1, samples: 0, lastAt: 0 },
+    traffic: new Traffic(),
   };
 }
 
-test('the policy sees those who wait in Redis behind those who are here', () => {
+test('the policy sees the items that are queued in Redis behind those that are here', () => {
   const { recorder, policy } = setUp({ waiting: 90 });
   policy.decide(viewOf(10, { cost: 20 }), 150);
   expect(recorder.seen[0]).toMatchObject({ length: 100, cost: 200 });
 });
 
-test('where there are groups nobody knows whose those are: the policy sees its own only', () => {
+test('with groups the policy sees only the items of its group that are here', () => {
   const { recorder, policy } = setUp({ waiting: 90, isGrouped: true });
   policy.decide(viewOf(10), 150);
   expect(recorder.seen[0]).toMatchObject({ length: 10, cost: 10 });
 });
 
-test('a batch that wants more than are here waits for a fetch, but not for long', () => {
+test('a batch that needs more items than are here waits for a fetch, for up to a second', () => {
   const { recorder, policy, fetches } = setUp({ waiting: 90 });
   recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
   expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', until: 1150 });
@@ -94,7 +99,7 @@ test('a batch that wants more than are here waits for a fetch, but not for long'
   expect(policy.decide(viewOf(10), 1180)).toMatchObject({ action: 'wait', until: 2180 });
 });
 
-test('what is left over waits for a look into Redis, though it has waited for maxWaitMs', () => {
+test('while Redis was not asked, items wait for a fetch even beyond maxWaitMs', () => {
   const { backlog, recorder, fetches } = setUp();
   const stale = { ...backlog, isStale: true };
   const policy = new BacklogPolicy(recorder, stale, false, 10);
@@ -106,20 +111,20 @@ test('what is left over waits for a look into Redis, though it has waited for ma
   expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'dispatch', count: 10, reason: 'window' });
 });
 
-test('when nothing can be fetched, what is here leaves at once', () => {
+test('when nothing can be fetched, the items that are here are dispatched at once', () => {
   const { recorder, policy } = setUp({ waiting: 90, canFetch: false });
   recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
   expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'dispatch', count: 10, reason: 'full' });
 });
 
-test('a batch that is full by its cost leaves, however many items the policy named', () => {
+test('a batch that is full by its cost is dispatched, however many items the policy named', () => {
   const { recorder, policy, fetches } = setUp({ waiting: 90 });
   recorder.decision = { action: 'dispatch', count: 64, reason: 'full' };
   expect(policy.decide(viewOf(10, { cost: 64 }), 150)).toMatchObject({ action: 'dispatch', count: 10 });
   expect(fetches()).toBe(0);
 });
 
-test('how many to fetch next time is what the policy cut a batch to, or all', () => {
+test('the next fetch is of as many items as the policy cut a batch to, or of all', () => {
   const { recorder, policy, wanted } = setUp({ waiting: 90 });
   recorder.decision = { action: 'dispatch', count: 8, reason: 'full' };
   policy.decide(viewOf(10), 150);
@@ -128,7 +133,7 @@ test('how many to fetch next time is what the policy cut a batch to, or all', ()
   expect(wanted).toEqual([8, Number.POSITIVE_INFINITY]);
 });
 
-test('arrivals are told at the time they reached Redis, in their order with the ends of batches', () => {
+test('arrivals are observed at the time when they reached Redis, in order with the ends of batches', () => {
   const { recorder, policy } = setUp();
   const batch: CompletedBatch = { size: 3, cost: 3, startedAt: 100, durationMs: 20, callers: 3 };
   policy.observeBatch(batch, 120);
@@ -136,7 +141,7 @@ test('arrivals are told at the time they reached Redis, in their order with the 
   expect(recorder.told).toEqual(['2 at 105', '1 at 118', 'batch of 3 ended at 120', '1 at 121', '1 at 122']);
 });
 
-test('before the policy decides it knows of every batch that has ended', () => {
+test('the policy observes every batch that has ended before it decides', () => {
   const { recorder, policy } = setUp();
   policy.observeBatch({ size: 3, cost: 3, startedAt: 100, durationMs: 20, callers: 3 }, 120);
   policy.decide(viewOf(1), 130);
@@ -146,22 +151,28 @@ test('before the policy decides it knows of every batch that has ended', () => {
   expect(recorder.told.at(-1)).toBe('1 at 120');
 });
 
-test('the arrival rate that the policy sees is that of Redis, not that of fetches', () => {
+test('the traffic that the policy sees is that of Redis, not that of fetches', () => {
   const { recorder, policy } = setUp();
   policy.arrived(Array.from({ length: 200 }, (_, i) => i * 2));
   policy.decide(viewOf(1), 400);
   expect(recorder.seen[0]?.ratePerMs).toBeCloseTo(0.5, 1);
 });
 
-test('of those here, no more are refused than there are', () => {
+test('only items that are here are rejected', () => {
   const { recorder, policy } = setUp({ waiting: 90 });
-  recorder.decision = { action: 'wait', until: 200, refuse: 50 };
-  expect(policy.decide(viewOf(10), 150)).toMatchObject({ action: 'wait', refuse: 10 });
-  recorder.decision = { action: 'dispatch', count: 5, reason: 'deadline', refuse: 10 };
-  expect(policy.decide(viewOf(10), 151)).toMatchObject({ action: 'wait', refuse: 10 });
+  recorder.decision = { action: 'reject', positions: [0, 3, 9, 10, 99] };
+  expect(policy.decide(viewOf(10), 150)).toEqual({ action: 'reject', positions: [0, 3, 9] });
+  recorder.decision = { action: 'reject', positions: [10, 99] };
+  expect(policy.decide(viewOf(10), 151)).toMatchObject({ action: 'wait' });
 });
 
-test('whatever the policy says, nothing is held beyond maxWaitMs, counted from when it reached Redis', async () => {
+test('the policy computes ahead between decisions', () => {
+  const { recorder, policy } = setUp();
+  policy.prepare(150);
+  expect(recorder.told).toEqual(['prepare at 150']);
+});
+
+test('whatever the policy decides, no item is held beyond maxWaitMs after it reached Redis', async () => {
   const { recorder, policy } = setUp();
   recorder.decision = { action: 'wait', until: Number.POSITIVE_INFINITY };
   const clock = new VirtualClock();

@@ -64,16 +64,18 @@ class BentomlPolicy implements Policy {
   decide(view: QueueView, now: number): Decision {
     const pollAt = this.#polls.next(view.arrivedAt(0), now);
     if (pollAt > now) return { action: 'wait', until: pollAt, wakeOnBatchEnd: false };
-    const refuse = this.#shed(view, now);
-    const waiting = view.length - refuse;
+    const shed = this.#shed(view, now);
+    if (shed > 0)
+      return { action: 'reject', positions: Array.from({ length: shed }, (_, position) => position) };
+    const waiting = view.length;
     if (!this.#isTraining && this.#isWorthHolding(view, waiting, now)) {
-      return { action: 'wait', until: this.#polls.after(now), wakeOnBatchEnd: false, refuse };
+      return { action: 'wait', until: this.#polls.after(now), wakeOnBatchEnd: false };
     }
     const most = Math.min(view.limits.maxBatchSize, this.#trainingSize);
     const count = Math.min(waiting, most);
-    this.#waits.set(now, Math.max(0, now - newestOf(view, refuse, count)));
+    this.#waits.set(now, Math.max(0, now - newestOf(view, count)));
     if (count === waiting) this.#polls.pause();
-    return { action: 'dispatch', count, reason: count === most ? 'full' : 'idle', refuse };
+    return { action: 'dispatch', count, reason: count === most ? 'full' : 'idle' };
   }
 
   observeBatch({ size, durationMs, startedAt }: CompletedBatch, now: number): void {
@@ -115,17 +117,17 @@ class BentomlPolicy implements Policy {
     return shed;
   }
 
-  #isWorthHolding({ limits, arrivals }: QueueView, waiting: number, now: number): boolean {
+  #isWorthHolding({ limits, traffic }: QueueView, waiting: number, now: number): boolean {
     if (waiting >= limits.maxBatchSize) return false;
-    const newestAgeMs = Math.max(0, now - arrivals.lastAt);
+    const newestAgeMs = Math.max(0, now - traffic.lastAt);
     return waiting * (newestAgeMs + POLL_MS + this.#line.slope) <= DECAY * this.#averageWaitMs;
   }
 }
 
 /** Arrival of the newest item of a batch. If the batch is the whole queue, it is the latest arrival. */
-function newestOf(view: QueueView, first: number, count: number): number {
-  if (first + count < view.length) return view.arrivedAt(first + count - 1);
-  return Math.max(view.arrivedAt(first), view.arrivals.lastAt);
+function newestOf(view: QueueView, count: number): number {
+  if (count < view.length) return view.arrivedAt(count - 1);
+  return Math.max(view.arrivedAt(0), view.traffic.lastAt);
 }
 
 /** Poll times: the arrival of an item at an empty queue, and every millisecond from then on. */

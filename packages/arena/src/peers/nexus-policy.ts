@@ -16,14 +16,14 @@ export function nexus(targetMs: number): Policy {
   let wholeTarget = 0;
   let samples = Number.NaN;
 
-  function plannedCost({ curve, limits, slots, arrivals }: QueueView, costEach: number, now: number): number {
+  function plannedCost({ curve, limits, slots, traffic }: QueueView, costEach: number, now: number): number {
     if (curve.samples !== samples) {
       samples = curve.samples;
       halfTarget = largestWithin(curve, targetMs / 2, limits.maxBatchSize);
       wholeTarget = largestWithin(curve, targetMs, limits.maxBatchSize);
     }
-    const costPerMs = (slots * halfTarget) / (curve.predict(halfTarget) ?? 0);
-    return arrivals.ratePerMs(now) * costEach <= costPerMs ? halfTarget : wholeTarget;
+    const costPerMs = (slots * halfTarget) / (curve.mean(halfTarget) ?? 0);
+    return traffic.ratePerMs(now) * costEach <= costPerMs ? halfTarget : wholeTarget;
   }
 
   return {
@@ -34,13 +34,14 @@ export function nexus(targetMs: number): Policy {
       const planned = Math.max(1, Math.floor(plannedCost(view, costEach, now) / costEach));
       let head = 0;
       while (head < length && isTooLate(head)) head += 1;
-      if (head === length) return { action: 'wait', until: Number.POSITIVE_INFINITY, refuse: length };
-      const count = Math.min(planned, length - head);
-      return { action: 'dispatch', count, reason: count === planned ? 'full' : 'idle', refuse: head };
+      if (head > 0)
+        return { action: 'reject', positions: Array.from({ length: head }, (_, position) => position) };
+      const count = Math.min(planned, length);
+      return { action: 'dispatch', count, reason: count === planned ? 'full' : 'idle' };
 
       function isTooLate(position: number): boolean {
         if (targetMs === Number.POSITIVE_INFINITY) return false;
-        const batchMs = view.curve.predict(Math.min(planned, length - position) * costEach) ?? 0;
+        const batchMs = view.curve.mean(Math.min(planned, length - position) * costEach) ?? 0;
         return now + batchMs > view.arrivedAt(position) + targetMs;
       }
     },
@@ -53,7 +54,7 @@ function largestWithin(curve: CurveEstimate, durationMs: number, maxCost: number
   let tooLarge = maxCost + 1;
   while (tooLarge - fits > 1) {
     const middle = Math.floor((fits + tooLarge) / 2);
-    if ((curve.predict(middle) ?? 0) <= durationMs) fits = middle;
+    if ((curve.mean(middle) ?? 0) <= durationMs) fits = middle;
     else tooLarge = middle;
   }
   return fits;

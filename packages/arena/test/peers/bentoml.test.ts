@@ -3,9 +3,10 @@
 import { peer, simulate } from '@batchwise/arena';
 import type { Policy } from 'batchwise';
 import { expect, test } from 'vitest';
-import { ended, type Shown, shownQueue } from '../support/shown-queue.js';
+import { answerTo, ended, type Shown, shownQueue } from '../support/shown-queue.js';
 import { traceScenario } from '../support/trace-scenario.js';
 
+const dispatchOf = (count: number) => ({ action: 'dispatch', count });
 const bentoml = (targetMs: number) => peer('bentoml').policy(traceScenario([0], () => 1, { targetMs }));
 
 /** A policy trained on batches of n with a duration of 10 + n ms, of which the newest item waited `waitMs`. */
@@ -36,15 +37,17 @@ test('it trains on batches of one, two and three', async () => {
 });
 
 test('the head is shed if its age plus the fitted duration of the queue reaches the target', () => {
-  const view = shownQueue({ arrivedAt: [0, 1, 2] });
+  const shown = { arrivedAt: [0, 1, 2] };
   // Latency of the head would be 8 + 3 + 10 ms, without it that of the next item 7 + 2 + 10 ms.
-  expect(trained(20).decide(view, 8)).toMatchObject({ action: 'dispatch', count: 2, refuse: 1 });
-  expect(trained(21.5).decide(view, 8)).toMatchObject({ action: 'dispatch', count: 3, refuse: 0 });
+  expect(answerTo(trained(20), shown, 8)).toMatchObject({ rejected: 1, decision: dispatchOf(2) });
+  expect(answerTo(trained(21.5), shown, 8)).toMatchObject({ rejected: 0, decision: dispatchOf(3) });
 });
 
 test('the last item of the queue is never shed', () => {
-  const view = shownQueue({ arrivedAt: [0, 0, 0] });
-  expect(trained(20).decide(view, 50)).toMatchObject({ action: 'dispatch', count: 1, refuse: 2 });
+  expect(answerTo(trained(20), { arrivedAt: [0, 0, 0] }, 50)).toMatchObject({
+    rejected: 2,
+    decision: dispatchOf(1),
+  });
 });
 
 test('it holds while n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait)', () => {
@@ -88,11 +91,11 @@ test('a batch dispatched before its arrivals are recorded has a queue wait of 0'
 
 test('the line is fitted again after 5 s at the earliest', () => {
   const policy = trained(100);
-  const head = () => policy.decide(shownQueue({ arrivedAt: [0, 0, 0] }), 0);
+  const head = () => answerTo(policy, { arrivedAt: [0, 0, 0] }, 0);
   for (let i = 0; i < 60; i++) policy.observeBatch?.(ended(2, 200, 0), 3000);
-  expect(head()).toMatchObject({ refuse: 0 });
+  expect(head()).toMatchObject({ rejected: 0 });
   policy.observeBatch?.(ended(2, 200, 0), 5000);
-  expect(head()).toMatchObject({ refuse: 2 });
+  expect(head()).toMatchObject({ rejected: 2 });
 });
 
 test('batches before the last 50 do not count', () => {
@@ -100,16 +103,21 @@ test('batches before the last 50 do not count', () => {
   // Durations of 10 + n, but all of one size: n·4.8 + 2.4 fits as well.
   for (let i = 0; i < 50; i++) policy.observeBatch?.(ended(2, 12, 0), 5000);
   policy.observeBatch?.(ended(2, 12, 0), 10_000);
-  expect(policy.decide(shownQueue({ arrivedAt: [0, 0, 0] }), 0)).toMatchObject({ count: 2, refuse: 1 });
+  expect(answerTo(policy, { arrivedAt: [0, 0, 0] }, 0)).toMatchObject({
+    rejected: 1,
+    decision: dispatchOf(2),
+  });
 });
 
 test('during training, only items past the target are shed', () => {
-  const view = shownQueue({ arrivedAt: Array.from({ length: 30 }, () => 0) });
-  expect(bentoml(20).decide(view, 19)).toMatchObject({ count: 1, refuse: 0 });
-  expect(bentoml(20).decide(view, 20)).toMatchObject({ count: 1, refuse: 29 });
+  const shown = { arrivedAt: Array.from({ length: 30 }, () => 0) };
+  expect(answerTo(bentoml(20), shown, 19)).toMatchObject({ rejected: 0, decision: dispatchOf(1) });
+  expect(answerTo(bentoml(20), shown, 20)).toMatchObject({ rejected: 29, decision: dispatchOf(1) });
 });
 
 test('without a target nothing is shed', () => {
-  const view = shownQueue({ arrivedAt: [0, 0, 0] });
-  expect(trained(Number.POSITIVE_INFINITY).decide(view, 1e6)).toMatchObject({ count: 3, refuse: 0 });
+  expect(answerTo(trained(Number.POSITIVE_INFINITY), { arrivedAt: [0, 0, 0] }, 1e6)).toMatchObject({
+    rejected: 0,
+    decision: dispatchOf(3),
+  });
 });

@@ -1,7 +1,7 @@
 /** Nexus: a planned batch size, and early drop at the head. */
 import { peer, simulate } from '@batchwise/arena';
 import { expect, test } from 'vitest';
-import { shownQueue } from '../support/shown-queue.js';
+import { answerTo, shownQueue } from '../support/shown-queue.js';
 import { traceScenario } from '../support/trace-scenario.js';
 
 const nexus = (targetMs: number) => peer('nexus').policy(traceScenario([0], () => 1, { targetMs }));
@@ -12,44 +12,46 @@ const zeros = (count: number) => Array.from({ length: count }, () => 0);
 
 test('the planned size is the largest with 2·T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.1 });
-  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5, refuse: 0 });
+  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5 });
 });
 
 test('if that does not keep up with the arrivals, it is the largest with T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.5 });
-  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8, refuse: 0 });
+  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8 });
 });
 
 test('if 2·T(1) exceeds the target, it is the largest with T(b) within the target', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8, curve, ratePerMs: 0.01 });
-  expect(nexus(15).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5, refuse: 0 });
+  expect(nexus(15).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 5 });
 });
 
 test('items at the head that are late in the planned batch are dropped, and no further items are read', () => {
-  const view = shownQueue({
+  const shown = {
     arrivedAt: [0, 0, 0, 12, 12, 12, 12, 12, 12],
     maxBatchSize: 8,
     curve,
     ratePerMs: 0.1,
-  });
+  };
+  const view = shownQueue(shown);
   // A batch of 5 from 16 on ends at 31: too late for deadline 30, not for 42.
-  expect(nexus(30).decide(view, 16)).toMatchObject({ action: 'dispatch', count: 5, refuse: 3 });
+  expect(nexus(30).decide(view, 16)).toEqual({ action: 'reject', positions: [0, 1, 2] });
   expect(view.lookedAt).toBe(3);
+  expect(answerTo(nexus(30), shown, 16)).toMatchObject({ decision: { action: 'dispatch', count: 5 } });
 });
 
 test('a head that is on time in the smaller batch in the queue is kept', () => {
   const view = shownQueue({ arrivedAt: [0, 1], maxBatchSize: 8, curve, ratePerMs: 0.1 });
-  expect(nexus(30).decide(view, 16)).toMatchObject({ action: 'dispatch', count: 2, refuse: 0 });
+  expect(nexus(30).decide(view, 16)).toMatchObject({ action: 'dispatch', count: 2 });
 });
 
 test('if no item can be on time, all are dropped', () => {
   const view = shownQueue({ arrivedAt: [0, 1], maxBatchSize: 8, curve, ratePerMs: 0.1 });
-  expect(nexus(30).decide(view, 25)).toMatchObject({ action: 'wait', refuse: 2 });
+  expect(nexus(30).decide(view, 25)).toEqual({ action: 'reject', positions: [0, 1] });
 });
 
 test('before the first batch, everything that fits is dispatched', () => {
   const view = shownQueue({ arrivedAt: zeros(12), maxBatchSize: 8 });
-  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8, refuse: 0 });
+  expect(nexus(30).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 8 });
 });
 
 test('without a target it is greedy', async () => {

@@ -13,6 +13,7 @@ import {
 } from '@batchwise/arena';
 import type { Policy } from 'batchwise';
 import { expect, test } from 'vitest';
+import { validDecision } from '../../../core/src/policy/policy.js';
 import { traceScenario } from '../support/trace-scenario.js';
 
 const curve = formulaCurve('5 + 0.1b', 32, (b) => 5 + 0.1 * b);
@@ -34,12 +35,7 @@ function strict(contender: Contender, complaints: unknown[]): Contender {
       decide(view, now) {
         try {
           const decision = judged.decide(view, now);
-          const { refuse = 0 } = decision;
-          if (decision.action === 'wait' && !(decision.until > now)) complaints.push(decision);
-          if (decision.action === 'dispatch' && !(decision.count >= 1 && refuse + 1 <= view.length)) {
-            complaints.push(decision);
-          }
-          return decision;
+          return validDecision(decision, now, view.length);
         } catch (error) {
           complaints.push(error);
           throw error;

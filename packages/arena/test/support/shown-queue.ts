@@ -1,11 +1,13 @@
 /** A queue view with given items, to call a policy directly. */
 import {
-  ArrivalRate,
   type CompletedBatch,
   type CurvePoint,
+  type Decision,
   type Limits,
+  type Policy,
   type QueueView,
   ServiceCurve,
+  Traffic,
 } from 'batchwise';
 
 export interface Shown {
@@ -37,9 +39,9 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
     if (value === undefined) throw new RangeError(`There is no position ${position}.`);
     return value;
   };
-  const arrivals = new ArrivalRate();
-  if (shown.isRecorded ?? true) for (const at of arrivedAt) arrivals.record(1, at);
-  arrivals.ratePerMs = () => ratePerMs;
+  const traffic = new Traffic();
+  if (shown.isRecorded ?? true) for (const at of arrivedAt) traffic.arrived(1, at);
+  traffic.ratePerMs = () => ratePerMs;
   return {
     get lookedAt() {
       return lookedAt;
@@ -62,11 +64,28 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
     freeSince: Number.NEGATIVE_INFINITY,
     limits,
     curve: new ServiceCurve(curve),
-    arrivals,
+    traffic,
   };
 }
 
 /** A successful batch. */
 export function ended(size: number, durationMs: number, startedAt = 0): CompletedBatch {
   return { size, cost: size, durationMs, startedAt, callers: size };
+}
+
+/** The decisions about a queue: those positions that are rejected are removed, and the policy is asked again. */
+export function answerTo(
+  policy: Policy,
+  shown: Shown,
+  now: number,
+): { rejected: number; decision?: Decision } {
+  const { arrivedAt } = shown;
+  const view = shownQueue(shown);
+  const decision = policy.decide(view, now);
+  if (decision.action !== 'reject') return { rejected: 0, decision };
+  const left = arrivedAt.filter((_, position) => !decision.positions.includes(position));
+  const rejected = arrivedAt.length - left.length;
+  if (left.length === 0) return { rejected };
+  const next = answerTo(policy, { ...shown, arrivedAt: left }, now);
+  return { ...next, rejected: rejected + next.rejected };
 }

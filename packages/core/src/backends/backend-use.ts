@@ -76,12 +76,12 @@ export class BackendUse implements Candidate, BackendView {
     return this.#shared ?? this.#own;
   }
 
-  get spread(): number {
-    return this.#own.spread;
+  get variation(): number {
+    return this.#own.variation;
   }
 
-  predict(cost: number): number | undefined {
-    return this.curve.predict(cost);
+  mean(cost: number): number | undefined {
+    return this.curve.mean(cost);
   }
 
   /** From now on it has a curve of its own. */
@@ -99,11 +99,11 @@ export class BackendUse implements Candidate, BackendView {
 
   place(work: RunningWork, now: number): Placed {
     const { cost } = work;
-    const expectedMs = this.#own.predict(cost);
-    const margin = 1 + Math.max(MIN_MARGIN, DEVIATIONS * this.#own.spread);
+    const expectedMs = this.#own.mean(cost);
+    const margin = 1 + Math.max(MIN_MARGIN, DEVIATIONS * this.#own.variation);
     const dueAt = expectedMs === undefined ? undefined : now + margin * (this.#aheadMs(now) + expectedMs);
     this.running.push(work);
-    return { use: this, started: NOT_STARTED, startedAt: now, expectedMs: this.predict(cost), dueAt };
+    return { use: this, started: NOT_STARTED, startedAt: now, expectedMs: this.mean(cost), dueAt };
   }
 
   ended(work: RunningWork): void {

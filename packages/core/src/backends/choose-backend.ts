@@ -19,7 +19,7 @@ export interface Candidate {
   readonly isTrialDue: boolean;
   /** A batch has failed there recently: until then others are preferred. */
   readonly doubtfulUntil: number;
-  predict(cost: number): number | undefined;
+  mean(cost: number): number | undefined;
   /** When a batch last ended well there. */
   readonly answeredAt: number;
 }
@@ -128,7 +128,7 @@ function serversOf(candidate: Candidate, now: number): Server[] {
 }
 
 function areEqual(servers: readonly Server[], cost: number): boolean {
-  const durations = servers.map(({ candidate }) => candidate.predict(cost));
+  const durations = servers.map(({ candidate }) => candidate.mean(cost));
   const known = durations.filter((duration) => duration !== undefined);
   return known.length < durations.length || Math.max(...known) <= ALIKE * Math.min(...known);
 }
@@ -142,7 +142,7 @@ function divide(servers: readonly Server[], queuedCost: number, maxBatchSize: nu
     for (const server of servers) if (server.addedMs < best.addedMs) best = server;
     const { candidate, filled, startMs } = best;
     if (filled + part > maxBatchSize) {
-      best.startMs = startMs + (candidate.predict(maxBatchSize) as number);
+      best.startMs = startMs + (candidate.mean(maxBatchSize) as number);
       best.filled = part;
     } else {
       best.filled = filled + part;
@@ -153,7 +153,7 @@ function divide(servers: readonly Server[], queuedCost: number, maxBatchSize: nu
 }
 
 function addedMs({ candidate, startMs, filled, freeMs }: Server, part: number, maxBatchSize: number): number {
-  const predict = (cost: number): number => candidate.predict(cost) as number;
+  const predict = (cost: number): number => candidate.mean(cost) as number;
   const sooner = freeMs > 0 ? SOONER : 1;
   if (filled + part > maxBatchSize) return sooner * part * (startMs + predict(maxBatchSize) + predict(part));
   const before = filled === 0 ? 0 : filled * (startMs + predict(filled));
@@ -162,7 +162,7 @@ function addedMs({ candidate, startMs, filled, freeMs }: Server, part: number, m
 
 /** 0 when nothing is known that has not expired, so that one batch measures it; while that runs, it is not counted on. */
 function durationMs(candidate: Candidate, cost: number, now: number): number {
-  const expectedMs = candidate.predict(cost);
+  const expectedMs = candidate.mean(cost);
   const isKnown = expectedMs !== undefined && now - candidate.answeredAt <= FRESH_MS;
   if (!isKnown && candidate.work.length === 0) return 0;
   return expectedMs ?? Number.POSITIVE_INFINITY;

@@ -143,7 +143,7 @@ export class Placement implements BackendUser {
   }
 
   learn({ use }: Placed, cost: number, durationMs: number, now: number): void {
-    use.learn(cost, durationMs, this.#batcher.curve.predict(cost), now);
+    use.learn(cost, durationMs, this.#batcher.curve.mean(cost), now);
     if (this.#areAlike) this.#compare();
   }
 
@@ -214,7 +214,7 @@ export class Placement implements BackendUser {
     return [...costs]
       .sort((a, b) => a - b)
       .map((cost) => {
-        const durations = others.map((use) => use.predict(cost) ?? 0);
+        const durations = others.map((use) => use.mean(cost) ?? 0);
         return { cost, durationMs: durations.reduce((sum, ms) => sum + ms, 0) / durations.length };
       });
   }
@@ -229,7 +229,7 @@ export class Placement implements BackendUser {
       if (most === undefined || use.logRatio > most.logRatio) most = use;
     }
     if (least === undefined || most === undefined || least === most) return;
-    const spread = Math.max(least.spread, most.spread);
+    const spread = Math.max(least.variation, most.variation);
     const error = spread * Math.sqrt(1 / least.compared + 1 / most.compared);
     if (most.logRatio - least.logRatio <= Math.max(ALIKE, DEVIATIONS * error)) return;
     this.#areAlike = false;
@@ -238,6 +238,6 @@ export class Placement implements BackendUser {
 }
 
 function throughputOf({ curve, slots }: BackendUse, maxBatchSize: number): number {
-  const best = curve.best(maxBatchSize);
+  const best = curve.bestSize(maxBatchSize);
   return best === undefined || !(best.durationMs > 0) ? 0 : (slots * best.cost) / best.durationMs;
 }

@@ -5,7 +5,7 @@
 
 import { describe } from '../errors/describe.js';
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
-import { paddedTo } from '../learning/padding.js';
+import { paddedTo } from '../learning/curve-table.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';

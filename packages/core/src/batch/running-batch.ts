@@ -39,7 +39,7 @@ export interface BatchOwner {
   readonly sharedWorks: SharedWorks;
   readonly curve: ServiceCurve;
   /** A call of the handler succeeded: its duration is learned. */
-  learn(call: CompletedBatch, placed: Placed | undefined, now: number): void;
+  learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void;
   /** Puts items that were not started back at the head of the queue; returns those that have to fail. */
   returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[];
   /** All callers are answered and the slot is free. */
@@ -226,7 +226,12 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     else if (this.succeeded > this.#succeededBefore) {
       const durationMs = now - startedAt;
       const callers = this.#settledInCall;
-      this.owner.learn({ size: entries.length, cost, startedAt, durationMs, callers }, this.placed, now);
+      this.owner.learn(
+        { size: entries.length, cost, startedAt, durationMs, callers },
+        this.group,
+        this.placed,
+        now,
+      );
     }
   }
 

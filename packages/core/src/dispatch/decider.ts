@@ -4,7 +4,7 @@
  */
 
 import type { Ledger } from '../batch/ledger.js';
-import { reasonToLeave } from '../policy/greedy-policy.js';
+import { reasonToDispatch } from '../policy/greedy-policy.js';
 import { type Decision, type Limits, type Policy, type Reason, validDecision } from '../policy/policy.js';
 import type { Group } from '../queue/group.js';
 import { GroupView, type ViewedBatcher } from './group-view.js';
@@ -41,18 +41,15 @@ export class Decider {
     }
     const decision = this.#ask(group, now);
     this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
-    if (decision?.action !== 'wait' || now < group.oldestAt + this.#batcher.settings.maxWaitMs)
-      return decision;
-    // Asked again as soon as these are gone.
-    if (decision.refuseAt !== undefined && decision.refuseAt.length > 0) return decision;
-    return { ...this.#everything(group, 'window'), refuse: decision.refuse ?? 0 };
+    const isHeldTooLong = now >= group.oldestAt + this.#batcher.settings.maxWaitMs;
+    return decision?.action === 'wait' && isHeldTooLong ? this.#everything(group, 'window') : decision;
   }
 
   #ask(group: Group, now: number): Decision | undefined {
     const view = this.#view.show(group);
     let decision: Decision | undefined;
     try {
-      decision = validDecision(this.#batcher.settings.policy.decide(view, now), now);
+      decision = validDecision(this.#batcher.settings.policy.decide(view, now), now, group.length);
     } catch (error) {
       // A broken policy must not stop the service.
       this.#batcher.ledger.policyFailed(error);
@@ -67,7 +64,7 @@ export class Decider {
     return {
       action: 'dispatch',
       count: Number.POSITIVE_INFINITY,
-      reason: reason ?? reasonToLeave(cost, settings.maxBatchSize, queue.length - length),
+      reason: reason ?? reasonToDispatch(cost, settings.maxBatchSize, queue.length - length),
     };
   }
 }

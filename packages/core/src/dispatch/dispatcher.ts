@@ -16,8 +16,9 @@ import { Ledger } from '../batch/ledger.js';
 import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
-import { ArrivalRate } from '../learning/arrival-rate.js';
+import { GroupCurves } from '../learning/group-curves.js';
 import { ServiceCurve } from '../learning/service-curve.js';
+import { Traffic } from '../learning/traffic.js';
 import { asksNothingOfItems, type Settings } from '../options/options.js';
 import type { CompletedBatch, Decision, Dispatch } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
@@ -29,27 +30,23 @@ import type { Tenant } from '../queue/tenants.js';
 import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
-import { DoorMargin } from './door-margin.js';
 import { Intake } from './intake.js';
 import { Overdue } from './overdue.js';
 import { Removal } from './removal.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
-/** How many of the last arrivals the door goes by. */
-const STEADY_ARRIVALS = 512;
 const resolved = Promise.resolve();
 
 export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
   readonly ledger = new Ledger();
   readonly queue: ItemQueue;
+  readonly groups: GroupCurves;
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
-  readonly arrivals = new ArrivalRate();
-  /** For the door, which must not open and shut with every whim of the traffic. */
-  readonly steadyArrivals = new ArrivalRate(STEADY_ARRIVALS);
+  readonly traffic = new Traffic();
   /** Of callers. */
   readonly deadlines = new Deadlines();
   /** Of calls of the handler, and of a patient close: no policy hurries for those. */
@@ -57,7 +54,6 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly turn: Turn;
   readonly intake: Intake<I, R> = new Intake(this);
   readonly removal: Removal<I, R> = new Removal(this);
-  readonly doorMargin = new DoorMargin();
   readonly placement: Placement;
   readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
@@ -78,6 +74,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.settings = settings;
     this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
+    this.groups = new GroupCurves(this.curve);
     this.placement = new Placement(this, settings.backends);
     this.queue = new ItemQueue(this.removal, priorityAgeMs);
     this.#lookForOutage();
@@ -184,6 +181,8 @@ export class Dispatcher<I, R> implements BatchOwner {
     } finally {
       this.#isDispatching = false;
     }
+    const { policy } = this.settings;
+    if (turnIsOver && policy.prepare !== undefined) this.#tellPolicy(() => policy.prepare?.(now));
     this.restIfIdle();
     this.#setAlarm(now);
   }
@@ -202,28 +201,24 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   /** Returns false when it is better to go on at the end of the turn. */
   #carryOut(decision: Decision, group: Group, now: number): boolean {
-    const hopeless =
-      decision.action === 'wait' && decision.refuseAt ? entriesAt(group, decision.refuseAt) : [];
-    if (hopeless.length > 0) {
-      this.removal.rejectItems(hopeless, group, now);
-      return false;
+    switch (decision.action) {
+      case 'reject':
+        this.removal.rejectItems(entriesAt(group, decision.positions), group, now);
+        // Rejected callers may submit again at once.
+        return false;
+      case 'wait': {
+        const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
+        this.queue.sleep(group, until, decision.wakeOnBatchEnd ?? true);
+        return true;
+      }
+      case 'dispatch': {
+        if (!this.placement.hasFreeSlot) return false; // the policy has removed the last backend
+        const { entries: batch, cost } = this.#take(group, decision);
+        if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
+        if (batch.length > 0) this.#start(batch, cost, group, decision, now);
+        return batch.length > 0;
+      }
     }
-    const refused = decision.refuse ? this.#takeRefused(group, decision.refuse) : NOBODY;
-    let started = 0;
-    if (decision.action === 'dispatch') {
-      if (!this.placement.hasFreeSlot) return false; // the policy has taken the last backend away
-      const { entries: batch, cost } = this.#take(group, decision);
-      started = batch.length;
-      if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
-      if (started > 0) this.#start(batch, cost, group, decision, now);
-      this.doorMargin.served(started);
-    } else {
-      const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-      if (group.length > 0) this.queue.sleep(group, until, decision.wakeOnBatchEnd ?? true);
-    }
-    this.removal.rejectItems(refused, group, now);
-    // Those who were refused may come back at once; and nothing taken would be nothing taken again.
-    return refused.length === 0 && (started > 0 || decision.action === 'wait');
   }
 
   /**
@@ -232,8 +227,8 @@ export class Dispatcher<I, R> implements BatchOwner {
    * get a batch for each item that another tenant gets within a batch.
    */
   #chargeForSlot(batch: readonly Entry[], cost: number): void {
-    const best = this.curve.best(this.settings.maxBatchSize);
-    const durationMs = this.curve.predict(cost);
+    const best = this.curve.bestSize(this.settings.maxBatchSize);
+    const durationMs = this.curve.mean(cost);
     if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
     const missed = (best.cost * durationMs) / best.durationMs - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
@@ -241,21 +236,11 @@ export class Dispatcher<I, R> implements BatchOwner {
     for (const { lane, cost: own } of batch) if (lane) tenants.surcharge(lane.tenant, (missed * own) / cost);
   }
 
-  /** Takes those at the head who can no longer make it. Nobody may join them any more. */
-  #takeRefused(group: Group, count: number): readonly Entry[] {
-    const refused = group.order().read(count, POSITIVE_INFINITY).entries;
-    for (const entry of refused) {
-      this.queue.remove(entry);
-      if (entry.shared !== undefined) this.sharedWorks.retire(entry.shared);
-    }
-    return refused;
-  }
-
   /** Whether a batch is expected to be done sooner on a faster backend that is busy now; then the group sleeps. */
   #isHeldForBackend(group: Group, now: number): boolean {
     if (this.placement.set === undefined) return false;
     const { cost, length } = this.queue;
-    const holdUntil = this.placement.choose(cost, (this.arrivals.ratePerMs(now) * cost) / length, group, now);
+    const holdUntil = this.placement.choose(cost, (this.traffic.ratePerMs(now) * cost) / length, group, now);
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
     const until = Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs);
     if (until <= now) return false;
@@ -356,12 +341,12 @@ export class Dispatcher<I, R> implements BatchOwner {
 
   // Learning
 
-  learn(call: CompletedBatch, placed: Placed | undefined, now: number): void {
+  learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void {
     this.#recordArrivals(); // in the order in which things happened
     if (placed !== undefined) this.placement.learn(placed, call.cost, call.durationMs, now);
-    const { changes } = this.curve;
+    if (this.settings.groupOf !== undefined) this.groups.record(group, call.cost, call.durationMs, now);
     this.curve.record(call.cost, call.durationMs, now);
-    if (this.curve.changes > changes) this.doorMargin.forget();
+    this.traffic.batchEnded(call, now);
     const { policy } = this.settings;
     if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
   }
@@ -369,8 +354,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   #recordArrivals(): void {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;
-    this.arrivals.record(moment.arrivals, moment.at);
-    this.steadyArrivals.record(moment.arrivals, moment.at);
+    this.traffic.arrived(moment.arrivals, moment.at);
     const { policy } = this.settings;
     if (policy.observeArrivals === undefined) return;
     this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
@@ -389,6 +373,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   configure(settings: Settings<I, R>): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
     this.curve.padTo(settings.batchSizes);
+    this.groups.padTo(settings.batchSizes);
     this.placement.padTo(settings.batchSizes);
     this.settings = settings;
     this.#lookForOutage();
@@ -471,8 +456,6 @@ export class Dispatcher<I, R> implements BatchOwner {
     return this.ledger.queued === 0 && this.running.length === 0;
   }
 }
-
-const NOBODY: readonly Entry[] = [];
 
 function entriesAt(group: Group, positions: readonly number[]): Entry[] {
   const order = group.order();

@@ -1,7 +1,8 @@
 /** What a policy sees of one group. One object a batcher, pointed at a group for each decision. */
 import type { Placement } from '../backends/placement.js';
-import type { ArrivalEstimate } from '../learning/arrival-rate.js';
+import type { GroupCurves } from '../learning/group-curves.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
+import { shareOf, type TrafficEstimate } from '../learning/traffic.js';
 import type { BackendView, Limits, QueueView, RunningWork } from '../policy/policy.js';
 import type { DispatchOrder } from '../queue/dispatch-order.js';
 import type { Entry } from '../queue/entry.js';
@@ -13,12 +14,13 @@ export interface ViewedBatcher {
   readonly settings: Limits & { readonly groupOf: unknown };
   readonly placement: Placement;
   readonly queue: ItemQueue;
+  readonly groups: GroupCurves;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
   readonly freeSince: number;
   readonly deadlines: { readonly earliest: number };
   readonly curve: CurveEstimate;
-  readonly arrivals: ArrivalEstimate;
+  readonly traffic: TrafficEstimate;
 }
 
 export class GroupView implements QueueView {
@@ -142,15 +144,14 @@ export class GroupView implements QueueView {
   }
 
   get curve(): CurveEstimate {
-    return this.#batcher.placement.chosen?.curve ?? this.#batcher.curve;
+    const { placement, curve, groups } = this.#batcher;
+    return placement.chosen?.curve ?? (this.isGrouped ? groups.of(this.#group?.key) : curve);
   }
 
-  get arrivals(): ArrivalEstimate {
-    const { arrivals, placement } = this.#batcher;
+  get traffic(): TrafficEstimate {
+    const { traffic, placement } = this.#batcher;
     const share = placement.shareOfChosen(this.limits.maxBatchSize);
-    if (share === 1) return arrivals;
-    const { samples, lastAt } = arrivals;
-    return { samples, lastAt, ratePerMs: (now) => share * arrivals.ratePerMs(now) };
+    return share === 1 ? traffic : shareOf(traffic, share);
   }
 
   #at(position: number): Entry {

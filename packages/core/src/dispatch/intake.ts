@@ -17,12 +17,11 @@ import {
   tooLateError,
   tooManyError,
 } from '../errors/rejections.js';
-import { FRESH_MS, isColdStart } from '../learning/trust.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
 import type { Tenant } from '../queue/tenants.js';
-import { hasTimeEnough, predictedStay, retryAfterMs, roomAfterMs } from './admission.js';
+import { hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 interface Objection {
@@ -212,21 +211,15 @@ export class Intake<I, R> {
     const now = entry.moment.at + waitedMs;
     const ahead = queue.ahead(entry.cost, group, tenant, priority);
     if (hasTimeEnough(entry.cost, ahead, allowedMs, dispatcher)) return undefined;
-    const stay = predictedStay(entry.cost, ahead, allowedMs, dispatcher, now);
-    if (stay === undefined) return undefined;
-    const batchMs = curve.best(settings.maxBatchSize)?.durationMs ?? 0;
-    // Where all can be served, those who were sent away earlier keep nobody out; and if few were let in, it would not
-    // be noticed that there is time for more.
-    const plannedMs = stay.isInCrowd ? dispatcher.doorMargin.within(allowedMs, batchMs) : allowedMs;
-    if (stay.ms <= plannedMs) return undefined;
-    const isTooSlowForAll = (curve.predict(entry.cost) ?? 0) > allowedMs;
-    if (isTooSlowForAll && isColdStart(curve, dispatcher.slots)) return undefined;
+    const own = settings.groupOf === undefined ? curve : dispatcher.groups.of(group);
+    const prediction = predict(entry.cost, ahead, allowedMs, dispatcher, now, own);
+    if (prediction === undefined || prediction.latencyMs <= allowedMs) return undefined;
+    // While the backend is idle, an estimate that is uncertain or old is checked rather than believed.
     const isIdle = queue.length === 0 && dispatcher.placement.hasFreeSlot;
-    // What is not known, or not any more, is found out when it costs nobody anything.
-    if (isIdle && (now - curve.updatedAt >= FRESH_MS || entry.cost < curve.smallestCost)) return undefined;
+    if (isIdle && own.isUncertain(entry.cost, dispatcher.slots, now)) return undefined;
+    if ((own.mean(entry.cost) ?? 0) > allowedMs && own.isColdStart(dispatcher.slots)) return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
-    const retryAfter = retryAfterMs(entry.cost, ahead, plannedMs, dispatcher, now);
-    return tooLateError(settings.name, stay.ms, limit, retryAfter);
+    return tooLateError(settings.name, prediction.latencyMs, limit, prediction.retryAfterMs);
   }
 
   #costOf(costOf: (item: I) => number, item: I): number {

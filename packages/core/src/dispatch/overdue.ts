@@ -3,7 +3,6 @@
  * but only when it reaches them: while all slots are busy, or other groups, tenants and priorities are served first,
  * that can take many times the target.
  */
-import { safeMs } from '../learning/trust.js';
 import type { Dispatcher } from './dispatcher.js';
 
 /** Shortest time between two sweeps, as a share of the limit: bounds the cost with thousands of groups. */
@@ -54,7 +53,7 @@ export class Overdue<I, R> {
     const { curve, isOpen, settings } = this.#dispatcher;
     const { admission, maxBatchSize, targetLatencyMs } = settings;
     if (!admission || !isOpen || targetLatencyMs === NEVER) return NEVER;
-    const batch = curve.best(maxBatchSize);
-    return batch === undefined ? NEVER : targetLatencyMs + safeMs(curve, batch.durationMs);
+    const batch = curve.bestSize(maxBatchSize);
+    return batch === undefined ? NEVER : targetLatencyMs + (curve.upper(batch.cost) as number);
   }
 }

@@ -48,10 +48,9 @@ export class Removal<I, R> implements EntryRemoval {
     if (first === undefined) return;
     const dispatcher = this.#dispatcher;
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
-    dispatcher.doorMargin.sentAway(entries.length);
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMsOf(first) ?? Number.POSITIVE_INFINITY);
     const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
-    const batchMs = dispatcher.curve.best(maxBatchSize)?.durationMs ?? 0;
+    const batchMs = dispatcher.curve.bestSize(maxBatchSize)?.durationMs ?? 0;
     for (const [i, entry] of entries.entries()) {
       reject(entry, overtakenError(name, firstMs + (i / entries.length) * batchMs));
     }

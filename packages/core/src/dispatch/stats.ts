@@ -53,7 +53,7 @@ export interface BatcherStats {
 }
 
 export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
-  const { ledger, settings, queue, running, arrivals, curve } = dispatcher;
+  const { ledger, settings, queue, running, traffic, curve } = dispatcher;
   const now = settings.clock.now();
   return {
     name: settings.name,
@@ -73,8 +73,8 @@ export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
     batchedItems: ledger.batchedItems,
     batchesRunning: running.length,
     reasons: { ...ledger.reasons },
-    arrivalsPerSecond: 1000 * arrivals.ratePerMs(now),
-    fullBatchMs: curve.predict(Math.min(settings.maxBatchSize, curve.largestCost)),
+    arrivalsPerSecond: 1000 * traffic.ratePerMs(now),
+    fullBatchMs: curve.mean(Math.min(settings.maxBatchSize, curve.largestCost)),
     curve: curve.points().map(({ cost, durationMs }) => ({ cost, durationMs })),
     backends: settings.backends?.stats() ?? [],
     policyErrors: ledger.policyErrors,

@@ -1,300 +1,201 @@
-import type { Bucket } from './curve-bucket.js';
-import { durationAt } from './duration-at.js';
-import { FormerCurve } from './former-curve.js';
-import { monotone } from './monotone.js';
-import { paddedTo } from './padding.js';
-import { TRUSTED_SAMPLES } from './trust.js';
-
 /**
- * The learned service curve: how long a batch of a given cost takes. A table of what was seen, not a
- * line through it, because real curves are flat and then linear, stepped, or worse past some size.
+ * The learned service curve T(b): how long a batch of cost b takes, and how much that varies. It is a table of what was
+ * measured and not a fitted line, because real curves are flat and then linear, stepped, or slower per item past some
+ * size. Policy, admission, planner and Retry-After all ask this one predictor.
  */
+import { type CurvePoint, durationAt, type LearnedPoint, monotone, paddedTo } from './curve-table.js';
+
+export type { CurvePoint, LearnedPoint } from './curve-table.js';
+
 export interface CurveEstimate {
   /** The expected duration of a batch of this cost; undefined before anything was learned. */
-  predict(cost: number): number | undefined;
-  /** The cost up to `maxCost` at which the backend gets most done per millisecond. */
-  best(maxCost: number): CurvePoint | undefined;
-  /** What was learned, by rising cost; a larger batch never counts as quicker. */
+  mean(cost: number): number | undefined;
+  /** A duration that most batches of this cost exceed. */
+  lower(cost: number): number | undefined;
+  /** A duration that most batches of this cost do not exceed: what to count on under a deadline. */
+  upper(cost: number): number | undefined;
+  /** The batch cost up to `maxCost` with the highest throughput that takes no longer than `withinMs`, and its expected duration. */
+  bestSize(maxCost: number, withinMs?: number): CurvePoint | undefined;
+  /** Costs below `maxCost` at which throughput drops when a little is added: where a padded backend has its steps. */
+  steps(maxCost: number): readonly number[];
+  /** The measured points by rising cost. A larger batch is never quicker. */
   points(): readonly LearnedPoint[];
-  /** How many batches of this cost what is known rests on, up to 64. */
+  /** The number of batches behind the estimate for exactly this cost, up to 64. */
   weightOf(cost: number): number;
-  /** The standard deviation of durations, relative to what was expected. */
-  readonly spread: number;
+  /** Whether each slot has run its first batch at most: it may have had something to load or to connect to. */
+  isColdStart(slots: number): boolean;
+  /** Whether an estimate is to be checked rather than believed: after a cold start, if it is old, or of larger costs only. */
+  isUncertain(cost: number, slots: number, now: number): boolean;
+  /** The coefficient of variation of durations. */
+  readonly variation: number;
   readonly samples: number;
-  /** When it last learned something; −Infinity before the first batch. */
+  /** When the latest batch was recorded; −Infinity before the first. */
   readonly updatedAt: number;
 }
 
-export interface CurvePoint {
-  readonly cost: number;
-  readonly durationMs: number;
+interface Bucket {
+  readonly key: number;
+  cost: number;
+  durationMs: number;
+  weight: number;
+  /** The value of `samples` when the estimate was made, and when a batch of this cost was last recorded. */
+  since: number;
+  seenAt: number;
+  /** Surprising batches of this cost in a row, all slower or all quicker. */
+  surprises: number;
+  isSlower: boolean;
+  /** The estimate before a surprising batch replaced it. */
+  formerMs: number | undefined;
 }
 
-export interface LearnedPoint extends CurvePoint {
-  /** How many batches it rests on, up to 64. */
-  readonly weight: number;
-}
-
-/** How many batches it remembers, so that it follows a backend that changes. */
+/** Batches that an estimate remembers, so that it follows a backend that changes. */
 const MEMORY = 64;
-/** As how many batches what is told beforehand counts: it is believed, but not for long against what is seen. */
-const KNOWN_WEIGHT = 3;
-const OUTLIER_SPREADS = 4;
-/** Up to which cost every whole one is learned by itself. */
-const FINE = 256;
-/** So steady is no clock. */
-const LEAST_SPREAD = 0.02;
-/** What takes more than twice as long was held up by something else: how far says nothing of the backend. */
-const MOST_RESIDUAL = 1;
-/** What is off by less is learned soon enough as it comes. */
+/** Batches after which the estimate of a size is trusted: a single outlier no longer replaces it. */
+const SURE_WEIGHT = 3;
+/** Batches after which the estimate of the variation is usable. */
+const TRUSTED_SAMPLES = 8;
+/** Standard deviations beyond which a duration is an outlier. */
+const OUTLIER = 4;
+/** The smallest coefficient of variation: no clock and no backend is steadier. */
+const LEAST_VARIATION = 0.02;
+/** Relative differences below this are learned from as they come; larger ones may be a change of the backend. */
 const LEAST_SURPRISE = 0.25;
-/** How much quicker a larger batch must be, whatever the spread, to cast doubt on a smaller one not seen for so long. */
-const MOST_DOUBT = 0.4;
-const LATELY = 16;
-/** So few batches of a size may all have been held up. */
-const HARDLY_SEEN = 2;
-/** One that is far off is an outlier; so many in a row, all quicker or all slower, are a backend that has changed. */
-const MOST_SURPRISES = 3;
+/** The probability that surprises in a row are chance, below which the backend is taken to have changed. */
+const CHANCE = 1e-5;
+/** Standard deviations between the mean and the bounds: one duration in 18 is above the upper bound. */
+const BOUND = 1.6;
+/** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
+export const FRESH_MS = 1000;
+/** Every whole cost up to this has its own estimate: a backend that pads may jump from any of them to the next. */
+const FINE = 256;
+/** Estimates per doubling of the cost above that, and below 1. */
+const PER_DOUBLING = 32;
+/** Standard errors by which one size must be better than another: of many sizes, some are lucky. */
+const CERTAIN = 3;
+/** The least relative difference in throughput that makes a step. */
+const LEAST_STEP = 0.03;
+/** The least relative gain in throughput that makes a smaller size better than the largest. */
+const LEAST_GAIN = 0.05;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
   updatedAt = Number.NEGATIVE_INFINITY;
-  /** How often the backend was taken to have changed. */
-  changes = 0;
+  #batchSizes: readonly number[];
   #buckets: Bucket[] = [];
   #variance = 0;
   #residuals = 0;
-  /** The latest batches, as long as all were far off on the same side. */
-  #surprises: CurvePoint[] = [];
-  #wereSlower = false;
-  #former: FormerCurve | undefined;
-  /** The buckets made monotone; undefined when something was learned since. */
+  /** Durations ÷ expectation of the latest batches, as long as all were surprising on the same side. */
+  #surprises: number[] = [];
+  /** Whether any of them contradicted a trusted estimate. */
+  #contradictsTrusted = false;
+  #isSlower = false;
+  /** Whether a batch has met its expectation since the latest surprise. */
+  #isConfirmed = true;
+  #surprisedSince = 0;
+  #surprisedAt = Number.NEGATIVE_INFINITY;
+  /** The share of batches that are surprising: higher with heavy tails. */
+  #surpriseRate = 1 / MEMORY;
   #points: readonly LearnedPoint[] | undefined;
-  /** The answer to the latest question for the best, until something was learned. */
   #best: CurvePoint | undefined;
-  #bestUpTo = 0;
-  #batchSizes: readonly number[];
+  #bestUpTo = Number.NaN;
+  #steps: readonly number[] | undefined;
 
-  /** Begins with what is known beforehand; all that is padded to one of `batchSizes` takes as long as that. */
+  /** Starts with the `curve` option, if any; costs that are padded to one of `batchSizes` share its duration. */
   constructor(known: readonly CurvePoint[] = [], batchSizes: readonly number[] = []) {
     this.#batchSizes = batchSizes;
     for (const { cost, durationMs } of known) {
       const bucket = this.#bucketFor(this.padded(cost));
       bucket.durationMs = durationMs;
-      bucket.weight = KNOWN_WEIGHT;
+      bucket.weight = SURE_WEIGHT - 1; // believed until it is measured
+      bucket.since = -1;
     }
   }
 
-  /** What a batch of this cost counts as, for a backend that pads. */
+  /** A curve that starts with these estimates, as if they had been given beforehand. */
+  copy(): ServiceCurve {
+    return new ServiceCurve(this.points(), this.#batchSizes);
+  }
+
+  /** The cost that the backend pads a batch to. */
   padded(cost: number): number {
     return paddedTo(this.#batchSizes, cost);
   }
 
-  /** The backend pads differently from now on: what was learned says nothing of it. */
+  /** Sets other padded sizes. What was learned does not apply to them. */
   padTo(batchSizes: readonly number[]): void {
     if (batchSizes.join() === this.#batchSizes.join()) return;
     this.#batchSizes = batchSizes;
     this.samples = 0;
     this.#buckets = [];
     this.#surprises = [];
-    this.#former = undefined;
-    this.#points = undefined;
-    this.#best = undefined;
+    this.#changed();
   }
 
-  get spread(): number {
+  get variation(): number {
     return Math.sqrt(this.#variance);
   }
 
   record(itemsCost: number, durationMs: number, now: number): void {
     const cost = this.padded(itemsCost);
-    this.#changeBack(cost, durationMs);
-    this.#doubtSlower(cost, durationMs);
     const bucket = this.#bucketFor(cost);
-    if (this.#isSurprising(bucket, cost, durationMs) && this.#surprises.length === MOST_SURPRISES)
-      this.#startAnew();
-    else this.#learn(bucket, cost, durationMs);
+    const ratio = this.#surpriseRatio(bucket, cost, durationMs);
+    // A batch that confirms an estimate made by a surprise confirms that surprise.
+    const isSecond = ratio === 1 && this.#surprises.length > 0 && bucket.formerMs !== undefined;
+    this.#watchForChange(
+      bucket,
+      isSecond ? durationMs / (bucket.formerMs as number) : ratio,
+      now - durationMs,
+      now,
+    );
+    this.#learn(bucket, cost, durationMs, ratio !== 1);
+    // A small batch is not slower than a large one: a slow first batch had something to load or to connect to.
+    for (const smaller of this.#buckets) {
+      if (smaller.cost >= cost || this.samples >= TRUSTED_SAMPLES) break;
+      if (smaller.weight >= SURE_WEIGHT || smaller.durationMs <= 2 * durationMs) continue;
+      smaller.durationMs = durationMs;
+      smaller.since = this.samples;
+    }
     this.samples += 1;
     this.updatedAt = now;
     this.#forgetLargest();
-    this.#points = undefined;
-    this.#best = undefined;
+    this.#changed();
   }
 
-  /** A batch of this cost was given up after so long: that tells something if it is longer than expected. */
+  /** Records a batch that was given up after `elapsedMs`, if that is longer than expected. */
   recordAtLeast(cost: number, elapsedMs: number, now: number): void {
-    const expected = this.predict(cost);
+    const expected = this.mean(cost);
     if (expected === undefined || elapsedMs > expected) this.record(cost, elapsedMs, now);
   }
 
-  /**
-   * A larger batch that was far quicker casts doubt on what is known of smaller ones: on a first batch that
-   * was slow because it was the first, on what was told beforehand and is not true. Each takes one from
-   * what it rests on, until nothing is left of it; of a cold start, at once.
-   */
-  #doubtSlower(cost: number, durationMs: number): void {
-    const far = 1 - Math.min(MOST_DOUBT, Math.max(LEAST_SURPRISE, 3 * this.spread));
-    let isGone = false;
-    for (const bucket of this.#buckets) {
-      if (bucket.cost >= cost) break;
-      const isSeenLately = this.samples - bucket.seenAt < LATELY && this.samples >= LATELY;
-      if (isSeenLately || durationMs >= far * bucket.durationMs) continue;
-      bucket.weight -= this.#wasColdStart(bucket, durationMs) ? bucket.weight : 1;
-      isGone ||= bucket.weight < 1;
-    }
-    if (isGone) this.#buckets = this.#buckets.filter(({ weight }) => weight >= 1);
-  }
-
-  /** Keeps count of batches in a row that are far off on the same side; a size never seen cannot surprise. */
-  #isSurprising({ durationMs: expected, weight }: Bucket, cost: number, durationMs: number): boolean {
-    if (weight === 0) return false;
-    const isSlower = durationMs > expected;
-    const isFarOff =
-      Math.abs(durationMs - expected) > Math.max(this.#allowed(expected), LEAST_SURPRISE * expected);
-    if (!isFarOff || isSlower !== this.#wereSlower) this.#surprises = [];
-    if (!isFarOff) return false;
-    this.#wereSlower = isSlower;
-    this.#surprises.push({ cost, durationMs });
-    return true;
-  }
-
-  /** The backend has changed: what was learned is worth no more than these few batches, unless it changes back soon. */
-  #startAnew(): void {
-    const surprises = this.#surprises;
-    this.#former ??= new FormerCurve(this.#buckets, this.spread, this.samples);
-    this.changes += 1;
-    this.#surprises = [];
-    this.#buckets = [];
-    for (const { cost, durationMs } of surprises) this.#learn(this.#bucketFor(cost), cost, durationMs);
-  }
-
-  #changeBack(cost: number, durationMs: number): void {
-    if (this.#former?.isBack(cost, durationMs)) {
-      this.#buckets = this.#former.buckets;
-      this.changes += 1;
-      this.#surprises = [];
-      this.#former = undefined;
-    } else if (this.#former?.isForgotten) this.#former = undefined;
-  }
-
-  /** Whether what was learned first is to be forgotten, as this took less than half as long. */
-  #wasColdStart({ durationMs: expected }: Bucket, durationMs: number): boolean {
-    return this.samples < TRUSTED_SAMPLES && durationMs * 2 < expected;
-  }
-
-  #learn(bucket: Bucket, cost: number, durationMs: number): void {
-    bucket.seenAt = this.samples;
-    const expected = bucket.durationMs;
-    if (bucket.weight === 0 || this.#wasColdStart(bucket, durationMs)) {
-      bucket.cost = cost;
-      bucket.durationMs = durationMs;
-      bucket.weight = 1;
-      return;
-    }
-    const allowed = this.#allowed(expected);
-    const clipped = Math.min(Math.max(durationMs, expected - allowed), expected + allowed);
-    const part = 1 / Math.min(bucket.weight + 1, MEMORY);
-    bucket.durationMs += (clipped - expected) * part;
-    bucket.cost += (cost - bucket.cost) * part;
-    bucket.weight = Math.min(bucket.weight + 1, MEMORY);
-    if (expected === 0) return;
-    const residual = Math.min(MOST_RESIDUAL, (clipped - expected) / expected);
-    // What is expected is itself a mean of few, and off by that much more.
-    const square = residual * residual * (1 - part);
-    this.#residuals = Math.min(this.#residuals + 1, MEMORY);
-    this.#variance += (square - this.#variance) / this.#residuals;
-  }
-
-  /**
-   * Forgets the largest size when it was slower than the others let expect and has not been seen for
-   * long. It would otherwise keep batches from ever growing that large again, and nobody would learn
-   * that it is quick now.
-   */
-  #forgetLargest(): void {
-    const largest = this.#buckets.at(-1);
-    if (largest === undefined || this.samples - largest.seenAt <= MEMORY) return;
-    if (this.#forgetsFrom(this.#buckets.length - 1, LEAST_SURPRISE)) return;
-    // Of those next to it that were hardly ever seen either, all may have been held up.
-    let from = this.#buckets.length - 1;
-    for (let next = this.#buckets[from - 1]; next !== undefined; next = this.#buckets[from - 1]) {
-      if (next.weight > HARDLY_SEEN || this.samples - next.seenAt <= MEMORY) break;
-      from -= 1;
-    }
-    if (this.#forgetsFrom(from, MOST_RESIDUAL)) return;
-    largest.seenAt = this.samples; // to be looked at again
-  }
-
-  /** Forgets these and all larger if the largest took so much longer than the others let expect. */
-  #forgetsFrom(from: number, surprise: number): boolean {
-    const largest = this.#buckets.at(-1) as Bucket;
-    const unseen = this.#buckets.splice(from);
-    this.#points = undefined;
-    const expected = this.predict(largest.cost);
-    if (expected !== undefined && largest.durationMs > expected * (1 + surprise)) return true;
-    this.#buckets.push(...unseen);
-    this.#points = undefined;
-    return false;
-  }
-
-  /** How far a duration may be off what is expected before it counts as an outlier. */
-  #allowed(expected: number): number {
-    if (this.samples < TRUSTED_SAMPLES || expected === 0) return Number.POSITIVE_INFINITY;
-    return OUTLIER_SPREADS * Math.max(this.spread, LEAST_SPREAD) * expected;
-  }
-
-  predict(itemsCost: number): number | undefined {
-    const points = this.#monotonePoints();
+  mean(itemsCost: number): number | undefined {
+    const points = this.points();
     const first = points[0];
     if (first === undefined) return undefined;
     const cost = this.padded(itemsCost);
     const last = points[points.length - 1] as CurvePoint;
-    return durationAt(points, cost) ?? last.durationMs + this.#leastSlope(first, last) * (cost - last.cost);
+    if (cost <= last.cost) return durationAt(points, cost);
+    if (cost === Number.POSITIVE_INFINITY) return last.durationMs;
+    // Beyond the largest measured size, the growth that is certain: too low an estimate lets the size be tried and
+    // measured, too high a one would keep it from ever being tried.
+    const doubt = 2 * Math.max(this.variation, LEAST_VARIATION);
+    const rise = last.durationMs * (1 - doubt) - first.durationMs * (1 + doubt);
+    const slope = first === last ? 0 : Math.max(0, rise / (last.cost - first.cost));
+    return last.durationMs + slope * (cost - last.cost);
+  }
+
+  lower(cost: number): number | undefined {
+    const mean = this.mean(cost);
+    return mean && mean * Math.max(0, 1 - BOUND * this.variation);
+  }
+
+  upper(cost: number): number | undefined {
+    const mean = this.mean(cost);
+    return mean && mean * (1 + BOUND * this.variation);
   }
 
   points(): readonly LearnedPoint[] {
-    return this.#monotonePoints();
-  }
-
-  /**
-   * How durations are sure to grow beyond what was seen. Between two sizes that are measured with some
-   * noise any slope could be read; better to let a few too many in and learn than to refuse for that.
-   */
-  #leastSlope(first: CurvePoint, last: CurvePoint): number {
-    if (first === last) return 0;
-    const doubt = 2 * Math.max(this.spread, LEAST_SPREAD);
-    const rise = last.durationMs * (1 - doubt) - first.durationMs * (1 + doubt);
-    return Math.max(0, rise / (last.cost - first.cost));
-  }
-
-  best(maxCost: number): CurvePoint | undefined {
-    if (this.#best !== undefined && this.#bestUpTo === maxCost) return this.#best;
-    this.#bestUpTo = maxCost;
-    this.#best = this.#findBest(maxCost);
-    return this.#best;
-  }
-
-  /** The smallest cost seen so far. */
-  get smallestCost(): number {
-    return this.#buckets[0]?.cost ?? 0;
-  }
-
-  /** The largest cost seen so far. */
-  get largestCost(): number {
-    return this.#buckets.at(-1)?.cost ?? 0;
-  }
-
-  #findBest(maxCost: number): CurvePoint | undefined {
-    const points = this.#monotonePoints();
-    const last = points.at(-1);
-    if (last === undefined) return undefined;
-    // Without a limit all that waits leaves at once, however much that is.
-    if (maxCost === Number.POSITIVE_INFINITY) return { cost: maxCost, durationMs: last.durationMs };
-    let best: CurvePoint = { cost: maxCost, durationMs: this.predict(maxCost) ?? last.durationMs };
-    for (const point of points) {
-      const { cost, durationMs } = point;
-      if (cost <= maxCost && cost * best.durationMs > best.cost * durationMs) best = { cost, durationMs };
-    }
-    return best;
+    this.#points ??= monotone(this.#buckets);
+    return this.#points;
   }
 
   weightOf(cost: number): number {
@@ -303,12 +204,269 @@ export class ServiceCurve implements CurveEstimate {
     return bucket?.key === key ? bucket.weight : 0;
   }
 
+  isColdStart(slots: number): boolean {
+    return this.samples <= slots && this.samples < TRUSTED_SAMPLES;
+  }
+
+  isUncertain(cost: number, slots: number, now: number): boolean {
+    const [smallest] = this.#buckets;
+    return (
+      this.isColdStart(slots) ||
+      now - this.updatedAt >= FRESH_MS ||
+      smallest === undefined ||
+      cost < smallest.cost
+    );
+  }
+
+  bestSize(maxCost: number, withinMs = Number.POSITIVE_INFINITY): CurvePoint | undefined {
+    if (this.#bestUpTo !== maxCost) {
+      this.#bestUpTo = maxCost;
+      this.#best = this.#findBestSize(maxCost);
+    }
+    return this.#best !== undefined && this.#best.durationMs > withinMs
+      ? this.#largestWithin(withinMs)
+      : this.#best;
+  }
+
+  /** The largest measured size that takes no longer than so many milliseconds; the smallest if none does. */
+  #largestWithin(withinMs: number): CurvePoint {
+    const points = this.points();
+    const largest = points.findLast(({ durationMs }) => durationMs <= withinMs);
+    return largest ?? (points[0] as CurvePoint);
+  }
+
+  steps(maxCost: number): readonly number[] {
+    if (this.#batchSizes.length > 0) return this.#batchSizes.filter((size) => size < maxCost);
+    this.#steps ??= this.points()
+      .filter(({ cost }, i) => Number.isInteger(cost) && this.#isStep(i))
+      .map(({ cost }) => cost);
+    return this.#steps.filter((size) => size < maxCost);
+  }
+
+  /** The largest measured cost. */
+  get largestCost(): number {
+    return this.#buckets.at(-1)?.cost ?? 0;
+  }
+
+  /** The largest size, unless a measured one is better beyond doubt. Without a limit, everything is dispatched at once. */
+  #findBestSize(maxCost: number): CurvePoint | undefined {
+    const points = this.points();
+    const fullMs = this.mean(maxCost === Number.POSITIVE_INFINITY ? this.largestCost : maxCost);
+    if (fullMs === undefined) return undefined;
+    let best: CurvePoint = { cost: maxCost, durationMs: fullMs };
+    if (maxCost === Number.POSITIVE_INFINITY) return best;
+    const fullWeight = points.reduce(
+      (sum, { cost, weight }) => (cost > 0.9 * maxCost ? sum + weight : sum),
+      0,
+    );
+    // As long as hardly any full batch was measured, a smaller size cannot be known to be better.
+    if (fullWeight < Math.max(1, Math.min(SURE_WEIGHT, (15 * this.variation) ** 2))) return best;
+    // Where durations vary, sizes next to each other are averaged.
+    const reach = 1 + Math.min(0.1, this.variation / 2);
+    let first = 0;
+    for (const { cost, durationMs } of points) {
+      if (cost >= maxCost) break;
+      while ((points[first] as LearnedPoint).cost * reach < cost) first += 1;
+      if (cost * best.durationMs <= best.cost * durationMs) continue;
+      let weight = 0;
+      let perMs = 0;
+      for (let i = first; i < points.length; i++) {
+        const near = points[i] as LearnedPoint;
+        if (near.cost > cost * reach) break;
+        weight += near.weight;
+        perMs += (near.weight * near.cost) / near.durationMs;
+      }
+      const gain = Math.max(LEAST_GAIN, this.#doubt(weight, fullWeight));
+      const isBetter = (perMs / weight) * fullMs > maxCost * (1 + gain);
+      if (isBetter && (perMs / weight) * best.durationMs > best.cost) best = { cost, durationMs };
+    }
+    return best;
+  }
+
+  /** Whether one of the next sizes has clearly less throughput than this one, and none in between more. */
+  #isStep(index: number): boolean {
+    const points = this.points();
+    const { cost, durationMs, weight } = points[index] as LearnedPoint;
+    for (let i = index + 1; i < points.length; i++) {
+      const next = points[i] as LearnedPoint;
+      if (next.cost > 1.5 * cost + 1) return false;
+      const ratio = (next.cost * durationMs) / (next.durationMs * cost);
+      if (ratio > 1) return false;
+      if (ratio < 1 - Math.max(LEAST_STEP, this.#doubt(weight, next.weight))) return true;
+    }
+    return false;
+  }
+
+  /** The relative difference of two means of so many batches that may be chance. */
+  #doubt(weight: number, otherWeight: number): number {
+    return CERTAIN * this.variation * Math.sqrt(1 / weight + 1 / otherWeight);
+  }
+
+  /**
+   * Duration ÷ expectation if it is far off, else 1. A size that was not measured before is expected between its
+   * neighbours; beyond them, durations grow at most in proportion.
+   */
+  #surpriseRatio(bucket: Bucket, cost: number, durationMs: number): number {
+    let least = bucket.durationMs;
+    let most = bucket.durationMs;
+    if (bucket.weight === 0) {
+      const [below, above] = this.#neighbours(bucket);
+      least = below?.durationMs ?? (above === undefined ? 0 : (above.durationMs * cost) / above.cost);
+      most =
+        above?.durationMs ??
+        (below === undefined ? Number.POSITIVE_INFINITY : (below.durationMs * cost) / below.cost);
+    }
+    // Real curves are not smooth: next to a measured size, only a factor of 2 is a surprise.
+    const usual = this.samples < TRUSTED_SAMPLES ? 0.4 : LEAST_SURPRISE;
+    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? 0.5 : usual);
+    if (durationMs > most * (1 + tolerance) && most > 0) return durationMs / most;
+    return durationMs < least * (1 - tolerance) ? durationMs / least : 1;
+  }
+
+  /**
+   * One batch that is far off is an outlier; several in a row on the same side are a change of the backend. How many
+   * depends on how common outliers are. Batches that overlap in time may all have been delayed by one event and count
+   * as one.
+   */
+  #watchForChange(bucket: Bucket, ratio: number, startedAt: number, now: number): void {
+    const isSurprise = ratio !== 1;
+    if (isSurprise && startedAt < this.#surprisedAt) return;
+    // Only an estimate that was made before the first surprise can confirm that nothing has changed.
+    const isNew = bucket.weight === 0 || bucket.since >= this.#surprisedSince;
+    if (!isSurprise && isNew && !this.#isConfirmed) return;
+    const isSlower = ratio > 1;
+    bucket.surprises = isSurprise && isSlower === bucket.isSlower ? bucket.surprises + 1 : Number(isSurprise);
+    bucket.isSlower = isSlower;
+    if (!isSurprise) {
+      this.#endSurprises();
+      this.#isConfirmed = true;
+      this.#surpriseRate -= this.#surpriseRate / MEMORY;
+      return;
+    }
+    if (isSlower !== this.#isSlower) this.#endSurprises();
+    if (this.#isConfirmed || isSlower !== this.#isSlower) this.#surprisedSince = this.samples;
+    if (this.#surprises.length === 0) this.#contradictsTrusted = false;
+    this.#isConfirmed = false;
+    this.#isSlower = isSlower;
+    for (const known of bucket.weight > 0 ? [bucket] : this.#neighbours(bucket)) {
+      if (known !== undefined && known.weight >= SURE_WEIGHT) this.#contradictsTrusted = true;
+    }
+    this.#surprises.push(ratio);
+    this.#surprisedAt = now;
+    const isSlowStart = this.samples < TRUSTED_SAMPLES && ratio < 0.5;
+    const rate = Math.max(this.#surpriseRate, 1 / MEMORY);
+    const needed = isSlowStart ? 1 : Math.ceil(Math.log(CHANCE) / Math.log(rate));
+    if (this.#surprises.length >= needed) this.#rescale();
+    // The other sizes may be right, and this one alone wrong.
+    else if (bucket.surprises >= needed) bucket.weight = 1;
+  }
+
+  /**
+   * The backend has changed, or the `curve` option was wrong: all durations change by the median factor. The shape of
+   * the curve is kept, so that nothing has to be explored again. What was measured meanwhile is right already.
+   */
+  #rescale(): void {
+    const factor = this.#surprises.sort((a, b) => a - b)[this.#surprises.length >> 1] as number;
+    for (const bucket of this.#buckets) {
+      if (bucket.since >= this.#surprisedSince || (bucket.weight >= SURE_WEIGHT && !this.#contradictsTrusted))
+        continue;
+      bucket.durationMs *= factor;
+      bucket.weight = Math.min(bucket.weight, SURE_WEIGHT - 1);
+    }
+    for (const bucket of this.#buckets) bucket.formerMs = undefined;
+    this.#surprises = [];
+  }
+
+  /** They were outliers. */
+  #endSurprises(): void {
+    for (const _ of this.#surprises) this.#surpriseRate += (1 - this.#surpriseRate) / MEMORY;
+    this.#surprises = [];
+  }
+
+  #learn(bucket: Bucket, cost: number, durationMs: number, isSurprise: boolean): void {
+    bucket.seenAt = this.samples;
+    if (bucket.weight === 0 || (isSurprise && bucket.weight < SURE_WEIGHT)) {
+      const isFirst = bucket.weight > 0 && bucket.formerMs === undefined;
+      bucket.formerMs = isFirst ? bucket.durationMs : undefined;
+      bucket.cost = cost;
+      bucket.durationMs = durationMs;
+      bucket.weight = 1;
+      bucket.since = this.samples;
+      return;
+    }
+    const expected = bucket.durationMs;
+    const isTrusted = this.samples >= TRUSTED_SAMPLES && expected > 0;
+    const allowed = isTrusted ? this.#outlier * expected : Number.POSITIVE_INFINITY;
+    const clipped = Math.min(Math.max(durationMs, expected - allowed), expected + allowed);
+    const part = 1 / Math.min(bucket.weight + 1, MEMORY);
+    bucket.durationMs += (clipped - expected) * part;
+    bucket.cost += (cost - bucket.cost) * part;
+    bucket.weight = Math.min(bucket.weight + 1, MEMORY);
+    if (bucket.weight > SURE_WEIGHT) bucket.formerMs = undefined;
+    if (expected === 0) return;
+    const residual = Math.min(1, (clipped - expected) / expected);
+    this.#residuals = Math.min(this.#residuals + 1, MEMORY);
+    // The expectation is itself a mean of few batches and off by as much more.
+    this.#variance += (residual * residual * (1 - part) - this.#variance) / this.#residuals;
+  }
+
+  /**
+   * Forgets the largest size if it was slower than the others suggest and has not been measured for long, together with
+   * those next to it that were hardly measured. Otherwise a slow batch or two would limit the size of batches forever.
+   */
+  #forgetLargest(): void {
+    const isOld = ({ seenAt }: Bucket) => this.samples - seenAt > MEMORY;
+    const largest = this.#buckets.at(-1);
+    if (largest === undefined || !isOld(largest)) return;
+    let from = this.#buckets.length - 1;
+    for (
+      let next = this.#buckets[from - 1];
+      next && next.weight < SURE_WEIGHT && isOld(next);
+      next = this.#buckets[from - 1]
+    )
+      from -= 1;
+    const removed = this.#buckets.splice(from);
+    this.#changed();
+    const expected = this.mean(largest.cost);
+    const surprise = removed.length > 1 ? 1 : LEAST_SURPRISE;
+    if (expected !== undefined && largest.durationMs > expected * (1 + surprise)) return;
+    largest.seenAt = this.samples; // to be checked again
+    this.#buckets.push(...removed);
+  }
+
+  /** The relative deviation beyond which a duration is an outlier. */
+  get #outlier(): number {
+    return OUTLIER * Math.max(this.variation, LEAST_VARIATION);
+  }
+
+  #changed(): void {
+    this.#points = undefined;
+    this.#steps = undefined;
+    this.#bestUpTo = Number.NaN;
+  }
+
+  #neighbours({ key }: Bucket): [Bucket | undefined, Bucket | undefined] {
+    const place = this.#placeOf(key);
+    return [this.#buckets[place - 1], this.#buckets[place + 1]];
+  }
+
   #bucketFor(cost: number): Bucket {
     const key = keyOf(cost);
     const place = this.#placeOf(key);
     const found = this.#buckets[place];
     if (found?.key === key) return found;
-    const bucket = { key, cost, durationMs: 0, weight: 0, since: this.samples, seenAt: this.samples };
+    const { samples } = this;
+    const bucket = {
+      key,
+      cost,
+      durationMs: 0,
+      weight: 0,
+      since: samples,
+      seenAt: samples,
+      surprises: 0,
+      formerMs: undefined,
+      isSlower: false,
+    };
     this.#buckets.splice(place, 0, bucket);
     return bucket;
   }
@@ -323,15 +481,9 @@ export class ServiceCurve implements CurveEstimate {
     }
     return low;
   }
-
-  #monotonePoints(): readonly LearnedPoint[] {
-    this.#points ??= monotone(this.#buckets);
-    return this.#points;
-  }
 }
 
-/** Whole costs each their own, because a backend that pads may jump from any of them to the next; larger ones 32 to a doubling. */
 function keyOf(cost: number): number {
-  if (cost < 1) return Math.floor(8 * Math.log2(cost));
-  return cost <= FINE ? Math.round(cost) : Math.round(FINE + 32 * Math.log2(cost / FINE));
+  if (cost < 1) return Math.floor(PER_DOUBLING * Math.log2(cost));
+  return cost <= FINE ? Math.round(cost) : Math.round(FINE + PER_DOUBLING * Math.log2(cost / FINE));
 }

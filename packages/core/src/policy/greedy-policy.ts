@@ -1,8 +1,8 @@
 import type { Policy, Reason } from './policy.js';
 
 /**
- * Leave when a slot is free. Batches grow by themselves while all slots are busy; nobody waits for
- * company. With one slot and a cost that grows evenly with size, nothing does better.
+ * Dispatches all queued items as soon as a slot is free. Batches grow while all slots are busy; no item is held. With one
+ * slot, a duration that grows evenly with the size and Poisson arrivals, nothing does better.
  */
 export function greedy(): Policy {
   return {
@@ -10,13 +10,13 @@ export function greedy(): Policy {
     decide: ({ length, cost, limits, waitingElsewhere }) => ({
       action: 'dispatch',
       count: length,
-      reason: reasonToLeave(cost, limits.maxBatchSize, waitingElsewhere),
+      reason: reasonToDispatch(cost, limits.maxBatchSize, waitingElsewhere),
     }),
   };
 }
 
-/** Why a batch leaves that does not wait for company. */
-export function reasonToLeave(cost: number, maxBatchSize: number, waitingElsewhere: number): Reason {
+/** The reason of a batch that was not held. */
+export function reasonToDispatch(cost: number, maxBatchSize: number, waitingElsewhere: number): Reason {
   if (cost >= maxBatchSize) return 'full';
   return waitingElsewhere > 0 ? 'group' : 'idle';
 }

@@ -1,103 +1,95 @@
 /**
- * To save the backend: batches that start at the last moment at which all are still in time have grown
- * as large as they can, and there are as few of them as possible.
+ * Efficiency mode: a batch that starts at the last moment at which all its items are still in time has grown as large as
+ * it can, and the backend runs as few batches as possible.
  */
-
 import type { QueueView } from './policy.js';
-import { countWithin, earliestDeadline, lastUpTo, predict } from './view-questions.js';
+import { costPerMs, countWithin, durationMs, earliestDeadline } from './view-questions.js';
 
-export interface Traffic {
-  readonly meanCost: number;
-  readonly costPerMs: number;
-  /** How long the backend has been busy for each unit of cost, lately. */
-  readonly busyPerCost: number;
-  /** Where the curve has steps. */
-  readonly steps: readonly number[];
-}
-
-/** When to start, and with how many if that is now. */
+/** When to start, and with how many items if that is now. */
 export interface LatestStart {
   readonly at: number;
   readonly count: number;
 }
 
-/** What sums of times are off by, at the most: a batch that starts at the last moment is not late by that. */
+/** The largest rounding error of a sum of times: a batch that starts at the last moment is not late by that. */
 const ROUNDING_MS = 1e-6;
-/** How many answers may be late because a batch that starts at the last moment takes longer than expected. */
+/** The share of answers that may be late because a batch that starts at the last moment takes longer than expected. */
 const MOST_LATE = 0.0025;
-/** How much of what comes within a spread of a batch's duration is late, too, when its first item is. */
+/** The share of a standard deviation within which further items are late together with the first. */
 const LATE_WITH_IT = 0.45;
 
-/** Whether there is something to be late for. Of groups, each would be late because of the others. */
+/** Whether there is a target to use up. With groups, one would be late because of another. */
 export function mayBeLate({ limits, isGrouped }: QueueView): boolean {
   return limits.targetLatencyMs !== Number.POSITIVE_INFINITY && !isGrouped;
 }
 
-/** For as long as all can still be served in time, and those too who come while they are. */
-export function latestStart(view: QueueView, now: number, traffic: Traffic): LatestStart {
-  const { limits, length, cost } = view;
+/** The latest start at which all queued items, and those that arrive until the batch ends, can be served in time. */
+export function latestStart(view: QueueView, now: number): LatestStart {
+  const { limits, length, cost, traffic } = view;
   const { maxBatchSize, timerResolutionMs } = limits;
+  const arrivingPerMs = costPerMs(view, now);
   const deadline = earliestDeadline(view);
-  const size = cheapestSize(view, now, deadline, traffic);
-  const takesMs = predict(view, size < cost ? size : cost + traffic.meanCost);
-  const reserveMs = marginMs(view, takesMs, traffic, deadline) + timerResolutionMs + ROUNDING_MS;
-  const nextMs = predict(view, Math.min(maxBatchSize, traffic.costPerMs * takesMs));
-  // That both take longer than expected is less likely than that one does.
-  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), traffic, deadline);
+  const size = cheapestSize(view, now, deadline, arrivingPerMs);
+  const takesMs = durationMs(view, size < cost ? size : cost + traffic.meanCost);
+  const reserveMs = marginMs(view, takesMs, arrivingPerMs, deadline) + timerResolutionMs + ROUNDING_MS;
+  const nextMs = durationMs(view, Math.min(maxBatchSize, arrivingPerMs * takesMs));
+  // That both batches take longer than expected is less likely than that one does.
+  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), arrivingPerMs, deadline);
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
-  const at = wholeSteps(deadline - takesMs - reserveMs, timerResolutionMs);
+  const at = roundedDown(deadline - takesMs - reserveMs, timerResolutionMs);
   if (nextIsSafe && at - now >= timerResolutionMs && at > now) return { at, count: 0 };
   return { at: now, count: size < cost ? countWithin(view, size) : length };
 }
 
 /**
- * How much to serve at the latest moment: all, or up to the step where the backend is busy least in the long run, if
- * the rest can wait. The rest costs what it adds to the next batch; and that one leaves the earlier the longer its first
- * has waited, so that others do not come along who each need a batch's fixed part anew.
+ * All queued items, or the step at which the backend is busy least in the long run, if the others can wait. They cost
+ * what they add to the next batch, and that batch starts the earlier the longer its first item has waited.
  */
-function cheapestSize(view: QueueView, now: number, deadline: number, traffic: Traffic): number {
-  const { cost, limits } = view;
+function cheapestSize(view: QueueView, now: number, deadline: number, arrivingPerMs: number): number {
+  const { cost, limits, curve } = view;
   const { maxBatchSize, targetLatencyMs } = limits;
-  const { steps, meanCost, costPerMs, busyPerCost } = traffic;
+  const { meanCost } = view.traffic;
+  const steps = curve.steps(maxBatchSize);
   let best = cost;
-  let leastMs = predict(view, best);
-  const leavesAt = Math.max(now, deadline - leastMs);
-  const addsPerCost = addedPerCost(view, traffic);
-  const fixedPerCost = Math.max(0, busyPerCost - addsPerCost);
+  let leastMs = durationMs(view, best);
+  const startsAt = Math.max(now, deadline - leastMs);
+  const addsPerCost = addedPerCost(view, steps);
+  const fixedPerCost = Math.max(0, (view.traffic.busyMsPerCost || leastMs / cost) - addsPerCost);
   for (const step of steps) {
     if (step >= cost) break;
     if (view.costAt(0) > step) continue;
-    const takesMs = predict(view, step);
+    const takesMs = durationMs(view, step);
     const left = cost - step;
     const from = countWithin(view, step);
     const latest = deadlineOfRest(view, from);
-    const waitedMs = Math.max(0, leavesAt - (latest - targetLatencyMs));
-    const restMs = left * addsPerCost + (meanCost + costPerMs * waitedMs) * fixedPerCost;
+    const waitedMs = Math.max(0, startsAt - (latest - targetLatencyMs));
+    const restMs = left * addsPerCost + (meanCost + arrivingPerMs * waitedMs) * fixedPerCost;
     if (takesMs + restMs >= leastMs) continue;
-    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, traffic, deadline));
-    const waiting = Math.min(maxBatchSize, left + costPerMs * (ends - now));
-    const next = Math.max(left, lastUpTo(steps, waiting) || waiting);
-    const nextMs = predict(view, next);
-    if (ends + nextMs + marginMs(view, nextMs, traffic, latest, from) > latest) continue;
+    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, arrivingPerMs, deadline));
+    const queued = Math.min(maxBatchSize, left + arrivingPerMs * (ends - now));
+    const next = Math.max(left, steps.findLast((size) => size <= queued) ?? queued);
+    const nextMs = durationMs(view, next);
+    if (ends + nextMs + marginMs(view, nextMs, arrivingPerMs, latest, from) > latest) continue;
     best = step;
     leastMs = takesMs + restMs;
   }
   return best;
 }
 
-/** How much longer a batch takes for each that is added, over the steps: within one it is nothing, past it much. */
-function addedPerCost(view: QueueView, { steps, meanCost }: Traffic): number {
+/** The slope of the curve over its steps. */
+function addedPerCost(view: QueueView, steps: readonly number[]): number {
+  const { meanCost } = view.traffic;
   const first = steps.length > 1 ? (steps[0] as number) : meanCost;
   const last = steps.at(-1) ?? meanCost;
-  return last > first ? (predict(view, last) - predict(view, first)) / (last - first) : 0;
+  return last > first ? (durationMs(view, last) - durationMs(view, first)) / (last - first) : 0;
 }
 
-/** Down to the step of a timer: with each that comes the start moves a little, and no timer need move with it. */
-function wholeSteps(at: number, stepMs: number): number {
+/** With every arrival the start moves a little: whole steps of the timer save setting it again each time. */
+function roundedDown(at: number, stepMs: number): number {
   return stepMs > 0 ? stepMs * Math.floor(at / stepMs) : at;
 }
 
-/** The earliest of those who would be left for the batch after; nobody may be left out of a batch that is one item. */
+/** The earliest deadline from a position on; −Infinity if there is no item left. */
 function deadlineOfRest(view: QueueView, from: number): number {
   if (from >= view.length) return Number.NEGATIVE_INFINITY;
   let earliest = Number.POSITIVE_INFINITY;
@@ -108,33 +100,28 @@ function deadlineOfRest(view: QueueView, from: number): number {
 }
 
 /**
- * What to leave in reserve: so much that, of all who leave, hardly any are late. A batch that takes longer makes
- * its first item late, and of the others those who came soon after it; among many that is less than among few. Who came
- * together is late together: of a burst, all.
+ * The reserve before a deadline so that only a small share of answers is late. A batch that takes longer than expected
+ * makes its first item late, and those that arrived soon after it; of a burst, all.
  */
 function marginMs(
   view: QueueView,
   takesMs: number,
-  { meanCost, costPerMs }: Traffic,
+  arrivingPerMs: number,
   deadline: number,
   from = 0,
 ): number {
-  const spreadMs = view.curve.spread * takesMs;
-  if (spreadMs === 0) return 0;
-  const soonMs = LATE_WITH_IT * spreadMs;
-  const lateWithIt = Math.max(1 + (soonMs * costPerMs) / meanCost, countUntil(view, from, deadline + soonMs));
-  return spreadMs * spreadsFor((MOST_LATE * view.cost) / meanCost / lateWithIt);
-}
-
-/** How many in a row, from a position on, are due by then. */
-function countUntil(view: QueueView, from: number, until: number): number {
+  const deviationMs = view.curve.variation * takesMs;
+  if (deviationMs === 0) return 0;
+  const soonMs = LATE_WITH_IT * deviationMs;
+  const { meanCost } = view.traffic;
   let position = from;
-  while (position < view.length && view.deadlineAt(position) <= until) position += 1;
-  return position - from;
+  while (position < view.length && view.deadlineAt(position) <= deadline + soonMs) position += 1;
+  const lateWithIt = Math.max(1 + (soonMs * arrivingPerMs) / meanCost, position - from);
+  return deviationMs * normalQuantile((MOST_LATE * view.cost) / meanCost / lateWithIt);
 }
 
-/** How many spreads above its mean a duration is no more often than this (Hastings). */
-function spreadsFor(share: number): number {
+/** The standard deviations above the mean that a normal variable exceeds with this probability (Hastings 1955). */
+function normalQuantile(share: number): number {
   if (share >= 0.5) return 0;
   const t = Math.sqrt(-2 * Math.log(share));
   return t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);

@@ -1,143 +1,131 @@
 /**
- * Under deadlines, when the head's would cap the batch below what is waiting: which run of the queue to
- * serve. Whoever insists on the head then makes every batch small, and the queue only longer; so the run
- * that gets most done a millisecond in time is served, and what stands before it is let go.
+ * Which items to serve when the earliest deadline would limit the batch to fewer than are queued. To insist on that
+ * deadline makes every batch small and the queue longer. So the batch with the highest on-time throughput is served, and
+ * the items before it that cannot be in time are rejected.
  */
 import type { QueueView } from './policy.js';
 
 export interface OnTimeWindow {
-  /** How many at the head cannot be served in time any more, or only at too high a price for the others. */
-  readonly refuse: number;
-  /** How many of those that follow can, together. */
+  /** The positions of items before the end of the batch that cannot be served in time, or only at too high a price. */
+  readonly rejected: readonly number[];
+  /** The number of other items to serve together; 0 if no item can be in time. */
   readonly count: number;
-  /** The positions of those in between who cannot, or only at too high a price: of another priority, say, or of a higher cost. */
-  readonly hopeless: readonly number[];
 }
 
-/** How many are looked at: nobody else may have the thread meanwhile. */
-const MOST_LOOKS = 2048;
-/** What letting go of the head must gain. */
-const LEAST_GAIN = 1.01;
-
-/** How long a batch of a cost is counted to take: as expected, or with a margin for the spread; monotone. */
+/** The duration to assume for a batch of a cost: the mean, or a safe bound; monotone. */
 export type DurationOf = (cost: number) => number;
 
-/** The best run, when `costPerMs` comes besides, among the first of the queue, as many as could be in one batch and stand before it. */
+/** Positions that are examined: bounds the time of a decision. */
+const MOST_POSITIONS = 2048;
+/** The relative gain of throughput that justifies further rejections. */
+const LEAST_GAIN = 1.01;
+
 export function bestWindow(
   view: QueueView,
   now: number,
   maxCost: number,
   durationMs: DurationOf,
-  costPerMs: number,
-  searchPatient = true,
+  arrivingPerMs: number,
+  mayPassOver = true,
 ): OnTimeWindow {
-  const length = Math.min(view.length, MOST_LOOKS);
-  let best: OnTimeWindow = { refuse: 0, count: 0, hopeless: [] };
-  let bestPerMs = 0;
-  let end = 0;
-  let cost = 0;
-  /** Positions whose deadline is earlier than of all that follow in the run: the first has the run's earliest. */
-  const earliest: number[] = [];
-  /** Positions that cannot be served in time even alone, and from which of them on they are in the run. */
-  const hopeless: number[] = [];
-  let firstHopeless = 0;
-  let hopelessCost = 0;
-  let latestRefused = Number.NEGATIVE_INFINITY;
-  let isServedByTwo = false;
-  for (let start = 0; start < length; start++) {
-    // A run that begins later never ends earlier, so each position is taken up once.
-    for (; end < length; end++) {
-      const itemCost = view.costAt(end);
-      const deadline = view.deadlineAt(end);
-      if (now + durationMs(itemCost) > deadline) {
-        hopeless.push(end);
-        hopelessCost += itemCost;
-        continue;
-      }
-      const grown = cost + itemCost;
-      const runs = Math.min(
-        deadline,
-        earliest.length > 0 ? view.deadlineAt(earliest[0] as number) : deadline,
-      );
-      const isTooMuch = grown > maxCost && earliest.length > 0; // one item is never too much
-      if (isTooMuch || now + durationMs(grown) > runs) break;
-      while (earliest.length > 0 && view.deadlineAt(earliest.at(-1) as number) >= deadline) earliest.pop();
-      earliest.push(end);
-      cost = grown;
-    }
-    if (hopeless[firstHopeless] === start) {
-      firstHopeless += 1;
-      continue;
-    }
+  const length = Math.min(view.length, MOST_POSITIONS);
+  /** Items that can be in time by themselves, in dispatch order. */
+  const feasible: { readonly deadline: number; readonly cost: number; isGivenUp: boolean }[] = [];
+  let left = 0;
+  for (let position = 0; position < length; position++) {
+    const deadline = view.deadlineAt(position);
+    const cost = view.costAt(position);
+    if (now + durationMs(cost) > deadline) continue;
+    feasible.push({ deadline, cost, isGivenUp: false });
+    left += cost;
+  }
+  if (feasible.length === 0) return { rejected: Array.from({ length }, (_, position) => position), count: 0 };
+  const byDeadline = feasible.map((item, rank) => ({ item, rank }));
+  byDeadline.sort((a, b) => a.item.deadline - b.item.deadline || a.rank - b.rank);
+  const meanCost = left / feasible.length;
+  const beyondCost = ((view.length - length) * view.cost) / view.length;
+  let best = { cost: 0, endsAt: now, perMs: 0 };
+  let first = 0;
+  // With each step, the item with the earliest deadline is given up and the batch may take longer.
+  for (let i = 0; i < byDeadline.length; i++) {
+    const { item, rank } = byDeadline[i] as (typeof byDeadline)[number];
+    const { deadline } = item;
+    while (feasible[first]?.isGivenUp) first += 1;
+    const cost = largestWithin(
+      deadline - now,
+      Math.min(left, maxCost),
+      durationMs,
+      view.cost === view.length,
+    );
     const takesMs = durationMs(cost);
     const perMs = cost / takesMs;
-    // Who would have had time to be served with them is not let go for them.
-    const mayRefuse = latestRefused < now + takesMs;
-    if (mayRefuse && perMs > bestPerMs * (best.count > 0 ? LEAST_GAIN : 1)) {
-      const inBetween = hopeless.slice(firstHopeless);
-      best = { refuse: start, count: end - start - inBetween.length, hopeless: inBetween };
-      bestPerMs = perMs;
-      const rest = view.cost - cost - hopelessCost + costPerMs * takesMs;
-      if (end >= length || (rest <= maxCost && now + takesMs + durationMs(rest) <= view.deadlineAt(end))) {
-        isServedByTwo = true;
-        break; // all can be served, one batch after the other: nobody need be let go
-      }
+    const isBetter = perMs > best.perMs * (i > 0 ? LEAST_GAIN : 1);
+    if (isBetter) best = { cost, endsAt: now + takesMs, perMs };
+    if (isWithin(feasible, first, rank, cost)) {
+      // No item need be given up if all others can follow in a second batch.
+      const next = byDeadline[i + Math.max(1, Math.floor(cost / meanCost))]?.item;
+      const restCost = left - cost + beyondCost + arrivingPerMs * takesMs;
+      const canFollow = (deadline: number) =>
+        restCost <= maxCost && now + takesMs + durationMs(restCost) <= deadline;
+      if (isBetter && (next === undefined || canFollow(next.deadline))) break;
+      if (cost >= maxCost || !mayPassOver) break;
     }
-    if (earliest[0] === start) earliest.shift();
-    // Sums of fractions do not come back to nought by themselves.
-    cost = earliest.length > 0 ? cost - view.costAt(start) : 0;
-    if (end >= length) break;
-    latestRefused = Math.max(latestRefused, view.deadlineAt(start));
+    item.isGivenUp = true;
+    left -= item.cost;
   }
-  // No run at all: all that was looked at cannot be served in time, each of them not even alone.
-  if (best.count === 0) return { refuse: length, count: 0, hopeless: [] };
-  if (isServedByTwo || !searchPatient) return best;
-  const { window, perMs } = ofThePatient(view, now, length, maxCost, durationMs);
-  return perMs > bestPerMs * LEAST_GAIN ? window : best;
+  return selected(view, length, best.cost, best.endsAt, (cost) => now + durationMs(cost));
 }
 
-/**
- * The batch of those who have time for as large a one as there could be, and of the others whom it leaves time. Where
- * not all leave in the order of their deadlines, one in a hurry in the midst would keep all behind it from every batch,
- * until they are in a hurry themselves.
- */
-function ofThePatient(
+/** Whether an item is in a batch of this cost, which takes the first items that are not given up. */
+function isWithin(
+  feasible: readonly { readonly cost: number; readonly isGivenUp: boolean }[],
+  first: number,
+  rank: number,
+  batchCost: number,
+): boolean {
+  let before = 0;
+  for (let i = first; i < rank && before < batchCost; i++) {
+    const { cost, isGivenUp } = feasible[i] as (typeof feasible)[number];
+    if (!isGivenUp) before += cost;
+  }
+  return before < batchCost;
+}
+
+/** The first items in dispatch order that can wait until `endsAt`, up to a cost, and those before them that cannot. */
+function selected(
   view: QueueView,
-  now: number,
   length: number,
   maxCost: number,
-  durationMs: DurationOf,
-): { window: OnTimeWindow; perMs: number } {
-  const isHopeless = (position: number) =>
-    now + durationMs(view.costAt(position)) > view.deadlineAt(position);
-  let wanted = 0;
-  for (let position = 0; position < length && wanted < maxCost; position++) {
-    if (!isHopeless(position)) wanted += view.costAt(position);
-  }
-  const endsAt = now + durationMs(Math.min(wanted, maxCost));
-  const hurried: number[] = [];
-  let end = 0;
+  endsAt: number,
+  aloneEndsAt: (cost: number) => number,
+): OnTimeWindow {
+  const passed: number[] = [];
+  let rejected = 0;
+  let count = 0;
   let cost = 0;
   for (let position = 0; position < length; position++) {
-    if (view.deadlineAt(position) < endsAt || isHopeless(position)) hurried.push(position);
-    else if (cost + view.costAt(position) > maxCost) break;
-    else {
-      cost += view.costAt(position);
-      end = position + 1;
+    if (view.deadlineAt(position) < Math.max(endsAt, aloneEndsAt(view.costAt(position)))) {
+      passed.push(position);
+      continue;
     }
-  }
-  const passed = new Set(hurried.filter((position) => position < end));
-  for (const position of [...passed].sort((a, b) => view.deadlineAt(b) - view.deadlineAt(a))) {
     const grown = cost + view.costAt(position);
-    if (grown > maxCost || now + durationMs(grown) > view.deadlineAt(position)) continue;
+    if (count > 0 && grown > maxCost * (1 + Number.EPSILON)) break;
     cost = grown;
-    passed.delete(position);
+    count += 1;
+    rejected = passed.length;
   }
-  // Those at the head are counted, the others named.
-  let refuse = 0;
-  while (passed.delete(refuse)) refuse += 1;
-  const window = { refuse, count: end - refuse - passed.size, hopeless: [...passed] };
-  // Nobody was in the way who would not be let go anyway.
-  if (window.hopeless.every(isHopeless)) return { window, perMs: 0 };
-  return { window, perMs: cost / durationMs(cost) };
+  return { rejected: passed.slice(0, rejected), count };
+}
+
+/** The largest cost up to `most` that takes no longer than `limitMs`: a whole one where the items have no costs of their own. */
+function largestWithin(limitMs: number, most: number, durationMs: DurationOf, isWhole: boolean): number {
+  if (durationMs(most) <= limitMs) return most;
+  let low = 0;
+  let high = isWhole ? Math.ceil(most) : most;
+  while (high - low > (isWhole ? 1 : 1e-3 * high)) {
+    const middle = isWhole ? (low + high) >> 1 : (low + high) / 2;
+    if (durationMs(middle) <= limitMs) low = middle;
+    else high = middle;
+  }
+  return low || high;
 }

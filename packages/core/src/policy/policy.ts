@@ -1,12 +1,12 @@
 /**
- * The seam between deciding and doing. A policy looks at what waits and answers "dispatch this many"
- * or "ask me again then"; it reads no clock, sets no timer and touches no queue. That is why the same
- * object can serve a queue in memory, a backlog in Redis and the simulator.
+ * The interface between decisions and effects. A policy sees the queue and the time and decides: dispatch so many items,
+ * wait until then, or reject these. It reads no clock, sets no timer and changes no queue, so the same object serves a
+ * queue in memory, a backlog in Redis and the simulator.
  */
-import type { ArrivalEstimate } from '../learning/arrival-rate.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
+import type { TrafficEstimate } from '../learning/traffic.js';
 
-/** Why a batch left. */
+/** Why a batch was dispatched. */
 export type Reason = 'full' | 'idle' | 'window' | 'deadline' | 'group' | 'drain' | 'manual';
 
 export const REASONS: readonly Reason[] = ['full', 'idle', 'window', 'deadline', 'group', 'drain', 'manual'];
@@ -15,13 +15,13 @@ export interface Limits {
   readonly maxBatchSize: number;
   readonly maxWaitMs: number;
   readonly targetLatencyMs: number;
-  /** The costs that batches are padded to, rising; none when a batch costs what its items cost. */
+  /** The costs that batches are padded to, rising; empty if the backend does not pad. */
   readonly batchSizes: readonly number[];
-  /** A wait shorter than this is not worth asking for. */
+  /** The shortest wait that a timer can measure. */
   readonly timerResolutionMs: number;
 }
 
-/** A batch in progress. */
+/** A batch in flight. */
 export interface RunningWork {
   readonly size: number;
   readonly cost: number;
@@ -40,29 +40,28 @@ export interface BackendView {
 }
 
 /**
- * What a policy is shown: the items that may share the next batch, in the order in which they would
- * leave. Valid during the call only. Where only the length and the head of a backlog are known, every
- * position answers as the head does.
+ * What a policy sees: the items that may share the next batch, in the order in which they are dispatched. Valid during
+ * the call only. Where only the length and the head of a backlog are known, every position answers as the head does.
  */
 export interface QueueView {
-  /** How many wait, and what they cost together. */
+  /** The number of queued items, and their total cost. */
   readonly length: number;
   readonly cost: number;
-  /** When the one that has waited longest came. */
+  /** The arrival time of the oldest item. */
   readonly oldestAt: number;
-  /** How many wait in other groups, for other batches. */
+  /** The number of items queued in other groups, for other batches. */
   readonly waitingElsewhere: number;
-  /** Whether several groups come, lately. What is known of arrivals is then known of all of them together. */
+  /** Whether items of several groups arrived lately. */
   readonly isGrouped: boolean;
   arrivedAt(position: number): number;
   costAt(position: number): number;
-  /** Whose item it is; undefined when the item names no tenant, or where tenants are not known. */
+  /** The tenant of the item; undefined when the item names none, or where tenants are not known. */
   tenantAt?(position: number): string | undefined;
-  /** The caller's deadline or arrival + `targetLatencyMs`, whichever is earlier; Infinity when there is neither. */
+  /** The caller's deadline or arrival + `targetLatencyMs`, whichever is earlier; Infinity without both. */
   deadlineAt(position: number): number;
-  /** The earliest deadline of the first so many. */
+  /** The earliest deadline of the first `count` items. */
   earliestDeadline(count: number): number;
-  /** Nobody who waits has an earlier deadline than this; Infinity when none has any. To be asked before looking. */
+  /** A lower bound of all deadlines in the queue, cheap to read; Infinity when no item has one. */
   readonly nextDeadline: number;
 
   /** Those of all ready backends together; where backends are unequal, of the one that would be chosen now. */
@@ -71,20 +70,21 @@ export interface QueueView {
   readonly running: readonly RunningWork[];
   /** The backends that get batches now. */
   readonly backends: readonly BackendView[];
-  /** When the latest batch left; −Infinity when none has. */
+  /** The time of the latest dispatch; −Infinity before the first. */
   readonly lastDispatchAt: number;
-  /** Since when a slot has been free; −Infinity when one always was. */
+  /** The time since which a slot has been free; −Infinity if one always was. */
   readonly freeSince: number;
 
   readonly limits: Limits;
-  /** That of the backend that would be chosen now. */
+  /** That of the group, or of the backend that would be chosen now. */
   readonly curve: CurveEstimate;
-  readonly arrivals: ArrivalEstimate;
+  /** Of all groups together. */
+  readonly traffic: TrafficEstimate;
 }
 
 export interface Dispatch {
   readonly action: 'dispatch';
-  /** How many items; cut to what `maxBatchSize` allows. */
+  /** The number of items; cut to what `maxBatchSize` allows. */
   readonly count: number;
   readonly reason: Reason;
   /**
@@ -92,47 +92,45 @@ export interface Dispatch {
    * @default the one with the earliest predicted completion
    */
   readonly backend?: string | undefined;
-  /** How many at the head to turn away first, because they can no longer make it. */
-  readonly refuse?: number;
 }
 
 export interface Wait {
   readonly action: 'wait';
-  /** When to ask again, if nothing arrives before; Infinity for not by itself. */
+  /** When to ask again if nothing arrives before; Infinity for at the next event only. */
   readonly until: number;
-  /** False when the end of a batch is no reason to ask again before. */
+  /** False when the end of a batch is no reason to ask again before `until`. */
   readonly wakeOnBatchEnd?: boolean;
-  readonly refuse?: number;
-  /**
-   * The positions of others to turn away, because they cannot make it any more: where priorities or tenants
-   * change the order, they need not be at the head. When they are gone, the policy is asked again.
-   */
-  readonly refuseAt?: readonly number[];
 }
 
-export type Decision = Dispatch | Wait;
+export interface Reject {
+  readonly action: 'reject';
+  /** The positions of items that cannot meet their deadline. They are rejected, and the policy is asked again. */
+  readonly positions: readonly number[];
+}
 
-/** A batch that ended well, as a policy learns from it. */
+export type Decision = Dispatch | Wait | Reject;
+
+/** A batch that succeeded, as a policy learns from it. */
 export interface CompletedBatch extends RunningWork {
   readonly durationMs: number;
-  /** How many callers it answered, who may now come back with their next item. */
+  /** The number of callers it answered: each may come back with its next item. */
   readonly callers: number;
 }
 
 export interface Policy {
   readonly name: string;
-  /** Asked only when a slot is free and something waits. */
+  /** Asked only when a slot is free and the queue is not empty. */
   decide(view: QueueView, now: number): Decision;
-  /** Told at the end of each turn that brought something. */
+  /** Called at the end of each event-loop turn with arrivals. */
   observeArrivals?(count: number, at: number): void;
-  /** Told of each batch that ended well. */
+  /** Called for each batch that succeeded. */
   observeBatch?(batch: CompletedBatch, now: number): void;
+  /** Called after decisions, with no batch waiting for it: the place for longer computations, up to some 0.1 ms. */
+  prepare?(now: number): void;
 }
 
-/** A policy may be anybody's code: what it answers is checked. */
-export function validDecision(decision: Decision, now: number): Decision {
-  const { refuse = 0 } = decision;
-  if (!Number.isInteger(refuse) || refuse < 0) throw new TypeError('refuse must be a whole number');
+/** A policy may be user code: its decisions are checked. */
+export function validDecision(decision: Decision, now: number, length: number): Decision {
   switch (decision.action) {
     case 'dispatch': {
       const { count, reason, backend } = decision;
@@ -147,10 +145,16 @@ export function validDecision(decision: Decision, now: number): Decision {
       if (typeof decision.until !== 'number' || !(decision.until > now)) {
         throw new TypeError('until must lie in the future');
       }
-      if (!(decision.refuseAt ?? []).every((position) => Number.isInteger(position) && position >= 0)) {
-        throw new TypeError('refuseAt must be positions, whole numbers from 0 up');
+      return decision;
+    case 'reject': {
+      const isPosition = (position: unknown) =>
+        Number.isInteger(position) && (position as number) >= 0 && (position as number) < length;
+      const positions = Array.from(decision.positions);
+      if (positions.length === 0 || !positions.every(isPosition)) {
+        throw new TypeError(`positions must be whole numbers from 0 to ${length - 1}, at least one`);
       }
       return decision;
+    }
     default:
       throw new TypeError('unknown action');
   }

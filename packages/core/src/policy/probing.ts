@@ -1,89 +1,65 @@
 /**
- * Tries sizes that were hardly seen, a few times each. Traffic makes batches of all sizes, but a backend
- * that pads shows its steps only at the very size of a step.
+ * Sizes to measure. Traffic makes batches of many sizes, but the steps of a backend that pads show only at the very
+ * size of a step, and a queue that is always long never shows that smaller batches are better.
  */
+import type { CurveEstimate, LearnedPoint } from '../learning/service-curve.js';
+import type { Limits } from './policy.js';
 
-import type { CurveEstimate } from '../learning/service-curve.js';
-import { weightToBeSure } from './curve-steps.js';
-import { MOST_SPREAD } from './plan/dispatch-planner.js';
-import type { Limits, QueueView } from './policy.js';
-import { lastUpTo } from './view-questions.js';
-
-/** How often a size is tried before it counts as known: the more often the more durations vary, within bounds. */
-const LEAST_PROBES = 3;
-const MOST_PROBES = 6;
-/** Not before so many batches, and at most once in so many. */
+/** Batches of a size after which it counts as measured, and tries to get there. */
+const PROBES = 3;
+/** Batches before the first probe. */
 const FIRST_PROBE = 16;
+/** Batches from one probe to the next: probes cost at most a quarter of the batches. */
 const PROBE_EVERY = 4;
-/** A rise of less than this is none. */
-const LEAST_RISE = 0.03;
+/** The possible gain in throughput for which items that may be late wait. */
+const CLEARLY = 2;
+/** The relative jump above a straight continuation that makes a step. */
+const STEP = 0.1;
 
 export class Probing {
   #from = FIRST_PROBE;
-  /** How often each size was aimed at: what leaves may fall short of it, and would be aimed at for ever. */
+  /** Tries per size: a batch may turn out smaller than asked for, and would be tried forever. */
   readonly #tries = new Map<number, number>();
 
-  /** The size to try now, of the `cost` that would leave; 0 when there is none. */
-  next({ curve, limits }: QueueView, cost: number): number {
+  /** The size to measure now instead of a batch of `cost`; 0 for none. Urgent items wait only for large gains. */
+  candidate(curve: CurveEstimate, limits: Limits, cost: number, isUrgent = false): number {
     if (curve.samples < this.#from) return 0;
-    const size = untriedSize(cost, curve, limits);
-    const tries = this.#tries.get(size) ?? 0;
-    if (size === 0 || tries >= probesFor(curve)) return 0;
-    this.#tries.set(size, tries + 1);
-    this.#from = curve.samples + PROBE_EVERY;
-    return size;
+    const isOpen = (size: number) =>
+      size >= 1 && size < cost && curve.weightOf(size) < PROBES && (this.#tries.get(size) ?? 0) < PROBES;
+    if (limits.batchSizes.length > 0) return limits.batchSizes.findLast(isOpen) ?? 0;
+    const most = Math.min(cost, limits.maxBatchSize);
+    const perMs = most / (curve.mean(most) as number);
+    const points = curve.points();
+    const sizes = stepsToLocate(points);
+    for (let power = 1; power <= most; power *= 2) sizes.push(power);
+    // A larger batch is never quicker, which bounds the throughput of a size by the next smaller one that was measured.
+    const mayBeBetter = (size: number) => {
+      const below = points.findLast((point) => point.cost < size);
+      return below === undefined || size > (isUrgent ? CLEARLY : 1) * perMs * below.durationMs;
+    };
+    return Math.max(0, ...sizes.filter((size) => isOpen(size) && mayBeBetter(size)));
+  }
+
+  /** A batch of this size was dispatched as a probe. */
+  tried(size: number, { samples }: CurveEstimate): void {
+    this.#tries.set(size, (this.#tries.get(size) ?? 0) + 1);
+    this.#from = samples + PROBE_EVERY;
   }
 }
 
-/** The largest size to learn below what waits that has hardly been tried and might be a step; 0 when there is none. */
-function untriedSize(cost: number, curve: CurveEstimate, limits: Limits): number {
-  const most = Math.min(cost, limits.maxBatchSize);
-  if (limits.batchSizes.length > 0) return ifUntried(lastUpTo(limits.batchSizes, most), cost, curve);
-  // Backends pad to powers of two, or to multiples of eight.
-  const power = ifUntried(2 ** Math.floor(Math.log2(most)), cost, curve);
-  if (power > 0 || most < 16) return power;
-  const multiple = ifUntried(8 * Math.floor(most / 8), cost, curve);
-  return multiple > 0 && mayBeStep(multiple, curve) ? multiple : 0;
-}
-
-/**
- * The size to serve of a long queue: the quickest that is known, or one above it as long as hardly any in between was
- * tried. Nobody else would try those: less is tried where less waits, and of a long queue always the quickest leaves.
- */
-export function quickestOrAbove(quickest: number, { curve, limits, slots }: QueueView): number {
-  const { maxBatchSize, batchSizes } = limits;
-  // Where durations vary that much, the quickest is too often another.
-  if (quickest >= maxBatchSize || slots > 1 || curve.spread > MOST_SPREAD) return quickest;
-  const above =
-    batchSizes.length > 0
-      ? [batchSizes.find((size) => size > quickest) ?? maxBatchSize]
-      : [2 ** (Math.floor(Math.log2(quickest)) + 1), 8 * (Math.floor(quickest / 8) + 1)];
-  for (const size of above) {
-    if (size <= maxBatchSize && weightBetween(quickest, size, curve) < probesFor(curve)) return size;
+/** Where durations jump, there is a step: the sizes in the middle of such intervals, to halve them. */
+function stepsToLocate(points: readonly LearnedPoint[]): number[] {
+  const sizes: number[] = [];
+  for (let i = 1; i + 1 < points.length; i++) {
+    const [before, at, after] = [points[i - 1], points[i], points[i + 1]] as [
+      LearnedPoint,
+      LearnedPoint,
+      LearnedPoint,
+    ];
+    const gap = after.cost - at.cost;
+    const slope = (at.durationMs - before.durationMs) / (at.cost - before.cost);
+    const isStep = after.durationMs > (at.durationMs + slope * gap) * (1 + STEP);
+    if (isStep && gap >= 2) sizes.push(Math.floor((at.cost + after.cost) / 2));
   }
-  return quickest;
-}
-
-function weightBetween(above: number, upTo: number, curve: CurveEstimate): number {
-  let sum = 0;
-  for (const { cost, weight } of curve.points()) if (cost > above && cost <= upTo) sum += weight;
-  return sum;
-}
-
-function ifUntried(size: number, cost: number, curve: CurveEstimate): number {
-  return size >= 1 && size < cost && curve.weightOf(size) < probesFor(curve) ? size : 0;
-}
-
-function probesFor({ spread }: CurveEstimate): number {
-  return Math.min(MOST_PROBES, Math.max(LEAST_PROBES, Math.ceil(weightToBeSure(spread))));
-}
-
-/** Between a smaller and a larger size that take as long, there is none. */
-function mayBeStep(size: number, curve: CurveEstimate): boolean {
-  let below = 0;
-  for (const { cost, durationMs } of curve.points()) {
-    if (cost < size) below = durationMs;
-    else if (cost > size) return durationMs > below * (1 + LEAST_RISE);
-  }
-  return true;
+  return sizes;
 }

@@ -1,48 +1,60 @@
-/** What the rules of the adaptive policy ask of a view. */
+/** Derived quantities of a view that several rules ask for. */
 import type { QueueView } from './policy.js';
 
-export function predict({ curve }: QueueView, cost: number): number {
-  return curve.predict(cost) as number;
+/** The expected duration of a batch; called only when the curve is known. */
+export function durationMs({ curve }: QueueView, cost: number): number {
+  return curve.mean(cost) as number;
 }
 
-/** Of those who could be in the next batch. */
+/** The duration to count on under a deadline. */
+export function safeMs({ curve }: QueueView, cost: number): number {
+  return curve.upper(cost) as number;
+}
+
+/** The cost that arrives per millisecond. */
+export function costPerMs({ traffic }: QueueView, now: number): number {
+  return traffic.ratePerMs(now) * traffic.meanCost;
+}
+
+/** Whether more arrives than all slots can serve in batches of the best size. */
+export function isOverload(view: QueueView, now: number): boolean {
+  const best = view.curve.bestSize(view.limits.maxBatchSize);
+  return best !== undefined && costPerMs(view, now) * best.durationMs > view.slots * best.cost;
+}
+
+/** The earliest deadline of the items that fit in the next batch. */
 export function earliestDeadline(view: QueueView): number {
   const { cost, length, limits } = view;
-  const { maxBatchSize } = limits;
-  return view.earliestDeadline(cost <= maxBatchSize ? length : countWithin(view, maxBatchSize));
+  return view.earliestDeadline(cost <= limits.maxBatchSize ? length : countWithin(view, limits.maxBatchSize));
 }
 
-/** For how long those who wait could have left. */
+/** How long the queued items could have been dispatched already. */
 export function heldMs({ oldestAt, freeSince }: QueueView, now: number): number {
   return now - Math.max(oldestAt, freeSince);
 }
 
-/** How much of a batch's time does not depend on its size. */
-export function fixedPartMs(view: QueueView, unit: number): number {
+/** The part of a batch's duration that does not depend on its size; all of it as long as nothing larger than one item was measured. */
+export function fixedPartMs(view: QueueView): number {
+  const unit = view.traffic.meanCost;
+  const aloneMs = durationMs(view, unit);
   const largest = view.curve.points().at(-1);
-  if (largest === undefined || largest.cost <= unit) return 0;
-  const aloneMs = predict(view, unit);
+  if (largest === undefined || largest.cost <= unit) return aloneMs;
   return Math.max(0, aloneMs - ((largest.durationMs - aloneMs) * unit) / (largest.cost - unit));
 }
 
-/** How many of the first together cost no more than this; one at least. */
+/** How many of the first items together cost no more than this; at least one. */
 export function countWithin(view: QueueView, cost: number): number {
-  if (view.cost === view.length) return Math.max(1, Math.floor(cost));
+  if (view.cost === view.length) return Math.min(view.length, Math.max(1, Math.floor(cost)));
   let sum = view.costAt(0);
   let count = 1;
   while (count < view.length && sum + view.costAt(count) <= cost) sum += view.costAt(count++);
   return count;
 }
 
-/** What the first so many cost. */
+/** The cost of the first `count` items. */
 export function costOf(view: QueueView, count: number): number {
+  if (view.cost === view.length) return count;
   let sum = 0;
   for (let position = 0; position < count; position++) sum += view.costAt(position);
   return sum;
-}
-
-export function lastUpTo(sizes: readonly number[], most: number): number {
-  let last = 0;
-  for (const size of sizes) if (size <= most) last = size;
-  return last;
 }

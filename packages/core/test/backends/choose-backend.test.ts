@@ -21,7 +21,7 @@ function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more 
     work,
     isTrialDue: false,
     doubtfulUntil: 0,
-    predict: () => durationMs,
+    mean: () => durationMs,
     answeredAt: 0,
     ...more,
   };
@@ -98,8 +98,8 @@ describe('a batch', () => {
   });
 
   test('leaves to a faster backend what is done sooner there', () => {
-    const slow = made(30, { predict: (cost) => 3 * cost });
-    const fast = made(10, { busyMs: [1], predict: (cost) => cost });
+    const slow = made(30, { mean: (cost) => 3 * cost });
+    const fast = made(10, { busyMs: [1], mean: (cost) => cost });
     const choice = choose([slow, fast], 0, { queuedCost: 32, maxBatchSize: 64 });
     expect(choice?.backend).toBe(slow);
     expect(choice?.maxCost).toBeGreaterThan(4);

@@ -42,3 +42,8 @@ export function burstTimes(
     Array.from({ length: size }, () => burst * gapMs + withinMs * random()).sort((a, b) => a - b),
   ).flat();
 }
+
+/** Mean 1, with this coefficient of variation, about. */
+export function lognormal(random: Random, variation: number): number {
+  return Math.exp(variation * normal(random) - variation ** 2 / 2);
+}

@@ -168,8 +168,12 @@ export function policyNamed(name: (typeof POLICIES)[number]): Policy {
         name,
         decide: (view, now) =>
           view.length > 3
-            ? { action: 'dispatch', count: 2, reason: 'deadline', refuse: 2 }
-            : { action: 'wait', until: now + 2, refuse: 1 },
+            ? { action: 'reject', positions: [0, view.length - 1] }
+            : view.length > 1
+              ? { action: 'dispatch', count: 2, reason: 'deadline' }
+              : now % 2 === 0
+                ? { action: 'wait', until: now + 2 }
+                : { action: 'reject', positions: [0] },
       };
     case 'throwing':
       return {

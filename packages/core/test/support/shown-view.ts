@@ -1,12 +1,5 @@
-/** A view of a queue made by hand, to ask a policy directly; and a policy with a past, to be asked. */
-import {
-  ArrivalRate,
-  type Limits,
-  type Policy,
-  type QueueView,
-  type RunningWork,
-  ServiceCurve,
-} from 'batchwise';
+/** A queue view built from plain data, to ask a policy directly; and a policy with a history of batches. */
+import { type Limits, type Policy, type QueueView, type RunningWork, ServiceCurve, Traffic } from 'batchwise';
 
 export interface Waiting {
   readonly arrivedAt: number;
@@ -15,7 +8,7 @@ export interface Waiting {
 }
 
 export interface Shown extends Partial<Limits> {
-  /** Who waits, in the order in which they would leave. */
+  /** The queued items in dispatch order. */
   readonly waiting: readonly Waiting[];
   readonly slots?: number;
   readonly running?: readonly RunningWork[];
@@ -24,7 +17,7 @@ export interface Shown extends Partial<Limits> {
   readonly freeSince?: number;
   readonly lastDispatchAt?: number;
   readonly curve?: ServiceCurve;
-  readonly arrivals?: ArrivalRate;
+  readonly traffic?: Traffic;
 }
 
 export function shownView(shown: Shown): QueueView {
@@ -65,19 +58,19 @@ export function shownView(shown: Shown): QueueView {
     freeSince: shown.freeSince ?? Number.NEGATIVE_INFINITY,
     limits,
     curve: shown.curve ?? new ServiceCurve(),
-    arrivals: shown.arrivals ?? new ArrivalRate(),
+    traffic: shown.traffic ?? new Traffic(),
   };
 }
 
-/** How items came and were served, so that there is something to know of them. */
+/** How items arrived and were served. The lists are repeated. */
 export interface Past {
-  /** The times between arrivals, over and over. */
+  /** The times between arrivals. */
   readonly gapsMs: readonly number[];
-  /** How many come together, over and over. */
+  /** How many items arrive together. */
   readonly together: readonly number[];
-  /** What each costs. */
+  /** The cost of each item. */
   readonly cost: number;
-  /** The sizes of the batches, over and over. */
+  /** The sizes of the batches. */
   readonly sizes: readonly number[];
   readonly batches: number;
   durationMs(cost: number): number;
@@ -86,14 +79,11 @@ export interface Past {
 export interface Known {
   readonly policy: Policy;
   readonly curve: ServiceCurve;
-  readonly arrivals: ArrivalRate;
+  readonly traffic: Traffic;
   readonly now: number;
 }
 
-/**
- * Tells a policy and its estimators of a past. It is asked on the way as it would have been, because a
- * policy may think only while it is asked.
- */
+/** Replays a history to a policy and its estimators. The policy is asked for each batch, as it would have been. */
 export function lived(
   policy: Policy,
   past: Past,
@@ -101,7 +91,7 @@ export function lived(
   curve = new ServiceCurve([], shown.batchSizes),
 ): Known {
   const { gapsMs, together, sizes, cost } = past;
-  const arrivals = new ArrivalRate();
+  const traffic = new Traffic();
   let now = 0;
   let turn = 0;
   for (let batch = 0; batch < past.batches; batch++) {
@@ -112,15 +102,18 @@ export function lived(
       const count = together[turn % together.length] as number;
       turn += 1;
       for (let i = 0; i < count; i++) waiting.push({ arrivedAt: now, cost });
-      arrivals.record(count, now);
+      traffic.arrived(count, now);
       policy.observeArrivals?.(count, now);
     }
-    policy.decide(shownView({ ...shown, running: [], waiting, curve, arrivals }), now);
+    policy.decide(shownView({ ...shown, running: [], waiting, curve, traffic }), now);
+    policy.prepare?.(now);
     const durationMs = past.durationMs(curve.padded(size * cost));
     const startedAt = now;
     now += durationMs;
     curve.record(size * cost, durationMs, now);
-    policy.observeBatch?.({ size, cost: size * cost, startedAt, durationMs, callers: size }, now);
+    const ended = { size, cost: size * cost, startedAt, durationMs, callers: size };
+    traffic.batchEnded(ended, now);
+    policy.observeBatch?.(ended, now);
   }
-  return { policy, curve, arrivals, now };
+  return { policy, curve, traffic, now };
 }

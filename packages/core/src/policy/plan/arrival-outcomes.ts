@@ -1,15 +1,15 @@
-/** How many may come within some time, with which chance: a few cases that stand for all of them. */
+/** The number of arrivals within some time as a few cases with their probabilities. */
 export interface ArrivalOutcomes {
   readonly arrived: readonly number[];
   readonly chance: readonly number[];
 }
 
-/** Up to this many expected, every number has a case of its own. */
+/** Expected arrivals up to which every number is a case of its own. */
 const FEW = 4;
-/** So small a chance is none. */
+/** The probability below which further cases are left out. */
 const NO_CHANCE = 1e-3;
 
-/** For arrivals that know nothing of each other (Poisson), of which `mean` are expected. */
+/** Of a Poisson distribution. */
 export function arrivalOutcomes(mean: number): ArrivalOutcomes {
   return mean <= FEW ? eachNumber(mean) : threeCases(mean);
 }
@@ -28,7 +28,7 @@ function eachNumber(mean: number): ArrivalOutcomes {
   return { arrived, chance: chance.map((part) => part / sum) };
 }
 
-/** The mean and two others, which have together the mean, the variance and the shape of a normal distribution. */
+/** Three cases with the first moments of a normal distribution (Gauss-Hermite). */
 function threeCases(mean: number): ArrivalOutcomes {
   const away = Math.sqrt(3 * mean);
   return { arrived: [mean - away, mean, mean + away], chance: [1 / 6, 2 / 3, 1 / 6] };

@@ -1,77 +1,72 @@
 /**
- * The best batch size for every state of the queue, found by dynamic programming: from the service
- * curve and the arrival rate alone, for arrivals that know nothing of each other (Poisson).
+ * The batch size with the least mean latency for every state of the queue, found by dynamic programming from the service
+ * curve and the arrival rate, for Poisson arrivals.
  *
- * With one slot and a cost that grows evenly, leaving with all that waits is as good as it gets. It is
- * not where the backend pads (33 take as long as 64: better 32 now, and one more later), where large
- * batches are slower per item, and where another slot will be free soon. What pays then depends on what
- * comes after, so the plan knows what each state is worth.
+ * With one slot and a duration that grows evenly, it is optimal to dispatch everything. It is not where the backend pads
+ * (33 items take as long as 64: better 32 now, and the other one later), where large batches are slower per item, and
+ * where another slot will be free soon.
  *
- * A state is how much waits and how long the other slot is still busy. Its value is the waiting that
- * follows from it, beyond the average. Values are found by sweeping over all states again and again
- * (modified policy iteration), a few states at a time, so that planning never holds up the thread.
+ * A state is the queued cost and the time until the other slot is free. Its value is the waiting that follows from it,
+ * beyond the average. Values are found by modified policy iteration, a few states at a time, so that planning never
+ * blocks the thread.
  */
 import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
 import { PlanLookahead } from './plan-lookahead.js';
-import { type PlanProblem, quickestSize, usualDuration } from './plan-problem.js';
+import { type PlanProblem, usualDuration } from './plan-problem.js';
 import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
-/** Into how many steps the time that the other slot is busy is divided. */
+/** Steps into which the time until the other slot is free is divided. */
 const RESIDUALS = 16;
-/** From so many batches on, whatever brought them together, only getting through counts. */
+/** Batches of the best size from which only throughput counts. */
 const BACKLOG = 2;
 
-/** From so many batches of the usual size on, a queue is longer than it mostly is. */
+/** Batches of the usual size from which a queue is rare, and its values uncertain. */
 const LONG_QUEUE = 4;
-/** How much more than what comes must get done for a queue to become shorter soon. */
+/** The throughput, as a multiple of the arrival rate, with which such a queue must be served. */
 const KEEPS_UP = 1.1;
 
-/** How much a plan may be worse than one for a similar problem. */
+/** How much worse a plan may be than the similar one it started from. */
 const MOST_GROWTH = 1.5;
 
 const MOST_SWEEPS = 1000;
-/** By how much more than is likely to wait, on average, no plan is off. */
+/** The multiple of the likely average above which the iteration diverges. */
 const LOST = 100;
-/** After so many looks for better decisions those that are left to be found hardly matter. */
+/** Policy improvements after which a plan is good enough to use. */
 const GOOD_IMPROVEMENTS = 8;
-/** How many of them it takes to adapt a plan for a similar problem. */
+/** Improvements that adapt a plan for a similar problem. */
 const ADAPTATIONS = 3;
-/** Sweeps between looks for better decisions; to follow those found so far is many times cheaper. */
+/** Sweeps between improvements: evaluating the present decisions is many times cheaper. */
 const IMPROVE_EVERY = 8;
-/** Better decisions can only be found by values that belong to the present ones: the average must stand this still. */
+/** The relative drift of the average below which the values fit the present decisions and an improvement pays. */
 const STEADY = 0.003;
-/** When values change by less, relative to the average, no decision worth mentioning would change. */
+/** The relative change of the values below which the plan is solved. */
 const SETTLED = 1e-3;
-/** How much of an error of the average is put right in a sweep: more would overshoot, because values follow late. */
+/** The share of the average's error that a sweep corrects: more would overshoot. */
 const CORRECTION = 0.15;
 
-const NOBODY: ArrivalOutcomes = { arrived: [0], chance: [1] };
+const NO_ARRIVALS: ArrivalOutcomes = { arrived: [0], chance: [1] };
 
 export class DispatchPlan {
   readonly #problem: PlanProblem;
   readonly #largestSize: number;
-  /** The size that gets most done a millisecond. */
-  readonly #quickest: number;
   readonly #states: PlanStates;
   readonly #rowOutcomes: readonly ArrivalOutcomes[];
   readonly #lookahead: PlanLookahead;
   readonly #choices: Float64Array;
 
-  /** How much dearer a state is in a sweep that looks for better decisions. */
+  /** The cost of a state in an improving sweep, in states of an evaluating one. */
   readonly #improvingUnits: number;
 
-  /** What a millisecond costs on average, the mean of what waits or runs, with the decisions it starts with. */
+  /** The average cost of a millisecond (items queued or running) with the initial decisions. */
   #simpleAverage = Number.POSITIVE_INFINITY;
-  /** Where it cannot be. */
+  /** The bound of the average beyond which the iteration has diverged. */
   readonly #mostAverage: number;
   readonly #usualMs: number;
   readonly #usualState: number;
   readonly #longQueue: number;
 
-  /** How much comes in a slot's turn, when the slots take turns. */
+  /** The cost that arrives in a slot's turn when the slots take turns. */
   readonly usualSize: number;
-  /** Whether it began with another plan's values. */
-  readonly isAdapted: boolean;
 
   #sweeps = 0;
   #nextState = 0;
@@ -82,12 +77,11 @@ export class DispatchPlan {
   #leastChange = Number.POSITIVE_INFINITY;
   #largestChange = Number.NEGATIVE_INFINITY;
 
-  /** A plan for nearly the same problem saves most of the work. */
+  /** Starting from a plan for a similar problem saves most of the work. */
   constructor(problem: PlanProblem, similar?: DispatchPlan) {
     const { maxBatchSize, slots, durationMs, ratePerMs } = problem;
     this.#problem = problem;
-    this.#quickest = quickestSize(problem);
-    const usualMs = usualDuration(problem, this.#quickest);
+    const usualMs = usualDuration(problem);
     const usualSize = (ratePerMs * usualMs) / slots;
     this.usualSize = usualSize;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
@@ -103,7 +97,6 @@ export class DispatchPlan {
     this.#improvingUnits = 4 + problem.sizes.length / 2;
     this.#choices = new Float64Array(this.#states.size);
     this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
-    this.isAdapted = similar !== undefined;
     if (similar === undefined || similar.#isLost) this.#startSimply();
     else this.#startFrom(similar);
   }
@@ -112,58 +105,58 @@ export class DispatchPlan {
     return this.#problem.ratePerMs;
   }
 
-  /** What the backend could do at best, as far as was known. */
+  /** The capacity of all slots. */
   get #mostPerMs(): number {
     const { slots, durationMs } = this.#problem;
-    return (slots * this.#quickest) / durationMs(this.#quickest);
+    return (slots * this.#problem.bestSize) / durationMs(this.#problem.bestSize);
   }
 
   get isSolved(): boolean {
     return this.#sweeps >= MOST_SWEEPS;
   }
 
-  /** Whether to go by it, even if it may still get a little better: it is good, and better than what it started with. */
+  /** Whether it is good enough to use, and better than the initial decisions. */
   get isUseful(): boolean {
     const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
     return isGood && this.#lookahead.average > 0 && this.#lookahead.average <= 1.005 * this.#simpleAverage;
   }
 
-  /** Does so much of the work: a unit is a fraction of a microsecond. */
+  /** Computes a little further: a unit is a fraction of a microsecond. */
   work(units: number): void {
     for (let left = units; left > 0 && !this.isSolved; left -= this.#improves ? this.#improvingUnits : 1)
       this.#advance();
   }
 
   /**
-   * How much to dispatch now, 0 for waiting, when `count` waits and the other slot is busy for
-   * `residualMs` more (0: it is free too, or there is none). More may come than was planned for: `ratePerMs`.
+   * The cost to dispatch, 0 to wait, when `count` is queued and the other slot is busy for `residualMs` more (0: it is
+   * free too, or there is none). More may arrive than was planned for: `ratePerMs`.
    */
   sizeFor(count: number, residualMs: number, ratePerMs = this.ratePerMs): number {
-    if (count >= BACKLOG * this.#quickest) return this.#quickest;
+    if (count >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
-    // The states are few, and what they are worth can be read between them: not so what to do in them.
+    // Values can be interpolated between states, decisions cannot.
     const { size } = this.#lookahead.finest(count, residualMs, this.#arrivalsWithin(residualMs));
     return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
   }
 
   #arrivalsWithin(residualMs: number): ArrivalOutcomes {
-    return residualMs > 0 ? arrivalOutcomes(this.#problem.ratePerMs * residualMs) : NOBODY;
+    return residualMs > 0 ? arrivalOutcomes(this.#problem.ratePerMs * residualMs) : NO_ARRIVALS;
   }
 
-  /** Queues so long are rare, and what is best for them known the less: whatever it is, they must not grow. */
+  /** The smallest size with which a long queue becomes shorter. */
   #sizeToKeepUp(count: number, ratePerMs: number): number {
     const { slots, sizes, durationMs } = this.#problem;
     const neededPerMs = Math.max(
       KEEPS_UP * ratePerMs,
-      ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#quickest)),
+      ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#problem.bestSize)),
     );
     for (const size of sizes) {
       if (size < count && slots * size >= neededPerMs * durationMs(size)) return size;
     }
-    return Math.min(count, this.#quickest);
+    return Math.min(count, this.#problem.bestSize);
   }
 
-  /** After how long, with nobody else coming, it would no longer wait; Infinity for not before the other slot is free. */
+  /** After what time without arrivals it would dispatch; Infinity for not before the other slot is free. */
   waitMs(count: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       const leftMs = residualMs - waited;
@@ -172,16 +165,16 @@ export class DispatchPlan {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Everything at once, as long as that gets more done. */
+  /** Starts with: everything at once, up to the best size. */
   #startSimply(): void {
     for (let state = 0; state < this.#states.size; state++) {
       const count = this.#states.countOf(state);
       this.#states.values[state] = (count * count) / (2 * this.#drainPerMs);
-      this.#choices[state] = Math.min(count, this.#quickest);
+      this.#choices[state] = Math.min(count, this.#problem.bestSize);
     }
   }
 
-  /** As the similar one does; but of a long queue as much as gets most done, for what keeps up with its traffic may not with this. */
+  /** Starts with the decisions of the similar plan, but for long queues with the best size: what keeps up with its traffic may not keep up with this. */
   #startFrom(similar: DispatchPlan): void {
     const growth =
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
@@ -192,7 +185,7 @@ export class DispatchPlan {
       const count = this.#states.countOf(state);
       const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
       this.#states.values[state] = similar.#states.valueAt(count, residualMs);
-      const choice = count > this.#longQueue ? this.#quickest : similar.#choiceAt(count, residualMs);
+      const choice = count > this.#longQueue ? this.#problem.bestSize : similar.#choiceAt(count, residualMs);
       this.#choices[state] = Math.min(choice, count);
     }
   }
@@ -203,7 +196,7 @@ export class DispatchPlan {
     return this.#choices[this.#states.stateOf(row, this.#states.indexBelow(count))] as number;
   }
 
-  /** How fast a long queue gets shorter. */
+  /** The rate at which a long queue becomes shorter. */
   get #drainPerMs(): number {
     return Math.max(0.1 * this.#mostPerMs, this.#mostPerMs - this.ratePerMs);
   }
@@ -228,7 +221,7 @@ export class DispatchPlan {
     if (this.#nextState === this.#states.size) this.#endSweep();
   }
 
-  /** Values that go beyond all bounds come to nothing. */
+  /** Whether the iteration has diverged. */
   get #isLost(): boolean {
     return !(Math.abs(this.#lookahead.average) < this.#mostAverage);
   }

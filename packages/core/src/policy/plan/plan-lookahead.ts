@@ -1,34 +1,34 @@
 /**
- * What is best to do in a state of a dispatch plan: every batch that might leave, and leaving with none, is
- * judged by what it costs until the next decision is due, and by what the state is worth that it leads to.
+ * The best decision in a state of a dispatch plan: every candidate size, and waiting, costs the waiting until the next
+ * decision and the value of the state that it leads to.
  */
 import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
 import type { PlanProblem } from './plan-problem.js';
 import type { PlanStates } from './plan-states.js';
 
-/** A batch that may leave: how long it takes and how much may come meanwhile. */
+/** A batch that may be dispatched, its duration, and the arrivals meanwhile. */
 interface Candidate {
   readonly size: number;
   readonly durationMs: number;
   readonly outcomes: ArrivalOutcomes;
 }
 
-/** Something to do and what it comes to. */
+/** A decision and its value. */
 export interface Choice {
-  /** How much leaves; 0 for waiting. */
+  /** The cost to dispatch; 0 to wait. */
   size: number;
   value: number;
 }
 
-/** How far from the best of the sizes to consider a better one may lie between them, as a share of it. */
+/** The distance from the best candidate size within which a better one may lie, as a share of it. */
 const BETWEEN = 1 / 8;
 
 export class PlanLookahead {
   readonly #problem: PlanProblem;
   readonly #states: PlanStates;
   readonly #candidates: readonly Candidate[];
-  readonly #allThatWaits = new Map<number, Candidate>();
-  /** What a millisecond costs on average. */
+  readonly #everything = new Map<number, Candidate>();
+  /** The average cost of a millisecond. */
   average: number;
 
   constructor(problem: PlanProblem, states: PlanStates, average: number) {
@@ -38,7 +38,7 @@ export class PlanLookahead {
     this.average = average;
   }
 
-  /** The best of the sizes to consider, of all that waits and of waiting, when the other slot is busy for so long and so much may come meanwhile. */
+  /** The best of the candidate sizes, of everything queued, and of waiting. */
   best(count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
     let bestSize = 0;
     let bestValue = Number.POSITIVE_INFINITY;
@@ -67,7 +67,7 @@ export class PlanLookahead {
     return chosen;
   }
 
-  /** The same, and between the sizes to consider too. */
+  /** The same, with the sizes between the candidates. */
   finest(count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
     let { size: bestSize, value: bestValue } = this.best(count, residualMs, meanwhile);
     if (bestSize === 0) return chosen;
@@ -87,7 +87,7 @@ export class PlanLookahead {
     return chosen;
   }
 
-  /** What it comes to when so much leaves now, or nothing. */
+  /** The value of a given decision. */
   valueOf(size: number, count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
     if (size === 0) this.#evaluateWait(count, residualMs);
     else this.#evaluate(this.#candidateOf(size), count, residualMs, meanwhile);
@@ -100,14 +100,14 @@ export class PlanLookahead {
     chosen.size = size;
     chosen.value = size * durationMs;
     if (this.#states.rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
-    // Both slots were free: now one is, and the next decision is due at once.
+    // Both slots were free: one still is, and the next decision is due at once.
     else if (residualMs === 0) chosen.value += this.#states.valueAt(left, durationMs);
     else if (durationMs < residualMs) {
       chosen.value += this.#until(durationMs, outcomes, left, residualMs - durationMs);
     } else chosen.value += this.#until(residualMs, meanwhile, left, durationMs - residualMs);
   }
 
-  /** What follows when the next decision is due after so long: the waiting until then, and what it will be worth then. */
+  /** The waiting until the next decision, and the value of the state then. */
   #until(elapsedMs: number, { arrived, chance }: ArrivalOutcomes, count: number, residualMs: number): number {
     let value = (count - this.average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
     for (let i = 0; i < arrived.length; i++) {
@@ -116,7 +116,7 @@ export class PlanLookahead {
     return value;
   }
 
-  /** Until somebody comes, or a step is over and the other slot that much nearer to be free. */
+  /** Until an item arrives, or a step has passed and the other slot is that much closer to being free. */
   #evaluateWait(count: number, residualMs: number): void {
     const { ratePerMs } = this.#problem;
     chosen.size = 0;
@@ -125,22 +125,22 @@ export class PlanLookahead {
       return;
     }
     const stepMs = Math.min(this.#states.stepMs, residualMs);
-    const nobody = Math.exp(-ratePerMs * stepMs);
-    const elapsedMs = (1 - nobody) / ratePerMs;
-    // When somebody comes within the step, then so long after its begin.
-    const comesAfterMs = 1 / ratePerMs - (stepMs * nobody) / (1 - nobody);
+    const noArrival = Math.exp(-ratePerMs * stepMs);
+    const elapsedMs = (1 - noArrival) / ratePerMs;
+    // The mean arrival time within the step.
+    const arrivesAfterMs = 1 / ratePerMs - (stepMs * noArrival) / (1 - noArrival);
     chosen.value =
       (count - this.average) * elapsedMs +
-      (1 - nobody) * this.#states.valueAt(count + 1, residualMs - comesAfterMs) +
-      nobody * this.#states.valueAt(count, residualMs - stepMs);
+      (1 - noArrival) * this.#states.valueAt(count + 1, residualMs - arrivesAfterMs) +
+      noArrival * this.#states.valueAt(count, residualMs - stepMs);
   }
 
   #candidateOf(size: number): Candidate {
-    let candidate = this.#allThatWaits.get(size);
+    let candidate = this.#everything.get(size);
     if (candidate === undefined) {
       candidate = this.#candidate(size);
-      // Of costs that are fractions there is no end.
-      if (Number.isInteger(size)) this.#allThatWaits.set(size, candidate);
+      // Fractional costs would never repeat.
+      if (Number.isInteger(size)) this.#everything.set(size, candidate);
     }
     return candidate;
   }
@@ -151,5 +151,5 @@ export class PlanLookahead {
   }
 }
 
-/** The latest choice and what it comes to: one object, because there are millions of them. */
+/** The latest decision: one object, because there are millions. */
 const chosen: Choice = { size: 0, value: 0 };

@@ -1,24 +1,24 @@
 /**
- * The states of a dispatch plan and what each is worth: so much waits, and the other slot is busy for so
- * much longer. Between two states the worth is in proportion.
+ * The states of a dispatch plan and their values: the queued cost, and the time until the other slot is free. Values are
+ * interpolated between states.
  */
-/** Up to this many, every number of waiting items is a state of its own; beyond, each that is this much larger. */
+/** Queued costs up to this are states of their own; beyond, each that is larger by the factor. */
 const EXACT_COUNTS = 24;
 const COUNT_STEP = 1.12;
-/** How much may wait, in batches as large as are to be expected; beyond, it is only a question of getting through. */
+/** The longest queue with states, in batches of the expected size. */
 export const LARGEST_BATCHES = 3;
 
 export class PlanStates {
-  /** How much waits, rising. */
+  /** The queued costs, rising. */
   readonly counts: Float64Array;
-  /** For how many steps the other slot is busy, 0 being: it is free. One row when there is no other. */
+  /** The time until the other slot is free, in steps; one row without another slot. */
   readonly rows: number;
   readonly stepMs: number;
-  /** What each is worth, row by row. */
+  /** The value of each state, row by row. */
   readonly values: Float64Array;
-  /** What lies beyond the last count is read from it and this one: from the very next, a small error would become a large one. */
+  /** Beyond the last count, values are extrapolated from it and this one: from a close one, errors would grow. */
   readonly #beforeLast: number;
-  /** A long queue is worth the square of its length, for it is worked off at a steady pace: how much that bends. */
+  /** The value of a long queue grows with the square of its length: the curvature. */
   readonly #bend: number;
 
   constructor(
@@ -52,7 +52,7 @@ export class PlanStates {
     return row * this.counts.length + index;
   }
 
-  /** Between two states, in proportion; beyond the last, as the value grew before it, and more and more. */
+  /** Interpolated; beyond the last state, extrapolated as a parabola. */
   valueAt(count: number, residualMs: number): number {
     const last = this.counts.length - 1;
     const largest = this.counts[last] as number;
@@ -80,7 +80,7 @@ export class PlanStates {
     return value + share * ((this.values[first + next] as number) - value);
   }
 
-  /** The last state with no more than `count` waiting. */
+  /** The last state with at most `count` queued. */
   indexBelow(count: number): number {
     const counts = this.counts;
     if (count < EXACT_COUNTS && count < counts.length) return Math.floor(count);

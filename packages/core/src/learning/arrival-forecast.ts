@@ -1,59 +1,58 @@
 /**
- * Who is about to come? Two patterns are worth a short wait when a slot is free: bursts, in which one
- * arrival follows closely on another, and callers who were just answered and come back with their next
- * item, as those of every load test do. For both it is learned how likely an arrival is, so long after
- * the event: after the arrival before it, or after the end of a batch.
+ * Predicts arrivals that are worth a short hold while a slot is free. Two patterns are: bursts, in which one arrival
+ * follows closely on another, and callers that were just answered and come back with their next item, as in a load
+ * test. For both, the forecast learns how likely an arrival is at a given time after the event: after the previous
+ * arrival, or after the end of a batch.
  */
 import { Hazard } from './hazard.js';
 
 export interface Forecast {
-  /** How many are expected within the horizon. */
+  /** Expected arrivals within the horizon. */
   readonly expected: number;
-  /** How long to wait for them, at most. */
+  /** The longest hold for them. */
   readonly horizonMs: number;
-  /** How long that will be, on average: until they are here, or nobody has come. */
+  /** The expected hold, until they have arrived or the horizon has passed. */
   readonly takesMs: number;
-  /** Whether they are callers who were just answered. */
+  /** Whether they are callers that were just answered. */
   readonly areReturning: boolean;
-  /** How many will come in all, sooner or later. */
+  /** Expected arrivals in all, however long they take. */
   readonly inAll: number;
 }
 
-const NOBODY: Forecast = { expected: 0, horizonMs: 1, takesMs: 1, areReturning: false, inAll: 0 };
+const NONE: Forecast = { expected: 0, horizonMs: 1, takesMs: 1, areReturning: false, inAll: 0 };
 
-/** How much more than usual must come for it to be a burst, and to be callers who come back. */
+/** Expected arrivals per millisecond, as a multiple of the usual rate, that make a burst. */
 const BURST = 3;
+/** The same for callers that come back. */
 const RETURN = 2;
-
-/** How fast the mean of what comes together fades, and the hope that somebody comes back. */
+/** Weight of a new observation in the means. */
 const FADE = 1 / 32;
-/** After how many batches it is known how long they take. */
-const FIRST_UNIT = 1;
-/** A gap shorter than this share of the mean is one within a burst. */
+/** A gap below this share of the mean gap is within a burst. */
 const CLOSE = 0.5;
 
 export class ArrivalForecast {
   #afterArrival: Hazard | undefined;
   #afterBatch: Hazard | undefined;
   #batches = 0;
-  #usualMs = 0;
+  #meanBatchMs = 0;
+  /** The batch duration that the bins of the hazards were made for. */
   #unitMs = 0;
   #lastArrivalAt = Number.NEGATIVE_INFINITY;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #countedUntil = 0;
-  /** Callers who were answered and have not come back. */
+  /** Answered callers that have not come back. */
   #away = 0;
-  /** How fast they come back at first. */
+  /** The rate of returns right after a batch, and for how long it lasts. */
   #returnsPerMs = 0;
-  /** Until when they are soon back. */
   #soonMs = 0;
-  readonly #soon = new FadingRate();
-  readonly #always = new FadingRate();
+  /** Mean arrivals, and mean time, after a batch: in all, and within `soonMs`. */
+  readonly #always = { arrivals: 0, ms: 0 };
+  readonly #soon = { arrivals: 0, ms: 0 };
   #sinceBatch = 0;
   #soonSinceBatch = 0;
   #meanTogether = 1;
   #meanGapMs = 0;
-  /** Arrivals that have followed closely on each other, and how many do so on average. */
+  /** Arrivals so far that followed closely on each other, and their usual number. */
   #run = 0;
   #meanRun = 1;
 
@@ -83,40 +82,35 @@ export class ArrivalForecast {
     this.#afterBatch?.fade();
     this.#lastBatchAt = now;
     this.#countedUntil = now;
-    // Who does not come back for many batches has left.
+    // A caller that does not come back for many batches is gone.
     this.#away += callers - this.#away * FADE;
     const { expected, horizonMs } = this.#returning(0, 0, Number.POSITIVE_INFINITY);
     this.#returnsPerMs = expected / horizonMs;
     this.#soonMs = expected > 0 ? horizonMs : 0;
   }
 
-  /**
-   * The horizon, from `leastMs` to `mostMs`, within which most are to be expected a millisecond; undefined
-   * when no more than usual are.
-   */
+  /** The horizon, from `leastMs` to `mostMs`, with the most expected arrivals per millisecond; undefined when they are no more than usual. */
   best(now: number, leastMs: number, mostMs: number, usualPerMs: number): Forecast | undefined {
-    // Whether those who were answered come back at once shows at the beginning; later there are only a few left.
+    // Whether answered callers come back at once shows right after a batch; later, few of them are left.
     const isReturn = this.#returnsPerMs > RETURN * usualPerMs && this.#cameBack;
-    const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NOBODY;
-    // They come close on each other, too; but of them it is known how many are still to come.
+    const returning = isReturn ? this.#returning(now - this.#lastBatchAt, leastMs, mostMs) : NONE;
+    // Returning callers also follow closely on each other, but how many are still to come is known.
     if (returning.expected > 0) return returning;
     const burst = this.#burst(now, leastMs, mostMs);
     return burst.expected > BURST * usualPerMs * burst.takesMs ? burst : undefined;
   }
 
-  /** Times are sorted by how they compare with that of a batch; when that changes much, anew. */
+  /** The bins of the hazards are multiples of a batch duration. When it changes much, they start anew. */
   #learnUnit(durationMs: number): void {
     this.#batches += 1;
-    this.#usualMs += (durationMs - this.#usualMs) / Math.min(this.#batches, 16);
-    const isKnown = this.#batches >= FIRST_UNIT && this.#usualMs > 0;
-    const isFar = this.#usualMs > 8 * this.#unitMs || this.#usualMs * 8 < this.#unitMs;
-    if (!isKnown || !isFar) return;
-    this.#unitMs = this.#usualMs;
+    this.#meanBatchMs += (durationMs - this.#meanBatchMs) / Math.min(this.#batches, 16);
+    const isFar = this.#meanBatchMs > 8 * this.#unitMs || this.#meanBatchMs * 8 < this.#unitMs;
+    if (!isFar || this.#meanBatchMs === 0) return;
+    this.#unitMs = this.#meanBatchMs;
     this.#afterArrival = new Hazard(this.#unitMs);
     this.#afterBatch = new Hazard(this.#unitMs);
   }
 
-  /** How many have followed closely on each other, and how many usually do. */
   #countRun(count: number, sinceMs: number): void {
     this.#meanGapMs += (sinceMs - this.#meanGapMs) * FADE;
     if (sinceMs < CLOSE * this.#meanGapMs) {
@@ -129,15 +123,14 @@ export class ArrivalForecast {
 
   #burst(now: number, leastMs: number, mostMs: number): Forecast {
     const hazard = this.#afterArrival;
-    if (hazard === undefined) return NOBODY;
-    const sinceMs = now - this.#lastArrivalAt;
     const missing = Math.max(1, this.#meanRun) - this.#run;
-    let best = NOBODY;
-    if (missing <= 0) return best;
+    let best = NONE;
+    if (hazard === undefined || missing <= 0) return best;
+    const sinceMs = now - this.#lastArrivalAt;
     for (const horizonMs of hazard.horizons(sinceMs, leastMs, mostMs)) {
       const chance = hazard.chanceWithin(sinceMs, horizonMs);
       const everyMs = hazard.meanWithin(horizonMs);
-      // Each that comes may bring another after it, as long as there is time.
+      // Each arrival may be followed by another, as long as there is time.
       const inARow = Math.min(chance / (1 - Math.min(chance, 0.99)), horizonMs / everyMs);
       const expected = Math.min(missing, inARow * this.#meanTogether);
       const gatherMs = (expected / this.#meanTogether) * everyMs;
@@ -152,46 +145,34 @@ export class ArrivalForecast {
   #returning(sinceMs: number, leastMs: number, mostMs: number): Forecast {
     const away = this.#away;
     const likeliest = away > 0 ? this.#afterBatch?.likeliest(sinceMs, leastMs, mostMs) : undefined;
-    if (likeliest === undefined) return NOBODY;
+    if (likeliest === undefined) return NONE;
     const { chance, horizonMs } = likeliest;
     return { expected: away * chance, horizonMs, takesMs: horizonMs, areReturning: true, inAll: away };
   }
 
-  /** Whether more came soon after batches than at other times. If not, they came by themselves. */
+  /** Whether more items arrived soon after batches than at other times. If not, callers do not react to answers. */
   get #cameBack(): boolean {
-    return this.#soon.perMs > RETURN * this.#always.perMs;
+    const { arrivals, ms } = this.#soon;
+    return ms > 0 && arrivals * this.#always.ms > RETURN * this.#always.arrivals * ms;
   }
 
   #countSoon(now: number): void {
     if (this.#lastBatchAt !== Number.NEGATIVE_INFINITY) {
       const sinceMs = now - this.#lastBatchAt;
-      this.#always.add(this.#sinceBatch, sinceMs);
-      this.#soon.add(this.#soonSinceBatch, Math.min(this.#soonMs, sinceMs));
+      this.#always.arrivals += (this.#sinceBatch - this.#always.arrivals) * FADE;
+      this.#always.ms += (sinceMs - this.#always.ms) * FADE;
+      this.#soon.arrivals += (this.#soonSinceBatch - this.#soon.arrivals) * FADE;
+      this.#soon.ms += (Math.min(this.#soonMs, sinceMs) - this.#soon.ms) * FADE;
     }
     this.#sinceBatch = 0;
     this.#soonSinceBatch = 0;
   }
 
-  /** Those who are away have let so much time pass without coming. */
+  /** Records for how long the callers that are away have not come back. */
   #countAway(until: number): void {
     if (this.#away > 0 && this.#lastBatchAt !== Number.NEGATIVE_INFINITY) {
       this.#afterBatch?.passed(this.#countedUntil - this.#lastBatchAt, until - this.#lastBatchAt, this.#away);
     }
     this.#countedUntil = until;
-  }
-}
-
-/** Events a millisecond over the last batches, the older ones fading. */
-class FadingRate {
-  #events = 0;
-  #ms = 0;
-
-  add(events: number, ms: number): void {
-    this.#events += events - this.#events * FADE;
-    this.#ms += ms - this.#ms * FADE;
-  }
-
-  get perMs(): number {
-    return this.#ms > 0 ? this.#events / this.#ms : 0;
   }
 }

@@ -1,0 +1,122 @@
+/**
+ * What is known of the arrivals: their rate and cost, and a forecast of the next ones. One object for each queue, shared
+ * by policy, admission, planner and Retry-After.
+ */
+import { ArrivalForecast, type Forecast } from './arrival-forecast.js';
+
+export interface TrafficEstimate {
+  /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
+  ratePerMs(now: number): number;
+  /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
+  steadyRatePerMs(now: number): number;
+  /** The mean cost of an item. */
+  readonly meanCost: number;
+  /** The backend time per cost of the latest batches; 0 before the first. */
+  readonly busyMsPerCost: number;
+  /** The time of the latest arrival; −Infinity before the first. */
+  readonly lastAt: number;
+  /** The gaps between arrivals learned so far. */
+  readonly samples: number;
+  /** The hold, between `leastMs` and `mostMs`, with the most expected arrivals per millisecond, if that is clearly more than usual. */
+  forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined;
+}
+
+export interface EndedBatch {
+  readonly size: number;
+  readonly cost: number;
+  readonly durationMs: number;
+  /** The callers that got an answer and may come back. */
+  readonly callers: number;
+}
+
+/** Gaps that the recent rate remembers: enough to be off by a tenth only, few enough to follow the traffic. */
+const RECENT = 128;
+/** Gaps that the steady rate remembers. */
+const STEADY = 512;
+/** Gaps that are longer than so many usual ones are pauses: after a pause, traffic goes on as before. */
+const LONGEST_GAPS = 64;
+/** Weight of a new batch in the mean cost. */
+const FADE = 1 / 32;
+
+export class Traffic implements TrafficEstimate {
+  meanCost = 1;
+  #busyMs = 0;
+  #busyCost = 0;
+  lastAt = Number.NEGATIVE_INFINITY;
+  readonly #recent = new MeanGap(RECENT);
+  readonly #steady = new MeanGap(STEADY);
+  readonly #arrivals = new ArrivalForecast();
+
+  get busyMsPerCost(): number {
+    return this.#busyCost > 0 ? this.#busyMs / this.#busyCost : 0;
+  }
+
+  get samples(): number {
+    return this.#recent.samples;
+  }
+
+  /** `count` items arrived together at `at`. */
+  arrived(count: number, at: number): void {
+    if (this.lastAt !== Number.NEGATIVE_INFINITY) {
+      this.#recent.learn((at - this.lastAt) / count, count);
+      this.#steady.learn((at - this.lastAt) / count, count);
+    }
+    this.lastAt = at;
+    this.#arrivals.arrived(count, at);
+  }
+
+  batchEnded({ size, cost, callers, durationMs }: EndedBatch, now: number): void {
+    this.meanCost += (cost / size - this.meanCost) * FADE;
+    this.#busyMs += (durationMs - this.#busyMs) * FADE;
+    this.#busyCost += (cost - this.#busyCost) * FADE;
+    this.#arrivals.batchEnded(callers, durationMs, now);
+  }
+
+  ratePerMs(now: number): number {
+    return this.#recent.ratePerMs(now - this.lastAt);
+  }
+
+  steadyRatePerMs(now: number): number {
+    return this.#steady.ratePerMs(now - this.lastAt);
+  }
+
+  forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined {
+    return this.#arrivals.best(now, leastMs, mostMs, this.ratePerMs(now));
+  }
+}
+
+/** The traffic of a backend that gets a share of all items. */
+export function shareOf(traffic: TrafficEstimate, share: number): TrafficEstimate {
+  const { meanCost, busyMsPerCost, lastAt, samples } = traffic;
+  return {
+    ...{ meanCost, busyMsPerCost, lastAt, samples },
+    ratePerMs: (now) => share * traffic.ratePerMs(now),
+    steadyRatePerMs: (now) => share * traffic.steadyRatePerMs(now),
+    forecast: (now, leastMs, mostMs) => traffic.forecast(now, leastMs, mostMs),
+  };
+}
+
+class MeanGap {
+  samples = 0;
+  readonly #memory: number;
+  #meanMs = 0;
+
+  constructor(memory: number) {
+    this.#memory = memory;
+  }
+
+  learn(gapMs: number, times: number): void {
+    this.samples += times;
+    const isKnown = this.samples >= this.#memory && this.#meanMs > 0;
+    const clipped = isKnown ? Math.min(gapMs, LONGEST_GAPS * this.#meanMs) : gapMs;
+    this.#meanMs += (clipped - this.#meanMs) * Math.min(1, times / Math.min(this.samples, this.#memory));
+  }
+
+  /** A silence that is longer than usual counts as a gap that has not ended. */
+  ratePerMs(silenceMs: number): number {
+    if (this.samples === 0) return 0;
+    const memory = Math.min(this.samples + 1, this.#memory);
+    const gapMs = this.#meanMs + Math.max(0, silenceMs - this.#meanMs) / memory;
+    return gapMs > 0 ? 1 / gapMs : 0;
+  }
+}
