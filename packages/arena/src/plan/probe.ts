@@ -86,10 +86,7 @@ export function probedCurve(name: string, { points }: Probe): Curve {
 /** The content of a curve file, for `parseCurve`. */
 export function probeJson({ points }: Probe): Record<string, unknown> {
   return Object.fromEntries(
-    points.map(({ size, p10Ms, p50Ms, p90Ms }) => [
-      size,
-      { p50_ms: exactNumber(p50Ms), p10_ms: exactNumber(p10Ms), p90_ms: exactNumber(p90Ms) },
-    ]),
+    points.map(({ size, p10Ms, p50Ms, p90Ms }) => [size, { p50_ms: p50Ms, p10_ms: p10Ms, p90_ms: p90Ms }]),
   );
 }
 
@@ -211,12 +208,17 @@ class Probing<I> {
   }
 }
 
+/** Rounded as in the curve file, so that a plan from the file is the plan from the probe. */
 function pointOf(size: number, durations: number[]): ProbePoint {
   const sorted = durations.sort((a, b) => a - b);
   return {
     size,
-    p10Ms: percentile(sorted, 0.1),
-    p50Ms: median(sorted) ?? Number.NaN,
-    p90Ms: percentile(sorted, 0.9),
+    p10Ms: written(percentile(sorted, 0.1)),
+    p50Ms: written(median(sorted) ?? Number.NaN),
+    p90Ms: written(percentile(sorted, 0.9)),
   };
+}
+
+function written(ms: number): number {
+  return exactNumber(ms) ?? Number.NaN;
 }
