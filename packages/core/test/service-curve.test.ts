@@ -362,6 +362,33 @@ describe('a backend that changes', () => {
   });
 });
 
+describe('an abandoned batch', () => {
+  // Root cause: a batch that hung for a second replaced the estimate, and all items of the next second were rejected.
+  test('at most doubles the estimate', () => {
+    const curve = curveOf([[1, 3]], 2);
+    curve.recordAtLeast(1, 1000, 2);
+    expect(curve.mean(1)).toBeLessThanOrEqual(6);
+  });
+
+  test('changes nothing when the batch was abandoned early', () => {
+    const curve = curveOf([[1, 50]], 4);
+    curve.recordAtLeast(1, 10, 4);
+    expect([curve.mean(1), curve.samples]).toEqual([50, 4]);
+  });
+
+  test('is all that is known of a backend that has answered none', () => {
+    const curve = new ServiceCurve();
+    curve.recordAtLeast(1, 1000, 0);
+    expect(curve.mean(1)).toBe(1000);
+  });
+
+  test('is followed when each batch is abandoned', () => {
+    const curve = curveOf([[1, 3]], 50);
+    for (let i = 0; i < 40; i++) curve.recordAtLeast(1, 1000, 50 + i);
+    expect(curve.mean(1)).toBeGreaterThan(500);
+  });
+});
+
 describe('a backend that pads', () => {
   const SIZES = [1, 4, 16];
 

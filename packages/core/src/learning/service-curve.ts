@@ -161,10 +161,14 @@ export class ServiceCurve implements CurveEstimate {
     this.#changed();
   }
 
-  /** Records a batch that was given up after `elapsedMs`, if that is longer than expected. */
+  /**
+   * Records a batch that was abandoned after `elapsedMs`, if that is longer than expected. It may have hung, so one alone
+   * at most doubles the estimate; a backend that has become slow is followed in a few steps.
+   */
   recordAtLeast(cost: number, elapsedMs: number, now: number): void {
     const expected = this.mean(cost);
-    if (expected === undefined || elapsedMs > expected) this.record(cost, elapsedMs, now);
+    if (expected === undefined) this.record(cost, elapsedMs, now);
+    else if (elapsedMs > expected) this.record(cost, Math.min(elapsedMs, 2 * expected), now);
   }
 
   mean(itemsCost: number): number | undefined {
