@@ -158,6 +158,23 @@ test('a policy that rejects all items leaves no timer and no item behind', async
   expect(clock.pendingTimers).toBe(0);
 });
 
+// Root cause: any iterable passed the check, and then only an array could be read.
+test.each([
+  ['an iterator', () => [0, 1].values() as never],
+  ['a position twice', () => [0, 1, 0, 1]],
+])('%s of positions rejects each item once', async (_, positions) => {
+  const { clock, gate, batcher } = withPolicy({
+    name: 'rejecting',
+    decide: () => ({ action: 'reject', positions: positions() }),
+  });
+  const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
+  await clock.advance(0);
+  expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
+  expect(gate.calls).toEqual([]);
+  expect(batcher.stats()).toMatchObject({ policyErrors: 0 });
+  expectRest(batcher);
+});
+
 test('a policy that always waits a little cannot hold an item beyond maxWaitMs', async () => {
   const { clock, gate, batcher } = withPolicy(
     { name: 'ditherer', decide: (_, now) => ({ action: 'wait', until: now + 1 }) },

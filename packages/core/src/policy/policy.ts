@@ -149,11 +149,11 @@ export function validDecision(decision: Decision, now: number, length: number): 
     case 'reject': {
       const isPosition = (position: unknown) =>
         Number.isInteger(position) && (position as number) >= 0 && (position as number) < length;
-      const positions = Array.from(decision.positions);
+      const positions = [...new Set(Array.from(decision.positions))];
       if (positions.length === 0 || !positions.every(isPosition)) {
         throw new TypeError(`positions must be whole numbers from 0 to ${length - 1}, at least one`);
       }
-      return decision;
+      return { action: 'reject', positions };
     }
     default:
       throw new TypeError('unknown action');
