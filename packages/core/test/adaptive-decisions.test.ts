@@ -146,7 +146,7 @@ function answerOf(policy: Policy, given: Omit<Question, 'decision'>): Question {
   while (question.waiting.length > 0) {
     const { waiting, shown, rejections } = question;
     const decision = policy.decide(shownView(shown), now);
-    expect(validDecision(decision, now, waiting.length)).toBe(decision);
+    expect(validDecision(decision, now, waiting.length)).toEqual(decision);
     // A hold or a rejection changes nothing in the policy: asked again, it decides the same.
     if (decision.action !== 'dispatch') expect(policy.decide(shownView(shown), now)).toEqual(decision);
     if (decision.action !== 'reject') return { ...question, decision };
