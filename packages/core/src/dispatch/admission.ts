@@ -47,7 +47,7 @@ export function hasTimeEnough(
 
 /**
  * When an item of this cost is answered if `ahead` is served before it; undefined as long as nothing is known. `own` is
- * the curve of its group.
+ * what is known of its group.
  */
 export function predict(
   cost: number,
@@ -55,20 +55,20 @@ export function predict(
   allowedMs: number,
   backend: Backend,
   now: number,
-  own: CurveEstimate = backend.curve,
+  own: Pick<Backend, 'curve' | 'traffic'> = backend,
 ): Prediction | undefined {
-  const { curve, settings, traffic } = backend;
+  const { curve, settings } = backend;
   const { maxBatchSize } = settings;
-  const aloneMs = own.mean(cost);
+  const aloneMs = own.curve.mean(cost);
   const isHopeless = aloneMs !== undefined && aloneMs > allowedMs;
   const batch = curve.bestSize(maxBatchSize, isHopeless ? undefined : allowedMs);
   if (batch === undefined || aloneMs === undefined) return undefined;
   const startMs = startsAfterMs(ahead, batch, backend, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
-  const arriving = traffic.steadyRatePerMs(now) * traffic.meanCost * startMs;
+  const arriving = own.traffic.steadyRatePerMs(now) * own.traffic.meanCost * startMs;
   const ownCost = Math.max(cost, Math.min(batch.cost, partial + arriving + cost));
-  const ownMs = own.mean(ownCost) as number;
+  const ownMs = own.curve.mean(ownCost) as number;
   const latencyMs = startMs + ownMs;
   const retryAfterMs = Math.max(0, latencyMs - allowedMs) + RETRY_SPREAD * batch.durationMs;
   // Too slow even with an empty queue: until the estimate is old enough to be checked.

@@ -16,7 +16,7 @@ import { Ledger } from '../batch/ledger.js';
 import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
-import { GroupCurves } from '../learning/group-curves.js';
+import { LearnedGroups } from '../learning/learned-groups.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { Traffic } from '../learning/traffic.js';
 import { asksNothingOfItems, type Settings } from '../options/options.js';
@@ -42,7 +42,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   settings: Settings<I, R>;
   readonly ledger = new Ledger();
   readonly queue: ItemQueue;
-  readonly groups: GroupCurves;
+  readonly groups: LearnedGroups;
   readonly running: RunningBatch[] = [];
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
@@ -65,6 +65,8 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
   readonly #whenClosed = deferred();
+  /** Groups with items that arrived since the arrivals were last recorded. */
+  #arrivedIn: Group[] = [];
   #isDispatching = false;
   #endedWhileDispatching = false;
   #fullIsDue = false;
@@ -74,7 +76,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.settings = settings;
     this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
-    this.groups = new GroupCurves(this.curve);
+    this.groups = new LearnedGroups(this.curve);
     this.placement = new Placement(this, settings.backends);
     this.queue = new ItemQueue(this.removal, priorityAgeMs);
     this.#lookForOutage();
@@ -107,6 +109,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
     const group = this.queue.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
+    if (this.settings.groupOf !== undefined && group.arrived++ === 0) this.#arrivedIn.push(group);
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
@@ -344,7 +347,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void {
     this.#recordArrivals(); // in the order in which things happened
     if (placed !== undefined) this.placement.learn(placed, call.cost, call.durationMs, now);
-    if (this.settings.groupOf !== undefined) this.groups.record(group, call.cost, call.durationMs, now);
+    if (this.settings.groupOf !== undefined) this.groups.batchEnded(group, call, now);
     this.curve.record(call.cost, call.durationMs, now);
     this.traffic.batchEnded(call, now);
     const { policy } = this.settings;
@@ -355,6 +358,11 @@ export class Dispatcher<I, R> implements BatchOwner {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;
     this.traffic.arrived(moment.arrivals, moment.at);
+    for (const group of this.#arrivedIn) {
+      this.groups.arrived(group.key, group.arrived, moment.at);
+      group.arrived = 0;
+    }
+    this.#arrivedIn = [];
     const { policy } = this.settings;
     if (policy.observeArrivals === undefined) return;
     this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));

@@ -1,6 +1,6 @@
 /** What a policy sees of one group. One object a batcher, pointed at a group for each decision. */
 import type { Placement } from '../backends/placement.js';
-import type { GroupCurves } from '../learning/group-curves.js';
+import type { LearnedGroups } from '../learning/learned-groups.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
 import { shareOf, type TrafficEstimate } from '../learning/traffic.js';
 import type { BackendView, Limits, QueueView, RunningWork } from '../policy/policy.js';
@@ -14,7 +14,7 @@ export interface ViewedBatcher {
   readonly settings: Limits & { readonly groupOf: unknown };
   readonly placement: Placement;
   readonly queue: ItemQueue;
-  readonly groups: GroupCurves;
+  readonly groups: LearnedGroups;
   readonly running: readonly RunningWork[];
   readonly lastDispatchAt: number;
   readonly freeSince: number;
@@ -145,11 +145,12 @@ export class GroupView implements QueueView {
 
   get curve(): CurveEstimate {
     const { placement, curve, groups } = this.#batcher;
-    return placement.chosen?.curve ?? (this.isGrouped ? groups.of(this.#group?.key) : curve);
+    return placement.chosen?.curve ?? (this.isGrouped ? groups.of(this.#group?.key).curve : curve);
   }
 
   get traffic(): TrafficEstimate {
-    const { traffic, placement } = this.#batcher;
+    const { groups, placement } = this.#batcher;
+    const { traffic } = this.isGrouped ? groups.of(this.#group?.key) : this.#batcher;
     const share = placement.shareOfChosen(this.limits.maxBatchSize);
     return share === 1 ? traffic : shareOf(traffic, share);
   }

@@ -205,19 +205,20 @@ export class Intake<I, R> {
     priority: number,
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
-    const { settings, queue, curve } = dispatcher;
+    const { settings, queue } = dispatcher;
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
     const now = entry.moment.at + waitedMs;
     const ahead = queue.ahead(entry.cost, group, tenant, priority);
     if (hasTimeEnough(entry.cost, ahead, allowedMs, dispatcher)) return undefined;
-    const own = settings.groupOf === undefined ? curve : dispatcher.groups.of(group);
+    const own = settings.groupOf === undefined ? dispatcher : dispatcher.groups.of(group);
     const prediction = predict(entry.cost, ahead, allowedMs, dispatcher, now, own);
     if (prediction === undefined || prediction.latencyMs <= allowedMs) return undefined;
     // While the backend is idle, an estimate that is uncertain or old is checked rather than believed.
     const isIdle = queue.length === 0 && dispatcher.placement.hasFreeSlot;
-    if (isIdle && own.isUncertain(entry.cost, dispatcher.slots, now)) return undefined;
-    if ((own.mean(entry.cost) ?? 0) > allowedMs && own.isColdStart(dispatcher.slots)) return undefined;
+    if (isIdle && own.curve.isUncertain(entry.cost, dispatcher.slots, now)) return undefined;
+    if ((own.curve.mean(entry.cost) ?? 0) > allowedMs && own.curve.isColdStart(dispatcher.slots))
+      return undefined;
     const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
     return tooLateError(settings.name, prediction.latencyMs, limit, prediction.retryAfterMs);
   }

@@ -78,7 +78,7 @@ export interface QueueView {
   readonly limits: Limits;
   /** That of the group, or of the backend that would be chosen now. */
   readonly curve: CurveEstimate;
-  /** Of all groups together. */
+  /** That of the group, where `isGrouped`. */
   readonly traffic: TrafficEstimate;
 }
 

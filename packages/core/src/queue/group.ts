@@ -22,6 +22,8 @@ export class Group implements HeapNode {
   readonly key: unknown;
   length = 0;
   cost = 0;
+  /** Items that arrived since the arrivals were last recorded. */
+  arrived = 0;
   /** Until when the policy holds it. */
   wakeAt = AWAKE;
   /** What arrived until then is dispatched without being held. */

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { LearnedGroups } from '../src/learning/learned-groups.js';
+import { ServiceCurve } from '../src/learning/service-curve.js';
+
+const REMEMBERED = 256;
+const ended = (durationMs: number) => ({ size: 1, cost: 1, durationMs, callers: 1 });
+
+describe('what is learned of a group', () => {
+  test('is its own rate of arrivals', () => {
+    const groups = new LearnedGroups(new ServiceCurve());
+    for (let i = 0; i <= 300; i++) {
+      groups.arrived('slow', 1, 10 * i);
+      groups.arrived('quick', 2, 10 * i);
+    }
+    expect(groups.of('slow').traffic.ratePerMs(3000)).toBeCloseTo(0.1, 9);
+    expect(groups.of('quick').traffic.ratePerMs(3000)).toBeCloseTo(0.2, 2);
+    expect(groups.of('unknown').traffic.ratePerMs(3000)).toBe(0);
+  });
+
+  test('is the shared curve until its durations differ from it', () => {
+    const curve = new ServiceCurve();
+    const groups = new LearnedGroups(curve);
+    for (let i = 0; i < 20; i++) {
+      for (let group = 0; group < 10; group++) {
+        const durationMs = group === 9 ? 40 : 10;
+        groups.batchEnded(group, ended(durationMs), i);
+        curve.record(1, durationMs, i);
+      }
+    }
+    expect(groups.of(0).curve).toBe(curve);
+    expect(groups.of(9).curve.mean(1)).toBeCloseTo(40, 0);
+    expect(groups.of('unknown').curve).toBe(curve);
+  });
+
+  test('is bounded: the group that was used least recently is forgotten', () => {
+    const groups = new LearnedGroups(new ServiceCurve());
+    const samplesOf = (group: number) => groups.of(group).traffic.samples;
+    for (let group = 0; group < REMEMBERED; group++) {
+      groups.arrived(group, 1, group);
+      groups.arrived(group, 1, group + 1);
+    }
+    groups.arrived(0, 1, 1000); // an arrival is a use, and so is a batch
+    groups.batchEnded(1, ended(5), 1000);
+    groups.arrived('new', 1, 1000);
+    groups.arrived('newer', 1, 1000);
+    expect([0, 1, 2, 3, 4].map(samplesOf)).toEqual([2, 1, 0, 0, 1]);
+    for (let i = 0; i < 10 * REMEMBERED; i++) groups.arrived({}, 1, 2000);
+    expect([0, 1, 4].map(samplesOf)).toEqual([0, 0, 0]);
+  });
+});
