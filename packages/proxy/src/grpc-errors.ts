@@ -33,7 +33,7 @@ export const UNAVAILABLE_TEXT = 'The backend is unavailable.';
 
 const BACKEND_ERROR_TEXTS: Readonly<Record<number, string>> = {
   [STATUS.CANCELLED]: 'The backend cancelled the call.',
-  [STATUS.DEADLINE_EXCEEDED]: 'The deadline of the call has passed.',
+  [STATUS.DEADLINE_EXCEEDED]: 'The deadline of the call was exceeded.',
   [STATUS.RESOURCE_EXHAUSTED]: 'The call or its answer is larger than allowed, or the backend is overloaded.',
   [STATUS.UNIMPLEMENTED]: 'The backend does not serve this method.',
   [STATUS.UNAVAILABLE]: UNAVAILABLE_TEXT,
@@ -62,7 +62,7 @@ export function streamEndError(end: CallEnd, { path, batchedPath }: StreamPaths)
   if (!isSentByBackend(end)) return backendError(status, cause);
   const text =
     status === STATUS.UNIMPLEMENTED
-      ? `the backend does not serve ${batchedPath}, which ${path} is batched by${message ? `: ${message}` : ''}`
+      ? `the backend does not serve ${batchedPath}, the batched method of ${path}${message ? `: ${message}` : ''}`
       : message;
   return new GrpcError(status, text, { trailers: trailersOf(trailers) });
 }

@@ -1,4 +1,7 @@
-/** A call that is passed through unchanged, also a stream: headers, messages, trailers and resets in both directions, with backpressure. */
+/**
+ * A call of any kind that is passed through unchanged: headers, messages, trailers and resets in both directions, with
+ * backpressure.
+ */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import {
   type CallStream,
@@ -52,7 +55,7 @@ export class PassedCall implements Expiring {
   #trailers: OutgoingHttpHeaders | undefined = undefined;
   #wantsTrailers = false;
   #isCancelled = false;
-  #isOver = false;
+  #isSettled = false;
 
   constructor(call: IncomingCall, backend: Backend, context: PassContext, done: PassedDone) {
     const { clock } = context;
@@ -67,7 +70,7 @@ export class PassedCall implements Expiring {
 
   /** Fails the call now. */
   end(error: GrpcError): void {
-    if (this.#isOver) return;
+    if (this.#isSettled) return;
     this.#cancelOpen();
     this.#fail(error);
     this.#cancelUpstream();
@@ -82,12 +85,12 @@ export class PassedCall implements Expiring {
   start(): void {
     this.#backend.openCalls += 1;
     this.#context.idleLine.join(this);
-    this.#call.onGone(() => this.#callerClosed());
+    this.#call.onGone(() => this.#callerGone());
     this.#cancelOpen = this.#backend.passChannel.openStream(
       requestOf(this.#call.headers),
       (error, stream) => {
         if (stream !== undefined) this.#link(stream);
-        // The call itself cannot be sent, and the message says why.
+        // The call itself is invalid; the message has the reason.
         else if (error !== undefined && error.status !== STATUS.UNAVAILABLE) this.#fail(error);
         else this.#backendFailed(STATUS.UNAVAILABLE, error?.message ?? 'no connection');
       },
@@ -96,7 +99,7 @@ export class PassedCall implements Expiring {
 
   #link(upstream: RawStream): void {
     this.#upstream = upstream;
-    if (this.#isOver) {
+    if (this.#isSettled) {
       upstream.destroy();
       return;
     }
@@ -115,7 +118,7 @@ export class PassedCall implements Expiring {
 
   #responded(headers: IncomingHttpHeaders, isAll: boolean): void {
     const caller = this.#caller;
-    if (this.#isOver || !this.#isCallerOpen || caller.headersSent) return;
+    if (this.#isSettled || !this.#isCallerOpen || caller.headersSent) return;
     const httpStatus = Number(headers[':status'] ?? 200);
     if (httpStatus !== 200 && headers['grpc-status'] === undefined) {
       this.#cancelUpstream();
@@ -132,7 +135,7 @@ export class PassedCall implements Expiring {
       return;
     }
     if (isAll) {
-      this.#over(statusOf(headers));
+      this.#settle(statusOf(headers));
       this.#discardRequest();
       this.#releaseUpstream();
       return;
@@ -156,26 +159,26 @@ export class PassedCall implements Expiring {
   /** The trailers may arrive before or after the last message was forwarded. */
   #sendTrailers(): void {
     const trailers = this.#trailers;
-    if (!this.#wantsTrailers || trailers === undefined || this.#isOver) return;
+    if (!this.#wantsTrailers || trailers === undefined || this.#isSettled) return;
     if (!this.#isCallerOpen) {
-      this.#over(statusOf(trailers));
+      this.#settle(statusOf(trailers));
       return;
     }
     try {
       checkSendable(trailers);
       this.#caller.sendTrailers(trailers);
-      this.#over(statusOf(trailers));
+      this.#settle(statusOf(trailers));
     } catch (error) {
       const instead = this.#unsendable(error);
       this.#caller.sendTrailers(trailersOf(instead));
-      this.#over(instead.status);
+      this.#settle(instead.status);
     }
     this.#discardRequest();
     this.#releaseUpstream();
   }
 
   #upstreamClosed(isLost: boolean, errorCode: number): void {
-    if (this.#isOver) return;
+    if (this.#isSettled) return;
     if (errorCode === REFUSED_STREAM && !this.#caller.headersSent) {
       this.#refuse();
       return;
@@ -188,9 +191,9 @@ export class PassedCall implements Expiring {
     this.#backendFailed(status, `it ${how} before the call had ended`);
   }
 
-  /** The backend did not start the call. The proxy has no copy of the request, but clients retry a refused stream. */
+  /** The backend did not start the call. The proxy has no copy of the request, but clients retry a refused stream (RFC 9113, 8.7). */
   #refuse(): void {
-    this.#over(STATUS.UNAVAILABLE);
+    this.#settle(STATUS.UNAVAILABLE);
     this.#discardRequest();
     this.#call.refuse();
   }
@@ -202,7 +205,7 @@ export class PassedCall implements Expiring {
   }
 
   readonly #onData = (): void => {
-    if (this.#isOver) return;
+    if (this.#isSettled) return;
     this.#context.idleLine.leave(this);
     this.#context.idleLine.join(this);
   };
@@ -214,7 +217,7 @@ export class PassedCall implements Expiring {
     caller.unpipe();
     caller.resume();
     if (!caller.headersSent) {
-      this.#over(error.status);
+      this.#settle(error.status);
       this.#call.fail(error);
       return;
     }
@@ -242,9 +245,9 @@ export class PassedCall implements Expiring {
     caller.resume();
   }
 
-  #callerClosed(): void {
+  #callerGone(): void {
     this.#cancelOpen();
-    this.#over(STATUS.CANCELLED);
+    this.#settle(STATUS.CANCELLED);
     this.#cancelUpstream();
   }
 
@@ -258,9 +261,9 @@ export class PassedCall implements Expiring {
     this.#upstream?.destroy();
   }
 
-  #over(status: number): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #settle(status: number): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     this.#context.idleLine.leave(this);
     this.#backend.openCalls -= 1;
     this.#done(status);

@@ -331,9 +331,9 @@ const CLOSING = new GrpcError(
 );
 const TOO_MANY_STREAMS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
-  'This client has reached its share of open streams.',
+  'too many open streams of this client: its share of maxPassThroughStreams is used',
 );
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,
-  `${MAX_METHODS} methods are batched already, and none of them can be replaced now`,
+  `too many batched methods (limit ${MAX_METHODS}), and none can be replaced now`,
 );

@@ -9,7 +9,7 @@ export interface ProxyAddress {
 
 export interface BackendStats {
   readonly target: string;
-  /** Connected, healthy and not ejected. If no backend is up, the others get batches too. */
+  /** Connected, healthy and not ejected. While no backend is up, batches go to the others. */
   readonly isUp: boolean;
   readonly isEjected: boolean;
   readonly isHealthy: boolean;

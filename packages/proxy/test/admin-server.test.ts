@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { AdminServer } from '../src/admin/admin-server.js';
 
-// Node handles all requests of a packet before it checks which answers were read: 64 KiB of pipelined requests produced a
-// thousand answers on each of a thousand connections.
+// Root cause: Node handles all requests of a packet before it checks which answers were read. 64 KiB of pipelined requests
+// produced a thousand answers on each of a thousand connections.
 test('a client that pipelines many requests is disconnected', async () => {
   let asked = 0;
   const server = new AdminServer({

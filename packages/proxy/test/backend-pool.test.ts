@@ -1,11 +1,11 @@
-/** Backends that connect, fail, recover and change, and which backend gets a batch meanwhile. */
+/** Backends that connect, fail, recover and change, and the choice of a backend meanwhile. */
 import { STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
 import { FakeStage } from './fakes/fake-stage.js';
 
 const failing = { message: 'lost', trailers: { 'grpc-status': '14' } };
 
-/** Sends one call, and says which backend got it. */
+/** Sends one call and returns the backend that received it. */
 async function sendOne(stage: FakeStage, text = 'x') {
   const before = new Map([...stage.channels.values()].map((channel) => [channel, channel.calls.length]));
   const caller = stage.calls(text);
@@ -65,7 +65,7 @@ describe('a backend', () => {
     expect(trial.target).toBe('a:1');
     trial.stream?.echoes();
     await stage.settle();
-    expect(stage.log.at(-1)).toBe('backend a:1 is used again');
+    expect(stage.log.at(-1)).toBe('backend a:1 is no longer ejected');
     expect(stage.pool.set.slots).toBe(2);
     expect(stage.clock.pendingTimers).toBeLessThanOrEqual(1);
   });
@@ -98,7 +98,7 @@ describe('a backend', () => {
     expect(stage.pool.set.slots).toBe(2);
   });
 
-  // Without a connection nothing was known of a backend, so it was expected to be the fastest.
+  // Root cause: a backend without a connection had no service curve, so it was expected to be the fastest.
   it('that is unhealthy but connected is preferred to unreachable ones', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1', 'c:1'] });
     stage.pool.setHealthy(backendOf(stage, 'b:1'), false);
@@ -170,7 +170,7 @@ describe('a backend', () => {
 });
 
 it('a batch that hangs at an unhealthy backend does not block the others', async () => {
-  // The in-flight limit counted it: with two backends no slot was left.
+  // Root cause: the batch counted towards the in-flight limit, and with two backends no slot was free.
   const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
   const { target = '' } = await sendOne(stage);
   stage.pool.setHealthy(backendOf(stage, target), false);
@@ -181,8 +181,8 @@ it('a batch that hangs at an unhealthy backend does not block the others', async
   }
 });
 
-/** A batch that no backend has started waited for another backend than the first one, and blocked all other batches. */
-describe('a batch that is sent again', () => {
+// Root cause: a batch that was not started waited for a backend other than the first one and blocked all other batches.
+describe('a batch that is retried', () => {
   async function setting() {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
     const hanging = await sendOne(stage, 'hangs');
@@ -249,7 +249,7 @@ describe('targets that change', () => {
     expect(caller.heard?.text).toBe('X');
   });
 
-  it('those that stay keep their channel', () => {
+  it('unchanged ones keep their channel', () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
     const a = backendOf(stage, 'a:1');
     stage.pool.setTargets([{ target: 'c:1' }, { target: 'a:1' }]);

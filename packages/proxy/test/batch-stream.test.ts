@@ -1,4 +1,4 @@
-/** A batch on its way to a backend and back, whatever the backend, the callers and the network do. */
+/** One batch as one stream: answers, errors, cancellation, deadlines, retries and backpressure. */
 import { STATUS } from '@batchwise/grpc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -64,12 +64,12 @@ describe('a batch', () => {
     const { stream, callers } = await batchOf(['a']);
     stream.ends(STATUS.UNIMPLEMENTED, { message: 'unknown method', trailers: { 'grpc-status': '12' } });
     expect(callers[0]?.heard?.error?.message).toBe(
-      'the backend does not serve /pkg.Service/BatchedCompute, which /pkg.Service/Compute is batched by: unknown method',
+      'the backend does not serve /pkg.Service/BatchedCompute, the batched method of /pkg.Service/Compute: unknown method',
     );
   });
 
-  // The slot was released at once, and the backend computed cancelled batches in addition to those of other callers.
-  it('keeps its slot for the expected service time when all callers have left', async () => {
+  // Root cause: the slot was released at once, and the backend computed cancelled batches in addition to later ones.
+  it('keeps its slot for the expected service time when all callers have cancelled', async () => {
     const { stage, stream } = await batchOf(['learned']);
     await stage.clock.advance(20);
     stream.echoes();
@@ -90,7 +90,7 @@ describe('a batch', () => {
     stream.ends(STATUS.OK);
     expect(statuses(callers)).toEqual([[0]]);
     expect(stage.log.filter((line) => line.includes('surplus'))).toEqual([
-      'backend a:1 gave 3 answers for 1 items of /pkg.Service/BatchedCompute; the surplus is ignored',
+      'backend a:1 sent 3 answers for 1 items of /pkg.Service/BatchedCompute; the surplus is ignored',
     ]);
   });
 
@@ -150,7 +150,7 @@ describe('the slot of a batch', () => {
   });
 });
 
-describe('a caller that leaves', () => {
+describe('a caller that cancels', () => {
   it('while queued is not sent', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 10 } });
     stage.calls('a').leaves();
@@ -193,12 +193,12 @@ describe('a caller that leaves', () => {
     expect(stage.stream.texts).toEqual(['next']);
   });
 
-  it('while its batch waits for a slot is not sent', async () => {
+  it('while its batch is queued for a slot is not sent', async () => {
     const stage = new FakeStage();
     stage.calls('first');
     await stage.settle();
     const first = stage.stream;
-    // Draining lets batches leave while all backends are busy.
+    // Draining dispatches batches while all backends are busy.
     const second = stage.calls('second', { path: '/pkg.Other/Compute' });
     const third = stage.calls('third', { path: '/pkg.Other/Compute' });
     void stage.methods.close();
@@ -252,7 +252,7 @@ describe('the deadline of a batch', () => {
 describe('a batch that no backend has started', () => {
   const unseen = { isUnseen: true, message: 'refused' };
 
-  it('is sent again to another backend', async () => {
+  it('is retried on another backend', async () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'] });
     const caller = stage.calls('x');
     await stage.settle();
@@ -265,7 +265,7 @@ describe('a batch that no backend has started', () => {
     expect(caller.heard?.text).toBe('X');
   });
 
-  it('is sent again to the same backend if there is no other, and only once', async () => {
+  it('is retried on the same backend if there is no other, and only once', async () => {
     const { stage, callers } = await batchOf(['x']);
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
     await stage.settle();
@@ -275,7 +275,7 @@ describe('a batch that no backend has started', () => {
     expect(statuses(callers)).toEqual([[STATUS.UNAVAILABLE]]);
   });
 
-  it('is not sent again after a first answer', async () => {
+  it('is not retried after a first answer', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b']);
     stream.answers('A');
     stream.ends(STATUS.UNAVAILABLE, unseen);
@@ -284,7 +284,7 @@ describe('a batch that no backend has started', () => {
     expect(statuses(callers)).toEqual([[0], [STATUS.UNAVAILABLE]]);
   });
 
-  it('is sent again without the callers that left', async () => {
+  it('is retried without its cancelled items', async () => {
     const { stage, callers } = await batchOf(['a', 'b', 'c']);
     callers[1]?.leaves();
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
@@ -316,7 +316,7 @@ it('small messages are joined into one write', async () => {
   expect(stream.writes).toBe(1);
 });
 
-it('every caller gets exactly one answer, whatever happens in whatever order', async () => {
+it('every caller gets exactly one answer for any order of events', async () => {
   const event = fc.oneof(
     fc.record({ do: fc.constant('call' as const), timeoutMs: fc.option(fc.integer({ min: 1, max: 50 })) }),
     fc.record({ do: fc.constant('leave' as const), who: fc.nat(30) }),

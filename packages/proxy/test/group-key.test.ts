@@ -1,4 +1,4 @@
-/** Which calls may share a batch. */
+/** The group key: calls with different keys do not share a batch. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { acceptedEncodings, bucketOf, groupKeyOf } from '../src/batching/group-key.js';

@@ -4,7 +4,7 @@ import { BatchwiseError, ERRORS, type ErrorCode } from 'batchwise';
 import { expect, it } from 'vitest';
 import { errorToGrpc } from '../src/grpc-errors.js';
 
-/** The messages of these may contain addresses or internals. */
+/** Error codes whose messages may contain addresses or internals. */
 const HIDDEN: Partial<Record<ErrorCode, string>> = {
   HANDLER_FAILED: 'The proxy could not handle the call.',
   UNAVAILABLE: 'The backend is unavailable.',

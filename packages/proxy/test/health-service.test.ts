@@ -1,4 +1,4 @@
-/** The proxy's own health, as gRPC's health protocol tells it. */
+/** The health of the proxy itself in the gRPC health protocol. */
 import { EventEmitter } from 'node:events';
 import { type CallStream, messageOf, STATUS } from '@batchwise/grpc';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const CHECK = '/grpc.health.v1.Health/Check';
 const WATCH = '/grpc.health.v1.Health/Watch';
 const [SERVING, NOT_SERVING, SERVICE_UNKNOWN] = ['\b\u0001', '\b\u0002', '\b\u0003'];
 
-/** As much of a stream as watching takes. */
+/** The parts of a stream that the Watch call uses. */
 class FakeStream extends EventEmitter {
   readonly said: string[] = [];
   trailers: object | undefined = undefined;
@@ -92,7 +92,7 @@ describe('a watcher', () => {
     expect(stream.said).toEqual([SERVICE_UNKNOWN]);
   });
 
-  it('is removed when it leaves', () => {
+  it('is removed when it disconnects', () => {
     const { health, watch } = healthy();
     const { caller } = watch();
     expect(health.watchers).toBe(1);

@@ -77,7 +77,7 @@ describe('the header of item errors', () => {
   });
 
   it('ignores an entry for a missing item, without adding its text to another entry', () => {
-    // An ignored entry was taken for a part of the message before it.
+    // Root cause: an ignored entry was parsed as part of the message before it.
     expect(parsed('0 3 bad, 99 5 far, far away, 1 0 fine, 2 5 gone')).toEqual([
       { index: 0, status: 3, message: 'bad' },
       { index: 2, status: 5, message: 'gone' },
@@ -176,6 +176,6 @@ test('an error keeps its own status; any other error is INTERNAL', () => {
   });
   expect(batchedStatus(null)).toEqual({
     code: 13,
-    details: 'Expected an Error that says what went wrong, got null.',
+    details: 'Expected an Error, got null.',
   });
 });

@@ -61,10 +61,10 @@ describe('methods share the backends', () => {
   });
 });
 
-/** A backend that takes one batch a round, and clients that call again as soon as they have an answer. */
+/** A backend that runs one batch per round, and closed-loop clients. */
 class Rounds {
   readonly stage: FakeStage;
-  /** Of each round, the connections of its batch. */
+  /** For each round, the connections in its batch. */
   readonly batches: string[][] = [];
   #made = 0;
 
@@ -105,7 +105,7 @@ class Rounds {
   }
 }
 
-/** Each makes every call a batch of its own. */
+/** Each of these properties forces every call into a separate batch. */
 const SCATTERED: readonly (readonly [string, (made: number) => CallerOptions])[] = [
   ['authorization', (made) => ({ headers: { authorization: `${made}` } })],
   ['accepted encodings', (made) => ({ headers: { 'grpc-accept-encoding': `x${made}` } })],
@@ -118,7 +118,7 @@ const SCATTERED: readonly (readonly [string, (made: number) => CallerOptions])[]
 ];
 
 describe('connections share the backends fairly', () => {
-  it.each(SCATTERED)('a connection with ever new %s leaves most batches to others', async (_, hostile) => {
+  it.each(SCATTERED)('a connection with a new %s per call does not take most batches', async (_, hostile) => {
     for (const connections of [1, 4]) {
       const rounds = new Rounds();
       rounds.honest(connections, 32);
@@ -128,8 +128,8 @@ describe('connections share the backends fairly', () => {
     }
   });
 
-  // 30 concurrent calls of 3.9 MB shared the batches of small ones and reduced the throughput of others to 4 %.
-  it('a connection with large messages gets separate batches and leaves most slot time to others', async () => {
+  // Root cause: 30 concurrent calls of 3.9 MB shared batches with small calls, whose throughput fell to 4 %.
+  it('a connection with large messages gets separate batches and not most of the slot time', async () => {
     const rounds = new Rounds(new FakeStage({ maxQueueBytes: 1e9 }));
     const large = 'x'.repeat(300_000);
     rounds.honest(2, 32);
@@ -139,7 +139,7 @@ describe('connections share the backends fairly', () => {
     expect(rounds.shareOf(large, 40)).toBeGreaterThan(0.1);
   });
 
-  // What a tenant had used was brought up to that of the others only when it had no call open at all.
+  // Root cause: the served time of a tenant was raised to that of the others only if the tenant had no open call.
   it('a connection gets no credit for a call that was open for long', async () => {
     const rounds = new Rounds();
     rounds.stage.caller({ connection: 'hostile' });
@@ -149,8 +149,8 @@ describe('connections share the backends fairly', () => {
     expect(rounds.shareOf('honest 0', 20)).toBeGreaterThanOrEqual(0.45);
   });
 
-  // Each started where the connection served last had started, before all that had been served since.
-  it('connections that are new with every call do not displace lasting ones', async () => {
+  // Root cause: each new connection started with the served time that the last served connection had at its own start.
+  it('short-lived connections do not displace long-lived ones', async () => {
     const rounds = new Rounds();
     rounds.honest(4, 32);
     await rounds.run(20, () => ({}), 0);
@@ -159,11 +159,11 @@ describe('connections share the backends fairly', () => {
       (made) => ({ connection: `new ${made}`, headers: { authorization: `${made}` } }),
       1,
     );
-    // One more of them waits with every batch that the others have: their share shrinks, and does not end.
+    // The number of queued new connections grows with each batch, so the share of the others shrinks but stays above 0.
     expect(rounds.shareOf('honest 0', 50)).toBeGreaterThan(0.05);
   });
 
-  // The method left the slot line because of its throttled group, and its other groups were not asked again.
+  // Root cause: the throttled group removed the method from the slot line, and its other groups were not considered.
   it('a queued call gets its slot although another group of its method is throttled', async () => {
     const stage = new FakeStage();
     const hostile = (made: number) =>
@@ -195,7 +195,7 @@ describe('connections share the backends fairly', () => {
     expect(stage.stream.texts).toEqual(['waits']);
   });
 
-  it('a connection with ever new groups is not throttled while no other is active', async () => {
+  it('a connection with a new group per call is not throttled while no other connection is active', async () => {
     const rounds = new Rounds();
     await rounds.run(60, (made) => ({ headers: { authorization: `${made}` } }));
     expect(rounds.shareOf('hostile', 40)).toBe(1);
@@ -210,7 +210,7 @@ describe('connections share the backends fairly', () => {
     );
     expect(callers.at(-1)?.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
     expect(callers.filter(({ heard }) => heard !== undefined)).toHaveLength(1);
-    // In a group that is there already, or on another connection, there is room.
+    // A call of a queued group, or of another connection, is still accepted.
     expect(stage.calls('x', { path: '/s0/Compute', headers: { authorization: '0' } }).told).toEqual([]);
     expect(stage.calls('x', { connection: '2', headers: { authorization: 'other' } }).told).toEqual([]);
   });
@@ -230,7 +230,7 @@ describe('connections share the backends fairly', () => {
     expect(stage.calls('x'.repeat(995), { connection: '2' }).told).toEqual([]);
   });
 
-  // Unread answers used up the memory for the messages of all others.
+  // Root cause: unread answers counted towards the memory for messages of all tenants.
   it('unread answers of one connection do not use up the memory of others', async () => {
     const stage = new FakeStage({ maxQueueBytes: 30_000 });
     const callers = [stage.calls('a'), stage.calls('b')];
@@ -250,7 +250,7 @@ describe('a call is rejected', () => {
     const stage = new FakeStage({ maxQueueBytes: 30 });
     const [first, second] = [stage.calls('x'.repeat(20)), stage.calls('y'.repeat(20))];
     expect(second.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes for all)');
+    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes in total)');
     expect(second.heard?.error?.trailers).toEqual({ 'grpc-retry-pushback-ms': '1000' });
     await stage.settle();
     stage.stream.echoes();
@@ -259,7 +259,7 @@ describe('a call is rejected', () => {
     expect(stage.calls('z'.repeat(20)).told).toEqual([]);
   });
 
-  it('but never a single message because of its size', () => {
+  it('but never if it is the only one, whatever the size of its message', () => {
     const stage = new FakeStage({ maxQueueBytes: 1 });
     expect(stage.calls('x'.repeat(20)).told).toEqual([]);
   });
@@ -283,7 +283,7 @@ describe('a call is rejected', () => {
     expect(refused.heard?.status).toBe(STATUS.UNAVAILABLE);
     expect(refused.heard?.error?.message).toBe('The backend is unavailable.');
     expect(stage.pool.whyDown).toBe('no backend can be reached: a:1: ECONNREFUSED; b:1: ETIMEDOUT');
-    // Still being tried, and no better than before.
+    // A connection attempt in progress does not change the result.
     stage.channel('b:1').become('connecting');
     expect(stage.caller().heard?.status).toBe(STATUS.UNAVAILABLE);
     stage.channel('b:1').become('ready');
@@ -370,7 +370,7 @@ describe('methods that callers invent', () => {
     expect(stage.methods.get('/real/Compute')).toBeDefined();
   });
 
-  // Root cause: a method was made for each call and forgotten for the next, at 1.5 ms each with its metrics.
+  // Root cause: each call created a method and removed another one, which takes 1.5 ms with its metrics.
   it('replace others at a limited rate, unless a backend answers them', async () => {
     const stage = new FakeStage();
     for (let i = 0; i < MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
@@ -385,7 +385,7 @@ describe('methods that callers invent', () => {
       await stage.settle();
     }
     expect(stage.started - before).toBe(116);
-    // Nor do many connections together replace more.
+    // The limit also holds for many connections together.
     for (let i = 0; i < 1000; i++) stage.caller({ path: `/c${i}/Compute`, connection: `c${i}` }).leaves();
     expect(stage.started - before).toBe(116 + 48);
   });

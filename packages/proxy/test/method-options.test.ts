@@ -1,4 +1,4 @@
-/** Which rule applies to a method, and the name of its batched method. */
+/** The rule of a method, and the name of its batched method. */
 import { describe, expect, it } from 'vitest';
 import { batchedPathOf, methodSettings, ruleOf } from '../src/options/method-options.js';
 

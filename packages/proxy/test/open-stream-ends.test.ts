@@ -27,7 +27,7 @@ it('a stream that does not end is reset after a timeout', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-// A backend that never ends its streams had as many of them as it could answer in that time.
+// Root cause: the number of open streams of a backend that never ends them was limited only by the timeout.
 it('above a thousand open streams the oldest is reset', () => {
   const { openStreamEnds, cancelled, expectEnd } = watched();
   for (let name = 0; name < 1003; name++) expectEnd(name);

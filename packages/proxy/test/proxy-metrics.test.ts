@@ -1,4 +1,4 @@
-/** All that a proxy shows of itself, fed by real batchers on virtual time. */
+/** The metrics of a proxy, recorded by real batchers on virtual time. */
 import { LoopLag, prometheusText } from '@batchwise/metrics';
 import { Batcher, greedy, VirtualClock } from 'batchwise';
 import { afterEach, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ function batcherOf(name: string) {
   return { clock, submit, stats: () => batcher.stats() };
 }
 
-const idle = () => ({ isUp: true, batchesInFlight: 0, batchesSentAgain: 0 });
+const idle = () => ({ isUp: true, batchesInFlight: 0, batchesRetried: 0 });
 
 test('a batched method is exposed as a runner named by its path', async () => {
   const { metrics, value } = open();
@@ -123,7 +123,7 @@ test('requests are counted by batched method and outcome; pass-through is one ro
 
 test('the state of a backend is read at collection', () => {
   const { metrics, value } = open();
-  const state = { isUp: true, batchesInFlight: 0, batchesSentAgain: 0 };
+  const state = { isUp: true, batchesInFlight: 0, batchesRetried: 0 };
   metrics.watchBackend('a:1', () => state);
   const of = (name: string) => value(name, { backend: 'a:1' });
   expect([of('batchwise_backend_up'), of('batchwise_backend_batches_in_flight')]).toEqual([1, 0]);
@@ -133,18 +133,18 @@ test('the state of a backend is read at collection', () => {
 
 test('events are counted per backend', () => {
   const { metrics, value } = open();
-  const state = { ...idle(), batchesSentAgain: 1 };
+  const state = { ...idle(), batchesRetried: 1 };
   const backend = metrics.watchBackend('a:1', () => state);
   metrics.watchBackend('b:1', idle);
   for (let i = 0; i < 7; i++) backend.batchSent();
-  expect(value('batchwise_backend_batches_sent_again_total', { backend: 'a:1' })).toBe(1);
-  state.batchesSentAgain = 2;
+  expect(value('batchwise_backend_batch_retries_total', { backend: 'a:1' })).toBe(1);
+  state.batchesRetried = 2;
   for (let i = 0; i < 3; i++) backend.ejected();
   backend.surplusAnswers(4);
   backend.surplusAnswers(1);
   const counted = (name: string) => [value(name, { backend: 'a:1' }), value(name, { backend: 'b:1' })];
   expect(counted('batchwise_backend_batches_total')).toEqual([7, 0]);
-  expect(counted('batchwise_backend_batches_sent_again_total')).toEqual([2, 0]);
+  expect(counted('batchwise_backend_batch_retries_total')).toEqual([2, 0]);
   expect(counted('batchwise_backend_ejections_total')).toEqual([3, 0]);
   expect(counted('batchwise_backend_surplus_answers_total')).toEqual([5, 0]);
 });
@@ -171,7 +171,7 @@ test('forgetting a backend does not remove the series of its successor', () => {
   const former = metrics.watchBackend('a:1', () => ({
     isUp: false,
     batchesInFlight: 1,
-    batchesSentAgain: 0,
+    batchesRetried: 0,
   }));
   former.batchSent();
   const next = metrics.watchBackend('a:1', idle);

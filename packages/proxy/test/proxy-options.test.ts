@@ -56,7 +56,10 @@ describe('options', () => {
       { methods: [{ method: '*/A', groupBy: { metadata: ['a b'] } }] },
       /groupBy\.metadata\[0\]: expected a metadata key/,
     ],
-    [{ methods: [{ method: '*/A', groupBy: { metadata: ['grpc-timeout'] } }] }, /the protocol's own/],
+    [
+      { methods: [{ method: '*/A', groupBy: { metadata: ['grpc-timeout'] } }] },
+      /got the protocol header grpc-timeout/,
+    ],
     [
       { methods: [{ method: '*/A', groupBy: { messageBytes: [5, 5] } }] },
       /messageBytes\[1\]: expected more than 5, got 5/,
@@ -76,12 +79,12 @@ describe('options', () => {
       { limits: { maxConcurrentStreams: 1.5 } },
       /limits\.maxConcurrentStreams is expected to be a whole number/,
     ],
-    [{ limits: { maxMessageBytes: 1 } }, /limits\.maxMessageBytes: maxMessageBytes is an option of its own/],
+    [{ limits: { maxMessageBytes: 1 } }, /limits\.maxMessageBytes: set the option maxMessageBytes instead/],
     [{ clock: { now: () => 0 } }, /clock: expected a clock with now, setTimer, clearTimer, defer/],
-    [{ methods: [{ method: '*/A', groupBy: { metadata: ['te'] } }] }, /te is the protocol's own/],
+    [{ methods: [{ method: '*/A', groupBy: { metadata: ['te'] } }] }, /got the protocol header te\./],
     [
       { methods: [{ method: '*/A', groupBy: { metadata: ['User-Agent'] } }] },
-      /user-agent is the protocol's own/,
+      /got the protocol header user-agent/,
     ],
     [{ backendTls: { cert: 'x' } }, /backendTls: expected cert and key together/],
     [{ health: 'yes' }, /health: expected 'answer' or 'pass', got the string "yes"/],

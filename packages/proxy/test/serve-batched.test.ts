@@ -1,4 +1,4 @@
-/** What `serveBatched()` makes of a definition, and what it refuses at start. */
+/** The implementation that `serveBatched()` creates for a definition, and the errors at start. */
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import type { ServeBatchedOptions } from '../src/serve-batched/batched-options.js';

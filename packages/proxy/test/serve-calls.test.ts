@@ -1,4 +1,4 @@
-/** A batch in `serveBatched()`: how it is run, answered, refused and cut off. */
+/** A batch in `serveBatched()`: execution, answers, rejection and cancellation. */
 import { VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { double, FakeCall, serve, until } from './support/batched-calls.js';
@@ -64,7 +64,7 @@ describe('a stream', () => {
         throw undefined;
       },
       13,
-      /^Expected an Error that says what went wrong, got undefined\.$/,
+      /^Expected an Error, got undefined\.$/,
     ],
     [
       'throws something without a message',
@@ -72,7 +72,7 @@ describe('a stream', () => {
         throw Object.create(null);
       },
       13,
-      /^Expected an Error that says what went wrong, got an object without a message\.$/,
+      /^Expected an Error, got an object without a message\.$/,
     ],
     [
       'throws a status',
@@ -86,7 +86,7 @@ describe('a stream', () => {
       'returns too few',
       () => [1],
       13,
-      /"compute" was expected to return 2 results, one an item, and returned 1/,
+      /"compute" was expected to return 2 results, one per item, and returned 1/,
     ],
     ['returns too many', () => [1, 2, 3], 13, /returned 3/],
     ['returns no array', () => 'ab', 13, /an array of 2 results, and returned string/],
@@ -100,7 +100,7 @@ describe('a stream', () => {
     expect(call.status).toEqual({ code, details: expect.stringMatching(details) });
     expect(call.written).toEqual([]);
     expect(call.ends).toBe(1);
-    call.cancel(); // which grpc-js emits after every end
+    call.cancel(); // grpc-js emits 'cancelled' after every end
     expect(heard.slice(-1)).toEqual([`finish ${code} 2 0`]);
   });
 
@@ -190,7 +190,7 @@ describe('a stream', () => {
     expect(heard.slice(-1)).toEqual(['finish 0 6 0']);
   });
 
-  test('that breaks between answers counts as cancelled, not finished', async () => {
+  test('whose connection is lost between answers counts as cancelled, not finished', async () => {
     const call = new FakeCall({ isGated: true });
     const { heard } = serve((items) => items, {}, call);
     call.send(1, 2, 3, 4);

@@ -1,4 +1,4 @@
-/** Names that stand for several backends, looked up again as they change. */
+/** Targets and their resolution by DNS. */
 import { VirtualClock } from 'batchwise';
 import { describe, expect, it } from 'vitest';
 import { parseTarget, type ResolvedTarget, TargetResolver } from '../src/backends/targets.js';

@@ -1,4 +1,4 @@
-/** Error answers of the admin server, in the problem+json format of the model server. */
+/** Error answers of the admin server: problem details (RFC 9457), equal to those of the model server. */
 
 const PROBLEMS = {
   BAD_REQUEST: { status: 400, title: 'The request is wrong' },
@@ -57,6 +57,6 @@ export function problemOfParseError(
       return undefined;
     default:
       if (!code.startsWith('HPE_')) return undefined;
-      return ['BAD_REQUEST', `expected HTTP/1.1, got what is none (${message}).`];
+      return ['BAD_REQUEST', `expected an HTTP/1.1 request (RFC 9112), got an invalid one: ${message}.`];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The monitoring endpoints over HTTP on a separate port: `/metrics` for Prometheus, `/livez`, `/readyz`, and `/healthz` for
- * people. The answers have the format of the model server.
+ * The monitoring endpoints over HTTP on a separate port: `/metrics` for Prometheus, `/livez`, `/readyz`, and `/healthz` as
+ * JSON. The answers have the format of the model server.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -16,7 +16,7 @@ import { type AdminAnswer, adminProblem, problemOfParseError } from './admin-pro
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** Why not, in a few words each: `draining`. */
+  /** Short reasons why the proxy is not ready: `draining`. */
   readonly reasons: readonly string[];
 }
 
@@ -157,13 +157,13 @@ export class AdminServer {
   #answer(request: IncomingMessage, id: string): AdminAnswer {
     if (this.#isAllowedHost?.(request.headers.host) === false) {
       const detail =
-        'header host: expected a loopback name, as localhost, where the server listens at a loopback address.';
+        'header host: expected a loopback name such as localhost, because the server listens at a loopback address.';
       return adminProblem('WRONG_HOST', detail, id);
     }
     const path = pathOf(request);
     const shown = `${request.method} ${shownPath(request)}`;
     if (!PATHS.includes(path)) {
-      return adminProblem('NOT_FOUND', `Nothing answers ${shown}. ${PATHS.join(', ')} are here.`, id);
+      return adminProblem('NOT_FOUND', `${shown}: expected one of the paths ${PATHS.join(', ')}.`, id);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return adminProblem('METHOD_NOT_ALLOWED', `${shown}: expected GET or HEAD.`, id, {
@@ -238,7 +238,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const why =
     error.code === 'EADDRINUSE'
-      ? 'something else does already. Stop it, or choose another port; 0 takes any that is free.'
+      ? 'the port is in use. Stop the other process, or choose another port (0 for any free port).'
       : `${error.message}.`;
   return new Error(`Cannot listen on ${host}:${port} for metrics and health: ${why}`, { cause: error });
 }

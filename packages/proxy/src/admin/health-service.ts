@@ -1,6 +1,6 @@
 /**
- * `grpc.health.v1.Health` for the proxy itself: serving while it accepts calls and a backend is ready. The two messages are
- * encoded by hand.
+ * `grpc.health.v1.Health` for the proxy itself: serving while the proxy accepts calls and a backend is ready. The two
+ * messages are encoded by hand.
  */
 import { type CallStream, frameOf, GrpcError, type IncomingCall, messageOf, STATUS } from '@batchwise/grpc';
 
@@ -15,7 +15,7 @@ const SERVICE_UNKNOWN = statusFrame(3);
 
 export class HealthService {
   readonly #isServing: () => boolean;
-  /** Open Watch streams, and whether each is about the proxy, the only known service. */
+  /** Open Watch streams; true if the stream watches the proxy, the only known service. */
   readonly #watchers = new Map<CallStream, boolean>();
   #wasServing = false;
   #isEnding = false;
@@ -41,7 +41,7 @@ export class HealthService {
     const isServing = this.#isServing();
     if (isServing === this.#wasServing) return;
     this.#wasServing = isServing;
-    for (const [stream, isAboutProxy] of this.#watchers) if (isAboutProxy) sendStatus(stream, this.#frame());
+    for (const [stream, isKnown] of this.#watchers) if (isKnown) sendStatus(stream, this.#frame());
   }
 
   /** Ends all Watch streams, which would keep the proxy from closing. */
@@ -52,10 +52,10 @@ export class HealthService {
   }
 
   #check(call: IncomingCall, frame: Buffer): void {
-    if (asksAboutProxy(frame)) call.answer(this.#frame());
+    if (isAboutProxy(frame)) call.answer(this.#frame());
     else {
       const message =
-        'the proxy answers for itself only, the service named ""; its health can be set to "pass"';
+        'unknown service: the proxy reports only its own health, as service "". Set health to "pass" to query the backend';
       call.fail(new GrpcError(STATUS.NOT_FOUND, message));
     }
   }
@@ -68,10 +68,10 @@ export class HealthService {
       const message = 'the proxy is closing';
       stream.sendTrailers({ 'grpc-status': String(STATUS.UNAVAILABLE), 'grpc-message': message });
     });
-    const isAboutProxy = asksAboutProxy(frame);
-    this.#watchers.set(stream, isAboutProxy);
+    const isKnown = isAboutProxy(frame);
+    this.#watchers.set(stream, isKnown);
     call.onGone(() => this.#watchers.delete(stream));
-    sendStatus(stream, isAboutProxy ? this.#frame() : SERVICE_UNKNOWN);
+    sendStatus(stream, isKnown ? this.#frame() : SERVICE_UNKNOWN);
     if (this.#isEnding) stream.end();
   }
 
@@ -85,7 +85,7 @@ function sendStatus(stream: CallStream, frame: Buffer): void {
 }
 
 /** `HealthCheckRequest { string service = 1; }` with an empty or missing name. */
-function asksAboutProxy(frame: Buffer): boolean {
+function isAboutProxy(frame: Buffer): boolean {
   const message = messageOf(frame);
   return message.length === 0 || (message.length === 2 && message[0] === 0x0a && message[1] === 0);
 }

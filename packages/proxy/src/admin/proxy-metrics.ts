@@ -1,6 +1,6 @@
 /**
- * The metrics of a proxy: requests, the batcher of each batched method (with the runner metrics of the server), and
- * backends. Events are counted without allocation. States are read when a snapshot is taken.
+ * The metrics of a proxy: requests, the batcher of each batched method (as runner metrics of the server), and backends.
+ * Events are counted without allocation. States are read when a snapshot is taken.
  */
 import {
   buildInfo,

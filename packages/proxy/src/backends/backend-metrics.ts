@@ -7,8 +7,8 @@ export interface BackendState {
   /** Connected, healthy and not ejected. */
   readonly isUp: boolean;
   readonly batchesInFlight: number;
-  /** Batches that it did not start and that were sent again, since it was added. */
-  readonly batchesSentAgain: number;
+  /** Batches that the backend did not start and that were retried, since it was added. */
+  readonly batchesRetried: number;
 }
 
 export type BackendInstruments = ReturnType<typeof backendInstruments>;
@@ -54,9 +54,9 @@ export function backendInstruments(registry: Registry) {
       help: 'Surplus answers: more answers than items in a batch. They are ignored.',
       labels,
     }),
-    sentAgain: registry.counter({
-      name: 'batchwise_backend_batches_sent_again_total',
-      help: 'Batches that the backend certainly did not start and that were sent again.',
+    retries: registry.counter({
+      name: 'batchwise_backend_batch_retries_total',
+      help: 'Batches that the backend certainly did not start and that were retried.',
       labels,
     }),
   };
@@ -70,13 +70,13 @@ export class BackendMetrics {
   readonly #batches: CounterChild;
   readonly #ejections: CounterChild;
   readonly #surplusAnswers: CounterChild;
-  readonly #sentAgain: CounterChild;
+  readonly #retries: CounterChild;
   readonly #connectionFailures: CounterChild;
   readonly #healthFailures: CounterChild;
   /** By status, created at the first failure. */
   readonly #callFailures: CounterChild[] = [];
-  /** The value of `batchesSentAgain` at the last collection. */
-  #counted = 0;
+  /** The value of `batchesRetried` at the last collection. */
+  #countedRetries = 0;
   #isForgotten = false;
 
   constructor(instruments: BackendInstruments, name: string, state: () => BackendState, forget: () => void) {
@@ -87,7 +87,7 @@ export class BackendMetrics {
     this.#batches = instruments.batches.labels(name);
     this.#ejections = instruments.ejections.labels(name);
     this.#surplusAnswers = instruments.surplusAnswers.labels(name);
-    this.#sentAgain = instruments.sentAgain.labels(name);
+    this.#retries = instruments.retries.labels(name);
     // The usual causes exist from the start, because Prometheus sees an increase only for existing series.
     this.#connectionFailures = instruments.failures.labels(name, 'connection');
     this.#healthFailures = instruments.failures.labels(name, 'health_check');
@@ -123,11 +123,11 @@ export class BackendMetrics {
   }
 
   collect(): void {
-    const { isUp, batchesInFlight, batchesSentAgain } = this.#state();
+    const { isUp, batchesInFlight, batchesRetried } = this.#state();
     this.#instruments.up.labels(this.name).set(isUp ? 1 : 0);
     this.#instruments.batchesInFlight.labels(this.name).set(batchesInFlight);
-    this.#sentAgain.inc(batchesSentAgain - this.#counted);
-    this.#counted = batchesSentAgain;
+    this.#retries.inc(batchesRetried - this.#countedRetries);
+    this.#countedRetries = batchesRetried;
   }
 
   /** The backend was removed: deletes its series, so that changing addresses do not accumulate. */

@@ -1,6 +1,6 @@
 /**
- * The backends of the proxy: connects to the targets, and tells the `BackendSet` of the core which backends are reachable
- * and healthy. The set gives out the slots to all methods, ejects backends that fail, and chooses the backend of a batch.
+ * The backends of the proxy: connects to the targets and reports reachability and health to the `BackendSet` of the core.
+ * The set assigns slots to all methods, ejects backends that fail, and chooses the backend of a batch.
  */
 import { type ChannelState, type GrpcError, STATUS } from '@batchwise/grpc';
 import { BackendSet, type Clock } from 'batchwise';
@@ -30,11 +30,12 @@ export class BackendPool {
   readonly #options: BackendPoolOptions;
   #backends: ReadonlyMap<string, Backend> = new Map();
   /** Removed backends with open calls. */
-  readonly #leaving = new Set<Backend>();
+  readonly #draining = new Set<Backend>();
   /** Backends whose ejection was logged. */
   readonly #ejectedIds = new Set<string>();
   readonly #unwatch = new Map<Backend, () => void>();
-  #turn = 0;
+  /** Rotates the order of equal backends. */
+  #nextIndex = 0;
   #lookupError: Error | undefined = undefined;
   #onTried: () => void = () => {};
   #isClosed = false;
@@ -66,13 +67,15 @@ export class BackendPool {
     return this.#isDown ? DOWN : undefined;
   }
 
-  /** The reason for the operator. */
+  /** The reason for the log and /readyz, with addresses. */
   get whyDown(): string | undefined {
     if (!this.#isDown) return undefined;
-    const reasons = this.backends.map(({ target, channel }) => `${target}: ${lossOf(channel.lastError)}`);
+    const reasons = this.backends.map(
+      ({ target, channel }) => `${target}: ${connectionErrorOf(channel.lastError)}`,
+    );
     if (this.#lookupError !== undefined) reasons.push(this.#lookupError.message);
     const shown = reasons.slice(0, MAX_SHOWN_REASONS).join('; ');
-    return `no backend can be reached: ${shown || 'there is none'}`;
+    return `no backend can be reached: ${shown || 'there are no targets'}`;
   }
 
   /** Whether a backend is connected, healthy and not ejected. */
@@ -95,7 +98,7 @@ export class BackendPool {
       /** Connected and healthy, but ejected because its batches failed. */
       isEjected: stats?.state === 'ejected' && health === true,
       batchesInFlight: stats?.running ?? 0,
-      batchesSentAgain: stats?.returned ?? 0,
+      batchesRetried: stats?.returned ?? 0,
     };
   }
 
@@ -128,7 +131,7 @@ export class BackendPool {
   /** The backend for a call that is passed through: the one with the fewest batches and calls in flight. */
   forCall(): Backend | undefined {
     const { usable } = this.set;
-    const first = this.#turn++;
+    const first = this.#nextIndex++;
     let chosen: Backend | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (let i = 0; i < usable.length; i++) {
@@ -144,12 +147,12 @@ export class BackendPool {
   /** The result of a health check. */
   setHealthy(backend: Backend, isHealthy: boolean): void {
     backend.isHealthy = isHealthy;
-    this.#tellSet(backend);
+    this.#updateHealth(backend);
   }
 
   /** Destroys all connections. */
   destroy(): void {
-    const all = [...this.#backends.values(), ...this.#leaving];
+    const all = [...this.#backends.values(), ...this.#draining];
     this.#isClosed = true;
     for (const unwatch of this.#unwatch.values()) unwatch();
     this.#unwatch.clear();
@@ -174,10 +177,10 @@ export class BackendPool {
     this.#unwatch.get(backend)?.();
     this.#unwatch.delete(backend);
     this.#ejectedIds.delete(backend.id);
-    this.#options.log(`backend ${backend.target} is no longer among the targets`);
+    this.#options.log(`backend ${backend.target} was removed from the targets`);
     void this.set.drain(backend.id);
-    this.#leaving.add(backend);
-    backend.close().finally(() => this.#leaving.delete(backend));
+    this.#draining.add(backend);
+    backend.close().finally(() => this.#draining.delete(backend));
   }
 
   #stateChanged(backend: Backend, state: ChannelState): void {
@@ -187,7 +190,8 @@ export class BackendPool {
     if (state === 'failing') {
       backend.metrics?.connectionFailed();
       // Logged once, not for every attempt.
-      if (!backend.isUnreachable) log(`backend ${target} cannot be reached: ${lossOf(channel.lastError)}`);
+      if (!backend.isUnreachable)
+        log(`backend ${target} cannot be reached: ${connectionErrorOf(channel.lastError)}`);
       backend.isUnreachable = true;
     } else if (state === 'ready') {
       backend.isUnreachable = false;
@@ -195,10 +199,10 @@ export class BackendPool {
     }
     // An idle channel would detect only at the next call that its backend is gone.
     else if (state === 'idle') channel.connect();
-    this.#tellSet(backend);
+    this.#updateHealth(backend);
   }
 
-  #tellSet(backend: Backend): void {
+  #updateHealth(backend: Backend): void {
     if (this.#isClosed || this.#backends.get(backend.id) !== backend) return;
     this.set.setHealth(backend.id, backend.health);
   }
@@ -214,7 +218,8 @@ export class BackendPool {
   #changed(): void {
     if (this.#isClosed) return;
     for (const { id, state } of this.set.stats()) {
-      if (state === 'ready' && this.#ejectedIds.delete(id)) this.#options.log(`backend ${id} is used again`);
+      if (state === 'ready' && this.#ejectedIds.delete(id))
+        this.#options.log(`backend ${id} is no longer ejected`);
     }
     this.#resolveIfTried();
     this.#options.onUpdate();
@@ -225,6 +230,6 @@ export class BackendPool {
   }
 }
 
-function lossOf(error: Error | undefined): string {
+function connectionErrorOf(error: Error | undefined): string {
   return error?.message ?? 'the connection was lost';
 }

@@ -1,4 +1,4 @@
-/** One backend: its connections and what is known of them. Its slots, ejection and choice are in the `BackendSet`. */
+/** One backend: its connections and their state. Slots, ejection and choice are in the `BackendSet`. */
 import { type ChannelOptions, type ClientTls, GrpcChannel } from '@batchwise/grpc';
 import type { BatchContext, Clock, Backend as CoreBackend, Results } from 'batchwise';
 import type { BackendMetrics } from './backend-metrics.js';
@@ -12,7 +12,7 @@ export interface BackendOptions {
   readonly openChannel?: ((options: ChannelOptions) => GrpcChannel) | undefined;
 }
 
-/** An item knows its method, which sends the batches of the method. All items of a batch have the same one. */
+/** The method of an item sends its batch. All items of a batch have the same method. */
 export interface RoutedItem {
   readonly method: {
     run(backend: Backend, items: readonly RoutedItem[], context: BatchContext): Promise<Results<never>>;
@@ -56,7 +56,7 @@ export class Backend implements CoreBackend<RoutedItem, Buffer> {
     return this.id;
   }
 
-  /** What the `BackendSet` is told: an unreachable backend is only tried if there is no other. */
+  /** The health for the `BackendSet`: an unreachable backend is only used if there is no other. */
   get health(): boolean | 'unreachable' {
     if (this.isUnreachable) return 'unreachable';
     return this.isHealthy && this.channel.state === 'ready';

@@ -1,15 +1,7 @@
-/** What the proxy sends for a batch: the call options of the stream, and its messages joined into few writes. */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+/** The request of a batch: the call options of the stream, and its messages joined into few writes. */
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { type CallOptions, metadataOf } from '@batchwise/grpc';
 import type { ProxyItem } from './proxy-item.js';
-
-export interface WithHeaders {
-  readonly headers: IncomingHttpHeaders;
-}
-
-export interface WithFrame {
-  readonly frame: Buffer;
-}
 
 export interface JoinedFrames {
   readonly bytes: Buffer;
@@ -43,7 +35,7 @@ export function callOptionsOf(
 }
 
 /** The metadata entries that are equal for all items. */
-export function sharedMetadata(items: readonly WithHeaders[]): OutgoingHttpHeaders {
+export function sharedMetadata(items: readonly Pick<ProxyItem, 'headers'>[]): OutgoingHttpHeaders {
   const first = items[0];
   if (first === undefined) return {};
   const shared = metadataOf(first.headers);
@@ -62,12 +54,12 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 /** The frames of one write, starting at an index. A large frame is written alone, without a copy. */
-export function joinedFrames(items: readonly WithFrame[], from: number): JoinedFrames {
-  const first = (items[from] as WithFrame).frame;
+export function joinedFrames(items: readonly Pick<ProxyItem, 'frame'>[], from: number): JoinedFrames {
+  const first = (items[from] as ProxyItem).frame;
   let next = from + 1;
   let total = first.length;
   for (; next < items.length; next++) {
-    const { length } = (items[next] as WithFrame).frame;
+    const { length } = (items[next] as ProxyItem).frame;
     if (total + length > JOINED_BYTES) break;
     total += length;
   }
@@ -75,7 +67,7 @@ export function joinedFrames(items: readonly WithFrame[], from: number): JoinedF
   const bytes = Buffer.allocUnsafe(total);
   let offset = 0;
   for (let index = from; index < next; index++) {
-    const { frame } = items[index] as WithFrame;
+    const { frame } = items[index] as ProxyItem;
     bytes.set(frame, offset);
     offset += frame.length;
   }

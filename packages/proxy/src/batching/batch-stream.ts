@@ -30,7 +30,7 @@ export interface BatchRoute {
   readonly log: (line: string) => void;
   /** Called with the service time of a batch whose items were all answered. */
   onCompleted(durationMs: number): void;
-  /** Called before the core puts the unanswered items of a batch that was not started back into the queue. */
+  /** Called before the core returns the unanswered items of a batch that was not started to the queue. */
   onNotStarted(items: readonly ProxyItem[]): void;
 }
 
@@ -43,7 +43,7 @@ export class BatchStream implements CallHandlers {
   readonly #startedAt: number;
   /** Callers without an answer. */
   #unanswered: number;
-  #isOver = false;
+  #isFinished = false;
   #resolve: (results: Results<never>) => void = () => {};
   #reject: (error: BatchwiseError) => void = () => {};
   #call: OutgoingCall | undefined = undefined;
@@ -65,8 +65,8 @@ export class BatchStream implements CallHandlers {
   }
 
   /**
-   * Settles when the backend is free again: after the last answer, after a failure, or when it has presumably finished a
-   * batch whose callers have all left. Rejects if the backend failed.
+   * Settles when the backend is free: after the last answer, after a failure, or after the expected service time of a
+   * batch that all callers have cancelled. Rejects if the backend failed.
    */
   send(): Promise<Results<never>> {
     const { batchedPath, maxMessageBytes, log } = this.#route;
@@ -74,7 +74,7 @@ export class BatchStream implements CallHandlers {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#context.onGone(() => this.#callerLeft());
+      this.#context.onGone(() => this.#callerGone());
       backend.metrics?.batchSent();
       try {
         const options = callOptionsOf(this.#items, maxMessageBytes, this.#startedAt);
@@ -94,7 +94,7 @@ export class BatchStream implements CallHandlers {
     const encoding = headers['grpc-encoding'];
     if (encoding !== undefined) metadata['grpc-encoding'] = encoding;
     this.#answerHeaders = metadata;
-    if (itemErrors === undefined || this.#isOver) return;
+    if (itemErrors === undefined || this.#isFinished) return;
     // A failed item also has a placeholder message in the stream, which is ignored.
     const errors = parseItemErrors(itemErrors as string | string[], this.#items.length);
     for (const [index, error] of errors) this.#answer(this.#items[index] as ProxyItem, error);
@@ -115,10 +115,10 @@ export class BatchStream implements CallHandlers {
     if (this.#surplus > 0) {
       metrics?.surplusAnswers(this.#surplus);
       const counts = `${this.#received} answers for ${this.#items.length} items`;
-      log(`backend ${target} gave ${counts} of ${batchedPath}; the surplus is ignored`);
+      log(`backend ${target} sent ${counts} of ${batchedPath}; the surplus is ignored`);
     }
     if (this.#call !== undefined) openStreamEnds.ended(this.#call);
-    if (this.#isOver) return;
+    if (this.#isFinished) return;
     if (end.status === STATUS.OK) {
       log(`backend ${target} ended ${batchedPath} with OK too early`);
       this.#failRest(tooFewAnswers(batchedPath, this.#received, this.#items.length));
@@ -145,7 +145,7 @@ export class BatchStream implements CallHandlers {
       }
       if (call.write(bytes)) continue;
       call.onDrain(() => {
-        if (!this.#isOver) this.#writeRest();
+        if (!this.#isFinished) this.#writeRest();
       });
       return;
     }
@@ -170,7 +170,7 @@ export class BatchStream implements CallHandlers {
    * status that follows.
    */
   #allAnswered(): void {
-    if (this.#isOver) return;
+    if (this.#isFinished) return;
     const { clock, openStreamEnds, onCompleted } = this.#route;
     this.#backend.batchesLearned += 1;
     onCompleted(clock.now() - this.#startedAt);
@@ -183,21 +183,21 @@ export class BatchStream implements CallHandlers {
     this.#finish();
   }
 
-  /** The backend failed: the core counts that, and fails the remaining callers or sends their items again. */
+  /** The backend failed: the core counts the failure, and fails or retries the remaining items. */
   #failBatch(cause: GrpcError, notStarted: boolean): void {
-    this.#isOver = true;
+    this.#isFinished = true;
     const rest = this.#items.filter(({ isSettled }) => !isSettled);
     for (const item of rest) item.answerHeaders = this.#answerHeaders;
     if (notStarted) this.#route.onNotStarted(rest);
     this.#reject(new BatchwiseError('UNAVAILABLE', cause.message, { cause, notStarted }));
   }
 
-  #callerLeft(): void {
+  #callerGone(): void {
     this.#unanswered -= 1;
-    if (this.#unanswered > 0 || this.#isOver) return;
-    this.#isOver = true;
+    if (this.#unanswered > 0 || this.#isFinished) return;
+    this.#isFinished = true;
     this.#call?.cancel();
-    // Many backends compute a cancelled batch to its end without telling. If the slot were released at once, a client that
+    // Many backends compute a cancelled batch to its end and do not report it. If the slot were released now, a client that
     // cancels its calls would make the backend run more batches than it has slots.
     const { clock } = this.#route;
     const remainingMs = this.#startedAt + (this.#context.expectedMs ?? 0) - clock.now();
@@ -206,7 +206,7 @@ export class BatchStream implements CallHandlers {
   }
 
   #finish(): void {
-    this.#isOver = true;
+    this.#isFinished = true;
     this.#resolve(this.#context.answered);
   }
 }

@@ -42,8 +42,8 @@ const LARGE_ANSWER_BYTES = 16 * 1024;
 export const MAX_GROUPS_PER_TENANT = 256;
 /** Methods with open calls per tenant: a quarter of the methods of the proxy. */
 export const MAX_METHODS_PER_TENANT = 64;
-const TOO_MANY_GROUPS = `they form ${MAX_GROUPS_PER_TENANT} groups that cannot share a batch`;
-const TOO_MANY_METHODS = `they are of ${MAX_METHODS_PER_TENANT} methods`;
+const TOO_MANY_GROUPS = `${MAX_GROUPS_PER_TENANT} groups that cannot share a batch, the limit`;
+const TOO_MANY_METHODS = `${MAX_METHODS_PER_TENANT} methods, the limit`;
 /** The retry delay for rejected callers before the first batch was measured. */
 const UNKNOWN_RETRY_MS = 1000;
 
@@ -131,7 +131,7 @@ export class MethodBatcher implements BatchRoute, ItemMethod {
     if (isCompressed(frame) && encodingOf(headers) === 'identity') {
       item.frame = EMPTY;
       item.reject(
-        new GrpcError(STATUS.INTERNAL, 'the message is compressed, but grpc-encoding does not say how'),
+        new GrpcError(STATUS.INTERNAL, 'the message is compressed, but the call has no grpc-encoding'),
       );
       return;
     }
@@ -144,7 +144,7 @@ export class MethodBatcher implements BatchRoute, ItemMethod {
     if (!this.#queueBytes.take(tenant, frame.length)) {
       item.frame = EMPTY;
       item.reject(
-        this.#exhausted(`its share of maxQueueBytes (${this.#queueBytes.max} bytes for all) is used`),
+        this.#exhausted(`its share of maxQueueBytes (${this.#queueBytes.max} bytes in total) is used`),
       );
       return;
     }
@@ -224,7 +224,7 @@ export class MethodBatcher implements BatchRoute, ItemMethod {
     });
   }
 
-  /** The slot time of the least served tenant with queued calls: decides which method gets the next free slot. */
+  /** The slot time of the least served tenant with queued calls. The method with the lowest value gets the next free slot. */
   get #leastServedMs(): number {
     if (this.#servedVersion !== this.#tenants.version) {
       this.#servedVersion = this.#tenants.version;
@@ -256,7 +256,7 @@ export class MethodBatcher implements BatchRoute, ItemMethod {
   }
 
   #exhausted(reason: string): GrpcError {
-    const message = `${this.path}: too many calls of this client are waiting: ${reason}`;
+    const message = `${this.path}: too many queued calls of this client: ${reason}`;
     return new GrpcError(STATUS.RESOURCE_EXHAUSTED, message, { trailers: pushback(this.#lastBatchMs) });
   }
 }

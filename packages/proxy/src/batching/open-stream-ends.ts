@@ -1,5 +1,5 @@
 /**
- * Streams with all answers but without an end (trailers). Usually the end follows at once. A backend that never ends its
+ * Streams with all answers but without trailers. Usually the trailers follow at once. A backend that never ends its
  * streams would exhaust its stream limit, so they are reset after a timeout. One timer serves all streams.
  */
 import type { OutgoingCall } from '@batchwise/grpc';

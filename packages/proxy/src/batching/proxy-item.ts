@@ -1,4 +1,4 @@
-/** One caller: the incoming call, the item in the batcher and the sink for its answer. One object, because there are many. */
+/** One call: the incoming call, the item in the batcher and the sink for its answer, in one object to save allocations. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { type IncomingCall, STATUS } from '@batchwise/grpc';
 import type { Sink, Ticket } from 'batchwise';
@@ -16,7 +16,7 @@ export type ItemMethod = RoutedItem['method'] & {
   onDone(item: ProxyItem, status: number): void;
 };
 
-const NOTHING = Buffer.alloc(0);
+const NO_FRAME = Buffer.alloc(0);
 
 export class ProxyItem implements Sink<Buffer>, RoutedItem {
   readonly method: ItemMethod;
@@ -26,7 +26,7 @@ export class ProxyItem implements Sink<Buffer>, RoutedItem {
   /** The deadline of the call, on the clock of the proxy. */
   readonly deadline: number;
   /** The message with its gRPC prefix, forwarded unchanged; empty until it is complete. */
-  frame: Buffer = NOTHING;
+  frame: Buffer = NO_FRAME;
   /** The group key: only items of the same group share a batch. */
   group = '';
   /** Queued in the batcher, not yet dispatched. */
@@ -54,7 +54,7 @@ export class ProxyItem implements Sink<Buffer>, RoutedItem {
 
   /** Reads the message. */
   read(): void {
-    this.call.onGone(() => this.#callerLeft());
+    this.call.onGone(() => this.#callerGone());
     this.call.readUnary((frame) => {
       this.frame = frame;
       this.method.onMessage(this);
@@ -83,10 +83,10 @@ export class ProxyItem implements Sink<Buffer>, RoutedItem {
     this.method.onDone(this, grpcError.status);
   }
 
-  #callerLeft(): void {
+  #callerGone(): void {
     this.#isCancelled = true;
     if (this.ticket !== undefined) this.ticket.cancel();
-    // The caller left before its message was complete, or the message was invalid.
+    // The caller cancelled before its message was complete, or the message was invalid.
     else if (!this.isSettled) {
       this.isSettled = true;
       this.method.onDone(this, STATUS.CANCELLED);

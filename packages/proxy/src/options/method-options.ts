@@ -121,7 +121,7 @@ export function methodSettings(where: string, options: unknown): MethodSettings 
   });
 }
 
-/** Small messages in a batch would have to wait for the transfer of a larger message. */
+/** The transfer of a larger message would delay the small messages of its batch. */
 const LARGE_MESSAGE_BYTES = 2 ** 18;
 /** A higher limit is a mistake: no backend collects such a stream. */
 const MAX_BATCH_SIZE_LIMIT = 65_536;
@@ -129,7 +129,7 @@ const MAX_BATCH_SIZE_LIMIT = 65_536;
 function validMethod(name: string, value: unknown): string {
   const method = validText(name, value);
   if (!/^(\*|\/[^/*\s]+)\/[^/*\s]+$/.test(method)) {
-    throw expected(name, "'/pkg.Service/Method', or '*/Method' for that of any service", value);
+    throw expected(name, "'/pkg.Service/Method', or '*/Method' for any service", value);
   }
   return method;
 }
@@ -147,14 +147,14 @@ function validMetadataKeys(name: string, value: unknown): readonly string[] {
     const text = validText(`${name}[${i}]`, key).toLowerCase();
     if (!/^[0-9a-z_.-]+$/.test(text)) throw expected(`${name}[${i}]`, 'a metadata key', key);
     if (!isMetadata(text)) {
-      throw invalidOption(`${name}[${i}]: ${text} is the protocol's own; it is no metadata of the caller.`);
+      throw invalidOption(`${name}[${i}]: expected metadata of the caller, got the protocol header ${text}.`);
     }
     return text;
   });
 }
 
 function validBounds(name: string, value: unknown): readonly number[] {
-  const bounds = validList(name, value, 'rising numbers of bytes').map((bound, i) =>
+  const bounds = validList(name, value, 'ascending numbers of bytes').map((bound, i) =>
     validCount(`${name}[${i}]`, bound),
   );
   bounds.forEach((bound, i) => {

@@ -67,8 +67,8 @@ export interface ProxyOptions {
    */
   readonly maxQueueBytes?: number | undefined;
   /**
-   * In-flight limit for calls that are passed through. One tenant can hold at most as many as it
-   * leaves free; further calls are rejected. A lower stream limit of the backends takes precedence.
+   * In-flight limit for calls that are passed through. One tenant can use at most as many as remain free for the others;
+   * further calls are rejected. A lower stream limit of the backends takes precedence.
    * @default 1000
    */
   readonly maxPassThroughStreams?: number | undefined;
@@ -240,7 +240,7 @@ const EJECTION: EjectionSettings = { failures: 5, durationMs: 10_000 };
 
 function validPort(name: string, value: unknown, orElse = ''): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65_535) return value;
-  throw expected(name, `a port (0 to 65535, 0 for any that is free${orElse})`, value);
+  throw expected(name, `a port (0 to 65535, 0 for any free port${orElse})`, value);
 }
 
 function validTenantBy(value: unknown): TenantBy {
@@ -313,7 +313,9 @@ function validLimits(value: unknown): Partial<GrpcServerLimits> {
   }
   const limits = withoutUndefined(value as Record<string, unknown>) as Partial<GrpcServerLimits>;
   if (limits.maxMessageBytes !== undefined) {
-    throw invalidOption('limits.maxMessageBytes: maxMessageBytes is an option of its own, for both sides.');
+    throw invalidOption(
+      'limits.maxMessageBytes: set the option maxMessageBytes instead; it applies to callers and backends.',
+    );
   }
   try {
     serverLimits(limits);

@@ -92,7 +92,7 @@ export class BatchedCall {
     }
     if (results.length !== expected) {
       throw badResult(
-        `"${name}" was expected to return ${expected} results, one an item, and returned ${results.length}.`,
+        `"${name}" was expected to return ${expected} results, one per item, and returned ${results.length}.`,
       );
     }
     return results.map((result: unknown, index) =>
@@ -172,7 +172,7 @@ function dateOf(deadline: Date | number): Date | undefined {
 }
 
 function limitError(what: string): Error {
-  return Object.assign(new Error(`The stream has ${what}, which is the most that this server takes.`), {
+  return Object.assign(new Error(`The stream has ${what}, the limit of this server.`), {
     code: STATUS.RESOURCE_EXHAUSTED,
   });
 }

@@ -27,7 +27,7 @@ export function findMethods(
   if (unary !== undefined && kindOf(unary.method) !== 'unary') {
     throw invalid(
       `"${name}" is ${unary.method.path}, which is ${kindOf(unary.method)}: expected a unary method. ` +
-        'Name the unary method that is batched; the streaming one is found beside it.',
+        'Name the unary method; the name of the streaming method is derived from it.',
     );
   }
   const unaryName = unary === undefined ? capitalized(name) : nameIn(unary.method.path);
@@ -35,9 +35,9 @@ export function findMethods(
   const streaming = findMethod(definition, batchedName);
   if (streaming === undefined) {
     throw invalid(
-      `${serviceOf(definition)} has no method ${batchedName}, which the batches of "${name}" come by: expected ` +
-        `"rpc ${batchedName} (stream Input) returns (stream Output)" among ${methodNames(definition)}. ` +
-        `If it goes by another name, say so: { batched: { ${name}: '…' } }.`,
+      `${serviceOf(definition)} has no method ${batchedName} for the batches of "${name}": expected ` +
+        `"rpc ${batchedName} (stream Input) returns (stream Output)", got ${methodNames(definition)}. ` +
+        `For another name, set { batched: { ${name}: '…' } }.`,
     );
   }
   if (kindOf(streaming.method) !== 'streaming both ways') {

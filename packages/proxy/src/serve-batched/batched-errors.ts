@@ -35,7 +35,7 @@ export function batchedStatus(error: unknown): BatchedStatus {
 function textOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   const what = typeof thrown === 'object' && thrown !== null ? 'an object without a message' : String(thrown);
-  return `Expected an Error that says what went wrong, got ${what}.`;
+  return `Expected an Error, got ${what}.`;
 }
 
 function isErrorStatus(value: unknown): value is number {

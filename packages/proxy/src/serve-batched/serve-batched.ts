@@ -87,7 +87,7 @@ function servedMethod(
       try {
         return responseDeserialize(Buffer.alloc(0));
       } catch (cause) {
-        const message = `Items of "${name}" failed, and no bytes at all are no message of its kind: set emptyAnswer.`;
+        const message = `Items of "${name}" failed, and an empty message is not a valid answer: set emptyAnswer.`;
         throw new BatchwiseError('INVALID_OPTION', message, { cause });
       }
     },

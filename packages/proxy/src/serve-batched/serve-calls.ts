@@ -70,8 +70,8 @@ function answer(
   const messages = errors.length > 0 ? withoutErrors(results, method.emptyAnswer()) : results;
   if (errors.length > 0) call.sendMetadata(headerOf(call, errors));
   let sent = 0;
-  // @grpc/grpc-js ends the call without calling back if it cannot serialize a message. The items behind it get no answer
-  // this time: checking each answer beforehand costs as much as sending it, and is rarely needed.
+  // @grpc/grpc-js ends the call without a callback if it cannot serialize a message, and later items get no answer. Answers
+  // are checked only after the first such failure: the check costs as much as sending the answer.
   batch.sending(() => {
     const error = serializationError(method, messages[sent], sent);
     if (error !== undefined) method.checksAnswers = true;
@@ -133,7 +133,7 @@ function itemErrors(results: BatchedResults<unknown>): ItemError[] {
 function headerOf(call: DuplexCall, errors: readonly ItemError[]): Metadata {
   const entries = formatItemErrors(errors);
   if (entries === undefined) {
-    const message = `${errors.length} items failed, more than the header ${ITEM_ERROR_HEADER} can tell one by one.`;
+    const message = `${errors.length} items failed, more than fit in the header ${ITEM_ERROR_HEADER}.`;
     throw new BatchwiseError('HANDLER_FAILED', message, { cause: errors });
   }
   // The class of the call's own metadata: @grpc/grpc-js is optional, and there may be two copies of it.
@@ -160,7 +160,7 @@ export function serializationError(
     serialize(result);
     return undefined;
   } catch (cause) {
-    const message = `"${name}" returned something for item ${index} that is no message of its kind: ${batchedStatus(cause).details}`;
+    const message = `"${name}" returned a result for item ${index} that cannot be serialized: ${batchedStatus(cause).details}`;
     return new BatchwiseError('BAD_RESULT', message, { cause });
   }
 }

@@ -80,7 +80,7 @@ export class FakeCaller implements IncomingCall {
     this.#hears({ status: STATUS.UNAVAILABLE, text: '', headers: undefined, error: undefined });
   }
 
-  // What the caller does
+  // The actions of the caller
 
   sends(text: string, isCompressed = false): this {
     this.#onFrame?.(frameOf(Buffer.from(text), isCompressed));
@@ -92,12 +92,12 @@ export class FakeCaller implements IncomingCall {
     this.#onGone?.();
   }
 
-  /** Has read all of its answer. */
+  /** The caller has read its complete answer. */
   closes(): void {
     this.#onTaken?.();
   }
 
-  /** Also records a second answer, so that a test can detect it. A caller that has left gets none. */
+  /** Also records a second answer, so that a test can detect it. A caller that has cancelled gets none. */
   #hears(told: Told): void {
     if (!this.#isGone) this.told.push(told);
   }

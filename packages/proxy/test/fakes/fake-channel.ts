@@ -1,4 +1,4 @@
-/** A channel without a network: the test says what the backend does. */
+/** A channel without a network: the test controls the backend. */
 import type { IncomingHttpHeaders } from 'node:http2';
 import {
   type CallEnd,
@@ -28,7 +28,7 @@ export class FakeChannel {
     this.target = options.target;
   }
 
-  /** What the code under test takes for the real thing. */
+  /** The fake with the type that the tested code expects. */
   get asChannel(): GrpcChannel {
     return this as unknown as GrpcChannel;
   }
@@ -75,7 +75,7 @@ export class FakeOutgoingCall implements OutgoingCall {
   isOver = false;
   isCancelled = false;
   hasHalfClosed = false;
-  /** What `write` says: whether the backend takes more. */
+  /** The return value of `write`: false applies backpressure. */
   hasRoom = true;
   readonly #handlers: CallHandlers;
   readonly #written: Buffer[] = [];
@@ -87,7 +87,7 @@ export class FakeOutgoingCall implements OutgoingCall {
     this.#handlers = handlers;
   }
 
-  /** The messages that came, as text. */
+  /** The received messages, as text. */
   get texts(): readonly string[] {
     return splitFrames(Buffer.concat(this.#written)).map((frame) => messageOf(frame).toString());
   }
@@ -119,7 +119,7 @@ export class FakeOutgoingCall implements OutgoingCall {
 
   resume(): void {}
 
-  // What the backend does
+  // The actions of the backend
 
   drains(): void {
     this.hasRoom = true;

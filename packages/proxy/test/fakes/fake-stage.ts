@@ -1,4 +1,4 @@
-/** Batched methods before backends without a network, on virtual time. */
+/** Batched methods with fake backends, on virtual time. */
 import { VirtualClock } from 'batchwise';
 import { BackendPool } from '../../src/backends/backend-pool.js';
 import { MethodBatchers } from '../../src/batching/method-batchers.js';
@@ -84,12 +84,12 @@ export class FakeStage {
     return channel;
   }
 
-  /** The calls that are open at all backends. */
+  /** The open calls at all backends. */
   get open(): readonly FakeOutgoingCall[] {
     return [...this.channels.values()].flatMap((channel) => channel.open);
   }
 
-  /** The one stream that is open. */
+  /** The only open stream. */
   get stream(): FakeOutgoingCall {
     const [stream, ...others] = this.open;
     if (stream === undefined || others.length > 0) {

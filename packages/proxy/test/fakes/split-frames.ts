@@ -1,6 +1,6 @@
 import { PREFIX_BYTES } from '@batchwise/grpc';
 
-/** The frames that bytes are made of. */
+/** Splits bytes into frames. */
 export function splitFrames(bytes: Buffer): Buffer[] {
   const frames: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { expectFair, HOSTILE_KINDS, honestShare } from '../support/hostile-connections.js';
 
-it.each(HOSTILE_KINDS)('honest clients keep their share beside %s for a long time', async (...kind) => {
+it.each(HOSTILE_KINDS)('honest clients keep their share next to %s for a long time', async (...kind) => {
   for (const connections of [1, 4, 16]) expectFair(await honestShare([kind], 200, connections));
 });
 

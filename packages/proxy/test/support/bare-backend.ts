@@ -1,4 +1,4 @@
-/** A backend whose frames the test writes itself, because Node's server does not send them. */
+/** A backend with hand-written frames that Node's server does not send. */
 
 import { onTestFinished } from 'vitest';
 import {
@@ -16,7 +16,7 @@ export interface BareBackend {
   readonly target: string;
 }
 
-/** Answers every call with these headers and, if given, these trailers; never with a message. */
+/** Answers every call with these headers and, if given, these trailers, without a message. */
 export async function bareBackend(
   headers: Readonly<Record<string, string>>,
   trailers?: Readonly<Record<string, string>>,

@@ -1,10 +1,10 @@
-/** `serveBatched()` without a server: a definition, and a call as @grpc/grpc-js would hand it over. */
+/** `serveBatched()` without a server: a definition, and a fake call of @grpc/grpc-js. */
 import { Duplex } from 'node:stream';
 import { Metadata, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js';
 import type { BatchedContext, ServeBatchedOptions } from '../../src/serve-batched/batched-options.js';
 import { serveBatched } from '../../src/serve-batched/serve-batched.js';
 
-/** What travels is a number in JSON. */
+/** A message is a number in JSON. */
 function method(
   name: string,
   requestStream: boolean,
@@ -35,7 +35,7 @@ export const definition: ServiceDefinition = {
 
 export const double = (items: number[]) => items.map((item) => 2 * item);
 
-/** As @grpc/grpc-js does it, as far as the calls here go. */
+/** The behaviour of @grpc/grpc-js that these calls need. */
 export class FakeCall extends Duplex {
   readonly metadata = new Metadata();
   readonly written: unknown[] = [];

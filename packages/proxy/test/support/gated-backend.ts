@@ -1,4 +1,4 @@
-/** A backend in this process that answers a batch when the test releases it. Streams of other methods stay open and silent. */
+/** A backend in this process that answers a batch when the test releases it. Streams of other methods stay open. */
 import { createServer, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -7,7 +7,7 @@ import { unframed } from './framing.js';
 export interface GatedBatch {
   readonly path: string;
   readonly texts: readonly string[];
-  /** Every message is answered with itself. */
+  /** Echoes every message. */
   release(): void;
 }
 
@@ -15,7 +15,7 @@ const HEAD = { ':status': 200, 'content-type': 'application/grpc' };
 
 export class GatedBackend {
   readonly target: string;
-  /** Streams of methods that are not batched, open now. */
+  /** The open streams of methods that are not batched. */
   silent = 0;
   /** Bytes received on those streams. */
   silentBytes = 0;
@@ -76,7 +76,7 @@ export class GatedBackend {
   }
 }
 
-/** For the test that calls this. */
+/** Closed after the current test. */
 export async function gatedBackend(maxConcurrentStreams = 100): Promise<GatedBackend> {
   const server = createServer({ settings: { maxConcurrentStreams } });
   const sessions = new Set<Http2Session>();

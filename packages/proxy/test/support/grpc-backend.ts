@@ -1,4 +1,4 @@
-/** The test's end of programs/grpc-backend.mjs: a backend of @grpc/grpc-js in a process of its own. */
+/** Controls programs/grpc-backend.mjs: a backend of @grpc/grpc-js in a separate process. */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type Child, startChild } from '../../../redis/test/support/child.js';
@@ -6,7 +6,7 @@ import { type Child, startChild } from '../../../redis/test/support/child.js';
 export interface GrpcBackendOptions {
   readonly port?: number;
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
-  /** Of the server, as @grpc/grpc-js names them. */
+  /** The server options of @grpc/grpc-js. */
   readonly options?: Readonly<Record<string, string | number>>;
 }
 
@@ -21,7 +21,7 @@ export interface SeenBatch {
 const program = fileURLToPath(new URL('programs/grpc-backend.mjs', import.meta.url));
 const proto = fileURLToPath(new URL('programs/echo.proto', import.meta.url));
 
-/** For the test that calls this. */
+/** Ended after the current test. */
 export async function grpcBackend(options: GrpcBackendOptions = {}): Promise<GrpcBackend> {
   const child = startChild(program, { args: [JSON.stringify({ ...options, proto })] });
   onTestFinished(() => child[Symbol.asyncDispose]());

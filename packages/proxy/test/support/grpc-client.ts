@@ -1,4 +1,4 @@
-/** A client of @grpc/grpc-js on bytes: what the users of a proxy have. */
+/** A client of @grpc/grpc-js with messages as bytes. */
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -32,7 +32,7 @@ export interface GrpcClientOptions extends ClientOptions {
 
 export const identity = (bytes: Buffer): Buffer => bytes;
 
-/** For the test that calls this. */
+/** Closed after the current test. */
 export function grpcClient(port: number, options: GrpcClientOptions = {}): GrpcClient {
   const { credentials: given = credentials.createInsecure(), ...rest } = options;
   const client = new GrpcClient(
@@ -83,7 +83,7 @@ export class GrpcClient {
     });
     const answer = new Promise<GrpcAnswer>((resolve) => {
       call.on('status', (status: StatusObject) => {
-        // The callback comes with the status, in either order.
+        // The callback and the status event come in any order.
         setImmediate(() =>
           resolve({
             status: status.code,

@@ -1,4 +1,4 @@
-/** Minimal HTTP/2 by hand, for bytes that a client library does not send. */
+/** Minimal HTTP/2 (RFC 9113) by hand, for bytes that a client library does not send. */
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -47,7 +47,7 @@ export function resetFrame(stream: number, code: number): Buffer {
   return h2Frame(FRAME.RST_STREAM, 0, stream, payload);
 }
 
-/** Headers as literals without indexing and without Huffman coding, the minimum of HPACK. */
+/** Headers as literals without indexing and without Huffman coding (RFC 7541, 6.2.2). */
 export function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.of(0), hpackText(name), hpackText(value)]));
 }
@@ -77,7 +77,7 @@ function hpackInteger(value: number, bits: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** For the test that calls this; connected, and nothing sent. */
+/** A connected socket, before the connection preface. Closed after the current test. */
 export async function rawSocket(port: number): Promise<RawSocket> {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => {
@@ -97,7 +97,7 @@ export interface ReceivedFrame {
 
 export class RawSocket {
   readonly socket: Socket;
-  /** Until the other side has closed it, or broken it off. */
+  /** Resolves when the peer has closed or reset the connection. */
   readonly closed: Promise<void>;
   readonly frames: ReceivedFrame[] = [];
   received = Buffer.alloc(0);
@@ -117,19 +117,19 @@ export class RawSocket {
     socket.on('data', (chunk) => this.#take(chunk));
   }
 
-  /** Connection and settings, as every client begins. */
+  /** Sends the connection preface and SETTINGS (RFC 9113, 3.4). */
   begin(): void {
     this.socket.write(Buffer.concat([preface, settingsFrame()]));
   }
 
-  /** Resolves when the kernel has accepted the bytes, or the peer is gone. */
+  /** Resolves when the kernel has accepted the bytes, or the connection is closed. */
   async write(bytes: Buffer): Promise<void> {
     if (this.isClosed || !this.socket.writable) return;
     const written = new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));
     await Promise.race([written, this.closed]);
   }
 
-  /** A frame that fits, come already or still to come; undefined when the connection ends before it. */
+  /** The first past or future frame that matches; undefined if the connection ends before it. */
   async until(fits: (frame: ReceivedFrame) => boolean): Promise<ReceivedFrame | undefined> {
     for (;;) {
       const frame = this.frames.find(fits);

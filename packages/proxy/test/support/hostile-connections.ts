@@ -1,4 +1,4 @@
-/** Hostile connections of each kind, and honest clients whose share of the batches is counted. */
+/** Hostile connections of each kind, and the share of the batches that honest clients get next to them. */
 import { expect } from 'vitest';
 import { framed } from './framing.js';
 import { type GatedBackend, gatedBackend } from './gated-backend.js';
@@ -6,13 +6,13 @@ import { proxied } from './proxied.js';
 import { answerOf, computePath, type RawClient, rawClient } from './raw-client.js';
 
 const KIB = 1024;
-/** Longer than a frame of HTTP/2, so that messages come in parts. */
+/** Longer than an HTTP/2 frame, so that messages arrive in parts. */
 const MESSAGE_BYTES = 24 * KIB;
 
 export interface Hostile {
   readonly client: RawClient;
   readonly isOver: () => boolean;
-  /** Different each time. */
+  /** Unique per call. */
   readonly fresh: () => string;
 }
 
@@ -134,7 +134,7 @@ export interface Share {
   readonly failed: readonly string[];
 }
 
-/** Which part of so many batches honest clients have beside hostile connections. */
+/** The share of the batches with calls of honest clients, next to hostile connections. */
 export async function honestShare(
   kinds: readonly HostileKind[],
   rounds: number,
@@ -168,11 +168,11 @@ export async function honestShare(
     run({ client, isOver: () => isOver, fresh: () => `x${++made}` });
   }
   let honest = 0;
-  // What batches take is learned in the first half.
+  // Service times are learned in the first half.
   for (let round = 0; round < 2 * rounds; round++) {
     const batch = await backend.next();
     if (round >= rounds && batch.texts.includes('honest')) honest += 1;
-    // Honest clients that are not in this batch wait for the next: their calls have come, as is seen by a ping behind them.
+    // The other honest clients are queued for the next batch: the answer to a ping shows that their calls have arrived.
     await Promise.all(callers.map((caller) => caller.sent));
     await Promise.all(clients.map(({ session }) => new Promise((resolve) => session.ping(resolve))));
     batch.release();
@@ -207,7 +207,7 @@ class HonestCaller {
 
 const NOT_READ = HOSTILE_KINDS.find(([name]) => name === 'answers that are not read')?.[1];
 
-/** What every kind is held to: no honest call fails, and they keep half of the batches. */
+/** The requirement for every kind: no honest call fails, and honest clients keep half of the batches. */
 export function expectFair({ ofBatches, answered, failed }: Share): void {
   expect(failed).toEqual([]);
   expect(answered).toBeGreaterThan(0);

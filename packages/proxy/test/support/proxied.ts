@@ -1,4 +1,4 @@
-/** The proxy in this process, on a port of its own, for the test that calls this. */
+/** A proxy in this process on a free port, destroyed after the current test. */
 import { type ProxyOptions, type RunningProxy, startProxy } from '@batchwise/proxy';
 import { onTestFinished } from 'vitest';
 
@@ -25,12 +25,12 @@ export async function proxied(
     log: (line) => log.push(line),
     ...options,
   });
-  // What a test has left open is cut off; closing is tested where it is the subject.
+  // Destroyed, not drained: a test may have left calls open.
   onTestFinished(() => proxy.close({ timeoutMs: 0 }));
   return { proxy, port: proxy.address.port, log };
 }
 
-/** A batch leaves when this many callers are there, and not before. */
+/** A batch is dispatched when it has this many items, and not before. */
 export function batchesOf(size: number): ProxyOptions {
   return { methods: [{ method: '*/Compute', maxBatchSize: size, maxWaitMs: 60_000 }] };
 }

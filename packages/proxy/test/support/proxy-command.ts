@@ -1,4 +1,4 @@
-/** `batchwise proxy` as its users start it: the built command in a process of its own, on a free port. */
+/** `batchwise proxy`: the built command in a separate process, on a free port. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -7,7 +7,7 @@ import { eventually } from '../../../redis/test/support/eventually.js';
 
 const cli = new URL('../../../cli/', import.meta.url);
 
-/** For the test that calls this. */
+/** Ended after the current test. */
 export async function proxyCommand(...args: readonly string[]): Promise<{ child: Child; port: number }> {
   if (!existsSync(new URL('dist/main.js', cli)))
     throw new Error('batchwise is not built: run npm run build first.');

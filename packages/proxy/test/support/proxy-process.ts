@@ -1,4 +1,4 @@
-/** The test's end of programs/proxy.mjs: the built proxy in a process of its own. */
+/** Controls programs/proxy.mjs: the built proxy in a separate process. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ProxyOptions } from '@batchwise/proxy';
@@ -11,11 +11,11 @@ const built = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 export interface Memory {
   readonly rss: number;
   readonly heapUsed: number;
-  /** The largest it has been. */
+  /** The peak. */
   readonly peakRss: number;
 }
 
-/** For the test that calls this. */
+/** Ended after the current test. */
 export async function proxyProcess(options: ProxyOptions): Promise<ProxyProcess> {
   if (!existsSync(built)) throw new Error('the proxy is not built: run npm run build first.');
   const child = startChild(program, { args: [JSON.stringify(options)], execArgv: ['--expose-gc'] });
@@ -37,7 +37,7 @@ export class ProxyProcess {
     return this.child.isRunning;
   }
 
-  /** After a collection of garbage. */
+  /** After garbage collection. */
   async memory(): Promise<Memory> {
     const from = this.child.messages.length;
     this.child.send({});

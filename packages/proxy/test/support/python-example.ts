@@ -1,4 +1,4 @@
-/** A server of examples/python-backend in a process of its own, for the test that calls this. */
+/** A server of examples/python-backend in a separate process, ended after the current test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,11 +1,11 @@
-/** Python's grpcio in a process of its own: programs/peer.py, as backend and as client. */
+/** Python's grpcio in a separate process: programs/peer.py, as backend and as client. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { guardAgainstOrphans } from '../../../redis/test/support/orphan-guard.js';
 
-/** Debian's, because grpcio comes with it. */
+/** Debian's Python, because Debian packages grpcio for it. */
 const python = process.env.PYTHON_PATH ?? '/usr/bin/python3';
 const program = fileURLToPath(new URL('programs/peer.py', import.meta.url));
 
@@ -39,7 +39,7 @@ export interface PythonBackend {
   readonly batches: readonly PythonBatch[];
 }
 
-/** For the test that calls this. */
+/** Ended after the current test. */
 export async function pythonBackend(): Promise<PythonBackend> {
   const child = started(['backend']);
   const batches: PythonBatch[] = [];
@@ -54,7 +54,7 @@ export async function pythonBackend(): Promise<PythonBackend> {
   return { port, target: `127.0.0.1:${port}`, batches };
 }
 
-/** All at the same time; their answers in the same order. */
+/** Sends all calls concurrently and returns the answers in the same order. */
 export async function pythonCalls(port: number, calls: readonly PythonCall[]): Promise<PythonAnswer[]> {
   const child = started(['client', `127.0.0.1:${port}`]);
   const lines = calls.map(({ message, binary = {}, ...rest }) => {

@@ -1,4 +1,4 @@
-/** The same bytes for the same seed, and others for every other. */
+/** Deterministic bytes: equal seeds return equal bytes. */
 import { createCipheriv, createHash } from 'node:crypto';
 
 export function randomBytesOf(seed: number, length: number): Buffer {

@@ -1,20 +1,20 @@
-/** The test's end of programs/raw-backend.mjs: a backend in a process of its own that misbehaves on command. */
+/** Controls programs/raw-backend.mjs: a backend in a separate process that misbehaves on command. */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type Child, startChild } from '../../../redis/test/support/child.js';
 
 export type Step =
-  /** First in the list: does not wait for the end of the request. */
+  /** Only as the first step: the steps start before the end of the request. */
   | { readonly do: 'at once' }
   | { readonly do: 'nothing' }
-  /** Of the request: what fits its window is all that the backend takes. */
+  /** Stops reading the request: the backend receives only one flow-control window. */
   | { readonly do: 'read no more' }
-  /** Until the test releases this name. */
+  /** Pauses the steps until the test releases this name. */
   | { readonly do: 'hold'; readonly name: string }
-  /** The service time of a model. Only for comparing speeds, never for the order of events. */
+  /** A service time. Only for comparing speeds, never for the order of events. */
   | { readonly do: 'delay'; readonly ms: number; readonly perItemMs: number }
   | { readonly do: 'headers'; readonly headers: Record<string, string | string[]> }
-  /** Answers the next `count` messages, or all that are left, with themselves and `mark` after them. */
+  /** Echoes the next `count` messages, or all remaining ones, with `mark` appended. */
   | {
       readonly do: 'echo';
       readonly count?: number;
@@ -28,7 +28,7 @@ export type Step =
   | { readonly do: 'http'; readonly status: number; readonly body?: string }
   | { readonly do: 'reset'; readonly code: number }
   | { readonly do: 'goaway'; readonly code?: number; readonly last?: 'this' | 'before' }
-  /** The connection, without a word. */
+  /** Closes the connection without GOAWAY. */
   | { readonly do: 'destroy' };
 
 export interface StreamStatus {
@@ -37,12 +37,12 @@ export interface StreamStatus {
   readonly trailers?: Record<string, string | string[]>;
 }
 
-/** Of a stream that has come in: its messages once the other side has ended. */
+/** A received stream. The messages are complete when the peer has ended it. */
 export interface SeenStream {
   readonly id: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values in turn, each as it came. */
+  /** Names and values in turn, unmodified. */
   readonly rawHeaders: readonly string[];
   readonly items: readonly SeenItem[];
   readonly texts: readonly string[];
@@ -91,7 +91,7 @@ type Told =
 
 const program = fileURLToPath(new URL('programs/raw-backend.mjs', import.meta.url));
 
-/** For the test that calls this. */
+/** Ended after the current test. */
 export async function rawBackend(options: RawBackendOptions = {}): Promise<RawBackend> {
   const child = startChild(program, { args: [JSON.stringify(options)] });
   onTestFinished(() => child[Symbol.asyncDispose]());
@@ -120,13 +120,13 @@ export class RawBackend {
     await this.#request({ behave: { steps }, forget: true });
   }
 
-  /** The first of these that fits a stream counts; then it answers with an echo again. */
+  /** The first matching entry applies to a stream; streams without an entry are echoed. */
   async behaveOnce(...behaviours: readonly (readonly Step[])[]): Promise<void> {
     await this.#request({ forget: true });
     for (const steps of behaviours) await this.#request({ behave: { steps, times: 1 } });
   }
 
-  /** Any of these for every stream. */
+  /** A random entry for each stream. */
   async behaveAnyhow(...choices: readonly (readonly Step[])[]): Promise<void> {
     await this.#request({ behave: { choices }, forget: true });
   }
@@ -140,12 +140,12 @@ export class RawBackend {
     await this.#request({ stream, steps });
   }
 
-  /** All streams that are held by this name now, in one turn. */
+  /** Releases all streams that are held by this name, in one event-loop turn. */
   async release(name: string): Promise<void> {
     await this.#request({ release: name });
   }
 
-  /** The status in health checks; serving at first. */
+  /** The status in health checks; initially serving. */
   async sayHealth(health: 'serving' | 'not serving' | 'unimplemented' | 'silent'): Promise<void> {
     await this.#request({ health });
   }
@@ -155,7 +155,7 @@ export class RawBackend {
     await this.#child.until<Told>((one) => one.type === 'asked for health' && one.health === health);
   }
 
-  /** On every connection: no new streams, please. */
+  /** Sends GOAWAY on every connection. */
   async goAway(code = 0): Promise<void> {
     await this.#request({ goaway: code });
   }
@@ -170,7 +170,7 @@ export class RawBackend {
     }
   }
 
-  /** What it has seen by now is known here, too: it tells in order. */
+  /** Resolves when all events of the backend up to now are received. Events arrive in order. */
   async hasTold(): Promise<void> {
     await this.#request({});
   }

@@ -1,4 +1,4 @@
-/** A client on bare HTTP/2: it sends a request in any pieces, and shows the answer as it came. */
+/** A client on bare HTTP/2: sends a request in any chunks, and returns the answer unmodified. */
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -13,30 +13,30 @@ import { onTestFinished } from 'vitest';
 import { framed, unframed } from './framing.js';
 
 export interface RawAnswer {
-  /** gRPC's, of the trailers or of a trailers-only answer; -1 when the stream ended without one. */
+  /** The gRPC status from the trailers or a trailers-only answer; -1 if the stream ended without one. */
   readonly status: number;
   readonly message: string;
   readonly headers: IncomingHttpHeaders;
   readonly trailers: IncomingHttpHeaders;
   readonly messages: readonly Buffer[];
   readonly text: string;
-  /** Of the reset that ended it; 0 when there was none. */
+  /** The error code of the reset; 0 if there was none. */
   readonly rstCode: number;
 }
 
 export interface RawCallOptions {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** In place of the message in its frame. */
+  /** Sent instead of the framed message. */
   readonly body?: Buffer;
-  /** Where the body is cut in pieces that are sent one after the other: bytes or, below 1, shares of its length. */
+  /** The positions at which the body is split into chunks: bytes or, below 1, shares of its length. */
   readonly cuts?: readonly number[];
 }
 
 export const computePath = '/test.Echo/Compute';
 export const batchedPath = '/test.Echo/BatchedCompute';
 
-/** For the test that calls this; without TLS. */
+/** Without TLS. Closed after the current test. */
 export function rawClient(port: number, options?: ClientSessionOptions): RawClient {
   const socket = connectTcp(port, '127.0.0.1');
   const session = connect(`http://127.0.0.1:${port}`, { ...options, createConnection: () => socket });
@@ -56,7 +56,7 @@ export class RawClient {
     session.on('error', () => {});
   }
 
-  /** A stream with the headers of a gRPC call, and nothing sent on it. */
+  /** Opens a stream with the headers of a gRPC call, without data. */
   open(headers: OutgoingHttpHeaders = {}, path = computePath): ClientHttp2Stream {
     const stream = this.session.request({
       ':method': 'POST',
@@ -80,21 +80,21 @@ export class RawClient {
       const piece = body.subarray(start, end);
       start = end;
       if (stream.destroyed) break;
-      // Only when it has gone out is the next piece a frame of its own.
+      // The next chunk is a separate frame only after this one was sent.
       if (piece.length > 0) await new Promise<void>((resolve) => stream.write(piece, () => resolve()));
     }
     stream.end();
     return answer;
   }
 
-  /** As a machine that is switched off: no word to the other side. */
+  /** Closes the socket without GOAWAY. */
   breakOff(): void {
     this.#socket.destroy();
   }
 
   /**
-   * In a turn of its own: tests call this when an answer has come, which is within nghttp2's reading. Node's client then
-   * sends and frees from there, and corrupts its memory when it is still sending another request.
+   * In a separate event-loop turn: tests call this when an answer arrives, while nghttp2 is reading. Closing the session
+   * there corrupts the memory of Node's client if it is still sending another request.
    */
   destroy(): void {
     setImmediate(() => this.session.destroy());

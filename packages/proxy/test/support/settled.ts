@@ -1,4 +1,4 @@
-/** Which of these have come to an end by now; what each has come to is still theirs. */
+/** The promises that are settled by now. Their values and errors are not consumed. */
 export function settledOf(promises: readonly Promise<unknown>[]): () => readonly number[] {
   const settled: number[] = [];
   promises.forEach((promise, index) => {

@@ -1,4 +1,4 @@
-/** Time passes, and no timer ever fires: whatever happens all the same did not wait for one. */
+/** A clock whose timers never fire, for tests that something happens without a timer. */
 import { type Clock, realClock } from 'batchwise';
 
 export class StillClock implements Clock {

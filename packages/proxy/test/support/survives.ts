@@ -1,4 +1,4 @@
-/** A proxy of its own, something that is done to it, and a look at how it is afterwards. */
+/** Runs an attack on a separate proxy and checks that the proxy stays healthy. */
 import { expect } from 'vitest';
 import { besidesANeighbour } from './neighbour.js';
 import { type ProxyProcess, proxyProcess } from './proxy-process.js';
@@ -14,8 +14,8 @@ export interface Setting {
 }
 
 /**
- * The proxy is warmed up first. During and after the attack, honest clients are served, and the memory of the proxy grows
- * only little and returns to its former size.
+ * The proxy is warmed up first. During and after the attack, honest clients are served. The memory of the proxy has a limit
+ * during the attack and returns to its former size after it.
  */
 export async function survives(
   abuse: (setting: Setting) => Promise<void>,
@@ -40,7 +40,7 @@ export async function survives(
   return setting;
 }
 
-/** After a few calls of honest clients: a hostile client that cannot write by then is blocked by backpressure, which is fine. */
+/** A hostile client that still cannot write after a few calls of honest clients is blocked by backpressure, which is allowed. */
 export async function drained(port: number): Promise<void> {
   const client = rawClient(port);
   for (let count = 0; count < 20; count += 1) await client.call('tick');

@@ -1,20 +1,20 @@
-/** A wire between the proxy and a backend that can be looked at: which connections does the proxy hold? */
+/** A TCP relay between the proxy and a backend that counts the open connections of the proxy. */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 export interface TcpRelay {
   readonly target: string;
-  /** Connections that the proxy has opened and not ended. */
+  /** Open connections of the proxy. */
   readonly open: number;
   readonly opened: number;
 }
 
-/** For the test that calls this. */
+/** Closed after the current test. */
 export async function tcpRelay(port: number): Promise<TcpRelay> {
   const held = new Set<Socket>();
   const all: Socket[] = [];
   let opened = 0;
-  // Half open: that the proxy has ended its side is all that counts, whatever the backend does then.
+  // Half open: only the end of the proxy's side is counted.
   const server = createServer({ allowHalfOpen: true }, (near) => {
     const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     opened += 1;

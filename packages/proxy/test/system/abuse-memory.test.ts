@@ -1,4 +1,4 @@
-/** Clients that make the proxy hold memory: incomplete messages, unread answers. */
+/** Clients that use up memory of the proxy: incomplete messages, unread answers. */
 import { expect, it } from 'vitest';
 import { shortOrLong } from '../../../../scripts/test-length.js';
 import { eventually } from '../../../redis/test/support/eventually.js';
@@ -23,7 +23,7 @@ it('answers without flow-control window of the caller', async () => {
         stream.end(framed(body));
         stream.pause();
       }
-      // All of them reach the backend and do not hold its slots.
+      // All calls reach the backend and release its slots.
       const reached = () =>
         backend.streams.flatMap(({ items }) => items).filter(({ length }) => length === 60_000);
       while (reached().length < callers) await drained(port);
@@ -46,7 +46,7 @@ it('requests that arrive byte by byte and never end', async () => {
         return response;
       });
       await drained(port);
-      // They are not waited for longer than is set.
+      // The message timeout ends them.
       await Promise.all(ends);
     },
     { limits: { unfinishedMs: 500 } },
@@ -118,7 +118,7 @@ it('large answers that are not read', async () => {
     async ({ port, backend }) => {
       const client = rawClient(port, { settings: { initialWindowSize: 0 } });
       const large = Buffer.alloc(3 * MiB);
-      // More than the memory that it may take, if it kept them all.
+      // More than the memory limit if all of them were kept.
       const answers = shortOrLong(100, 1000);
       let sent = 0;
       for (let count = 0; count < answers; count += 1) {
@@ -144,7 +144,7 @@ it('headers that are small on the wire and large in memory', async () => {
     for (let connection = 0; connection < shortOrLong(5, 200); connection += 1) {
       const socket = await rawSocket(port);
       socket.begin();
-      // A header of 3.9 KB that goes into the table, and then is named by one byte, ten thousand times.
+      // A header of 3.9 KB in the HPACK table, referenced ten thousand times by one byte (RFC 7541, 6.1).
       const [name, value] = ['x-bomb', 'x'.repeat(3900)];
       const literal = headerBlock([[name, value]]);
       literal[0] = 0x40;

@@ -1,6 +1,6 @@
 /**
- * What a hostile client may send. Each time the proxy stays up, serves honest clients meanwhile and
- * afterwards, and is about as large as before.
+ * Hostile clients. The proxy stays up, serves honest clients during and after each attack, and its memory returns to
+ * about the former size.
  */
 import { randomBytes } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
@@ -76,7 +76,7 @@ it('complete calls that are sent and reset at full speed', async () => {
 it('oversized headers', async () => {
   await survives(async ({ port }) => {
     const client = rawClient(port);
-    // The limit holds from the moment that the client has acknowledged it.
+    // The limit applies after the client has acknowledged SETTINGS (RFC 9113, 6.5.3).
     expect((await client.call('x')).status).toBe(0);
     for (const bytes of [20_000, 60_000]) {
       const { status } = await client.call('x', { headers: { 'x-huge': 'x'.repeat(bytes) } });

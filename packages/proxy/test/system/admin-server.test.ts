@@ -1,4 +1,4 @@
-/** The admin server over real sockets, and what Prometheus' own tool says of its metrics: nothing. */
+/** The admin server over real sockets. `promtool check metrics` reports no problem with its metrics. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -37,13 +37,13 @@ function connected({ port }: AdminAddress): Socket {
   return socket;
 }
 
-/** All that comes until the server ends the connection. */
-async function saidUntilEnd(socket: Socket): Promise<string> {
+/** The bytes received until the server ends the connection. */
+async function receivedUntilEnd(socket: Socket): Promise<string> {
   let said = '';
   socket.on('data', (chunk) => {
     said += chunk;
   });
-  // A reset ends it too; once() would throw it.
+  // A reset also ends the connection; once() would throw the error.
   socket.on('error', () => {});
   await new Promise((resolve) => socket.once('close', resolve));
   return said;
@@ -63,7 +63,7 @@ test.each([
   for (const path of ['/metrics', '/livez', '/readyz', '/healthz']) {
     const socket = connected(address);
     socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
-    expect((await saidUntilEnd(socket)).split(' ', 2)[1]).toBe(status);
+    expect((await receivedUntilEnd(socket)).split(' ', 2)[1]).toBe(status);
   }
 });
 
@@ -123,7 +123,9 @@ test.each(['/', '/metrics/x', '//livez', '/LIVEZ', '/%6civez'])('%s is not found
   const { address } = await listening();
   const answer = await ask(address, path);
   expect(answer.status).toBe(404);
-  expect(JSON.parse(answer.body).detail).toContain('/metrics, /livez, /readyz, /healthz are here');
+  expect(JSON.parse(answer.body).detail).toContain(
+    'expected one of the paths /metrics, /livez, /readyz, /healthz',
+  );
 });
 
 test.each(['/livez?verbose', '/livez/', '/livez/?'])('%s is /livez', async (path) => {
@@ -142,7 +144,7 @@ function promtool(text: string) {
   return { status, said: stdout + stderr };
 }
 
-/** A proxy that has something to show for every metric. */
+/** A proxy with a sample for every metric. */
 async function worked(path: string, backendName: string): Promise<ProxyMetrics> {
   const metrics = new ProxyMetrics({ version: '1.2.3' });
   toEnd.push(() => metrics.close());
@@ -158,7 +160,7 @@ async function worked(path: string, backendName: string): Promise<ProxyMetrics> 
   const backend = metrics.watchBackend(backendName, () => ({
     isUp: true,
     batchesInFlight: 2,
-    batchesSentAgain: 1,
+    batchesRetried: 1,
   }));
   backend.batchSent();
   backend.ejected();
@@ -210,7 +212,7 @@ test.each([
   const { address } = await listening(status === 408 ? { limits: { requestTimeoutMs: 1000 } } : {});
   const socket = connected(address);
   socket.write(bytes);
-  const said = await saidUntilEnd(socket);
+  const said = await receivedUntilEnd(socket);
   expect(said).toMatch(new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
   const body = said.slice(said.indexOf('\r\n\r\n') + 4);
   expect(JSON.parse(body)).toMatchObject({ status });
@@ -221,35 +223,35 @@ test('a request body is not read', async () => {
   const { address } = await listening();
   const socket = connected(address);
   socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\nabc');
-  expect(await saidUntilEnd(socket)).toMatch(/^HTTP\/1.1 200 .*alive\n$/s);
+  expect(await receivedUntilEnd(socket)).toMatch(/^HTTP\/1.1 200 .*alive\n$/s);
 });
 
 test.each(['idleTimeoutMs', 'requestTimeoutMs'])('a silent connection is closed by %s', async (limit) => {
   const { address } = await listening({ limits: { [limit]: 50 } });
-  expect(await saidUntilEnd(connected(address))).toBe('');
+  expect(await receivedUntilEnd(connected(address))).toBe('');
 });
 
 test('an idle connection is closed after its answer', async () => {
   const { address } = await listening({ limits: { idleTimeoutMs: 1000 } });
   const socket = connected(address);
   socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');
-  expect(await saidUntilEnd(socket)).toMatch(/alive\n$/);
+  expect(await receivedUntilEnd(socket)).toMatch(/alive\n$/);
 });
 
 test('connections beyond the limit are closed at once', async () => {
   const { address } = await listening({ limits: { maxConnections: 1 } });
   const first = connected(address);
   await once(first, 'connect');
-  expect(await saidUntilEnd(connected(address))).toBe('');
+  expect(await receivedUntilEnd(connected(address))).toBe('');
   first.write('GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
-  expect(await saidUntilEnd(first)).toMatch(/alive\n$/);
+  expect(await receivedUntilEnd(first)).toMatch(/alive\n$/);
 });
 
 test('a port in use is reported with advice', async () => {
   const { address } = await listening();
   const second = new AdminServer({ metrics: () => [], readiness: () => ({ isReady: true, reasons: [] }) });
   await expect(second.listen('127.0.0.1', address.port)).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${address.port} for metrics and health: something else does already. Stop it, or choose another port`,
+    `Cannot listen on 127.0.0.1:${address.port} for metrics and health: the port is in use. Stop the other process, or choose another port`,
   );
   await second.close();
 });
@@ -263,7 +265,7 @@ test('close() ends every connection: idle, silent and within a request', async (
   });
   const [answered] = sockets as [Socket];
   const connections = sockets.map((socket) => once(socket, 'connect'));
-  const ended = Promise.all(sockets.map(saidUntilEnd));
+  const ended = Promise.all(sockets.map(receivedUntilEnd));
   await Promise.all([...connections, once(answered, 'data')]);
   await server.close();
   await server.close();

@@ -18,7 +18,7 @@ async function setting(size: number): Promise<Setting> {
   return { ...running, backend, client: rawClient(running.port) };
 }
 
-/** In the order in which they are in the batch, which on one connection is the order in which they were sent. */
+/** In the order of the batch, which on one connection is the order in which the calls were sent. */
 function callAll(client: RawClient, ...messages: readonly string[]): Promise<RawAnswer>[] {
   return messages.map((message) => client.call(message));
 }
@@ -54,7 +54,7 @@ it('completes each caller when its answer arrives, in order', async () => {
   await backend.untilHeld('third');
   expect(settled()).toEqual([0, 1]);
   await backend.release('third');
-  // The stream need not even end.
+  // The stream has not ended.
   expect(await third).toMatchObject({ status: 0, text: 'c' });
 });
 
@@ -220,7 +220,7 @@ describe('item errors', () => {
     'NaN NaN',
   ];
   for (const error of malformed)
-    it(`that are written wrong (${JSON.stringify(error)}) leave every caller with an end, and the proxy running`, async () => {
+    it(`that are malformed (${JSON.stringify(error)}) do not affect the proxy, and every call ends`, async () => {
       const all = await setting(2);
       await all.backend.behave(
         { do: 'headers', headers: { 'batchwise-item-error': error } },

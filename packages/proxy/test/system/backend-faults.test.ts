@@ -66,7 +66,7 @@ describe('a backend that dies', () => {
     expect([...statuses].sort()).toEqual([STATUS.OK, STATUS.UNAVAILABLE]);
   });
 
-  it('that is not up yet is waited for until the deadline of the calls', async () => {
+  it('before its start holds calls until their deadline', async () => {
     const port = await freePort();
     const running = await proxied({ target: `127.0.0.1:${port}` }, batchesOf(1));
     const client = rawClient(running.port);
@@ -79,7 +79,7 @@ describe('a backend that dies', () => {
 });
 
 describe('a batch that the backend has not started', () => {
-  it('is sent again', async () => {
+  it('is retried', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(2));
     await backend.behaveOnce([{ do: 'reset', code: REFUSED }]);
@@ -96,7 +96,7 @@ describe('a batch that the backend has not started', () => {
     ]);
   });
 
-  it('is sent again only once', async () => {
+  it('is retried only once', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     await backend.behave({ do: 'reset', code: REFUSED });
@@ -104,10 +104,10 @@ describe('a batch that the backend has not started', () => {
     expect(backend.begun).toBe(2);
   });
 
-  it('is sent to another backend if there is one', async () => {
+  it('is retried on another backend if there is one', async () => {
     const [refusing, other] = [await rawBackend(), await rawBackend()];
     const { port, proxy } = await proxied([refusing, other], { ...batchesOf(1), ejection: false });
-    // One that is still being connected to is not there yet.
+    // A backend that is still connecting does not count.
     await eventually('both to be connected', () => proxy.stats().backends.every(({ isUp }) => isUp));
     await refusing.behave({ do: 'reset', code: REFUSED });
     const client = rawClient(port);
@@ -117,7 +117,7 @@ describe('a batch that the backend has not started', () => {
     });
   });
 
-  it('because its stream is above that of a GOAWAY is sent on a new connection', async () => {
+  it('because its stream id is above that of a GOAWAY is retried on a new connection', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const client = rawClient(port);
@@ -127,7 +127,7 @@ describe('a batch that the backend has not started', () => {
     expect(await client.call('third')).toMatchObject({ status: 0, text: 'third' });
   });
 
-  it('is not sent again if it may have been started or was partly answered', async () => {
+  it('is not retried if it may have been started or was partly answered', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(2), ejection: false });
     const client = rawClient(port);

@@ -15,7 +15,7 @@ it('a cancelled call in the queue never reaches the backend, and the others do',
   const leaving = client.open();
   leaving.write(framed('leaving'));
   leaving.end();
-  // On the same connection: whatever comes after the reset finds the place free.
+  // On the same connection the call after the reset finds a free place in the queue.
   await new Promise<void>((resolve) => leaving.once('finish', resolve));
   leaving.close(CANCEL);
   await new Promise<void>((resolve) => leaving.once('close', resolve));
@@ -38,7 +38,7 @@ it('a caller that cancels during its batch does not shift the answers of the oth
   const id = await backend.untilHeld('gate');
   leaving.close(CANCEL);
   await new Promise<void>((resolve) => leaving.once('close', resolve));
-  // The proxy has read the reset when it has read what came after it.
+  // The proxy has read the reset when it has read a later call of the connection.
   await new Promise<void>((resolve) => client.session.ping(() => resolve()));
   await backend.release('gate');
   expect(await first).toMatchObject({ status: 0, text: 'first!' });
@@ -128,7 +128,7 @@ it('a unary call with no message, two messages or an invalid one fails and is no
     const { status, messages } = await client.call('', { body });
     expect({ what, isFailed: status > 0, messages }).toEqual({ what, isFailed: true, messages: [] });
   }
-  // Compressed, but with what? The backend could not know.
+  // Compressed without grpc-encoding: the backend could not decompress it.
   expect((await client.call('', { body: framed('one', 1) })).status).toBeGreaterThan(0);
   expect(await client.call('fine')).toMatchObject({ status: 0, text: 'fine' });
   await backend.hasTold();

@@ -1,6 +1,6 @@
 /**
- * Everything at the same time: callers that wait, leave and run out of time, backends that answer, fail, break off
- * and die. Every call must end with its own answer, and everything must be released.
+ * All events at the same time: callers that complete, cancel and exceed deadlines; backends that answer, fail, reset
+ * streams and die. Every call must end with its own answer, and all resources must be released.
  */
 import { constants } from 'node:http2';
 import { expect, it, onTestFinished } from 'vitest';
@@ -39,7 +39,7 @@ const everything: readonly (readonly Step[])[] = [
   [{ do: 'at once' }, { do: 'trailers only', status: 7, message: 'not you' }],
 ];
 
-/** They share the backends; the last is passed through. */
+/** The methods share the backends; the last one is passed through. */
 const paths = [
   '/test.Echo/Compute',
   '/test.Echo/Compute',
@@ -48,7 +48,7 @@ const paths = [
   '/test.Echo/Other',
 ];
 
-/** A call that takes longer hangs: the slowest ones take seconds on a busy machine. */
+/** A call that takes longer hangs. On a busy machine the slowest calls take seconds. */
 const STUCK_MS = 120_000;
 
 async function within<T>(limitMs: number, result: Promise<T>, call: string): Promise<T> {
@@ -108,7 +108,7 @@ async function isAtRest({ proxy }: Proxied): Promise<void> {
   }
 }
 
-/** A batch may be sent again only when its stream was refused before anything was done. */
+/** A batch may be retried only if its stream was refused before the backend started it. */
 function timesBegun(backends: readonly RawBackend[]): Map<string, number> {
   const begun = new Map<string, number>();
   for (const backend of backends)
@@ -119,7 +119,7 @@ function timesBegun(backends: readonly RawBackend[]): Map<string, number> {
   return begun;
 }
 
-it('every call ends with its own answer, and everything is released', async () => {
+it('every call ends with its own answer, and all resources are released', async () => {
   const port = await freePort();
   const backends: RawBackend[] = [await rawBackend(), await rawBackend({ port })];
   const everyone = [...backends];

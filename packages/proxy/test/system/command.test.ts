@@ -1,4 +1,4 @@
-/** Everything in processes of its own: the command, the backend, and signals to them. */
+/** The command and the backend in separate processes, and signals to them. */
 import { status as STATUS } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
@@ -8,7 +8,7 @@ import { proxyCommand } from '../support/proxy-command.js';
 import { rawBackend } from '../support/raw-backend.js';
 import { rawClient } from '../support/raw-client.js';
 
-/** As the seed has them. */
+/** The flags of the seed. */
 const seedFlags = ['--max-batch-size', '8', '--timeout-usecs', '2000', '--max-batches-in-flight', '1'];
 
 it("the seed's flags batch the calls to an existing service", async () => {

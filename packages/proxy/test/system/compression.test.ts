@@ -38,7 +38,7 @@ it('messages are neither compressed nor decompressed by the proxy', async () => 
   );
   const client = grpcClient(port, { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
   const { status, answer } = await client.call(long);
-  // The client can only read it if the encoding was declared.
+  // The client can decompress the answer only if its encoding was declared.
   expect([status, answer?.equals(long)]).toEqual([0, true]);
   const { headers, items } = await backend.nextStream();
   expect(headers['grpc-encoding']).toBe('gzip');

@@ -97,7 +97,7 @@ it('a stream without answers is cancelled when the deadline of the batch is exce
   clock.hurry(15_000);
   for (const { status } of await Promise.all(calls)) expect(status).toBe(STATUS.DEADLINE_EXCEEDED);
   expect(await backend.untilClosed(id)).toMatchObject({ rstCode: 8 });
-  // Its slot is free again.
+  // Its slot is released.
   const next = await Promise.all([client.call('a'), client.call('b')]);
   expect(next).toMatchObject([{ status: 0 }, { status: 0 }]);
 });
@@ -126,7 +126,7 @@ it('an invalid deadline is rejected or ignored, and the next call is served', as
     expect((await client.call('x', { headers: { 'grpc-timeout': timeout } })).status).toBeGreaterThanOrEqual(
       0,
     );
-  // The largest there is: beyond what a timer can hold.
+  // The longest timeout of the protocol: longer than a timer supports.
   for (const timeout of ['99999999H', '99999999M', '99999999S'])
     expect(await client.call('x', { headers: { 'grpc-timeout': timeout } })).toMatchObject({ status: 0 });
 });

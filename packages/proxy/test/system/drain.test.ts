@@ -18,7 +18,7 @@ describe('a proxy that closes', () => {
     const running = client.call('running');
     await backend.untilHeld('gate');
     const queued = [client.call('queued'), client.call('queued too')];
-    // They have been read when what was sent after them is answered.
+    // The calls have been read when a later call of the connection is answered.
     await new Promise<void>((resolve) => client.session.ping(() => resolve()));
     const closing = proxy.close();
     const settled = settledOf([running, ...queued, closing]);
@@ -36,7 +36,7 @@ describe('a proxy that closes', () => {
     await backend.untilSessions(0);
   });
 
-  /** GOAWAY and the end of the last call are all it takes: the client need not close, nor a timer fire. */
+  // GOAWAY and the end of the last call are enough: neither a close by the client nor a timer is needed.
   it('is closed after the last call, although its clients stay connected', async () => {
     const backend = await rawBackend();
     const clock = new StillClock();
@@ -144,7 +144,7 @@ describe('a proxy that closes', () => {
     expect(await backend.untilClosed(id)).toMatchObject({ answered: 0 });
   });
 
-  /** Passed-through calls and calls with an incomplete message were closed without a status. */
+  // Root cause: passed-through calls and calls with an incomplete message were closed without a status.
   it('fails the calls that are open after its timeout', async () => {
     const backend = await rawBackend();
     const { port, proxy } = await proxied(backend, batchesOf(1));
@@ -169,7 +169,7 @@ describe('a proxy that closes', () => {
     }
   });
 
-  /** The time of the first call counted, however short that of the second was. */
+  // Root cause: the timeout of the first call applied, even if that of the second was shorter.
   it.each(['drain', 'close'] as const)(
     'is not waited for longer than the last to %s it says',
     async (first) => {

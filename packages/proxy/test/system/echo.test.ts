@@ -10,7 +10,7 @@ import { rawBackend } from '../support/raw-backend.js';
 import { rawClient } from '../support/raw-client.js';
 
 const MiB = 1024 * 1024;
-/** Around the lengths at which HTTP/2 begins a new frame, and its windows are used up. */
+/** Around the maximum length of an HTTP/2 frame and the sizes of the flow-control windows. */
 const edges = [0, 1, 16_379, 16_380, 16_384, 65_530, 65_531, 65_535, 65_536, MiB, 4 * MiB];
 
 const size = fc.oneof(

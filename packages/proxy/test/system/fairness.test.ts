@@ -1,6 +1,6 @@
 /**
- * One hostile connection beside honest clients: whatever it does, the others keep at least half of the batches. The backend
- * answers batch by batch when the test says so, so that batches are counted, not time.
+ * One hostile connection next to honest clients, which keep at least half of the batches. The test releases each batch of the
+ * backend, so batches are counted, not time.
  */
 import { VirtualClock } from 'batchwise';
 import { expect, it } from 'vitest';
@@ -13,24 +13,24 @@ import { answerOf, rawClient } from '../support/raw-client.js';
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
 
-it.each(HOSTILE_KINDS)('honest clients keep their share beside %s', async (...kind) => {
+it.each(HOSTILE_KINDS)('honest clients keep their share next to %s', async (...kind) => {
   expectFair(await honestShare([kind], 20));
 });
 
-it('honest clients keep their share beside all kinds of hostile connections at once', async () => {
+it('honest clients keep their share next to all kinds of hostile connections at once', async () => {
   const { failed, answered } = await honestShare(HOSTILE_KINDS.slice(8), 10);
   expect(failed).toEqual([]);
   expect(answered).toBeGreaterThan(0);
 });
 
-// 150 idle streams used up the streams that a backend allows on the one connection, and neither a batch nor a health
-// check got through.
+// Root cause: 150 idle streams used up the stream limit of the only connection to the backend, and neither a batch nor a
+// health check could be sent.
 it('idle streams of one connection do not block batches, health checks and streams of others', async () => {
   const backend = await gatedBackend(20);
   const { port, proxy } = await proxied(backend, { healthCheck: { intervalMs: 20 } });
   const hostile = rawClient(port);
   const refused = Array.from({ length: 150 }, () => answerOf(hostile.open({}, '/test.Echo/Silent').end()));
-  // 20 on each of four connections: it gets half of them.
+  // 20 streams on each of four connections: one client gets half of them.
   const answers = await Promise.all(refused.slice(40));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => RESOURCE_EXHAUSTED));
   await eventually('its streams to be open', () => backend.silent === 40);

@@ -1,4 +1,4 @@
-/** What the other tests rely on: the backends and clients do what they say, without a proxy in between. */
+/** The test backends and clients without a proxy: the other tests rely on their behaviour. */
 import { describe, expect, it } from 'vitest';
 import { framed } from '../support/framing.js';
 import { grpcBackend } from '../support/grpc-backend.js';

@@ -1,4 +1,4 @@
-/** Headers and trailers that are allowed, or nearly so, and that would break a batch if they were simply passed on. */
+/** Unusual or invalid headers and trailers that would break a batch if they were passed on unchanged. */
 import { describe, expect, it } from 'vitest';
 import { framed } from '../support/framing.js';
 import { grpcBackend } from '../support/grpc-backend.js';
@@ -174,14 +174,14 @@ describe('the trailers of the backend', () => {
   });
 });
 
-/** The values of one name, each as it came. */
+/** The values of one name, unmodified. */
 function valuesOf(rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1] === name);
 }
 
 /**
- * Node joins entries of one name with a comma, which in base64 is an error; servers on gRPC's own core drop the
- * connection for it, and the calls of everybody with it.
+ * Root cause: Node joins entries of one name with a comma, which is invalid in base64. Servers on gRPC core close the
+ * connection then, with the calls of all callers.
  */
 describe('repeated binary metadata', () => {
   it.each([computePath, '/test.Echo/Other'])('stays separate on its way to the backend: %s', async (path) => {
@@ -207,13 +207,13 @@ describe('repeated binary metadata', () => {
     stream.on('trailers', (_headers, _flags, raw?: string[]) => seen.push(...(raw ?? [])));
     stream.end(framed('x'));
     expect((await answerOf(stream)).status).toBe(9);
-    // A caller of a batch that failed has its status only.
+    // A caller of a failed batch gets only its status.
     if (path !== computePath) expect(valuesOf(seen, 'x-head-bin')).toEqual(['YQ', 'Yg']);
     expect(valuesOf(seen, 'x-tail-bin')).toEqual(['YQ', 'Yg']);
   });
 });
 
-/** Any metadata was sent on, so one caller could have every backend ejected or disconnected. */
+// Root cause: any metadata was forwarded, so one caller could cause the ejection or disconnection of every backend.
 it.each([
   ['with invalid base64', { 'x-key-bin': '!!!' }, 13, /expected base64 in 'x-key-bin'/],
   ['above the limit of the backend', { 'x-key': 'x'.repeat(9000) }, 8, /takes up to 8192 bytes/],

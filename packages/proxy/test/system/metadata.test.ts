@@ -10,7 +10,7 @@ import { answerOf, batchedPath, rawClient } from '../support/raw-client.js';
 const bytes = Buffer.from([0, 1, 2, 254, 255, 10, 13]);
 const base64 = bytes.toString('base64').replace(/=+$/, '');
 
-/** By name, of names and values in turns. */
+/** The values of a name in a list of names and values in turn. */
 function valuesIn(raw: readonly string[] = []): Record<string, string[]> {
   const values: Record<string, string[]> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -72,7 +72,7 @@ describe('metadata of callers', () => {
     });
   });
 
-  it('may be repeated and arrives as often', async () => {
+  it('may be repeated and keeps all values', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, batchesOf(1));
     const headers = { 'x-many': ['1', '2', 'a, b'], 'x-many-bin': ['AA', 'AQ,Ag'] };
@@ -92,7 +92,7 @@ describe('metadata of callers', () => {
       const { rawHeaders } = await backend.nextStream();
       expect(valuesIn(rawHeaders)).toMatchObject(expected);
       expect(valuesIn(raw[0])).toMatchObject(expected);
-      // For batches, only errors carry trailers.
+      // In batches, only errors have trailers.
       if (path !== undefined) expect(valuesIn(raw[1])).toMatchObject(expected);
     }
   });
@@ -164,7 +164,7 @@ describe('a batch', () => {
     expect(Math.max(...backend.streams.map(({ items }) => items.length))).toBeGreaterThan(1);
   });
 
-  /** Whatever a key is built from, no two sets of values may look the same in it. */
+  // Different sets of values must never have equal group keys.
   it('contains only items with equal values of all grouping metadata', async () => {
     const backend = await rawBackend();
     const groupBy = { metadata: ['x-a', 'x-b', 'x-c-bin'] };
@@ -212,7 +212,7 @@ describe('a batch', () => {
     for (const { headers: common, texts } of backend.streams)
       for (const text of texts) {
         const own = JSON.parse(text);
-        // For a backend, an empty value and a missing one are equal.
+        // An empty value and a missing one are equal for a backend.
         expect({ a: common['x-a'] || '', b: common['x-b'] || '' }).toEqual({
           a: own['x-a'] || '',
           b: own['x-b'] || '',
@@ -228,7 +228,7 @@ describe('a batch', () => {
     const calls = Array.from({ length: 90 }, async (_, index) => {
       const encoding = encodings[index % encodings.length];
       const headers = encoding === undefined ? {} : { 'grpc-encoding': encoding };
-      // Some messages of a compressed stream are not: the flag says it for each.
+      // Messages of a compressed stream may be uncompressed: each has a compressed flag.
       const flag = encoding !== undefined && index % 2 === 0 ? 1 : 0;
       const answer = await client.call('', { headers, body: framed(`${encoding}`, flag) });
       expect(answer).toMatchObject({ status: 0, text: `${encoding}` });

@@ -1,4 +1,4 @@
-/** Backends that are not what they seem: silent, of another protocol, behind a name, or shared by busy methods. */
+/** Unusual backends: silent, of another protocol, behind a DNS name, or shared by busy methods. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { status as STATUS } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend } from '../support/raw-backend.js';
 import { batchedPath, rawClient } from '../support/raw-client.js';
 
-/** Accepts connections, and says this. */
+/** A server that accepts connections and sends these bytes. */
 async function tcpServer(says: string): Promise<{ target: string; connections: () => number }> {
   const sockets: Socket[] = [];
   const server: Server = createServer((socket) => {
@@ -68,10 +68,10 @@ describe('a DNS name', () => {
   });
 
   it('that does not exist is UNAVAILABLE, with the reason in the log', async () => {
-    const { port, log } = await proxied({ target: 'dns:///nobody.invalid:50051' }, batchesOf(1));
+    const { port, log } = await proxied({ target: 'dns:///missing.invalid:50051' }, batchesOf(1));
     const { status, message } = await rawClient(port).call('x', { headers: { 'grpc-timeout': '20S' } });
     expect([status, message]).toEqual([STATUS.UNAVAILABLE, 'The backend is unavailable.']);
-    expect(log.join()).toContain('nobody.invalid');
+    expect(log.join()).toContain('missing.invalid');
   });
 });
 
@@ -112,7 +112,7 @@ describe('several methods of one backend', () => {
     const calls = Array.from({ length: 400 }, (_, index) =>
       hostile.call('x', { path: `/made.up${index}/Compute` }),
     );
-    // There are only so many places; the others are refused.
+    // Calls above the limit of methods are rejected.
     expect((await Promise.race(calls)).status).toBe(STATUS.RESOURCE_EXHAUSTED);
     expect(await client.call('y')).toMatchObject({ status: 0, text: 'y' });
     hostile.destroy();

@@ -60,7 +60,7 @@ describe('a full queue', () => {
     expect(accepted).toBeGreaterThan(0);
     expect(accepted).toBeLessThanOrEqual(11);
     expect(settled()).toHaveLength(30);
-    // The room is free again when they are gone.
+    // The memory is released when the calls have ended.
     const again = await Promise.all(Array.from({ length: 4 }, () => client.call(Buffer.alloc(10_000))));
     expect(again.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
   });
@@ -107,7 +107,7 @@ it('a call that cannot meet its deadline is rejected at admission', async () => 
     clock,
   });
   const client = rawClient(port);
-  // Ten seconds each, so that what a busy machine adds does not count.
+  // Ten seconds each, so that delays of a busy machine do not matter.
   for (let count = 0; count < 5; count += 1) {
     await backend.behave({ do: 'hold', name: `gate ${count}` }, { do: 'echo' }, { do: 'end' });
     const call = client.call(`${count}`);

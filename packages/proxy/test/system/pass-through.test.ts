@@ -162,21 +162,19 @@ describe('a method that is not batched is passed through', () => {
     expect(await client.call('x', { path })).toMatchObject({ status: 0, text: 'x' });
   });
 
-  it('and so is reflection', async () => {
+  it('for example reflection', async () => {
     const { client } = await setting();
     const stream = chat(client, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
     const answer = new Promise((resolve) => stream.once('data', resolve));
-    // list_services, field 7, an empty text.
+    // list_services, field 7, an empty string.
     stream.write(Buffer.from([0x3a, 0]));
     expect(String(await answer)).toContain('test.Echo');
     stream.end();
   });
 });
 
-/**
- * A request that was piped to a lost backend stayed paused, and its stream never closed. It stayed in memory as long as
- * the connection of its caller.
- */
+// Root cause: a request that was piped to a lost backend stayed paused, and its stream never closed. It stayed in memory
+// as long as the connection of its caller.
 it('a call whose backend is lost during the request is released', async () => {
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
@@ -196,7 +194,7 @@ it('a call whose backend is lost during the request is released', async () => {
   await eventually('no call to be open', () => proxy.stats().openCalls === 0);
 });
 
-/** grpc-go's server resets a call with CANCEL when its deadline is exceeded, possibly before the caller notices. */
+// grpc-go's server resets a call with CANCEL when its deadline is exceeded, possibly before the caller notices.
 it('a call that the backend resets after the deadline is DEADLINE_EXCEEDED', async () => {
   const backend = await rawBackend();
   const clock = new HurriedClock();
@@ -214,17 +212,15 @@ it('a call that the backend resets after the deadline is DEADLINE_EXCEEDED', asy
   expect(await late(false)).toBe(STATUS.DEADLINE_EXCEEDED);
 });
 
-/**
- * A stream refused by a backend became UNAVAILABLE, which clients do not retry by themselves. The reset tells them
- * that they may.
- */
+// Root cause: a stream refused by a backend became UNAVAILABLE, which clients do not retry by default. Clients may retry
+// after a reset with REFUSED_STREAM (RFC 9113, 8.7).
 it.each<[string, Step]>([
   ['refuses', { do: 'reset', code: 7 }],
   ['leaves out as it goes away', { do: 'goaway', last: 'before' }],
 ])('a call that the backend %s is retried by its client', async (_how, step) => {
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
-  // Nothing is before the first stream of a connection.
+  // No stream precedes the first stream of a connection.
   const first = () => rawClient(port).call('x', { path: '/test.Echo/Other' });
   await first();
   await backend.behaveOnce([step]);
@@ -272,7 +268,7 @@ describe('health', () => {
   });
 });
 
-/** Node throws where it is to send what it would itself not take: in an event of a stream, that ended the process. */
+// Root cause: Node throws when it sends headers that it would not accept. Thrown in a stream event, that ended the process.
 describe('headers that Node does not send', () => {
   const head = { ':status': '200', 'content-type': 'application/grpc' };
   const path = '/test.Echo/Other';

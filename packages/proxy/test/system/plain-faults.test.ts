@@ -1,11 +1,11 @@
-/** Whatever a backend does wrong, clients see neither its address nor error codes of the operating system, nor a stack. */
+/** For any fault of a backend, clients see neither its address nor error codes of the operating system nor a stack. */
 import { expect, it } from 'vitest';
 import { bareBackend } from '../support/bare-backend.js';
 import { batchesOf, proxied } from '../support/proxied.js';
 import { rawBackend, type Step } from '../support/raw-backend.js';
 import { computePath, type RawAnswer, rawClient } from '../support/raw-client.js';
 
-/** Of the proxy's own making; what a backend says itself is passed on. */
+/** Errors of the proxy itself; errors that a backend sends are passed on. */
 const FAULTS: readonly (readonly [string, readonly Step[]])[] = [
   ['closes the connection at once', [{ do: 'at once' }, { do: 'destroy' }]],
   ['closes the connection after its headers', [{ do: 'headers', headers: {} }, { do: 'destroy' }]],

@@ -1,4 +1,4 @@
-/** examples/python-backend on Debian's Python: alone, and with the proxy before it. */
+/** examples/python-backend on Debian's Python: alone, and behind the proxy. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
@@ -63,7 +63,7 @@ function inferenceClient(port: number) {
           itemErrors = metadata.get('batchwise-item-error');
         });
         call.on('data', (answer) => scores.push(answer.scores));
-        call.on('error', () => {}); // the status says it
+        call.on('error', () => {}); // reported by the status
         call.on('status', ({ code }) => resolve({ scores, itemErrors, status: code }));
         for (const features of rows) call.write({ features });
         call.end();
@@ -71,7 +71,7 @@ function inferenceClient(port: number) {
   };
 }
 
-/** Rows that differ, each of sixteen numbers. */
+/** Distinct rows of sixteen numbers. */
 function rows(count: number): number[][] {
   return Array.from({ length: count }, (_, row) => SIXTEEN.map((x) => x * (1 + row / count)));
 }
@@ -105,7 +105,7 @@ describe('batched_server.py', () => {
     });
   });
 
-  // grpcio parses a message before the service sees it, and ends the stream of one that it cannot.
+  // grpcio parses a message before the service receives it, and ends the stream if the message is invalid.
   test('undecodable bytes fail alone, and the others of the batch get their answers', async () => {
     const backend = await startPythonExample('batched_server.py');
     const { port } = await proxied(backend, batchesOf(3));
@@ -125,7 +125,7 @@ describe('batched_server.py', () => {
     });
   });
 
-  // All messages in full are more than a peer takes of headers.
+  // All complete messages exceed the header limit of a peer.
   test('messages of many invalid items are truncated to a header below 12 KiB', async () => {
     const { port } = await startPythonExample('batched_server.py');
     const client = inferenceClient(port);
@@ -155,7 +155,7 @@ describe('batched_server.py', () => {
     expect(stdout).toMatch(/^[1-9]\d* answers\/s, p50 [\d.]+ ms, p99 [\d.]+ ms\n$/);
   });
 
-  // Every caller ended with a traceback of its own: a thousand lines, and the reason lost in them.
+  // Root cause: every caller printed a traceback, a thousand lines in all, which hid the reason.
   test('load.py reports a missing server in one line', async () => {
     const args = [examplePath('load.py'), 'unix:/nobody/is/here', '--callers', '2', '--seconds', '1'];
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };

@@ -58,7 +58,7 @@ function ended(call: grpc.ClientDuplexStream<Input, Output>): Promise<StreamEnd>
   call.on('metadata', (metadata) => {
     headers = metadata;
   });
-  call.on('error', () => {}); // the status says it
+  call.on('error', () => {}); // reported by the status
   return new Promise((resolve) => {
     call.on('status', (status) => resolve({ answers, headers, status }));
   });
@@ -202,8 +202,8 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
   expect(await sendOne(client, [5]).then((answer) => 'scores' in answer || isFirst || answer)).toBe(true);
 });
 
-// @grpc/grpc-js ends such a call by itself, and calls it cancelled, as it does after every end.
-test('an unserializable result fails the items behind it the first time, and later only its own item', async () => {
+// @grpc/grpc-js ends such a call itself and emits 'cancelled', as it does after every end.
+test('an unserializable result fails the later items the first time, and after that only its own item', async () => {
   const ends: unknown[] = [];
   const onCancel = vi.fn();
   const client = await start(
@@ -223,7 +223,7 @@ test('an unserializable result fails the items behind it the first time, and lat
   expect(second.headers?.get('batchwise-item-error')[0]).toMatch(/^1 13 %22compute%22%20returned/);
   expect(await sendOne(client, [2])).toMatchObject({
     code: grpc.status.INTERNAL,
-    details: expect.stringMatching(/"compute" returned something for item 0 that is no message of its kind/),
+    details: expect.stringMatching(/"compute" returned a result for item 0 that cannot be serialized/),
   });
   await vi.waitFor(() => expect(ends.length).toBe(3), { timeout: 300_000 });
   const message = expect.stringMatching(/"compute" returned something for item [01] that is no message/);

@@ -34,7 +34,7 @@ describe('several backends', () => {
     const loading = load(rawClient(port), 24, total).finally(() => {
       isOver = true;
     });
-    // It takes as long as ten batches of the other, as long as there are any.
+    // A batch of the slow backend takes as long as ten batches of the other.
     while (!isOver) {
       const enough = fast.begun + 10;
       await eventually(
@@ -77,7 +77,7 @@ describe('several backends', () => {
     await load(client, 8, 60);
     expect(itemsAt(dying)).toBeGreaterThan(0);
     await dying.kill();
-    // Calls in flight on the broken connection may fail, later ones must not.
+    // Calls in flight on the lost connection may fail, later calls must not.
     await load(client, 4, 20);
     expect(new Set(await load(client, 8, 100))).toEqual(new Set([0]));
 
@@ -152,10 +152,10 @@ describe('several backends', () => {
   });
 });
 
-describe('a backend that reports not serving', () => {
+describe('health checks', () => {
   const healthCheck = { intervalMs: 30, timeoutMs: 2000 };
 
-  it('gets no calls until it reports serving', async () => {
+  it('a backend that reports not serving gets no calls until it reports serving', async () => {
     const [serving, resting] = [await rawBackend(), await rawBackend()];
     await resting.sayHealth('not serving');
     const { port } = await proxied([serving, resting], { ...batchesOf(1), healthCheck });
@@ -174,7 +174,7 @@ describe('a backend that reports not serving', () => {
     });
   });
 
-  it('is used if it is the only one', async () => {
+  it('a backend that reports not serving is used if it is the only one', async () => {
     const backend = await rawBackend();
     await backend.sayHealth('not serving');
     const { port } = await proxied(backend, { ...batchesOf(1), healthCheck });
@@ -183,7 +183,7 @@ describe('a backend that reports not serving', () => {
     expect(new Set(await load(client, 2, 20))).toEqual(new Set([0]));
   });
 
-  it('or that lacks the health service is used', async () => {
+  it('a backend without the health service is used', async () => {
     const [one, two] = [await rawBackend(), await rawBackend()];
     await two.sayHealth('unimplemented');
     const { port } = await proxied([one, two], { ...batchesOf(1), healthCheck });
@@ -195,7 +195,7 @@ describe('a backend that reports not serving', () => {
     });
   });
 
-  it('or does not answer health checks gets no calls', async () => {
+  it('a backend that does not answer health checks gets no calls', async () => {
     const [serving, silent] = [await rawBackend(), await rawBackend()];
     await silent.sayHealth('silent');
     const { port } = await proxied([serving, silent], {

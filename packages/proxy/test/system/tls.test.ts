@@ -19,13 +19,13 @@ function trusting(pair?: { readonly cert: string; readonly key: string }) {
 }
 
 describe('between the callers and the proxy', () => {
-  it('use the certificate of the proxy', async () => {
+  it('callers get the certificate of the proxy', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: server });
     const { status, answer } = await grpcClient(port, { credentials: trusting() }).call('x');
     expect([status, String(answer)]).toEqual([0, 'x']);
   });
 
-  it('require a client certificate if so configured', async () => {
+  it('a client certificate is required if configured', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: { ...server, clientCa: ca } });
     const known = grpcClient(port, { credentials: trusting(client) });
     expect((await known.call('x')).status).toBe(0);
@@ -36,7 +36,7 @@ describe('between the callers and the proxy', () => {
     expect((await known.call('x')).status).toBe(0);
   });
 
-  it('reject callers without TLS', async () => {
+  it('callers without TLS are rejected', async () => {
     const { port } = await proxied(await grpcBackend(), { tls: server });
     const plain = rawClient(port);
     const closed = new Promise((resolve) => plain.session.once('close', resolve));
@@ -50,13 +50,13 @@ describe('between the callers and the proxy', () => {
 });
 
 describe('between the proxy and the backend', () => {
-  it('use the certificate of the backend', async () => {
+  it('the certificate of the backend is verified', async () => {
     const { port } = await proxied(await grpcBackend({ tls: server }), { backendTls: { ca } });
     const { status, message } = await grpcClient(port).call('x');
     expect([status, message]).toEqual([0, '']);
   });
 
-  it('use a client certificate', async () => {
+  it('the proxy presents its client certificate', async () => {
     const backend = await grpcBackend({ tls: { ...server, clientCa: ca } });
     const known = await proxied(backend, { backendTls: { ca, ...client } });
     expect((await grpcClient(known.port).call('x')).status).toBe(0);
@@ -64,14 +64,14 @@ describe('between the proxy and the backend', () => {
     expect((await grpcClient(unknown.port).call('x')).status).toBe(STATUS.UNAVAILABLE);
   });
 
-  it('do not use a backend with an untrusted certificate, and log the reason', async () => {
+  it('a backend with an untrusted certificate is not used, and the reason is logged', async () => {
     const { port, log } = await proxied(await grpcBackend({ tls: stranger.server }), { backendTls: { ca } });
     const { status, message } = await grpcClient(port).call('x');
     expect([status, message]).toEqual([STATUS.UNAVAILABLE, 'The backend is unavailable.']);
     expect(log.join()).toMatch(/certificate|issuer/i);
   });
 
-  it('do not use a backend whose certificate has another name', async () => {
+  it('a backend whose certificate has another name is not used', async () => {
     const backend = await grpcBackend({ tls: server });
     const wrong = await proxied(backend, { backendTls: { ca, serverName: 'elsewhere.example' } });
     expect((await grpcClient(wrong.port).call('x')).status).toBe(STATUS.UNAVAILABLE);

@@ -1,4 +1,4 @@
-/** Requests that are not read completely, because one side has answered or left. They must be released. */
+/** Requests that are not read completely, because one side has answered or disconnected. They must be released. */
 import { constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../redis/test/support/eventually.js';
@@ -8,9 +8,9 @@ import { rawBackend, type Step } from '../support/raw-backend.js';
 import { answerOf, computePath, rawClient } from '../support/raw-client.js';
 
 const passedPath = '/test.Echo/Other';
-/** More than the windows of both sides take. */
+/** More than the flow-control windows of both sides. */
 const large = Buffer.alloc(3_000_000);
-/** Node's client also keeps unread requests, which must not be the cause of a failure here. */
+/** Node's client also keeps unread requests, which must not cause a failure of these tests. */
 const roomy = { maxSessionMemory: 1000 };
 
 async function isAtRest({ proxy }: Proxied): Promise<void> {
@@ -20,10 +20,8 @@ async function isAtRest({ proxy }: Proxied): Promise<void> {
   });
 }
 
-/**
- * A stream that is reset with NO_ERROR stays half open in Node while there is data to send. Such streams used up the
- * stream limit of the backend, and a batch that was reset that way never ended.
- */
+// Root cause: a stream that is reset with NO_ERROR stays half open in Node while there is data to send. Such streams used
+// up the stream limit of the backend, and a batch that was reset that way never ended.
 describe.each([
   ['batched', computePath],
   ['passed through', passedPath],
@@ -52,7 +50,7 @@ describe.each([
   });
 });
 
-/** As above, at the other end: the call was open for ever, and an answer to it ended the process. */
+// Root cause: the same on the side of the caller. The call never ended, and an answer to it ended the process.
 it.each([
   ['before', []],
   ['after', [{ do: 'headers', headers: {} } satisfies Step]],
@@ -78,7 +76,7 @@ it.each([
   },
 );
 
-/** The trailers had arrived, so it was not detected that messages before them were lost with the connection. */
+// Root cause: after the trailers, the loss of earlier messages with the connection was not detected.
 it('a received answer is delivered completely although its backend is lost', async () => {
   const backend = await rawBackend();
   const running = await proxied(backend, { ...batchesOf(1), ejection: false });
@@ -105,7 +103,7 @@ it('a backend that is lost during its answer fails the call', async () => {
   const client = rawClient(running.port, { settings: { initialWindowSize: 1000 } });
   const stream = client.open({}, passedPath);
   const hasBegun = new Promise((resolve) => stream.once('response', resolve));
-  // More than fits into the flow-control windows on the way.
+  // More than the flow-control windows between backend and client.
   stream.end(framed(Buffer.alloc(3_000_000)));
   await hasBegun;
   await backend.kill();

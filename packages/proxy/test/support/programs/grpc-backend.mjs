@@ -1,6 +1,6 @@
 /**
- * A backend of @grpc/grpc-js on bytes: `Compute` and `BatchedCompute` that answer with what they got, one method of
- * each other kind, health and reflection. Tells the test of every batch and of every cancelled one.
+ * A backend of @grpc/grpc-js with messages as bytes: `Compute` and `BatchedCompute`, which echo, one method of each other
+ * kind, health and reflection. Reports every batch and every cancellation to the test.
  */
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -64,7 +64,7 @@ server.addService(
       call.on('data', (item) => items.push(item));
       call.on('end', () => callback(null, Buffer.concat(items)));
     },
-    /** As often as its first byte says. */
+    /** The first byte is the number of answers. */
     Repeat(call) {
       for (let left = call.request[0]; left > 0; left -= 1) call.write(call.request.subarray(1));
       call.end();

@@ -1,4 +1,4 @@
-/** The built proxy in a process of its own, to be watched and abused. Says where it listens and how large it is. */
+/** The built proxy in a separate process, for attacks. Reports its port and its memory. */
 import { startProxy } from '@batchwise/proxy';
 
 const proxy = await startProxy({
@@ -9,7 +9,7 @@ const proxy = await startProxy({
 });
 process.send({ type: 'listening', port: proxy.address.port });
 process.on('message', () => {
-  // Twice: what the first one finalizes only the second one frees.
+  // Twice: the second collection frees the objects that the first one finalized.
   globalThis.gc?.();
   globalThis.gc?.();
   process.send({ type: 'memory', ...process.memoryUsage(), peakRss: process.resourceUsage().maxRSS * 1024 });

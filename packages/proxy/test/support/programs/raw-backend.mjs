@@ -1,20 +1,20 @@
 /**
- * A backend on bare HTTP/2 that misbehaves on command. What it does with a stream is a list of steps, sent by the
- * test; without any it answers every message with itself. Tells the test of every stream: begun, received whole,
- * held, closed. As it never parses more than gRPC's five bytes, it can break every rule there is.
+ * A backend on bare HTTP/2 that misbehaves on command. The test sends a list of steps for a stream; the default is an echo.
+ * Every stream is reported to the test: begun, completely received, held, closed. Only the five bytes of the gRPC prefix are
+ * parsed, so every rule of the protocol can be violated.
  */
 import { constants, createSecureServer, createServer } from 'node:http2';
 
 const { port = 0, tls, settings, maxReported = 1024 } = JSON.parse(process.argv[2] ?? '{}');
 
 const PREFIX_BYTES = 5;
-/** Of behaviours: the first that fits and is not used up counts. */
+/** The first behaviour that matches and is not used up applies. */
 const behaviours = [];
 const held = new Map();
 const streams = new Map();
 const sessions = new Set();
 const sockets = new Set();
-/** Sessions that have been told to make no more calls. */
+/** Sessions that received GOAWAY. */
 const goneAway = new WeakSet();
 let count = 0;
 let health = 'serving';
@@ -38,7 +38,7 @@ server.on('stream', (stream, headers, _flags, rawHeaders) => {
     answerHealth(stream);
     return;
   }
-  // nghttp2 begins what comes between this and the frame, though the frame says that it has not.
+  // nghttp2 starts streams that arrive between this call and the frame, although the frame excludes them.
   if (goneAway.has(stream.session)) {
     stream.on('error', () => {});
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -52,7 +52,7 @@ server.listen(port, '127.0.0.1', () => tell({ type: 'listening', port: server.ad
 process.on('message', (message) => {
   if (message.behave !== undefined) {
     if (message.forget) behaviours.length = 0;
-    // What is told for one method goes before what is told for all.
+    // Behaviours of one method precede those of all methods.
     if (message.behave.path === undefined) behaviours.push({ ...message.behave });
     else behaviours.unshift({ ...message.behave });
   }
@@ -76,7 +76,7 @@ function tell(message) {
   if (process.connected) process.send(message);
 }
 
-/** By hand, as is all here: a message whose field 1 is 1, serving, or 2, not serving. */
+/** A message whose field 1 is 1 (serving) or 2 (not serving), encoded by hand. */
 function answerHealth(stream) {
   tell({ type: 'asked for health', health });
   stream.on('error', () => {});
@@ -103,10 +103,10 @@ function behaviourFor(path) {
 class Call {
   id = ++count;
   #stream;
-  /** What has come of messages that are not whole yet. */
+  /** The received part of an incomplete message. */
   #chunks = [];
   #bytes = 0;
-  /** How many bytes are worth looking at. */
+  /** The number of valid bytes. */
   #needed = PREFIX_BYTES;
   #items = [];
   #hasEnded = false;
@@ -137,7 +137,7 @@ class Call {
         flag: item[0],
         ...(item.length <= maxReported ? { base64: item.subarray(PREFIX_BYTES).toString('base64') } : {}),
       }));
-      // A reset ends the reading side too; that is no half-close.
+      // A reset also ends the readable side, but is not a half-close.
       if (!stream.aborted) tell({ type: 'received', id: this.id, items, rest: this.#bytes });
       this.#wake();
     });
@@ -159,8 +159,8 @@ class Call {
   }
 
   async perform(steps) {
-    // Not while nghttp2 reads: of a connection that ends in one of its callbacks Node frees what it still reads, and the
-    // process dies of that now and then.
+    // Not while nghttp2 reads: when a connection ends in one of its callbacks, Node frees memory that is still being read,
+    // and the process sometimes crashes.
     await new Promise((resolve) => setImmediate(resolve));
     for (const step of steps) {
       if (this.#stream.destroyed) return;
@@ -239,7 +239,7 @@ class Call {
         stream.close(step.code);
         return;
       case 'goaway':
-        // 0 stands for the last stream that has come.
+        // 0: the last received stream.
         goAway(
           stream.session,
           step.code ?? constants.NGHTTP2_NO_ERROR,
@@ -250,7 +250,7 @@ class Call {
         for (const socket of sockets) socket.destroy();
         return;
       default:
-        throw new Error(`expected a step that is known, got ${JSON.stringify(step)}`);
+        throw new Error(`expected a known step, got ${JSON.stringify(step)}`);
     }
   }
 
@@ -262,7 +262,7 @@ class Call {
     );
   }
 
-  /** In pieces that end at these bytes or, below 1, shares of the whole; each is gone before the next is given. */
+  /** In chunks that end at these bytes or, below 1, shares of the whole. Each chunk is sent before the next is written. */
   async #write(bytes, cuts = []) {
     const places = cuts.map((cut) => Math.min(Math.floor(cut < 1 ? cut * bytes.length : cut), bytes.length));
     const ends = [...places, bytes.length].sort((a, b) => a - b);
