@@ -77,7 +77,7 @@ describe('a backend', () => {
       expect(target).toBeDefined();
       stream?.ends(STATUS.UNAVAILABLE, failing);
       await stage.settle();
-      expect(caller.heard?.status).toBe(STATUS.UNAVAILABLE);
+      expect(caller.outcome?.status).toBe(STATUS.UNAVAILABLE);
     }
   });
 
@@ -198,7 +198,7 @@ describe('a batch that is retried', () => {
     const again = stage.channel(refused.target).open[0];
     expect(again?.texts).toEqual(['refused']);
     again?.echoes();
-    expect(refused.caller.heard?.status).toBe(STATUS.OK);
+    expect(refused.caller.outcome?.status).toBe(STATUS.OK);
   });
 
   it('goes to another backend if one is free, although it is slower', async () => {
@@ -222,7 +222,7 @@ describe('a batch that is retried', () => {
     stage.channel(refused.target).open[0]?.echoes();
     await stage.settle();
     stage.channel(refused.target).open[0]?.echoes();
-    expect(other.heard?.status).toBe(STATUS.OK);
+    expect(other.outcome?.status).toBe(STATUS.OK);
   });
 
   it('keeps the place and the account of its tenant', async () => {
@@ -231,7 +231,7 @@ describe('a batch that is retried', () => {
     expect(tenant.queuedGroups).toBe(0);
     stage.channel(refused.target).open[0]?.ends(STATUS.UNAVAILABLE, { isUnseen: true });
     await stage.settle();
-    expect(refused.caller.told.map(({ status }) => status)).toEqual([STATUS.UNAVAILABLE]);
+    expect(refused.caller.outcomes.map(({ status }) => status)).toEqual([STATUS.UNAVAILABLE]);
     expect(tenant.queuedGroups).toBe(0);
   });
 });
@@ -246,7 +246,7 @@ describe('targets that change', () => {
     expect(old.isClosed).toBe(true);
     expect((await sendOne(stage)).target).toBe('b:1');
     stream?.echoes();
-    expect(caller.heard?.text).toBe('X');
+    expect(caller.outcome?.text).toBe('X');
   });
 
   it('unchanged ones keep their channel', () => {
@@ -280,8 +280,8 @@ describe('targets that change', () => {
     await stage.settle();
     stage.pool.setTargets([], new Error('dns:///a:1 cannot be looked up: ENOTFOUND'));
     await stage.settle();
-    expect(queued.heard?.status).toBe(STATUS.UNAVAILABLE);
-    expect(queued.heard?.error?.message).toBe('The backend is unavailable.');
+    expect(queued.outcome?.status).toBe(STATUS.UNAVAILABLE);
+    expect(queued.outcome?.error?.message).toBe('The backend is unavailable.');
     expect(stage.pool.whyDown).toBe('no backend can be reached: dns:///a:1 cannot be looked up: ENOTFOUND');
   });
 });

@@ -6,8 +6,8 @@ import type { FakeCaller } from './fakes/fake-caller.js';
 import { FakeStage } from './fakes/fake-stage.js';
 
 const statuses = (callers: readonly FakeCaller[]) =>
-  callers.map(({ told }) => told.map(({ status }) => status));
-const texts = (callers: readonly FakeCaller[]) => callers.map(({ heard }) => heard?.text);
+  callers.map(({ outcomes }) => outcomes.map(({ status }) => status));
+const texts = (callers: readonly FakeCaller[]) => callers.map(({ outcome }) => outcome?.text);
 
 async function batchOf(messages: readonly string[], stage = new FakeStage()) {
   const callers = messages.map((message) => stage.calls(message));
@@ -35,8 +35,8 @@ describe('a batch', () => {
     const { stream, callers } = await batchOf(['a', 'b']);
     stream.sendsHeaders({ 'x-model': '7', 'grpc-encoding': 'gzip', 'content-type': 'x' });
     stream.echoes();
-    for (const { heard } of callers)
-      expect(heard?.headers).toEqual({ 'x-model': '7', 'grpc-encoding': 'gzip' });
+    for (const { outcome } of callers)
+      expect(outcome?.headers).toEqual({ 'x-model': '7', 'grpc-encoding': 'gzip' });
   });
 
   it('with too few answers fails the rest with INTERNAL and the number of answers', async () => {
@@ -44,7 +44,7 @@ describe('a batch', () => {
     stream.answers('A');
     stream.ends(STATUS.OK);
     expect(statuses(callers)).toEqual([[0], [STATUS.INTERNAL], [STATUS.INTERNAL]]);
-    expect(callers[1]?.heard?.error?.message).toMatch(/^the backend ended .*expected 3 answers.*got 1$/);
+    expect(callers[1]?.outcome?.error?.message).toMatch(/^the backend ended .*expected 3 answers.*got 1$/);
   });
 
   it('that ends with an error fails the rest with its details and trailers', async () => {
@@ -55,7 +55,7 @@ describe('a batch', () => {
       trailers: { 'grpc-status': '9', 'grpc-status-details-bin': 'AAA=', 'x-why': 'because' },
     });
     expect(statuses(callers)).toEqual([[0], [STATUS.FAILED_PRECONDITION]]);
-    const error = callers[1]?.heard?.error;
+    const error = callers[1]?.outcome?.error;
     expect(error?.message).toBe('no model');
     expect(error?.trailers).toEqual({ 'grpc-status-details-bin': 'AAA=', 'x-why': 'because' });
   });
@@ -63,7 +63,7 @@ describe('a batch', () => {
   it('names the batched method if the backend does not serve it', async () => {
     const { stream, callers } = await batchOf(['a']);
     stream.ends(STATUS.UNIMPLEMENTED, { message: 'unknown method', trailers: { 'grpc-status': '12' } });
-    expect(callers[0]?.heard?.error?.message).toBe(
+    expect(callers[0]?.outcome?.error?.message).toBe(
       'the backend does not serve /pkg.Service/BatchedCompute, the batched method of /pkg.Service/Compute: unknown method',
     );
   });
@@ -73,9 +73,9 @@ describe('a batch', () => {
     const { stage, stream } = await batchOf(['learned']);
     await stage.clock.advance(20);
     stream.echoes();
-    const gone = stage.calls('gone');
+    const cancelled = stage.calls('cancelled');
     await stage.clock.advance(4);
-    gone.leaves();
+    cancelled.cancels();
     expect(stage.open).toEqual([]);
     stage.calls('next');
     await stage.clock.advance(15);
@@ -98,10 +98,10 @@ describe('a batch', () => {
     const { stream, callers } = await batchOf(['a', 'b', 'c']);
     stream.sendsHeaders({ 'batchwise-item-error': '1 3 too%20long' });
     expect(statuses(callers)).toEqual([[], [STATUS.INVALID_ARGUMENT], []]);
-    expect(callers[1]?.heard?.error?.message).toBe('too long');
+    expect(callers[1]?.outcome?.error?.message).toBe('too long');
     stream.answers('A', '', 'C');
     expect(texts(callers)).toEqual(['A', '', 'C']);
-    expect(callers[0]?.heard?.headers).toEqual({});
+    expect(callers[0]?.outcome?.headers).toEqual({});
   });
 });
 
@@ -153,18 +153,18 @@ describe('the slot of a batch', () => {
 describe('a caller that cancels', () => {
   it('while queued is not sent', async () => {
     const stage = new FakeStage({ method: { maxWaitMs: 10 } });
-    stage.calls('a').leaves();
+    stage.calls('a').cancels();
     const other = stage.calls('b');
     await stage.clock.advance(10);
     expect(stage.stream.texts).toEqual(['b']);
     stage.stream.echoes();
-    expect(other.heard?.text).toBe('B');
+    expect(other.outcome?.text).toBe('B');
     expect(stage.queueBytes.used).toBe(0);
   });
 
   it('during its batch does not affect the others', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b']);
-    callers[0]?.leaves();
+    callers[0]?.cancels();
     expect(stream.isCancelled).toBe(false);
     stream.echoes();
     expect(texts(callers)).toEqual([undefined, 'B']);
@@ -173,9 +173,9 @@ describe('a caller that cancels', () => {
 
   it('is not counted twice if its answer still arrives', async () => {
     const { stream, callers } = await batchOf(['a', 'b', 'c']);
-    callers[0]?.leaves();
+    callers[0]?.cancels();
     stream.answers('A');
-    callers[1]?.leaves();
+    callers[1]?.cancels();
     expect(stream.isCancelled).toBe(false);
     stream.answers('B', 'C');
     expect(texts(callers)).toEqual([undefined, undefined, 'C']);
@@ -184,9 +184,9 @@ describe('a caller that cancels', () => {
   it('resets the stream if it was the last of its batch', async () => {
     const { stage, stream, callers } = await batchOf(['a', 'b', 'c']);
     stream.answers('A');
-    callers[1]?.leaves();
+    callers[1]?.cancels();
     expect(stream.isCancelled).toBe(false);
-    callers[2]?.leaves();
+    callers[2]?.cancels();
     expect(stream.isCancelled).toBe(true);
     stage.calls('next');
     await stage.settle();
@@ -203,12 +203,12 @@ describe('a caller that cancels', () => {
     const third = stage.calls('third', { path: '/pkg.Other/Compute' });
     void stage.methods.close();
     await stage.settle();
-    second.leaves();
+    second.cancels();
     first.echoes();
     await stage.settle();
     expect(stage.stream.texts).toEqual(['third']);
     stage.stream.echoes();
-    expect(third.heard?.text).toBe('THIRD');
+    expect(third.outcome?.text).toBe('THIRD');
   });
 });
 
@@ -233,10 +233,10 @@ describe('the deadline of a batch', () => {
     const late = stage.calls('late', { timeoutMs: 50 });
     const other = stage.calls('other');
     await stage.clock.advance(50);
-    expect(late.heard?.status).toBe(STATUS.DEADLINE_EXCEEDED);
+    expect(late.outcome?.status).toBe(STATUS.DEADLINE_EXCEEDED);
     await stage.clock.advance(50);
     expect(stage.stream.texts).toEqual(['other']);
-    expect(other.told).toEqual([]);
+    expect(other.outcomes).toEqual([]);
   });
 
   it('includes the time to receive the message', async () => {
@@ -245,7 +245,7 @@ describe('the deadline of a batch', () => {
     await stage.clock.advance(40);
     caller.sends('x');
     await stage.clock.advance(10);
-    expect(caller.heard?.status).toBe(STATUS.DEADLINE_EXCEEDED);
+    expect(caller.outcome?.status).toBe(STATUS.DEADLINE_EXCEEDED);
   });
 });
 
@@ -262,7 +262,7 @@ describe('a batch that no backend has started', () => {
     await stage.settle();
     expect(other.open.map(({ texts: sent }) => sent)).toEqual([['x']]);
     other.open[0]?.echoes();
-    expect(caller.heard?.text).toBe('X');
+    expect(caller.outcome?.text).toBe('X');
   });
 
   it('is retried on the same backend if there is no other, and only once', async () => {
@@ -286,7 +286,7 @@ describe('a batch that no backend has started', () => {
 
   it('is retried without its cancelled items', async () => {
     const { stage, callers } = await batchOf(['a', 'b', 'c']);
-    callers[1]?.leaves();
+    callers[1]?.cancels();
     stage.stream.ends(STATUS.UNAVAILABLE, unseen);
     await stage.settle();
     expect(stage.stream.texts).toEqual(['a', 'c']);
@@ -319,7 +319,7 @@ it('small messages are joined into one write', async () => {
 it('every caller gets exactly one answer for any order of events', async () => {
   const event = fc.oneof(
     fc.record({ do: fc.constant('call' as const), timeoutMs: fc.option(fc.integer({ min: 1, max: 50 })) }),
-    fc.record({ do: fc.constant('leave' as const), who: fc.nat(30) }),
+    fc.record({ do: fc.constant('cancel' as const), who: fc.nat(30) }),
     fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 5 }) }),
     fc.record({
       do: fc.constant('end' as const),
@@ -340,17 +340,17 @@ it('every caller gets exactly one answer for any order of events', async () => {
         ejection: { failures: 2, durationMs: 10 },
       });
       const callers: FakeCaller[] = [];
-      const gone = new Set<FakeCaller>();
+      const cancelled = new Set<FakeCaller>();
       for (const [i, step] of events.entries()) {
         const stream = stage.open[i % Math.max(1, stage.open.length)];
         const channel = stage.channel(i % 2 === 0 ? 'a:1' : 'b:1');
         if (step.do === 'call') {
           callers.push(stage.calls(`${i}`, step.timeoutMs === null ? {} : { timeoutMs: step.timeoutMs }));
-        } else if (step.do === 'leave') {
+        } else if (step.do === 'cancel') {
           const caller = callers[step.who];
-          if (caller !== undefined && caller.told.length === 0 && !gone.has(caller)) {
-            gone.add(caller);
-            caller.leaves();
+          if (caller !== undefined && caller.outcomes.length === 0 && !cancelled.has(caller)) {
+            cancelled.add(caller);
+            caller.cancels();
           }
         } else if (step.do === 'answer') stream?.answers(...Array.from({ length: step.count }, () => 'x'));
         else if (step.do === 'end') stream?.ends(step.status, { isUnseen: step.isUnseen });
@@ -363,7 +363,7 @@ it('every caller gets exactly one answer for any order of events', async () => {
       stage.methods.destroy();
       stage.pool.destroy();
       await stage.clock.advance(1000); // batches without callers keep their slots for a while
-      for (const caller of callers) expect(caller.told).toHaveLength(gone.has(caller) ? 0 : 1);
+      for (const caller of callers) expect(caller.outcomes).toHaveLength(cancelled.has(caller) ? 0 : 1);
       expect(stage.ended).toHaveLength(callers.length);
       expect(stage.queueBytes.used).toBe(0);
       expect(stage.pool.set.stats().map(({ running }) => running)).toEqual([0, 0]);

@@ -11,7 +11,7 @@ const [SERVING, NOT_SERVING, SERVICE_UNKNOWN] = ['\b\u0001', '\b\u0002', '\b\u00
 
 /** The parts of a stream that the Watch call uses. */
 class FakeStream extends EventEmitter {
-  readonly said: string[] = [];
+  readonly sent: string[] = [];
   trailers: object | undefined = undefined;
   destroyed = false;
   closed = false;
@@ -20,7 +20,7 @@ class FakeStream extends EventEmitter {
   respond(): void {}
 
   write(frame: Buffer): void {
-    this.said.push(messageOf(frame).toString());
+    this.sent.push(messageOf(frame).toString());
   }
 
   end(): void {
@@ -48,7 +48,7 @@ function healthy() {
   const check = (request = '') => {
     const caller = new FakeCaller({ path: CHECK });
     expect(health.accept(caller)).toBe(true);
-    return caller.sends(request).heard;
+    return caller.sends(request).outcome;
   };
   return { state, health, watch, check };
 }
@@ -63,9 +63,9 @@ describe('a check', () => {
   });
 
   it('for another service fails and names the setting to change', () => {
-    const heard = healthy().check('\n\u0003a.B');
-    expect(heard?.status).toBe(STATUS.NOT_FOUND);
-    expect(heard?.error?.message).toContain('"pass"');
+    const outcome = healthy().check('\n\u0003a.B');
+    expect(outcome?.status).toBe(STATUS.NOT_FOUND);
+    expect(outcome?.error?.message).toContain('"pass"');
   });
 });
 
@@ -80,7 +80,7 @@ describe('a watcher', () => {
     health.update();
     state.isServing = true;
     health.update();
-    expect(stream.said).toEqual([SERVING, NOT_SERVING, SERVING]);
+    expect(stream.sent).toEqual([SERVING, NOT_SERVING, SERVING]);
   });
 
   it('of an unknown service receives SERVICE_UNKNOWN only', () => {
@@ -89,14 +89,14 @@ describe('a watcher', () => {
     const { stream } = watch('\n\u0003a.B');
     state.isServing = false;
     health.update();
-    expect(stream.said).toEqual([SERVICE_UNKNOWN]);
+    expect(stream.sent).toEqual([SERVICE_UNKNOWN]);
   });
 
   it('is removed when it disconnects', () => {
     const { health, watch } = healthy();
     const { caller } = watch();
     expect(health.watchers).toBe(1);
-    caller.leaves();
+    caller.cancels();
     expect(health.watchers).toBe(0);
   });
 
@@ -106,7 +106,7 @@ describe('a watcher', () => {
     const { stream } = watch();
     state.isServing = false;
     health.end();
-    expect(stream.said).toEqual([SERVING, NOT_SERVING]);
+    expect(stream.sent).toEqual([SERVING, NOT_SERVING]);
     expect(stream.trailers).toMatchObject({ 'grpc-status': String(STATUS.UNAVAILABLE) });
     expect(watch().stream.writableEnded).toBe(true);
   });

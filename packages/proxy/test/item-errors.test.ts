@@ -91,16 +91,19 @@ describe('the header of item errors', () => {
 
 describe('item errors of serveBatched()', () => {
   test('are sent before the answers, with an empty message as placeholder', async () => {
-    const { call, heard } = serve(() => [new BatchwiseError('INVALID_ITEM', 'not, a number'), 7, undefined], {
-      emptyAnswer: 'empty',
-    });
+    const { call, events } = serve(
+      () => [new BatchwiseError('INVALID_ITEM', 'not, a number'), 7, undefined],
+      {
+        emptyAnswer: 'empty',
+      },
+    );
     call.send(1, 2, 3);
     await until(() => call.status !== undefined);
     expect(call.initial?.get('batchwise-item-error')).toEqual([
       expect.stringMatching(/^0 3 not%2C%20a%20number, 2 13 .*undefined.*item%202/),
     ]);
     expect(call.written).toEqual(['empty', 7, 'empty']);
-    expect(heard.slice(-1)).toEqual(['finish 0 3 2']);
+    expect(events.slice(-1)).toEqual(['finish 0 3 2']);
   });
 
   test('need a placeholder: if zero bytes are not a valid message, the call fails and says so', async () => {

@@ -28,9 +28,9 @@ describe('methods share the backends', () => {
     const stage = new FakeStage();
     stage.calls('a');
     await stage.settle();
-    const leaving = stage.calls('gone', { path: OTHER });
+    const cancelled = stage.calls('gone', { path: OTHER });
     await stage.settle();
-    leaving.leaves();
+    cancelled.cancels();
     stage.calls('b');
     await stage.settle();
     stage.stream.echoes();
@@ -46,7 +46,7 @@ describe('methods share the backends', () => {
       expect(stage.open.length).toBeLessThanOrEqual(1);
       stage.open[0]?.echoes();
     }
-    expect(callers.map(({ heard }) => heard?.status)).toEqual(callers.map(() => STATUS.OK));
+    expect(callers.map(({ outcome }) => outcome?.status)).toEqual(callers.map(() => STATUS.OK));
   });
 
   it('the in-flight limit is the number of backends times the limit of each', async () => {
@@ -118,15 +118,18 @@ const SCATTERED: readonly (readonly [string, (made: number) => CallerOptions])[]
 ];
 
 describe('connections share the backends fairly', () => {
-  it.each(SCATTERED)('a connection with a new %s per call does not take most batches', async (_, hostile) => {
-    for (const connections of [1, 4]) {
-      const rounds = new Rounds();
-      rounds.honest(connections, 32);
-      await rounds.run(80, hostile);
-      for (let i = 0; i < connections; i++)
-        expect(rounds.shareOf(`honest ${i}`, 40)).toBeGreaterThanOrEqual(0.55);
-    }
-  });
+  it.each(SCATTERED)(
+    'a connection that changes its %s with every call does not take most batches',
+    async (_, hostile) => {
+      for (const connections of [1, 4]) {
+        const rounds = new Rounds();
+        rounds.honest(connections, 32);
+        await rounds.run(80, hostile);
+        for (let i = 0; i < connections; i++)
+          expect(rounds.shareOf(`honest ${i}`, 40)).toBeGreaterThanOrEqual(0.55);
+      }
+    },
+  );
 
   // Root cause: 30 concurrent calls of 3.9 MB shared batches with small calls, whose throughput fell to 4 %.
   it('a connection with large messages gets separate batches and not most of the slot time', async () => {
@@ -188,7 +191,7 @@ describe('connections share the backends fairly', () => {
     await stage.settle();
     const pausing = hostile(21);
     await stage.settle();
-    pausing.leaves();
+    pausing.cancels();
     expect(stage.stream.texts).toEqual(['runs']);
     stage.stream.echoes();
     await stage.settle();
@@ -208,26 +211,26 @@ describe('connections share the backends fairly', () => {
     const callers = Array.from({ length: MAX_GROUPS_PER_TENANT + 1 }, (_, i) =>
       stage.calls('x', { path: `/s${i % 2}/Compute`, headers: { authorization: `${i}` } }),
     );
-    expect(callers.at(-1)?.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(callers.filter(({ heard }) => heard !== undefined)).toHaveLength(1);
+    expect(callers.at(-1)?.outcome?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(callers.filter(({ outcome }) => outcome !== undefined)).toHaveLength(1);
     // A call of a queued group, or of another connection, is still accepted.
-    expect(stage.calls('x', { path: '/s0/Compute', headers: { authorization: '0' } }).told).toEqual([]);
-    expect(stage.calls('x', { connection: '2', headers: { authorization: 'other' } }).told).toEqual([]);
+    expect(stage.calls('x', { path: '/s0/Compute', headers: { authorization: '0' } }).outcomes).toEqual([]);
+    expect(stage.calls('x', { connection: '2', headers: { authorization: 'other' } }).outcomes).toEqual([]);
   });
 
   it('the number of methods with open calls per connection is limited', () => {
     const stage = new FakeStage();
     for (let i = 0; i < MAX_METHODS_PER_TENANT; i++) stage.caller({ path: `/s${i}/Compute` });
-    expect(stage.caller({ path: '/more/Compute' }).heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(stage.caller({ path: '/more/Compute', connection: '2' }).told).toEqual([]);
-    expect(stage.caller({ path: '/s0/Compute' }).told).toEqual([]);
+    expect(stage.caller({ path: '/more/Compute' }).outcome?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(stage.caller({ path: '/more/Compute', connection: '2' }).outcomes).toEqual([]);
+    expect(stage.caller({ path: '/s0/Compute' }).outcomes).toEqual([]);
   });
 
   it('messages of one connection do not use up the memory of others', () => {
     const stage = new FakeStage({ maxQueueBytes: 10_000 });
     const greedy = Array.from({ length: 20 }, () => stage.calls('x'.repeat(995)));
-    expect(greedy.filter(({ heard }) => heard?.status === STATUS.RESOURCE_EXHAUSTED)).toHaveLength(15);
-    expect(stage.calls('x'.repeat(995), { connection: '2' }).told).toEqual([]);
+    expect(greedy.filter(({ outcome }) => outcome?.status === STATUS.RESOURCE_EXHAUSTED)).toHaveLength(15);
+    expect(stage.calls('x'.repeat(995), { connection: '2' }).outcomes).toEqual([]);
   });
 
   // Root cause: unread answers counted towards the memory for messages of all tenants.
@@ -236,12 +239,12 @@ describe('connections share the backends fairly', () => {
     const callers = [stage.calls('a'), stage.calls('b')];
     await stage.settle();
     stage.stream.answers('y'.repeat(20_000), 'y'.repeat(20_000));
-    expect(callers.map(({ heard }) => heard?.status)).toEqual([STATUS.OK, STATUS.OK]);
-    expect(stage.calls('c').heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(stage.calls('d', { connection: '2' }).told).toEqual([]);
+    expect(callers.map(({ outcome }) => outcome?.status)).toEqual([STATUS.OK, STATUS.OK]);
+    expect(stage.calls('c').outcome?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(stage.calls('d', { connection: '2' }).outcomes).toEqual([]);
     callers[0]?.closes();
     callers[1]?.closes();
-    expect(stage.calls('c').told).toEqual([]);
+    expect(stage.calls('c').outcomes).toEqual([]);
   });
 });
 
@@ -249,19 +252,19 @@ describe('a call is rejected', () => {
   it('with a retry delay when the queued messages reach the memory limit', async () => {
     const stage = new FakeStage({ maxQueueBytes: 30 });
     const [first, second] = [stage.calls('x'.repeat(20)), stage.calls('y'.repeat(20))];
-    expect(second.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(second.heard?.error?.message).toContain('maxQueueBytes (30 bytes in total)');
-    expect(second.heard?.error?.trailers).toEqual({ 'grpc-retry-pushback-ms': '1000' });
+    expect(second.outcome?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(second.outcome?.error?.message).toContain('maxQueueBytes (30 bytes in total)');
+    expect(second.outcome?.error?.trailers).toEqual({ 'grpc-retry-pushback-ms': '1000' });
     await stage.settle();
     stage.stream.echoes();
-    expect(first.heard?.status).toBe(STATUS.OK);
+    expect(first.outcome?.status).toBe(STATUS.OK);
     expect(stage.queueBytes.used).toBe(0);
-    expect(stage.calls('z'.repeat(20)).told).toEqual([]);
+    expect(stage.calls('z'.repeat(20)).outcomes).toEqual([]);
   });
 
   it('but never if it is the only one, whatever the size of its message', () => {
     const stage = new FakeStage({ maxQueueBytes: 1 });
-    expect(stage.calls('x'.repeat(20)).told).toEqual([]);
+    expect(stage.calls('x'.repeat(20)).outcomes).toEqual([]);
   });
 
   it('with a retry delay when the queue is full', async () => {
@@ -270,30 +273,30 @@ describe('a call is rejected', () => {
     await stage.settle();
     stage.calls('waits');
     const refused = stage.calls('too many');
-    expect(refused.heard?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
-    expect(refused.heard?.error?.trailers).toHaveProperty('grpc-retry-pushback-ms');
+    expect(refused.outcome?.status).toBe(STATUS.RESOURCE_EXHAUSTED);
+    expect(refused.outcome?.error?.trailers).toHaveProperty('grpc-retry-pushback-ms');
   });
 
   it('at once when no backend can be reached; only the operator sees the reason', () => {
     const stage = new FakeStage({ targets: ['a:1', 'b:1'], isConnected: false });
     stage.channel('a:1').become('failing', new Error('ECONNREFUSED'));
-    expect(stage.caller().told).toEqual([]);
+    expect(stage.caller().outcomes).toEqual([]);
     stage.channel('b:1').become('failing', new Error('ETIMEDOUT'));
     const refused = stage.caller();
-    expect(refused.heard?.status).toBe(STATUS.UNAVAILABLE);
-    expect(refused.heard?.error?.message).toBe('The backend is unavailable.');
+    expect(refused.outcome?.status).toBe(STATUS.UNAVAILABLE);
+    expect(refused.outcome?.error?.message).toBe('The backend is unavailable.');
     expect(stage.pool.whyDown).toBe('no backend can be reached: a:1: ECONNREFUSED; b:1: ETIMEDOUT');
     // A connection attempt in progress does not change the result.
     stage.channel('b:1').become('connecting');
-    expect(stage.caller().heard?.status).toBe(STATUS.UNAVAILABLE);
+    expect(stage.caller().outcome?.status).toBe(STATUS.UNAVAILABLE);
     stage.channel('b:1').become('ready');
-    expect(stage.caller().told).toEqual([]);
+    expect(stage.caller().outcomes).toEqual([]);
   });
 
   it('when its message is compressed without grpc-encoding', () => {
     const stage = new FakeStage();
-    expect(stage.caller().sends('x', true).heard?.status).toBe(STATUS.INTERNAL);
-    expect(stage.caller({ headers: { 'grpc-encoding': 'gzip' } }).sends('x', true).told).toEqual([]);
+    expect(stage.caller().sends('x', true).outcome?.status).toBe(STATUS.INTERNAL);
+    expect(stage.caller({ headers: { 'grpc-encoding': 'gzip' } }).sends('x', true).outcomes).toEqual([]);
   });
 
   it('while the method is closing', async () => {
@@ -301,10 +304,10 @@ describe('a call is rejected', () => {
     const before = stage.calls('before');
     void stage.methods.close();
     const after = stage.calls('after');
-    expect(after.heard?.status).toBe(STATUS.UNAVAILABLE);
+    expect(after.outcome?.status).toBe(STATUS.UNAVAILABLE);
     await stage.settle();
     stage.stream.echoes();
-    expect(before.heard?.text).toBe('BEFORE');
+    expect(before.outcome?.text).toBe('BEFORE');
   });
 });
 
@@ -314,7 +317,7 @@ describe('an unread answer', () => {
     const caller = stage.calls('x');
     await stage.settle();
     stage.stream.answers('y'.repeat(20_000));
-    expect(caller.heard?.status).toBe(STATUS.OK);
+    expect(caller.outcome?.status).toBe(STATUS.OK);
     expect(stage.queueBytes.used).toBe(20_005);
     caller.closes();
     expect(stage.queueBytes.used).toBe(0);
@@ -351,12 +354,12 @@ describe('methods that callers invent', () => {
   it('are limited: the least recently used one is replaced', async () => {
     const stage = new FakeStage({ maxBatchesInFlight: 1 });
     const busy = stage.caller({ path: '/busy/Compute' });
-    for (let i = 0; i < 3 * MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    for (let i = 0; i < 3 * MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).cancels();
     expect(stage.methods.size).toBe(MAX_METHODS);
     busy.sends('x');
     await stage.settle();
     stage.stream.echoes();
-    expect(busy.heard?.text).toBe('X');
+    expect(busy.outcome?.text).toBe('X');
   });
 
   it('are replaced before a method that a backend has answered', async () => {
@@ -373,9 +376,9 @@ describe('methods that callers invent', () => {
   // Root cause: each call created a method and removed another one, which takes 1.5 ms with its metrics.
   it('replace others at a limited rate, unless a backend answers them', async () => {
     const stage = new FakeStage();
-    for (let i = 0; i < MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).leaves();
+    for (let i = 0; i < MAX_METHODS; i++) stage.caller({ path: `/s${i}/Compute` }).cancels();
     const before = stage.started;
-    for (let i = 0; i < 1000; i++) stage.caller({ path: `/more${i}/Compute` }).leaves();
+    for (let i = 0; i < 1000; i++) stage.caller({ path: `/more${i}/Compute` }).cancels();
     expect(stage.started - before).toBe(16);
     // A client that calls existing methods is not affected.
     for (let i = 0; i < 100; i++) {
@@ -386,7 +389,7 @@ describe('methods that callers invent', () => {
     }
     expect(stage.started - before).toBe(116);
     // The limit also holds for many connections together.
-    for (let i = 0; i < 1000; i++) stage.caller({ path: `/c${i}/Compute`, connection: `c${i}` }).leaves();
+    for (let i = 0; i < 1000; i++) stage.caller({ path: `/c${i}/Compute`, connection: `c${i}` }).cancels();
     expect(stage.started - before).toBe(116 + 48);
   });
 
@@ -402,8 +405,8 @@ describe('methods that callers invent', () => {
 it('counts every call once with its final status', async () => {
   const stage = new FakeStage({ method: { maxWaitMs: 0 } });
   stage.calls('a');
-  stage.caller().leaves();
-  stage.calls('b').leaves();
+  stage.caller().cancels();
+  stage.calls('b').cancels();
   await stage.clock.advance(1);
   stage.stream.echoes();
   expect(stage.started).toBe(3);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ProxyOptions, proxySettings } from '../src/options/proxy-options.js';
 
-const wrong = (options: unknown) => () => proxySettings(options as ProxyOptions);
+const settingsOf = (options: unknown) => () => proxySettings(options as ProxyOptions);
 
 describe('options', () => {
   it('have the documented defaults', () => {
@@ -25,11 +25,13 @@ describe('options', () => {
   });
 
   it('that are unknown are rejected with a suggestion', () => {
-    expect(wrong({ prot: 1 })).toThrow(/unknown option "prot"\. Did you mean port\? Known are host, port/);
-    expect(wrong({ methods: [{ method: '*/A', maxBatchSzie: 1 }] })).toThrow(
+    expect(settingsOf({ prot: 1 })).toThrow(
+      /unknown option "prot"\. Did you mean port\? Known are host, port/,
+    );
+    expect(settingsOf({ methods: [{ method: '*/A', maxBatchSzie: 1 }] })).toThrow(
       /methods\[0\]: unknown option "maxBatchSzie"\. Did you mean maxBatchSize\?/,
     );
-    expect(wrong({ healthCheck: { interval: 1 } })).toThrow(/healthCheck: unknown option "interval"/);
+    expect(settingsOf({ healthCheck: { interval: 1 } })).toThrow(/healthCheck: unknown option "interval"/);
   });
 
   it.each([
@@ -92,8 +94,8 @@ describe('options', () => {
     [{ log: 'stderr' }, /log: expected a function/],
     [{ clock: 1 }, /clock: expected a clock with .*, got 1/],
     [[], /startProxy\(options\): expected an object, got an array of 0/],
-  ])('that are wrong are refused: %j', (options, message) => {
-    expect(wrong(options)).toThrow(message);
+  ])('that are invalid are rejected: %j', (options, message) => {
+    expect(settingsOf(options)).toThrow(message);
   });
 
   it('health checks, ejection and TLS can be turned off', () => {

@@ -5,12 +5,12 @@ import { double, FakeCall, serve, until } from './support/batched-calls.js';
 
 describe('a stream', () => {
   test('is one batch, answered in order, with a hook call for each step', async () => {
-    const { call, heard } = serve(double as never);
+    const { call, events } = serve(double as never);
     call.send(1, 2, 3);
     await until(() => call.status !== undefined);
     expect(call.written).toEqual([2, 4, 6]);
     expect(call.status).toEqual({ code: 0, details: '' });
-    expect(heard).toEqual(['item 1', 'item 2', 'item 3', 'execute 3', 'finish 0 3 0']);
+    expect(events).toEqual(['item 1', 'item 2', 'item 3', 'execute 3', 'finish 0 3 0']);
   });
 
   test('without items is answered without running the method', async () => {
@@ -25,11 +25,11 @@ describe('a stream', () => {
   });
 
   test('is not run before the half-close', async () => {
-    const { call, heard } = serve(double as never);
+    const { call, events } = serve(double as never);
     call.push(1);
-    await until(() => heard.length > 0);
+    await until(() => events.length > 0);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(heard).toEqual(['item 1']);
+    expect(events).toEqual(['item 1']);
     call.destroy();
   });
 
@@ -59,7 +59,7 @@ describe('a stream', () => {
       /nothing to say/,
     ],
     [
-      'throws nothing',
+      'throws undefined',
       () => {
         throw undefined;
       },
@@ -94,28 +94,28 @@ describe('a stream', () => {
   ];
 
   test.each(failures)('whose method %s ends with one status', async (_, compute, code, details) => {
-    const { call, heard } = serve(compute);
+    const { call, events } = serve(compute);
     call.send(1, 2);
     await until(() => call.status !== undefined);
     expect(call.status).toEqual({ code, details: expect.stringMatching(details) });
     expect(call.written).toEqual([]);
     expect(call.ends).toBe(1);
     call.cancel(); // grpc-js emits 'cancelled' after every end
-    expect(heard.slice(-1)).toEqual([`finish ${code} 2 0`]);
+    expect(events.slice(-1)).toEqual([`finish ${code} 2 0`]);
   });
 
   test('is answered by its item count even if the method modifies the items', async () => {
-    const { call, heard } = serve((items) => items.splice(0).map(() => 'x'));
+    const { call, events } = serve((items) => items.splice(0).map(() => 'x'));
     call.send(1, 2);
     await until(() => call.status !== undefined);
     expect(call.written).toEqual(['x', 'x']);
-    expect(heard.slice(-1)).toEqual(['finish 0 2 0']);
+    expect(events.slice(-1)).toEqual(['finish 0 2 0']);
   });
 
   test.each([
     ['items', { maxItems: 2 }, /more than 2 items/],
     ['bytes', { maxBytes: 2 }, /more than 2 bytes/],
-    ['bytes as the backend counts them', { maxBytes: 9, bytesOf: () => 4 }, /more than 9 bytes/],
+    ['bytes according to bytesOf', { maxBytes: 9, bytesOf: () => 4 }, /more than 9 bytes/],
   ])('with too many %s is rejected before its end without running the method', async (_, limits, details) => {
     let runs = 0;
     const { call } = serve(() => {
@@ -133,7 +133,7 @@ describe('a stream', () => {
   test('that is cancelled aborts the signal of the method and is not answered', async () => {
     let finish = (_: unknown) => {};
     let signal: AbortSignal | undefined;
-    const { call, heard } = serve((_, context) => {
+    const { call, events } = serve((_, context) => {
       signal = context.signal;
       return new Promise((resolve) => {
         finish = resolve;
@@ -146,16 +146,16 @@ describe('a stream', () => {
     expect(signal?.reason).toMatchObject({ code: 'CANCELLED' });
     finish([2]);
     await new Promise((resolve) => setImmediate(resolve));
-    expect({ written: call.written, heard }).toEqual({
+    expect({ written: call.written, events }).toEqual({
       written: [],
-      heard: ['item 1', 'execute 1', 'cancel'],
+      events: ['item 1', 'execute 1', 'cancel'],
     });
   });
 
   test('whose method exceeds handlerTimeoutMs ends with DEADLINE_EXCEEDED and aborts the signal', async () => {
     const clock = new VirtualClock();
     let signal: AbortSignal | undefined;
-    const { call, heard } = serve(
+    const { call, events } = serve(
       (_, context) => {
         signal = context.signal;
         return new Promise(() => {});
@@ -170,12 +170,12 @@ describe('a stream', () => {
     await until(() => call.status !== undefined);
     expect(call.status).toMatchObject({ code: 4, details: expect.stringMatching(/longer than .* 100 ms/) });
     expect(signal?.reason).toMatchObject({ code: 'HANDLER_TIMEOUT' });
-    expect(heard.slice(-1)).toEqual(['finish 4 1 0']);
+    expect(events.slice(-1)).toEqual(['finish 4 1 0']);
   });
 
   test('applies backpressure and finishes with the last answer', async () => {
     const call = new FakeCall({ isGated: true });
-    const { heard } = serve((items) => items, {}, call);
+    const { events } = serve((items) => items, {}, call);
     call.send(1, 2, 3, 4, 5, 6);
     await until(() => call.written.length > 0);
     await new Promise((resolve) => setImmediate(resolve));
@@ -187,19 +187,19 @@ describe('a stream', () => {
     }
     await until(() => call.status !== undefined);
     expect(call.written).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(heard.slice(-1)).toEqual(['finish 0 6 0']);
+    expect(events.slice(-1)).toEqual(['finish 0 6 0']);
   });
 
   test('whose connection is lost between answers counts as cancelled, not finished', async () => {
     const call = new FakeCall({ isGated: true });
-    const { heard } = serve((items) => items, {}, call);
+    const { events } = serve((items) => items, {}, call);
     call.send(1, 2, 3, 4);
     await until(() => call.written.length > 0);
     call.cancel();
     call.letOneThrough();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(heard.slice(-1)).toEqual(['cancel']);
-    expect(heard.filter((word) => word.startsWith('finish'))).toEqual([]);
+    expect(events.slice(-1)).toEqual(['cancel']);
+    expect(events.filter((event) => event.startsWith('finish'))).toEqual([]);
   });
 
   test.each(['onItem', 'onExecute'])('fails when its hook %s throws', async (hook) => {

@@ -10,7 +10,7 @@ import {
   STATUS,
 } from '@batchwise/grpc';
 
-export interface Told {
+export interface CallOutcome {
   readonly status: number;
   readonly text: string;
   readonly headers: OutgoingHttpHeaders | undefined;
@@ -33,11 +33,11 @@ export class FakeCaller implements IncomingCall {
   readonly stream = undefined as unknown as CallStream;
   readonly isClosed = false;
   /** All answers; more than one is a bug. */
-  readonly told: Told[] = [];
+  readonly outcomes: CallOutcome[] = [];
   #onFrame: ((frame: Buffer) => void) | undefined = undefined;
   #onGone: (() => void) | undefined = undefined;
   #onTaken: (() => void) | undefined = undefined;
-  #isGone = false;
+  #isCancelled = false;
 
   constructor({
     path = '/pkg.Service/Compute',
@@ -52,8 +52,8 @@ export class FakeCaller implements IncomingCall {
   }
 
   /** The first answer. */
-  get heard(): Told | undefined {
-    return this.told[0];
+  get outcome(): CallOutcome | undefined {
+    return this.outcomes[0];
   }
 
   readUnary(onFrame: (frame: Buffer) => void): void {
@@ -69,15 +69,15 @@ export class FakeCaller implements IncomingCall {
   }
 
   answer(frame: Buffer, headers?: OutgoingHttpHeaders): void {
-    this.#hears({ status: STATUS.OK, text: messageOf(frame).toString(), headers, error: undefined });
+    this.#record({ status: STATUS.OK, text: messageOf(frame).toString(), headers, error: undefined });
   }
 
   fail(error: GrpcError, headers?: OutgoingHttpHeaders): void {
-    this.#hears({ status: error.status, text: '', headers, error });
+    this.#record({ status: error.status, text: '', headers, error });
   }
 
   refuse(): void {
-    this.#hears({ status: STATUS.UNAVAILABLE, text: '', headers: undefined, error: undefined });
+    this.#record({ status: STATUS.UNAVAILABLE, text: '', headers: undefined, error: undefined });
   }
 
   // The actions of the caller
@@ -87,8 +87,8 @@ export class FakeCaller implements IncomingCall {
     return this;
   }
 
-  leaves(): void {
-    this.#isGone = true;
+  cancels(): void {
+    this.#isCancelled = true;
     this.#onGone?.();
   }
 
@@ -98,7 +98,7 @@ export class FakeCaller implements IncomingCall {
   }
 
   /** Also records a second answer, so that a test can detect it. A caller that has cancelled gets none. */
-  #hears(told: Told): void {
-    if (!this.#isGone) this.told.push(told);
+  #record(outcome: CallOutcome): void {
+    if (!this.#isCancelled) this.outcomes.push(outcome);
   }
 }

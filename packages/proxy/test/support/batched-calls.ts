@@ -92,26 +92,26 @@ export class FakeCall extends Duplex {
   }
 }
 
-/** Serves a call; `heard` records the hook calls. */
+/** Serves a call; `events` records the hook calls. */
 export function serve(
   compute: (items: never[], context: BatchedContext) => unknown,
   options: ServeBatchedOptions = {},
   call = new FakeCall(),
 ) {
-  const heard: string[] = [];
+  const events: string[] = [];
   const implementation = serveBatched(
     definition,
     { compute: compute as never },
     {
-      onItem: (item) => heard.push(`item ${item}`),
-      onExecute: (items) => heard.push(`execute ${items.length}`),
-      onFinish: ({ status, items, failedItems }) => heard.push(`finish ${status} ${items} ${failedItems}`),
-      onCancel: () => heard.push('cancel'),
+      onItem: (item) => events.push(`item ${item}`),
+      onExecute: (items) => events.push(`execute ${items.length}`),
+      onFinish: ({ status, items, failedItems }) => events.push(`finish ${status} ${items} ${failedItems}`),
+      onCancel: () => events.push('cancel'),
       ...options,
     },
   );
   (implementation.BatchedCompute as unknown as (call: FakeCall) => void)(call);
-  return { call, heard };
+  return { call, events };
 }
 
 export async function until(isSo: () => boolean): Promise<void> {

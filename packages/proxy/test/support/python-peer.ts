@@ -45,9 +45,9 @@ export async function pythonBackend(): Promise<PythonBackend> {
   const batches: PythonBatch[] = [];
   const port = await new Promise<number>((resolve, reject) => {
     onLines(child, (line) => {
-      const told = JSON.parse(line);
-      if (told.type === 'listening') resolve(told.port);
-      if (told.type === 'batch') batches.push(told);
+      const event = JSON.parse(line);
+      if (event.type === 'listening') resolve(event.port);
+      if (event.type === 'batch') batches.push(event);
     });
     child.once('exit', (code) => reject(new Error(`expected a port, but ${program} ended with ${code}`)));
   });

@@ -79,14 +79,14 @@ interface Received {
   readonly id: number;
   readonly items: readonly SeenItem[];
 }
-type Told =
+type BackendEvent =
   | { readonly type: 'listening'; readonly port: number }
   | { readonly type: 'session' | 'session closed'; readonly open: number }
   | Begun
   | Received
   | { readonly type: 'held'; readonly id: number; readonly name: string }
   | ({ readonly type: 'closed' } & ClosedStream)
-  | { readonly type: 'asked for health'; readonly health: string }
+  | { readonly type: 'health check'; readonly health: string }
   | { readonly type: 'done'; readonly request: number };
 
 const program = fileURLToPath(new URL('programs/raw-backend.mjs', import.meta.url));
@@ -95,7 +95,7 @@ const program = fileURLToPath(new URL('programs/raw-backend.mjs', import.meta.ur
 export async function rawBackend(options: RawBackendOptions = {}): Promise<RawBackend> {
   const child = startChild(program, { args: [JSON.stringify(options)] });
   onTestFinished(() => child[Symbol.asyncDispose]());
-  const listening = await child.until<Told>(({ type }) => type === 'listening');
+  const listening = await child.until<BackendEvent>(({ type }) => type === 'listening');
   if (listening.type !== 'listening') throw new Error('expected a port');
   return new RawBackend(child, listening.port);
 }
@@ -146,13 +146,13 @@ export class RawBackend {
   }
 
   /** The status in health checks; initially serving. */
-  async sayHealth(health: 'serving' | 'not serving' | 'unimplemented' | 'silent'): Promise<void> {
+  async setHealth(health: 'serving' | 'not serving' | 'unimplemented' | 'silent'): Promise<void> {
     await this.#request({ health });
   }
 
   /** Resolves after a health check with the current status. */
-  async untilAsked(health: string): Promise<void> {
-    await this.#child.until<Told>((one) => one.type === 'asked for health' && one.health === health);
+  async untilChecked(health: string): Promise<void> {
+    await this.#child.until<BackendEvent>((one) => one.type === 'health check' && one.health === health);
   }
 
   /** Sends GOAWAY on every connection. */
@@ -164,48 +164,50 @@ export class RawBackend {
   async nextStream(): Promise<SeenStream> {
     for (;;) {
       const index = this.#nextStream;
-      const told = await this.#child.until<Told>(() => true, index);
+      const event = await this.#child.until<BackendEvent>(() => true, index);
       this.#nextStream = index + 1;
-      if (told.type === 'received') return this.#seen(told);
+      if (event.type === 'received') return this.#seen(event);
     }
   }
 
   /** Resolves when all events of the backend up to now are received. Events arrive in order. */
-  async hasTold(): Promise<void> {
+  async flushed(): Promise<void> {
     await this.#request({});
   }
 
   /** All completely received streams. */
   get streams(): readonly SeenStream[] {
-    return this.#told.filter((told) => told.type === 'received').map((told) => this.#seen(told));
+    return this.#events.filter((event) => event.type === 'received').map((event) => this.#seen(event));
   }
 
   get begun(): number {
-    return this.#told.filter(({ type }) => type === 'begun').length;
+    return this.#events.filter(({ type }) => type === 'begun').length;
   }
 
   /** The id of the `count`th stream that is held by this name. */
   async untilHeld(name: string, count = 1): Promise<number> {
     let left = count;
-    const told = await this.#child.until<Told>(
+    const event = await this.#child.until<BackendEvent>(
       (one) => one.type === 'held' && one.name === name && --left === 0,
     );
-    return told.type === 'held' ? told.id : 0;
+    return event.type === 'held' ? event.id : 0;
   }
 
   async untilClosed(id: number): Promise<ClosedStream> {
-    const told = await this.#child.until<Told>((one) => one.type === 'closed' && one.id === id);
-    if (told.type !== 'closed') throw new Error('expected a closed stream');
-    return told;
+    const event = await this.#child.until<BackendEvent>((one) => one.type === 'closed' && one.id === id);
+    if (event.type !== 'closed') throw new Error('expected a closed stream');
+    return event;
   }
 
   /** Undefined while it is open. */
   closed(id: number): ClosedStream | undefined {
-    return this.#told.find((told) => told.type === 'closed' && told.id === id) as ClosedStream | undefined;
+    return this.#events.find((event) => event.type === 'closed' && event.id === id) as
+      | ClosedStream
+      | undefined;
   }
 
   async untilSessions(count: number): Promise<void> {
-    await this.#child.until<Told>((one) => 'open' in one && one.open === count);
+    await this.#child.until<BackendEvent>((one) => 'open' in one && one.open === count);
   }
 
   kill(signal?: NodeJS.Signals): Promise<unknown> {
@@ -221,12 +223,12 @@ export class RawBackend {
     this.#child.cont();
   }
 
-  get #told(): readonly Told[] {
-    return this.#child.messages as readonly Told[];
+  get #events(): readonly BackendEvent[] {
+    return this.#child.messages as readonly BackendEvent[];
   }
 
   #seen({ id, items }: Received): SeenStream {
-    const begun = this.#told.find((told): told is Begun => told.type === 'begun' && told.id === id);
+    const begun = this.#events.find((event): event is Begun => event.type === 'begun' && event.id === id);
     if (begun === undefined) throw new Error(`expected stream ${id} to have begun before it ended`);
     const texts = items.map(({ base64 = '' }) => Buffer.from(base64, 'base64').toString());
     const { path, headers, rawHeaders } = begun;
@@ -237,6 +239,9 @@ export class RawBackend {
     const request = ++this.#requests;
     const from = this.#child.messages.length;
     this.#child.send({ ...message, request } as never);
-    await this.#child.until<Told>((told) => told.type === 'done' && told.request === request, from);
+    await this.#child.until<BackendEvent>(
+      (event) => event.type === 'done' && event.request === request,
+      from,
+    );
   }
 }

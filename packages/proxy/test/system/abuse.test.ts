@@ -46,7 +46,7 @@ it('streams that are opened and reset at full speed', async () => {
       socket.socket.destroy();
     }
   });
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.flatMap(({ texts }) => texts).filter((text) => text === 'reset')).toEqual([]);
 });
 

@@ -39,14 +39,14 @@ function connected({ port }: AdminAddress): Socket {
 
 /** The bytes received until the server ends the connection. */
 async function receivedUntilEnd(socket: Socket): Promise<string> {
-  let said = '';
+  let received = '';
   socket.on('data', (chunk) => {
-    said += chunk;
+    received += chunk;
   });
   // A reset also ends the connection; once() would throw the error.
   socket.on('error', () => {});
   await new Promise((resolve) => socket.once('close', resolve));
-  return said;
+  return received;
 }
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
@@ -141,7 +141,7 @@ function promtool(text: string) {
     encoding: 'utf8',
   });
   if (error) throw error;
-  return { status, said: stdout + stderr };
+  return { status, output: stdout + stderr };
 }
 
 /** A proxy with a sample for every metric. */
@@ -185,7 +185,7 @@ test.each([
     'cache-control': 'no-store',
   });
   expect(parseExposition(body).size).toBeGreaterThan(28);
-  expect(promtool(body)).toEqual({ status: 0, said: '' });
+  expect(promtool(body)).toEqual({ status: 0, output: '' });
 });
 
 test('a failure to collect metrics is a 500 with the cause in the log', async () => {
@@ -212,9 +212,9 @@ test.each([
   const { address } = await listening(status === 408 ? { limits: { requestTimeoutMs: 1000 } } : {});
   const socket = connected(address);
   socket.write(bytes);
-  const said = await receivedUntilEnd(socket);
-  expect(said).toMatch(new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
-  const body = said.slice(said.indexOf('\r\n\r\n') + 4);
+  const received = await receivedUntilEnd(socket);
+  expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
+  const body = received.slice(received.indexOf('\r\n\r\n') + 4);
   expect(JSON.parse(body)).toMatchObject({ status });
   expect((await ask(address, '/livez')).status).toBe(200);
 });

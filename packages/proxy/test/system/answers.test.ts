@@ -91,8 +91,8 @@ describe('answered callers keep their answers and the rest get the status when t
     ['sends an unknown flag', [half, { do: 'write', hex: `07${'00000001'}61` }, { do: 'nothing' }], INTERNAL],
     ['cuts a message short', [half, { do: 'write', hex: '000000006461' }, { do: 'end' }], INTERNAL],
     ['cuts a prefix short', [half, { do: 'write', hex: '0000' }, { do: 'end' }], INTERNAL],
-    ['announces four gigabytes', [half, { do: 'write', hex: '00ffffffff61' }, { do: 'nothing' }], 8],
-    ['sends noise', [half, { do: 'write', hex: 'deadbeef'.repeat(50) }, { do: 'nothing' }], INTERNAL],
+    ['declares four gigabytes', [half, { do: 'write', hex: '00ffffffff61' }, { do: 'nothing' }], 8],
+    ['sends invalid bytes', [half, { do: 'write', hex: 'deadbeef'.repeat(50) }, { do: 'nothing' }], INTERNAL],
   ];
 
   for (const [what, steps, status] of cases)

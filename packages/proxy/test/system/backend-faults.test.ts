@@ -30,7 +30,7 @@ describe('a backend that dies', () => {
       const [a, b] = await Promise.all([client.call('a'), client.call('b')]);
       return a.status === 0 && b.status === 0;
     });
-    await next.hasTold();
+    await next.flushed();
     expect(next.streams[0]?.texts).toEqual(['a', 'b']);
   });
 
@@ -89,7 +89,7 @@ describe('a batch that the backend has not started', () => {
       [0, 'a'],
       [0, 'b'],
     ]);
-    await backend.hasTold();
+    await backend.flushed();
     expect(backend.streams.map(({ texts }) => texts)).toEqual([
       ['a', 'b'],
       ['a', 'b'],
@@ -147,7 +147,7 @@ describe('a batch that the backend has not started', () => {
         expect(b.status).toBeGreaterThan(0);
         return backend.streams.some(({ texts }) => texts[0] === `${index}`);
       });
-      await backend.hasTold();
+      await backend.flushed();
       expect(backend.streams.filter(({ texts }) => texts[0] === `${index}`)).toHaveLength(1);
     }
   });

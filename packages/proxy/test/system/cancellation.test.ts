@@ -22,7 +22,7 @@ it('a cancelled call in the queue never reaches the backend, and the others do',
   const [a, b] = await Promise.all([client.call('a'), client.call('b')]);
   expect(a).toMatchObject({ status: 0, text: 'a' });
   expect(b).toMatchObject({ status: 0, text: 'b' });
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
@@ -88,7 +88,7 @@ it('a broken connection cancels all of its calls, queued and in flight', async (
   const client = rawClient(port);
   const next = await Promise.all([client.call('d'), client.call('e')]);
   expect(next.map(({ text }) => text)).toEqual(['d', 'e']);
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([
     ['a', 'b'],
     ['d', 'e'],
@@ -106,7 +106,7 @@ it('a caller that cancels during its message is released', async () => {
   }
   const answers = await Promise.all([client.call('a'), client.call('b')]);
   expect(answers).toMatchObject([{ status: 0 }, { status: 0 }]);
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['a', 'b']]);
 });
 
@@ -119,10 +119,10 @@ it('a unary call with no message, two messages or an invalid one fails and is no
     ['half a prefix', Buffer.alloc(3)],
     ['half a message', framed('whole').subarray(0, 7)],
     ['two messages', Buffer.concat([framed('one'), framed('two')])],
-    ['a message and a bit', Buffer.concat([framed('one'), Buffer.alloc(2)])],
-    ['a flag there is not', framed('one', 2)],
-    ['a flag there is not', framed('one', 255)],
-    ['four gigabytes, announced', Buffer.from('00ffffffff', 'hex')],
+    ['a message and two more bytes', Buffer.concat([framed('one'), Buffer.alloc(2)])],
+    ['an invalid compressed flag', framed('one', 2)],
+    ['an invalid compressed flag', framed('one', 255)],
+    ['a length of four gigabytes', Buffer.from('00ffffffff', 'hex')],
   ];
   for (const [what, body] of broken) {
     const { status, messages } = await client.call('', { body });
@@ -131,6 +131,6 @@ it('a unary call with no message, two messages or an invalid one fails and is no
   // Compressed without grpc-encoding: the backend could not decompress it.
   expect((await client.call('', { body: framed('one', 1) })).status).toBeGreaterThan(0);
   expect(await client.call('fine')).toMatchObject({ status: 0, text: 'fine' });
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.map(({ texts }) => texts)).toEqual([['fine']]);
 });

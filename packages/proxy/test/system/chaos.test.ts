@@ -13,7 +13,7 @@ import { type RawBackend, rawBackend, type Step } from '../support/raw-backend.j
 import { answerOf, type RawClient, rawClient } from '../support/raw-client.js';
 
 const half: Step = { do: 'echo', count: 2 };
-const everything: readonly (readonly Step[])[] = [
+const ALL_STEPS: readonly (readonly Step[])[] = [
   [{ do: 'echo' }, { do: 'end' }],
   [{ do: 'echo' }, { do: 'end' }],
   [{ do: 'delay', ms: 5, perItemMs: 1 }, { do: 'echo' }, { do: 'end' }],
@@ -66,14 +66,14 @@ async function within<T>(limitMs: number, result: Promise<T>, call: string): Pro
   }
 }
 
-interface Books {
-  right: number;
-  wrong: string[];
+interface Tally {
+  correct: number;
+  incorrect: string[];
   statuses: Map<number, number>;
 }
 
 /** One caller: repeats calls, sometimes with a cancellation or a short deadline. */
-async function caller(client: RawClient, name: string, books: Books, isOver: () => boolean): Promise<void> {
+async function caller(client: RawClient, name: string, tally: Tally, isOver: () => boolean): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const message = `${name}.${count}.${'x'.repeat(Math.random() < 0.1 ? 50_000 : 10)}`;
     const kind = Math.random();
@@ -88,10 +88,10 @@ async function caller(client: RawClient, name: string, books: Books, isOver: () 
       stream.close(constants.NGHTTP2_CANCEL);
     }
     const { status, text } = await within(STUCK_MS, answering, `${path}, ${message.slice(0, 10)}, ${kind}`);
-    books.statuses.set(status, (books.statuses.get(status) ?? 0) + 1);
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     if (status !== 0) continue;
-    if (text === message) books.right += 1;
-    else books.wrong.push(`${message.slice(0, 20)} got ${text.slice(0, 20)}`);
+    if (text === message) tally.correct += 1;
+    else tally.incorrect.push(`${message.slice(0, 20)} got ${text.slice(0, 20)}`);
   }
 }
 
@@ -132,33 +132,33 @@ it('every call ends with its own answer, and all resources are released', async 
     ejection: { failures: 5, durationMs: 50 },
     healthCheck: { intervalMs: 40, timeoutMs: 500 },
   });
-  for (const backend of backends) await backend.behaveAnyhow(...everything);
-  const books: Books = { right: 0, wrong: [], statuses: new Map() };
+  for (const backend of backends) await backend.behaveAnyhow(...ALL_STEPS);
+  const tally: Tally = { correct: 0, incorrect: [], statuses: new Map() };
   let isOver = false;
   onTestFinished(() => {
     isOver = true;
   });
   const clients = Array.from({ length: 3 }, () => rawClient(running.port));
   const callers = clients.flatMap((client, index) =>
-    Array.from({ length: 12 }, (_, user) => caller(client, `${index}.${user}`, books, () => isOver)),
+    Array.from({ length: 12 }, (_, user) => caller(client, `${index}.${user}`, tally, () => isOver)),
   );
   for (let round = 0; round < shortOrLong(3, 200); round += 1) {
-    const before = books.right;
-    await eventually('three hundred correct answers', () => books.right > before + 300);
+    const before = tally.correct;
+    await eventually('three hundred correct answers', () => tally.correct > before + 300);
     await backends.pop()?.kill();
     const again = await rawBackend({ port });
-    await again.behaveAnyhow(...everything);
+    await again.behaveAnyhow(...ALL_STEPS);
     backends.push(again);
     everyone.push(again);
   }
   isOver = true;
   await Promise.all(callers);
-  expect(books.wrong).toEqual([]);
-  for (const backend of backends) await backend.hasTold();
+  expect(tally.incorrect).toEqual([]);
+  for (const backend of backends) await backend.flushed();
   expect([...timesBegun(everyone)].filter(([, times]) => times > 1)).toEqual([]);
   // -1 stands for cancelled calls; the others have a defined status.
   expect(
-    [...books.statuses.keys()].filter((status) => ![-1, 0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 14].includes(status)),
+    [...tally.statuses.keys()].filter((status) => ![-1, 0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 14].includes(status)),
   ).toEqual([]);
   await isAtRest(running);
 

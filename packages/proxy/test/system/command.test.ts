@@ -74,7 +74,7 @@ it('on SIGTERM under load every open call ends with its answer or UNAVAILABLE, a
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   await Promise.all(users);
   expect(new Set(ends)).toEqual(new Set([STATUS.UNAVAILABLE]));
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.reduce((sum, { items }) => sum + items.length, 0)).toBe(succeeded);
 });
 

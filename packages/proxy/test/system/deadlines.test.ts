@@ -30,7 +30,7 @@ it('a deadline exceeded in the queue fails the call, and it never reaches the ba
   await backend.release('gate');
   expect(await first).toMatchObject({ status: 0, text: 'first' });
   expect(await patient).toMatchObject({ status: 0, text: 'patient' });
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['first', 'patient']);
 });
 
@@ -41,7 +41,7 @@ it('a deadline exceeded on arrival fails the call, and it never reaches the back
   const answer = await client.call('late', { headers: { 'grpc-timeout': '0n' } });
   expect(answer).toMatchObject({ status: STATUS.DEADLINE_EXCEEDED, messages: [] });
   expect(await client.call('next')).toMatchObject({ status: 0, text: 'next' });
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['next']);
 });
 

@@ -22,8 +22,8 @@ describe('a proxy that closes', () => {
     await new Promise<void>((resolve) => client.session.ping(() => resolve()));
     const closing = proxy.close();
     const settled = settledOf([running, ...queued, closing]);
-    const turnedAway = await grpcClient(port).call('new');
-    expect(turnedAway.status).toBe(STATUS.UNAVAILABLE);
+    const rejected = await grpcClient(port).call('new');
+    expect(rejected.status).toBe(STATUS.UNAVAILABLE);
     expect(settled()).toEqual([]);
     await backend.release('gate');
     expect(await running).toMatchObject({ status: 0, text: 'running' });
@@ -31,7 +31,7 @@ describe('a proxy that closes', () => {
     expect(await queued[1]).toMatchObject({ status: 0, text: 'queued too' });
     await closing;
     expect(settled()).toHaveLength(4);
-    await backend.hasTold();
+    await backend.flushed();
     expect(backend.streams.flatMap(({ texts }) => texts)).toEqual(['running', 'queued', 'queued too']);
     await backend.untilSessions(0);
   });
@@ -84,7 +84,7 @@ describe('a proxy that closes', () => {
     await proxy.close();
     await Promise.all(users);
     expect(new Set(ends)).toEqual(new Set([STATUS.UNAVAILABLE]));
-    await backend.hasTold();
+    await backend.flushed();
     const reached = backend.streams.reduce((sum, { items }) => sum + items.length, 0);
     expect(reached).toBe(succeeded);
   });
@@ -170,20 +170,17 @@ describe('a proxy that closes', () => {
   });
 
   // Root cause: the timeout of the first call applied, even if that of the second was shorter.
-  it.each(['drain', 'close'] as const)(
-    'is not waited for longer than the last to %s it says',
-    async (first) => {
-      const backend = await rawBackend();
-      const { port, proxy } = await proxied(backend, batchesOf(1));
-      await backend.behave({ do: 'nothing' });
-      const running = rawClient(port).call('running');
-      await backend.nextStream();
-      const patient = proxy[first]({ timeoutMs: 3_600_000 });
-      await proxy.close({ timeoutMs: 20 });
-      await patient;
-      expect((await running).status).toBe(STATUS.UNAVAILABLE);
-    },
-  );
+  it.each(['drain', 'close'] as const)('ends after the timeout of the last %s()', async (first) => {
+    const backend = await rawBackend();
+    const { port, proxy } = await proxied(backend, batchesOf(1));
+    await backend.behave({ do: 'nothing' });
+    const running = rawClient(port).call('running');
+    await backend.nextStream();
+    const patient = proxy[first]({ timeoutMs: 3_600_000 });
+    await proxy.close({ timeoutMs: 20 });
+    await patient;
+    expect((await running).status).toBe(STATUS.UNAVAILABLE);
+  });
 
   it('can be closed twice', async () => {
     const backend = await rawBackend();

@@ -45,7 +45,7 @@ it('messages of any size, in any chunks, come back unchanged to the right caller
     }),
     { numRuns: shortOrLong(12, 500) },
   );
-  await backend.hasTold();
+  await backend.flushed();
   const sizes = backend.streams.map(({ items }) => items.length);
   expect(Math.max(...sizes)).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(8);
@@ -86,7 +86,7 @@ it('many concurrent callers each get their own answer', async () => {
     }),
   );
   expect(answers).toEqual(answers.map((_, index) => ({ status: 0, text: `caller ${index}` })));
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.streams.flatMap(({ texts }) => texts)).toHaveLength(callers);
   expect(proxy.stats()).toBeDefined();
 });

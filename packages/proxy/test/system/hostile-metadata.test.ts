@@ -31,7 +31,7 @@ describe('headers of callers', () => {
       const { status } = await client.call('x', { headers });
       expect([headers, status]).toEqual([headers, 0]);
     }
-    await backend.hasTold();
+    await backend.flushed();
     for (const { headers } of backend.streams) expect(headers).not.toHaveProperty('host');
   });
 

@@ -158,7 +158,7 @@ describe('a batch', () => {
       expect((await client.call(String(authorization), { headers })).status).toBe(0);
     });
     await Promise.all(calls);
-    await backend.hasTold();
+    await backend.flushed();
     for (const { headers, texts } of backend.streams)
       expect(new Set(texts)).toEqual(new Set([String(headers.authorization)]));
     expect(Math.max(...backend.streams.map(({ items }) => items.length))).toBeGreaterThan(1);
@@ -208,7 +208,7 @@ describe('a batch', () => {
       }),
       { numRuns: 20 },
     );
-    await backend.hasTold();
+    await backend.flushed();
     for (const { headers: common, texts } of backend.streams)
       for (const text of texts) {
         const own = JSON.parse(text);
@@ -234,7 +234,7 @@ describe('a batch', () => {
       expect(answer).toMatchObject({ status: 0, text: `${encoding}` });
     });
     await Promise.all(calls);
-    await backend.hasTold();
+    await backend.flushed();
     for (const { headers, texts } of backend.streams) {
       const encoding = headers['grpc-encoding'];
       expect(new Set(texts)).toEqual(new Set([encoding === 'identity' ? 'undefined' : `${encoding}`]));
@@ -253,7 +253,7 @@ describe('a batch', () => {
       return client.call(accepts, { headers: { 'grpc-accept-encoding': accepts } });
     });
     for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
-    await backend.hasTold();
+    await backend.flushed();
     for (const { headers, texts } of backend.streams)
       expect(new Set(texts)).toEqual(new Set([headers['grpc-accept-encoding']]));
   });
@@ -269,7 +269,7 @@ describe('a batch', () => {
     const calls = Array.from({ length: 120 }, (_, index) => client.call('x'.repeat(lengths[index % 8] ?? 0)));
     for (const { status } of await Promise.all(calls)) expect(status).toBe(0);
     const bucket = (length: number) => (length <= 10 ? 0 : length <= 100 ? 1 : 2);
-    await backend.hasTold();
+    await backend.flushed();
     for (const { items } of backend.streams)
       expect(new Set(items.map(({ length }) => bucket(length))).size).toBe(1);
     const mixed = backend.streams.filter(({ items }) => new Set(items.map(({ length }) => length)).size > 1);
@@ -298,7 +298,7 @@ describe('a batch', () => {
       '/test.Echo/BatchedCompute': '/test.Echo/Compute',
       '/test.Other/BatchedCompute': '/test.Other/Compute',
     };
-    await backend.hasTold();
+    await backend.flushed();
     expect(new Set(backend.streams.map(({ path }) => path))).toEqual(new Set(Object.keys(expected)));
     for (const { path, texts } of backend.streams) expect(new Set(texts)).toEqual(new Set([expected[path]]));
   });

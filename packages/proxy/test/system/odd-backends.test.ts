@@ -9,12 +9,12 @@ import { rawBackend } from '../support/raw-backend.js';
 import { batchedPath, rawClient } from '../support/raw-client.js';
 
 /** A server that accepts connections and sends these bytes. */
-async function tcpServer(says: string): Promise<{ target: string; connections: () => number }> {
+async function tcpServer(bytes: string): Promise<{ target: string; connections: () => number }> {
   const sockets: Socket[] = [];
   const server: Server = createServer((socket) => {
     sockets.push(socket);
     socket.on('error', () => {});
-    if (says !== '') socket.end(says);
+    if (bytes !== '') socket.end(bytes);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

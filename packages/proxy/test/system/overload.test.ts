@@ -33,7 +33,7 @@ describe('a full queue', () => {
       answers.map((_, index) => [0, `${index}`]),
     );
     expect(await client.call('later')).toMatchObject({ status: 0, text: 'later' });
-    await backend.hasTold();
+    await backend.flushed();
     expect(backend.streams.flatMap(({ texts }) => texts)).not.toContain('one too many');
   });
 
@@ -127,7 +127,7 @@ it('a call that cannot meet its deadline is rejected at admission', async () => 
   expect(statuses).toContain(0);
   expect(statuses.filter((status) => status !== 0 && status !== STATUS.RESOURCE_EXHAUSTED)).toEqual([]);
   expect(statuses.filter((status) => status === STATUS.RESOURCE_EXHAUSTED).length).toBeGreaterThan(20);
-  await backend.hasTold();
+  await backend.flushed();
   expect(backend.begun - before).toBe(statuses.filter((status) => status === 0).length);
 });
 

@@ -216,7 +216,7 @@ it('a call that the backend resets after the deadline is DEADLINE_EXCEEDED', asy
 // after a reset with REFUSED_STREAM (RFC 9113, 8.7).
 it.each<[string, Step]>([
   ['refuses', { do: 'reset', code: 7 }],
-  ['leaves out as it goes away', { do: 'goaway', last: 'before' }],
+  ['excludes by GOAWAY', { do: 'goaway', last: 'before' }],
 ])('a call that the backend %s is retried by its client', async (_how, step) => {
   const backend = await rawBackend();
   const { port, proxy } = await proxied(backend, { ...batchesOf(1), ejection: false });
@@ -261,7 +261,7 @@ describe('health', () => {
 
   it('or passed to the backend if so configured', async () => {
     const backend = await rawBackend();
-    await backend.sayHealth('not serving');
+    await backend.setHealth('not serving');
     const { port } = await proxied(backend, { health: 'pass', healthCheck: false });
     const { status, answer } = await grpcClient(port).call('', { path });
     expect([status, answer]).toEqual([0, Buffer.from([8, 2])]);

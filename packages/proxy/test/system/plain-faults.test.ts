@@ -64,7 +64,7 @@ it('a missing backend: the log has address and reason, clients get UNAVAILABLE',
   await backend.behave({ do: 'hold', name: 'gate' });
   const calls = [computePath, '/test.Echo/Other'].map((path) => rawClient(port).call('x', { path }));
   await backend.untilHeld('gate');
-  await backend.hasTold();
+  await backend.flushed();
   await backend.kill();
   for (const path of [computePath, '/test.Echo/Other']) calls.push(rawClient(port).call('x', { path }));
   for (const answer of await Promise.all(calls)) {

@@ -129,8 +129,8 @@ describe('batched_server.py', () => {
   test('messages of many invalid items are truncated to a header below 12 KiB', async () => {
     const { port } = await startPythonExample('batched_server.py');
     const client = inferenceClient(port);
-    const wrong = Array.from({ length: 600 }, () => [1, 2]);
-    const { scores, itemErrors, status: code } = await client.batchedCompute(wrong);
+    const invalid = Array.from({ length: 600 }, () => [1, 2]);
+    const { scores, itemErrors, status: code } = await client.batchedCompute(invalid);
     expect(code).toBe(status.OK);
     expect(scores.length).toBe(600);
     const entries = String(itemErrors[0]);
@@ -258,7 +258,7 @@ describe('open_inference_server.py', () => {
     }
   });
 
-  const wrong: [string, object, number, RegExp][] = [
+  const invalid: [string, object, number, RegExp][] = [
     [
       'another model',
       { ...inferRequest(1, new Float32Array(64)), model_name: 'x' },
@@ -290,7 +290,7 @@ describe('open_inference_server.py', () => {
       /expected one for each of the 1 inputs, got 0/,
     ],
     [
-      'an output that there is not',
+      'an unknown output',
       { ...inferRequest(1, new Float32Array(64)), outputs: [{ name: 'x' }] },
       status.INVALID_ARGUMENT,
       /got "x"/,
@@ -299,7 +299,7 @@ describe('open_inference_server.py', () => {
 
   test('rejects an invalid request with the reason', async () => {
     const call = await start();
-    for (const [, request, code, details] of wrong) {
+    for (const [, request, code, details] of invalid) {
       await expect(call('ModelInfer', request)).rejects.toMatchObject({
         code,
         details: expect.stringMatching(details),

@@ -178,7 +178,7 @@ test.each<[string, Compute, ServeBatchedOptions, number, RegExp]>([
     /serializing/,
   ],
   [
-    'undefined that is thrown',
+    'a thrown undefined',
     () => {
       throw undefined;
     },

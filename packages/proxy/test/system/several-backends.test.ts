@@ -38,7 +38,7 @@ describe('several backends', () => {
     while (!isOver) {
       const enough = fast.begun + 10;
       await eventually(
-        'the other to be done with ten',
+        'ten batches of the other backend',
         () => fast.begun >= enough || itemsAt(fast) + itemsAt(slow) >= total,
       );
       await slow.release('gate');
@@ -119,7 +119,7 @@ describe('several backends', () => {
       ejection: { failures: 1, durationMs: 600_000 },
       healthCheck: { intervalMs: 30, timeoutMs: 2000 },
     });
-    await bad.sayHealth('not serving');
+    await bad.setHealth('not serving');
     await bad.behave({ do: 'trailers only', status: STATUS.UNAVAILABLE, message: 'bad day' });
     const client = rawClient(port);
     await eventually('it to be ejected', async () => {
@@ -128,7 +128,7 @@ describe('several backends', () => {
       return bad.begun === before;
     });
     await bad.behave({ do: 'echo' }, { do: 'end' });
-    await bad.sayHealth('serving');
+    await bad.setHealth('serving');
     const before = bad.begun;
     await eventually('it to get calls again', async () => {
       expect(new Set(await load(client, 4, 20))).toEqual(new Set([0]));
@@ -157,16 +157,16 @@ describe('health checks', () => {
 
   it('a backend that reports not serving gets no calls until it reports serving', async () => {
     const [serving, resting] = [await rawBackend(), await rawBackend()];
-    await resting.sayHealth('not serving');
+    await resting.setHealth('not serving');
     const { port } = await proxied([serving, resting], { ...batchesOf(1), healthCheck });
     const client = rawClient(port);
-    await resting.untilAsked('not serving');
+    await resting.untilChecked('not serving');
     await eventually('no call to be sent there', async () => {
       const before = resting.begun;
       await load(client, 8, 40);
       return resting.begun === before;
     });
-    await resting.sayHealth('serving');
+    await resting.setHealth('serving');
     await eventually('it to get calls', async () => {
       const before = resting.begun;
       expect(new Set(await load(client, 8, 40))).toEqual(new Set([0]));
@@ -176,18 +176,18 @@ describe('health checks', () => {
 
   it('a backend that reports not serving is used if it is the only one', async () => {
     const backend = await rawBackend();
-    await backend.sayHealth('not serving');
+    await backend.setHealth('not serving');
     const { port } = await proxied(backend, { ...batchesOf(1), healthCheck });
-    await backend.untilAsked('not serving');
+    await backend.untilChecked('not serving');
     const client = rawClient(port);
     expect(new Set(await load(client, 2, 20))).toEqual(new Set([0]));
   });
 
   it('a backend without the health service is used', async () => {
     const [one, two] = [await rawBackend(), await rawBackend()];
-    await two.sayHealth('unimplemented');
+    await two.setHealth('unimplemented');
     const { port } = await proxied([one, two], { ...batchesOf(1), healthCheck });
-    await two.untilAsked('unimplemented');
+    await two.untilChecked('unimplemented');
     const client = rawClient(port);
     await eventually('both to get calls', async () => {
       expect(new Set(await load(client, 8, 40))).toEqual(new Set([0]));
@@ -197,13 +197,13 @@ describe('health checks', () => {
 
   it('a backend that does not answer health checks gets no calls', async () => {
     const [serving, silent] = [await rawBackend(), await rawBackend()];
-    await silent.sayHealth('silent');
+    await silent.setHealth('silent');
     const { port } = await proxied([serving, silent], {
       ...batchesOf(1),
       healthCheck: { intervalMs: 30, timeoutMs: 100 },
     });
     const client = rawClient(port);
-    await silent.untilAsked('silent');
+    await silent.untilChecked('silent');
     await eventually('no call to be sent there', async () => {
       const before = silent.begun;
       await load(client, 8, 40);

@@ -11,7 +11,7 @@ const passedPath = '/test.Echo/Other';
 /** More than the flow-control windows of both sides. */
 const large = Buffer.alloc(3_000_000);
 /** Node's client also keeps unread requests, which must not cause a failure of these tests. */
-const roomy = { maxSessionMemory: 1000 };
+const largeMemory = { maxSessionMemory: 1000 };
 
 async function isAtRest({ proxy }: Proxied): Promise<void> {
   await eventually('no call to be open', () => {
@@ -39,7 +39,7 @@ describe.each([
   ])('are released when the backend %s', async (_how, steps) => {
     const backend = await rawBackend({ settings: { maxConcurrentStreams: 3 } });
     const running = await proxied(backend, { ...batchesOf(1), ejection: false, healthCheck: false });
-    const client = rawClient(running.port, roomy);
+    const client = rawClient(running.port, largeMemory);
     await backend.behave({ do: 'at once' }, { do: 'read no more' }, ...steps);
     for (let count = 0; count < 5; count += 1) {
       expect((await client.call(large, { path })).status).toBeGreaterThan(0);
@@ -59,7 +59,7 @@ it.each([
   async (_when, begin) => {
     const backend = await rawBackend();
     const running = await proxied(backend, batchesOf(1));
-    const client = rawClient(running.port, roomy);
+    const client = rawClient(running.port, largeMemory);
     await backend.behaveOnce([
       { do: 'at once' },
       { do: 'read no more' },

@@ -31,16 +31,16 @@ server.addService(
   },
   {
     Compute(call, callback) {
-      tell({ type: 'unary', method: 'Compute' });
+      report({ type: 'unary', method: 'Compute' });
       callback(null, call.request);
     },
     BatchedCompute(call) {
       const items = [];
       call.on('data', (item) => items.push(item));
-      call.on('cancelled', () => tell({ type: 'cancelled', items: items.length }));
+      call.on('cancelled', () => report({ type: 'cancelled', items: items.length }));
       call.on('end', () => {
         const deadline = call.getDeadline();
-        tell({
+        report({
           type: 'batch',
           size: items.length,
           metadata: call.metadata.toJSON(),
@@ -51,7 +51,7 @@ server.addService(
       });
     },
     Other(call, callback) {
-      tell({ type: 'unary', method: 'Other', metadata: call.metadata.toJSON() });
+      report({ type: 'unary', method: 'Other', metadata: call.metadata.toJSON() });
       const headers = new Metadata();
       headers.set('header-back', 'yes');
       call.sendMetadata(headers);
@@ -71,7 +71,7 @@ server.addService(
     },
     Chat(call) {
       call.on('data', (item) => call.write(item));
-      call.on('cancelled', () => tell({ type: 'chat cancelled' }));
+      call.on('cancelled', () => report({ type: 'chat cancelled' }));
       call.on('end', () => call.end());
     },
     Fail(_call, callback) {
@@ -91,7 +91,7 @@ if (proto !== undefined) new ReflectionService(loadSync(proto)).addToServer(serv
 
 server.bindAsync(`127.0.0.1:${port}`, credentials(), (error, bound) => {
   if (error !== null) throw error;
-  tell({ type: 'listening', port: bound });
+  report({ type: 'listening', port: bound });
 });
 
 function credentials() {
@@ -102,6 +102,6 @@ function credentials() {
   return ServerCredentials.createSsl(ca, [pair], ca !== null);
 }
 
-function tell(message) {
+function report(message) {
   if (process.connected) process.send(message);
 }

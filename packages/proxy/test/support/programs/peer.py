@@ -23,7 +23,7 @@ def encoded(metadata):
     }
 
 
-def tell(message):
+def report(message):
     print(json.dumps(message), flush=True)
 
 
@@ -37,12 +37,12 @@ class Echo(grpc.GenericRpcHandler):
         return None
 
     def compute(self, item, context):
-        tell({'type': 'unary'})
+        report({'type': 'unary'})
         return item
 
     def batched_compute(self, items, context):
         batch = list(items)
-        tell({
+        report({
             'type': 'batch',
             'size': len(batch),
             'metadata': encoded(context.invocation_metadata()),
@@ -59,7 +59,7 @@ def backend():
     server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[Echo()])
     port = server.add_insecure_port('127.0.0.1:0')
     server.start()
-    tell({'type': 'listening', 'port': port})
+    report({'type': 'listening', 'port': port})
     server.wait_for_termination()
 
 
@@ -68,7 +68,7 @@ def client(target):
     with grpc.insecure_channel(target) as channel:
         compute = channel.unary_unary('/test.Echo/Compute', identity, identity)
         started = [start(compute, call) for call in calls]
-        tell([finish(call) for call in started])
+        report([finish(call) for call in started])
 
 
 def start(compute, call):

@@ -15,7 +15,7 @@ const streams = new Map();
 const sessions = new Set();
 const sockets = new Set();
 /** Sessions that received GOAWAY. */
-const goneAway = new WeakSet();
+const afterGoaway = new WeakSet();
 let count = 0;
 let health = 'serving';
 
@@ -26,11 +26,11 @@ server.on('connection', (socket) => {
 });
 server.on('session', (session) => {
   sessions.add(session);
-  tell({ type: 'session', open: sessions.size });
+  report({ type: 'session', open: sessions.size });
   session.on('error', () => {});
   session.on('close', () => {
     sessions.delete(session);
-    tell({ type: 'session closed', open: sessions.size });
+    report({ type: 'session closed', open: sessions.size });
   });
 });
 server.on('stream', (stream, headers, _flags, rawHeaders) => {
@@ -39,7 +39,7 @@ server.on('stream', (stream, headers, _flags, rawHeaders) => {
     return;
   }
   // nghttp2 starts streams that arrive between this call and the frame, although the frame excludes them.
-  if (goneAway.has(stream.session)) {
+  if (afterGoaway.has(stream.session)) {
     stream.on('error', () => {});
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return;
@@ -47,7 +47,7 @@ server.on('stream', (stream, headers, _flags, rawHeaders) => {
   const call = new Call(stream, headers, rawHeaders);
   void call.run(behaviourFor(headers[':path']));
 });
-server.listen(port, '127.0.0.1', () => tell({ type: 'listening', port: server.address().port }));
+server.listen(port, '127.0.0.1', () => report({ type: 'listening', port: server.address().port }));
 
 process.on('message', (message) => {
   if (message.behave !== undefined) {
@@ -64,21 +64,21 @@ process.on('message', (message) => {
   if (message.steps !== undefined) void streams.get(message.stream)?.perform(message.steps);
   if (message.health !== undefined) health = message.health;
   if (message.goaway !== undefined) for (const session of sessions) goAway(session, message.goaway);
-  tell({ type: 'done', request: message.request });
+  report({ type: 'done', request: message.request });
 });
 
 function goAway(session, code, last) {
-  goneAway.add(session);
+  afterGoaway.add(session);
   session.goaway(code, last);
 }
 
-function tell(message) {
+function report(message) {
   if (process.connected) process.send(message);
 }
 
 /** A message whose field 1 is 1 (serving) or 2 (not serving), encoded by hand. */
 function answerHealth(stream) {
-  tell({ type: 'asked for health', health });
+  report({ type: 'health check', health });
   stream.on('error', () => {});
   stream.resume();
   if (health === 'silent') return;
@@ -117,7 +117,7 @@ class Call {
   constructor(stream, headers, rawHeaders) {
     this.#stream = stream;
     streams.set(this.id, this);
-    tell({
+    report({
       type: 'begun',
       id: this.id,
       path: headers[':path'],
@@ -138,7 +138,7 @@ class Call {
         ...(item.length <= maxReported ? { base64: item.subarray(PREFIX_BYTES).toString('base64') } : {}),
       }));
       // A reset also ends the readable side, but is not a half-close.
-      if (!stream.aborted) tell({ type: 'received', id: this.id, items, rest: this.#bytes });
+      if (!stream.aborted) report({ type: 'received', id: this.id, items, rest: this.#bytes });
       this.#wake();
     });
     stream.on('wantTrailers', () => {
@@ -148,7 +148,7 @@ class Call {
     stream.on('close', () => {
       streams.delete(this.id);
       const { rstCode, aborted } = stream;
-      tell({ type: 'closed', id: this.id, rstCode, aborted, answered: this.#answered });
+      report({ type: 'closed', id: this.id, rstCode, aborted, answered: this.#answered });
       this.#wake();
     });
   }
@@ -191,7 +191,7 @@ class Call {
         stream.pause();
         return;
       case 'hold':
-        tell({ type: 'held', id: this.id, name: step.name });
+        report({ type: 'held', id: this.id, name: step.name });
         await new Promise((resolve) => held.set(step.name, [...(held.get(step.name) ?? []), resolve]));
         return;
       case 'delay':
