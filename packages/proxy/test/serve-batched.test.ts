@@ -46,7 +46,7 @@ describe('rejects at start', () => {
     [
       'a streaming method that streams one way',
       () => serveBatched(definition, { rank: double }),
-      /BatchedRank is client-streaming: expected a method that streams both ways/,
+      /BatchedRank is client-streaming: expected a bidirectional streaming method/,
     ],
     [
       'a method that is not unary',
@@ -56,7 +56,7 @@ describe('rejects at start', () => {
     [
       'the streaming method in place of the unary one',
       () => serveBatched(definition, { batchedCompute: double }),
-      /streaming both ways: expected a unary method/,
+      /bidirectional streaming: expected a unary method/,
     ],
     ['no method', () => serveBatched(definition, {}), /Expected a method to serve/],
     [
@@ -77,7 +77,7 @@ describe('rejects at start', () => {
     [
       'an unknown option',
       () => serveBatched(definition, { compute: double }, { maxItem: 3 } as ServeBatchedOptions),
-      /no option "maxItem".*maxItems/,
+      /unknown option "maxItem".*maxItems/,
     ],
     [
       'an invalid limit',

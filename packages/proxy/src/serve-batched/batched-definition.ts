@@ -3,7 +3,7 @@
  * both give them the path `/pkg.Service/Compute`.
  */
 import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import { BatchwiseError } from 'batchwise';
+import { invalidOption } from '../options/valid-option.js';
 
 /** A method and its key in the definition. */
 export interface FoundMethod {
@@ -25,7 +25,7 @@ export function findMethods(
 ): MethodPair {
   const unary = findMethod(definition, name);
   if (unary !== undefined && kindOf(unary.method) !== 'unary') {
-    throw invalid(
+    throw invalidOption(
       `"${name}" is ${unary.method.path}, which is ${kindOf(unary.method)}: expected a unary method. ` +
         'Name the unary method; the name of the streaming method is derived from it.',
     );
@@ -34,15 +34,15 @@ export function findMethods(
   const batchedName = batched ?? `Batched${unaryName}`;
   const streaming = findMethod(definition, batchedName);
   if (streaming === undefined) {
-    throw invalid(
+    throw invalidOption(
       `${serviceOf(definition)} has no method ${batchedName} for the batches of "${name}": expected ` +
         `"rpc ${batchedName} (stream Input) returns (stream Output)", got ${methodNames(definition)}. ` +
         `For another name, set { batched: { ${name}: '…' } }.`,
     );
   }
-  if (kindOf(streaming.method) !== 'streaming both ways') {
-    throw invalid(
-      `${streaming.method.path} is ${kindOf(streaming.method)}: expected a method that streams both ways, ` +
+  if (kindOf(streaming.method) !== 'bidirectional streaming') {
+    throw invalidOption(
+      `${streaming.method.path} is ${kindOf(streaming.method)}: expected a bidirectional streaming method, ` +
         `"rpc ${batchedName} (stream Input) returns (stream Output)".`,
     );
   }
@@ -58,7 +58,7 @@ export function keyedByDefinition(
   for (const [name, handler] of Object.entries(implementation)) {
     const found = findMethod(definition, name);
     if (found === undefined) {
-      throw invalid(
+      throw invalidOption(
         `others: ${serviceOf(definition)} has no method "${name}"; it has ${methodNames(definition)}.`,
       );
     }
@@ -75,7 +75,7 @@ function findMethod(definition: ServiceDefinition, name: string): FoundMethod | 
 }
 
 function kindOf({ requestStream, responseStream }: MethodDefinition<unknown, unknown>): string {
-  if (requestStream && responseStream) return 'streaming both ways';
+  if (requestStream && responseStream) return 'bidirectional streaming';
   if (requestStream) return 'client-streaming';
   return responseStream ? 'server-streaming' : 'unary';
 }
@@ -95,8 +95,4 @@ function methodNames(definition: ServiceDefinition): string {
 
 function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
-function invalid(message: string): BatchwiseError {
-  return new BatchwiseError('INVALID_OPTION', message);
 }

@@ -5,7 +5,8 @@ import type {
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { BatchwiseError, type Clock, didYouMean, realClock } from 'batchwise';
+import { type Clock, realClock } from 'batchwise';
+import { expected, validFunction, validKeys } from '../options/valid-option.js';
 
 export interface BatchedContext {
   /** The path of the method that was called: `/pkg.Service/BatchedCompute`. */
@@ -106,19 +107,8 @@ const KEYS: readonly (keyof ServeBatchedOptions)[] = [
 const FUNCTIONS = ['bytesOf', 'onItem', 'onExecute', 'onFinish', 'onCancel'] as const;
 
 export function validBatchedOptions(options: ServeBatchedOptions): BatchedSettings {
-  for (const key of Object.keys(options)) {
-    if (!(KEYS as readonly string[]).includes(key)) {
-      throw invalid(
-        `serveBatched() has no option "${key}".${didYouMean(key, KEYS)} It has ${KEYS.join(', ')}.`,
-      );
-    }
-  }
-  for (const key of FUNCTIONS) {
-    const value = options[key];
-    if (value !== undefined && typeof value !== 'function') {
-      throw invalid(`${key}: expected a function, got ${String(value)}.`);
-    }
-  }
+  validKeys('serveBatched(definition, methods, options)', options, KEYS);
+  for (const key of FUNCTIONS) if (options[key] !== undefined) validFunction(key, options[key]);
   return {
     ...options,
     maxItems: validLimit('maxItems', options.maxItems ?? 1024),
@@ -130,9 +120,5 @@ export function validBatchedOptions(options: ServeBatchedOptions): BatchedSettin
 
 function validLimit(key: string, value: number): number {
   if (typeof value === 'number' && value > 0) return value;
-  throw invalid(`${key}: expected a number above 0, got ${String(value)}.`);
-}
-
-function invalid(message: string): BatchwiseError {
-  return new BatchwiseError('INVALID_OPTION', message);
+  throw expected(key, 'a number above 0', value);
 }

@@ -18,6 +18,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { BatchwiseError } from 'batchwise';
+import { expected, invalidOption } from '../options/valid-option.js';
 import type { ServedMethod } from './batched-call.js';
 import { findMethods, keyedByDefinition } from './batched-definition.js';
 import {
@@ -38,23 +39,20 @@ export function serveBatched<Definition extends ServiceDefinition>(
   const settings = validBatchedOptions(options);
   const names = Object.keys(methods);
   if (names.length === 0) {
-    throw new BatchwiseError(
-      'INVALID_OPTION',
-      'Expected a method to serve, { compute(items) {…} }, got none.',
-    );
+    throw invalidOption('Expected a method to serve, { compute(items) {…} }, got none.');
   }
   for (const name of Object.keys(options.batched ?? {})) {
     if (!names.includes(name)) {
-      const message = `batched: expected one of the methods that are served (${names.join(', ')}), got "${name}".`;
-      throw new BatchwiseError('INVALID_OPTION', message);
+      throw invalidOption(
+        `batched: expected one of the served methods (${names.join(', ')}), got "${name}".`,
+      );
     }
   }
 
   const implementation: UntypedServiceImplementation = {};
   for (const [name, handler] of Object.entries<unknown>(methods)) {
     if (typeof handler !== 'function') {
-      const message = `"${name}": expected a function from items to results, got ${String(handler)}.`;
-      throw new BatchwiseError('INVALID_OPTION', message);
+      throw expected(`"${name}"`, 'a function from items to results', handler);
     }
     const { unary, streaming } = findMethods(definition, name, options.batched?.[name]);
     const method = servedMethod(name, handler as BatchedMethod<unknown, unknown>, streaming.method, settings);
