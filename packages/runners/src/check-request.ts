@@ -5,8 +5,8 @@ import type { InferRequest } from './runner.js';
 import type { Signature, Tensor, TensorSpec } from './tensor.js';
 
 /**
- * Returns the number of rows, or 1 if the model does not count rows (`rowDim` is undefined). Throws `INVALID_ITEM`
- * that says what is wrong and where, what was expected and what was given.
+ * Returns the number of rows, or 1 if the model does not count rows (`rowDim` is undefined). Throws `INVALID_ITEM` with
+ * the location, the expected and the received value.
  */
 export function checkRequest(
   signature: Signature,
@@ -41,7 +41,7 @@ function checkTensor(spec: TensorSpec, tensor: Tensor): void {
   if (datatype !== spec.datatype) throw wrong(spec, `datatype ${spec.datatype}`, quoted(datatype));
   if (!Array.isArray(shape)) throw wrong(spec, 'a shape', typeof shape);
   if (!fits(spec.shape, shape)) throw wrong(spec, `shape [${spec.shape}]${freeHint(spec)}`, shapeOf(tensor));
-  if (!isDataOf(datatype, data)) throw wrong(spec, `its data in ${dataName(datatype)}`, kindOf(data));
+  if (!isDataOf(datatype, data)) throw wrong(spec, `data as ${dataName(datatype)}`, kindOf(data));
   const elements = elementCount(shape);
   if (data.length !== elements) {
     throw wrong(spec, `${elements} elements for ${shapeOf(tensor)}`, `${data.length}`);
@@ -59,7 +59,11 @@ function checkEmpty(spec: TensorSpec, tensor: Tensor): void {
     if (spec.shape[i] === -1) product *= Math.max(1, tensor.shape[i] as number);
   }
   if (product <= MAX_EMPTY) return;
-  throw wrong(spec, `lengths up to ${MAX_EMPTY} in all in a tensor without elements`, shapeOf(tensor));
+  throw wrong(
+    spec,
+    `open dimensions with a product of at most ${MAX_EMPTY} in a tensor without elements`,
+    shapeOf(tensor),
+  );
 }
 
 function fits(expected: readonly number[], shape: readonly number[]): boolean {
@@ -76,7 +80,7 @@ function checkOutputs({ outputs }: Signature, wanted: readonly string[]): void {
   if (!Array.isArray(wanted)) throw invalid(`outputs: expected a list of names, got ${kindOf(wanted)}.`);
   for (const name of wanted) {
     if (outputs.some((output) => output.name === name)) continue;
-    throw invalid(`output ${quoted(name)} is unknown; the model gives ${namesOf(outputs)}.`);
+    throw invalid(`output ${quoted(name)} is unknown; the outputs of the model are ${namesOf(outputs)}.`);
   }
 }
 
@@ -91,7 +95,7 @@ function missing(spec: TensorSpec, given: Iterable<string>): BatchwiseError {
 function unknownInput({ inputs }: Signature, given: Iterable<string>): BatchwiseError {
   for (const name of given) {
     if (inputs.some((input) => input.name === name)) continue;
-    return invalid(`input ${quoted(name)} is unknown; the model takes ${namesOf(inputs)}.`);
+    return invalid(`input ${quoted(name)} is unknown; the inputs of the model are ${namesOf(inputs)}.`);
   }
   return invalid(`expected ${inputs.length} inputs.`);
 }

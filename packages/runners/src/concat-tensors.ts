@@ -38,7 +38,7 @@ function agree(a: readonly number[], b: readonly number[], dim: number): boolean
   return true;
 }
 
-/** Copies a stretch of each tensor in turn, `runs` times. */
+/** Copies one contiguous stretch of each tensor in turn, `runs` times. */
 function joined(tensors: readonly Tensor[], runs: number, length: number): TensorData {
   const datatype = (tensors[0] as Tensor).datatype;
   if (datatype === 'BYTES') return joinedBytes(tensors, runs);

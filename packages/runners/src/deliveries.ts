@@ -1,10 +1,10 @@
 /**
- * Delivers results to callers in small groups. Serializing and sending a result takes as long as a small model takes
- * to compute it. If all results of a batch were delivered at once, the backend would be idle until the last is sent,
- * and closed-loop clients would send their next requests all at once, in lockstep.
+ * Delivers results to callers in small groups. To serialize and send a result takes as long as a small model takes to
+ * compute it. If all results of a batch were delivered at once, the backend would be idle until the last one is sent,
+ * and closed-loop clients would send their next requests in lockstep.
  *
- * So the next batch is dispatched first. Then results are delivered a few per event-loop turn, so that new requests
- * can arrive in between.
+ * So the next batch is dispatched first. Then a few results are delivered per event-loop turn, and new requests can
+ * arrive in between.
  */
 import type { Clock } from 'batchwise';
 import type { BatchTrace, RunnerSink } from './runner.js';

@@ -67,6 +67,6 @@ function textOf(value: unknown): string {
   try {
     return String(value);
   } catch {
-    return 'a value that cannot be shown';
+    return 'a value that cannot be converted to text';
   }
 }

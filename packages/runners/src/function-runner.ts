@@ -13,18 +13,26 @@ import {
   type Handler,
   realClock,
 } from 'batchwise';
-import type { Availability } from './availability.js';
 import { batchingOptions, changedPolicy, policyOf } from './batching-options.js';
 import { Deliveries } from './deliveries.js';
 import { AttributeFunctions, type ItemAttributes } from './item-attributes.js';
 import { Readmission } from './readmission.js';
-import type { BatchTrace, FunctionRunner, Runner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
+import type {
+  Availability,
+  BatchTrace,
+  FunctionRunner,
+  Runner,
+  RunnerSink,
+  RunnerState,
+  RunnerTicket,
+} from './runner.js';
 import { RunnerCall } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
 import { WatchedState } from './watched-state.js';
 
 /**
- * A backend for a function that does not run on this thread. It must be loaded first and may be unavailable at times.
+ * A backend for a function that does not run on this thread. It is loaded before the first batch and may become
+ * unavailable.
  */
 export interface FunctionBackend {
   /** The platform name in the metadata. */
@@ -41,7 +49,7 @@ export interface FunctionBackend {
 
 export interface FunctionRunnerOptions<I, R> {
   readonly name: string;
-  /** Receives up to `maxBatchSize` items, or one item if `settings.batchable` is false. Returns one result per item. */
+  /** Gets up to `maxBatchSize` items, or one item if `settings.batchable` is false. Returns one result per item. */
   readonly handler: Handler<I, R>;
   readonly settings: RunnerSettings;
   /** As in a batcher. `costOf` and `groupOf` are ignored without batching. */

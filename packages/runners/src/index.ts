@@ -9,7 +9,7 @@
  *     console.log(await predictor(runner).predict([6.5, 3.2, 5.1, 2.0])); // three probabilities
  *     await runner.close();
  */
-export type { Availability } from './availability.js';
+
 export { rowDimOf, whyNotBatchable } from './batch-dim.js';
 export { checkRequest } from './check-request.js';
 export { concatTensors } from './concat-tensors.js';
@@ -49,12 +49,12 @@ export type {
   TensorMessage,
 } from './open-inference/infer-message.js';
 export {
-  type InferQuestion,
+  type InferRequestFields,
   readInferRequest,
   writeInferRequest,
 } from './open-inference/infer-request-message.js';
 export {
-  type InferAnswer,
+  type InferResponseFields,
   readInferResponse,
   tensorsOfResponse,
   writeInferResponse,
@@ -62,17 +62,18 @@ export {
 export { isJsonObject, JsonBody, type JsonObject } from './open-inference/json-body.js';
 export {
   type HttpMessage,
-  type JsonInferQuestion,
+  type JsonInferRequestFields,
   jsonInferRequest,
 } from './open-inference/json-infer-request.js';
-export { type JsonPlace, placeAt } from './open-inference/json-place.js';
 export { checkJsonSize, type JsonLimits } from './open-inference/json-size.js';
 export { MessageError } from './open-inference/message-error.js';
 export { signatureOfJson } from './open-inference/metadata-message.js';
 export { decodeRaw, encodeRaw } from './open-inference/raw-tensor.js';
 export { quoted, quotedList, shownValue } from './open-inference/shown-value.js';
 export {
+  type JsonPlace,
   type JsonTensor,
+  placeAt,
   tensorFromFlatJson,
   tensorFromNestedJson,
 } from './open-inference/tensor-from-json.js';
@@ -89,6 +90,7 @@ export {
   resultToData,
 } from './request-data.js';
 export type {
+  Availability,
   BatchTrace,
   FunctionRunner,
   InferRequest,
@@ -116,11 +118,11 @@ export { WorkerThreads, type WorkerThreadsOptions } from './threads/worker-threa
 export { type CopyProblem, copyProblem } from './upstream/copy-problem.js';
 export { createUpstream, type Upstream, type UpstreamOptions } from './upstream/create-upstream.js';
 export { createUpstreamRunner, type UpstreamRunnerOptions } from './upstream/create-upstream-runner.js';
-export { shownUrl } from './upstream/shown-url.js';
 export {
   isUrl,
   nameOfUpstream,
   parseUpstream,
+  shownUrl,
   UPSTREAM_FORMS,
   type UpstreamAddress,
 } from './upstream/upstream-address.js';

@@ -1,6 +1,6 @@
 /**
- * Evaluates the user's `costOf`, `groupOf` and `dedupeBy` for each item. An exception or an invalid value is the
- * fault of the runner's author, not of the caller.
+ * Evaluates `costOf`, `groupOf` and `dedupeBy` of the runner for each item. An exception or an invalid value is an error
+ * of the runner, not of the caller.
  */
 import { BatchwiseError } from 'batchwise';
 

@@ -1,12 +1,18 @@
 /**
- * A model as the handler of a processor that forms the batches itself, in Redis mode. Items are requests as plain
- * data, or single rows as nested arrays. Each item gets its own result.
+ * A model as the handler of a Redis processor, which forms the batches itself. Items are requests as plain data, or
+ * single rows as nested arrays. Each item gets its own result.
  *
  *     const { handler, options, close } = await createModelHandler({ name: 'digits', model, settings });
  *     const processor = new RedisProcessor(handler, { queue: 'digits', payload: 'msgpack', ...options });
  */
-import type { BatchContext, BatcherOptions, Clock, CurvePoint, Results } from 'batchwise';
-import { BatchwiseError } from 'batchwise';
+import {
+  type BatchContext,
+  type BatcherOptions,
+  BatchwiseError,
+  type Clock,
+  type CurvePoint,
+  type Results,
+} from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
 import { maxRowsOf } from './batching-options.js';
 import { checkRequest } from './check-request.js';
@@ -74,7 +80,7 @@ class RunnerHandler implements ModelHandler {
   readonly #runner: ModelRunner;
   readonly #predictor: Predictor;
   readonly #rowDim: number | undefined;
-  /** Each item is parsed once, though its cost, its group and its result need it. */
+  /** Parsed once per item, for its cost, its group and its result. */
   readonly #parsed = new WeakMap<object, ParsedRequest | BatchwiseError>();
 
   constructor(runner: ModelRunner, settings: RunnerSettings) {

@@ -159,8 +159,8 @@ class BatchingModelRunner implements ModelRunner {
       this.#groupKey = this.#rowDim === undefined ? undefined : groupKeyOf(signature, this.#rowDim);
       this.signature = signature;
       const settings = this.#settings;
-      const isWanted = () => this.state === 'loading';
-      const warming = { name, model: this.#model, signature, settings, clock: this.#clock, isWanted };
+      const isLoading = () => this.state === 'loading';
+      const warming = { name, model: this.#model, signature, settings, clock: this.#clock, isLoading };
       const curve = await warmUp(warming);
       if (this.state !== 'loading') throw this.#notReadyError();
       this.#batcher = this.#newBatcher(signature, curve);

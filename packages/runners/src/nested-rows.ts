@@ -56,11 +56,11 @@ function flatRow(
   where: string,
 ): Row {
   if (datatype === 'BYTES' || !isDataOf(datatype, row)) {
-    throw invalid(where, `${dataName(datatype)} or arrays in arrays`, `a ${row.constructor.name}`);
+    throw invalid(where, `${dataName(datatype)} or nested arrays`, `a ${row.constructor.name}`);
   }
   const free = expected.filter((length) => length === -1).length;
   const known = elementCount(expected.filter((length) => length !== -1));
-  if (free > 1) throw invalid(where, `arrays in arrays of shape [${expected}]`, 'a flat array');
+  if (free > 1) throw invalid(where, `nested arrays of shape [${expected}]`, 'a flat array');
   const length = free === 0 ? 1 : row.length / known;
   if (row.length !== known * length || !Number.isInteger(length)) {
     throw invalid(
@@ -117,7 +117,7 @@ function nested(tensor: Tensor, shape: readonly number[], depth: number, start: 
 }
 
 function nesting(shape: readonly number[]): string {
-  return shape.length === 0 ? 'a single value' : `arrays in arrays of shape [${shape}]`;
+  return shape.length === 0 ? 'a single value' : `nested arrays of shape [${shape}]`;
 }
 
 function kindOf(value: unknown, depth: number): string {

@@ -2,7 +2,7 @@
 import type { NumericData } from './datatype.js';
 import type { Datatype, Signature } from './tensor.js';
 
-/** Strings are sent as strings, because the runtime uses strings. */
+/** BYTES are sent as strings, the type of the runtime. */
 export interface SentTensor {
   readonly name: string;
   readonly datatype: Datatype;

@@ -123,7 +123,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
     this.#onThreadDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
   }
 
-  /** Requests wait for the restart of a thread, unless all threads keep failing. */
+  /** Requests are queued until a thread has restarted, unless all threads keep failing. */
   #reportHealth({ id, isLive, isBroken }: OnnxThreadSlot): void {
     const message = `${this.#file}: the threads of the model keep failing; a restart is pending.`;
     this.#backends?.setHealth(

@@ -43,7 +43,7 @@ export class OnnxThreadSlot {
     return this.isLive && this.#worker?.isBusy === false;
   }
 
-  /** The threads of the slot keep ending without completing a request, so waiting for the next one is useless. */
+  /** The threads of the slot keep ending before they complete a request, so requests fail instead of being queued. */
   get isBroken(): boolean {
     return !this.isLive && this.#failures > 1;
   }

@@ -6,7 +6,7 @@ import type { Signature } from './tensor.js';
 
 export type Unusable = Extract<OnnxReply, { kind: 'unusable' }>;
 
-interface Waiting {
+interface PendingRequest {
   resolve(outputs: readonly SentTensor[]): void;
   reject(error: Error): void;
 }
@@ -21,8 +21,8 @@ export interface ThreadEvents {
 export class OnnxWorker {
   readonly #worker: Worker;
   readonly #events: ThreadEvents;
-  #waiting: Waiting | undefined = undefined;
-  #isOver = false;
+  #pending: PendingRequest | undefined = undefined;
+  #hasEnded = false;
 
   constructor(thread: URL, workerData: OnnxThreadData, events: ThreadEvents) {
     this.#events = events;
@@ -37,14 +37,14 @@ export class OnnxWorker {
   }
 
   get isBusy(): boolean {
-    return this.#waiting !== undefined;
+    return this.#pending !== undefined;
   }
 
   /** Rejects with the error of the model, or with the reason why the thread ended. */
   run(request: OnnxRequest, transferred: ArrayBuffer[]): Promise<readonly SentTensor[]> {
     return new Promise((resolve, reject) => {
       this.#worker.postMessage(request, transferred);
-      this.#waiting = { resolve, reject };
+      this.#pending = { resolve, reject };
     });
   }
 
@@ -65,7 +65,7 @@ export class OnnxWorker {
   }
 
   #onReply(reply: OnnxReply): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     switch (reply.kind) {
       case 'ready':
         this.#events.started(reply.signature);
@@ -75,28 +75,28 @@ export class OnnxWorker {
         void this.#worker.terminate();
         return;
       case 'answer':
-        this.#settled()?.resolve(reply.outputs);
+        this.#takePending()?.resolve(reply.outputs);
         return;
       case 'failure':
-        this.#settled()?.reject(new Error(reply.message));
+        this.#takePending()?.reject(new Error(reply.message));
     }
   }
 
-  #settled(): Waiting | undefined {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    return waiting;
+  #takePending(): PendingRequest | undefined {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    return pending;
   }
 
   #end(error: Error, unusable?: Unusable): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#events.ended(error, unusable);
-    this.#settled()?.reject(error instanceof BatchwiseError ? error : threadEndedError(error));
+    this.#takePending()?.reject(error instanceof BatchwiseError ? error : threadEndedError(error));
   }
 }
 
-export function threadEndedError(cause: Error): BatchwiseError {
+function threadEndedError(cause: Error): BatchwiseError {
   const message = `the thread of the model ended during this batch: ${cause.message}`;
   return new BatchwiseError('UNAVAILABLE', message, { cause });
 }

@@ -105,7 +105,7 @@ async function submitAll<I, R>(
     const answer = new PromisedAnswer<R>(runner.name, options?.signal);
     answers.push(answer);
     promises.push(answer.of(runner, item, rest));
-    if (answer.isSettled) break; // rejected at admission, and the request with it
+    if (answer.isSettled) break; // rejected at admission, which rejects the request
   }
   try {
     return await Promise.all(promises);

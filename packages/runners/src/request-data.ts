@@ -51,7 +51,7 @@ export function isRequestData(value: unknown): value is RequestData {
   return Array.isArray(inputs) && inputs.every((input) => Array.isArray(input) && isDatatype(input[1]));
 }
 
-/** Throws a TypeError that says what is invalid and where. Does not check the request against the model. */
+/** Throws a TypeError with the location and the expected value. Does not check the request against the model. */
 export function requestFromData(value: unknown): InferRequest {
   const { inputs, outputs } = recordOf(value, 'a request');
   const tensors = tensorsFromData(inputs, 'inputs', newRequestData);
@@ -66,7 +66,7 @@ export function resultToData(tensors: Tensors, { batchSize, computeMs }: BatchTr
   return { outputs: tensorsToData(tensors), batchSize, computeMs };
 }
 
-/** Throws a TypeError that says what is invalid and where. */
+/** Throws a TypeError with the location and the expected value. */
 export function resultFromData(value: unknown): Result {
   const { outputs, batchSize, computeMs } = recordOf(value, 'a result');
   return {

@@ -36,11 +36,19 @@ export interface RunnerTicket {
 
 export type RunnerState = 'loading' | 'ready' | 'failed' | 'closed';
 
+/** The availability of a remote backend. It may change while its runner is open. */
+export interface Availability {
+  /** Why the backend is unavailable; undefined while it is available. */
+  readonly outage: Error | undefined;
+  /** Calls the listener when the availability may have changed. Returns a function that removes the listener. */
+  onChange(listener: () => void): () => void;
+}
+
 export interface Runner<I = unknown, R = unknown> {
   readonly name: string;
   readonly kind: 'model' | 'function';
   readonly state: RunnerState;
-  /** Why requests are not answered at present, possibly in the state `ready`. For /readyz. */
+  /** Why requests get no results at present, possibly in the state `ready`. For /readyz. */
   readonly problem?: string | undefined;
   /** Calls the listener after each change of the state. Returns a function that removes the listener. */
   onStateChange(listener: () => void): () => void;

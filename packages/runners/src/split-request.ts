@@ -42,7 +42,7 @@ export interface PartsPace {
   /** The maximum number of concurrent parts. */
   readonly concurrency: number;
   readonly allowedMs: number;
-  /** There are no other requests in the queue or in flight. */
+  /** No other request is queued or in flight. */
   readonly isAlone: boolean;
 }
 
@@ -114,7 +114,7 @@ export class SplitRequest implements RunnerTicket {
   readonly #tickets: RunnerTicket[] = [];
   #results: Tensors[] = [];
   #missing = 0;
-  #isOver = false;
+  #isSettled = false;
   #batchSize = 0;
   #queueMs = 0;
   #computeMs = 0;
@@ -131,7 +131,7 @@ export class SplitRequest implements RunnerTicket {
     let partsLeft = parts.length;
     let isEntering = true;
     for (const [index, part] of parts.entries()) {
-      if (this.#isOver) break; // a part was rejected at admission, and the request with it
+      if (this.#isSettled) break; // a part was rejected at admission, which rejects the request
       partsLeft -= 1;
       const sink = {
         resolve: (result: Tensors, trace: BatchTrace) => this.#answered(index, result, trace),
@@ -140,7 +140,7 @@ export class SplitRequest implements RunnerTicket {
       this.#tickets.push(enterPart(part, sink));
     }
     isEntering = false;
-    if (this.#isOver) this.#cancelRest();
+    if (this.#isSettled) this.#cancelRest();
     return this;
   }
 
@@ -159,7 +159,7 @@ export class SplitRequest implements RunnerTicket {
   }
 
   #answered(index: number, result: Tensors, { batchSize, queueMs, computeMs }: BatchTrace): void {
-    if (this.#isOver) return;
+    if (this.#isSettled) return;
     this.#results[index] = result;
     this.#batchSize = Math.max(this.#batchSize, batchSize);
     if (queueMs >= this.#queueMs) {
@@ -179,7 +179,7 @@ export class SplitRequest implements RunnerTicket {
       this.#fail(new BatchwiseError('BAD_RESULT', message, { cause: error }));
       return;
     }
-    this.#isOver = true;
+    this.#isSettled = true;
     const trace = { batchSize: this.#batchSize, queueMs: this.#queueMs, computeMs: this.#computeMs };
     this.#sink.resolve(merged, trace);
   }
@@ -194,8 +194,8 @@ export class SplitRequest implements RunnerTicket {
   }
 
   #fail(error: Error): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     this.#sink.reject(error);
     this.#cancelRest();
   }

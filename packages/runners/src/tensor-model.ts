@@ -1,6 +1,6 @@
 /** The interface of a model for a runner: takes and returns tensors. */
 import type { BackendSet, Clock, Handler } from 'batchwise';
-import type { Availability } from './availability.js';
+import type { Availability } from './runner.js';
 import type { Signature, Tensors } from './tensor.js';
 
 export interface InferCall {
@@ -22,7 +22,7 @@ export interface InferCall {
 export interface TensorModel {
   /** The platform name in the metadata of the protocol: `onnxruntime_onnx`. */
   readonly platform: string;
-  /** Set for a remote model, which may be unavailable at times. The state of the runner follows it. */
+  /** Set for a remote model, which may become unavailable. The state of the runner follows it. */
   readonly availability?: Availability | undefined;
   /** Present with `createBackends()`: each backend runs one batch at a time. */
   readonly backendIds?: readonly string[] | undefined;
@@ -33,7 +33,7 @@ export interface TensorModel {
   createBackends?<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R>;
   /** Prepares the model. Called once, before any other method. */
   load(): Promise<Signature>;
-  /** Called for up to `concurrency` concurrent batches. Rejects with `UNAVAILABLE` if the backend is gone. */
+  /** Called for up to `concurrency` concurrent batches. Rejects with `UNAVAILABLE` if the backend cannot be reached. */
   infer(inputs: Tensors, call: InferCall): Promise<Tensors>;
   close(): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface WarmUp {
   readonly settings: RunnerSettings;
   readonly clock: Clock;
   /** False if the runner was closed meanwhile. */
-  isWanted(): boolean;
+  isLoading(): boolean;
 }
 
 /** Returns the median duration for each size. Returns nothing after a single round, because the first round is slow. */
@@ -33,7 +33,7 @@ export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
   const points: CurvePoint[] = [];
   let works = 0;
   for (const rows of sizesOf(settings, rowDim !== undefined)) {
-    if (!warming.isWanted()) break;
+    if (!warming.isLoading()) break;
     const inputs = dummyInputs(signature, rowDim, rows);
     let durationMs: number | undefined;
     try {

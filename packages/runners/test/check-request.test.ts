@@ -69,7 +69,7 @@ describe('the error says what is invalid and where', () => {
     [
       'an unknown input',
       { inputs: new Map([...good.inputs, ['z', x]]) },
-      /input "z" is unknown; the model takes "x", "ids"/,
+      /input "z" is unknown; the inputs of the model are "x", "ids"/,
     ],
     [
       'a property of Object.prototype as a name',
@@ -106,7 +106,7 @@ describe('the error says what is invalid and where', () => {
     [
       'data in another array',
       requestOf({ ...x, data: new Float64Array(4) }, ids([2, 1])),
-      /input "x": expected its data in a Float32Array, got a Float64Array/,
+      /input "x": expected data as a Float32Array, got a Float64Array/,
     ],
     ['data in a plain array', requestOf({ ...x, data: [1, 2, 3, 4] as never }, ids([2, 1])), /got an array/],
     [
@@ -119,7 +119,11 @@ describe('the error says what is invalid and where', () => {
       requestOf(x, ids([3, 1])),
       /input "ids": expected as many rows as input "x" \(2\), got 3/,
     ],
-    ['an unknown output', { ...good, outputs: ['z'] }, /output "z" is unknown; the model gives "y"/],
+    [
+      'an unknown output',
+      { ...good, outputs: ['z'] },
+      /output "z" is unknown; the outputs of the model are "y"/,
+    ],
     ['outputs that are not a list', { ...good, outputs: 'y' }, /outputs: expected a list/],
   ])('%s', (_, request, expected) => {
     expect(complaint(request)).toMatch(expected);

@@ -149,7 +149,7 @@ describe('the predictor of a model', () => {
       ],
       /expected 2 at depth 1.*got 3/,
     ],
-    ['flat', [1, 2, 3, 4], /expected arrays in arrays of shape \[2,2\], got 1 at depth 2/],
+    ['flat', [1, 2, 3, 4], /expected nested arrays of shape \[2,2\], got 1 at depth 2/],
     [
       'too deep',
       [
@@ -166,7 +166,7 @@ describe('the predictor of a model', () => {
       ],
       /expected a number as element 1, got string/,
     ],
-    ['null', null, /expected arrays in arrays of shape \[2,2\], got null/],
+    ['null', null, /expected nested arrays of shape \[2,2\], got null/],
     ['nothing', undefined, /got undefined/],
     ['an object', { length: 2 }, /got object/],
     ['holes', [new Array(2), [3, 4]], /expected a number as element 0, got undefined/],

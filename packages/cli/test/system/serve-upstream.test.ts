@@ -60,7 +60,7 @@ describe('a model of another server', () => {
     );
     expect(problemIn(refused)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    await server.said(/the upstream grpc:.* does not respond and gets no batches for now: /);
+    await server.said(/the upstream grpc:.* does not respond and is ejected: /);
     await backend(grpcPort);
     await until(isReady, 'it is ready again');
     const some = samplesOf('digits').slice(0, 2);

@@ -44,7 +44,7 @@ export class BinaryTail {
     if (left > 0) {
       throw malformed(
         'body',
-        `expected ${this.#taken} bytes of binary data, as the ${tensors} say, got ${left} more.`,
+        `expected ${this.#taken} bytes of binary data, as declared by the ${tensors}, got ${left} more.`,
       );
     }
   }

@@ -147,9 +147,7 @@ export function invalidElement(datatype: Datatype, value: unknown): string {
   const isFloat = datatype === 'FP16' || datatype === 'FP32' || datatype === 'FP64';
   if (isFloat && typeof value !== 'number') {
     const isNonFinite = value === null || (typeof value === 'string' && /^[+-]?(nan|inf)/i.test(value));
-    const hint = isNonFinite
-      ? ' JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.'
-      : '';
+    const hint = isNonFinite ? ' JSON has no NaN or Infinity: send such values as binary data over /v2.' : '';
     return `expected a number, got ${shownValue(value)}.${hint}`;
   }
   if (

@@ -64,7 +64,7 @@ export function readInferRequest(bytes: Uint8Array, maxFields = MAX_FIELDS): Inf
   };
 }
 
-export interface InferQuestion {
+export interface InferRequestFields {
   readonly modelName: string;
   /** Empty: the server chooses. */
   readonly modelVersion: string;
@@ -78,21 +78,21 @@ export interface InferQuestion {
  * Writes all inputs raw. Leaves `headroom` bytes free at the front for the prefix of the transport, because a second
  * copy of a large batch would cost as much as the first.
  */
-export function writeInferRequest(question: InferQuestion, headroom = 0): Buffer {
-  const request = new WireWriter();
-  request.text(1, question.modelName);
-  request.text(2, question.modelVersion);
-  request.text(3, question.id);
-  for (const [name, { datatype, shape }] of question.inputs) {
-    request.message(5, tensorMessage(name, datatype, shape));
+export function writeInferRequest(request: InferRequestFields, headroom = 0): Buffer {
+  const message = new WireWriter();
+  message.text(1, request.modelName);
+  message.text(2, request.modelVersion);
+  message.text(3, request.id);
+  for (const [name, { datatype, shape }] of request.inputs) {
+    message.message(5, tensorMessage(name, datatype, shape));
   }
-  for (const name of question.outputs ?? []) {
+  for (const name of request.outputs ?? []) {
     const output = new WireWriter();
     output.text(1, name);
-    request.message(6, output);
+    message.message(6, output);
   }
-  for (const tensor of question.inputs.values()) request.bytes(7, encodeRaw(tensor));
-  return request.finish(headroom);
+  for (const tensor of request.inputs.values()) message.bytes(7, encodeRaw(tensor));
+  return message.finish(headroom);
 }
 
 function requestedOutput(bytes: Uint8Array, where: string, budget: FieldBudget): string {
@@ -115,6 +115,6 @@ function checkParameter(entry: Uint8Array, where: string, budget: FieldBudget): 
   }
   const name = textOf(key);
   if (UNSUPPORTED_PARAMETERS.has(name)) {
-    throw malformed(where, `${quoted(name)} is an extension that is not served here.`);
+    throw malformed(where, `${quoted(name)} is an unsupported extension.`);
   }
 }

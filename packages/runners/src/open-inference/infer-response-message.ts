@@ -1,12 +1,11 @@
 /** Reads and writes ModelInferResponse. */
 import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
-import { checkShape } from './check-shape.js';
 import type { InferResponseMessage, TensorMessage } from './infer-message.js';
-import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { decodeRaw, encodeRaw } from './raw-tensor.js';
 import { quoted } from './shown-value.js';
+import { checkShape, knownDatatype } from './tensor-header.js';
 import { checkCount, readTensorMessage, tensorMessage } from './tensor-message.js';
 import { decodeTyped, encodeTyped } from './typed-contents.js';
 import { FieldBudget, NO_BYTES, textOf, WireReader } from './wire-reader.js';
@@ -16,9 +15,9 @@ import { WireWriter } from './wire-writer.js';
  * Maximum number of protobuf fields, and of BYTES elements, in one response. Each of them becomes an object, which
  * takes about half a microsecond. Other elements are limited only by the size of the response.
  */
-const MAX_ANSWER_ELEMENTS = 2 ** 20;
+const MAX_RESPONSE_ELEMENTS = 2 ** 20;
 
-export interface InferAnswer {
+export interface InferResponseFields {
   readonly modelName: string;
   readonly modelVersion: string;
   readonly id: string;
@@ -27,7 +26,7 @@ export interface InferAnswer {
   readonly outputs: readonly (readonly [name: string, tensor: Tensor])[];
 }
 
-export function writeInferResponse(answer: InferAnswer): Buffer {
+export function writeInferResponse(answer: InferResponseFields): Buffer {
   const { outputs } = answer;
   const response = new WireWriter();
   response.text(1, answer.modelName);
@@ -44,7 +43,7 @@ export function writeInferResponse(answer: InferAnswer): Buffer {
 }
 
 export function readInferResponse(bytes: Uint8Array): InferResponseMessage {
-  const budget = new FieldBudget(MAX_ANSWER_ELEMENTS);
+  const budget = new FieldBudget(MAX_RESPONSE_ELEMENTS);
   const reader = new WireReader(bytes, 'message', budget);
   const outputs: TensorMessage[] = [];
   const rawOutputContents: Uint8Array[] = [];
@@ -101,10 +100,10 @@ export function tensorsOfResponse({ outputs, rawOutputContents }: InferResponseM
     const known = knownDatatype(datatype, `${where}.datatype`);
     checkShape(shape, `${where}.shape`);
     if (known === 'BYTES') strings += elementCount(shape);
-    if (strings > MAX_ANSWER_ELEMENTS) {
+    if (strings > MAX_RESPONSE_ELEMENTS) {
       throw malformed(
         'outputs',
-        `expected at most ${MAX_ANSWER_ELEMENTS} elements of BYTES, got ${strings}.`,
+        `expected at most ${MAX_RESPONSE_ELEMENTS} elements of BYTES, got ${strings}.`,
       );
     }
     tensors.set(

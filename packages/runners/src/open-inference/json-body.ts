@@ -2,7 +2,6 @@
 import { isUtf8 } from 'node:buffer';
 import { checkJsonSize, type JsonLimits } from './json-size.js';
 import { malformed } from './message-error.js';
-import { hasNonFinite } from './non-finite.js';
 import { quoteLongIntegers } from './quote-long-integers.js';
 import { shownValue } from './shown-value.js';
 
@@ -61,8 +60,13 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const hint = hasNonFinite(text)
-      ? ' JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.'
+      ? ' JSON has no NaN or Infinity: send such values as binary data over /v2.'
       : '';
     throw malformed('body', `expected JSON, but ${error instanceof Error ? error.message : error}.${hint}`);
   }
+}
+
+/** Whether invalid JSON contains NaN or an infinity. Python's json module writes them by default. */
+export function hasNonFinite(text: string): boolean {
+  return /[[,:\s]-?(?:NaN|Infinity)\s*[\],}]/.test(text);
 }

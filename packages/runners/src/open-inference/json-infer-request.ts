@@ -9,7 +9,7 @@ export interface HttpMessage {
   readonly body: Buffer;
 }
 
-export interface JsonInferQuestion {
+export interface JsonInferRequestFields {
   /** Identifies the response. */
   readonly id: string;
   readonly inputs: Tensors;
@@ -18,7 +18,7 @@ export interface JsonInferQuestion {
   readonly isBinary: boolean;
 }
 
-export function jsonInferRequest({ id, inputs, outputs, isBinary }: JsonInferQuestion): HttpMessage {
+export function jsonInferRequest({ id, inputs, outputs, isBinary }: JsonInferRequestFields): HttpMessage {
   const tail: Buffer[] = [];
   const texts: string[] = [];
   for (const [name, tensor] of inputs) texts.push(inputText(name, tensor, isBinary ? tail : undefined));

@@ -2,18 +2,17 @@
 import { elementCount } from '../datatype.js';
 import type { Tensor, Tensors } from '../tensor.js';
 import { BinaryTail, jsonLength } from './binary-tail.js';
-import { checkShape } from './check-shape.js';
 import { isLong } from './elements-from-json.js';
 import { isJsonObject, JsonBody } from './json-body.js';
-import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { decodeRaw } from './raw-tensor.js';
 import { quoted, shownValue } from './shown-value.js';
 import { tensorFromFlatJson, tensorFromNestedJson } from './tensor-from-json.js';
+import { checkShape, knownDatatype } from './tensor-header.js';
 
 /**
- * Throws a `MessageError` that says what is invalid and where. A response to another request than `requestId` is
- * invalid too: a server that mixes up the responses on a connection sends those. Tensors may be views of `bytes`.
+ * Throws a `MessageError` with the location of an invalid value. A response to another request than `requestId` is also
+ * invalid: it shows that the server mixes up the responses of a connection. Tensors may be views of `bytes`.
  */
 export function tensorsOfJsonResponse(
   bytes: Buffer,

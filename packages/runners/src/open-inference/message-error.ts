@@ -1,4 +1,4 @@
-/** An invalid protocol message: what is wrong, and where in the message. */
+/** An invalid protocol message: the problem and its location in the message. */
 export class MessageError extends Error {
   /** `inputs[0].shape`, `body`. */
   readonly where: string;

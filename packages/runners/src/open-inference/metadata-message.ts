@@ -1,8 +1,8 @@
 /** The messages before the first inference request: model readiness, and the model's metadata. */
 import type { Signature, TensorSpec } from '../tensor.js';
-import { knownDatatype } from './known-datatype.js';
 import { malformed } from './message-error.js';
 import { shownValue } from './shown-value.js';
+import { knownDatatype } from './tensor-header.js';
 import { checkCount, readTensorMessage } from './tensor-message.js';
 import { FieldBudget, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter } from './wire-writer.js';

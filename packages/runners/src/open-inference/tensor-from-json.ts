@@ -1,9 +1,15 @@
 /** Reads a tensor from JSON arrays, flat or nested according to its shape. */
 import type { Datatype, Tensor } from '../tensor.js';
 import { type Elements, invalidElement, newElements } from './elements-from-json.js';
-import { type JsonPlace, placeAt } from './json-place.js';
 import { malformed } from './message-error.js';
 import { shownValue } from './shown-value.js';
+
+/** A location in a request for error messages. The text is built only when there is an error. */
+export interface JsonPlace {
+  readonly root: string;
+  /** Follows the first index, as in `instances[3].signal[0]`. */
+  readonly member?: string;
+}
 
 /** The tensor to read. Its shape is valid, and `elements` is the number of elements of the shape. */
 export interface JsonTensor {
@@ -78,4 +84,13 @@ function fillLevel(
     end = fillLevel(tensor, filled, values[index], path, level + 1, end);
   }
   return end;
+}
+
+export function placeAt(place: JsonPlace, indices: readonly number[]): string {
+  let path = place.root;
+  for (const [level, index] of indices.entries()) {
+    path += `[${index}]`;
+    if (level === 0 && place.member !== undefined) path += `.${place.member}`;
+  }
+  return path;
 }

@@ -1,7 +1,8 @@
 /** A tensor in the messages of ModelInfer. Inputs, outputs and the metadata of both use the same field numbers. */
-import { MAX_DIMENSIONS } from './check-shape.js';
+
 import type { TensorMessage } from './infer-message.js';
 import { malformed } from './message-error.js';
+import { MAX_DIMENSIONS } from './tensor-header.js';
 import { type FieldBudget, NO_BYTES, textOf, WIRE_TYPES, WireReader } from './wire-reader.js';
 import { WireWriter, writeVarint } from './wire-writer.js';
 

@@ -53,20 +53,14 @@ export function decodeTyped(
   where = 'contents',
 ): Tensor {
   if (datatype === 'FP16') {
-    throw malformed(
-      where,
-      'FP16 has no field of its own: expected it in raw_input_contents or raw_output_contents.',
-    );
+    throw malformed(where, 'FP16 has no typed field: expected raw_input_contents or raw_output_contents.');
   }
   const field = FIELDS[FIELD_NUMBERS[datatype] - 1] as Field;
   const expected = elementCount(shape);
   // Counted before the allocation: a shape may declare more elements than fit in memory.
   const count = countElements(datatype, field, contents, where);
   if (count !== expected) {
-    throw malformed(
-      `${where}.${field.name}`,
-      `expected ${expected} elements, as the shape says, got ${count}.`,
-    );
+    throw malformed(`${where}.${field.name}`, `expected ${expected} elements for the shape, got ${count}.`);
   }
   return { datatype, shape, data: readElements(datatype, field, count, contents, where) };
 }

@@ -56,9 +56,9 @@ export class ThreadSlot {
       const ended = (error: Error) => {
         if (this.#worker !== worker) return;
         this.#worker = undefined;
-        this.#failed(this.#diedError(error));
+        this.#failed(this.#endedError(error));
         if (isReady && !this.#isClosed) this.#restart(error);
-        if (!isReady) reject(this.#diedError(error));
+        if (!isReady) reject(this.#endedError(error));
       };
       worker.on('message', (reply: ThreadReply) => {
         if (reply.kind === 'unusable') {
@@ -100,7 +100,7 @@ export class ThreadSlot {
       }
     };
     try {
-      signal.throwIfAborted(); // it would emit no event any more
+      signal.throwIfAborted(); // an aborted signal emits no event
       return await new Promise((resolve, reject) => {
         this.#run = { context, resolve, reject };
         signal.addEventListener('abort', onAbort, { once: true });
@@ -120,7 +120,7 @@ export class ThreadSlot {
     const sent = { name, size, cost, paddedCost, reason, oldestWaitMs, group };
     try {
       if (this.#worker === undefined)
-        this.#failed(this.#diedError(new Error('it ended before it received the batch')));
+        this.#failed(this.#endedError(new Error('it ended before it received the batch')));
       else this.#send({ kind: 'run', items, context: sent });
     } catch (error) {
       const message = `${this.#data.name}: items for a thread must be plain data: ${(error as Error).message}`;
@@ -187,9 +187,9 @@ export class ThreadSlot {
     return 'error' in sent ? this.#errors.fromData(sent.error) : sent.result;
   }
 
-  #diedError(cause: Error): BatchwiseError {
+  #endedError(cause: Error): BatchwiseError {
     if (cause instanceof BatchwiseError) return cause;
-    const message = `${this.#data.name}: the thread of the handler died: ${cause.message}`;
+    const message = `${this.#data.name}: the thread of the handler ended: ${cause.message}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause });
   }
 }

@@ -34,7 +34,7 @@ const MAX_THREADS = 1024;
  * The maximum total run time of a batch without callers. After that its thread is terminated and replaced, which
  * stops the computation.
  */
-const MAX_UNWANTED_MS = 10_000;
+const MAX_ABANDONED_MS = 10_000;
 
 export class WorkerPool<I, R> implements HandlerObject<I, R> {
   readonly threads: number;
@@ -64,7 +64,7 @@ export class WorkerPool<I, R> implements HandlerObject<I, R> {
       name: `workerPool(${file})`,
       errors: errorCodec(),
       threads,
-      timeoutMs: MAX_UNWANTED_MS,
+      timeoutMs: MAX_ABANDONED_MS,
       log: (line) => console.error(line),
     });
     this.ready = this.#pool.load();

@@ -25,7 +25,7 @@ export class WorkerThreads implements FunctionBackend {
   readonly #name: string;
   readonly #slots: readonly ThreadSlot[];
   readonly #idle: ThreadSlot[] = [];
-  readonly #waiting = new Set<(slot: ThreadSlot) => void>();
+  readonly #queue = new Set<(slot: ThreadSlot) => void>();
   #timeoutMs: number;
 
   constructor({ module, data, name, errors, threads, timeoutMs, log }: WorkerThreadsOptions) {
@@ -75,21 +75,21 @@ export class WorkerThreads implements FunctionBackend {
         resolve(slot);
       };
       const onAbort = () => {
-        this.#waiting.delete(take);
+        this.#queue.delete(take);
         reject(signal.reason);
       };
-      this.#waiting.add(take);
+      this.#queue.add(take);
       signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
   #freed(slot: ThreadSlot): void {
-    const [next] = this.#waiting;
+    const [next] = this.#queue;
     if (next === undefined) {
       this.#idle.push(slot);
       return;
     }
-    this.#waiting.delete(next);
+    this.#queue.delete(next);
     next(slot);
   }
 }

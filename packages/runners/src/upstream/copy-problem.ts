@@ -1,7 +1,6 @@
 /** Checks whether several URLs can be copies of one backend. */
 
-import { shownUrl } from './shown-url.js';
-import type { UpstreamAddress } from './upstream-address.js';
+import { shownUrl, type UpstreamAddress } from './upstream-address.js';
 
 export interface CopyProblem {
   /** The index of the first URL that does not fit. */

@@ -4,17 +4,15 @@ import type { FunctionBackend } from '../function-runner.js';
 import type { RunnerSettings } from '../runner-settings.js';
 import type { TensorModel } from '../tensor-model.js';
 import { copyProblem } from './copy-problem.js';
-import type { FunctionPeer } from './function-peer.js';
 import { GrpcInferencePeer } from './grpc-inference-peer.js';
 import { HttpInferencePeer } from './http-inference-peer.js';
-import type { InferencePeer } from './inference-peer.js';
 import { PredictPeer } from './predict-peer.js';
-import { shownUrl } from './shown-url.js';
 import { StreamPeer } from './stream-peer.js';
-import { isUrl, parseUpstream, type UpstreamAddress } from './upstream-address.js';
+import { isUrl, parseUpstream, shownUrl, type UpstreamAddress } from './upstream-address.js';
 import { UpstreamBackends } from './upstream-backends.js';
 import { UpstreamFunction } from './upstream-function.js';
 import { UpstreamModel } from './upstream-model.js';
+import type { FunctionPeer, InferencePeer } from './upstream-peer.js';
 import { readTls } from './upstream-tls.js';
 
 export interface UpstreamOptions {
@@ -34,14 +32,14 @@ export type Upstream =
       readonly kind: 'function';
       readonly handler: Handler<unknown, unknown>;
       readonly backend: FunctionBackend;
-      /** Whether the batcher may send items twice to find the item that causes a failure. */
+      /** Whether the batcher may send items more than once to find the item that causes a failure. */
       readonly isolate: boolean;
     };
 
 /** Sends nothing before it is loaded. Throws `INVALID_OPTION` for invalid settings. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, log, clock = realClock } = options;
-  // The name may be a URL, and callers see the name: remove credentials and query strings.
+  // The name may be a URL, and callers see the name: credentials and query strings are removed.
   const name = shownName(options.name);
   const { upstream, timeoutMs, concurrency } = settings;
   const peerContext = { name, settings: upstream, clock, log };

@@ -1,10 +1,15 @@
 /** Unary gRPC calls over one channel. The promises resolve with the outcome. */
 import { GrpcChannel, isCompressed, messageOf, STATUS } from '@batchwise/grpc';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
-import { connectionLoss } from './connection-loss.js';
 import { grpcFailure } from './grpc-failure.js';
-import { MAX_ANSWER_BYTES } from './max-answer-bytes.js';
-import { abandoned, answered, type Outcome, unreadable } from './outcome.js';
+import {
+  abandoned,
+  answered,
+  connectionLoss,
+  MAX_RESPONSE_BYTES,
+  type Outcome,
+  unreadable,
+} from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface GrpcCallerOptions {
@@ -110,6 +115,6 @@ function singleMessage(frames: readonly Buffer[]): Outcome<Buffer> {
 }
 
 export function callOptions(timeoutMs: number) {
-  const base = { maxMessageBytes: MAX_ANSWER_BYTES };
+  const base = { maxMessageBytes: MAX_RESPONSE_BYTES };
   return Number.isFinite(timeoutMs) ? { ...base, timeoutMs: Math.max(1, timeoutMs) } : base;
 }

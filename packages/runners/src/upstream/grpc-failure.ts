@@ -2,8 +2,7 @@
 import { type CallEnd, STATUS, statusName } from '@batchwise/grpc';
 import { BatchwiseError } from 'batchwise';
 import { quoted } from '../open-inference/shown-value.js';
-import { connectionLoss } from './connection-loss.js';
-import { type Failure, failed, outage, unreadable } from './outcome.js';
+import { connectionLoss, type Failure, failed, outage, unreadable } from './outcome.js';
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(STATUS));
 

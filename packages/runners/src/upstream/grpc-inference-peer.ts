@@ -11,9 +11,9 @@ import {
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import { GrpcCaller, type GrpcCallerOptions } from './grpc-caller.js';
-import type { InferencePeer } from './inference-peer.js';
 import { answered, type Outcome, unreadable } from './outcome.js';
-import { shownUrl } from './shown-url.js';
+import { shownUrl } from './upstream-address.js';
+import type { InferencePeer } from './upstream-peer.js';
 
 export interface GrpcInferencePeerOptions extends GrpcCallerOptions {
   readonly url: string;
@@ -39,17 +39,17 @@ export class GrpcInferencePeer implements InferencePeer {
   }
 
   async checkReady(timeoutMs: number): Promise<void> {
-    const isReady = await this.#ask('ModelReady', timeoutMs, readReadyResponse);
+    const isReady = await this.#query('ModelReady', timeoutMs, readReadyResponse);
     if (!isReady) throw new Error(`the model ${JSON.stringify(this.#model)} is not ready.`);
   }
 
   signature(timeoutMs: number): Promise<Signature> {
-    return this.#ask('ModelMetadata', timeoutMs, readModelMetadata);
+    return this.#query('ModelMetadata', timeoutMs, readModelMetadata);
   }
 
   async infer(inputs: Tensors, { outputs, signal, timeoutMs }: InferCall): Promise<Outcome<Tensors>> {
-    const question = { modelName: this.#model, modelVersion: this.#version, id: '', inputs, outputs };
-    const frame = writeInferRequest(question, PREFIX_BYTES);
+    const request = { modelName: this.#model, modelVersion: this.#version, id: '', inputs, outputs };
+    const frame = writeInferRequest(request, PREFIX_BYTES);
     frame[0] = 0;
     frame.writeUInt32BE(frame.length - PREFIX_BYTES, 1);
     const outcome = await this.#caller.unary(`${SERVICE}/ModelInfer`, frame, { timeoutMs, signal });
@@ -70,7 +70,7 @@ export class GrpcInferencePeer implements InferencePeer {
     return this.#caller.close();
   }
 
-  async #ask<T>(method: string, timeoutMs: number, read: (answer: Buffer) => T): Promise<T> {
+  async #query<T>(method: string, timeoutMs: number, read: (answer: Buffer) => T): Promise<T> {
     const frame = frameOf(writeModelRequest(this.#model, this.#version));
     const outcome = await this.#caller.unary(`${SERVICE}/${method}`, frame, { timeoutMs });
     if (outcome.kind === 'failed') throw outcome.error;

@@ -2,10 +2,17 @@
 import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, type AgentOptions as TlsAgentOptions } from 'node:https';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
-import { connectionLoss } from './connection-loss.js';
 import type { HttpReply } from './http-failure.js';
-import { MAX_ANSWER_BYTES } from './max-answer-bytes.js';
-import { abandoned, answered, deadlineExceeded, type Failure, type Outcome, outage } from './outcome.js';
+import {
+  abandoned,
+  answered,
+  connectionLoss,
+  deadlineExceeded,
+  type Failure,
+  MAX_RESPONSE_BYTES,
+  type Outcome,
+  outage,
+} from './outcome.js';
 import type { UpstreamTls } from './upstream-tls.js';
 import { WatchedAgent, WatchedTlsAgent } from './watched-agent.js';
 
@@ -105,8 +112,8 @@ export class HttpCaller {
     let bytes = 0;
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES)
-        response.destroy(new Error(`it is larger than ${MAX_ANSWER_BYTES} bytes`));
+      if (bytes > MAX_RESPONSE_BYTES)
+        response.destroy(new Error(`it is larger than ${MAX_RESPONSE_BYTES} bytes`));
       else chunks.push(chunk);
     });
     let failure: Error | undefined;
@@ -138,4 +145,14 @@ function unavailable(why: string, cause: Error | undefined, isUnseen: boolean): 
 
 function tlsOptions({ serverName, ...tls }: UpstreamTls = {}): TlsAgentOptions {
   return serverName === undefined ? tls : { ...tls, servername: serverName };
+}
+
+/**
+ * The timeout of a call as a header. HTTP has no standard header for it; this one is specific to Batchwise, and other
+ * servers ignore it.
+ */
+export function timeoutHeader(timeoutMs: number): Record<string, string> {
+  return Number.isFinite(timeoutMs)
+    ? { 'batchwise-timeout-ms': String(Math.max(1, Math.floor(timeoutMs))) }
+    : {};
 }

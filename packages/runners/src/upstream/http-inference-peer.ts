@@ -9,13 +9,11 @@ import { MessageError } from '../open-inference/message-error.js';
 import { signatureOfJson } from '../open-inference/metadata-message.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
-import { HttpCaller } from './http-caller.js';
-import { type HttpReply, httpFailure } from './http-failure.js';
-import type { InferencePeer } from './inference-peer.js';
+import { HttpCaller, timeoutHeader } from './http-caller.js';
+import { type HttpReply, httpFailure, unreadableJson } from './http-failure.js';
 import { answered, type Outcome } from './outcome.js';
-import { shownUrl } from './shown-url.js';
-import { timeoutHeader } from './timeout-header.js';
-import { unreadableJson } from './unreadable-json.js';
+import { shownUrl } from './upstream-address.js';
+import type { InferencePeer } from './upstream-peer.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface HttpInferencePeerOptions {

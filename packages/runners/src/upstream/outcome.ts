@@ -19,6 +19,9 @@ export interface Failure {
   readonly isAbandoned: boolean;
 }
 
+/** The maximum size of a response. */
+export const MAX_RESPONSE_BYTES = 2 ** 30;
+
 export function answered<T>(answer: T): Outcome<T> {
   return { kind: 'answered', answer };
 }
@@ -45,4 +48,10 @@ export function abandoned(): Failure {
 export function deadlineExceeded(timeoutMs: number): Failure {
   const message = `no response within ${Math.round(timeoutMs)} ms.`;
   return outage(new BatchwiseError('DEADLINE_EXCEEDED', message), false);
+}
+
+/** The reason for a connection failure, for callers. It contains no address: addresses are only in the cause. */
+export function connectionLoss(cause: Error | undefined): string {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  return code === undefined ? 'the connection failed' : `the connection failed (${code})`;
 }

@@ -1,15 +1,13 @@
-/** An HTTP endpoint that takes `{"instances": […]}` and returns `{"predictions": […]}`, one prediction per instance. */
+/** An HTTP endpoint with `{"instances": […]}` in and `{"predictions": […]}` out, one prediction per instance. */
 import { BatchwiseError, type Clock } from 'batchwise';
 import { JsonBody } from '../open-inference/json-body.js';
 import { MessageError } from '../open-inference/message-error.js';
 import { shownValue } from '../open-inference/shown-value.js';
-import type { FunctionPeer, PeerBatch } from './function-peer.js';
-import { HttpCaller } from './http-caller.js';
-import { httpFailure } from './http-failure.js';
+import { HttpCaller, timeoutHeader } from './http-caller.js';
+import { httpFailure, unreadableJson } from './http-failure.js';
 import { answered, type Outcome, unreadable } from './outcome.js';
-import { shownUrl } from './shown-url.js';
-import { timeoutHeader } from './timeout-header.js';
-import { unreadableJson } from './unreadable-json.js';
+import { shownUrl } from './upstream-address.js';
+import type { FunctionPeer, PeerBatch } from './upstream-peer.js';
 import type { UpstreamTls } from './upstream-tls.js';
 
 export interface PredictPeerOptions {

@@ -16,11 +16,11 @@ import {
 } from '@batchwise/grpc';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import { shownValue } from '../open-inference/shown-value.js';
-import type { FunctionPeer, PeerBatch } from './function-peer.js';
 import { callOptions, GrpcCaller, type GrpcCallerOptions } from './grpc-caller.js';
 import { grpcFailure } from './grpc-failure.js';
 import { abandoned, answered, type Failure, failed, type Outcome } from './outcome.js';
-import { shownUrl } from './shown-url.js';
+import { shownUrl } from './upstream-address.js';
+import type { FunctionPeer, PeerBatch } from './upstream-peer.js';
 
 export interface StreamPeerOptions extends GrpcCallerOptions {
   readonly url: string;

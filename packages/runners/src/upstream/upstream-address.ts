@@ -1,6 +1,5 @@
 /** Parses the URL of an upstream: its address, its protocol and the model. */
 import { BatchwiseError } from 'batchwise';
-import { shownUrl } from './shown-url.js';
 
 export type UpstreamAddress = GrpcModelAddress | HttpModelAddress | PredictAddress | StreamAddress;
 
@@ -135,4 +134,13 @@ function decoded(text: string, part: string | undefined): string | undefined {
 
 function invalidOption(text: string, what: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', `upstream ${JSON.stringify(shownUrl(text))}: ${what}.`);
+}
+
+/**
+ * A URL as logs and errors may show it: scheme, host and path. User information and query strings are removed because
+ * they may contain secrets.
+ */
+export function shownUrl(text: string): string {
+  const [, scheme = '', , rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*@)?([^?#]*)/i.exec(text) ?? [];
+  return `${scheme}${rest}`.slice(0, 200);
 }

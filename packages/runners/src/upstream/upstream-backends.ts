@@ -1,10 +1,10 @@
 /**
  * The peers of a runner as the backends of its batcher. The core chooses a peer for each batch, ejects peers that do
- * not respond, and retries batches that were certainly not started. What is particular to upstreams is here: the start,
- * readiness checks, lost connections, the log, and errors for callers.
+ * not respond, and retries batches that were certainly not started. This class adds the start, readiness checks, lost
+ * connections, the log, and errors for callers.
  */
 import { BackendSet, BatchwiseError, type Clock, type ErrorCode, type Handler } from 'batchwise';
-import type { Availability } from '../availability.js';
+import type { Availability } from '../runner.js';
 import type { UpstreamSettings } from '../runner-settings.js';
 import type { Failure, Outcome } from './outcome.js';
 import { CHECK_TIMEOUT_MS, UntilReady } from './until-ready.js';
@@ -15,20 +15,20 @@ export interface UpstreamBackendsOptions<P> {
   /** At least one peer. */
   readonly peers: readonly P[];
   readonly settings: UpstreamSettings;
-  /** Batches that one peer runs at a time; the batcher limits those of all peers. */
+  /** The maximum number of concurrent batches per peer. The batcher limits the total. */
   readonly concurrency: number;
   readonly clock: Clock;
   /** Called when a peer becomes unavailable or available. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** A peer, and when a call last started or ended: a peer in use needs no health check. */
+/** A peer, and the time of its last call: a peer with recent calls needs no health check. */
 interface Member<P> {
   readonly id: string;
   readonly peer: P;
   /** The first readiness check is in progress. The peer gets no batches until it ends. */
   isStarting: boolean;
-  isReportedOut: boolean;
+  isReportedDown: boolean;
   running: number;
   usedAt: number;
   healthTimer: unknown;
@@ -44,7 +44,7 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
   readonly #members: readonly Member<P>[];
   readonly #set: BackendSet<unknown, unknown>;
   readonly #listeners = new Set<() => void>();
-  /** Errors that say that the peer did not respond. */
+  /** Errors of peers that did not respond. */
   readonly #outages = new WeakSet<object>();
   #run: Handler<unknown, unknown> = () => [];
   #startup: UntilReady | undefined;
@@ -60,7 +60,7 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
         peers.findIndex(({ place }) => place === peer.place) === i ? peer.place : `${peer.place} (${i + 1})`,
       peer,
       isStarting: true,
-      isReportedOut: false,
+      isReportedDown: false,
       running: 0,
       usedAt: Number.NEGATIVE_INFINITY,
       healthTimer: undefined,
@@ -79,8 +79,8 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
   }
 
   /**
-   * Waits until one peer is ready and returns it. The other peers are used as soon as they are ready. Peers that were
-   * not ready by then are checked again like any unavailable peer.
+   * Waits until one peer is ready and returns it. Each other peer is used as soon as it is ready, and is probed until
+   * then like any unavailable peer.
    */
   async start(): Promise<P> {
     const { startTimeoutMs } = this.#settings;
@@ -119,14 +119,14 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
   }
 
   /** Calls the peer that the batcher chose; without a choice, a ready one. Throws the error for the callers. */
-  async call<T>(backend: string | undefined, ask: (peer: P) => Promise<Outcome<T>>): Promise<T> {
+  async call<T>(backend: string | undefined, send: (peer: P) => Promise<Outcome<T>>): Promise<T> {
     const member = this.#members.find(({ id }) => id === (backend ?? this.#readyId()));
     if (member === undefined) throw this.outage ?? this.#closedError();
     member.running += 1;
     member.usedAt = this.#clock.now();
     let outcome: Outcome<T>;
     try {
-      outcome = await ask(member.peer);
+      outcome = await send(member.peer);
     } catch (error) {
       throw this.callerError(error as Error);
     } finally {
@@ -164,7 +164,7 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
     return { ...backend, probe };
   }
 
-  /** A peer that responds with an error is not down: each item gets the error, and the core learns nothing from it. */
+  /** A peer that responds with an error is not down: each item gets the error, which does not count as an outage. */
   readonly #runBatch: Handler<unknown, unknown> = async (items, context) => {
     try {
       return await this.#run(items, context);
@@ -222,14 +222,14 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
 
   async #checkHealth(member: Member<P>): Promise<void> {
     const { id, peer } = member;
-    const askedAt = this.#clock.now();
-    const isIdle = member.running === 0 && askedAt - member.usedAt >= this.#settings.healthIntervalMs;
+    const checkedAt = this.#clock.now();
+    const isIdle = member.running === 0 && checkedAt - member.usedAt >= this.#settings.healthIntervalMs;
     if (isIdle && this.#stateOf(id) === 'ready') {
       try {
         await peer.checkReady?.(CHECK_TIMEOUT_MS);
       } catch (error) {
         // If calls have started meanwhile, the peer is busy, and their outcome decides.
-        if (member.running === 0 && member.usedAt < askedAt && !this.#isClosed)
+        if (member.running === 0 && member.usedAt < checkedAt && !this.#isClosed)
           this.#set.setHealth(id, false, error);
       }
     }
@@ -243,13 +243,13 @@ export class UpstreamBackends<P extends UpstreamPeer> implements Availability {
   #changed(): void {
     for (const { id, state, error } of this.#set.stats()) {
       const member = this.#members.find((one) => one.id === id) as Member<P>;
-      const isOut = state !== 'ready' && !member.isStarting;
-      if (isOut === member.isReportedOut) continue;
-      member.isReportedOut = isOut;
+      const isDown = state !== 'ready' && !member.isStarting;
+      if (isDown === member.isReportedDown) continue;
+      member.isReportedDown = isDown;
       const where = `${this.#name}: the upstream ${member.peer.place}`;
       this.#log(
-        isOut
-          ? `${where} does not respond and gets no batches for now: ${logReason(error as Error | undefined)}`
+        isDown
+          ? `${where} does not respond and is ejected: ${logReason(error as Error | undefined)}`
           : `${where} responds again.`,
       );
     }

@@ -9,8 +9,8 @@ import {
 } from 'batchwise';
 import type { FunctionBackend } from '../function-runner.js';
 import { FaultLimit } from './fault-limit.js';
-import type { FunctionPeer } from './function-peer.js';
 import type { UpstreamBackends } from './upstream-backends.js';
+import type { FunctionPeer } from './upstream-peer.js';
 
 export interface UpstreamFunctionOptions {
   readonly name: string;
@@ -18,8 +18,8 @@ export interface UpstreamFunctionOptions {
   readonly timeoutMs: number;
   readonly platform: string;
   /**
-   * Whether items may be sent twice. If so, an error that one item may have caused is thrown, and the batcher bisects
-   * the batch. Otherwise every item without an answer gets the error.
+   * Whether items may be sent more than once. If so, an error that one item may have caused is thrown, and the batcher
+   * bisects the batch. Otherwise every item without an answer gets the error.
    */
   readonly isRepeatable: boolean;
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 /** A model on an upstream, behind the Open Inference Protocol. A batch is one message. */
 import { type BackendSet, BatchwiseError, type Clock, type Handler } from 'batchwise';
-import type { Availability } from '../availability.js';
+import type { Availability } from '../runner.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall, TensorModel } from '../tensor-model.js';
 import { FaultLimit } from './fault-limit.js';
-import type { InferencePeer } from './inference-peer.js';
 import type { UpstreamBackends } from './upstream-backends.js';
+import type { InferencePeer } from './upstream-peer.js';
 
 export interface UpstreamModelOptions {
   readonly name: string;
@@ -74,7 +74,7 @@ export class UpstreamModel implements TensorModel {
       if (datatype === spec.datatype && shape.length === spec.shape.length) continue;
       const message =
         `${this.#options.name}: the upstream: output ${JSON.stringify(spec.name)}: expected ${spec.datatype} ` +
-        `[${spec.shape}] as its metadata say, got ${datatype} [${shape}].`;
+        `[${spec.shape}] as in its metadata, got ${datatype} [${shape}].`;
       throw new BatchwiseError('BAD_RESULT', message);
     }
   }

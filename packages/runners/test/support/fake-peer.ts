@@ -1,7 +1,7 @@
 import type { Signature, Tensors } from '../../src/index.js';
 import type { InferCall } from '../../src/tensor-model.js';
-import type { InferencePeer } from '../../src/upstream/inference-peer.js';
 import { answered, type Outcome, outage } from '../../src/upstream/outcome.js';
+import type { InferencePeer } from '../../src/upstream/upstream-peer.js';
 import { DOUBLING, doubled } from './fake-model.js';
 
 /** A peer in this thread with programmed answers. It records its calls. */

@@ -1,5 +1,4 @@
-import type { CallEnd } from '@batchwise/grpc';
-import { STATUS } from '@batchwise/grpc';
+import { type CallEnd, STATUS } from '@batchwise/grpc';
 import { describe, expect, test } from 'vitest';
 import { grpcFailure } from '../../src/upstream/grpc-failure.js';
 import { httpFailure } from '../../src/upstream/http-failure.js';

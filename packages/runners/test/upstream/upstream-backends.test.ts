@@ -230,7 +230,7 @@ describe('an upstream that does not respond', () => {
     await expect(ask(pool)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 1000 });
     expect(a.calls.length).toBe(3);
     expect(log).toEqual([
-      'm: the upstream grpc://a:1 does not respond and gets no batches for now: m: the upstream: grpc://a:1 is away',
+      'm: the upstream grpc://a:1 does not respond and is ejected: m: the upstream: grpc://a:1 is away',
     ]);
   });
 
@@ -341,7 +341,7 @@ describe('an upstream that does not respond', () => {
       'm: No backend is ready. Last error: m: the upstream: the connection failed (ECONNREFUSED).',
     ]);
     expect(log).toEqual([
-      'm: the upstream grpc://a:1 does not respond and gets no batches for now: m: the upstream: the connection ' +
+      'm: the upstream grpc://a:1 does not respond and is ejected: m: the upstream: the connection ' +
         'failed (ECONNREFUSED): connect ECONNREFUSED 10.0.0.7:8001',
     ]);
   });

@@ -1,10 +1,10 @@
 import { BatchwiseError, VirtualClock } from 'batchwise';
 import { beforeEach, expect, test } from 'vitest';
 import { createFunctionRunner, type Runner } from '../../src/index.js';
-import type { FunctionPeer, PeerBatch } from '../../src/upstream/function-peer.js';
 import { answered, failed, type Outcome } from '../../src/upstream/outcome.js';
 import { UpstreamBackends } from '../../src/upstream/upstream-backends.js';
 import { UpstreamFunction } from '../../src/upstream/upstream-function.js';
+import type { FunctionPeer, PeerBatch } from '../../src/upstream/upstream-peer.js';
 import { enqueue } from '../support/runner-outcome.js';
 import { settingsWith } from '../support/settings.js';
 

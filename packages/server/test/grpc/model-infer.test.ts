@@ -207,12 +207,12 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'there are too few elements',
       { inputs: [{ ...X, contents: { fp32_contents: [1] } }] },
-      /fp32_contents: expected 2 elements, as the shape says, got 1/,
+      /fp32_contents: expected 2 elements for the shape, got 1/,
     ],
     [
       'there is no element',
       { inputs: [{ ...X, contents: null }] },
-      /fp32_contents: expected 2 elements, as the shape says, got 0/,
+      /fp32_contents: expected 2 elements for the shape, got 0/,
     ],
     [
       'elements are in another field',
@@ -258,7 +258,7 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'an input is in shared memory',
       { inputs: [{ ...X, parameters: { shared_memory_region: { string_param: 'r' } } }] },
-      /^inputs\[0\]\.parameters: "shared_memory_region" is an extension/,
+      /^inputs\[0\]\.parameters: "shared_memory_region" is an unsupported extension/,
     ],
     [
       'an output is to be classified',

@@ -47,7 +47,7 @@ describe('binary data', () => {
       'too long a body',
       request(16),
       17,
-      'body: expected 16 bytes of binary data, as the inputs say, got 1 more.',
+      'body: expected 16 bytes of binary data, as declared by the inputs, got 1 more.',
     ],
     [
       'a size that is not that of the shape',
@@ -77,7 +77,7 @@ describe('binary data', () => {
       'bytes that nobody claims',
       { inputs: [{ name: 'input', shape: [1, 4], datatype: 'FP32', data: [1, 2, 3, 4] }] },
       4,
-      'body: expected 0 bytes of binary data, as the inputs say, got 4 more.',
+      'body: expected 0 bytes of binary data, as declared by the inputs, got 4 more.',
     ],
   ])('%s', (_, json, length, message) => {
     expect(refusalOfBody(...binary(json, Buffer.alloc(length)))).toBe(message);

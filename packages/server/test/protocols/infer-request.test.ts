@@ -195,12 +195,12 @@ describe('mistakes are told with their place', () => {
     [
       'null in the data',
       one({ data: [1, null] }),
-      'inputs[0].data[1]: expected a number, got null. JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.',
+      'inputs[0].data[1]: expected a number, got null. JSON has no NaN or Infinity: send such values as binary data over /v2.',
     ],
     [
       'NaN as text',
       one({ data: ['NaN', 1] }),
-      'inputs[0].data[0]: expected a number, got "NaN". JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.',
+      'inputs[0].data[0]: expected a number, got "NaN". JSON has no NaN or Infinity: send such values as binary data over /v2.',
     ],
     ['a number as text', one({ data: ['1', 1] }), 'inputs[0].data[0]: expected a number, got "1".'],
     ['a boolean', one({ data: [true, 1] }), 'inputs[0].data[0]: expected a number, got true.'],
@@ -373,7 +373,7 @@ describe('floats that JSON can write but no double can hold are refused', () => 
       '{"inputs":[{"name":"input","shape":[1,4],"datatype":"FP32","data":[1, NaN, 2, 3]}]}',
     );
     expect(message).toMatch(
-      /^body: expected JSON, but .*JSON has no NaN or Infinity: send such values as binary data, which \/v2 takes\.$/,
+      /^body: expected JSON, but .*JSON has no NaN or Infinity: send such values as binary data over \/v2\.$/,
     );
     expect(refusal('{"inputs":')).toMatch(/^body: expected JSON, but [^\n]*end of JSON input\.$/);
   });

@@ -226,7 +226,7 @@ describe('mistakes are told with their place', () => {
           { signal: [1, null], tag: 'b' },
         ],
       },
-      'instances[1].signal[1]: expected a number, got null. JSON has no NaN or Infinity: send such values as binary data, which /v2 takes.',
+      'instances[1].signal[1]: expected a number, got null. JSON has no NaN or Infinity: send such values as binary data over /v2.',
       TWO,
     ],
     [
