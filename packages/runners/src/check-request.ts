@@ -1,6 +1,7 @@
 /** Checks a request against the signature of the model before the model runs. */
 import { BatchwiseError } from 'batchwise';
 import { dataName, elementCount, isDataOf } from './datatype.js';
+import { quoted, quotedList, shownValue } from './open-inference/shown-value.js';
 import type { InferRequest } from './runner.js';
 import type { Signature, Tensor, TensorSpec } from './tensor.js';
 
@@ -38,7 +39,7 @@ export function checkRequest(
 
 function checkTensor(spec: TensorSpec, tensor: Tensor): void {
   const { datatype, shape, data } = tensor;
-  if (datatype !== spec.datatype) throw wrong(spec, `datatype ${spec.datatype}`, quoted(datatype));
+  if (datatype !== spec.datatype) throw wrong(spec, `datatype ${spec.datatype}`, shownValue(datatype));
   if (!Array.isArray(shape)) throw wrong(spec, 'a shape', typeof shape);
   if (!fits(spec.shape, shape)) throw wrong(spec, `shape [${spec.shape}]${freeHint(spec)}`, shapeOf(tensor));
   if (!isDataOf(datatype, data)) throw wrong(spec, `data as ${dataName(datatype)}`, kindOf(data));
@@ -85,7 +86,7 @@ function checkOutputs({ outputs }: Signature, wanted: readonly string[]): void {
 }
 
 function missing(spec: TensorSpec, given: Iterable<string>): BatchwiseError {
-  const names = [...given].slice(0, MAX_NAMES).map(quoted).join(', ');
+  const names = quotedList(given);
   const expected = `${spec.datatype} of shape [${spec.shape}]`;
   return invalid(
     `input ${quoted(spec.name)} is missing: expected ${expected}, got ${names === '' ? 'no inputs' : `only ${names}`}.`,
@@ -109,8 +110,8 @@ function invalid(message: string): BatchwiseError {
 }
 
 function shapeOf({ shape }: Tensor): string {
-  const shown = shape.slice(0, MAX_NAMES).join(',');
-  return `shape [${shown}${shape.length > MAX_NAMES ? ',…' : ''}]`;
+  const shown = shape.slice(0, MAX_SHOWN_LENGTHS).join(',');
+  return `shape [${shown}${shape.length > MAX_SHOWN_LENGTHS ? ',…' : ''}]`;
 }
 
 function freeHint({ shape }: TensorSpec): string {
@@ -118,13 +119,7 @@ function freeHint({ shape }: TensorSpec): string {
 }
 
 function namesOf(specs: readonly TensorSpec[]): string {
-  return specs.map(({ name }) => quoted(name)).join(', ') || 'none';
-}
-
-/** Truncates names from the caller in error messages. */
-function quoted(name: unknown): string {
-  if (typeof name !== 'string') return typeof name;
-  return JSON.stringify(name.length > MAX_CHARACTERS ? `${name.slice(0, MAX_CHARACTERS)}…` : name);
+  return quotedList(specs.map(({ name }) => name)) || 'none';
 }
 
 function kindOf(value: unknown): string {
@@ -135,5 +130,4 @@ function kindOf(value: unknown): string {
 
 /** For a tensor without elements: the maximum product of the open dimensions that are not 0. */
 const MAX_EMPTY = 65_536;
-const MAX_NAMES = 16;
-const MAX_CHARACTERS = 64;
+const MAX_SHOWN_LENGTHS = 16;

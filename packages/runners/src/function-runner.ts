@@ -26,7 +26,7 @@ import type {
   RunnerState,
   RunnerTicket,
 } from './runner.js';
-import { RunnerCall } from './runner-call.js';
+import { RunnerCall, SETTLED, withCappedTimeout } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
 import { WatchedState } from './watched-state.js';
 
@@ -71,9 +71,6 @@ export interface FunctionRunnerOptions<I, R> {
   /** @default the real clock */
   readonly clock?: Clock | undefined;
 }
-
-/** The ticket of a call that was rejected before admission: cancel does nothing. */
-const SETTLED: RunnerTicket = { cancel() {} };
 
 export function createFunctionRunner<I, R>(options: FunctionRunnerOptions<I, R>): Runner<I, R> {
   return new BatchingFunctionRunner(options);
@@ -156,7 +153,7 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
       sink.reject(error as Error);
       return SETTLED;
     }
-    return this.#admit(item, attributes, sink, this.#capTimeout(options));
+    return this.#admit(item, attributes, sink, withCappedTimeout(options, this.#settings.timeoutMs));
   }
 
   configure({ batching, timeoutMs }: RunnerSettings): void {
@@ -246,13 +243,6 @@ class BatchingFunctionRunner<I, R> implements Runner<I, R> {
   #readmit(call: FunctionCall<I, R>): void {
     const options = call.readmissionOptions(this.#clock.now(), this.#settings.timeoutMs);
     call.readmitted(this.#admit(call.item, call.attributes, call.sink, options));
-  }
-
-  /** Limits the timeout of a call to the timeout of the runner. */
-  #capTimeout(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
-    const { timeoutMs } = this.#settings;
-    if (options?.timeoutMs === undefined || !(options.timeoutMs > timeoutMs)) return options;
-    return { ...options, timeoutMs };
   }
 }
 

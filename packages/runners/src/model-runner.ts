@@ -21,9 +21,9 @@ import { type Piece, runModelBatch } from './model-batch.js';
 import { ModelRequest } from './model-request.js';
 import { Readmission } from './readmission.js';
 import type { InferRequest, ModelRunner, RunnerSink, RunnerState, RunnerTicket } from './runner.js';
-import type { RunnerCall } from './runner-call.js';
+import { type RunnerCall, SETTLED, withCappedTimeout } from './runner-call.js';
 import type { RunnerSettings } from './runner-settings.js';
-import { enterInParts, type PartsPace, SETTLED, tooSlowError } from './split-request.js';
+import { enterInParts, type PartsPace, tooSlowError } from './split-request.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 import { warmUp } from './warm-up.js';
@@ -108,7 +108,11 @@ class BatchingModelRunner implements ModelRunner {
     }
     const { inputs, outputs } = request;
     const wanted = outputs === undefined || outputs.length === 0 ? undefined : unique(outputs);
-    return this.#admit({ inputs, outputs: wanted, rows }, sink, this.#capTimeout(options));
+    return this.#admit(
+      { inputs, outputs: wanted, rows },
+      sink,
+      withCappedTimeout(options, this.#settings.timeoutMs),
+    );
   }
 
   configure({ batching, timeoutMs }: RunnerSettings): void {
@@ -285,13 +289,6 @@ class BatchingModelRunner implements ModelRunner {
   #readmit(call: RunnerCall<Tensors>): void {
     const options = call.readmissionOptions(this.#clock.now(), this.#settings.timeoutMs);
     call.readmitted(this.#admit(call as ModelRequest, call.sink, options));
-  }
-
-  /** Limits the timeout of a request to the timeout of the runner. */
-  #capTimeout(options: EnqueueOptions | undefined): EnqueueOptions | undefined {
-    const { timeoutMs } = this.#settings;
-    if (options?.timeoutMs === undefined || !(options.timeoutMs > timeoutMs)) return options;
-    return { ...options, timeoutMs };
   }
 
   #notReadyError(): BatchwiseError {

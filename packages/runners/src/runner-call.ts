@@ -4,6 +4,18 @@ import type { Deliveries } from './deliveries.js';
 import type { Readmission } from './readmission.js';
 import type { BatchTrace, RunnerSink, RunnerTicket } from './runner.js';
 
+/** The ticket of a call that was rejected before admission: `cancel()` does nothing. */
+export const SETTLED: RunnerTicket = { cancel() {} };
+
+/** Limits the timeout of a call to the timeout of the runner. */
+export function withCappedTimeout(
+  options: EnqueueOptions | undefined,
+  runnerTimeoutMs: number,
+): EnqueueOptions | undefined {
+  if (options?.timeoutMs === undefined || !(options.timeoutMs > runnerTimeoutMs)) return options;
+  return { ...options, timeoutMs: runnerTimeoutMs };
+}
+
 interface BatcherTicket extends RunnerTicket {
   readonly arrivedAt: number;
 }

@@ -6,6 +6,7 @@ import { BatchwiseError } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
 import type { Piece } from './model-batch.js';
 import type { BatchTrace, RunnerSink, RunnerTicket } from './runner.js';
+import { SETTLED } from './runner-call.js';
 import { sliceTensor } from './split-tensor.js';
 import type { Tensor, Tensors } from './tensor.js';
 
@@ -103,9 +104,6 @@ function whyNotSplit({ inputs }: Piece, count: number, maxParts: number): string
 function durationOf(parts: number, { partMs, concurrency }: PartsPace): number {
   return Math.ceil(parts / concurrency) * partMs;
 }
-
-/** The ticket of a request that was rejected before admission: cancel does nothing. */
-export const SETTLED: RunnerTicket = { cancel() {} };
 
 export class SplitRequest implements RunnerTicket {
   readonly #sink: RunnerSink<Tensors>;

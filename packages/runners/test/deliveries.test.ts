@@ -4,7 +4,7 @@ import { createFunctionRunner, type RunnerSink } from '../src/index.js';
 import { enqueue } from './support/runner-outcome.js';
 import { settingsWith } from './support/settings.js';
 
-/** Records events in order: `start 3` when a batch of three starts, `told 7` when the caller of 7 has its result. */
+/** Records events in order: `start 3` when a batch of three starts, `delivered 7` when the caller of 7 has its result. */
 function running() {
   const clock = new VirtualClock();
   const events: string[] = [];
@@ -18,44 +18,44 @@ function running() {
     settings: settingsWith({ batching: { maxBatchSize: 64, policy: 'greedy' } }),
     clock,
   });
-  const ask = (item: number, onAnswer = () => {}) => {
+  const submit = (item: number, onAnswer = () => {}) => {
     const sink: RunnerSink<number> = {
       resolve: () => {
-        events.push(`told ${item}`);
+        events.push(`delivered ${item}`);
         onAnswer();
       },
       reject: (error) => events.push(`failed ${item}: ${error.message}`),
     };
     return runner.enqueue(item, sink);
   };
-  return { clock, runner, events, ask };
+  return { clock, runner, events, submit };
 }
 
 test('the next batch is dispatched before the results of the last one are delivered', async () => {
-  const { clock, events, ask } = running();
-  ask(1);
+  const { clock, events, submit } = running();
+  submit(1);
   await clock.settle();
-  ask(2);
+  submit(2);
   await clock.advance(4);
-  expect(events).toEqual(['start 1', 'start 1', 'told 1']);
+  expect(events).toEqual(['start 1', 'start 1', 'delivered 1']);
 });
 
 test('callers that submit again join a batch while other results are still being delivered', async () => {
-  const { clock, events, ask } = running();
-  for (let item = 0; item < 40; item++) ask(item, () => ask(100 + item));
+  const { clock, events, submit } = running();
+  for (let item = 0; item < 40; item++) submit(item, () => submit(100 + item));
   await clock.advance(4);
-  const told = events.filter((event) => event.startsWith('told'));
-  expect(told).toEqual(Array.from({ length: 40 }, (_, item) => `told ${item}`));
+  const delivered = events.filter((event) => event.startsWith('delivered'));
+  expect(delivered).toEqual(Array.from({ length: 40 }, (_, item) => `delivered ${item}`));
   const secondStart = events.findIndex((event, i) => i > 0 && event.startsWith('start'));
-  expect(secondStart).toBeGreaterThan(events.indexOf('told 0'));
-  expect(secondStart).toBeLessThan(events.indexOf('told 39'));
+  expect(secondStart).toBeGreaterThan(events.indexOf('delivered 0'));
+  expect(secondStart).toBeLessThan(events.indexOf('delivered 39'));
 });
 
 test('a result that arrived before the caller cancelled is delivered', async () => {
-  const { clock, runner, events, ask } = running();
-  const tickets = Array.from({ length: 40 }, (_, item) => ask(item, () => tickets[39]?.cancel()));
+  const { clock, runner, events, submit } = running();
+  const tickets = Array.from({ length: 40 }, (_, item) => submit(item, () => tickets[39]?.cancel()));
   await clock.advance(4);
-  expect(events.filter((event) => event.endsWith(' 39'))).toEqual(['told 39']);
+  expect(events.filter((event) => event.endsWith(' 39'))).toEqual(['delivered 39']);
   expect(runner.stats()).toMatchObject({ succeeded: 40, cancelled: 0 });
 });
 

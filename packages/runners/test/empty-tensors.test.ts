@@ -1,6 +1,6 @@
 /**
- * Root cause: the rows of a request were counted by its shape alone, and rows without elements cost nothing to send:
- * [100000, 0] made 1,000 batches.
+ * Root cause: the number of rows came from the shape alone, and rows without elements cost nothing to send: [100000, 0]
+ * made 1,000 batches.
  */
 import { VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ function tensor(shape: readonly number[], datatype: Datatype = 'FP32'): Tensor {
   return { datatype, shape, data: datatype === 'BYTES' ? [] : new Float32Array(length) };
 }
 
-async function ask(
+async function submit(
   inputs: readonly TensorSpec[],
   tensors: Tensors,
   settings: RunnerSettings = settingsWith(),
@@ -56,13 +56,13 @@ const x = (shape: readonly number[], datatype?: Datatype) => new Map([['x', tens
 
 describe('a request without elements', () => {
   test.each([[[1, 0]], [[3, 0]], [[100, 0]]])('of one batch is computed: %j', async (shape) => {
-    const { outcome, calls } = await ask(ANY, x(shape));
+    const { outcome, calls } = await submit(ANY, x(shape));
     expect(calls).toBe(1);
     expect(outcome.result?.get('x')?.shape).toEqual(shape);
   });
 
   test.each([101, 1000, 65_536])('of more rows is not split: %d', async (rows) => {
-    const { outcome, calls } = await ask(ANY, x([rows, 0]));
+    const { outcome, calls } = await submit(ANY, x([rows, 0]));
     expect(calls).toBe(0);
     expect(outcome.error).toMatchObject({
       code: 'INVALID_ITEM',
@@ -85,7 +85,7 @@ describe('a request without elements', () => {
     const inputs: Tensors = new Map([['x', { datatype: 'FP32', shape: came, data }]]);
     const unlimited = settingsWith({ batching: { maxBatchSize: -1 } });
     for (const settings of [settingsWith(), unlimited, settingsWith({ batchable: false })]) {
-      const { outcome, calls } = await ask([spec('x', shape)], inputs, settings);
+      const { outcome, calls } = await submit([spec('x', shape)], inputs, settings);
       expect(calls).toBe(0);
       expect(outcome.error).toMatchObject({
         code: 'INVALID_ITEM',
@@ -102,7 +102,7 @@ describe('a request without elements', () => {
     ['a length beyond the safe integers', [-1, -1], [2 ** 53, 0]],
     ['a length of 0 where the model requires another', [-1, 4], [100_000, 0]],
   ])('is rejected for %s', async (_, shape, came) => {
-    const { outcome, calls } = await ask(
+    const { outcome, calls } = await submit(
       [spec('x', shape)],
       new Map([['x', { datatype: 'FP32', shape: came, data: new Float32Array(0) }]]),
     );
@@ -112,24 +112,24 @@ describe('a request without elements', () => {
 
   test('along another batch dimension is not split either', async () => {
     const settings = settingsWith({ batchDim: [1, 1] });
-    expect((await ask(ANY, x([0, 100]), settings)).calls).toBe(1);
+    expect((await submit(ANY, x([0, 100]), settings)).calls).toBe(1);
     for (const rows of [101, 100_000]) {
-      const { outcome, calls } = await ask(ANY, x([0, rows]), settings);
+      const { outcome, calls } = await submit(ANY, x([0, rows]), settings);
       expect([calls, outcome.error?.code]).toEqual([0, 'INVALID_ITEM']);
     }
-    expect((await ask(ANY, x([5, 0]), settings)).outcome.error?.message).toMatch(
+    expect((await submit(ANY, x([5, 0]), settings)).outcome.error?.message).toMatch(
       /at least 1 row along dimension 1/,
     );
   });
 
   test('of BYTES is not split either', async () => {
-    const { outcome, calls } = await ask([spec('x', [-1, -1], 'BYTES')], x([5000, 0], 'BYTES'));
+    const { outcome, calls } = await submit([spec('x', [-1, -1], 'BYTES')], x([5000, 0], 'BYTES'));
     expect([calls, outcome.error?.code]).toEqual([0, 'INVALID_ITEM']);
   });
 
   test('in all of several inputs is not split either', async () => {
     const inputs = [spec('x', [-1, -1]), spec('y', [-1, 0])];
-    const { outcome, calls } = await ask(
+    const { outcome, calls } = await submit(
       inputs,
       new Map([
         ['x', tensor([5000, 0])],
@@ -141,7 +141,7 @@ describe('a request without elements', () => {
 });
 
 test('a request with elements in one of its inputs is split by rows as any other', async () => {
-  const { outcome, calls } = await ask(
+  const { outcome, calls } = await submit(
     [spec('ids', [-1, -1]), spec('cache', [-1, 2, -1, 8])],
     new Map([
       ['ids', tensor([250, 3])],
@@ -155,8 +155,8 @@ test('a request with elements in one of its inputs is split by rows as any other
 
 test('a request that would make very many batches is rejected', async () => {
   const settings = settingsWith({ batching: { maxBatchSize: 1, maxQueueSize: 100_000 } });
-  expect((await ask(ANY, x([4096, 1]), settings)).calls).toBe(4096);
-  const { outcome, calls } = await ask(ANY, x([4097, 1]), settings);
+  expect((await submit(ANY, x([4096, 1]), settings)).calls).toBe(4096);
+  const { outcome, calls } = await submit(ANY, x([4097, 1]), settings);
   expect(calls).toBe(0);
   expect(outcome.error?.message).toBe(
     'm: a request of 4097 rows makes 4097 batches of 1, more than the maximum of 4096 per request.',

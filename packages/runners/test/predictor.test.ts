@@ -25,7 +25,7 @@ const ECHO: Signature = {
 };
 const echo = (inputs: Tensors): Tensors => new Map([['y', inputs.get('x') as Tensor]]);
 
-async function asked(options: Partial<FakeModelOptions> = {}, settings = settingsWith()) {
+async function loadedPredictor(options: Partial<FakeModelOptions> = {}, settings = settingsWith()) {
   const clock = new VirtualClock();
   const model = new FakeModel({ signature: ECHO, compute: echo, ...options });
   const runner = createModelRunner({ name: 'echo', model, settings, clock });
@@ -42,7 +42,7 @@ async function answer<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
 
 describe('the predictor of a model', () => {
   test('takes and returns a row as nested arrays', async () => {
-    const { clock, model, predictor } = await asked();
+    const { clock, model, predictor } = await loadedPredictor();
     const row = [
       [1, 2],
       [3, 4.5],
@@ -52,7 +52,7 @@ describe('the predictor of a model', () => {
   });
 
   test('takes a row as a typed array', async () => {
-    const { clock, predictor } = await asked();
+    const { clock, predictor } = await loadedPredictor();
     expect(await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4)))).toEqual([
       [1, 2],
       [3, 4],
@@ -60,7 +60,7 @@ describe('the predictor of a model', () => {
   });
 
   test('many rows are one request', async () => {
-    const { clock, model, predictor } = await asked();
+    const { clock, model, predictor } = await loadedPredictor();
     const rows = [Float32Array.of(1, 2, 3, 4), Float32Array.of(5, 6, 7, 8)];
     expect(await answer(clock, predictor.predictMany(rows))).toEqual([
       [
@@ -78,14 +78,14 @@ describe('the predictor of a model', () => {
 
   test('a model with a fixed batch dimension gets one request per row', async () => {
     const signature = { ...ECHO, inputs: [{ ...ECHO.inputs[0], shape: [1, 2, 2] }] } as Signature;
-    const { clock, model, predictor } = await asked({ signature });
+    const { clock, model, predictor } = await loadedPredictor({ signature });
     const rows = [Float32Array.of(1, 2, 3, 4), Float32Array.of(5, 6, 7, 8)];
     expect(await answer(clock, predictor.predictMany(rows))).toHaveLength(2);
     expect(model.calls).toHaveLength(2);
   });
 
   test('works without batchable: true', async () => {
-    const { clock, predictor } = await asked({}, settingsWith({ batchable: false }));
+    const { clock, predictor } = await loadedPredictor({}, settingsWith({ batchable: false }));
     expect(await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4)))).toHaveLength(2);
   });
 
@@ -94,7 +94,10 @@ describe('the predictor of a model', () => {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [2, -1] }],
       outputs: [{ name: 'y', datatype: 'FP32', shape: [2, -1] }],
     };
-    const { clock, model, predictor } = await asked({ signature }, settingsWith({ batchDim: [1, 1] }));
+    const { clock, model, predictor } = await loadedPredictor(
+      { signature },
+      settingsWith({ batchDim: [1, 1] }),
+    );
     const rows = [
       [1, 2],
       [3, 4],
@@ -106,7 +109,7 @@ describe('the predictor of a model', () => {
   });
 
   test('several outputs are a record without a prototype', async () => {
-    const { clock, predictor } = await asked({ signature: DOUBLING, compute: doubled });
+    const { clock, predictor } = await loadedPredictor({ signature: DOUBLING, compute: doubled });
     const prediction = await answer(clock, predictor.predict([1, 2]));
     expect(prediction).toEqual(Object.assign(Object.create(null), { double: [2, 4], sum: 3 }));
     expect(Object.getPrototypeOf(prediction)).toBeNull();
@@ -129,7 +132,7 @@ describe('the predictor of a model', () => {
       outputs: [{ name: 'y', datatype: 'INT64', shape: [-1] }],
     };
     const compute = (inputs: Tensors): Tensors => new Map([['y', inputs.get('id') as Tensor]]);
-    const { clock, predictor } = await asked({ signature, compute });
+    const { clock, predictor } = await loadedPredictor({ signature, compute });
     expect(await answer(clock, predictor.predict({ x: [1, 2], id: 7 }))).toBe(7);
     expect(await answer(clock, predictor.predict({ x: [1, 2], id: 2n ** 60n }))).toBe(2n ** 60n);
     await expect(answer(clock, predictor.predict({ x: [1, 2] }))).rejects.toThrow(
@@ -173,7 +176,7 @@ describe('the predictor of a model', () => {
     ['a short typed array', new Float32Array(3), /expected 4 elements for shape \[2,2\], got 3/],
     ['a typed array of another type', new Float64Array(4), /expected a Float32Array.*got a Float64Array/],
   ])('a row that is %s is rejected with the reason', async (_, row, message) => {
-    const { clock, predictor } = await asked();
+    const { clock, predictor } = await loadedPredictor();
     const refused = answer(clock, predictor.predict(row));
     await expect(refused).rejects.toMatchObject({
       code: 'INVALID_ITEM',
@@ -182,7 +185,7 @@ describe('the predictor of a model', () => {
   });
 
   test('infer() takes and returns tensors', async () => {
-    const { clock, predictor } = await asked({ signature: DOUBLING, compute: doubled });
+    const { clock, predictor } = await loadedPredictor({ signature: DOUBLING, compute: doubled });
     const inputs = new Map([['x', floats([1, 2], [1, 2])]]);
     const outputs = await answer(clock, predictor.infer(inputs, { outputs: ['sum'] }));
     expect([...outputs.entries()]).toEqual([['sum', floats([1], [3])]]);
@@ -265,7 +268,7 @@ describe('an AbortSignal', () => {
   }
 
   test('rejects the call, and its listener is removed', async () => {
-    const { clock, model, runner, predictor } = await asked();
+    const { clock, model, runner, predictor } = await loadedPredictor();
     model.held = [];
     const { controller, signal, listeners } = counted();
     const promise = predictor.predict(Float32Array.of(1, 2, 3, 4), { signal, timeoutMs: 1000 });
@@ -281,14 +284,14 @@ describe('an AbortSignal', () => {
   });
 
   test('has no listener after the result', async () => {
-    const { clock, predictor } = await asked();
+    const { clock, predictor } = await loadedPredictor();
     const { signal, listeners } = counted();
     await answer(clock, predictor.predict(Float32Array.of(1, 2, 3, 4), { signal }));
     expect(listeners()).toBe(0);
   });
 
   test('that has fired rejects the call', async () => {
-    const { runner, predictor } = await asked();
+    const { runner, predictor } = await loadedPredictor();
     const signal = AbortSignal.abort();
     const promise = predictor.predict(Float32Array.of(1, 2, 3, 4), { signal });
     await expect(promise).rejects.toMatchObject({ code: 'CANCELLED' });

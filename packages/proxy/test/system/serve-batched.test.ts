@@ -226,7 +226,9 @@ test('an unserializable result fails the later items the first time, and after t
     details: expect.stringMatching(/"compute" returned a result for item 0 that cannot be serialized/),
   });
   await vi.waitFor(() => expect(ends.length).toBe(3), { timeout: 300_000 });
-  const message = expect.stringMatching(/"compute" returned something for item [01] that is no message/);
+  const message = expect.stringMatching(
+    /"compute" returned a result for item [01] that cannot be serialized/,
+  );
   expect(ends).toEqual([
     { status: grpc.status.INTERNAL, message, failedItems: 0 },
     { status: grpc.status.OK, message: '', failedItems: 1 },

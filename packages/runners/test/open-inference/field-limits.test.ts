@@ -1,7 +1,7 @@
 /**
  * Root cause: the size of a message was limited in bytes only, and a protobuf field of two bytes costs as much as
- * hundreds of bytes of packed data. Pieces of `contents` were joined one by one, which copied the first piece again
- * for each of the others.
+ * hundreds of bytes of packed data. Parts of `contents` were concatenated one by one, which copied the first part again
+ * for each later part.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readInferRequest, readInferResponse, tensorsOfResponse } from '../../src/index.js';
@@ -10,7 +10,7 @@ import { tensorMessage } from '../../src/open-inference/tensor-message.js';
 import { WireWriter } from '../../src/open-inference/wire-writer.js';
 
 const EMPTY: Uint8Array = new Uint8Array(0);
-const PIECES = 20_000;
+const PARTS = 20_000;
 
 function times(count: number, field: number, content = EMPTY): WireWriter {
   const message = new WireWriter();
@@ -24,20 +24,20 @@ function within(field: number, message: WireWriter): WireWriter {
   return outer;
 }
 
-describe('contents in many pieces', () => {
+describe('contents in many parts', () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  /** FP32 [n] in one large piece, followed by empty pieces and one element in the last piece. */
-  function tensorInPieces(): WireWriter {
+  /** FP32 [n] in one large part, followed by empty parts and one element in the last part. */
+  function tensorInParts(): WireWriter {
     const large = new WireWriter();
     large.bytes(6, new Uint8Array(64 * 1024).fill(1));
     const last = new WireWriter();
     last.bytes(6, new Uint8Array(4).fill(2));
     const tensor = tensorMessage('x', 'FP32', [16 * 1024 + 1]);
     tensor.message(5, large);
-    for (let index = 0; index < PIECES; index++) tensor.bytes(5, EMPTY);
+    for (let index = 0; index < PARTS; index++) tensor.bytes(5, EMPTY);
     tensor.message(5, last);
     return within(5, tensor);
   }
@@ -46,7 +46,7 @@ describe('contents in many pieces', () => {
     ['request', (bytes: Buffer) => readInferRequest(bytes).inputs[0]?.contents],
     ['response', (bytes: Buffer) => readInferResponse(bytes).outputs[0]?.contents],
   ])('of a %s are copied once', (_, read) => {
-    const bytes = tensorInPieces().finish();
+    const bytes = tensorInParts().finish();
     const concat = vi.spyOn(Buffer, 'concat');
     const contents = read(bytes) as Uint8Array;
     const copied = concat.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
@@ -56,7 +56,7 @@ describe('contents in many pieces', () => {
   });
 
   test('are the elements of one tensor', () => {
-    const { data } = tensorsOfResponse(readInferResponse(tensorInPieces().finish())).get('x') ?? {};
+    const { data } = tensorsOfResponse(readInferResponse(tensorInParts().finish())).get('x') ?? {};
     expect(data?.length).toBe(16 * 1024 + 1);
     expect(new Uint8Array((data as Float32Array).buffer).at(-1)).toBe(2);
   });
@@ -71,9 +71,9 @@ describe('a message with too many fields is rejected', () => {
     ['parameters', more(4)],
     ['fields that are unknown', more(15)],
     ['names of an input', within(5, more(1))],
-    ['pieces of a shape', within(5, more(3))],
+    ['parts of a shape', within(5, more(3))],
     ['parameters of an input', within(5, more(4))],
-    ['pieces of contents', within(5, more(5))],
+    ['parts of contents', within(5, more(5))],
     ['elements of BYTES', within(5, within(5, more(8)))],
     ['empty lists of elements', within(5, within(5, more(6)))],
     ['unknown fields of contents', within(5, within(5, more(15)))],

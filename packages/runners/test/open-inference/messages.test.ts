@@ -25,7 +25,7 @@ const TYPED = DATATYPES.filter((datatype) => datatype !== 'FP16');
 
 describe('a request', () => {
   test('of any tensors is read as it was written, wherever it begins', () => {
-    const question = fc.record({
+    const requestFields = fc.record({
       modelName: fc.string(),
       modelVersion: fc.string(),
       id: fc.string(),
@@ -35,19 +35,19 @@ describe('a request', () => {
       }),
     });
     fc.assert(
-      fc.property(question, fc.nat(9), (asked, headroom) => {
-        const message = readInferRequest(writeInferRequest(asked, headroom).subarray(headroom));
+      fc.property(requestFields, fc.nat(9), (fields, headroom) => {
+        const message = readInferRequest(writeInferRequest(fields, headroom).subarray(headroom));
         expect(message).toMatchObject({
-          modelName: asked.modelName,
-          modelVersion: asked.modelVersion,
-          id: asked.id,
-          outputs: asked.outputs ?? [],
+          modelName: fields.modelName,
+          modelVersion: fields.modelVersion,
+          id: fields.id,
+          outputs: fields.outputs ?? [],
         });
         const inputs = message.inputs.map(({ name, datatype, shape }, index): [string, Tensor] => [
           name,
           decodeRaw(datatype as 'FP32', shape, message.rawInputContents[index] as Uint8Array),
         ]);
-        expect(comparable(new Map(inputs))).toEqual(comparable(asked.inputs));
+        expect(comparable(new Map(inputs))).toEqual(comparable(fields.inputs));
       }),
     );
   });

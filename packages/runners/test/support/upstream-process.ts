@@ -30,7 +30,7 @@ export async function startUpstream(file: string, ...args: string[]): Promise<Up
   };
   onTestFinished(kill);
   const said = (pattern: RegExp) =>
-    until(() => lines.find((line) => pattern.test(line)), `${file} to say ${pattern}; it said ${lines}`);
+    until(() => lines.find((line) => pattern.test(line)), `${file} to print ${pattern}; it printed ${lines}`);
   const port = Number((await said(/^listening/)).split(' ')[1]);
   return { port, lines, said, kill };
 }

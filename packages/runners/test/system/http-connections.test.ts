@@ -94,7 +94,7 @@ describe('an idle connection', () => {
   });
 });
 
-describe('a call that waits for a connection', () => {
+describe('a call without a free connection', () => {
   async function waiting(signal?: AbortSignal) {
     const asked: string[] = [];
     const server = await rawServer((_, body) => asked.push(body)); // never answers
@@ -117,7 +117,7 @@ describe('a call that waits for a connection', () => {
     expect(await second).toMatchObject({ isOutage: true, error: { code: 'DEADLINE_EXCEEDED' } });
   });
 
-  test('ends when its callers have gone', async () => {
+  test('ends when all callers have cancelled', async () => {
     const controller = new AbortController();
     const { second } = await waiting(controller.signal);
     controller.abort();

@@ -64,7 +64,7 @@ describe('a batch', () => {
     expect(upstream.lines.filter((line) => line.startsWith('infer'))).toEqual(['infer double 4 1,-3,3,4']);
   });
 
-  test('that the upstream rejects as too much load has a retry time', async () => {
+  test('that the upstream rejects because of overload has a retry time', async () => {
     const upstream = await startUpstream('grpc-upstream.mjs');
     const runner = await runnerFor(`grpc://127.0.0.1:${upstream.port}`);
     const [outcome] = await ask(runner, -4);

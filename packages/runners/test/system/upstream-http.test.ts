@@ -95,7 +95,7 @@ describe('a model over REST', () => {
     await upstream.said(/^closed/);
   });
 
-  test('that hangs gets no calls, even if all deadlines are shorter than the timeout of the runner', async () => {
+  test('that hangs is ejected, even if all deadlines are shorter than the timeout of the runner', async () => {
     // Root cause: calls that were reset because the deadlines of their callers were exceeded did not count.
     const upstream = await startUpstream('http-upstream.mjs');
     const url = `http://127.0.0.1:${upstream.port}`;
@@ -109,7 +109,7 @@ describe('a model over REST', () => {
     await until(() => runner.state === 'failed', 'the runner to fail');
   });
 
-  test('that ends and restarts is used again, and the state of the runner follows', async () => {
+  test('gets calls again after a restart, and the state of the runner follows', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {
       cooldownMs: 50,

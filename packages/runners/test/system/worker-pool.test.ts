@@ -31,7 +31,7 @@ const codeOf = (call: Promise<unknown>) =>
 
 test('batches run on other threads, one for each slot', async () => {
   const { batcher } = started({ threads: 2 }, { maxBatchSize: 1 });
-  // The second batch ends the first, so both run at the same time.
+  // The second batch aborts the first one, so both run concurrently.
   const stop = new AbortController();
   const waiting = codeOf(batcher.submit({ untilAborted: true }, { signal: stop.signal }));
   const { on } = await batcher.submit({ id: 1 });
@@ -84,8 +84,9 @@ describe('errors', () => {
     expect(log.mock.calls.flat().join('\n')).toContain('a worker thread ended: exit code 3');
   });
 
-  // The thread was ended 10 s after the start of the batch only: later batches waited for it and timed out as well.
-  test('a computation that exceeds handlerTimeoutMs is ended with its thread, and another takes its place', async () => {
+  // Root cause: the thread was terminated only 10 s after the start of the batch. Later batches were queued for it and timed
+  // out, too.
+  test('a computation that exceeds handlerTimeoutMs is terminated with its thread, and a new thread starts', async () => {
     const ended = new Promise((resolve) => vi.spyOn(console, 'error').mockImplementation(resolve));
     const clock = new VirtualClock();
     const { pool, batcher } = started({}, { handlerTimeoutMs: 1000, clock });
@@ -98,8 +99,8 @@ describe('errors', () => {
     expect(await new Batcher(pool).submit({ id: 1 })).toMatchObject({ id: 1 });
   });
 
-  // The thread began to compute, and was never ended: a signal that has fired emits no event.
-  test('a batch whose callers have gone before it reaches a thread is not started', async () => {
+  // Root cause: the thread computed and was never terminated, because an aborted signal emits no event.
+  test('a batch that is cancelled before it reaches a thread is not started', async () => {
     const { pool, batcher } = started();
     const context = { signal: AbortSignal.abort(new Error('gone')) } as BatchContext;
     await expect(pool.processBatch([{ spin: true }], context)).rejects.toThrow('gone');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { grpcFailure } from '../../src/upstream/grpc-failure.js';
 import { httpFailure } from '../../src/upstream/http-failure.js';
 
-const said = (status: keyof typeof STATUS, trailers = {}): CallEnd => ({
+const sent = (status: keyof typeof STATUS, trailers = {}): CallEnd => ({
   status: STATUS[status],
   message: 'why',
   trailers: { 'grpc-status': String(STATUS[status]), ...trailers },
@@ -28,8 +28,8 @@ describe('a gRPC status', () => {
     // May be caused by one request: it has no code, so that the batch is bisected.
     ['UNKNOWN', undefined, false],
     ['INTERNAL', undefined, false],
-  ] as const)('%s that the upstream sent is told as %s', (status, code, isOutage) => {
-    const failure = grpcFailure(said(status));
+  ] as const)('%s that the upstream sent maps to %s', (status, code, isOutage) => {
+    const failure = grpcFailure(sent(status));
     expect(failure).toMatchObject({ isOutage, isUnseen: false });
     expect((failure.error as { code?: string }).code).toBe(code);
     expect(failure.error.message).toBe(`${status}: why`);
@@ -61,13 +61,13 @@ describe('a gRPC status', () => {
   });
 
   test('for a message that is too large lets the batch be bisected', () => {
-    const end = { ...said('RESOURCE_EXHAUSTED'), message: 'Received message larger than max (5 vs. 4)' };
+    const end = { ...sent('RESOURCE_EXHAUSTED'), message: 'Received message larger than max (5 vs. 4)' };
     expect(grpcFailure(end).error).toMatchObject({ code: 'INVALID_ITEM' });
   });
 
   test('keeps isUnseen and the retry time', () => {
     expect(grpcFailure(reset('UNAVAILABLE', true)).isUnseen).toBe(true);
-    const failure = grpcFailure(said('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
+    const failure = grpcFailure(sent('RESOURCE_EXHAUSTED', { 'grpc-retry-pushback-ms': '250' }));
     expect(failure.error).toMatchObject({ retryAfterMs: 250 });
   });
 });
@@ -85,7 +85,7 @@ describe('an HTTP status', () => {
     [502, 'UNAVAILABLE', true],
     [503, 'UNAVAILABLE', true],
     [504, 'DEADLINE_EXCEEDED', true],
-  ] as const)('%i is told as %s', (status, code, isOutage) => {
+  ] as const)('%i maps to %s', (status, code, isOutage) => {
     const failure = httpFailure(reply(status));
     expect(failure).toMatchObject({ isOutage, isUnseen: false });
     expect((failure.error as { code?: string }).code).toBe(code);

@@ -5,21 +5,21 @@ import { UntilReady } from '../../src/upstream/until-ready.js';
 // Root cause: the last check had only a millisecond left, and its timeout replaced the real error.
 test('no check follows a pause that ends after the deadline, and the last error is thrown', async () => {
   const clock = new VirtualClock();
-  const late: Clock = {
+  const slowClock: Clock = {
     now: () => clock.now(),
     setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs + 5000),
     clearTimer: (timer) => clock.clearTimer(timer),
     defer: (callback) => clock.defer(callback),
   };
-  let asked = 0;
+  let checks = 0;
   const peer = {
     checkReady: async () => {
-      asked += 1;
-      throw new Error(`no ${asked}`);
+      checks += 1;
+      throw new Error(`no ${checks}`);
     },
   };
-  const waiting = expect(new UntilReady(late, 2000).wait(peer)).rejects.toThrow('no 1');
+  const waiting = expect(new UntilReady(slowClock, 2000).wait(peer)).rejects.toThrow('no 1');
   await clock.advance(10_000);
   await waiting;
-  expect(asked).toBe(1);
+  expect(checks).toBe(1);
 });

@@ -72,11 +72,11 @@ const placeOf =
   };
 
 /** The calls that the pool forwards, one batch each. */
-async function ask({ batcher }: Pool, timeoutMs?: number): Promise<string> {
-  const asking = batcher.submit(1, { timeoutMs });
-  asking.catch(() => {});
+async function submit({ batcher }: Pool, timeoutMs?: number): Promise<string> {
+  const pending = batcher.submit(1, { timeoutMs });
+  pending.catch(() => {});
   await settled();
-  return asking;
+  return pending;
 }
 
 const outageOf = (message: string, cause: string): Failure => ({
@@ -90,7 +90,7 @@ const outageOf = (message: string, cause: string): Failure => ({
 const taking = (ms: number) => () =>
   new Promise<Outcome<never>>((resolve) => clock.setTimer(() => resolve(answered(new Map() as never)), ms));
 
-/** The outcome of a call whose callers have gone. */
+/** The outcome of a call that all callers have cancelled. */
 const ABANDONED: Failure = {
   kind: 'failed',
   error: new BatchwiseError('CANCELLED', 'all callers have cancelled'),
@@ -99,16 +99,16 @@ const ABANDONED: Failure = {
   isAbandoned: true,
 };
 
-/** No response until the callers have gone. */
+/** No response until all callers have cancelled. */
 const hanging = (_: unknown, { signal }: { readonly signal: AbortSignal | undefined }) =>
   new Promise<Outcome<never>>((resolve) => signal?.addEventListener('abort', () => resolve(ABANDONED)));
 
 /** Calls in sequence, each with its duration, after which the callers give up. */
-async function askInTurn(pool: Pool, times: number, ms: number): Promise<void> {
+async function submitInSequence(pool: Pool, times: number, ms: number): Promise<void> {
   for (let i = 0; i < times; i++) {
-    const asking = ask(pool, ms + 0.5).catch(() => {});
+    const pending = submit(pool, ms + 0.5).catch(() => {});
     await clock.advance(ms + 0.5);
-    await asking;
+    await pending;
   }
 }
 
@@ -122,7 +122,7 @@ describe('a batch', () => {
   test('that was certainly not started is retried on another peer', async () => {
     const pool = await poolOf([a, b]);
     a.goAway();
-    for (let i = 0; i < 2; i++) expect(await ask(pool)).toBe('grpc://b:1');
+    for (let i = 0; i < 2; i++) expect(await submit(pool)).toBe('grpc://b:1');
     expect(a.calls.length).toBe(1);
   });
 
@@ -130,42 +130,42 @@ describe('a batch', () => {
     a.answer = taking(10);
     b.answer = taking(100);
     const pool = await poolOf([a, b]);
-    await askInTurn(pool, 12, 100);
+    await submitInSequence(pool, 12, 100);
     a.goAway();
     const before = a.calls.length;
-    const asking = ask(pool);
+    const pending = submit(pool);
     await clock.advance(100);
-    expect(await asking).toBe('grpc://b:1');
+    expect(await pending).toBe('grpc://b:1');
     expect(a.calls.length).toBe(before + 1);
   });
 
   test('that may have been started is not retried', async () => {
     const pool = await poolOf([a, b]);
     for (const peer of [a, b]) peer.goAway(false);
-    await expect(ask(pool)).rejects.toThrow(/is away/);
+    await expect(submit(pool)).rejects.toThrow(/is away/);
     expect(calls()).toBe(1);
   });
 
   test('that failed with an error response is not retried', async () => {
     const pool = await poolOf([a, b]);
     for (const peer of [a, b]) peer.answer = () => failed(new BatchwiseError('HANDLER_FAILED', 'bad row'));
-    await expect(ask(pool)).rejects.toThrow('bad row');
+    await expect(submit(pool)).rejects.toThrow('bad row');
     expect(calls()).toBe(1);
   });
 
-  test('whose callers have gone is not retried', async () => {
+  test('that all callers have cancelled is not retried', async () => {
     const controller = new AbortController();
     const pool = await poolOf([a, b]);
     for (const peer of [a, b]) {
       peer.goAway();
       const { answer } = peer;
-      peer.answer = (...asked) => {
+      peer.answer = (...call) => {
         controller.abort();
-        return answer(...asked);
+        return answer(...call);
       };
     }
-    const asking = pool.batcher.submit(1, { signal: controller.signal });
-    await expect(asking).rejects.toMatchObject({ code: 'CANCELLED' });
+    const pending = pool.batcher.submit(1, { signal: controller.signal });
+    await expect(pending).rejects.toMatchObject({ code: 'CANCELLED' });
     await settled();
     expect(calls()).toBe(1);
   });
@@ -173,50 +173,50 @@ describe('a batch', () => {
   test.each([0, 1, 3])('is retried up to the number of retries: %i', async (retries) => {
     const pool = await poolOf([a, b], { retries });
     for (const peer of [a, b]) peer.goAway();
-    await expect(ask(pool)).rejects.toThrow('is away');
+    await expect(submit(pool)).rejects.toThrow('is away');
     expect(calls()).toBe(retries + 1);
   });
 
-  test('goes to the peer with the earliest expected completion', async () => {
+  test('is dispatched to the peer with the earliest expected completion', async () => {
     a.answer = taking(100);
     b.answer = taking(10);
     const pool = await poolOf([a, b]);
-    await askInTurn(pool, 12, 100);
+    await submitInSequence(pool, 12, 100);
     const before = a.calls.length;
-    await askInTurn(pool, 12, 100);
+    await submitInSequence(pool, 12, 100);
     expect(a.calls.length).toBe(before);
   });
 
-  test('goes again to a peer that was slow once', async () => {
+  test('is dispatched again to a peer that was slow once', async () => {
     // Root cause: the learned durations of a copy never expired: after one cold start it got no batches while another
     // was faster.
     a.answer = taking(400);
     b.answer = taking(20);
     const pool = await poolOf([a, b]);
-    await askInTurn(pool, 12, 400);
+    await submitInSequence(pool, 12, 400);
     a.answer = taking(20);
     const before = a.calls.length;
-    await askInTurn(pool, 80, 1000);
+    await submitInSequence(pool, 80, 1000);
     expect(a.calls.length - before).toBeGreaterThan(10);
   });
 
-  test('goes to another peer after an abandoned call, before the breaker opens', async () => {
-    // Root cause: abandoned calls taught nothing, so a peer that hangs looked as fast as before.
+  test('is dispatched to another peer after an abandoned call, before the ejection', async () => {
+    // Root cause: abandoned calls did not change the service curve, so a peer that hangs was expected to be fast.
     a.answer = taking(20);
     b.answer = taking(20);
     const pool = await poolOf([a, b]);
-    await askInTurn(pool, 4, 20);
+    await submitInSequence(pool, 4, 20);
     a.answer = hanging;
     const before = a.calls.length;
-    while (a.calls.length === before) await askInTurn(pool, 1, 500);
-    await askInTurn(pool, 5, 20);
+    while (a.calls.length === before) await submitInSequence(pool, 1, 500);
+    await submitInSequence(pool, 5, 20);
     expect(a.calls.length).toBe(before + 1);
     expect(log).toEqual([]);
   });
 
-  test('goes to peers in turn if they are equal', async () => {
+  test('is dispatched to equal peers in rotation', async () => {
     const pool = await poolOf([a, b]);
-    for (let i = 0; i < 4; i++) await ask(pool);
+    for (let i = 0; i < 4; i++) await submit(pool);
     expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
   });
 });
@@ -225,9 +225,9 @@ describe('an upstream that does not respond', () => {
   test('gets no calls after maxFailures, and callers get the retry time immediately', async () => {
     const pool = await poolOf([a], { maxFailures: 3 });
     a.goAway(false);
-    for (let i = 0; i < 3; i++) await expect(ask(pool)).rejects.toThrow('is away');
+    for (let i = 0; i < 3; i++) await expect(submit(pool)).rejects.toThrow('is away');
     expect(pool.outage).toBeDefined();
-    await expect(ask(pool)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 1000 });
+    await expect(submit(pool)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 1000 });
     expect(a.calls.length).toBe(3);
     expect(log).toEqual([
       'm: the upstream grpc://a:1 does not respond and is ejected: m: the upstream: grpc://a:1 is away',
@@ -241,13 +241,13 @@ describe('an upstream that does not respond', () => {
       changes += 1;
     });
     a.goAway(false);
-    await expect(ask(pool)).rejects.toThrow('is away');
+    await expect(submit(pool)).rejects.toThrow('is away');
     a.comeBack();
     a.answer = () => answered(new Map());
     await clock.advance(1000);
     await settled();
     expect(pool.outage).toBeUndefined();
-    expect(await ask(pool)).toBe('grpc://a:1');
+    expect(await submit(pool)).toBe('grpc://a:1');
     expect(changes).toBeGreaterThanOrEqual(2); // open, closed
     expect(log.at(-1)).toBe('m: the upstream grpc://a:1 responds again.');
   });
@@ -256,8 +256,8 @@ describe('an upstream that does not respond', () => {
     const pool = await poolOf([a, b], { maxFailures: 1 });
     b.answer = () => answered(new Map());
     a.goAway(false);
-    while (a.calls.length === 0) await ask(pool).catch(() => {});
-    for (let i = 0; i < 5; i++) expect(await ask(pool)).toBe('grpc://b:1');
+    while (a.calls.length === 0) await submit(pool).catch(() => {});
+    for (let i = 0; i < 5; i++) expect(await submit(pool)).toBe('grpc://b:1');
     expect(pool.outage).toBeUndefined();
     expect(a.calls.length).toBe(1);
   });
@@ -266,11 +266,11 @@ describe('an upstream that does not respond', () => {
     // Root cause: abandoned calls did not count, and with deadlines shorter than the timeout all calls are abandoned.
     const pool = await poolOf([a], { maxFailures: 3 });
     a.answer = taking(20);
-    await askInTurn(pool, 10, 20);
+    await submitInSequence(pool, 10, 20);
     a.answer = hanging;
-    await askInTurn(pool, 2, 500);
+    await submitInSequence(pool, 2, 500);
     expect(pool.outage).toBeUndefined();
-    await askInTurn(pool, 1, 500);
+    await submitInSequence(pool, 1, 500);
     expect(pool.outage?.message).toMatch(/^m: No backend is ready/);
   });
 
@@ -278,33 +278,33 @@ describe('an upstream that does not respond', () => {
     // Root cause: without a first response there was no expected duration.
     const pool = await poolOf([a], { maxFailures: 3 });
     a.answer = hanging;
-    await askInTurn(pool, 6, 300);
+    await submitInSequence(pool, 6, 300);
     expect(pool.outage).toBeDefined();
   });
 
-  test('to callers that cancel before a response is possible still gets calls', async () => {
+  test('still gets calls if callers cancel before a response is possible', async () => {
     const pool = await poolOf([a], { maxFailures: 3 });
     a.answer = taking(100);
-    await askInTurn(pool, 10, 100);
+    await submitInSequence(pool, 10, 100);
     a.answer = hanging;
-    await askInTurn(pool, 50, 90);
+    await submitInSequence(pool, 50, 90);
     expect(pool.outage).toBeUndefined();
     expect(log).toEqual([]);
   });
 
-  test('under load still gets calls when callers cancel early', async () => {
+  test('still gets calls under load if callers cancel early', async () => {
     const pool = await poolOf([a], { maxFailures: 3 });
     a.answer = taking(100);
-    await askInTurn(pool, 10, 100);
+    await submitInSequence(pool, 10, 100);
     // The peer may run the calls in sequence: then the last response would come after 400 ms.
     a.answer = hanging;
-    const asking = Array.from({ length: 4 }, () => ask(pool, 300).catch(() => {}));
+    const pending = Array.from({ length: 4 }, () => submit(pool, 300).catch(() => {}));
     await clock.advance(300);
-    await Promise.all(asking);
+    await Promise.all(pending);
     expect(pool.outage).toBeUndefined();
   });
 
-  test('a second time is detected without traffic', async () => {
+  test('is detected a second time without traffic', async () => {
     // Root cause: after a successful probe the breaker was half-open until the next call, and only a closed one was
     // health-checked.
     const pool = await poolOf([a], { healthIntervalMs: 5000 });
@@ -320,22 +320,22 @@ describe('an upstream that does not respond', () => {
     }
   });
 
-  test('that responds with UNAVAILABLE or DEADLINE_EXCEEDED of its own still gets calls', async () => {
+  test('still gets calls if it responds with UNAVAILABLE or DEADLINE_EXCEEDED itself', async () => {
     const pool = await poolOf([a], { maxFailures: 1 });
     for (const code of ['UNAVAILABLE', 'DEADLINE_EXCEEDED'] as const) {
-      a.answer = () => failed(new BatchwiseError(code, 'says the upstream'));
-      await expect(ask(pool)).rejects.toMatchObject({ code });
+      a.answer = () => failed(new BatchwiseError(code, 'from the upstream'));
+      await expect(submit(pool)).rejects.toMatchObject({ code });
     }
     expect(pool.outage).toBeUndefined();
   });
 
-  test('is reported to callers by the name of the runner, and in the log by its address', async () => {
-    // Root cause: error messages contained the URL, and callers from outside saw it.
+  test('has the name of the runner in errors for callers, and its address in the log', async () => {
+    // Root cause: error messages contained the URL, which external callers could see.
     const pool = await poolOf([a], { maxFailures: 1 });
     // A message with a full stop, as over HTTP. Root cause: the full stop was in the middle of the log line.
     a.answer = () => outageOf('the connection failed (ECONNREFUSED).', 'connect ECONNREFUSED 10.0.0.7:8001');
     const texts: string[] = [];
-    for (let i = 0; i < 2; i++) await ask(pool).catch(({ message }: Error) => texts.push(message));
+    for (let i = 0; i < 2; i++) await submit(pool).catch(({ message }: Error) => texts.push(message));
     expect(texts).toEqual([
       'm: the upstream: the connection failed (ECONNREFUSED).',
       'm: No backend is ready. Last error: m: the upstream: the connection failed (ECONNREFUSED).',
@@ -367,14 +367,14 @@ describe('an upstream that does not respond', () => {
     const pool = await poolOf([a], { healthIntervalMs: 5000 });
     const { checks } = a;
     a.answer = taking(60_000);
-    const asking = ask(pool);
+    const pending = submit(pool);
     for (let i = 0; i < 11; i++) {
       await clock.advance(5000);
       await settled();
     }
     expect(a.checks).toBe(checks);
     await clock.advance(5000);
-    await asking;
+    await pending;
   });
 });
 
@@ -420,11 +420,11 @@ describe('the start', () => {
     const pool = batcherOf(backends);
     expect(await backends.start()).toBe(b);
     b.answer = () => answered(new Map());
-    for (let i = 0; i < 3; i++) expect(await ask(pool)).toBe('grpc://b:1');
+    for (let i = 0; i < 3; i++) expect(await submit(pool)).toBe('grpc://b:1');
     a.comeBack();
     a.answer = () => answered(new Map());
     await clock.advance(1000);
-    expect([await ask(pool), await ask(pool)]).toContain('grpc://a:1');
+    expect([await submit(pool), await submit(pool)]).toContain('grpc://a:1');
   });
 
   test('does not mark a peer unavailable while its check is in flight', async () => {
@@ -440,10 +440,10 @@ describe('the start', () => {
     const pool = batcherOf(backends);
     expect(await backends.start()).toBe(a);
     await settled();
-    for (let i = 0; i < 2; i++) expect(await ask(pool)).toBe('grpc://a:1');
+    for (let i = 0; i < 2; i++) expect(await submit(pool)).toBe('grpc://a:1');
     answer();
     await settled();
-    expect(new Set([await ask(pool), await ask(pool)])).toEqual(new Set(['grpc://a:1', 'grpc://b:1']));
+    expect(new Set([await submit(pool), await submit(pool)])).toEqual(new Set(['grpc://a:1', 'grpc://b:1']));
     expect(log).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ async function runnerOf(): Promise<Runner> {
   return runner;
 }
 
-async function ask(runner: Runner, items: readonly unknown[]) {
+async function submitAll(runner: Runner, items: readonly unknown[]) {
   const outcomes = items.map((item) => enqueue(runner, item));
   await clock.advance(1);
   return outcomes;
@@ -62,7 +62,7 @@ const numbers = Array.from({ length: 64 }, (_, i) => i);
 test('bisecting stops for an upstream that always fails', async () => {
   // Root cause: only models limited faults. A function that was down got two calls per item, batch after batch.
   peer.answer = () => failed(new Error('out of memory'));
-  const outcomes = await ask(await runnerOf(), numbers);
+  const outcomes = await submitAll(await runnerOf(), numbers);
   expect(outcomes.every(({ error }) => error?.code === 'HANDLER_FAILED')).toBe(true);
   expect(outcomes.at(-1)?.error?.message).toBe('f: the upstream: out of memory');
   expect(peer.batches.length).toBeLessThan(30);
@@ -70,7 +70,7 @@ test('bisecting stops for an upstream that always fails', async () => {
 
 test('INVALID_ITEM of the upstream is always bisected', async () => {
   peer.answer = () => failed(new BatchwiseError('INVALID_ITEM', 'no'));
-  const outcomes = await ask(await runnerOf(), numbers);
+  const outcomes = await submitAll(await runnerOf(), numbers);
   expect(outcomes.every(({ error }) => error?.code === 'INVALID_ITEM')).toBe(true);
   expect(peer.batches.at(-1)?.items).toHaveLength(1);
 });
@@ -78,15 +78,15 @@ test('INVALID_ITEM of the upstream is always bisected', async () => {
 test('bisecting finds one faulty item of many', async () => {
   const well = peer.answer;
   peer.answer = (batch) => (batch.items.includes(9) ? failed(new Error('nine')) : well(batch));
-  const outcomes = await ask(await runnerOf(), numbers);
+  const outcomes = await submitAll(await runnerOf(), numbers);
   expect(outcomes.filter(({ error }) => error !== undefined)).toEqual([outcomes[9]]);
 });
 
 test('a timeout changed at run time applies to the next call', async () => {
   // Root cause: the timeout of the first settings was kept.
   const runner = await runnerOf();
-  await ask(runner, [1]);
+  await submitAll(runner, [1]);
   runner.configure({ ...settings, timeoutMs: 3000 });
-  await ask(runner, [2]);
+  await submitAll(runner, [2]);
   expect(peer.batches.map(({ timeoutMs }) => timeoutMs)).toEqual([300, 3000]);
 });
