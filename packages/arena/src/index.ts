@@ -65,16 +65,16 @@ export {
   showcase,
 } from './page/showcase.js';
 export { PEERS, peer } from './peers/peers.js';
-export { type Asked, makePlan, type Plan, type Verdict } from './plan/plan.js';
+export { makePlan, type Plan, type PlanInput, type Verdict } from './plan/plan.js';
 export { planChart } from './plan/plan-chart.js';
 export { planJson } from './plan/plan-json.js';
 export { curveNoise } from './plan/plan-noise.js';
-export { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan/plan-notation.js';
+export { formatBatch, formatCount, formatMs, formatShare, formatTarget } from './plan/plan-notation.js';
 export type { PlanProgress } from './plan/plan-progress.js';
-export { MOST_NOISE, MOST_SLOTS, type PlanRequest } from './plan/plan-request.js';
+export { MAX_NOISE, MAX_SLOTS, type PlanRequest } from './plan/plan-request.js';
 export type { PlannedPolicy, PlanSettings, Prefer } from './plan/plan-settings.js';
 export { type Palette, PLAIN, planText } from './plan/plan-text.js';
-export { LONGEST_TRACE, MOST_PER_SECOND, type Traffic } from './plan/plan-traffic.js';
+export { LONGEST_TRACE, MAX_PER_SECOND, type Traffic } from './plan/plan-traffic.js';
 export type { LoadResult } from './plan/plan-trial.js';
 export {
   type Probe,

@@ -24,19 +24,19 @@ describe('the ablation', () => {
     expect(runs).toBe(2 * 2 * (1 + rules.length));
     expect(report.rules.map(({ rule }) => rule)).toEqual(rules);
     const [bestSize, , all] = report.rules;
-    // Greedy dispatches all that waits, and of this backend large batches are slow.
+    // Greedy dispatches the whole queue, and the large batches of this backend are slow.
     expect(all?.meanLatency.checking).toBeGreaterThan(5);
     expect(all?.goodput.checking).toBeLessThan(-5);
-    expect(all?.earnsItsPlace).toBe(true);
+    expect(all?.gainsEnough).toBe(true);
     expect(bestSize?.latencyFamily?.tuning).toBeGreaterThan(0);
   });
 });
 
-describe('a rule stays', () => {
+describe('the required gain of a rule', () => {
   const cells = ablationCells('quick', 1);
   const target = (i: number) => cells[i]?.targetFactor !== undefined;
 
-  /** In the cells of one family the mean is so many percent longer without the rule, and goodput so many points less. */
+  /** In the cells of one family, removing the rule costs `percent` of mean latency and `points` of goodput. */
   function report(family: string, percent: readonly [number, number], points: readonly [number, number]) {
     const [tuning, checking] = [0, 1].map((set) => {
       const complete = cells.map(() => ({ meanMs: 10, goodput: 0.9 }));
@@ -58,22 +58,22 @@ describe('a rule stays', () => {
     ['two points with one set of seeds', 'groups', [0, 0], [1.2, 5], false],
     ['nothing', 'closed', [0, 0], [0, 0], false],
     ['a loss', 'closed', [-5, -5], [-9, -9], false],
-  ] as const)('with a gain of %s: %s', (_what, family, percent, points, earnsItsPlace) => {
-    expect(report(family, percent, points).rules).toMatchObject([{ rule: 'rule', earnsItsPlace }]);
+  ] as const)('%s: %s', (_what, family, percent, points, gainsEnough) => {
+    expect(report(family, percent, points).rules).toMatchObject([{ rule: 'rule', gainsEnough }]);
   });
 
-  test('and the table says so, with the family that tells', () => {
+  test('is in the table, with the family', () => {
     const text = ablationText(report('closed', [12, 11], [0, 0]));
     expect(text).toMatch(/^rule .*\+12\.0 % +\+11\.0 % +closed .* yes$/m);
     expect(text).toMatch(/Every rule gains/);
     expect(ablationText(report('closed', [0, 0], [0, 0]))).toMatch(/Without the required gain.*: rule\.$/m);
   });
 
-  test('and the JSON, in exact numbers', () => {
+  test('is in the JSON', () => {
     expect(ablationJson(report('groups', [0, 0], [2.5, 3]))).toMatchObject({
       extent: 'quick',
       cells: cells.length,
-      rules: [{ rule: 'rule', earns_its_place: true, goodput_family: { family: 'groups' } }],
+      rules: [{ rule: 'rule', gains_enough: true, goodput_family: { family: 'groups' } }],
     });
   });
 });

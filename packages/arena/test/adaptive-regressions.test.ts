@@ -104,7 +104,7 @@ describe('the adaptive policy', () => {
     expect(ours).toBeLessThan(0.8 * greedy);
   });
 
-  test('has a plan for several slots soon, and paces dispatches until then', async () => {
+  test('paces dispatches to several slots until it has a plan', async () => {
     const cell = { curve: 'vit_l16', slots: 4, noise: 0.05, timerMs: 1, items: 8000 };
     const [ours, greedy] = await meanMs(cell, { kind: 'fan-out', load: 0.5 });
     expect(ours).toBeLessThan(0.8 * greedy);

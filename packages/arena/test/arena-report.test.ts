@@ -64,10 +64,10 @@ describe('as text', () => {
     expect(table.split('\n')[0]?.indexOf('worst cell')).toBe(starts[0]);
   });
 
-  test('columns are aligned with colours, too', () => {
+  test('columns are aligned with colours', () => {
     const loud = (text: string) => `\x1b[1m${text}\x1b[22m`;
     const coloured = arenaText(report, { heading: loud, faint: loud, good: loud, bad: loud });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escape sequences
     expect(coloured.replace(/\x1b\[\d+m/g, '')).toBe(arenaText(report));
   });
 

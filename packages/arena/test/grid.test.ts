@@ -1,6 +1,6 @@
 import { cellName, GRID_CURVES, HOLD_OUT_CURVES, randomStream, scenarioOf, TARGETS } from '@batchwise/arena';
 import { describe, expect, test } from 'vitest';
-import { type Cell, curveOf, ratePerMs, usualBatch } from '../src/grid/grid-cell.js';
+import { type Cell, curveOf, ratePerMs, typicalBatch } from '../src/grid/grid-cell.js';
 import { gridTrace } from '../src/grid/grid-trace.js';
 import { FIRST_SEED } from '../src/tournament/arena-runs.js';
 
@@ -112,9 +112,9 @@ describe('a cell', () => {
     expect(() => curveOf({ curve: 'z' })).toThrow('There is no curve z in the grid.');
   });
 
-  test('has a usual batch size, with which the slots keep up', () => {
+  test('has a typical batch size, with which the slots keep up', () => {
     const { durationMs } = curveOf(cell);
-    const size = usualBatch(cell);
+    const size = typicalBatch(cell);
     expect(size).toBeGreaterThan(1);
     expect(ratePerMs(cell) * durationMs(size)).toBeLessThanOrEqual(2 * size);
     expect(ratePerMs(cell) * durationMs(size - 1)).toBeGreaterThan(2 * (size - 1));

@@ -80,7 +80,7 @@ test('a bound is drawn if there is one', async () => {
 });
 
 test('a timeline of an unknown contender throws', async () => {
-  await expect(showcase({ ...options, timelines: ['Nobody'] })).rejects.toThrow(
-    'There is no contender Nobody',
+  await expect(showcase({ ...options, timelines: ['unknown'] })).rejects.toThrow(
+    'There is no contender unknown',
   );
 });

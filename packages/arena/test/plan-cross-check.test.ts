@@ -90,7 +90,7 @@ function poissonTimes(perSecond: number, seed: number, count: number): number[] 
 
 function expectSame(plan: Plan, lived: Lived, from: number): void {
   const { meanMs, p50Ms, p99Ms, goodput, refused } = plan.expected ?? {};
-  const expected = measured(lived, plan.asked.targetMs, from);
+  const expected = measured(lived, plan.input.targetMs, from);
   expect(expected.meanMs).toBeCloseTo(meanMs ?? Number.NaN, 9);
   expect({ ...expected, meanMs: 0 }).toEqual({ meanMs: 0, p50Ms, p99Ms, goodput, refused });
 }
@@ -117,7 +117,7 @@ describe.each(CURVES)('$name', (curve) => {
     { load: 0.9, slots: 1 },
     { load: 1.3, slots: 1 },
     { load: 0.8, slots: 3 },
-  ])('at load $load of $slots slots, latencies are those of the plan', async ({ load, slots }) => {
+  ])('at load $load of $slots slots, latencies equal the plan', async ({ load, slots }) => {
     const perSecond = Math.round(load * slots * capacity);
     const plan = await makePlan({
       curve,
@@ -136,7 +136,7 @@ describe.each(CURVES)('$name', (curve) => {
   });
 });
 
-test('latencies are those of the plan with the timers of Node, too', async () => {
+test('latencies equal the plan with the timers of Node', async () => {
   const [curve] = CURVES as [Curve];
   const plan = await makePlan({
     curve,
@@ -230,7 +230,7 @@ test('the simulated curve is the printed curve', async () => {
 /** The run of the expected figures of the plan. */
 function simulated(request: Parameters<typeof makePlan>[0], plan: Plan): Promise<Run> {
   const { maxBatchSize, concurrency: slots } = plan.settings as PlanSettings;
-  const { perSecond, targetMs } = plan.asked;
+  const { perSecond, targetMs } = plan.input;
   const { scenario, contender } = simulationOf(validRequest(request), {
     slots,
     maxBatchSize,

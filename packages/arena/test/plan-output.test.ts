@@ -4,7 +4,7 @@ import { makePlan, type Plan, type Verdict } from '../src/plan/plan.js';
 import { chartOf, planChart } from '../src/plan/plan-chart.js';
 import { planJson } from '../src/plan/plan-json.js';
 import { curveNoise, noiseBetween } from '../src/plan/plan-noise.js';
-import { writtenCount, writtenMs, writtenShare, writtenTarget } from '../src/plan/plan-notation.js';
+import { formatCount, formatMs, formatShare, formatTarget } from '../src/plan/plan-notation.js';
 import { snippetOf } from '../src/plan/plan-settings.js';
 import { PLAIN, planText } from '../src/plan/plan-text.js';
 import { answerOf } from '../src/plan/plan-verdict.js';
@@ -23,16 +23,16 @@ function notHeld(verdict: Verdict, changes: Partial<Plan> = {}): Plan {
 }
 
 function tooFewSlots(lowestTargetMs?: number): Plan {
-  const asked = { ...held.asked, slots: 1, perSecond: 4000 };
+  const input = { ...held.input, slots: 1, perSecond: 4000 };
   const expected = { ...(held.expected as NonNullable<Plan['expected']>), goodput: 0.4567, perSecond: 4000 };
-  return notHeld({ kind: 'too few slots', lowestTargetMs }, { asked, expected, slotsNeeded: 2 });
+  return notHeld({ kind: 'too few slots', lowestTargetMs }, { input, expected, slotsNeeded: 2 });
 }
 
 function targetTooLow(lowestTargetMs?: number): Plan {
   const nothing = { settings: undefined, expected: undefined, largest: undefined, slotsNeeded: undefined };
   return notHeld(
     { kind: 'target too low', lowestTargetMs, slots: 3 },
-    { asked: { ...held.asked, targetMs: 5 }, ...nothing, loads: [] },
+    { input: { ...held.input, targetMs: 5 }, ...nothing, loads: [] },
   );
 }
 
@@ -41,18 +41,18 @@ function rateTooHigh(slotsNeeded?: number): Plan {
   const largest = { ...(held.largest as NonNullable<Plan['largest']>), perSecond: 123_000 };
   return notHeld(
     { kind: 'rate too high', slotsNeeded },
-    { asked: { ...held.asked, perSecond: 400_000 }, settings, largest, slotsNeeded: undefined },
+    { input: { ...held.input, perSecond: 400_000 }, settings, largest, slotsNeeded: undefined },
   );
 }
 
 describe('the answer', () => {
-  test('yes', () => {
+  test('for a target that is held', () => {
     expect(answerOf(held)).toBe(
       'Yes: 1 slot can serve 1,000 requests/s within 20 ms, 100 % of them on time.',
     );
   });
 
-  test('too few slots', () => {
+  test('for too few slots', () => {
     const no = 'No: with 1 slot, only 45.6 % of 4,000 requests/s are served within 20 ms.';
     expect(answerOf(tooFewSlots())).toBe(`${no} Needed: 2 slots.`);
     expect(answerOf(tooFewSlots(31.5))).toBe(
@@ -60,7 +60,7 @@ describe('the answer', () => {
     );
   });
 
-  test('a target below the duration of a single request', () => {
+  test('for a target below the duration of a single request', () => {
     const no = 'No: no rate can be served within 5 ms, because a batch of 1 takes 5.10 ms.';
     expect(answerOf(targetTooLow(9.8))).toBe(
       `${no} Needed: a target of at least 9.8 ms for 1,000 requests/s with 3 slots.`,
@@ -68,14 +68,14 @@ describe('the answer', () => {
     expect(answerOf(targetTooLow())).toBe(`${no} Needed: a higher target, and a lower rate or more slots.`);
   });
 
-  test('a target that single requests exceed too often', () => {
+  test('for a target that single requests exceed too often', () => {
     const plan = targetTooLow(9.8);
-    expect(answerOf({ ...plan, asked: { ...plan.asked, targetMs: 5.2 } })).toContain(
+    expect(answerOf({ ...plan, input: { ...plan.input, targetMs: 5.2 } })).toContain(
       'because a batch of 1 takes 5.10 ms, and too often longer than the target. Needed:',
     );
   });
 
-  test('a rate that 64 slots cannot serve', () => {
+  test('for a rate that 64 slots cannot serve', () => {
     const no = 'No: 64 slots hold 123,000 requests/s within 20 ms, not 400,000 requests/s.';
     expect(answerOf(rateTooHigh(208))).toBe(
       `${no} Needed: about 208 slots, more than the 64 that are simulated; or a faster backend.`,
@@ -121,7 +121,7 @@ describe('the text', () => {
     expect(planText(held, loud)).toMatch(
       /\n\n<Yes:> 1 slot[\s\S]*\[At 1,000 requests\/s\][\s\S]*\[Settings\]/,
     );
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escape sequences
     expect(planText(held)).not.toMatch(/\x1b/);
   });
 });
@@ -148,7 +148,7 @@ describe('the JSON', () => {
   test('is complete, in snake_case and with at most six digits', () => {
     const json = JSON.parse(JSON.stringify(planJson(held)));
     expect(json).toMatchObject({
-      asked: { curve: 'mine', traffic: 'rate', rate_per_second: 1000, target_ms: 20, slots: null },
+      input: { curve: 'mine', traffic: 'rate', rate_per_second: 1000, target_ms: 20, slots: null },
       holds: true,
       holds_from: 0.99,
       verdict: 'holds',
@@ -171,7 +171,7 @@ describe('the JSON', () => {
     expect(JSON.stringify(json)).not.toMatch(/"[a-z]+[A-Z]\w*":/);
   });
 
-  test('has what is needed if the answer is no', () => {
+  test('has the required slots and target if the target is not held', () => {
     expect(planJson(targetTooLow(9.8))).toMatchObject({
       holds: false,
       verdict: 'target_too_low',
@@ -218,7 +218,7 @@ describe('the chart', () => {
 
 describe('numbers', () => {
   test('of milliseconds have three digits, targets are not rounded', () => {
-    expect([0.1234, 9.99, 12.34, 99.94, 1234.5, Number.NaN].map(writtenMs)).toEqual([
+    expect([0.1234, 9.99, 12.34, 99.94, 1234.5, Number.NaN].map(formatMs)).toEqual([
       '0.123 ms',
       '9.99 ms',
       '12.3 ms',
@@ -226,11 +226,11 @@ describe('numbers', () => {
       '1,235 ms',
       '–',
     ]);
-    expect([50, 12.5, 1500].map(writtenTarget)).toEqual(['50 ms', '12.5 ms', '1,500 ms']);
+    expect([50, 12.5, 1500].map(formatTarget)).toEqual(['50 ms', '12.5 ms', '1,500 ms']);
   });
 
   test('of shares are rounded down', () => {
-    expect([1, 0.999999, 0.99, 0.98765, 0.0004, 0].map(writtenShare)).toEqual([
+    expect([1, 0.999999, 0.99, 0.98765, 0.0004, 0].map(formatShare)).toEqual([
       '100 %',
       '99.99 %',
       '99 %',
@@ -241,7 +241,7 @@ describe('numbers', () => {
   });
 
   test('of requests are grouped', () => {
-    expect([0.123456, 12.34, 1234.5, 1e6].map(writtenCount)).toEqual(['0.123', '12.3', '1,235', '1,000,000']);
+    expect([0.123456, 12.34, 1234.5, 1e6].map(formatCount)).toEqual(['0.123', '12.3', '1,235', '1,000,000']);
   });
 });
 

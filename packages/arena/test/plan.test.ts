@@ -90,7 +90,7 @@ describe('slots', () => {
     expect(oneLess.slotsNeeded).toBe(slotsNeeded);
   });
 
-  test('that are given are used, even if fewer are sufficient', async () => {
+  test('given in the request are used, even if fewer are sufficient', async () => {
     const plan = await planFor({ slots: 3 });
     expect(plan.settings?.concurrency).toBe(3);
     expect(plan.slotsNeeded).toBe(1);
@@ -107,20 +107,20 @@ describe('the largest batch', () => {
     expect((await planFor({ curve: worse })).settings?.maxBatchSize).toBe(32);
   });
 
-  test('is the given limit, if larger is better', async () => {
+  test('is the given limit, if throughput grows with size', async () => {
     expect((await planFor({ maxBatchSize: 12 })).settings?.maxBatchSize).toBe(12);
     expect((await planFor({ maxBatchSize: 1000 })).settings?.maxBatchSize).toBe(16);
   });
 
   test('is within the target', async () => {
-    const { settings, asked } = await planFor({ targetMs: 6, perSecond: 10, slots: 4 });
+    const { settings, input } = await planFor({ targetMs: 6, perSecond: 10, slots: 4 });
     expect(straight.durationMs(settings?.maxBatchSize ?? Number.NaN)).toBeLessThanOrEqual(6);
-    expect(asked.maxBatchSize).toBe(16);
+    expect(input.maxBatchSize).toBe(16);
   });
 });
 
-describe('no', () => {
-  test('too few slots: has the required slots, and the target that the given slots hold', async () => {
+describe('a target that is not held', () => {
+  test('with too few slots: the plan has the required slots, and the target that the given slots hold', async () => {
     const plan = await planFor({ slots: 1, perSecond: 2000, targetMs: 9 });
     expect(plan.verdict.kind).toBe('too few slots');
     expect(plan.slotsNeeded).toBeGreaterThan(1);
@@ -130,13 +130,13 @@ describe('no', () => {
     expect(held.verdict.kind).toBe('holds');
   });
 
-  test('more than the throughput of the slots: no target is held', async () => {
+  test('with a rate above the throughput of the slots: no target is held', async () => {
     const plan = await planFor({ slots: 1, perSecond: 4000 });
     expect(plan.verdict).toEqual({ kind: 'too few slots', lowestTargetMs: undefined });
     expect(plan.slotsNeeded).toBe(2);
   });
 
-  test('a target below the duration of a single request: no settings, and the required target', async () => {
+  test('below the duration of a single request: the plan has the required target, and no settings', async () => {
     const plan = await planFor({ targetMs: 5 });
     expect(plan.verdict.kind).toBe('target too low');
     expect(plan).toMatchObject({ settings: undefined, expected: undefined, largest: undefined, loads: [] });
@@ -145,12 +145,12 @@ describe('no', () => {
     expect((await planFor({ targetMs: lowestTargetMs, slots })).verdict.kind).toBe('holds');
   });
 
-  test('a target that single requests meet only on average', async () => {
+  test('but that single requests meet on average', async () => {
     const plan = await planFor({ targetMs: 5.2, noise: 0.3 });
     expect(plan.verdict.kind).toBe('target too low');
   });
 
-  test('a rate beyond 64 slots: about how many slots are needed', async () => {
+  test('with a rate beyond 64 slots: the plan estimates the required slots', async () => {
     const plan = await planFor({ perSecond: 400_000, items: 8000 });
     expect(plan.verdict.kind).toBe('rate too high');
     const { slotsNeeded = 0 } = plan.verdict as { slotsNeeded?: number };
@@ -166,7 +166,7 @@ describe('a trace', () => {
 
   test('has the rate of its times, for any start time', async () => {
     const plan = await planFor({ traffic: { kind: 'trace', timesMs: even } });
-    expect(plan.asked).toMatchObject({ traffic: 'trace', perSecond: 500, requests: 1000 });
+    expect(plan.input).toMatchObject({ traffic: 'trace', perSecond: 500, requests: 1000 });
     expect(plan.verdict.kind).toBe('holds');
   });
 

@@ -5,7 +5,7 @@ import { PLOT_STYLE, SERIES_COLOURS } from '../src/plot/look.js';
 type Rgb = readonly [number, number, number];
 
 /** Simulation of colour blindness (Machado, Oliveira and Fernandes, 2009), in linear light. */
-const EYES: Readonly<Record<string, readonly number[]>> = {
+const VISION: Readonly<Record<string, readonly number[]>> = {
   'all three kinds of cone': [1, 0, 0, 0, 1, 0, 0, 0, 1],
   'no red cones': [
     0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998,
@@ -19,27 +19,27 @@ const EYES: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** Minimum distance in OKLab. The palette of Okabe and Ito has 0.076. */
-const LEAST_DISTANCE = 0.075;
+const MIN_DISTANCE = 0.075;
 /** WCAG 2.1, 1.4.11. */
-const LEAST_CONTRAST = 3;
+const MIN_CONTRAST = 3;
 
 const schemes = [
   ['light', '#ffffff'],
   ['dark', '#15191f'],
 ] as const;
 
-describe.each(schemes)('on %s paper', (scheme, paper) => {
+describe.each(schemes)('on a %s background', (scheme, paper) => {
   const colours = SERIES_COLOURS.map((colour) => colour[scheme]);
 
   test('every line has enough contrast', () => {
-    for (const colour of colours) expect(contrast(colour, paper)).toBeGreaterThanOrEqual(LEAST_CONTRAST);
+    for (const colour of colours) expect(contrast(colour, paper)).toBeGreaterThanOrEqual(MIN_CONTRAST);
   });
 
-  test.each(Object.keys(EYES))('lines are distinguishable with %s', (eyes) => {
+  test.each(Object.keys(VISION))('lines are distinguishable with %s', (vision) => {
     for (const [i, a] of colours.entries()) {
       for (const b of colours.slice(0, i)) {
-        expect(distance(a, b, EYES[eyes] as readonly number[]), `${a} and ${b}`).toBeGreaterThan(
-          LEAST_DISTANCE,
+        expect(distance(a, b, VISION[vision] as readonly number[]), `${a} and ${b}`).toBeGreaterThan(
+          MIN_DISTANCE,
         );
       }
     }
@@ -68,13 +68,13 @@ function contrast(a: string, b: string): number {
   return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
 }
 
-function distance(a: string, b: string, eyes: readonly number[]): number {
-  const [one, two] = [oklab(seen(linear(a), eyes)), oklab(seen(linear(b), eyes))];
+function distance(a: string, b: string, vision: readonly number[]): number {
+  const [one, two] = [oklab(seen(linear(a), vision)), oklab(seen(linear(b), vision))];
   return Math.hypot(one[0] - two[0], one[1] - two[1], one[2] - two[2]);
 }
 
-function seen(colour: Rgb, eyes: readonly number[]): Rgb {
-  return times(eyes, colour).map((value) => Math.min(1, Math.max(0, value))) as unknown as Rgb;
+function seen(colour: Rgb, vision: readonly number[]): Rgb {
+  return times(vision, colour).map((value) => Math.min(1, Math.max(0, value))) as unknown as Rgb;
 }
 
 function oklab(colour: Rgb): Rgb {

@@ -72,7 +72,7 @@ test('a slow handler is measured for a limited time', async () => {
   expect(tookMs).toBeLessThan(3 * 3000 + 1500);
 });
 
-test('a very slow one is measured once', async () => {
+test('a very slow handler is measured once', async () => {
   const { rounds, points } = await probed(() => 20_000, { maxBatchSize: 4, timeLimitMs: 3000 });
   expect(rounds).toBe(1);
   expect(points.map(({ p50Ms }) => p50Ms)).toEqual([20_000, 20_000, 20_000]);
@@ -137,7 +137,7 @@ describe('an error of the handler is reported', () => {
     await expect(probe(request)).rejects.toMatchObject({ code });
   });
 
-  test('it never answers', async () => {
+  test('the handler never settles', async () => {
     const never = () => Number.POSITIVE_INFINITY;
     await expect(probed(never, { callTimeoutMs: 1000 })).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' });
   });

@@ -240,7 +240,7 @@ test('the examples of the reference page are valid', () => {
   expect(parseTrace(trace, 'example.csv').traits?.[1]).toEqual({ group: 'long', cost: 12 });
 });
 
-describe('from disk', () => {
+describe('a file on disk', () => {
   let folder = '';
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 

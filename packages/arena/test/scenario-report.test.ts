@@ -113,7 +113,7 @@ describe('a scenario file', () => {
     expect(text).toMatch(/^Bound: the optimum of all policies has a mean of [\d.]+ ms\.$/m);
   });
 
-  test('shows if there is no bound, or only a reference', async () => {
+  test('says that there is no bound, or only a reference', async () => {
     expect(scenarioText(await run({ noise: 0.2, policies: ['greedy'] }))).toContain('No bound is known');
     const loop = { kind: 'closed', users: 8, think_ms: 1 };
     expect(scenarioText(await run({ arrivals: loop, policies: ['greedy'] }))).toContain(

@@ -2,7 +2,7 @@
 import { ArenaError, parseTrace } from '@batchwise/arena';
 import { expect, test } from 'vitest';
 
-test('one time per line', () => {
+test('a line has one time', () => {
   expect(parseTrace('0\n1.5\n1.5\n2e1\n', 't.csv')).toEqual({
     timesMs: [0, 1.5, 1.5, 20],
     traits: undefined,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/command-line.js';
-import { writtenLeft } from '../src/plan/arena-progress.js';
+import { formatLeft } from '../src/plan/arena-progress.js';
 import { fakeTerminal } from './support/fake-terminal.js';
 
 let folder: string;
@@ -132,5 +132,5 @@ test.each([
   [12_400, 'about 12 s left'],
   [150_000, 'about 3 min left'],
 ])('what is left is told in round numbers: %d ms', (ms, text) => {
-  expect(writtenLeft(ms)).toBe(text);
+  expect(formatLeft(ms)).toBe(text);
 });

@@ -225,7 +225,7 @@ describe('a file with several curves', () => {
     const { exitCode, stdout } = await run(args(`${several}#slow`));
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
-      asked: { curve: 'slow' },
+      input: { curve: 'slow' },
       settings: { curve: [{ duration_ms: 5 }, {}] },
     });
   });
@@ -295,7 +295,7 @@ describe('a plan', () => {
         '--json',
         ...more,
       ]);
-      return JSON.parse(stdout).asked.noise;
+      return JSON.parse(stdout).input.noise;
     };
     expect(await noiseOf()).toBeCloseTo(0.101, 3);
     expect(await noiseOf('--noise', '20%')).toBe(0.2);
@@ -316,12 +316,12 @@ describe('a plan', () => {
       '16',
       '--json',
     ]);
-    expect(JSON.parse(stdout)).toMatchObject({ asked: { curve: '5 + 0.1*b', max_batch_size: 16 } });
+    expect(JSON.parse(stdout)).toMatchObject({ input: { curve: '5 + 0.1*b', max_batch_size: 16 } });
   });
 
   test('goes no further than the curve', async () => {
     const { stdout, stderr } = await quickPlan('--max-batch-size', '999', '--json');
-    expect(JSON.parse(stdout).asked.max_batch_size).toBe(16);
+    expect(JSON.parse(stdout).input.max_batch_size).toBe(16);
     expect(stderr).toBe('note: the curve ends at batches of 16: larger batches are not simulated.\n');
   });
 

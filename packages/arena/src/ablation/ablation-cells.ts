@@ -57,7 +57,7 @@ const EXTENTS = {
   },
 };
 
-/** These take turns, so that each kind of traffic meets all of them on some backend. */
+/** Cells alternate between these values, so that each kind of traffic has all of them on some backend. */
 const SLOTS = [1, 2, 4];
 const NOISES = [0, 0.05, 0.15];
 const TARGETS = [1.5, 2, 3];
@@ -110,12 +110,12 @@ export function ablationCells(extent: Extent, firstSeed: number): readonly Cell[
   });
 }
 
-/** What a cell is averaged with: all cells of its traffic, and all of the shape of its curve. */
+/** The families of a cell: its kind of traffic, and the shape of its curve. */
 export function familiesOf(cell: Cell): readonly string[] {
   return [cell.family, shapeOf(cell)];
 }
 
-/** A curve is flat up to where a batch takes so much longer than one item. */
+/** A curve is flat if the duration of a full batch is below this multiple of that of one item. */
 const FLAT = 1.5;
 
 function shapeOf(cell: Cell): string {

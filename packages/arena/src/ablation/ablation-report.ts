@@ -1,4 +1,4 @@
-/** The ablation as a table: what becomes worse without each rule, on average and where it matters most. */
+/** The ablation as a table: the effect of removing each rule, on average and in the family with the largest effect. */
 import type { Cell } from '../grid/grid-cell.js';
 import { exactNumber } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
@@ -14,13 +14,13 @@ export interface AblationRuns {
   readonly without: ReadonlyMap<string, readonly AblationResult[]>;
 }
 
-/** What changes when a rule is removed, with the seeds of tuning and with the others. NaN where no cell tells. */
+/** The effect of removing a rule, with the seeds of tuning and with the others. NaN without cells. */
 export interface Change {
   readonly tuning: number;
   readonly checking: number;
 }
 
-export interface FamilyChange extends Change {
+interface FamilyChange extends Change {
   readonly family: string;
 }
 
@@ -33,7 +33,7 @@ export interface RuleReport {
   /** The families in which the rule gains most. */
   readonly latencyFamily: FamilyChange | undefined;
   readonly goodputFamily: FamilyChange | undefined;
-  readonly earnsItsPlace: boolean;
+  readonly gainsEnough: boolean;
 }
 
 export interface AblationReport {
@@ -42,9 +42,9 @@ export interface AblationReport {
   readonly rules: readonly RuleReport[];
 }
 
-/** What a rule has to gain, with both sets of seeds, in all cells together or in one family: percent, and points. */
-export const LEAST_LATENCY_GAIN = 0.5;
-export const LEAST_GOODPUT_GAIN = 2;
+/** The gain that keeps a rule, with both sets of seeds, in all cells or in one family: percent, and points. */
+const MIN_LATENCY_GAIN = 0.5;
+const MIN_GOODPUT_GAIN = 2;
 
 export function ablationReport(extent: Extent, tuning: AblationRuns, checking: AblationRuns): AblationReport {
   const families = [...new Set(tuning.cells.flatMap(familiesOf))];
@@ -62,15 +62,15 @@ export function ablationReport(extent: Extent, tuning: AblationRuns, checking: A
       goodput: change(goodputChange),
       latencyFamily: mostGain(latencies, 1),
       goodputFamily: mostGain(goodputs, -1),
-      earnsItsPlace:
-        [meanLatency, ...latencies].some((gain) => leastOf(gain, 1) >= LEAST_LATENCY_GAIN) ||
-        goodputs.some((gain) => leastOf(gain, -1) >= LEAST_GOODPUT_GAIN),
+      gainsEnough:
+        [meanLatency, ...latencies].some((gain) => leastOf(gain, 1) >= MIN_LATENCY_GAIN) ||
+        goodputs.some((gain) => leastOf(gain, -1) >= MIN_GOODPUT_GAIN),
     };
   });
   return { extent, cells: tuning.cells.length, rules };
 }
 
-/** What a rule gains at least with either set of seeds. */
+/** The smaller gain of the two sets of seeds. */
 function leastOf({ tuning, checking }: Change, sign: 1 | -1): number {
   return Math.min(sign * tuning, sign * checking);
 }
@@ -124,28 +124,28 @@ const HEAD = [
   'most in a family',
   'checking',
   'family',
-  'stays',
+  'gains enough',
 ];
 
 export function ablationText({ extent, cells, rules }: AblationReport, palette: Palette = PLAIN): string {
-  const rows = rules.map(({ rule, meanLatency, goodput, latencyFamily, goodputFamily, earnsItsPlace }) => [
+  const rows = rules.map(({ rule, meanLatency, goodput, latencyFamily, goodputFamily, gainsEnough }) => [
     rule,
     ...written(meanLatency, ' %'),
-    ...writtenFamily(latencyFamily, ' %'),
+    ...formatFamily(latencyFamily, ' %'),
     ...written(goodput, ''),
-    ...writtenFamily(goodputFamily, ''),
-    earnsItsPlace ? palette.good('yes') : palette.bad('no'),
+    ...formatFamily(goodputFamily, ''),
+    gainsEnough ? palette.good('yes') : palette.bad('no'),
   ]);
-  const idle = rules.filter(({ earnsItsPlace }) => !earnsItsPlace).map(({ rule }) => rule);
-  const criterion = `${LEAST_LATENCY_GAIN} % of mean latency or ${LEAST_GOODPUT_GAIN} points of goodput in a family, with both sets of seeds`;
+  const idle = rules.filter(({ gainsEnough }) => !gainsEnough).map(({ rule }) => rule);
+  const criterion = `${MIN_LATENCY_GAIN} % of mean latency or ${MIN_GOODPUT_GAIN} points of goodput in a family, with both sets of seeds`;
   return [
     palette.faint(
-      `${cells} cells (${extent}), each with seeds of tuning and of checking. What changes when a rule is removed:\n` +
-        'mean latency in percent of the geometric mean, without a target; goodput in percentage points, with one.',
+      `${cells} cells (${extent}), each with seeds of tuning and of checking. The effect of removing each rule:\n` +
+        'mean latency without a target, in percent (geometric mean); goodput with a target, in percentage points.',
     ),
     alignedTable(
       [HEAD.map((title) => palette.heading(title)), ...rows],
-      HEAD.map((title) => (['rule removed', 'family', 'stays'].includes(title) ? 'left' : 'right')),
+      HEAD.map((title) => (['rule removed', 'family', 'gains enough'].includes(title) ? 'left' : 'right')),
     ),
     idle.length === 0
       ? `Every rule gains ${criterion}.\n`
@@ -157,7 +157,7 @@ function written({ tuning, checking }: Change, unit: string): [string, string] {
   return [signed(tuning, unit), signed(checking, unit)];
 }
 
-function writtenFamily(change: FamilyChange | undefined, unit: string): [string, string, string] {
+function formatFamily(change: FamilyChange | undefined, unit: string): [string, string, string] {
   return change === undefined ? ['–', '–', ''] : [...written(change, unit), change.family];
 }
 
@@ -172,13 +172,13 @@ export function ablationJson({ extent, cells, rules }: AblationReport): Record<s
   return {
     extent,
     cells,
-    rules: rules.map(({ rule, meanLatency, goodput, latencyFamily, goodputFamily, earnsItsPlace }) => ({
+    rules: rules.map(({ rule, meanLatency, goodput, latencyFamily, goodputFamily, gainsEnough }) => ({
       rule,
       mean_latency_percent: changeJson(meanLatency),
       goodput_points: changeJson(goodput),
       latency_family: familyJson(latencyFamily),
       goodput_family: familyJson(goodputFamily),
-      earns_its_place: earnsItsPlace,
+      gains_enough: gainsEnough,
     })),
   };
 }

@@ -1,4 +1,4 @@
-/** What each rule of the policy gains: every cell is run with all rules, and again without each of them. */
+/** The gain of each rule of the policy: every cell runs with all rules, and again without each of them. */
 import { greedy } from 'batchwise';
 import { adaptiveWithout, RULES, type Rule } from 'batchwise/internal';
 import { type Cell, scenarioOf } from '../grid/grid-cell.js';
@@ -12,7 +12,7 @@ import { type TournamentOptions, tournament } from '../tournament/tournament.js'
 import { ablationCells } from './ablation-cells.js';
 import { type AblationReport, type AblationRuns, ablationReport } from './ablation-report.js';
 
-/** What can be removed: a rule, admission control, or the whole policy in favour of greedy dispatch. */
+/** The parts that can be removed: a rule, admission control, or the whole policy in favour of greedy dispatch. */
 export const REMOVABLE = [...RULES, 'admission', 'all of adaptive'] as const;
 
 export type Removable = (typeof REMOVABLE)[number];

@@ -20,12 +20,12 @@ export interface PoissonOptimum {
 
 /** An action must be better by more than rounding errors; otherwise equal actions could alternate forever. */
 const RELATIVE_GAIN = 1e-11;
-const MOST_ROUNDS = 200;
+const MAX_ROUNDS = 200;
 
 export function poissonOptimum(curve: Curve, perMs: number): PoissonOptimum {
   const process = new SingleSlot(curve, perMs);
   const actions = process.initialActions();
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const { inSystem, relativeCost } = process.evaluate(actions);
     if (process.improve(actions, inSystem, relativeCost)) continue;
     return {
@@ -35,7 +35,7 @@ export function poissonOptimum(curve: Curve, perMs: number): PoissonOptimum {
       batchSize: (waiting) => Math.min(waiting, actions[Math.min(waiting, actions.length - 1)] as number),
     };
   }
-  throw new Error(`Curve ${curve.name} at ${perMs} items/ms: no optimum after ${MOST_ROUNDS} rounds.`);
+  throw new Error(`Curve ${curve.name} at ${perMs} items/ms: no optimum after ${MAX_ROUNDS} rounds.`);
 }
 
 /** The optimum as a contender, for the same arrivals as the other contenders. */

@@ -32,7 +32,7 @@ export interface TwoSlotOptions {
 
 /** Evaluation sweeps per improvement sweep, which takes about as long as all of them. */
 const EVALUATIONS = 40;
-const MOST_ROUNDS = 200;
+const MAX_ROUNDS = 200;
 
 export function twoSlotOptimum(curve: Curve, perMs: number, options: TwoSlotOptions = {}): TwoSlotOptimum {
   const { steps = 100, tolerance = 1e-7 } = options;
@@ -51,14 +51,14 @@ export function twoSlotOptimum(curve: Curve, perMs: number, options: TwoSlotOpti
     inSystem += (process.relativeCost(usual, 0) - before) / sweepMs;
     return change;
   };
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     for (let i = 0; i < EVALUATIONS; i++) follow((perMsCost) => process.evaluate(perMsCost));
     const { least, most } = follow((perMsCost) => process.improve(perMsCost));
     if (Math.max(-least, most) > tolerance * inSystem * ms) continue;
     const { stepMs, limit, actions } = process;
     return { perMs, meanMs: inSystem / perMs, table: { stepMs, limit, actions } };
   }
-  throw new Error(`Curve ${curve.name} at ${perMs} items/ms: no optimum after ${MOST_ROUNDS} rounds.`);
+  throw new Error(`Curve ${curve.name} at ${perMs} items/ms: no optimum after ${MAX_ROUNDS} rounds.`);
 }
 
 function quickest(curve: Curve): { size: number; ms: number } {

@@ -12,7 +12,7 @@ import { validFields, validKeys, validList, validPositive, validWhole } from './
 
 /** Small enough to check every size. */
 export const LARGEST_BATCH = 65_536;
-const MOST_POINTS = 1000;
+const MAX_POINTS = 1000;
 /** A longer duration is a mistake in the unit. */
 const LONGEST_BATCH_MS = 1e8;
 
@@ -50,7 +50,7 @@ export function parseCurveText(text: string, name: string, options: CurveOptions
 
 export function curveAt(place: Place, value: unknown, name: string, maxBatchSize?: number): Curve {
   if (maxBatchSize !== undefined) validWhole(place.key('max_batch_size'), maxBatchSize, 1, LARGEST_BATCH);
-  if (typeof value === 'string') return writtenCurve(place, value.trim(), maxBatchSize);
+  if (typeof value === 'string') return namedCurveOrFormula(place, value.trim(), maxBatchSize);
   if (typeof value !== 'object' || value === null) {
     throw place.expected('the name of a curve, a formula or a table', value);
   }
@@ -60,7 +60,7 @@ export function curveAt(place: Place, value: unknown, name: string, maxBatchSize
 }
 
 /** A single word is a name; anything else is a formula. */
-function writtenCurve(place: Place, text: string, maxBatchSize: number | undefined): Curve {
+function namedCurveOrFormula(place: Place, text: string, maxBatchSize: number | undefined): Curve {
   const known = GRID_CURVES.find(({ name }) => name === text);
   if (known !== undefined)
     return maxBatchSize === undefined ? known : checkedCurve(place, { ...known, maxBatchSize });
@@ -78,7 +78,7 @@ function writtenCurve(place: Place, text: string, maxBatchSize: number | undefin
 
 function listedPoints(place: Place, value: unknown): MeasuredPoint[] {
   const points: MeasuredPoint[] = [];
-  validList(place, value, 'points { "size", "ms" }', MOST_POINTS).forEach((item, i) => {
+  validList(place, value, 'points { "size", "ms" }', MAX_POINTS).forEach((item, i) => {
     const here = place.index(i);
     const { size, ms } = validKeys(here, item, ['size', 'ms']);
     const point = {
@@ -96,8 +96,8 @@ function listedPoints(place: Place, value: unknown): MeasuredPoint[] {
 
 function keyedPoints(place: Place, value: unknown): MeasuredPoint[] {
   const entries = Object.entries(validFields(place, value));
-  if (entries.length === 0 || entries.length > MOST_POINTS) {
-    throw place.error(`expected durations for 1 to ${MOST_POINTS} batch sizes, got ${entries.length}.`);
+  if (entries.length === 0 || entries.length > MAX_POINTS) {
+    throw place.error(`expected durations for 1 to ${MAX_POINTS} batch sizes, got ${entries.length}.`);
   }
   if (entries.every(([key]) => !isSize(key))) return namedPoints(place, entries);
   return entries

@@ -11,10 +11,10 @@ import {
   recorded,
 } from '../simulation/arrivals.js';
 import type { Place } from './place.js';
-import { MOST_ARRIVALS, type Trace, traceAt } from './trace-file.js';
+import { MAX_ARRIVALS, type Trace, traceAt } from './trace-file.js';
 import {
   type Fields,
-  MOST_MS,
+  MAX_MS,
   validFields,
   validKeys,
   validList,
@@ -43,8 +43,8 @@ const RATES = [0.001, 1e9] as const;
 const LOADS = [1e-6, 1000] as const;
 /** Bounds the number of phases per run. */
 const SHORTEST_PHASE_MS = 0.1;
-const MOST_USERS = 1_000_000;
-const MOST_PHASES = 1000;
+const MAX_USERS = 1_000_000;
+const MAX_PHASES = 1000;
 const THINKING = ['exponential', 'constant'] as const;
 
 /** The keys beside `kind`, and the parser. */
@@ -100,7 +100,7 @@ const KINDS = {
   closed: {
     keys: ['users', 'think_ms', 'thinking'],
     make: (place, fields) => {
-      const users = validWhole(place.key('users'), fields.users, 1, MOST_USERS);
+      const users = validWhole(place.key('users'), fields.users, 1, MAX_USERS);
       const thinkMs = validMs(place.key('think_ms'), fields.think_ms);
       const thinking = validOneOf(place.key('thinking'), fields.thinking ?? 'exponential', THINKING);
       return { arrivals: closedLoop(users, thinkMs, thinking) };
@@ -144,12 +144,12 @@ function ratePerMs(place: Place, { rate, load }: Fields, { capacityPerMs }: Arri
 }
 
 function validPhase(place: Place, value: unknown): number {
-  return validNumber(place, value, SHORTEST_PHASE_MS, MOST_MS);
+  return validNumber(place, value, SHORTEST_PHASE_MS, MAX_MS);
 }
 
 /** A phase may have rate 0, but not all of them: no item would ever arrive. */
 function phasesOf(place: Place, value: unknown, context: ArrivalsContext): Arrivals {
-  const parts = validList(place, value, 'phases { "rate" or "load", "ms" }', MOST_PHASES).map((part, i) => {
+  const parts = validList(place, value, 'phases { "rate" or "load", "ms" }', MAX_PHASES).map((part, i) => {
     const here = place.index(i);
     const fields = validKeys(here, part, [...RATE, 'ms']);
     const isSilent = fields.rate === 0 || fields.load === 0;
@@ -162,11 +162,11 @@ function phasesOf(place: Place, value: unknown, context: ArrivalsContext): Arriv
 }
 
 function validTimes(place: Place, value: unknown): readonly number[] {
-  const times = validList(place, value, 'times in milliseconds', MOST_ARRIVALS);
+  const times = validList(place, value, 'times in milliseconds', MAX_ARRIVALS);
   let before = 0;
   times.forEach((time, i) => {
-    if (typeof time !== 'number' || !(time >= 0 && time <= MOST_MS)) {
-      throw place.index(i).expected(`milliseconds from 0 to ${MOST_MS}`, time);
+    if (typeof time !== 'number' || !(time >= 0 && time <= MAX_MS)) {
+      throw place.index(i).expected(`milliseconds from 0 to ${MAX_MS}`, time);
     }
     if (time < before) throw place.index(i).expected(`not less than the time before (${before})`, time);
     before = time;

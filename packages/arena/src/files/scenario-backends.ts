@@ -7,10 +7,10 @@ import { validSpell } from './scenario-faults.js';
 import { type Fields, validKeys, validList, validPositive, validWhole } from './valid.js';
 
 const KEYS: readonly string[] = ['curve', 'factor', 'slots', 'outages'];
-const MOST_BACKENDS = 256;
-const MOST_SLOTS = 1024;
-const MOST_OUTAGES = 1000;
-const MOST_FACTOR = 1000;
+const MAX_BACKENDS = 256;
+const MAX_SLOTS = 1024;
+const MAX_OUTAGES = 1000;
+const MAX_FACTOR = 1000;
 
 /** @param curve that of backends which name none */
 export function backendsAt(place: Place, fields: Fields, curve: Curve): readonly SimulatedBackend[] {
@@ -19,7 +19,7 @@ export function backendsAt(place: Place, fields: Fields, curve: Curve): readonly
   }
   const here = place.key('backends');
   const what = 'backends { "curve", "factor", "slots", "outages" }';
-  return validList(here, fields.backends, what, MOST_BACKENDS).map((value, i) =>
+  return validList(here, fields.backends, what, MAX_BACKENDS).map((value, i) =>
     validBackend(here.index(i), value, curve),
   );
 }
@@ -30,15 +30,15 @@ function validBackend(place: Place, value: unknown, base: Curve): SimulatedBacke
     fields.curve === undefined
       ? base
       : curveAt(place.key('curve'), fields.curve, `${base.name} of a backend`, base.maxBatchSize);
-  const factor = validPositive(place.key('factor'), fields.factor ?? 1, MOST_FACTOR);
+  const factor = validPositive(place.key('factor'), fields.factor ?? 1, MAX_FACTOR);
   const { outages } = fields;
   return {
     curve: slowedBy(own, factor),
-    slots: validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS),
+    slots: validWhole(place.key('slots'), fields.slots ?? 1, 1, MAX_SLOTS),
     ...(outages === undefined
       ? {}
       : {
-          outages: validList(place.key('outages'), outages, 'outages { "at_ms", "ms" }', MOST_OUTAGES).map(
+          outages: validList(place.key('outages'), outages, 'outages { "at_ms", "ms" }', MAX_OUTAGES).map(
             (outage, i) => validSpell(place.key('outages').index(i), outage),
           ),
         }),

@@ -19,7 +19,7 @@ export interface ScenarioBound {
 
 /** Beyond these limits the exact bounds take minutes. */
 const LARGEST_BATCH = 256;
-const MOST_WORK = 2e7;
+const MAX_WORK = 2e7;
 
 /** Undefined where none is known: with noise, faults or traits, and for the latency of arrivals other than Poisson. */
 export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
@@ -35,7 +35,7 @@ export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
   }
   if (hasTarget) {
     const arrivedAt = timesOf(scenario);
-    if (slots > 1 || items * curve.maxBatchSize > MOST_WORK) {
+    if (slots > 1 || items * curve.maxBatchSize > MAX_WORK) {
       return { measure: 'goodput', kind: 'fluid', value: fluidGoodput(arrivedAt, curve, slots, targetMs) };
     }
     const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);

@@ -20,8 +20,8 @@ type Faults = Pick<Scenario, 'slowdown' | 'tail' | 'stalls' | 'hang' | 'knownCur
 
 export const FAULT_KEYS: readonly string[] = ['slowdown', 'tail', 'stalls', 'hang', 'known_curve'];
 
-const MOST_FACTOR = 1000;
-const MOST_STALLS = 1000;
+const MAX_FACTOR = 1000;
+const MAX_STALLS = 1000;
 /** Limits of the Pareto index: close to 1 the mean is infinite, above 100 there is hardly a tail. */
 const ALPHAS = [1.1, 100] as const;
 
@@ -47,7 +47,7 @@ function validSlowdown(place: Place, value: unknown): NonNullable<Scenario['slow
   const overMs = validMs(place.key('over_ms'), over_ms);
   return {
     atMs: validMs(place.key('at_ms'), at_ms),
-    factor: validPositive(place.key('factor'), factor, MOST_FACTOR),
+    factor: validPositive(place.key('factor'), factor, MAX_FACTOR),
     ...(overMs === 0 ? {} : { overMs }),
   };
 }
@@ -62,12 +62,12 @@ function validTail(place: Place, value: unknown): NonNullable<Scenario['tail']> 
   return {
     kind,
     share: validShare(place.key('share'), share),
-    factor: validPositive(place.key('factor'), factor, MOST_FACTOR),
+    factor: validPositive(place.key('factor'), factor, MAX_FACTOR),
   };
 }
 
 function validStalls(place: Place, value: unknown): NonNullable<Scenario['stalls']> {
-  return validList(place, value, 'stalls { "at_ms", "ms" }', MOST_STALLS).map((stall, i) =>
+  return validList(place, value, 'stalls { "at_ms", "ms" }', MAX_STALLS).map((stall, i) =>
     validSpell(place.index(i), stall),
   );
 }

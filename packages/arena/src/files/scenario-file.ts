@@ -13,7 +13,7 @@ import { arrivalsAt, type FileArrivals } from './scenario-arrivals.js';
 import { backendsAt } from './scenario-backends.js';
 import { FAULT_KEYS, faultsAt } from './scenario-faults.js';
 import { recordedTraits, TRAIT_KEYS, type TraitMixes, traitMixesAt } from './scenario-traits.js';
-import { MOST_ARRIVALS } from './trace-file.js';
+import { MAX_ARRIVALS } from './trace-file.js';
 import {
   type Fields,
   validKeys,
@@ -63,8 +63,8 @@ const KEYS: readonly string[] = [
   'until_ms',
   'obeys_retry_after',
 ];
-const MOST_SLOTS = 1024;
-const MOST_SEEDS = 1000;
+const MAX_SLOTS = 1024;
+const MAX_SEEDS = 1000;
 const LARGEST_SEED = 2 ** 32 - 1;
 const DEFAULT_ITEMS = 10_000;
 
@@ -92,7 +92,7 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
   const backends = fields.backends === undefined ? undefined : backendsAt(place, fields, curve);
   const slots =
     backends === undefined
-      ? validWhole(place.key('slots'), fields.slots ?? 1, 1, MOST_SLOTS)
+      ? validWhole(place.key('slots'), fields.slots ?? 1, 1, MAX_SLOTS)
       : backends.reduce((sum, backend) => sum + backend.slots, 0);
   const mixes = traitMixesAt(place, fields, curve.maxBatchSize);
   const served = backends ?? [{ curve, slots }];
@@ -136,7 +136,7 @@ function curveOf(place: Place, fields: Fields, name: string): Curve {
 /** All items of a recording by default. */
 function itemsOf(place: Place, value: unknown, { trace }: FileArrivals): number {
   const recorded = trace?.timesMs.length;
-  const items = validWhole(place, value ?? recorded ?? DEFAULT_ITEMS, 1, MOST_ARRIVALS);
+  const items = validWhole(place, value ?? recorded ?? DEFAULT_ITEMS, 1, MAX_ARRIVALS);
   if (recorded === undefined || items <= recorded) return items;
   throw place.expected(`at most as many as there are times (${recorded})`, items);
 }
@@ -157,7 +157,7 @@ function validSizes(place: Place, value: unknown): readonly number[] {
 }
 
 function validSeeds(place: Place, value: unknown): readonly number[] {
-  const seeds = validList(place, value, 'whole numbers', MOST_SEEDS).map((seed, i) =>
+  const seeds = validList(place, value, 'whole numbers', MAX_SEEDS).map((seed, i) =>
     validWhole(place.index(i), seed, 0, LARGEST_SEED),
   );
   const again = seeds.findIndex((seed, i) => seeds.indexOf(seed) < i);

@@ -3,7 +3,7 @@
 import type { Random } from '../simulation/random.js';
 import type { Traits } from '../simulation/scenario.js';
 import type { Place } from './place.js';
-import { MOST_PRIORITY } from './trace-file.js';
+import { MAX_PRIORITY } from './trace-file.js';
 import { type Fields, validFields, validKeys, validPositive, validWhole } from './valid.js';
 
 /** A distribution of values; the mean is NaN for values that are not numbers. */
@@ -19,7 +19,7 @@ export interface TraitMixes {
 }
 
 export const TRAIT_KEYS: readonly string[] = ['costs', 'groups', 'priorities', 'tenants'];
-const MOST_CHOICES = 1000;
+const MAX_CHOICES = 1000;
 
 export function traitMixesAt(place: Place, fields: Fields, maxBatchSize: number): TraitMixes {
   const { costs, groups, priorities, tenants } = fields;
@@ -72,7 +72,7 @@ function costMix(place: Place, value: unknown, maxBatchSize: number): Mix<number
 }
 
 function isPriority(priority: number): boolean {
-  return Number.isInteger(priority) && Math.abs(priority) <= MOST_PRIORITY;
+  return Number.isInteger(priority) && Math.abs(priority) <= MAX_PRIORITY;
 }
 
 function numberMix(
@@ -96,8 +96,8 @@ function namedMix(place: Place, value: unknown): Mix<string> {
 /** Weights need not add up to 1. */
 function validWeights(place: Place, value: unknown): [string, number][] {
   const entries = Object.entries(validFields(place, value));
-  if (entries.length === 0 || entries.length > MOST_CHOICES) {
-    throw place.error(`expected 1 to ${MOST_CHOICES} values with their weights, got ${entries.length}.`);
+  if (entries.length === 0 || entries.length > MAX_CHOICES) {
+    throw place.error(`expected 1 to ${MAX_CHOICES} values with their weights, got ${entries.length}.`);
   }
   return entries.map(([key, weight]) => [key, validPositive(place.key(key), weight, 1e9)]);
 }

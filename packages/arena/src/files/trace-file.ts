@@ -6,7 +6,7 @@
 
 import type { Traits } from '../simulation/scenario.js';
 import { Place, quoted } from './place.js';
-import { MOST_MS } from './valid.js';
+import { MAX_MS } from './valid.js';
 
 export interface Trace {
   readonly timesMs: readonly number[];
@@ -15,9 +15,9 @@ export interface Trace {
 }
 
 /** Bounds the memory of a run. */
-export const MOST_ARRIVALS = 5_000_000;
-const MOST_COST = 1e9;
-export const MOST_PRIORITY = 100;
+export const MAX_ARRIVALS = 5_000_000;
+const MAX_COST = 1e9;
+export const MAX_PRIORITY = 100;
 
 const COLUMNS = ['time_ms', 'cost', 'group', 'priority', 'tenant'] as const;
 type Column = (typeof COLUMNS)[number];
@@ -47,7 +47,7 @@ export function traceAt(place: Place, text: string): Trace {
     const time = timeOf(here, fields[columns.indexOf('time_ms')] ?? '');
     const before = timesMs.at(-1) ?? 0;
     if (time < before) throw here.expected(`not less than the time before (${before})`, time);
-    if (timesMs.length === MOST_ARRIVALS) throw here.error(`expected at most ${MOST_ARRIVALS} arrivals.`);
+    if (timesMs.length === MAX_ARRIVALS) throw here.error(`expected at most ${MAX_ARRIVALS} arrivals.`);
     timesMs.push(time);
     if (columns.length > 1) traits.push(traitsOf(here, columns, fields));
   });
@@ -87,20 +87,20 @@ function traitsOf(place: Place, columns: readonly Column[], fields: readonly str
 
 function timeOf(place: Place, field: string): number {
   const time = numberOf(field);
-  if (time >= 0 && time <= MOST_MS) return time;
-  throw place.error(`time_ms: expected milliseconds from 0 to ${MOST_MS}, got ${quoted(field)}.`);
+  if (time >= 0 && time <= MAX_MS) return time;
+  throw place.error(`time_ms: expected milliseconds from 0 to ${MAX_MS}, got ${quoted(field)}.`);
 }
 
 function costOf(place: Place, field: string): number {
   const cost = numberOf(field);
-  if (cost > 0 && cost <= MOST_COST) return cost;
-  throw place.error(`cost: expected a number above 0, at most ${MOST_COST}, got ${quoted(field)}.`);
+  if (cost > 0 && cost <= MAX_COST) return cost;
+  throw place.error(`cost: expected a number above 0, at most ${MAX_COST}, got ${quoted(field)}.`);
 }
 
 function priorityOf(place: Place, field: string): number {
   const priority = numberOf(field);
-  if (Number.isInteger(priority) && Math.abs(priority) <= MOST_PRIORITY) return priority;
-  const range = `-${MOST_PRIORITY} to ${MOST_PRIORITY}`;
+  if (Number.isInteger(priority) && Math.abs(priority) <= MAX_PRIORITY) return priority;
+  const range = `-${MAX_PRIORITY} to ${MAX_PRIORITY}`;
   throw place.error(`priority: expected a whole number from ${range}, got ${quoted(field)}.`);
 }
 

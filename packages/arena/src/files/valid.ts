@@ -4,7 +4,7 @@ import type { Place } from './place.js';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** About three years. */
-export const MOST_MS = 1e11;
+export const MAX_MS = 1e11;
 
 export function validFields(place: Place, value: unknown): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
@@ -57,9 +57,9 @@ export function validPositive(place: Place, value: unknown, most: number): numbe
 }
 
 export function validMs(place: Place, value: unknown): number {
-  return validNumber(place, value, 0, MOST_MS);
+  return validNumber(place, value, 0, MAX_MS);
 }
 
 export function validMsAboveZero(place: Place, value: unknown): number {
-  return validPositive(place, value, MOST_MS);
+  return validPositive(place, value, MAX_MS);
 }

@@ -170,11 +170,11 @@ interface RunLength {
 }
 
 export function itemsFor(cell: Omit<Cell, 'items' | 'seeds'>, { batches, least, most }: RunLength): number {
-  return Math.round(Math.min(Math.max(batches * usualBatch(cell), least), most));
+  return Math.round(Math.min(Math.max(batches * typicalBatch(cell), least), most));
 }
 
 /** The batch size with which the slots keep up with the arrivals. */
-export function usualBatch(cell: Omit<Cell, 'items' | 'seeds'>): number {
+export function typicalBatch(cell: Omit<Cell, 'items' | 'seeds'>): number {
   const curve = curveOf(cell);
   const { arrivals, slots, slowdown = 1 } = cell;
   if (arrivals.kind === 'closed') return Math.min(arrivals.users / slots, curve.maxBatchSize);

@@ -3,7 +3,7 @@
 import { exactNumber } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
 import { alignedTable } from '../report/text-table.js';
-import { type HarmResult, MOST_GOODPUT_LOSS, MOST_LATENCY } from './harm.js';
+import { type HarmResult, MAX_GOODPUT_LOSS, MAX_LATENCY_RATIO } from './harm.js';
 
 /** Harmed scenarios that are printed as files, at most. */
 const SHOWN_FILES = 5;
@@ -11,12 +11,12 @@ const SHOWN_FILES = 5;
 /** The harm of a scenario as a multiple of the limit. */
 function harmOf({ latencyRatio, goodputGain }: HarmResult): number {
   if (Number.isNaN(latencyRatio)) return Number.POSITIVE_INFINITY;
-  return Math.max((latencyRatio - 1) / (MOST_LATENCY - 1), -goodputGain / MOST_GOODPUT_LOSS);
+  return Math.max((latencyRatio - 1) / (MAX_LATENCY_RATIO - 1), -goodputGain / MAX_GOODPUT_LOSS);
 }
 
 export function harmText(results: readonly HarmResult[], palette: Palette = PLAIN): string {
   const harmed = harmedOf(results);
-  const head = `${results.length} random scenarios: the adaptive policy does harm in ${harmed.length} (mean latency above ${MOST_LATENCY} × greedy, or goodput more than ${100 * MOST_GOODPUT_LOSS} points below)`;
+  const head = `${results.length} random scenarios: the adaptive policy does harm in ${harmed.length} (mean latency above ${MAX_LATENCY_RATIO} × greedy, or goodput more than ${100 * MAX_GOODPUT_LOSS} points below)`;
   if (harmed.length === 0) return `${palette.good(head)}\n`;
   return [
     palette.bad(head),

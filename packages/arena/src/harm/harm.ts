@@ -9,9 +9,9 @@ import { type TournamentOptions, tournament } from '../tournament/tournament.js'
 import { randomScenario } from './random-scenario.js';
 
 /** Maximum mean latency, as a multiple of that of greedy dispatch. */
-export const MOST_LATENCY = 1.05;
+export const MAX_LATENCY_RATIO = 1.05;
 /** Maximum loss of goodput, as a share of all items. */
-export const MOST_GOODPUT_LOSS = 0.02;
+export const MAX_GOODPUT_LOSS = 0.02;
 /**
  * A scenario that exceeds a limit with one seed is run with more seeds. It is harmed if the average exceeds the limit
  * by more than `CLEAR` standard errors.
@@ -20,7 +20,7 @@ const MORE_SEEDS = [4, 16];
 const CLEAR = 2.5;
 const SEED_STEP = 100_003;
 /** With fewer items the generator of the scenario has a mistake. */
-const LEAST_ITEMS = 100;
+const MIN_ITEMS = 100;
 
 export interface HarmResult {
   readonly seed: number;
@@ -88,8 +88,10 @@ interface Pair {
 function verdictOf(pairs: readonly Pair[]): { readonly isSuspicious: boolean; readonly isClear: boolean } {
   const excesses = [
     // A policy without any response has no mean latency.
-    pairs.map(({ ours, greedy }) => (ours.meanMs || Number.POSITIVE_INFINITY) / greedy.meanMs - MOST_LATENCY),
-    pairs.map(({ ours, greedy }) => greedy.goodput - ours.goodput - MOST_GOODPUT_LOSS),
+    pairs.map(
+      ({ ours, greedy }) => (ours.meanMs || Number.POSITIVE_INFINITY) / greedy.meanMs - MAX_LATENCY_RATIO,
+    ),
+    pairs.map(({ ours, greedy }) => greedy.goodput - ours.goodput - MAX_GOODPUT_LOSS),
   ].map((values) => {
     const excess = mean(values, (value) => value);
     const squares = values.reduce((sum, value) => sum + (value - excess) ** 2, 0);
@@ -109,7 +111,7 @@ function parsed(file: HarmResult['file']): readonly Scenario[] {
 async function measured(scenario: Scenario, contender: Contender): Promise<Measures> {
   const run = await simulate(scenario, contender);
   const measures = measure(run, firstItemFrom(run));
-  if (measures.items < LEAST_ITEMS)
+  if (measures.items < MIN_ITEMS)
     throw new Error(`${scenario.name}: only ${measures.items} items to measure.`);
   return measures;
 }

@@ -8,8 +8,8 @@ interface Shape {
 }
 
 /** Limits of the duration of a full batch, as a multiple of that of one item. */
-const LEAST_RISE = 1.2;
-const MOST_RISE = 16;
+const MIN_RISE = 1.2;
+const MAX_RISE = 16;
 
 export const SHAPES: readonly Shape[] = [
   { name: 'straight', formula: (ms, most, steep) => `${ms} + ${slope(ms, most, steep)}*(b - 1)` },
@@ -45,7 +45,7 @@ export const SHAPES: readonly Shape[] = [
 
 /** Milliseconds per item. */
 function slope(firstMs: number, maxBatchSize: number, steepness: number): number {
-  return rounded((firstMs * (LEAST_RISE * (MOST_RISE / LEAST_RISE) ** steepness - 1)) / maxBatchSize);
+  return rounded((firstMs * (MIN_RISE * (MAX_RISE / MIN_RISE) ** steepness - 1)) / maxBatchSize);
 }
 
 /** Log-uniform, with three digits. */

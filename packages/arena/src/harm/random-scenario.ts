@@ -24,7 +24,7 @@ const SETTLED_MS = 2000;
 const MEASURED_MS = 3000;
 const MEASURED_ITEMS = 4000;
 /** With more items the scenario gets a smaller maximum batch size, so that a hundred scenarios run in half a minute. */
-const MOST_ITEMS = 20_000;
+const MAX_ITEMS = 20_000;
 /** Ends a closed loop whose users are rejected and retry without delay. */
 const CLOSED_ITEMS = 200_000;
 
@@ -73,7 +73,7 @@ export function randomScenario(seed: number): RandomScenario {
       : openTraffic(traffic, curve, slots, perMs);
     const untilMs = Math.ceil(fromMs + Math.max(MEASURED_MS, MEASURED_ITEMS / itemsPerMs));
     const items = Math.ceil(itemsPerMs * untilMs);
-    if (items > MOST_ITEMS && maxBatchSize > 4) continue;
+    if (items > MAX_ITEMS && maxBatchSize > 4) continue;
     // Half of the targets allow full batches, the other half small ones only.
     const budgetMs =
       traffic() < 0.5

@@ -11,7 +11,7 @@ interface RandomTraffic {
 
 const KINDS = ['poisson', 'poisson', 'mmpp', 'on_off', 'fan_out', 'lognormal', 'bursts'] as const;
 /** Maximum load of bursts, so that a burst is usually served before the next one. */
-const MOST_BURST_LOAD = 0.6;
+const MAX_BURST_LOAD = 0.6;
 
 export function openTraffic(random: Random, curve: Curve, slots: number, perMs: number): RandomTraffic {
   const kind = KINDS[Math.floor(random() * KINDS.length)] as (typeof KINDS)[number];
@@ -27,7 +27,7 @@ export function openTraffic(random: Random, curve: Curve, slots: number, perMs: 
       return { arrivals: { kind, rate, size: Math.round(between(random, 2, 32)) }, perMs };
     case 'bursts': {
       const periodMs = between(random, 200, 1500);
-      const most = MOST_BURST_LOAD * slots * capacity(curve).perMs * periodMs;
+      const most = MAX_BURST_LOAD * slots * capacity(curve).perMs * periodMs;
       const items = Math.min(slots * curve.maxBatchSize * between(random, 0.5, 8), most);
       const burstMs = between(random, 1, 20);
       const phases = [

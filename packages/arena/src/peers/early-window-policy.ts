@@ -1,7 +1,7 @@
 import type { Policy } from 'batchwise';
 
 /**
- * The window of seeds 000 and 002: the first item opens it, and the batch is closed when it is full or after `windowMs`,
+ * A window that does not depend on the backend: the first item opens it, and the batch is closed when it is full or after `windowMs`,
  * whether or not a slot is free. Closed batches wait for slots in order and do not grow.
  *
  * So the batches are a function of the arrival times alone and need no state: the head of the queue is the first

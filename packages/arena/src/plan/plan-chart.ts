@@ -2,7 +2,7 @@
 
 import { type LineChartSpec, lineChart } from '../plot/line-chart.js';
 import type { Plan } from './plan.js';
-import { writtenRate, writtenSlots, writtenTarget } from './plan-notation.js';
+import { formatRate, formatSlots, formatTarget } from './plan-notation.js';
 import type { LoadResult } from './plan-trial.js';
 
 /** Limits of the y axis, as multiples of the target. */
@@ -15,13 +15,13 @@ export function planChart(plan: Plan): string | undefined {
   return spec === undefined ? undefined : lineChart(spec);
 }
 
-export function chartOf({ asked, settings, largest, loads }: Plan): LineChartSpec | undefined {
+export function chartOf({ input, settings, largest, loads }: Plan): LineChartSpec | undefined {
   if (largest === undefined || settings === undefined) return undefined;
-  const { curve, targetMs, perSecond } = asked;
+  const { curve, targetMs, perSecond } = input;
   const { concurrency, maxBatchSize } = settings;
   const last = loads.at(-1)?.perSecond ?? largest.perSecond;
   return {
-    title: `Latency against load: ${curve}, ${writtenSlots(concurrency)}, batches of up to ${maxBatchSize}`,
+    title: `Latency against load: ${curve}, ${formatSlots(concurrency)}, batches of up to ${maxBatchSize}`,
     x: { label: 'requests per second', min: 0, max: Math.max(last, Math.min(perSecond, 2 * last)) },
     y: {
       label: 'latency of responses, in milliseconds',
@@ -32,10 +32,10 @@ export function chartOf({ asked, settings, largest, loads }: Plan): LineChartSpe
       { name: 'mean', points: loads.map((load) => [load.perSecond, load.meanMs]), emphasized: true },
       { name: 'p99', points: loads.map((load) => [load.perSecond, load.p99Ms]) },
     ],
-    yMarks: [{ at: targetMs, label: `target: ${writtenTarget(targetMs)}` }],
+    yMarks: [{ at: targetMs, label: `target: ${formatTarget(targetMs)}` }],
     xMarks: [
-      { at: perSecond, label: `yours: ${writtenRate(perSecond)}` },
-      { at: largest.perSecond, label: `knee: ${writtenRate(largest.perSecond)} hold the target` },
+      { at: perSecond, label: `yours: ${formatRate(perSecond)}` },
+      { at: largest.perSecond, label: `knee: ${formatRate(largest.perSecond)} hold the target` },
     ],
   };
 }

@@ -7,19 +7,19 @@ import type { LoadResult } from './plan-trial.js';
 import { answerOf } from './plan-verdict.js';
 
 export function planJson(plan: Plan): Record<string, unknown> {
-  const { asked, verdict, settings, expected, largest, slotsNeeded, loads } = plan;
+  const { input, verdict, settings, expected, largest, slotsNeeded, loads } = plan;
   return {
-    asked: {
-      curve: asked.curve,
-      traffic: asked.traffic,
-      rate_per_second: exactNumber(asked.perSecond),
-      requests: asked.requests ?? null,
-      target_ms: asked.targetMs,
-      slots: asked.slots ?? null,
-      max_batch_size: asked.maxBatchSize,
-      noise: exactNumber(asked.noise),
-      prefer: asked.prefer,
-      seed: asked.seed,
+    input: {
+      curve: input.curve,
+      traffic: input.traffic,
+      rate_per_second: exactNumber(input.perSecond),
+      requests: input.requests ?? null,
+      target_ms: input.targetMs,
+      slots: input.slots ?? null,
+      max_batch_size: input.maxBatchSize,
+      noise: exactNumber(input.noise),
+      prefer: input.prefer,
+      seed: input.seed,
     },
     holds: verdict.kind === 'holds',
     holds_from: HOLDS_FROM,
@@ -27,7 +27,7 @@ export function planJson(plan: Plan): Record<string, unknown> {
     answer: answerOf(plan),
     needed: {
       slots: slotsNeeded ?? ('slotsNeeded' in verdict ? (verdict.slotsNeeded ?? null) : null),
-      target_ms: 'lowestTargetMs' in verdict ? (verdict.lowestTargetMs ?? null) : asked.targetMs,
+      target_ms: 'lowestTargetMs' in verdict ? (verdict.lowestTargetMs ?? null) : input.targetMs,
     },
     settings:
       settings === undefined
@@ -37,7 +37,7 @@ export function planJson(plan: Plan): Record<string, unknown> {
             concurrency: settings.concurrency,
             target_latency_ms: settings.targetLatencyMs,
             max_queue_size: settings.maxQueueSize,
-            policy: { name: settings.policy.name, prefer: asked.prefer },
+            policy: { name: settings.policy.name, prefer: input.prefer },
             curve: settings.curve.map(({ cost, durationMs }) => ({
               cost,
               duration_ms: exactNumber(durationMs),

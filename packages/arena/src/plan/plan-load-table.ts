@@ -1,7 +1,7 @@
 /** The table of other loads in the text of a plan, with a bar per load. */
 import { alignedTable } from '../report/text-table.js';
-import type { Asked } from './plan.js';
-import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from './plan-notation.js';
+import type { PlanInput } from './plan.js';
+import { formatBatch, formatCount, formatMs, formatShare, formatTarget } from './plan-notation.js';
 import type { Palette } from './plan-text.js';
 import type { LoadResult } from './plan-trial.js';
 
@@ -13,19 +13,19 @@ const BAR_WIDTH = 20;
 const TARGET_AT = 16;
 
 export function loadTable(
-  asked: Asked,
+  input: PlanInput,
   largestRate: number,
   loads: readonly LoadResult[],
   palette: Palette,
 ): string {
   const shown = loads.filter(
     ({ perSecond }) =>
-      perSecond === asked.perSecond || ROWS.some((share) => isNear(perSecond, share * largestRate)),
+      perSecond === input.perSecond || ROWS.some((share) => isNear(perSecond, share * largestRate)),
   );
-  const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${writtenTarget(asked.targetMs)}`;
+  const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${formatTarget(input.targetMs)}`;
   const rows = shown.map((load) => {
-    const remark = remarkOn(load.perSecond, asked.perSecond, largestRate);
-    return [...cellsOf(load), `${barOf(load, asked.targetMs)}${remark}`];
+    const remark = remarkOn(load.perSecond, input.perSecond, largestRate);
+    return [...cellsOf(load), `${barOf(load, input.targetMs)}${remark}`];
   });
   const [head = '', ...lines] = alignedTable(
     [[...HEAD, ruler], ...rows],
@@ -40,16 +40,16 @@ export function loadTable(
 
 function cellsOf({ perSecond, meanMs, p99Ms, goodput, meanBatchSize }: LoadResult): string[] {
   return [
-    writtenCount(perSecond),
-    writtenMs(meanMs),
-    writtenMs(p99Ms),
-    writtenShare(goodput),
-    writtenBatch(meanBatchSize),
+    formatCount(perSecond),
+    formatMs(meanMs),
+    formatMs(p99Ms),
+    formatShare(goodput),
+    formatBatch(meanBatchSize),
   ];
 }
 
-function remarkOn(perSecond: number, asked: number, largest: number): string {
-  if (perSecond === asked) return ' ← yours';
+function remarkOn(perSecond: number, given: number, largest: number): string {
+  if (perSecond === given) return ' ← yours';
   return perSecond === largest ? ' ← largest' : '';
 }
 

@@ -1,28 +1,28 @@
 /** Formats of numbers in reports, with their units. */
 
-export function writtenMs(ms: number): string {
+export function formatMs(ms: number): string {
   if (!Number.isFinite(ms)) return '–';
   const digits = ms < 1 ? 3 : ms < 10 ? 2 : ms < 100 ? 1 : 0;
   return `${grouped(ms, digits)} ms`;
 }
 
 /** A target is not measured, so it is not rounded like a measurement. */
-export function writtenTarget(ms: number): string {
+export function formatTarget(ms: number): string {
   return `${ms.toLocaleString('en', { maximumSignificantDigits: 6 })} ms`;
 }
 
-export function writtenRate(perSecond: number): string {
-  return `${writtenCount(perSecond)} requests/s`;
+export function formatRate(perSecond: number): string {
+  return `${formatCount(perSecond)} requests/s`;
 }
 
 /** Three significant digits, or all digits of the integer part. */
-export function writtenCount(count: number): string {
+export function formatCount(count: number): string {
   if (!Number.isFinite(count)) return '–';
   return count >= 100 ? grouped(count, 0) : count.toLocaleString('en', { maximumSignificantDigits: 3 });
 }
 
 /** Rounded down; 100 % and 0 % are exact. */
-export function writtenShare(share: number): string {
+export function formatShare(share: number): string {
   if (!Number.isFinite(share)) return '–';
   const percent = 100 * share;
   if (share === 1 || share === 0) return `${percent} %`;
@@ -32,11 +32,11 @@ export function writtenShare(share: number): string {
   return `${Number(shown.toFixed(digits))} %`;
 }
 
-export function writtenSlots(slots: number): string {
+export function formatSlots(slots: number): string {
   return slots === 1 ? '1 slot' : `${grouped(slots, 0)} slots`;
 }
 
-export function writtenBatch(size: number): string {
+export function formatBatch(size: number): string {
   if (!Number.isFinite(size)) return '–';
   return grouped(size, size < 9.95 ? 1 : 0);
 }

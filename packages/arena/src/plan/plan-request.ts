@@ -8,11 +8,11 @@ import type { Prefer } from './plan-settings.js';
 import { type Traffic, validTraffic } from './plan-traffic.js';
 
 /** Upper limit of the search for slots. */
-export const MOST_SLOTS = 64;
+export const MAX_SLOTS = 64;
 /** Share of all requests that must meet the target for a rate to be held. */
 export const HOLDS_FROM = 0.99;
 /** Above this noise a curve has no meaning. */
-export const MOST_NOISE = 2;
+export const MAX_NOISE = 2;
 
 export interface PlanRequest {
   /** Durations of batches, up to `maxBatchSize` of the curve. */
@@ -95,8 +95,8 @@ export function validRequest(request: PlanRequest): Question {
     curve: cappedCurve(curve, Math.min(largest, curve.maxBatchSize)),
     traffic: validTraffic(place.key('traffic'), traffic),
     targetMs: validMsAboveZero(place.key('targetMs'), request.targetMs),
-    slots: slots === undefined ? undefined : whole('slots', slots, MOST_SLOTS),
-    noise: validNumber(place.key('noise'), noise, 0, MOST_NOISE),
+    slots: slots === undefined ? undefined : whole('slots', slots, MAX_SLOTS),
+    noise: validNumber(place.key('noise'), noise, 0, MAX_NOISE),
     prefer: validOneOf(place.key('prefer'), prefer, ['latency', 'efficiency']),
     seed: whole('seed', seed, Number.MAX_SAFE_INTEGER, 0),
     timerMs: validMs(place.key('timerMs'), timerMs),

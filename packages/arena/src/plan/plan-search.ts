@@ -1,6 +1,6 @@
 /** The searches of a plan. Every result has been simulated; formulas give the starting points only. */
 import { capacity } from '../simulation/curve.js';
-import { cappedCurve, HOLDS_FROM, MOST_SLOTS, type Question } from './plan-request.js';
+import { cappedCurve, HOLDS_FROM, MAX_SLOTS, type Question } from './plan-request.js';
 import type { Setup } from './plan-trial.js';
 
 /** Simulates a setup and returns whether the target is held. */
@@ -57,13 +57,13 @@ export async function fewestSlots(
   const perSlot = capacityPerSecond(question, 1, setup.maxBatchSize);
   // Fewer slots do not have the throughput.
   const least = Math.max(1, Math.ceil((HOLDS_FROM * setup.perSecond) / perSlot));
-  if (least > MOST_SLOTS) return undefined;
+  if (least > MAX_SLOTS) return undefined;
   let tooFew = least - 1;
   let enough = least;
   for (let step = 1; !(await holds(enough)); step *= 2) {
-    if (enough === MOST_SLOTS) return undefined;
+    if (enough === MAX_SLOTS) return undefined;
     tooFew = enough;
-    enough = Math.min(MOST_SLOTS, enough + step);
+    enough = Math.min(MAX_SLOTS, enough + step);
   }
   while (enough - tooFew > 1) {
     const middle = (tooFew + enough) >> 1;

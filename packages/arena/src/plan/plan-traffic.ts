@@ -12,11 +12,11 @@ export type Traffic =
 /** Of a longer trace the busiest part of this length is used, in requests. */
 export const LONGEST_TRACE = 200_000;
 /** A higher rate is a mistake in the unit. */
-export const MOST_PER_SECOND = 1e9;
+export const MAX_PER_SECOND = 1e9;
 
 export function validTraffic(place: Place, traffic: Traffic): Traffic {
   if (traffic.kind === 'rate') {
-    validPositive(place.key('perSecond'), traffic.perSecond, MOST_PER_SECOND);
+    validPositive(place.key('perSecond'), traffic.perSecond, MAX_PER_SECOND);
     return traffic;
   }
   const { timesMs } = traffic;

@@ -42,7 +42,7 @@ export interface Trial extends LoadResult {
 }
 
 const FEWEST_ITEMS = 10_000;
-const MOST_ITEMS = 120_000;
+const MAX_ITEMS = 120_000;
 /** Batches per run, and per slot, about: with fewer, results near the limit depend on chance. */
 const BATCHES = 1000;
 const BATCHES_PER_SLOT = 40;
@@ -141,7 +141,7 @@ function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
   const perMs = perSecond / 1000;
   const size = steadyBatchSize(curve, slots, perMs);
   const wanted = Math.max(size * BATCHES, size * BATCHES_PER_SLOT * slots, TARGETS * targetMs * perMs);
-  return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MOST_ITEMS);
+  return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MAX_ITEMS);
 }
 
 /** The queue is longest just before a dispatch. Rejected requests are not queued. */

@@ -4,7 +4,7 @@
  */
 import { efficientSize, knownPoints, sizesToTry } from './plan-curve.js';
 import { PlanProgressReporter } from './plan-progress.js';
-import { cappedCurve, MOST_SLOTS, type PlanRequest, type Question, validRequest } from './plan-request.js';
+import { cappedCurve, MAX_SLOTS, type PlanRequest, type Question, validRequest } from './plan-request.js';
 import {
   bestBatchSize,
   capacityPerSecond,
@@ -18,7 +18,7 @@ import { rateOf } from './plan-traffic.js';
 import { type LoadResult, type Setup, type Trial, Trials } from './plan-trial.js';
 
 export interface Plan {
-  readonly asked: Asked;
+  readonly input: PlanInput;
   readonly verdict: Verdict;
   /** Recommended settings; undefined when no rate holds the target. */
   readonly settings: PlanSettings | undefined;
@@ -32,7 +32,7 @@ export interface Plan {
   readonly loads: readonly LoadResult[];
 }
 
-export interface Asked {
+export interface PlanInput {
   readonly curve: string;
   readonly traffic: 'rate' | 'trace';
   readonly perSecond: number;
@@ -103,7 +103,7 @@ class Planning {
 
     this.#progress.begin('counting slots', 0.55, 4);
     const slotsNeeded = await fewestSlots(this.#trials, question, load);
-    const slots = question.slots ?? slotsNeeded ?? MOST_SLOTS;
+    const slots = question.slots ?? slotsNeeded ?? MAX_SLOTS;
     const expected = await this.#trials.run({ ...load, slots });
 
     this.#progress.begin('finding the largest rate', 0.7, 8);
@@ -115,7 +115,7 @@ class Planning {
     const loads = await this.#loads(largest?.perSecond, { slots, maxBatchSize, targetMs });
     const deepest = Math.max(expected.deepestQueue, ...loads.map(({ deepestQueue }) => deepestQueue));
     return {
-      asked: this.#asked(),
+      input: this.#input(),
       verdict,
       settings: {
         maxBatchSize,
@@ -145,7 +145,7 @@ class Planning {
   ): Promise<Verdict> {
     if (expected.holds) return { kind: 'holds' };
     if (slotsNeeded === undefined) {
-      if (largest === undefined || setup.slots < MOST_SLOTS) {
+      if (largest === undefined || setup.slots < MAX_SLOTS) {
         return { kind: 'rate too high', slotsNeeded: this.#slotsByWork(setup.maxBatchSize) };
       }
       const share = setup.perSecond / largest.perSecond;
@@ -164,13 +164,13 @@ class Planning {
   /** The slots that the throughput requires, if more than are searched. */
   #slotsByWork(maxBatchSize: number): number | undefined {
     const slots = Math.ceil(this.#perSecond / capacityPerSecond(this.#question, 1, maxBatchSize));
-    return slots > MOST_SLOTS ? slots : undefined;
+    return slots > MAX_SLOTS ? slots : undefined;
   }
 
   async #targetTooLow(slots: number): Promise<Plan> {
     const lowestTargetMs = await this.#lowestTarget(slots);
     return {
-      asked: this.#asked(),
+      input: this.#input(),
       verdict: { kind: 'target too low', lowestTargetMs, slots },
       settings: undefined,
       expected: undefined,
@@ -193,11 +193,11 @@ class Planning {
 
   async #loads(largest: number | undefined, setup: Omit<Setup, 'perSecond'>): Promise<Trial[]> {
     if (largest === undefined) return [];
-    const asked = this.#perSecond;
+    const given = this.#perSecond;
     const others = LOADS.map((share) => rounded(share * largest, 'down')).filter(
-      (perSecond) => perSecond !== asked && (perSecond === largest || !isNear(perSecond, asked)),
+      (perSecond) => perSecond !== given && (perSecond === largest || !isNear(perSecond, given)),
     );
-    const rates = asked <= OVERLOAD * largest ? [...others, asked] : others;
+    const rates = given <= OVERLOAD * largest ? [...others, given] : others;
     const trials: Trial[] = [];
     for (const perSecond of [largest, ...rates].sort((a, b) => a - b)) {
       if (perSecond === trials.at(-1)?.perSecond) continue;
@@ -208,10 +208,10 @@ class Planning {
 
   #estimatedSlots(): number {
     const perSlot = capacityPerSecond(this.#question, 1, this.#question.curve.maxBatchSize);
-    return Math.min(MOST_SLOTS, Math.max(1, Math.ceil(this.#perSecond / (USUAL_LOAD * perSlot))));
+    return Math.min(MAX_SLOTS, Math.max(1, Math.ceil(this.#perSecond / (USUAL_LOAD * perSlot))));
   }
 
-  #asked(): Asked {
+  #input(): PlanInput {
     const { curve, traffic, targetMs, slots, noise, prefer, seed } = this.#question;
     return {
       curve: curve.name,

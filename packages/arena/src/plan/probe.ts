@@ -58,13 +58,13 @@ export interface ProbePoint {
   readonly p90Ms: number;
 }
 
-const MOST_ROUNDS = 100;
+const MAX_ROUNDS = 100;
 /** Fewer rounds do not show the noise; so a slow handler gets `EXTENSION` × the time limit for them. */
 const FEWEST_ROUNDS = 5;
 const EXTENSION = 3;
 const WARM_UP_SHARE = 0.2;
 const FEWEST_WARM_UPS = 2;
-const MOST_WARM_UPS = 30;
+const MAX_WARM_UPS = 30;
 /** Clock resolution. */
 const MIN_DURATION_MS = 0.001;
 /** Distinguishes the batcher from those of the handler. */
@@ -130,11 +130,11 @@ class Probing<I> {
     const { sizes, leftOutFrom } = await this.#warmUp(sizesUpTo(this.#request.maxBatchSize ?? 64));
     const measured = new Map<number, number[]>(sizes.map((size) => [size, []]));
     let rounds = 0;
-    while (rounds < MOST_ROUNDS && this.#hasTimeAfter(rounds)) {
+    while (rounds < MAX_ROUNDS && this.#hasTimeAfter(rounds)) {
       const order = rounds % 2 === 0 ? sizes : sizes.toReversed();
       for (const size of order) {
         measured.get(size)?.push(await this.#measure(size));
-        this.#report(`round ${rounds + 1}, batches of ${size}`, rounds / MOST_ROUNDS);
+        this.#report(`round ${rounds + 1}, batches of ${size}`, rounds / MAX_ROUNDS);
       }
       rounds += 1;
     }
@@ -171,7 +171,7 @@ class Probing<I> {
         break;
       }
     }
-    for (let pass = 1; pass < MOST_WARM_UPS; pass++) {
+    for (let pass = 1; pass < MAX_WARM_UPS; pass++) {
       if (this.#elapsedMs > WARM_UP_SHARE * this.#timeLimitMs) break;
       let total = 0;
       for (const size of sizes) {

@@ -1,7 +1,7 @@
 /** The report of the arena as text: targets, then families of cells. */
 import type { FamilyFigure } from '../page/arena-page.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
-import { type ArenaReport, ELSEWHERE, goalText, type TargetReport, writtenFigure } from './arena-report.js';
+import { type ArenaReport, ELSEWHERE, formatFigure, goalText, type TargetReport } from './arena-report.js';
 import { alignedTable, type Row } from './text-table.js';
 
 export function arenaText(report: ArenaReport, palette: Palette = PLAIN): string {
@@ -22,7 +22,7 @@ export function arenaText(report: ArenaReport, palette: Palette = PLAIN): string
     ),
     alignedTable(
       [
-        ['Family', 'cells', 'ours ÷ bound', 'ours ÷ best peer', 'worst cell'].map(palette.heading),
+        ['Family', 'cells', 'adaptive ÷ bound', 'adaptive ÷ best peer', 'worst cell'].map(palette.heading),
         ...families.map(familyRow),
       ],
       ['left', 'right', 'right', 'right', 'left'],
@@ -40,13 +40,13 @@ function targetRows({ target, figures, asides }: TargetReport, palette: Palette)
     ...figures.map(({ goal, mean, worst, worstCell, reached }) => [
       `   ${goal.what}`,
       goalText(goal),
-      writtenFigure(mean),
-      writtenFigure(worst),
+      formatFigure(mean),
+      formatFigure(worst),
       reached ? palette.good('yes') : palette.bad('no'),
       worstCell,
     ]),
     ...asides.map(({ aside, mean, worst, worstCell }) =>
-      [`   ${aside.what}`, '', writtenFigure(mean), writtenFigure(worst), '', worstCell].map((cell) =>
+      [`   ${aside.what}`, '', formatFigure(mean), formatFigure(worst), '', worstCell].map((cell) =>
         palette.faint(cell),
       ),
     ),
@@ -54,11 +54,11 @@ function targetRows({ target, figures, asides }: TargetReport, palette: Palette)
 }
 
 function familyRow({ family, what, cells, toBound, toBestPeer, bestPeer, worstCell }: FamilyFigure): Row {
-  const peers = toBestPeer === undefined ? '–' : writtenFigure(toBestPeer);
+  const peers = toBestPeer === undefined ? '–' : formatFigure(toBestPeer);
   return [
     `${family}${what === undefined ? '' : `: ${what}`}`,
     String(cells),
-    toBound === undefined ? '–' : writtenFigure(toBound),
+    toBound === undefined ? '–' : formatFigure(toBound),
     bestPeer === undefined ? peers : `${peers} (${bestPeer})`,
     worstCell,
   ];
@@ -72,7 +72,7 @@ export function missedLimits({ targets }: ArenaReport): string[] {
       .map(({ goal, value, limit, worstCell }) => {
         const sign = goal.better === 'lower' ? '≤' : '≥';
         const where = goal.over === 'worst' ? ` in ${worstCell}` : '';
-        return `target ${target.number}, ${goal.what}: ${writtenFigure(value)}${where}, expected ${sign} ${limit} (goal ${goal.goal})`;
+        return `target ${target.number}, ${goal.what}: ${formatFigure(value)}${where}, expected ${sign} ${limit} (goal ${goal.goal})`;
       }),
   );
 }

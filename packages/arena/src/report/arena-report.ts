@@ -92,8 +92,8 @@ export function targetFigures({ targets }: ArenaReport): TargetFigure[] {
       number: target.number,
       what: `${target.what}: ${goal.what}`,
       goal: goalText(goal),
-      measured: writtenFigure(value),
-      worst: `${writtenFigure(worst)} ${worstCell}`,
+      measured: formatFigure(value),
+      worst: `${formatFigure(worst)} ${worstCell}`,
       reached,
     })),
   );
@@ -113,6 +113,6 @@ export function goalText({ over, better, goal }: Goal): string {
   return `${over === 'mean' ? 'mean ' : ''}${better === 'lower' ? '≤' : '≥'} ${goal}`;
 }
 
-export function writtenFigure(value: number): string {
+export function formatFigure(value: number): string {
   return Number.isFinite(value) ? value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 3) : '–';
 }

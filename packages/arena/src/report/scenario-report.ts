@@ -2,7 +2,7 @@
 
 import type { ScenarioBound } from '../files/scenario-bound.js';
 import type { ScenarioFile } from '../files/scenario-file.js';
-import { exactNumber, writtenBatch, writtenCount, writtenMs, writtenShare } from '../plan/plan-notation.js';
+import { exactNumber, formatBatch, formatCount, formatMs, formatShare } from '../plan/plan-notation.js';
 import { type Palette, PLAIN } from '../plan/plan-text.js';
 import type { Measures } from '../simulation/measures.js';
 import { alignedTable } from './text-table.js';
@@ -98,14 +98,14 @@ export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): 
   const head = `${name}: curve ${curve}, ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${items} items, ${target}, ${runs}`;
   const rows = policies.map(({ policy, measures: m, toBound }) => [
     policy,
-    withDeviation(m.meanMs, writtenMs),
-    writtenMs(m.p50Ms.average),
-    withDeviation(m.p99Ms, writtenMs),
-    targetMs === Number.POSITIVE_INFINITY ? '–' : withDeviation(m.goodput, writtenShare),
-    writtenShare(m.refused.average),
-    writtenMs(m.busyMs.average),
-    writtenCount(m.batches.average),
-    writtenBatch(m.meanBatchSize.average),
+    withDeviation(m.meanMs, formatMs),
+    formatMs(m.p50Ms.average),
+    withDeviation(m.p99Ms, formatMs),
+    targetMs === Number.POSITIVE_INFINITY ? '–' : withDeviation(m.goodput, formatShare),
+    formatShare(m.refused.average),
+    formatMs(m.busyMs.average),
+    formatCount(m.batches.average),
+    formatBatch(m.meanBatchSize.average),
     toBound === undefined ? '–' : toBound.toFixed(3),
   ]);
   return [
@@ -125,7 +125,7 @@ function withDeviation({ average, standardDeviation }: Averaged, written: (value
 
 function boundLine(bound: ScenarioReport['bound']): string {
   if (bound === undefined) return 'No bound is known for this scenario.';
-  const value = bound.measure === 'goodput' ? writtenShare(bound.average) : writtenMs(bound.average);
+  const value = bound.measure === 'goodput' ? formatShare(bound.average) : formatMs(bound.average);
   switch (bound.kind) {
     case 'optimum':
       return `Bound: the optimum of all policies has a mean of ${value}.`;

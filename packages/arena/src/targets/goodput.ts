@@ -7,7 +7,7 @@ import {
   type OpenKind,
   scenarioOf,
   targetMsOf,
-  usualBatch,
+  typicalBatch,
 } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
@@ -93,7 +93,7 @@ export const goodput: Target = {
   /** Measures the same number of items: the first ones from cold, the last ones of a longer run after learning. */
   async play(cell) {
     const seed = cell.seeds[0] as number;
-    const learning = Math.ceil(1.2 * LEARNED_BATCHES * usualBatch(cell));
+    const learning = Math.ceil(1.2 * LEARNED_BATCHES * typicalBatch(cell));
     const learned = await learnedShares({ ...cell, items: cell.items + learning }, seed);
     const most = Math.max(...PEERS_SHOWN.map((name) => learned[measureOf(name)] as number));
     return {

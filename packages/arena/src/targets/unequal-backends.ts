@@ -13,7 +13,7 @@ const SLOWER = 3;
 /** Shares of the arrivals for the faster backend. */
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5];
 /** A split that loads a backend more is not steady. */
-const MOST_LOAD = 0.98;
+const MAX_LOAD = 0.98;
 const MIN_ITEMS = 500;
 const hasSteps = ({ curve }: Cell): boolean => curve === 'd';
 
@@ -104,7 +104,7 @@ async function bestSplitMs(cell: Cell): Promise<number> {
 
 async function meanMs(cell: Cell, curve: Curve, share: number): Promise<number> {
   const perMs = share * ratePerMs(cell);
-  if (perMs > MOST_LOAD * capacity(curve).perMs) return Number.POSITIVE_INFINITY;
+  if (perMs > MAX_LOAD * capacity(curve).perMs) return Number.POSITIVE_INFINITY;
   const items = Math.max(MIN_ITEMS, Math.round(share * cell.items));
   let sum = 0;
   for (const seed of cell.seeds) {

@@ -1,5 +1,5 @@
 /** Estimated duration of a job in seconds: for the order of jobs and the progress. */
-import { type Cell, curveOf, usualBatch } from '../grid/grid-cell.js';
+import { type Cell, curveOf, typicalBatch } from '../grid/grid-cell.js';
 import type { Job } from './tournament-job.js';
 
 /** Simulations per cell and seed, by target. */
@@ -10,7 +10,7 @@ const RUNS: Readonly<Record<string, number>> = {
   admission: 1,
   ablation: 1,
 };
-const USUAL_RUNS = 3;
+const DEFAULT_RUNS = 3;
 
 export function jobWork(job: Job): number {
   switch (job.kind) {
@@ -28,7 +28,7 @@ export function jobWork(job: Job): number {
 /** A cost per item and one per batch. */
 function simulating(cell: Cell): number {
   const { target, items, seeds } = cell;
-  return items * seeds.length * (RUNS[target] ?? USUAL_RUNS) * (0.6e-6 + 3e-6 / usualBatch(cell));
+  return items * seeds.length * (RUNS[target] ?? DEFAULT_RUNS) * (0.6e-6 + 3e-6 / typicalBatch(cell));
 }
 
 function bounding(cell: Cell): number {

@@ -5,7 +5,7 @@ import { twoSlotContender, twoSlotOptimum } from '../../src/bounds/two-slot-opti
 import { GREEDY, perMsAt } from './support/grid.js';
 import { ratioEstimate } from './support/ratio-estimate.js';
 
-/** The mean time in M/D/2: an item in service at t has left one service time later, a later arrival has not. */
+/** The mean time in M/D/2: at t plus one service time, items in service at t have completed and later arrivals have not. */
 function meanOfTwoServers(serviceMs: number, perMs: number): number {
   const { first, weights } = poissonWeights(perMs * serviceMs);
   let share = new Float64Array(120);

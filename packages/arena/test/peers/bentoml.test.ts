@@ -24,7 +24,7 @@ function trained(targetMs: number, waitMs = 0, shown: Partial<Shown> = {}): Poli
   return policy;
 }
 
-test('it trains on batches of one, two and three', async () => {
+test('the policy trains on batches of one, two and three', async () => {
   const run = await simulate(
     traceScenario(
       Array.from({ length: 30 }, () => 0),
@@ -50,7 +50,7 @@ test('the last item of the queue is never shed', () => {
   });
 });
 
-test('it holds while n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait)', () => {
+test('the policy holds while n·(age of the newest + 1 ms + a) ≤ 0.95·(average wait)', () => {
   const policy = trained(1000, 20); // 0.95·20 = 19, and a = 1
   const one = shownQueue({ arrivedAt: [0] });
   expect(policy.decide(one, 0)).toMatchObject({ action: 'wait', until: 1 });
@@ -67,7 +67,7 @@ test('a full batch is not held', () => {
   expect(trained(1000, 500).decide(view, 0)).toMatchObject({ action: 'dispatch', count: 4 });
 });
 
-test('it polls every millisecond, independent of events', () => {
+test('the policy polls every millisecond, independent of events', () => {
   const policy = trained(1000, 20);
   expect(policy.decide(shownQueue({ arrivedAt: [0.25] }), 0.25)).toMatchObject({ until: 1.25 });
   expect(policy.decide(shownQueue({ arrivedAt: [0.25, 0.5] }), 0.5)).toMatchObject({ until: 1.25 });

@@ -1,4 +1,4 @@
-/** The window of seeds 000 and 002 closes a batch whether or not a slot is free. */
+/** A window that closes a batch whether or not a slot is free. */
 import { peer, type Run, simulate } from '@batchwise/arena';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -28,7 +28,7 @@ test('items that arrive while the slot is busy are dispatched together, even lon
   ]);
 });
 
-test('with no delay the batches are those of greedy', async () => {
+test('with no delay the batches equal those of greedy', async () => {
   const curve = formulaCurve('5 + 0.1b', 16, (b) => 5 + 0.1 * b);
   for (const slots of [1, 2]) {
     for (const arrivals of [poisson(0.5), poisson(2), recorded('burst', [0, 0, 0, 1, 1, 9, 30])]) {

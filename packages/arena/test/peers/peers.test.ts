@@ -46,7 +46,7 @@ function strict(contender: Contender, complaints: unknown[]): Contender {
   return { ...contender, policy };
 }
 
-test('they are found by name', () => {
+test('peers are found by name', () => {
   const names = [
     'greedy',
     'window-2',

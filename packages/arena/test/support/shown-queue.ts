@@ -73,7 +73,7 @@ export function ended(size: number, durationMs: number, startedAt = 0): Complete
   return { size, cost: size, durationMs, startedAt, callers: size };
 }
 
-/** The decisions about a queue: those positions that are rejected are removed, and the policy is asked again. */
+/** The decisions about a queue: rejected positions are removed, and the policy decides again. */
 export function answerTo(
   policy: Policy,
   shown: Shown,

@@ -76,7 +76,7 @@ async function open({ hash = '', ...options }: OpenOptions = {}): Promise<Page> 
   page.on('console', (message) => complaints.push(message.text()));
   page.on('request', (request) => {
     const url = request.url();
-    if (url.split('#')[0] !== address && !url.startsWith('data:')) complaints.push(`asked for ${url}`);
+    if (url.split('#')[0] !== address && !url.startsWith('data:')) complaints.push(`request for ${url}`);
   });
   await page.goto(address + hash);
   return page;

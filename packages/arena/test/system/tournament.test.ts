@@ -32,7 +32,7 @@ function cellJob(load: number, changes: Partial<Cell> = {}) {
 }
 
 describe('with worker threads', () => {
-  test('results are bit-identical to those without', async () => {
+  test('results are bit-identical to a run without threads', async () => {
     const jobs = [0.2, 0.4, 0.6, 0.8, 0.9].map((load) => cellJob(load));
     const alone = await tournament(jobs, { workers: 0 });
     for (const workers of [1, 2, 3]) expect(await tournament(jobs, { workers })).toEqual(alone);

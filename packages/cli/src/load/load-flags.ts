@@ -17,7 +17,7 @@ import { positiveNumber, wholeNumber } from '../terminal/flag-values.js';
 import { duration, header, jsonMember, ramp, severalTexts, steps, waitTime } from './load-values.js';
 
 const MOST_USERS = 1_000_000;
-const MOST_PER_SECOND = 1_000_000;
+const MAX_PER_SECOND = 1_000_000;
 const MOST_IN_FLIGHT = 1_000_000;
 export const MOST_PROCESSES = 256;
 
@@ -135,7 +135,7 @@ export function addUserFlags(command: Command): Command {
 export function addArrivalFlags(command: Command): Command {
   return command
     .optionsGroup('Arrivals (requests are sent at their time, whatever the target does):')
-    .option('--rate <number>', 'requests per second', positiveNumber(MOST_PER_SECOND))
+    .option('--rate <number>', 'requests per second', positiveNumber(MAX_PER_SECOND))
     .addOption(
       new Option('--arrivals <kind>', 'distribution at --rate (default: poisson)').choices([
         'poisson',

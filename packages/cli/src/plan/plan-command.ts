@@ -2,9 +2,9 @@
 import {
   type Curve,
   LONGEST_TRACE,
-  MOST_NOISE,
-  MOST_PER_SECOND,
-  MOST_SLOTS,
+  MAX_NOISE,
+  MAX_PER_SECOND,
+  MAX_SLOTS,
   makePlan,
   parseTrace,
   planChart,
@@ -73,7 +73,7 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
       ).conflicts('curve'),
     )
     .optionsGroup('The traffic, one of:')
-    .option('--rate <number>', 'requests per second', positiveNumber(MOST_PER_SECOND))
+    .option('--rate <number>', 'requests per second', positiveNumber(MAX_PER_SECOND))
     .addOption(
       new Option('--trace <file>', 'arrival times of requests in ms, one per line').conflicts('rate'),
     )
@@ -88,7 +88,7 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     .option(
       '--slots <count>',
       'concurrent batches (default: the fewest that hold the target)',
-      wholeNumber(1, MOST_SLOTS),
+      wholeNumber(1, MAX_SLOTS),
     )
     .option(
       '--max-batch-size <count>',
@@ -98,7 +98,7 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     .option(
       '--noise <share>',
       'noise of batch durations, 0.05 or 5% (default: as measured, else 0)',
-      share(MOST_NOISE),
+      share(MAX_NOISE),
     )
     .option('--seed <number>', 'seed of the simulations', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
     .optionsGroup('Probing:')

@@ -51,7 +51,7 @@ describe('a scenario with a trace beside it', () => {
       { arrivals: { kind: 'trace', file: 'no.csv' } },
       /^error: mine\.json: arrivals\.file: the trace cannot/,
     ],
-  ])('with a bad %s is refused with the place', async (_what, changes, message) => {
+  ])('with an invalid %s is an error with its location', async (_what, changes, message) => {
     const { exitCode, stdout, stderr } = await arena('--scenario', write({ ...fields, ...changes }));
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(message);
@@ -59,7 +59,7 @@ describe('a scenario with a trace beside it', () => {
 });
 
 describe('the quick grid', () => {
-  test('is played with other seeds when asked to, and says what is worse than it may be', async () => {
+  test('runs with other seeds, and reports figures that are worse than their limit', async () => {
     const { exitCode, stdout, stderr } = await arena(
       ...['--quick', '--target', '9', '--json', '--check', '--seed', '7000'],
     );
@@ -68,7 +68,7 @@ describe('the quick grid', () => {
     expect(targets).toEqual([expect.objectContaining({ number: 9, name: 'admission' })]);
     expect(results.length).toBeGreaterThan(0);
     for (const { seeds } of results) expect(seeds).toEqual([7000]);
-    // Whether there are any is the policy's affair.
+    // Depends on the policy.
     const missed = targets[0].goals.filter((goal: { within_limit: boolean }) => !goal.within_limit);
     expect(exitCode).toBe(missed.length === 0 ? 0 : 1);
     expect(stderr.match(/^error: target 9, /gm) ?? []).toHaveLength(missed.length);

@@ -69,7 +69,7 @@ test('arrivals: a report, files, and the counts of the server', async () => {
     ['plan', '--curve', 'curve.json', '--trace', 'trace.csv', '--target-ms', '50', '--json'],
     folder,
   );
-  expect(JSON.parse(plan.stdout).asked).toMatchObject({ traffic: 'trace', requests: received });
+  expect(JSON.parse(plan.stdout).input).toMatchObject({ traffic: 'trace', requests: received });
 });
 
 test('a threshold that applies is exit code 3, and rejected requests are no failures', async () => {

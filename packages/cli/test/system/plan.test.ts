@@ -152,9 +152,9 @@ describe('a trace', () => {
       '--json',
     );
     expect(exitCode).toBe(0);
-    const { asked, expected } = JSON.parse(stdout);
-    expect(asked).toMatchObject({ traffic: 'trace', requests: 400 });
-    expect(asked.rate_per_second).toBeCloseTo((399 / (times.at(-1) as number)) * 1000, 1);
+    const { input, expected } = JSON.parse(stdout);
+    expect(input).toMatchObject({ traffic: 'trace', requests: 400 });
+    expect(input.rate_per_second).toBeCloseTo((399 / (times.at(-1) as number)) * 1000, 1);
     // Twenty at a time: batches are large, though the rate is low.
     expect(expected.mean_batch_size).toBeGreaterThan(5);
   });
@@ -185,8 +185,8 @@ describe('a handler', () => {
     // What it takes longer than that is the machine's affair.
     expect(measured['1'].p50_ms).toBeGreaterThan(9);
     expect(measured['8'].p50_ms).toBeGreaterThan(19);
-    const { asked, settings } = JSON.parse(stdout);
-    expect(asked.curve).toBe('handler.ts');
+    const { input, settings } = JSON.parse(stdout);
+    expect(input.curve).toBe('handler.ts');
     expect(settings.curve[0].duration_ms).toBeGreaterThan(9);
 
     const again = await plan('--curve', 'measured.json', ...FEW, '--json');
@@ -258,7 +258,7 @@ describe('a model', () => {
     expect(stderr).toMatch(/^Measured .*iris\.onnx: \d+ rounds/);
     expect(exitCode).toBe(0);
     expect(sizes()).toEqual(['1', '2', '4', '8']);
-    expect(JSON.parse(stdout).asked.curve).toBe('iris.onnx');
+    expect(JSON.parse(stdout).input.curve).toBe('iris.onnx');
   });
 
   test.each<[string, TensorSpec[], string[], RegExp]>([

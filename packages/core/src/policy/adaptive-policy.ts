@@ -129,9 +129,9 @@ class AdaptivePolicy implements Policy {
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const most = this.#bestCost(view);
     const arrivingPerMs = costPerMs(view, now);
-    const searchPatient = this.#has('patient items');
+    const searchesAllDeadlines = this.#has('search all deadlines');
     const windowBy = (duration: (cost: number) => number) =>
-      bestWindow(view, now, most, duration, arrivingPerMs, searchPatient);
+      bestWindow(view, now, most, duration, arrivingPerMs, searchesAllDeadlines);
     // When not all can be served, a safe bound decides which. Otherwise no item is rejected that may be in time.
     // In efficiency mode a batch waits for the last moment up to a step; past it there only seems to be time.
     const isAtStep = this.#savesBackend && curve.steps(limits.maxBatchSize).length > 0;

@@ -26,7 +26,7 @@ export function bestWindow(
   maxCost: number,
   durationMs: DurationOf,
   arrivingPerMs: number,
-  mayPassOver = true,
+  searchesAllDeadlines = true,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_POSITIONS);
   /** Items that can be in time by themselves, in dispatch order. */
@@ -68,7 +68,7 @@ export function bestWindow(
       const canFollow = (deadline: number) =>
         restCost <= maxCost && now + takesMs + durationMs(restCost) <= deadline;
       if (isBetter && (next === undefined || canFollow(next.deadline))) break;
-      if (cost >= maxCost || !mayPassOver) break;
+      if (cost >= maxCost || !searchesAllDeadlines) break;
     }
     item.isGivenUp = true;
     left -= item.cost;

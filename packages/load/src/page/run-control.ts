@@ -1,7 +1,7 @@
 /** The one run of a page: started, changed, stopped and discarded, and what the page is told of it. */
 import type { LoadPageState, LoadSetup, LoadSetupSchedule } from '@batchwise/dashboard';
 import type { LoadReport } from '../report/load-report.js';
-import { writtenVerdict } from '../report/notation.js';
+import { formatVerdict } from '../report/notation.js';
 import type { LoadRun, RunSpec } from '../run/load-run.js';
 import type { ArrivalSchedule } from '../run/traffic.js';
 
@@ -104,7 +104,7 @@ export class RunControl {
         ...report,
         series: report.series.slice(-SHOWN_SECONDS).filter(({ second }) => second >= first),
         failures: report.failures.slice(0, SHOWN_FAILURES),
-        verdicts: report.verdicts.map((verdict) => ({ ...verdict, value: writtenVerdict(verdict) })),
+        verdicts: report.verdicts.map((verdict) => ({ ...verdict, value: formatVerdict(verdict) })),
       },
       failuresLeftOut: Math.max(0, report.failures.length - SHOWN_FAILURES),
     };

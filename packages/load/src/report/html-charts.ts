@@ -1,16 +1,16 @@
 /** The plots of a report. What a run has no values for is not drawn. */
 import {
   chartFigure,
+  formatTarget,
   html,
   type LineChartSpec,
   type Markup,
   type Series,
-  writtenTarget,
 } from '@batchwise/arena';
 import type { Percentiles } from '../statistics/histogram.js';
 import { batchRanges } from './batch-ranges.js';
 import type { LoadReport } from './load-report.js';
-import { differsFromIntended, writtenSeconds } from './notation.js';
+import { differsFromIntended, formatSeconds } from './notation.js';
 import { type PlotPoint, type PlotSeries, plotSeries } from './plot-series.js';
 
 /** Colours mean the same in all plots. */
@@ -62,7 +62,7 @@ function timeAxis(seconds: number): TimeAxis {
 }
 
 function severalSeconds({ secondsPerPoint }: PlotSeries, what: string): string {
-  return secondsPerPoint === 1 ? '' : ` Each point is ${writtenSeconds(secondsPerPoint)}: ${what}.`;
+  return secondsPerPoint === 1 ? '' : ` Each point is ${formatSeconds(secondsPerPoint)}: ${what}.`;
 }
 
 function ratePlot(
@@ -85,7 +85,7 @@ function ratePlot(
         line('failed', LOOK.failed, (point) => point.failedPerSecond),
       ],
     },
-    caption: `By the second in which the response came.${targetMs === undefined ? '' : ` Good: ok, and within ${writtenTarget(targetMs)} of the intended start.`}${severalSeconds(series, 'means')}`,
+    caption: `By the second in which the response came.${targetMs === undefined ? '' : ` Good: ok, and within ${formatTarget(targetMs)} of the intended start.`}${severalSeconds(series, 'means')}`,
   };
 }
 
@@ -120,7 +120,7 @@ function latencyScale(values: readonly number[], usual: number): { scale: 'log' 
 function targetMark(targetMs: number | undefined): Pick<LineChartSpec, 'yMarks'> {
   return targetMs === undefined
     ? {}
-    : { yMarks: [{ at: targetMs, label: `target: ${writtenTarget(targetMs)}` }] };
+    : { yMarks: [{ at: targetMs, label: `target: ${formatTarget(targetMs)}` }] };
 }
 
 function distributionPlot({ total, targetMs }: LoadReport): Plot {

@@ -1,9 +1,9 @@
 /** The tables of a report's page. On a phone, rows of texts become blocks, and tables of numbers scroll sideways. */
-import { html, type Markup, writtenCount, writtenMs, writtenShare } from '@batchwise/arena';
+import { formatCount, formatMs, formatShare, html, type Markup } from '@batchwise/arena';
 import type { Percentiles } from '../statistics/histogram.js';
 import { batchRanges } from './batch-ranges.js';
 import type { LoadReport, RequestFigures } from './load-report.js';
-import { differsFromIntended, writtenLatency, writtenRate, writtenVerdict } from './notation.js';
+import { differsFromIntended, formatLatency, formatRate, formatVerdict } from './notation.js';
 
 const MOST_BATCH_ROWS = 12;
 /** A target that answers with a new reason each time would make a page of them. */
@@ -30,7 +30,7 @@ export function requestsTable({ requests, total }: LoadReport): Markup {
 
 function requestRows(figures: RequestFigures): Markup[] {
   const { name, count, perSecond, failed, rejected, latency, intended } = figures;
-  const row = html`<tr><th scope="row">${name}</th>${number(writtenCount(count))}${number(writtenRate(perSecond))}${number(ofAll(failed, count))}${number(ofAll(rejected, count))}${latencyCells(latency)}</tr>
+  const row = html`<tr><th scope="row">${name}</th>${number(formatCount(count))}${number(formatRate(perSecond))}${number(ofAll(failed, count))}${number(ofAll(rejected, count))}${latencyCells(latency)}</tr>
 `;
   if (!differsFromIntended(figures)) return [row];
   return [
@@ -41,11 +41,11 @@ function requestRows(figures: RequestFigures): Markup[] {
 }
 
 function latencyCells(figures: Percentiles): Markup[] {
-  return LATENCIES.map((name) => number(writtenLatency(figures[name], figures.count)));
+  return LATENCIES.map((name) => number(formatLatency(figures[name], figures.count)));
 }
 
 function ofAll(part: number, all: number): string {
-  return part === 0 ? '0' : `${writtenCount(part)} (${writtenShare(part / all)})`;
+  return part === 0 ? '0' : `${formatCount(part)} (${formatShare(part / all)})`;
 }
 
 const ALL_LATENCIES = [
@@ -72,7 +72,7 @@ export function latencyTable({ total }: LoadReport): Markup {
   ];
   const rows = parts.flatMap(([name, figures]) => {
     if (figures === undefined || figures.count === 0) return [];
-    const cells = ALL_LATENCIES.map(([, key]) => number(writtenMs(figures[key])));
+    const cells = ALL_LATENCIES.map(([, key]) => number(formatMs(figures[key])));
     return [
       html`<tr><th scope="row">${name}</th>${cells}</tr>
 `,
@@ -90,7 +90,7 @@ export function batchSizesTable({ batchSizes, total }: LoadReport): Markup {
     const width = ((100 * requests) / most).toFixed(1);
     return html`<tr><th scope="row">${label}</th
 ><td class="bar"><span><i style="width:${width}%"></i></span></td
->${number(writtenCount(requests))}${number(writtenShare(requests / all))}${number(writtenMs(latencyMs))}${hasSplit ? [number(writtenMs(queueMs)), number(writtenMs(computeMs))] : undefined}</tr>
+>${number(formatCount(requests))}${number(formatShare(requests / all))}${number(formatMs(latencyMs))}${hasSplit ? [number(formatMs(queueMs)), number(formatMs(computeMs))] : undefined}</tr>
 `;
   });
   const head = ['Size', '', 'Requests', 'Share', 'Latency', ...(hasSplit ? ['Queue', 'Compute'] : [])];
@@ -100,14 +100,14 @@ export function batchSizesTable({ batchSizes, total }: LoadReport): Markup {
 export function failuresTable({ failures }: LoadReport): Markup {
   const rows = failures.slice(0, MOST_FAILURE_ROWS).map(({ name, kind, reason, count }) => {
     const badge = html`<span class="badge ${kind === 'failed' ? 'missed' : 'rejected'}">${kind}</span>`;
-    return html`<tr><th scope="row">${reason}</th><td data-label="Request">${name}</td><td data-label="Kind"><span>${badge}</span></td><td class="number" data-label="Count">${writtenCount(count)}</td></tr>
+    return html`<tr><th scope="row">${reason}</th><td data-label="Request">${name}</td><td data-label="Kind"><span>${badge}</span></td><td class="number" data-label="Count">${formatCount(count)}</td></tr>
 `;
   });
   const more = failures.length - rows.length;
   return html`<div class="card table"><table class="stacks">
 <thead><tr><th>Reason</th><th>Request</th><th>Kind</th><th class="number">Count</th></tr></thead>
 <tbody>${rows}</tbody></table></div>
-${more > 0 ? html`<p class="quiet">And ${writtenCount(more)} more reasons.</p>` : undefined}`;
+${more > 0 ? html`<p class="quiet">And ${formatCount(more)} more reasons.</p>` : undefined}`;
 }
 
 export function verdictsTable({ verdicts }: LoadReport): Markup {
@@ -115,7 +115,7 @@ export function verdictsTable({ verdicts }: LoadReport): Markup {
     const badge = verdict.isBroken
       ? html`<span class="badge missed">✗ fails</span>`
       : html`<span class="badge reached">✓ passes</span>`;
-    return html`<tr><th scope="row"><code>${verdict.rule}</code></th><td data-label="Measured">${writtenVerdict(verdict)}</td><td class="verdict">${badge}</td></tr>
+    return html`<tr><th scope="row"><code>${verdict.rule}</code></th><td data-label="Measured">${formatVerdict(verdict)}</td><td class="verdict">${badge}</td></tr>
 `;
   });
   return html`<div class="card table"><table class="stacks">

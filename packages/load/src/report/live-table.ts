@@ -1,8 +1,8 @@
 /** The figures of a run that goes on, as lines that are drawn over each other every second. */
-import { type Palette, PLAIN, writtenBatch, writtenCount, writtenShare } from '@batchwise/arena';
+import { formatBatch, formatCount, formatShare, type Palette, PLAIN } from '@batchwise/arena';
 import type { SeriesPoint } from '../statistics/statistics.js';
 import type { LoadReport, RequestFigures } from './load-report.js';
-import { goodputText, writtenClock, writtenLatency, writtenRate } from './notation.js';
+import { formatClock, formatLatency, formatRate, goodputText } from './notation.js';
 import { latestSecond } from './plot-series.js';
 import { printableText } from './printable-text.js';
 import { sparkline } from './text-bars.js';
@@ -36,17 +36,17 @@ export function liveTable(report: LoadReport, columns: number, palette: Palette 
 
 function headLine(report: LoadReport): string {
   const state = report.state === 'running' ? '' : `  ${report.state}`;
-  return `${writtenClock(report.seconds)}${state}  ${goodputText(report)}`;
+  return `${formatClock(report.seconds)}${state}  ${goodputText(report)}`;
 }
 
 function gaugesLine(report: LoadReport): string {
   const { traffic, arrivals, target } = report;
   const now = latestSecond(report);
   const parts = [
-    ...(traffic.kind === 'users' ? [`${writtenCount(now?.users ?? 0)} users`] : []),
-    `${writtenCount(now?.inFlight ?? 0)} in flight`,
+    ...(traffic.kind === 'users' ? [`${formatCount(now?.users ?? 0)} users`] : []),
+    `${formatCount(now?.inFlight ?? 0)} in flight`,
     ...(arrivals !== undefined && arrivals.notSent > 0
-      ? [`${writtenCount(arrivals.notSent)} arrivals not sent`]
+      ? [`${formatCount(arrivals.notSent)} arrivals not sent`]
       : []),
     `generator CPU ${Math.round(100 * (now?.cpuShare ?? 0))} %`,
     printableText(target),
@@ -86,10 +86,10 @@ function secondCells(now: SeriesPoint): string[] {
   const all = ok + failed + rejected;
   return [
     'last second',
-    writtenRate(all),
+    formatRate(all),
     share(failed, all),
     share(rejected, all),
-    ...[p50Ms, p95Ms, p99Ms, maxMs].map((ms) => writtenLatency(ms, ok)),
+    ...[p50Ms, p95Ms, p99Ms, maxMs].map((ms) => formatLatency(ms, ok)),
     batch(meanBatchSize),
   ];
 }
@@ -99,20 +99,20 @@ function figureCells(name: string, figures: RequestFigures): string[] {
   const { p50, p95, p99, max } = latency;
   return [
     name,
-    writtenRate(perSecond),
+    formatRate(perSecond),
     share(failed, count),
     share(rejected, count),
-    ...[p50, p95, p99, max].map((ms) => writtenLatency(ms, latency.count)),
+    ...[p50, p95, p99, max].map((ms) => formatLatency(ms, latency.count)),
     batch(meanBatchSize),
   ];
 }
 
 function share(part: number, all: number): string {
-  return all === 0 ? '–' : writtenShare(part / all);
+  return all === 0 ? '–' : formatShare(part / all);
 }
 
 function batch(size: number | undefined): string {
-  return size === undefined ? '–' : writtenBatch(size);
+  return size === undefined ? '–' : formatBatch(size);
 }
 
 /** The seconds that are complete. */
@@ -122,7 +122,7 @@ function rateLine(report: LoadReport, width: number): string {
     .filter(({ second }) => second <= last)
     .map(({ ok, failed, rejected }) => ok + failed + rejected);
   const most = rates.reduce((a, b) => Math.max(a, b), 0);
-  const words = `  up to ${writtenRate(most)}`;
+  const words = `  up to ${formatRate(most)}`;
   const room = Math.min(WIDEST_SPARKLINE, width - 'rate  '.length - words.length);
   return `rate  ${sparkline(rates, room)}${words}`;
 }
@@ -130,7 +130,7 @@ function rateLine(report: LoadReport, width: number): string {
 function failureLine({ failures }: LoadReport, width: number): string | undefined {
   const most = failures.find(({ kind }) => kind === 'failed');
   if (most === undefined) return undefined;
-  return cut(`${writtenCount(most.count)} × ${printableText(most.reason)}`, width);
+  return cut(`${formatCount(most.count)} × ${printableText(most.reason)}`, width);
 }
 
 function cut(text: string, width: number): string {

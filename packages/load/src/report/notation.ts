@@ -1,19 +1,19 @@
 /** Figures of a report in words, the same in the terminal and on the page. */
-import { writtenBatch, writtenCount, writtenMs, writtenShare, writtenTarget } from '@batchwise/arena';
+import { formatBatch, formatCount, formatMs, formatShare, formatTarget } from '@batchwise/arena';
 import type { LoadReport, RequestFigures, TrafficFacts, Verdict } from './load-report.js';
 import { parseThreshold } from './threshold.js';
 import type { Quantity } from './threshold-metrics.js';
 
-export function writtenRate(perSecond: number): string {
-  return `${writtenCount(perSecond)}/s`;
+export function formatRate(perSecond: number): string {
+  return `${formatCount(perSecond)}/s`;
 }
 
 /** `–` where nothing was measured. */
-export function writtenLatency(ms: number, count: number): string {
-  return count === 0 ? '–' : writtenMs(ms);
+export function formatLatency(ms: number, count: number): string {
+  return count === 0 ? '–' : formatMs(ms);
 }
 
-export function writtenSeconds(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -23,7 +23,7 @@ export function writtenSeconds(seconds: number): string {
 }
 
 /** `0:07`, `12:34`, `1:02:03`. */
-export function writtenClock(seconds: number): string {
+export function formatClock(seconds: number): string {
   const whole = Math.floor(seconds);
   const two = (value: number) => String(value).padStart(2, '0');
   const minutes = Math.floor(whole / 60);
@@ -35,18 +35,18 @@ export function writtenClock(seconds: number): string {
 /** `Goodput 812/s within 100 ms (98.7 % of requests)`. */
 export function goodputText({ total, targetMs }: LoadReport): string {
   if (total.count === 0) return 'No request has ended';
-  const within = targetMs === undefined ? '' : ` within ${writtenTarget(targetMs)}`;
-  return `Goodput ${writtenRate(total.goodPerSecond)}${within} (${writtenShare(total.good / total.count)} of requests)`;
+  const within = targetMs === undefined ? '' : ` within ${formatTarget(targetMs)}`;
+  return `Goodput ${formatRate(total.goodPerSecond)}${within} (${formatShare(total.good / total.count)} of requests)`;
 }
 
 export function trafficText(traffic: TrafficFacts): string {
   if (traffic.kind === 'arrivals') return traffic.text;
   const { users, spawnRate, waitTime } = traffic;
-  return `${writtenCount(users)} ${users === 1 ? 'user' : 'users'}, spawn rate ${writtenRate(spawnRate)}, wait time ${waitTime}`;
+  return `${formatCount(users)} ${users === 1 ? 'user' : 'users'}, spawn rate ${formatRate(spawnRate)}, wait time ${waitTime}`;
 }
 
-export function writtenVerdict({ rule, value }: Verdict): string {
-  return Number.isFinite(value) ? writtenQuantity(value, quantityOf(rule)) : 'not measured';
+export function formatVerdict({ rule, value }: Verdict): string {
+  return Number.isFinite(value) ? formatQuantity(value, quantityOf(rule)) : 'not measured';
 }
 
 /** A report may come from a file: a rule that is unknown here is shown with its plain value. */
@@ -58,21 +58,21 @@ function quantityOf(rule: string): Quantity {
   }
 }
 
-function writtenQuantity(value: number, quantity: Quantity): string {
+function formatQuantity(value: number, quantity: Quantity): string {
   switch (quantity) {
     case 'latency':
-      return writtenMs(value);
+      return formatMs(value);
     case 'share':
-      return writtenShare(value);
+      return formatShare(value);
     case 'rate':
-      return writtenRate(value);
+      return formatRate(value);
     case 'number':
-      return writtenBatch(value);
+      return formatBatch(value);
   }
 }
 
 /** Whether the intended start makes a difference that is seen in the figures. */
 export function differsFromIntended({ latency, intended }: RequestFigures): boolean {
   const shown = ['p50', 'p95', 'p99', 'max'] as const;
-  return shown.some((name) => writtenMs(latency[name]) !== writtenMs(intended[name]));
+  return shown.some((name) => formatMs(latency[name]) !== formatMs(intended[name]));
 }

@@ -1,7 +1,7 @@
 /** How a run stands, in one plain line, for output that cannot be redrawn. */
-import { writtenBatch, writtenCount } from '@batchwise/arena';
+import { formatBatch, formatCount } from '@batchwise/arena';
 import type { LoadReport } from './load-report.js';
-import { writtenClock, writtenLatency, writtenRate } from './notation.js';
+import { formatClock, formatLatency, formatRate } from './notation.js';
 import { latestSecond } from './plot-series.js';
 
 /** The rate and the gauges are those of the last second, the other figures those of the run so far. */
@@ -10,17 +10,17 @@ export function progressLine(report: LoadReport): string {
   const { count, failed, rejected, latency, meanBatchSize } = total;
   const now = latestSecond(report);
   const parts = [
-    writtenClock(seconds),
-    writtenRate(now === undefined ? 0 : now.ok + now.failed + now.rejected),
-    `${writtenCount(count)} requests`,
-    `${writtenCount(failed)} failed`,
-    `${writtenCount(rejected)} rejected`,
-    `p50 ${writtenLatency(latency.p50, latency.count)}`,
-    `p95 ${writtenLatency(latency.p95, latency.count)}`,
-    `p99 ${writtenLatency(latency.p99, latency.count)}`,
-    ...(traffic.kind === 'users' ? [`${writtenCount(now?.users ?? 0)} users`] : []),
-    `${writtenCount(now?.inFlight ?? 0)} in flight`,
-    ...(meanBatchSize === undefined ? [] : [`batch size ${writtenBatch(meanBatchSize)}`]),
+    formatClock(seconds),
+    formatRate(now === undefined ? 0 : now.ok + now.failed + now.rejected),
+    `${formatCount(count)} requests`,
+    `${formatCount(failed)} failed`,
+    `${formatCount(rejected)} rejected`,
+    `p50 ${formatLatency(latency.p50, latency.count)}`,
+    `p95 ${formatLatency(latency.p95, latency.count)}`,
+    `p99 ${formatLatency(latency.p99, latency.count)}`,
+    ...(traffic.kind === 'users' ? [`${formatCount(now?.users ?? 0)} users`] : []),
+    `${formatCount(now?.inFlight ?? 0)} in flight`,
+    ...(meanBatchSize === undefined ? [] : [`batch size ${formatBatch(meanBatchSize)}`]),
   ];
   return parts.join('  ');
 }

@@ -1,26 +1,26 @@
 /** The report as one HTML file that needs nothing else: to be shown to a colleague, mailed or printed. */
 import {
+  formatBatch,
+  formatCount,
+  formatMs,
+  formatShare,
+  formatTarget,
   html,
   type Markup,
   pageDocument,
-  writtenBatch,
-  writtenCount,
-  writtenMs,
-  writtenShare,
-  writtenTarget,
 } from '@batchwise/arena';
 import { reportCharts } from './html-charts.js';
 import { REPORT_STYLE } from './html-style.js';
 import { batchSizesTable, failuresTable, latencyTable, requestsTable, verdictsTable } from './html-tables.js';
 import type { LoadReport } from './load-report.js';
-import { differsFromIntended, trafficText, writtenRate, writtenSeconds } from './notation.js';
+import { differsFromIntended, formatRate, formatSeconds, trafficText } from './notation.js';
 
 export function reportHtml(report: LoadReport): string {
   const { target, verdicts, warnings, failures, batchSizes, total, state } = report;
   const title = `Load report: ${target}`;
   const body = html`<header class="top">
 <h1>Load report <span class="quiet">${target}</span></h1>
-<p class="lead">${trafficText(report.traffic)}, ${writtenSeconds(report.seconds)}${state === 'ended' ? undefined : ` (${state})`}, ${startText(report)}.</p>
+<p class="lead">${trafficText(report.traffic)}, ${formatSeconds(report.seconds)}${state === 'ended' ? undefined : ` (${state})`}, ${startText(report)}.</p>
 ${tiles(report)}
 ${warnings.length === 0 ? undefined : html`<ul class="warnings">${warnings.map((text) => html`<li><strong>Warning:</strong> ${text}</li>`)}</ul>`}
 </header>
@@ -56,19 +56,19 @@ function tile(name: string, value: string, note?: string, kind = ''): Markup {
 function tiles(report: LoadReport): Markup {
   const { total, targetMs, verdicts } = report;
   const { count, ok, good, failed, rejected, latency, intended, meanBatchSize } = total;
-  const share = (part: number) => (count === 0 ? '–' : writtenShare(part / count));
+  const share = (part: number) => (count === 0 ? '–' : formatShare(part / count));
   const broken = verdicts.filter(({ isBroken }) => isBroken).length;
-  const within = targetMs === undefined ? 'Goodput' : `Goodput within ${writtenTarget(targetMs)}`;
+  const within = targetMs === undefined ? 'Goodput' : `Goodput within ${formatTarget(targetMs)}`;
   const fromIntended = (name: 'p50' | 'p99') =>
-    differsFromIntended(total) ? `intended ${writtenMs(intended[name])}` : undefined;
+    differsFromIntended(total) ? `intended ${formatMs(intended[name])}` : undefined;
   return html`<dl class="facts">
-${tile(within, writtenRate(total.goodPerSecond), `${share(good)} of ${writtenCount(count)} requests`, 'headline')}
+${tile(within, formatRate(total.goodPerSecond), `${share(good)} of ${formatCount(count)} requests`, 'headline')}
 ${verdicts.length === 0 ? undefined : tile('Verdict', broken === 0 ? 'passes' : 'fails', `${broken} of ${verdicts.length} rules apply`, broken === 0 ? 'all' : 'fails')}
-${tile('Rate', writtenRate(total.perSecond))}
-${ok === 0 ? undefined : html`${tile('p50', writtenMs(latency.p50), fromIntended('p50'))}${tile('p99', writtenMs(latency.p99), fromIntended('p99'))}`}
-${tile('Failed', share(failed), writtenCount(failed), failed > 0 ? 'fails' : '')}
-${tile('Rejected', share(rejected), writtenCount(rejected))}
-${meanBatchSize === undefined ? undefined : tile('Batch size', writtenBatch(meanBatchSize), 'mean')}
+${tile('Rate', formatRate(total.perSecond))}
+${ok === 0 ? undefined : html`${tile('p50', formatMs(latency.p50), fromIntended('p50'))}${tile('p99', formatMs(latency.p99), fromIntended('p99'))}`}
+${tile('Failed', share(failed), formatCount(failed), failed > 0 ? 'fails' : '')}
+${tile('Rejected', share(rejected), formatCount(rejected))}
+${meanBatchSize === undefined ? undefined : tile('Batch size', formatBatch(meanBatchSize), 'mean')}
 </dl>`;
 }
 
@@ -79,8 +79,8 @@ function howTable(report: LoadReport): Markup {
     ['Target', target],
     [traffic.kind === 'users' ? 'Users (closed model)' : 'Arrivals (open model)', trafficText(traffic)],
     ['Started', startText(report).replace('started ', '')],
-    ['Duration', writtenSeconds(seconds)],
-    ['Target latency', targetMs === undefined ? 'none: every ok request is good' : writtenTarget(targetMs)],
+    ['Duration', formatSeconds(seconds)],
+    ['Target latency', targetMs === undefined ? 'none: every ok request is good' : formatTarget(targetMs)],
     ['Generator processes', String(generator.processes)],
     [
       'Generator CPU',
@@ -93,11 +93,11 @@ function howTable(report: LoadReport): Markup {
     facts.push(
       [
         'Rate',
-        `${writtenRate(achievedPerSecond)} of ${writtenRate(requestedPerSecond)} scheduled${arrivals.isKept ? '' : ' (not within 1 %)'}`,
+        `${formatRate(achievedPerSecond)} of ${formatRate(requestedPerSecond)} scheduled${arrivals.isKept ? '' : ' (not within 1 %)'}`,
       ],
       [
         'Arrivals',
-        `${writtenCount(sent)} of ${writtenCount(due)} sent, ${writtenCount(notSent)} could not be sent`,
+        `${formatCount(sent)} of ${formatCount(due)} sent, ${formatCount(notSent)} could not be sent`,
       ],
     );
   }

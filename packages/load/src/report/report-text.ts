@@ -1,16 +1,16 @@
 /** The report of a run for a terminal: the goodput first, then what it is made of. */
-import { type Palette, PLAIN, writtenBatch, writtenCount, writtenMs, writtenShare } from '@batchwise/arena';
+import { formatBatch, formatCount, formatMs, formatShare, type Palette, PLAIN } from '@batchwise/arena';
 import type { Percentiles } from '../statistics/histogram.js';
 import { batchRanges } from './batch-ranges.js';
 import type { LoadReport, RequestFigures } from './load-report.js';
 import {
   differsFromIntended,
+  formatLatency,
+  formatRate,
+  formatSeconds,
+  formatVerdict,
   goodputText,
   trafficText,
-  writtenLatency,
-  writtenRate,
-  writtenSeconds,
-  writtenVerdict,
 } from './notation.js';
 import { printableText } from './printable-text.js';
 import { bar } from './text-bars.js';
@@ -58,7 +58,7 @@ function table(
 function headSection(report: LoadReport, palette: Palette): Section {
   const { total, target, traffic, seconds, state } = report;
   const colour = total.good === total.count && total.count > 0 ? palette.good : palette.heading;
-  const run = `${printableText(target)}, ${printableText(trafficText(traffic))}, ${writtenSeconds(seconds)}`;
+  const run = `${printableText(target)}, ${printableText(trafficText(traffic))}, ${formatSeconds(seconds)}`;
   return [colour(goodputText(report)), palette.faint(`${run}${state === 'ended' ? '' : `, ${state}`}`)].join(
     '\n',
   );
@@ -77,8 +77,8 @@ function requestsSection({ total, requests }: LoadReport, palette: Palette): Sec
     const { name, count, perSecond, failed, rejected, latency, intended } = figures;
     const row = [
       printableText(name, LONGEST_NAME),
-      writtenCount(count),
-      writtenRate(perSecond),
+      formatCount(count),
+      formatRate(perSecond),
       ofAll(failed, count),
       ofAll(rejected, count),
       ...latencies(latency),
@@ -91,11 +91,11 @@ function requestsSection({ total, requests }: LoadReport, palette: Palette): Sec
 }
 
 function latencies({ count, p50, p95, p99, max }: Percentiles): string[] {
-  return [p50, p95, p99, max].map((ms) => writtenLatency(ms, count));
+  return [p50, p95, p99, max].map((ms) => formatLatency(ms, count));
 }
 
 function ofAll(part: number, all: number): string {
-  return part === 0 ? '0' : `${writtenCount(part)} (${writtenShare(part / all)})`;
+  return part === 0 ? '0' : `${formatCount(part)} (${formatShare(part / all)})`;
 }
 
 function splitSection({ split, latency }: RequestFigures, palette: Palette): Section {
@@ -103,13 +103,13 @@ function splitSection({ split, latency }: RequestFigures, palette: Palette): Sec
   const all = split.network.mean + split.queue.mean + split.compute.mean;
   const rows = Object.entries(split).map(([part, figures]) => [
     part,
-    writtenMs(figures.mean),
+    formatMs(figures.mean),
     ...latencies(figures),
     `  ${bar(all === 0 ? 0 : figures.mean / all, BAR_WIDTH).padEnd(BAR_WIDTH)}`,
   ]);
   const some =
     split.queue.count < latency.count
-      ? [`of ${writtenCount(split.queue.count)} responses that say it, of ${writtenCount(latency.count)}`]
+      ? [`of ${formatCount(split.queue.count)} responses that say it, of ${formatCount(latency.count)}`]
       : [];
   const lines = table(palette, ['part', 'mean', 'p50', 'p95', 'p99', 'max', ''], rows);
   return section(palette, 'Latency split', [...lines, ...some.map((line) => palette.faint(line))]);
@@ -122,14 +122,14 @@ function batchesSection({ batchSizes, total }: LoadReport, palette: Palette): Se
   const hasSplit = total.split !== undefined;
   const rows = ranges.map(({ label, requests, latencyMs, queueMs, computeMs }) => [
     label,
-    writtenCount(requests),
-    writtenMs(latencyMs),
-    ...(hasSplit ? [writtenMs(queueMs), writtenMs(computeMs)] : []),
+    formatCount(requests),
+    formatMs(latencyMs),
+    ...(hasSplit ? [formatMs(queueMs), formatMs(computeMs)] : []),
     `  ${bar(requests / most, BAR_WIDTH).padEnd(BAR_WIDTH)}`,
   ]);
   return section(
     palette,
-    `Batch sizes (mean ${writtenBatch(total.meanBatchSize ?? Number.NaN)})`,
+    `Batch sizes (mean ${formatBatch(total.meanBatchSize ?? Number.NaN)})`,
     table(palette, ['size', 'requests', 'latency', ...(hasSplit ? ['queue', 'compute'] : []), ''], rows),
   );
 }
@@ -141,11 +141,11 @@ function failuresSection({ failures }: LoadReport, palette: Palette): Section {
     printableText(reason, LONGEST_REASON),
     printableText(name, LONGEST_NAME),
     kind,
-    writtenCount(count),
+    formatCount(count),
   ]);
   const lines = table(palette, ['reason', 'name', 'kind', 'count'], rows, 3);
   const more = failures.length - shown.length;
-  if (more > 0) lines.push(palette.faint(`and ${writtenCount(more)} more reasons`));
+  if (more > 0) lines.push(palette.faint(`and ${formatCount(more)} more reasons`));
   return section(palette, 'Failures and rejections', lines);
 }
 
@@ -158,7 +158,7 @@ function generatorSection({ generator, arrivals }: LoadReport, palette: Palette)
   if (arrivals !== undefined) {
     const { sent, due, notSent, requestedPerSecond, achievedPerSecond } = arrivals;
     lines.push(
-      `rate ${writtenRate(achievedPerSecond)} of ${writtenRate(requestedPerSecond)} scheduled: ${writtenCount(sent)} of ${writtenCount(due)} arrivals sent, ${writtenCount(notSent)} not sent`,
+      `rate ${formatRate(achievedPerSecond)} of ${formatRate(requestedPerSecond)} scheduled: ${formatCount(sent)} of ${formatCount(due)} arrivals sent, ${formatCount(notSent)} not sent`,
     );
   }
   return section(palette, 'Generator', lines);
@@ -169,7 +169,7 @@ function percent(share: number): string {
 }
 
 function verdictsSection({ verdicts }: LoadReport, palette: Palette): Section {
-  const rows = verdicts.map((verdict) => [printableText(verdict.rule), writtenVerdict(verdict)]);
+  const rows = verdicts.map((verdict) => [printableText(verdict.rule), formatVerdict(verdict)]);
   const [head = '', ...lines] = textTable(['the run fails if', 'measured'], rows);
   const words = verdicts.map(({ isBroken }) =>
     isBroken ? palette.bad('✗ fails ') : palette.good('✓ passes'),
