@@ -211,7 +211,7 @@ export class Dispatcher<I, R> implements BatchOwner {
         return false;
       case 'wait': {
         const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-        this.queue.sleep(group, until, decision.wakeOnBatchEnd ?? true);
+        this.queue.hold(group, until, decision.wakeOnBatchEnd ?? true);
         return true;
       }
       case 'dispatch': {
@@ -247,7 +247,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
     const until = Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs);
     if (until <= now) return false;
-    this.queue.sleep(group, until, true);
+    this.queue.hold(group, until, true);
     this.placement.tookTurn();
     return true;
   }
@@ -295,7 +295,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
-    this.queue.wakeLightSleepers();
+    this.queue.batchEnded();
     if (this.#isDispatching) this.#endedWhileDispatching = true;
     else this.#dispatch(now, false);
   }

@@ -94,15 +94,23 @@ export class Entry<I = Any, R = Any> implements Ticket {
   /** Resolves the caller. Called only by the ledger, which counts it. */
   deliver(result: R, batch: BatchRecord): void {
     const sink = release(this);
-    if (typeof sink === 'function') sink(result);
-    else if (sink !== undefined) resolveSink(sink, result, batch);
+    try {
+      if (typeof sink === 'function') sink(result);
+      else sink?.resolve(result, batch);
+    } catch (error) {
+      throwUncaught(error);
+    }
   }
 
   /** Rejects the caller. Called only by the ledger, which counts it. */
   fail(error: Error): void {
     const sink = release(this);
-    if (typeof sink === 'function') sink(new Rejection(error));
-    else if (sink !== undefined) rejectSink(sink, error);
+    try {
+      if (typeof sink === 'function') sink(new Rejection(error));
+      else sink?.reject(error);
+    } catch (thrown) {
+      throwUncaught(thrown);
+    }
   }
 }
 
@@ -133,7 +141,7 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
 // and there may be a million of these objects.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {
-  return entry.settled ? undefined : (entry.lane ?? entry.batch?.owner)?.removal;
+  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.owner)?.removal;
 }
 
 /** Drops all references, so that a ticket kept by its caller keeps nothing else alive. */
@@ -168,21 +176,5 @@ class Rejection {
   // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
   then(_resolve: Resolve, reject: (error: Error) => void): void {
     reject(this.#error);
-  }
-}
-
-function resolveSink<R>(sink: Sink<R>, result: R, batch: BatchRecord): void {
-  try {
-    sink.resolve(result, batch);
-  } catch (error) {
-    throwUncaught(error);
-  }
-}
-
-function rejectSink<R>(sink: Sink<R>, error: Error): void {
-  try {
-    sink.reject(error);
-  } catch (thrown) {
-    throwUncaught(thrown);
   }
 }

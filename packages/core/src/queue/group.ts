@@ -1,16 +1,12 @@
 /** Items that may share a batch. */
 import { DispatchOrder } from './dispatch-order.js';
-import type { Entry } from './entry.js';
+import type { Entry, EntryRemoval } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
-import { type Aged, type Lane, OlderEntry } from './lane.js';
-import { Share } from './share.js';
+import { type Aged, isServedBefore, type Lane, OlderItem, type Turn } from './lane.js';
 import type { Tenant, Tenants } from './tenants.js';
 
-/** `wakeAt` of a group that is awake. */
+/** `wakeAt` of a group that is not held. */
 export const AWAKE = Number.NEGATIVE_INFINITY;
-
-/** Shares without items are forgotten in sweeps, when there are twice as many as after the last one. */
-const FIRST_SWEEP = 1024;
 
 /** Items that were taken, and their cost. */
 export interface Taken {
@@ -20,55 +16,44 @@ export interface Taken {
 
 export class Group implements HeapNode {
   readonly key: unknown;
+  readonly removal: EntryRemoval;
   length = 0;
   cost = 0;
   /** Items that arrived since the arrivals were last recorded. */
   arrived = 0;
   /** Until when the policy holds it. */
   wakeAt = AWAKE;
-  /** What arrived until then is dispatched without being held. */
-  #flushedAt = Number.NEGATIVE_INFINITY;
-  /** Its place among the sleeping. */
+  /** Among the groups that are held. */
   heapIndex = -1;
+  /** Items that arrived until then are dispatched without being held. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
 
   readonly #tenants: Tenants;
-  readonly #shares = new Map<Tenant, Share>();
-  /**
-   * Shares with items, by what their tenants had been served when they were sorted. While items are queued
-   * that only grows, so an outdated key is too low, and is noticed when it comes up first.
-   */
-  readonly #waiting = new Heap<Share>((a, b) =>
-    a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed,
-  );
-  /** Shares that came up while the group slept. */
-  #parked: Share[] = [];
-  /** Lanes by the arrival of their heads, and entries that are older than those ahead of them. */
-  readonly #ages = new Heap<Aged>((a, b) => a.sortedAt < b.sortedAt);
-  #sweepAt = FIRST_SWEEP;
+  readonly #lanes = new Map<Tenant, Lane[]>();
+  readonly #turns = new Heap<Turn>(isServedBefore, refresh);
+  /** Lanes whose turn came while the group was held. */
+  #parked: Lane[] = [];
+  readonly #ages = new Heap<Aged>((a, b) => a.arrivedAt < b.arrivedAt);
 
-  constructor(key: unknown, tenants: Tenants) {
+  constructor(key: unknown, removal: EntryRemoval, tenants: Tenants) {
     this.key = key;
+    this.removal = removal;
     this.#tenants = tenants;
   }
 
   /** The earliest arrival; Infinity when nothing is queued. */
   get oldestAt(): number {
-    const ages = this.#ages;
-    for (let first = ages.first; first !== undefined; first = ages.first) {
-      const { arrivedAt } = first;
-      if (arrivedAt === first.sortedAt) return arrivedAt;
-      if (arrivedAt === undefined) ages.remove(first);
-      else {
-        first.sortedAt = arrivedAt;
-        ages.update(first);
-      }
+    let { first } = this.#ages;
+    while (first instanceof OlderItem && first.entry.lane === undefined) {
+      this.#ages.remove(first);
+      first = this.#ages.first;
     }
-    return Number.POSITIVE_INFINITY;
+    return first?.arrivedAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** To be called for an entry that had been queued elsewhere, and may be older than those ahead of it. */
+  /** To be called for an entry that had been queued elsewhere, and may be older than the entries ahead of it. */
   hasOlder(entry: Entry): void {
-    if (entry.lane?.head !== entry) this.#ages.push(new OlderEntry(entry));
+    if (entry.lane?.head !== entry) this.#ages.push(new OlderItem(entry));
   }
 
   /** The policy holds it until a certain time. */
@@ -87,152 +72,119 @@ export class Group implements HeapNode {
     return this.#flushedAt !== Number.NEGATIVE_INFINITY;
   }
 
-  share(tenant: Tenant): Share {
-    let share = this.#shares.get(tenant);
-    if (share === undefined) {
-      if (this.#shares.size >= this.#sweepAt) this.#sweep();
-      share = new Share(this, tenant);
-      this.#shares.set(tenant, share);
-    }
-    return share;
+  lane(tenant: Tenant, priority: number): Lane | undefined {
+    return this.#lanes.get(tenant)?.find(({ priorityClass }) => priorityClass.priority === priority);
   }
 
-  /** Puts an entry into a lane that was empty. */
-  begin(lane: Lane, entry: Entry): void {
-    const { share, tenant } = lane;
-    this.#tenants.arrive(lane);
-    lane.append(entry);
-    lane.sortedAt = entry.moment.at;
-    this.#ages.push(lane);
-    share.waiting.push(lane);
-    if (share.waiting.length === 1) {
+  /** To be called when the head of a lane has changed. */
+  headChanged(lane: Lane): void {
+    if (lane.head === undefined) this.#remove(lane);
+    else if (lane.heapIndex === -1) this.#add(lane);
+    else {
+      this.#ages.update(lane);
+      this.#turns.update(lane.inGroup);
+      lane.tenant.turns.update(lane.inTenant);
+    }
+  }
+
+  #add(lane: Lane): void {
+    const { tenant } = lane;
+    if (tenant.queuedItems === 1) this.#tenants.enter(tenant);
+    const lanes = this.#lanes.get(tenant);
+    if (lanes === undefined) {
       tenant.groups += 1;
-      share.sortedServed = tenant.served;
-      this.#waiting.push(share);
-      this.#tenants.claim(share);
-    } else this.#tenants.reorder(share);
+      this.#lanes.set(tenant, [lane]);
+    } else lanes.push(lane);
+    this.#ages.push(lane);
+    lane.inGroup.served = tenant.served;
+    this.#turns.push(lane.inGroup);
+    this.#tenants.add(lane);
+  }
+
+  #remove(lane: Lane): void {
+    const { tenant } = lane;
+    const lanes = this.#lanes.get(tenant) as Lane[];
+    if (lanes.length > 1) lanes.splice(lanes.indexOf(lane), 1);
+    else {
+      tenant.groups -= 1;
+      this.#lanes.delete(tenant);
+    }
+    this.#ages.remove(lane);
+    this.#turns.remove(lane.inGroup);
+    this.#tenants.remove(lane);
+    if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
+    if (this.length > 0) return;
+    this.cost = 0; // sums of fractions do not come back to 0 by themselves
+    this.#flushedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** The order in which its items are dispatched. Valid until the queue changes. */
   order(): DispatchOrder {
-    return new DispatchOrder(this.#waiting);
+    return new DispatchOrder(this.#turns);
   }
 
   /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
   take(count: number, maxCost: number): Taken {
-    const lanes = this.#waiting.size === 1 ? this.#waiting.first?.waiting : undefined;
-    const lane = lanes?.length === 1 ? lanes[0] : undefined;
-    this.#tenants.begin();
-    const taken =
-      lane === undefined ? this.#takeInTurn(count, maxCost) : this.#takeFrom(lane, count, maxCost);
-    this.#tenants.end();
-    return taken;
-  }
-
-  /** The usual case of a single lane, with all bookkeeping done once. */
-  #takeFrom(lane: Lane, count: number, maxCost: number): Taken {
     const entries: Entry[] = [];
     let cost = 0;
-    let lastCost = 0;
-    let entry = lane.head;
-    while (entry !== undefined && entries.length < count && cost + entry.cost <= maxCost) {
-      entries.push(entry);
-      lastCost = entry.cost;
-      cost += lastCost;
-      entry = lane.behead(entry);
+    this.#tenants.begin();
+    while (entries.length < count) {
+      const lane = this.#turns.first?.lane;
+      if (lane === undefined) break;
+      // Usually there is one lane, and the bookkeeping is done once.
+      const most = this.#turns.size === 1 ? count - entries.length : 1;
+      const laneCost = lane.take(entries, most, cost, maxCost);
+      if (laneCost === 0) break;
+      cost += laneCost;
+      this.#tenants.charge(lane.tenant, laneCost, (entries.at(-1) as Entry).cost);
+      this.headChanged(lane);
     }
-    if (entries.length === 0) return { entries, cost };
-    lane.beginWith(entry);
-    this.#tenants.charge(lane.tenant, cost, lastCost);
-    this.#shrink(lane, entries.length, cost);
+    this.#tenants.end();
     return { entries, cost };
   }
 
-  #takeInTurn(count: number, maxCost: number): Taken {
-    const order = this.order().read(count, maxCost);
-    for (const entry of order.entries) {
-      const lane = entry.lane as Lane;
-      lane.beginWith(lane.behead(entry));
-      this.#tenants.charge(lane.tenant, entry.cost, entry.cost);
-      this.#shrink(lane, 1, entry.cost);
-    }
-    for (const share of order.passed) if (!share.isEmpty) this.reorder(share);
-    return order;
-  }
-
-  /** Puts an entry that was taken back at the head of its lane. */
-  restore(lane: Lane, entry: Entry): void {
-    if (lane.head === undefined) {
-      this.begin(lane, entry);
-      return;
-    }
-    lane.prepend(entry);
-    lane.sortedAt = entry.moment.at;
-    this.#ages.update(lane);
-    this.#tenants.reorder(lane.share);
-    this.reorder(lane.share);
-  }
-
   remove(entry: Entry, lane: Lane): void {
-    lane.unlink(entry);
-    this.#shrink(lane, 1, entry.cost);
+    const wasHead = lane.head === entry;
+    lane.remove(entry);
+    if (wasHead) this.headChanged(lane);
   }
 
-  /** Puts a share in its place after its tenant has been served, or has another weight. */
-  reorder(share: Share): void {
-    share.sortedServed = share.tenant.served;
-    this.#waiting.update(share);
+  /** To be called when the tenant of a lane has been served less than when the lane was last sorted. */
+  resort({ inGroup, tenant }: Lane): void {
+    inGroup.served = tenant.served;
+    this.#turns.update(inGroup);
   }
 
-  /** Takes a share out of its tenant's order until the group wakes. */
-  park(share: Share): void {
-    this.#tenants.release(share);
-    this.#parked.push(share);
+  /** Takes a lane out of its tenant's order until the group wakes. */
+  park(lane: Lane): void {
+    this.#tenants.remove(lane);
+    this.#parked.push(lane);
   }
 
   wake(): void {
     this.wakeAt = AWAKE;
-    if (this.#parked.length === 0) return;
     const parked = this.#parked;
+    if (parked.length === 0) return;
     this.#parked = [];
-    for (const share of parked) {
-      if (share.isEmpty) continue;
-      this.reorder(share);
-      this.#tenants.claim(share);
+    for (const lane of parked) {
+      if (lane.head === undefined) continue;
+      this.resort(lane);
+      this.#tenants.add(lane);
     }
   }
 
   entries(): Entry[] {
     const entries: Entry[] = [];
-    for (const { waiting } of this.#waiting) {
-      for (const { head } of waiting) {
-        for (let entry = head; entry !== undefined; entry = entry.next) entries.push(entry);
-      }
+    for (const { next } of this.#turns) {
+      for (let entry = next; entry !== undefined; entry = entry.next) entries.push(entry);
     }
     return entries;
   }
+}
 
-  /** Items have been removed from a lane. */
-  #shrink(lane: Lane, items: number, cost: number): void {
-    const { share, tenant } = lane;
-    lane.addToSums(-items, -cost);
-    if (this.length === 0) {
-      this.cost = 0; // sums of fractions do not come back to 0 by themselves
-      this.#flushedAt = Number.NEGATIVE_INFINITY;
-    }
-    if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
-    if (lane.head !== undefined) return;
-    share.waiting.splice(share.waiting.indexOf(lane), 1);
-    this.#ages.remove(lane);
-    if (!share.isEmpty) return;
-    tenant.groups -= 1;
-    this.#waiting.remove(share);
-    this.#tenants.release(share);
-  }
-
-  /** Forgets empty shares. */
-  #sweep(): void {
-    for (const [tenant, share] of this.#shares) if (share.isEmpty) this.#shares.delete(tenant);
-    this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#shares.size);
-  }
+function refresh(turn: Turn): boolean {
+  const { served } = turn.lane.tenant;
+  if (turn.served === served) return false;
+  turn.served = served;
+  return true;
 }

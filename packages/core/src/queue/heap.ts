@@ -1,16 +1,23 @@
-/** What a heap holds knows its place in it, so that it can be moved or removed in O(log n). */
+/** A node knows its place in its heap, so that it can be moved or removed in O(log n). */
 export interface HeapNode {
   /** −1 while in no heap. */
   heapIndex: number;
 }
 
-/** A binary min-heap: `before(a, b)` says whether a comes out before b. */
+/**
+ * A binary min-heap: `before(a, b)` says whether a comes before b.
+ *
+ * Keys that only grow may be kept out of date: `refresh` updates the key of a node that has come first, and
+ * returns whether it has changed. The first node with a true key is the first of all.
+ */
 export class Heap<T extends HeapNode> {
   readonly #nodes: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
+  readonly #refresh: ((node: T) => boolean) | undefined;
 
-  constructor(before: (a: T, b: T) => boolean) {
+  constructor(before: (a: T, b: T) => boolean, refresh?: (node: T) => boolean) {
     this.#before = before;
+    this.#refresh = refresh;
   }
 
   get size(): number {
@@ -18,12 +25,17 @@ export class Heap<T extends HeapNode> {
   }
 
   get first(): T | undefined {
-    return this.#nodes[0];
+    let first = this.#nodes[0];
+    while (first !== undefined && this.#refresh?.(first)) {
+      this.#sink(first, 0);
+      first = this.#nodes[0];
+    }
+    return first;
   }
 
-  /** The node at a place: those below it are at `2 * place + 1` and `2 * place + 2`, and none of them comes before it. */
-  at(place: number): T | undefined {
-    return this.#nodes[place];
+  /** The node at an index: its children are at `2 * index + 1` and `2 * index + 2`, and none of them comes before it. */
+  at(index: number): T | undefined {
+    return this.#nodes[index];
   }
 
   /** All nodes, in no particular order. */
@@ -36,27 +48,22 @@ export class Heap<T extends HeapNode> {
     this.#rise(node, this.#nodes.length - 1);
   }
 
+  /** Does nothing for a node that is in no heap. */
   remove(node: T): void {
     const index = node.heapIndex;
-    const last = this.#nodes.pop();
+    if (index < 0) return;
     node.heapIndex = -1;
-    if (last === undefined || last === node) return;
-    this.#nodes[index] = last;
-    last.heapIndex = index;
-    this.update(last);
+    const last = this.#nodes.pop() as T;
+    if (last === node) return;
+    this.#rise(last, index);
+    this.#sink(last, last.heapIndex);
   }
 
-  /** Puts a node whose key has changed where it belongs. */
+  /** Moves a node whose key has changed; does nothing for a node that is in no heap. */
   update(node: T): void {
+    if (node.heapIndex < 0) return;
     this.#rise(node, node.heapIndex);
     this.#sink(node, node.heapIndex);
-  }
-
-  /** Puts all nodes where they belong after their keys have changed. */
-  rebuild(): void {
-    for (let index = (this.#nodes.length >> 1) - 1; index >= 0; index--) {
-      this.#sink(this.#nodes[index] as T, index);
-    }
   }
 
   #rise(node: T, from: number): void {

@@ -1,22 +1,18 @@
 /**
  * All queued items.
  *
- *     ItemQueue ─┬─ Group (may share a batch) ──┐
- *                ├─ Tenants ── Tenant ──────────┴─ Share (a tenant in a group) ── Lane (a priority) ── Entry
+ *     ItemQueue ─┬─ Group (may share a batch) ─┬─ Lane (a tenant's items of one priority in a group) ── Entry
+ *                ├─ Tenants ── Tenant ─────────┘
  *                └─ DispatchOrder: reads the items of a group in the order in which they are dispatched
  *
  * The next item is that of the tenant which has been served least for its weight; within the tenant it is the
  * earliest, a priority counting as a head start in time, so that no item starves. The policy is asked about the
- * group of that item. Its batch is filled by the same rule among the shares of the group.
- *
- * Groups, tenants and shares are sorted in heaps. A key that grows is brought up to date only when its node
- * comes up first: the first node with a true key is the first of all. A node whose key gets smaller (an item
- * is put back, a weight changes) is moved at once.
+ * group of that item. Its batch is filled by the same rule among the lanes of the group.
  */
 import type { Entry, EntryRemoval } from './entry.js';
 import { AWAKE, Group, type Taken } from './group.js';
 import { Heap } from './heap.js';
-import type { Lane, PriorityClass } from './lane.js';
+import { Lane, type PriorityClass } from './lane.js';
 import { type Tenant, Tenants } from './tenants.js';
 
 /** The work that is dispatched before a new item. */
@@ -43,12 +39,12 @@ export class ItemQueue {
   readonly #removal: EntryRemoval;
   readonly #priorityAgeMs: number;
   /** Kept when empty, because most batchers have no other group. */
-  readonly #ungrouped = new Group(undefined, this.tenants);
+  readonly #ungrouped: Group;
   readonly #grouped = new Map<unknown, Group>();
-  readonly #asleep = new Heap<Group>((a, b) => a.wakeAt < b.wakeAt);
-  /** Those that wake when a batch ends. */
-  readonly #lightSleepers = new Set<Group>();
+  readonly #held = new Heap<Group>((a, b) => a.wakeAt < b.wakeAt);
+  readonly #heldForBatchEnd = new Set<Group>();
   readonly #priorities: PriorityClass[] = [];
+  #lanes = 0;
   #recentLane: Lane | undefined = undefined;
   #recentGroup: unknown = undefined;
   #batchesInARow = 0;
@@ -57,19 +53,13 @@ export class ItemQueue {
   constructor(removal: EntryRemoval, priorityAgeMs: number) {
     this.#removal = removal;
     this.#priorityAgeMs = priorityAgeMs;
+    this.#ungrouped = new Group(undefined, removal, this.tenants);
   }
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): Group {
-    // Most items go to the same lane as the one before.
-    let lane = this.#recentLane;
-    if (lane?.tenant !== tenant || lane.priorityClass.priority !== priority || lane.group.key !== groupKey) {
-      lane = this.#laneFor(groupKey, tenant, priority);
-    }
-    this.length += 1;
-    this.changes += 1;
-    if (lane.head === undefined) lane.group.begin(lane, entry);
-    else lane.append(entry);
-    if (lane.group.wakeAt !== AWAKE) this.wake(lane.group);
+    const lane = this.#laneFor(groupKey, tenant, priority);
+    lane.append(entry);
+    this.#added(entry, lane);
     return lane.group;
   }
 
@@ -77,12 +67,18 @@ export class ItemQueue {
   putBack(entry: Entry, { group, tenant, priorityClass }: Lane): Lane {
     const known = this.tenants.find(tenant.id, undefined);
     const lane = this.#laneFor(group.key, known, priorityClass.priority);
+    lane.prepend(entry);
+    this.#added(entry, lane);
+    this.tenants.refund(known, entry.cost);
+    return lane;
+  }
+
+  #added(entry: Entry, lane: Lane): void {
+    const { group } = lane;
     this.length += 1;
     this.changes += 1;
-    lane.group.restore(lane, entry);
-    this.tenants.refund(known, entry.cost);
-    if (lane.group.wakeAt !== AWAKE) this.wake(lane.group);
-    return lane;
+    if (lane.head === entry) group.headChanged(lane);
+    if (group.wakeAt !== AWAKE) this.wake(group);
   }
 
   remove(entry: Entry): void {
@@ -121,7 +117,6 @@ export class ItemQueue {
     if (group.wakeAt !== AWAKE) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
-    if (this.#recentLane?.group === group) this.#recentLane = undefined;
   }
 
   /** The earliest arrival; Infinity when nothing is queued. */
@@ -140,35 +135,34 @@ export class ItemQueue {
     });
   }
 
-  /** The group of the next item, among the groups that are awake. */
+  /** The group of the next item, among the groups that are not held. */
   next(now: number): Group | undefined {
-    for (let due = this.#asleep.first; due !== undefined && due.wakeAt <= now; due = this.#asleep.first) {
+    for (let due = this.#held.first; due !== undefined && due.wakeAt <= now; due = this.#held.first) {
       this.wake(due);
     }
     const { tenants } = this;
-    for (let share = tenants.firstShare; share !== undefined; share = tenants.firstShare) {
-      if (share.group.wakeAt === AWAKE) return share.group;
-      share.group.park(share);
+    for (let lane = tenants.firstLane; lane !== undefined; lane = tenants.firstLane) {
+      if (lane.group.wakeAt === AWAKE) return lane.group;
+      lane.group.park(lane);
     }
     return undefined;
   }
 
   /** Holds a group until then, or until an item arrives in it, or, if `wakeOnBatchEnd`, until a batch ends. */
-  sleep(group: Group, until: number, wakeOnBatchEnd: boolean): void {
+  hold(group: Group, until: number, wakeOnBatchEnd: boolean): void {
     group.wakeAt = until;
-    this.#asleep.push(group);
-    if (wakeOnBatchEnd) this.#lightSleepers.add(group);
+    this.#held.push(group);
+    if (wakeOnBatchEnd) this.#heldForBatchEnd.add(group);
   }
 
   wake(group: Group): void {
-    this.#asleep.remove(group);
-    this.#lightSleepers.delete(group);
+    this.#held.remove(group);
+    this.#heldForBatchEnd.delete(group);
     group.wake();
   }
 
-  /** To be called when a batch has ended. */
-  wakeLightSleepers(): void {
-    for (const group of this.#lightSleepers) this.wake(group);
+  batchEnded(): void {
+    for (const group of this.#heldForBatchEnd) this.wake(group);
   }
 
   /** Everything that is queued now is dispatched without being held. */
@@ -179,12 +173,12 @@ export class ItemQueue {
 
   wakeAll(): void {
     this.changes += 1;
-    for (let group = this.#asleep.first; group !== undefined; group = this.#asleep.first) this.wake(group);
+    for (let group = this.#held.first; group !== undefined; group = this.#held.first) this.wake(group);
   }
 
-  /** When the first sleeping group wakes. */
+  /** When the first held group wakes. */
   get wakeAt(): number {
-    return this.#asleep.first?.wakeAt ?? Number.POSITIVE_INFINITY;
+    return this.#held.first?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
   /** The work ahead of a new item of this cost, by its group's turn, its priority and its tenant's share. */
@@ -256,16 +250,27 @@ export class ItemQueue {
     yield* this.#grouped.values();
   }
 
+  /** A lane for one more item. */
   #laneFor(groupKey: unknown, tenant: Tenant, priority: number): Lane {
+    const recent = this.#recentLane;
+    // Most items go to the same lane as the one before.
+    if (
+      recent?.head !== undefined &&
+      recent.tenant === tenant &&
+      recent.priorityClass.priority === priority &&
+      recent.group.key === groupKey
+    )
+      return recent;
     const group = groupKey === undefined ? this.#ungrouped : this.#groupOf(groupKey);
-    this.#recentLane = group.share(tenant).lane(this.#removal, this.#classOf(priority), this.#priorityAgeMs);
+    this.#recentLane =
+      group.lane(tenant, priority) ?? new Lane(group, tenant, this.#classOf(priority), this.#lanes++);
     return this.#recentLane;
   }
 
   #groupOf(key: unknown): Group {
     let group = this.#grouped.get(key);
     if (group === undefined) {
-      group = new Group(key, this.tenants);
+      group = new Group(key, this.#removal, this.tenants);
       this.#grouped.set(key, group);
     }
     return group;
@@ -274,7 +279,7 @@ export class ItemQueue {
   #classOf(priority: number): PriorityClass {
     let found = this.#priorities.find((known) => known.priority === priority);
     if (found === undefined) {
-      found = { priority, cost: 0 };
+      found = { priority, headStartMs: priority * this.#priorityAgeMs, cost: 0 };
       this.#priorities.push(found);
     }
     return found;

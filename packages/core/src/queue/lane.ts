@@ -1,94 +1,96 @@
 /**
- * Items of one group, one tenant and one priority, first in, first out. A doubly linked list, so that an
- * item is removed without a search.
+ * Queued items of one group, one tenant and one priority, first in, first out: a doubly linked list, so that an
+ * item is removed without a search. A lane exists while it has items.
  */
-import type { Entry, EntryRemoval } from './entry.js';
+import type { Entry } from './entry.js';
 import type { Group } from './group.js';
 import type { HeapNode } from './heap.js';
-import type { Share } from './share.js';
 import type { Tenant } from './tenants.js';
 
-/** All queued items of one priority, over all groups and tenants. */
+/** All queued items of one priority. */
 export interface PriorityClass {
   readonly priority: number;
+  /** How much earlier than it did an item counts as arrived. */
+  readonly headStartMs: number;
   cost: number;
 }
 
-/** What is sorted by arrival, to find the oldest item of a group. */
+/** A node of the heap that finds the oldest item of a group. */
 export interface Aged extends HeapNode {
-  /** The arrival when it was last sorted. It only grows, so it is brought up to date when it comes up first. */
-  sortedAt: number;
-  /** The arrival now; undefined when nothing of it is queued any more. */
-  readonly arrivedAt: number | undefined;
+  readonly arrivedAt: number;
 }
 
 export class Lane implements Aged {
-  readonly removal: EntryRemoval;
-  readonly share: Share;
   readonly group: Group;
   readonly tenant: Tenant;
   readonly priorityClass: PriorityClass;
-  /** How much earlier than it did an item counts as arrived, for its priority. */
-  readonly headStartMs: number;
-
+  /** Decides between lanes of equal rank: grows with each lane. */
+  readonly order: number;
+  /** Undefined once the lane is empty. */
   head: Entry | undefined = undefined;
   tail: Entry | undefined = undefined;
-  /** Decides between lanes of equal rank: grows each time that a lane becomes non-empty. */
-  order = 0;
   heapIndex = -1;
-  sortedAt = 0;
+  readonly inTenant = new Turn(this);
+  readonly inGroup = new Turn(this);
 
-  constructor(removal: EntryRemoval, share: Share, priorityClass: PriorityClass, headStartMs: number) {
-    this.removal = removal;
-    this.share = share;
-    this.group = share.group;
-    this.tenant = share.tenant;
+  constructor(group: Group, tenant: Tenant, priorityClass: PriorityClass, order: number) {
+    this.group = group;
+    this.tenant = tenant;
     this.priorityClass = priorityClass;
-    this.headStartMs = headStartMs;
+    this.order = order;
   }
 
-  get arrivedAt(): number | undefined {
-    return this.head?.moment.at;
+  /** Of its head; its items are in order of arrival, except for items that had been queued elsewhere. */
+  get arrivedAt(): number {
+    return (this.head as Entry).moment.at;
   }
 
   append(entry: Entry): void {
-    entry.lane = this;
     const { tail } = this;
+    entry.lane = this;
     if (tail === undefined) this.head = entry;
     else {
       tail.next = entry;
       entry.previous = tail;
     }
     this.tail = entry;
-    this.addToSums(1, entry.cost);
+    this.#addToSums(1, entry.cost);
   }
 
-  /** Into a lane that is not empty. */
   prepend(entry: Entry): void {
-    const head = this.head as Entry;
+    const { head } = this;
+    if (head === undefined) {
+      this.append(entry);
+      return;
+    }
     entry.lane = this;
     head.previous = entry;
     entry.next = head;
     this.head = entry;
-    this.addToSums(1, entry.cost);
+    this.#addToSums(1, entry.cost);
   }
 
-  /** Unlinks the head; returns the entry behind it, to be given to `beginWith`. */
-  behead(head: Entry): Entry | undefined {
-    const { next } = head;
-    head.next = undefined;
-    head.previous = undefined;
-    return next;
+  /** Takes up to `count` items from its head into a batch of this cost, up to `maxCost`; returns what they cost. */
+  take(batch: Entry[], count: number, batchCost: number, maxCost: number): number {
+    const before = batch.length;
+    let cost = 0;
+    let entry = this.head;
+    while (entry !== undefined && batch.length - before < count && batchCost + cost + entry.cost <= maxCost) {
+      const { next }: Entry = entry;
+      batch.push(entry);
+      cost += entry.cost;
+      entry.next = undefined;
+      entry.previous = undefined;
+      entry = next;
+    }
+    this.head = entry;
+    if (entry === undefined) this.tail = undefined;
+    else entry.previous = undefined;
+    this.#addToSums(before - batch.length, -cost);
+    return cost;
   }
 
-  /** Makes an entry the head; those before it have been unlinked. */
-  beginWith(head: Entry | undefined): void {
-    this.head = head;
-    if (head === undefined) this.tail = undefined;
-    else head.previous = undefined;
-  }
-
-  unlink(entry: Entry): void {
+  remove(entry: Entry): void {
     const { previous, next } = entry;
     if (previous === undefined) this.head = next;
     else previous.next = next;
@@ -97,10 +99,11 @@ export class Lane implements Aged {
     // A removed entry that still pointed into the list would keep its old neighbours alive.
     entry.previous = undefined;
     entry.next = undefined;
+    this.#addToSums(-1, -entry.cost);
   }
 
-  /** Adds to all the sums that its entries belong to. */
-  addToSums(items: number, cost: number): void {
+  /** Adds to all the sums that its items belong to. */
+  #addToSums(items: number, cost: number): void {
     const { group, tenant, priorityClass } = this;
     group.length += items;
     group.cost += cost;
@@ -110,18 +113,52 @@ export class Lane implements Aged {
   }
 }
 
-/** An entry that arrived before entries ahead of it in its lane, because it had been queued elsewhere. */
-export class OlderEntry implements Aged {
-  readonly #entry: Entry;
+/** A lane in the heap of its tenant or its group. */
+export class Turn implements HeapNode {
+  readonly lane: Lane;
   heapIndex = -1;
-  sortedAt: number;
+  /** What the tenant had been served when the lane was last sorted in its group. */
+  served = 0;
+
+  constructor(lane: Lane) {
+    this.lane = lane;
+  }
+
+  get next(): Entry | undefined {
+    return this.lane.head;
+  }
+}
+
+/** An item that arrived before items ahead of it in its lane, because it had been queued elsewhere. */
+export class OlderItem implements Aged {
+  readonly entry: Entry;
+  readonly arrivedAt: number;
+  heapIndex = -1;
 
   constructor(entry: Entry) {
-    this.#entry = entry;
-    this.sortedAt = entry.moment.at;
+    this.entry = entry;
+    this.arrivedAt = entry.moment.at;
   }
+}
 
-  get arrivedAt(): number | undefined {
-    return this.#entry.lane === undefined ? undefined : this.sortedAt;
-  }
+/** The order within a tenant: by arrival, a priority counting as a head start. It never changes: that is how priorities age. */
+export function isEarlier(a: NextOfLane, b: NextOfLane): boolean {
+  const aRank = (a.next as Entry).moment.at - a.lane.priorityClass.headStartMs;
+  const bRank = (b.next as Entry).moment.at - b.lane.priorityClass.headStartMs;
+  return aRank === bRank ? a.lane.order < b.lane.order : aRank < bRank;
+}
+
+/** The order within a group: by what the tenants have been served, then as within a tenant. */
+export function isServedBefore(a: NextOfLane, b: NextOfLane): boolean {
+  if (a.served !== b.served) return a.served < b.served;
+  const { tenant } = a.lane;
+  const other = b.lane.tenant;
+  return tenant === other ? isEarlier(a, b) : tenant.order < other.order;
+}
+
+/** The next item of a lane, and what its tenant has been served before it. */
+export interface NextOfLane {
+  readonly lane: Lane;
+  readonly next: Entry | undefined;
+  readonly served: number;
 }

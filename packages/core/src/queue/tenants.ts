@@ -4,14 +4,13 @@
  * after a pause starts level with the others: absence earns no credit.
  */
 import { Heap, type HeapNode } from './heap.js';
-import type { Lane } from './lane.js';
-import type { Claim, Share } from './share.js';
+import { isEarlier, type Lane, type Turn } from './lane.js';
 
 export class Tenant implements HeapNode {
   readonly id: string | undefined;
   weight = 1;
   served = 0;
-  /** `served` when it was sorted. While it has items it only grows, so it is brought up to date when it comes up first. */
+  /** `served` when the tenant was sorted; lower until the heap is up to date. */
   sortedServed = 0;
   /** It has had no item yet. */
   isNew = true;
@@ -19,12 +18,10 @@ export class Tenant implements HeapNode {
   queuedCost = 0;
   /** In how many groups it has items. */
   groups = 0;
-  /** Its shares of all groups that are awake, by rank. */
-  readonly claims = new Heap<Claim>((a, b) =>
-    a.rank === b.rank ? a.share.order < b.share.order : a.rank < b.rank,
-  );
-
+  /** Its lanes in all groups that are not held. */
+  readonly turns = new Heap<Turn>(isEarlier);
   heapIndex = -1;
+  /** Decides between tenants that have been served the same: grows each time that a tenant gets its first item. */
   order = 0;
 
   constructor(id: string | undefined) {
@@ -45,9 +42,10 @@ export class Tenants {
   /** The tenant of all items that name none. */
   readonly unnamed = new Tenant(undefined);
   readonly #named = new Map<string, Tenant>();
-  /** Those with claims. */
-  readonly #waiting = new Heap<Tenant>((a, b) =>
-    a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed,
+  /** Tenants with items in groups that are not held. */
+  readonly #waiting = new Heap<Tenant>(
+    (a, b) => (a.sortedServed === b.sortedServed ? a.order < b.order : a.sortedServed < b.sortedServed),
+    refresh,
   );
   /** `served` of the latest tenant before its latest item. */
   #level = 0;
@@ -76,32 +74,14 @@ export class Tenants {
     return tenant;
   }
 
-  /** The share of the next item. */
-  get firstShare(): Share | undefined {
-    const waiting = this.#waiting;
-    let tenant = waiting.first;
-    while (tenant !== undefined && waiting.size > 1 && tenant.sortedServed !== tenant.served) {
-      this.#sort(tenant);
-      tenant = waiting.first;
-    }
-    if (tenant === undefined) return undefined;
-    const { claims } = tenant;
-    let claim = claims.first;
-    while (claim !== undefined && claims.size > 1 && claim.rank !== claim.share.rank) {
-      claim.rank = claim.share.rank;
-      claims.update(claim);
-      claim = claims.first;
-    }
-    return claim?.share;
+  /** The lane of the next item, among the groups that are not held. */
+  get firstLane(): Lane | undefined {
+    return this.#waiting.first?.turns.first?.lane;
   }
 
-  /** To be called before an item is put into a lane that was empty. */
-  arrive(lane: Lane): void {
-    const { tenant, share } = lane;
-    lane.order = this.#order++;
-    if (share.isEmpty) share.order = lane.order;
-    if (tenant.queuedItems > 0) return;
-    tenant.order = lane.order;
+  /** To be called when a tenant has its first item. */
+  enter(tenant: Tenant): void {
+    tenant.order = this.#order++;
     this.#waitingWeight += tenant.weight;
     const start = tenant.isNew ? Math.max(this.#newLevel, this.#level) : this.#level;
     tenant.isNew = false;
@@ -114,28 +94,19 @@ export class Tenants {
     this.#waitingWeight -= tenant.weight;
   }
 
-  /** Lets a share have its turn. */
-  claim({ claim, rank, tenant }: Share): void {
-    if (claim.heapIndex !== -1) return;
-    claim.rank = rank;
-    tenant.claims.push(claim);
+  /** Lets a lane have its turn. */
+  add({ tenant, inTenant }: Lane): void {
+    if (inTenant.heapIndex !== -1) return;
+    tenant.turns.push(inTenant);
     if (tenant.heapIndex !== -1) return;
     tenant.sortedServed = tenant.served;
     this.#waiting.push(tenant);
   }
 
-  /** To be called when the first item of a share has become an earlier one. */
-  reorder({ claim, rank, tenant }: Share): void {
-    if (claim.heapIndex === -1 || claim.rank === rank) return;
-    claim.rank = rank;
-    tenant.claims.update(claim);
-  }
-
-  /** A share has no turn until it is claimed again. */
-  release({ claim, tenant }: Share): void {
-    if (claim.heapIndex === -1) return;
-    tenant.claims.remove(claim);
-    if (tenant.claims.size === 0) this.#waiting.remove(tenant);
+  /** A lane has no turn until it is added again. */
+  remove({ tenant, inTenant }: Lane): void {
+    tenant.turns.remove(inTenant);
+    if (tenant.turns.size === 0) this.#waiting.remove(tenant);
   }
 
   /** To be called before the items of a batch are charged. */
@@ -166,8 +137,7 @@ export class Tenants {
   /** Takes back the charge for an item that was not served. */
   refund(tenant: Tenant, cost: number): void {
     tenant.served -= cost / tenant.weight;
-    if (tenant.heapIndex !== -1) this.#sort(tenant);
-    for (const { share } of tenant.claims) share.group.reorder(share);
+    this.#resort(tenant);
   }
 
   /** Only differences count: lowers all accounts, so that small charges are not lost in rounding. */
@@ -177,18 +147,20 @@ export class Tenants {
     this.#newLevel -= level;
     this.#time -= level;
     this.#highest -= level;
-    for (const tenant of [this.unnamed, ...this.#named.values()]) {
-      tenant.served = Math.max(0, tenant.served - level);
-      tenant.sortedServed = tenant.served;
-    }
-    this.#waiting.rebuild();
-    for (const tenant of this.#waiting) for (const { share } of tenant.claims) share.group.reorder(share);
+    for (const tenant of [this.unnamed, ...this.#named.values()]) tenant.served -= level;
+    for (const tenant of [...this.#waiting]) this.#resort(tenant);
+  }
+
+  /** To be called when a tenant may have been served less than when it was last sorted. */
+  #resort(tenant: Tenant): void {
+    tenant.sortedServed = tenant.served;
+    this.#waiting.update(tenant);
+    for (const { lane } of tenant.turns) lane.group.resort(lane);
   }
 
   /** The part of the queue that a tenant may fill, by weight: all of it only if no other tenant is known. */
   shareOf(tenant: Tenant): number {
-    const isUnnamedKnown = this.unnamed.served > 0 || this.unnamed.queuedItems > 0;
-    if (this.#named.size + (isUnnamedKnown ? 1 : 0) === 1) return 1;
+    if (this.#named.size + (this.unnamed.isNew ? 0 : 1) === 1) return 1;
     // Another tenant may have items at any moment.
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
@@ -220,19 +192,13 @@ export class Tenants {
     return counted < others ? (sum * others) / counted : sum;
   }
 
-  #sort(tenant: Tenant): void {
-    tenant.sortedServed = tenant.served;
-    this.#waiting.update(tenant);
-  }
-
   /** What a tenant has been served ahead of the others was charged by its old weight. */
   #reweigh(tenant: Tenant, weight: number): void {
     if (tenant.queuedItems > 0) this.#waitingWeight += weight - tenant.weight;
     const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
     tenant.weight = weight;
     tenant.served = this.#level + debt / weight;
-    if (tenant.heapIndex !== -1) this.#sort(tenant);
-    for (const { share } of tenant.claims) share.group.reorder(share);
+    this.#resort(tenant);
   }
 
   #add(id: string): Tenant {
@@ -250,4 +216,10 @@ export class Tenants {
     }
     this.#sweepAt = Math.max(FIRST_SWEEP, 2 * this.#named.size);
   }
+}
+
+function refresh(tenant: Tenant): boolean {
+  if (tenant.sortedServed === tenant.served) return false;
+  tenant.sortedServed = tenant.served;
+  return true;
 }
