@@ -276,7 +276,7 @@ function requestOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return request;
 }
 
-/** The headers without those of the connection. Binary entries of one name stay separate. */
+/** The headers without connection headers. Binary entries of one name stay separate. */
 function forwardable(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
   for (const name in headers) {

@@ -37,7 +37,7 @@ describe('the metadata of a batch', () => {
   });
 });
 
-it('joined messages are split into the original messages, whatever their lengths', () => {
+it('joined messages of any length are split into the original messages', () => {
   const length = fc.oneof(fc.nat(50), fc.integer({ min: 10_000, max: 40_000 }));
   const property = fc.property(fc.array(length, { minLength: 1, maxLength: 30 }), (lengths) => {
     const items = lengths.map((bytes, i) => ({ frame: frameOf(Buffer.alloc(bytes, i)) }));

@@ -319,7 +319,7 @@ it('small messages are joined into one write', async () => {
 it('every caller gets exactly one answer for any order of events', async () => {
   const event = fc.oneof(
     fc.record({ do: fc.constant('call' as const), timeoutMs: fc.option(fc.integer({ min: 1, max: 50 })) }),
-    fc.record({ do: fc.constant('cancel' as const), who: fc.nat(30) }),
+    fc.record({ do: fc.constant('cancel' as const), index: fc.nat(30) }),
     fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 5 }) }),
     fc.record({
       do: fc.constant('end' as const),
@@ -347,7 +347,7 @@ it('every caller gets exactly one answer for any order of events', async () => {
         if (step.do === 'call') {
           callers.push(stage.calls(`${i}`, step.timeoutMs === null ? {} : { timeoutMs: step.timeoutMs }));
         } else if (step.do === 'cancel') {
-          const caller = callers[step.who];
+          const caller = callers[step.index];
           if (caller !== undefined && caller.outcomes.length === 0 && !cancelled.has(caller)) {
             cancelled.add(caller);
             caller.cancels();

@@ -114,7 +114,7 @@ describe('item errors of serveBatched()', () => {
     expect(call.initial).toBeUndefined();
   });
 
-  test('are read by the proxy unchanged, whatever their messages contain', () => {
+  test('are read by the proxy unchanged, with any content of their messages', () => {
     const troublesome = fc.constantFrom(
       ',',
       ' ',

@@ -262,7 +262,7 @@ describe('a call is rejected', () => {
     expect(stage.calls('z'.repeat(20)).outcomes).toEqual([]);
   });
 
-  it('but never if it is the only one, whatever the size of its message', () => {
+  it('but never if it is the only one, with a message of any size', () => {
     const stage = new FakeStage({ maxQueueBytes: 1 });
     expect(stage.calls('x'.repeat(20)).outcomes).toEqual([]);
   });

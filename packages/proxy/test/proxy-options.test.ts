@@ -1,4 +1,4 @@
-/** Every option is validated; an error names the option, what was expected and what was given. */
+/** Every option is validated. An error has the name of the option, the expected and the given value. */
 import { describe, expect, it } from 'vitest';
 import { type ProxyOptions, proxySettings } from '../src/options/proxy-options.js';
 

@@ -23,7 +23,7 @@ describe('serves', () => {
     expect(Object.keys(served)).toEqual(['EmbedMany', 'Embed']);
   });
 
-  test('a unary method in `others`, whatever the case of its name', () => {
+  test('a unary method in `others`, in any case of its name', () => {
     const own = () => {};
     const served = serveBatched(definition, { compute: double }, { others: { compute: own, watch: own } });
     expect(served).toMatchObject({ Compute: own, Watch: own });

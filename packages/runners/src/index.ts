@@ -12,23 +12,15 @@
 
 export { rowDimOf, whyNotBatchable } from './batch-dim.js';
 export { checkRequest } from './check-request.js';
-export { concatTensors } from './concat-tensors.js';
 export {
-  byteLength,
-  bytesPerElement,
   DATATYPES,
-  datatypeOfOnnx,
   elementCount,
-  isDataOf,
   isDatatype,
-  type NumericData,
   newData,
-  newRequestData,
-  onnxTypeOf,
 } from './datatype.js';
-export { elementAt, setElement } from './element.js';
+export { setElement } from './element.js';
 export { type ErrorCodec, type ErrorData, errorCodec, type SpecialErrors } from './error-data.js';
-export { float16Bits, float16Value } from './float16.js';
+export { float16Value } from './float16.js';
 export { createFunctionRunner, type FunctionBackend, type FunctionRunnerOptions } from './function-runner.js';
 export {
   createModelHandler,
@@ -38,7 +30,6 @@ export {
 } from './model-handler.js';
 export { ModelRows } from './model-rows.js';
 export { createModelRunner, type ModelRunnerOptions } from './model-runner.js';
-export { rowsOfTensor, tensorOfRows } from './nested-rows.js';
 export { OnnxModel, type OnnxModelOptions } from './onnx-model.js';
 export { BINARY_HEADER, BinaryTail, jsonLength } from './open-inference/binary-tail.js';
 export { isLong } from './open-inference/elements-from-json.js';
@@ -80,14 +71,11 @@ export {
 export { decodeTyped } from './open-inference/typed-contents.js';
 export { type InferOptions, type Predictor, predictor } from './predictor.js';
 export {
-  isRequestData,
   type NamedTensorData,
   type RequestData,
   type ResultData,
-  requestFromData,
   requestToData,
   resultFromData,
-  resultToData,
 } from './request-data.js';
 export type {
   Availability,
@@ -109,7 +97,6 @@ export {
   type UpstreamSettings,
 } from './runner-settings.js';
 export { enterInParts, type PartsRule } from './split-request.js';
-export { sliceTensor, splitTensor } from './split-tensor.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';
 export type { HandlerModule, ThreadData } from './threads/thread-messages.js';

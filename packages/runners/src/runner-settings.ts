@@ -58,9 +58,9 @@ export interface UpstreamSettings {
   readonly startTimeoutMs: number;
   /** How often to retry a batch that the upstream has certainly not started. */
   readonly retries: number;
-  /** The number of consecutive calls without a response that opens the circuit breaker. */
+  /** The number of consecutive calls without a response that ejects a URL. */
   readonly maxFailures: number;
-  /** How long the circuit breaker stays open at first. */
+  /** The duration of the first ejection. */
   readonly cooldownMs: number;
   /** The interval of health checks while there are no calls. Infinity: no health checks. */
   readonly healthIntervalMs: number;

@@ -154,7 +154,7 @@ describe('changed limits of a model', () => {
     expect(wholes).toEqual([3, 5]);
   });
 
-  test('whatever the changes, no batch exceeds its limit and each request settles once', async () => {
+  test('for any changes, no batch exceeds its limit and each request settles once', async () => {
     const change = fc.record({ enabled: fc.boolean(), maxBatchSize: fc.integer({ min: 1, max: 6 }) });
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ rows: fc.integer({ min: 1, max: 9 }) }) },

@@ -55,7 +55,7 @@ test('inputs may differ in their first dimension if rows are not counted', () =>
   expect(complaint(request)).toMatch(/at least 1 row/);
 });
 
-describe('the error says what is invalid and where', () => {
+describe('the error has the location, the expected and the received value', () => {
   const x = floats([2, 2], [1, 2, 3, 4]);
   test.each<[string, unknown, RegExp]>([
     ['no map', { inputs: { x } }, /inputs: expected a Map/],

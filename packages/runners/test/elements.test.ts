@@ -1,15 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type Datatype,
-  elementAt,
-  float16Bits,
-  float16Value,
-  newData,
-  rowsOfTensor,
-  setElement,
-  tensorOfRows,
-} from '../src/index.js';
+import { elementAt } from '../src/element.js';
+import { float16Bits } from '../src/float16.js';
+import { type Datatype, float16Value, newData, setElement } from '../src/index.js';
+import { rowsOfTensor, tensorOfRows } from '../src/nested-rows.js';
 
 describe('16-bit floats', () => {
   test('all of them convert to a number and back', () => {

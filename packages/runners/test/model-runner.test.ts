@@ -93,7 +93,7 @@ describe('batches', () => {
     for (const { inputs } of requests) expect(inputs.get('x')?.data).not.toBe(sent?.data);
   });
 
-  test('each request gets its requested outputs, whatever the others request', async () => {
+  test('each request gets its requested outputs, independent of other requests', async () => {
     const { clock, model, runner } = await running();
     const sum = enqueue(runner, rowsFrom(1, 1, ['sum']));
     const double = enqueue(runner, rowsFrom(2, 1, ['double']));
@@ -190,7 +190,7 @@ describe('batches', () => {
 });
 
 describe('limits', () => {
-  test('whatever the requests, no batch exceeds its limit and each request gets its own rows', async () => {
+  test('for any requests, no batch exceeds its limit and each request gets its own rows', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 9 }),

@@ -3,15 +3,13 @@ import { expect, test } from 'vitest';
 import {
   DATATYPES,
   elementCount,
-  isRequestData,
   newData,
-  requestFromData,
   requestToData,
   resultFromData,
-  resultToData,
   type Tensor,
   type Tensors,
 } from '../src/index.js';
+import { isRequestData, requestFromData, resultToData } from '../src/request-data.js';
 import { floats } from './support/fake-model.js';
 
 /** Simulates the transport: the same content, with bytes at any offset of the received message. */
@@ -69,7 +67,7 @@ test('requests of every datatype and shape survive the transport', () => {
   );
 });
 
-test('results survive the transport, with the figures of their batch', () => {
+test('results survive the transport, with the size and duration of their batch', () => {
   fc.assert(
     fc.property(tensors, (outputs) => {
       const data = travelled(resultToData(outputs, { batchSize: 7, queueMs: 3, computeMs: 1.5 }));
@@ -87,7 +85,7 @@ test('a view of a larger tensor sends only its own bytes', () => {
   expect((bytes as Uint8Array).byteLength).toBe(8);
 });
 
-test('rows of a model are not requests, whatever the names of its inputs', () => {
+test('rows of a model are not requests for any names of its inputs', () => {
   const rows = [
     [0.1, 0.2],
     [[1], [2]],
@@ -126,7 +124,7 @@ test.each<[string, unknown, string]>([
     'inputs[0]: expected 1 arrays of bytes',
   ],
   ['outputs that are not names', { inputs: [], outputs: [1] }, 'outputs: expected a list of names'],
-])('a request with %s is rejected and the error says what was expected', (_, data, message) => {
+])('a request with %s is rejected with the expected value', (_, data, message) => {
   expect(() => requestFromData(data)).toThrow(new TypeError(message));
 });
 

@@ -1,21 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  byteLength,
-  bytesPerElement,
-  concatTensors,
-  DATATYPES,
-  type Datatype,
-  datatypeOfOnnx,
-  elementCount,
-  isDataOf,
-  isDatatype,
-  newData,
-  onnxTypeOf,
-  sliceTensor,
-  splitTensor,
-  type Tensor,
-} from '../src/index.js';
+import { concatTensors } from '../src/concat-tensors.js';
+import { byteLength, bytesPerElement, datatypeOfOnnx, isDataOf, onnxTypeOf } from '../src/datatype.js';
+import { DATATYPES, type Datatype, elementCount, isDatatype, newData, type Tensor } from '../src/index.js';
+import { sliceTensor, splitTensor } from '../src/split-tensor.js';
 import { floats, numbersOf } from './support/fake-model.js';
 
 describe('datatypes', () => {

@@ -1,4 +1,4 @@
-/** Validation of options, one function per type. An error says what was expected and what was given. */
+/** Validation of options, one function per type. An error has the expected and the given value. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { BatchwiseError, didYouMean } from 'batchwise';

@@ -49,7 +49,7 @@ export function findMethods(
   return { unary, streaming };
 }
 
-/** Renames the keys of an implementation to those of the definition. */
+/** Renames the keys of an implementation to the keys of the definition. */
 export function keyedByDefinition(
   definition: ServiceDefinition,
   implementation: UntypedServiceImplementation,

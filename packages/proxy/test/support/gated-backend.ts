@@ -17,7 +17,7 @@ export class GatedBackend {
   readonly target: string;
   /** The open streams of methods that are not batched. */
   silent = 0;
-  /** Bytes received on those streams. */
+  /** Bytes received on these streams. */
   silentBytes = 0;
   healthChecks = 0;
   readonly #batches: GatedBatch[] = [];

@@ -144,10 +144,10 @@ it('surplus answers are ignored and logged once per batch', async () => {
 
 it('a stream that is rejected without reading fails every caller with its status', async () => {
   const all = await setting(2);
-  await all.backend.behave({ do: 'at once' }, { do: 'trailers only', status: 16, message: 'who are you?' });
+  await all.backend.behave({ do: 'at once' }, { do: 'trailers only', status: 16, message: 'unknown token' });
   const answers = await Promise.all(callAll(all.client, 'a', 'b'));
   for (const answer of answers)
-    expect(answer).toMatchObject({ status: 16, message: 'who are you?', messages: [] });
+    expect(answer).toMatchObject({ status: 16, message: 'unknown token', messages: [] });
   await isWellAfter(all, 2);
 });
 

@@ -157,11 +157,11 @@ describe('batched_server.py', () => {
 
   // Root cause: every caller printed a traceback, a thousand lines in all, which hid the reason.
   test('load.py reports a missing server in one line', async () => {
-    const args = [examplePath('load.py'), 'unix:/nobody/is/here', '--callers', '2', '--seconds', '1'];
+    const args = [examplePath('load.py'), 'unix:/missing/socket', '--callers', '2', '--seconds', '1'];
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
     const { code, stderr } = await promisify(execFile)(python(), args, { env }).catch((error) => error);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^No answer from unix:\/nobody\/is\/here: UNAVAILABLE: .*\n$/);
+    expect(stderr).toMatch(/^No answer from unix:\/missing\/socket: UNAVAILABLE: .*\n$/);
   });
 });
 

@@ -48,7 +48,7 @@ describe('the status of a batch', () => {
     expect(answer.trailers.get('x-why')).toEqual(['because']);
   });
 
-  it('is passed on, whatever its value', async () => {
+  it('is passed on with any value', async () => {
     const backend = await rawBackend();
     const { port } = await proxied(backend, { ...batchesOf(1), ejection: false });
     const client = rawClient(port);

@@ -19,7 +19,7 @@ export class MessageError extends Error {
   }
 }
 
-/** `detail` states what was expected and what was received. */
+/** `detail` has the expected and the received value. */
 export function malformed(where: string, detail: string): MessageError {
   return new MessageError(where, detail);
 }

@@ -44,7 +44,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A decimal point, an exponent, its sign, or a digit after those. */
+/** A decimal point, an exponent, its sign, or a later digit. */
 function isRestOfNumber(code: number): boolean {
   return isDigit(code) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === MINUS;
 }

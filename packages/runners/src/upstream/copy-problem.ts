@@ -5,7 +5,7 @@ import { shownUrl, type UpstreamAddress } from './upstream-address.js';
 export interface CopyProblem {
   /** The index of the first URL that does not fit. */
   readonly index: number;
-  /** What was expected and what was given. */
+  /** The expected and the given value. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** The outcome of a call to an upstream, and what it says about the upstream. */
+/** The outcome of a call to an upstream, for its callers and for the health of the upstream. */
 import { BatchwiseError } from 'batchwise';
 
 export type Outcome<T> = { readonly kind: 'answered'; readonly answer: T } | Failure;

@@ -11,7 +11,7 @@ test('integers of 16 digits and more get quotes, nothing else does', () => {
   expect(quoteLongIntegers('9007199254740993')).toBe('"9007199254740993"');
 });
 
-test('digits in strings are not changed, whatever is escaped in them', () => {
+test('digits in strings with any escapes are not changed', () => {
   for (const text of [
     '"1234567890123456789"',
     '{"1234567890123456789":"\\"1234567890123456789\\\\"}',

@@ -51,7 +51,7 @@ describe('a tensor as bytes', () => {
     expect(() => decodeRaw(datatype, shape, Buffer.from(hex, 'hex'))).toThrow(message);
   });
 
-  test('of BYTES is either rejected or read back, whatever the bytes', () => {
+  test('of BYTES is either rejected or read back for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(8), (bytes, count) => {
         let decoded: ReturnType<typeof decodeRaw>;

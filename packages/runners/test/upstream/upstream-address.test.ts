@@ -37,7 +37,7 @@ describe('the URL of an upstream', () => {
     ['http://gpu/v2/model/m', /expected \/v2\/models\/model/],
     ['http://gpu/a/v2/models', /expected \/v2\/models\/model/],
     ['grpc://gpu:1/m#x', /no fragment/],
-  ])('%s is rejected and the error says what was expected', (url, message) => {
+  ])('%s is rejected with the expected value', (url, message) => {
     expect(() => parseUpstream(url)).toThrow(message);
   });
 
