@@ -1,17 +1,9 @@
 /** The proxy: accepts calls, batches them, passes them through or answers them, and drains on close. */
 import { readFileSync } from 'node:fs';
-import {
-  ExpiryLine,
-  FairPool,
-  GrpcError,
-  GrpcServer,
-  type IncomingCall,
-  limitedLog,
-  STATUS,
-} from '@batchwise/grpc';
+import { GrpcError, GrpcServer, type IncomingCall, limitedLog, STATUS } from '@batchwise/grpc';
 import { type AdminAddress, AdminServer, type Readiness } from './admin/admin-server.js';
 import { HealthService } from './admin/health-service.js';
-import { PASS_THROUGH, ProxyMetrics } from './admin/proxy-metrics.js';
+import { ProxyMetrics } from './admin/proxy-metrics.js';
 import type { Backend } from './backends/backend.js';
 import { BackendPool } from './backends/backend-pool.js';
 import { HealthWatch } from './backends/health-watch.js';
@@ -19,10 +11,10 @@ import { TargetResolver } from './backends/targets.js';
 import { MAX_METHODS, MethodBatchers } from './batching/method-batchers.js';
 import { OpenStreamEnds } from './batching/open-stream-ends.js';
 import { QueueBytes } from './batching/queue-bytes.js';
-import { type Tenant, Tenants } from './batching/tenants.js';
+import { Tenants } from './batching/tenants.js';
 import { ruleOf } from './options/method-options.js';
 import { type ProxyOptions, type ProxySettings, proxySettings } from './options/proxy-options.js';
-import { type PassContext, PassedCall } from './pass-through.js';
+import { PassThrough } from './pass-through.js';
 import type { DrainOptions, ProxyAddress, ProxyStats, RunningProxy } from './running-proxy.js';
 
 const { version: VERSION } = JSON.parse(
@@ -55,12 +47,7 @@ class BatchingProxy implements RunningProxy {
   readonly #admin: AdminServer | undefined;
   #address: ProxyAddress = { host: '', port: 0 };
   #adminAddress: AdminAddress | undefined = undefined;
-  #passedThrough = 0;
-  readonly #passedCalls = new Set<PassedCall>();
-  readonly #passContext: PassContext;
-  readonly #passStreams = new FairPool<Tenant>();
-  /** Methods that were logged as passed through. */
-  readonly #loggedMethods = new Set<string>();
+  readonly #passThrough: PassThrough;
   #whenDrained: Promise<void> | undefined = undefined;
   #whenClosed: Promise<void> | undefined = undefined;
 
@@ -72,8 +59,6 @@ class BatchingProxy implements RunningProxy {
     this.#openStreamEnds = new OpenStreamEnds(clock);
     // Clients can cause these lines, so their rate is limited.
     const errorLog = limitedLog(clock, log);
-    const { passThroughIdleMs: idleMs } = settings;
-    this.#passContext = { clock, idleMs, idleLine: new ExpiryLine(clock, idleMs), log: errorLog };
     this.#health = new HealthService(() => this.#readiness().isReady);
     this.#pool = new BackendPool({
       clock,
@@ -97,6 +82,13 @@ class BatchingProxy implements RunningProxy {
       },
       (method) => this.#metrics.watchMethod(method.path, () => method.stats(), method.settings.maxBatchSize),
     );
+    this.#passThrough = new PassThrough({
+      settings,
+      pool: this.#pool,
+      tenants: this.#tenants,
+      requests: this.#metrics.requests,
+      errorLog,
+    });
     this.#resolver = new TargetResolver(settings.targets, {
       clock,
       log,
@@ -139,7 +131,7 @@ class BatchingProxy implements RunningProxy {
     return {
       isDraining: this.#isDraining,
       openCalls: this.#server.openCalls,
-      passedThrough: this.#passedThrough,
+      passedThrough: this.#passThrough.count,
       queuedBytes: this.#queueBytes.used,
       methods: this.#methods.stats(),
       backends: this.#pool.backends.map((backend) => {
@@ -197,55 +189,12 @@ class BatchingProxy implements RunningProxy {
       return;
     }
     const rule = ruleOf(this.#settings.methods, path);
-    if (rule === undefined) this.#passThrough(call);
+    if (rule === undefined) this.#passThrough.accept(call);
     else {
       const method = this.#methods.add(path, rule, this.#tenants.of(call));
       if (method === undefined) call.fail(TOO_MANY_METHODS);
       else method.accept(call);
     }
-  }
-
-  #passThrough(call: IncomingCall): void {
-    const { clock } = this.#settings;
-    const { requests } = this.#metrics;
-    const startedAt = clock.now();
-    const tenant = this.#tenants.of(call);
-    this.#passedThrough += 1;
-    this.#logOnce(call.path);
-    requests.started(PASS_THROUGH);
-    const done = (status: number) => requests.ended(PASS_THROUGH, status, clock.now() - startedAt);
-    const maxStreams = Math.min(this.#settings.maxPassThroughStreams, this.#pool.passCapacity);
-    const hasRoom = this.#passStreams.hasRoom(tenant, 1, maxStreams);
-    const backend = this.#pool.down === undefined ? this.#pool.forCall() : undefined;
-    if (backend === undefined || !hasRoom) {
-      const error = backend === undefined ? (this.#pool.down ?? DRAINING) : TOO_MANY_STREAMS;
-      call.fail(error);
-      done(error.status);
-      return;
-    }
-    tenant.opened(this.#passedCalls);
-    this.#passStreams.take(tenant, 1);
-    const passed = new PassedCall(call, backend, this.#passContext, (status) => {
-      tenant.closed(this.#passedCalls);
-      this.#passStreams.giveBack(tenant, 1);
-      this.#passedCalls.delete(passed);
-      done(status);
-    });
-    this.#passedCalls.add(passed);
-    passed.start();
-  }
-
-  /** Reveals a typo in the name of a method that should be batched. */
-  #logOnce(path: string): void {
-    if (
-      this.#loggedMethods.has(path) ||
-      this.#loggedMethods.size >= MAX_LOGGED_METHODS ||
-      path.startsWith('/grpc.')
-    )
-      return;
-    this.#loggedMethods.add(path);
-    const batched = this.#settings.methods.map(({ method }) => method).join(', ');
-    this.#settings.log(`${path} is passed through without batching; batched methods: ${batched || 'none'}`);
   }
 
   #watchBackend(backend: Backend): () => void {
@@ -286,7 +235,7 @@ class BatchingProxy implements RunningProxy {
   async #endWithin(timeoutMs: number): Promise<void> {
     const { clock } = this.#settings;
     const timer = clock.setTimer(() => {
-      for (const passed of [...this.#passedCalls]) passed.end(CLOSING);
+      this.#passThrough.end(CLOSING);
       this.#server.failOpenCalls(CLOSING);
     }, timeoutMs);
     try {
@@ -307,7 +256,7 @@ class BatchingProxy implements RunningProxy {
   #stop(): void {
     this.#resolver.stop();
     this.#openStreamEnds.stop();
-    this.#passContext.idleLine.clear();
+    this.#passThrough.stop();
     this.#pool.destroy();
     this.#metrics.close();
   }
@@ -319,7 +268,6 @@ class BatchingProxy implements RunningProxy {
 
 /** How long `start()` waits for the first connection to a backend. */
 const FIRST_CONNECTION_MS = 1000;
-const MAX_LOGGED_METHODS = 10;
 
 /** Time to send errors to the callers that are open at the drain timeout, before their connections are closed. */
 const FINAL_ERRORS_MS = 250;
@@ -328,10 +276,6 @@ const DRAINING = new GrpcError(STATUS.UNAVAILABLE, 'the proxy is draining and ac
 const CLOSING = new GrpcError(
   STATUS.UNAVAILABLE,
   'the proxy is closing, and the call was not completed in time',
-);
-const TOO_MANY_STREAMS = new GrpcError(
-  STATUS.RESOURCE_EXHAUSTED,
-  'too many open streams of this client: its share of maxPassThroughStreams is used',
 );
 const TOO_MANY_METHODS = new GrpcError(
   STATUS.RESOURCE_EXHAUSTED,

@@ -90,8 +90,8 @@ export function validFunction<F extends Function>(name: string, value: unknown):
   throw expected(name, 'a function', value);
 }
 
-export function expected(name: string, what: string, came: unknown): BatchwiseError {
-  return invalidOption(`${name}: expected ${what}, got ${shown(came)}.`);
+export function expected(name: string, what: string, given: unknown): BatchwiseError {
+  return invalidOption(`${name}: expected ${what}, got ${shown(given)}.`);
 }
 
 function shown(value: unknown): string {

@@ -102,7 +102,7 @@ function urlOf(file: string): URL {
   return file.startsWith('file:') ? new URL(file) : pathToFileURL(file);
 }
 
-function expected(name: string, what: string, came: unknown): BatchwiseError {
-  const message = `workerPool(file, options): ${name}: expected ${what}, got ${shownValue(came)}.`;
+function expected(name: string, what: string, given: unknown): BatchwiseError {
+  const message = `workerPool(file, options): ${name}: expected ${what}, got ${shownValue(given)}.`;
   return new BatchwiseError('INVALID_OPTION', message);
 }
