@@ -238,7 +238,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const why =
     error.code === 'EADDRINUSE'
-      ? 'the port is in use. Stop the other process, or choose another port (0 for any free port).'
+      ? 'the port is already in use. Stop the other process, or choose another port (0 for any free port).'
       : `${error.message}.`;
   return new Error(`Cannot listen on ${host}:${port} for metrics and health: ${why}`, { cause: error });
 }

@@ -251,7 +251,7 @@ test('a port in use is reported with advice', async () => {
   const { address } = await listening();
   const second = new AdminServer({ metrics: () => [], readiness: () => ({ isReady: true, reasons: [] }) });
   await expect(second.listen('127.0.0.1', address.port)).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${address.port} for metrics and health: the port is in use. Stop the other process, or choose another port`,
+    `Cannot listen on 127.0.0.1:${address.port} for metrics and health: the port is already in use. Stop the other process, or choose another port`,
   );
   await second.close();
 });
