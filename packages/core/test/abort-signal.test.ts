@@ -16,7 +16,7 @@ describe('a signal', () => {
     expect(batcher.stats()).toMatchObject({ submitted: 1, cancelled: 1 });
   });
 
-  test('passes its reason on as the cause, for queued and running items', async () => {
+  test('sets its reason as the cause, for queued and running items', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     const controller = new AbortController();
     const { signal } = controller;
@@ -62,13 +62,13 @@ describe('a signal', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test.each(['refused', 'expired', 'destroyed'])('has no listener after its call is %s', async (ending) => {
+  test.each(['rejected', 'expired', 'destroyed'])('has no listener after its call is %s', async (ending) => {
     const { clock, batcher } = gated({ maxQueueSize: 1 });
     const { signal } = new AbortController();
     batcher.submit(0).catch(() => {});
     await clock.advance(0);
     const outcome = outcomeOf(batcher.submit(1, { signal, timeoutMs: 10 }));
-    if (ending === 'refused') outcomeOf(batcher.submit(2, { signal }));
+    if (ending === 'rejected') outcomeOf(batcher.submit(2, { signal }));
     if (ending === 'destroyed') batcher.destroy();
     await clock.advance(10);
     expect(outcome.settled).toBe(1);

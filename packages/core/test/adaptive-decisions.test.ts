@@ -1,11 +1,11 @@
-/** The adaptive policy, asked directly: its decisions are sound whatever its history and the queue. */
+/** Decisions of the adaptive policy, called directly with any history and queue. */
 import { adaptive, type Decision, greedy, type Policy, ServiceCurve } from 'batchwise';
 import { adaptiveWithout } from 'batchwise/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { paddedTo } from '../src/learning/curve-table.js';
 import { validDecision } from '../src/policy/policy.js';
-import { lived, type Past, type Shown, shownView, type Waiting } from './support/shown-view.js';
+import { type Past, type Shown, shownView, type Waiting, withHistory } from './support/shown-view.js';
 
 const { POSITIVE_INFINITY } = Number;
 
@@ -55,7 +55,7 @@ const BACKENDS = {
 const oneOf = (...values: number[]) => fc.constantFrom(...values);
 const some = <T>(...values: T[]) => fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 6 });
 
-/** A question to the policy as plain data; lists are repeated. */
+/** A history, a queue and limits as plain data; lists are repeated. */
 const situations = fc.record({
   prefer: fc.constantFrom(...MODES),
   backend: fc.constantFrom(...(Object.keys(BACKENDS) as (keyof typeof BACKENDS)[])),
@@ -96,33 +96,33 @@ type Situation = typeof situations extends fc.Arbitrary<infer T> ? T : never;
 
 type Item = Required<Waiting>;
 
-interface Question {
-  /** The items that are left when the policy has rejected what it rejects. */
+interface Decided {
+  /** The items that remain after all rejections. */
   readonly waiting: readonly Item[];
-  /** The rejected items, and what was queued together with them then. */
+  /** The rejected items, each with the queue at its rejection. */
   readonly rejections: readonly { readonly items: readonly Item[]; readonly from: readonly Item[] }[];
   readonly curve: ServiceCurve;
   readonly shown: Shown;
   readonly now: number;
-  /** The decision about the items that are left; undefined when none is. */
+  /** The decision about the remaining items; undefined if none remains. */
   readonly decision: Exclude<Decision, { action: 'reject' }> | undefined;
 }
 
-/** Replays the history and asks. */
-function ask(
+/** Replays the history and calls the policy. */
+function decided(
   { prefer, backend, knowsCurve, past, limits, ...given }: Situation,
   policyFor: (prefer: (typeof MODES)[number]) => Policy = (prefer) => adaptive({ prefer }),
-): Question {
+): Decided {
   const durationMs = BACKENDS[backend];
   const points = knowsCurve
     ? [1, 8, 64].map((cost) => ({ cost, durationMs: durationMs(paddedTo(limits.batchSizes, cost)) || 0.1 }))
     : [];
   const curve = new ServiceCurve(points, limits.batchSizes);
-  // No item costs more than a batch may, and no batch has cost more: the batcher ensures that.
+  // The batcher ensures that no item and no batch costs more than maxBatchSize.
   const cost = Math.min(past.cost, limits.maxBatchSize);
   const sizes = past.sizes.map((size) => Math.max(1, Math.min(size, Math.floor(limits.maxBatchSize / cost))));
   const lifetime: Past = { ...past, cost, sizes, durationMs };
-  const { policy, traffic, now } = lived(policyFor(prefer), lifetime, limits, curve);
+  const { policy, traffic, now } = withHistory(policyFor(prefer), lifetime, limits, curve);
   const running = given.busy.slice(0, limits.slots - 1).map(({ cost, sinceMs }) => ({
     size: cost,
     cost,
@@ -136,45 +136,45 @@ function ask(
   }));
   const latest = { freeSince: now - 1, lastDispatchAt: now - 1 };
   const shown: Shown = { ...limits, ...latest, waiting, running, curve, traffic };
-  return answerOf(policy, { waiting, rejections: [], curve, shown, now });
+  return decisionOf(policy, { waiting, rejections: [], curve, shown, now });
 }
 
-/** Rejected items leave the queue, and the policy is asked again. */
-function answerOf(policy: Policy, given: Omit<Question, 'decision'>): Question {
+/** Calls the policy until it rejects no further item; rejected items are removed from the queue. */
+function decisionOf(policy: Policy, given: Omit<Decided, 'decision'>): Decided {
   const { now } = given;
-  let question = given;
-  while (question.waiting.length > 0) {
-    const { waiting, shown, rejections } = question;
+  let result = given;
+  while (result.waiting.length > 0) {
+    const { waiting, shown, rejections } = result;
     const decision = policy.decide(shownView(shown), now);
     expect(validDecision(decision, now, waiting.length)).toEqual(decision);
-    // A hold or a rejection changes nothing in the policy: asked again, it decides the same.
+    // A hold or a rejection does not change the policy: a second call has the same decision.
     if (decision.action !== 'dispatch') expect(policy.decide(shownView(shown), now)).toEqual(decision);
-    if (decision.action !== 'reject') return { ...question, decision };
+    if (decision.action !== 'reject') return { ...result, decision };
     const positions = new Set(decision.positions);
-    const left = waiting.filter((_, position) => !positions.has(position));
+    const remaining = waiting.filter((_, position) => !positions.has(position));
     const items = waiting.filter((_, position) => positions.has(position));
-    question = {
-      ...question,
-      waiting: left,
+    result = {
+      ...result,
+      waiting: remaining,
       rejections: [...rejections, { items, from: waiting }],
-      shown: { ...shown, waiting: left },
+      shown: { ...shown, waiting: remaining },
     };
   }
-  return { ...question, decision: undefined };
+  return { ...result, decision: undefined };
 }
 
 const costOf = (waiting: readonly Item[]) => waiting.reduce((sum, { cost }) => sum + cost, 0);
 
 /** The items that a decision to wait holds. */
-function heldItems({ waiting, decision }: Question): readonly Item[] {
+function heldItems({ waiting, decision }: Decided): readonly Item[] {
   return decision?.action === 'wait' ? waiting : [];
 }
 
-/** The rounding error of sums: an arrival and its deadline, 20 ms later, may be 19.999… apart. */
+/** Rounding error of sums: the difference of a deadline and an arrival 20 ms earlier may be 19.999…. */
 const ROUNDING_MS = 1e-6;
 
-/** Whether one slot can serve all in time, from this time on, in one batch or two, with deadlines `moreMs` later. */
-function inTime({ curve }: Question, waiting: readonly Item[], from: number, moreMs: number): boolean {
+/** Whether one slot can serve all items in time from this time on, in one or two batches, with deadlines `moreMs` later. */
+function inTime({ curve }: Decided, waiting: readonly Item[], from: number, moreMs: number): boolean {
   const earliest = (part: readonly Item[]) =>
     part.reduce((first, { deadline }) => Math.min(first, deadline), POSITIVE_INFINITY);
   const takesMs = (part: readonly Item[]) => (part.length === 0 ? 0 : (curve.mean(costOf(part)) as number));
@@ -186,14 +186,14 @@ function inTime({ curve }: Question, waiting: readonly Item[], from: number, mor
   return false;
 }
 
-/** Whether batches take as long as expected, so that no margin is needed. */
-function isExact({ curve }: Question): boolean {
+/** Whether durations equal the estimates, so that the policy needs no safety margin. */
+function isExact({ curve }: Decided): boolean {
   return curve.variation < 1e-3;
 }
 
 const MANY = { numRuns: 500 };
 
-/** Half of the items have no time left, less a rounding error, and the backend takes none. */
+/** Half of the deadlines are now, less a rounding error, and batches take 0 ms. */
 const LATE_BY_ROUNDING: Situation = {
   prefer: 'latency',
   backend: 'too quick to measure',
@@ -215,7 +215,7 @@ const LATE_BY_ROUNDING: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** Of 42 items with 17 ms left, 32 are in time and the other ten then late; 31, just below a step, and 11 are all in time. */
+/** 42 items with 17 ms left: after a batch of 32 the other 10 are late; with 31, just below a step, all are in time. */
 const ONE_TOO_MANY: Situation = {
   prefer: 'efficiency',
   backend: 'padded',
@@ -243,7 +243,7 @@ const ONE_TOO_MANY: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** An item that makes a full batch alone, while the batches in the other slots have just begun. */
+/** An item that is a full batch alone, while the batches in the other slots have just started. */
 const FULL_BY_ITSELF: Situation = {
   prefer: 'efficiency',
   backend: 'padded',
@@ -269,7 +269,7 @@ const FULL_BY_ITSELF: Situation = {
   leftMs: [POSITIVE_INFINITY],
 };
 
-/** The urgent items have time for a full batch, but not for more than a full one. */
+/** The urgent items have time for a full batch, but not for a larger one. */
 const NO_MORE_THAN_FULL: Situation = {
   prefer: 'latency',
   backend: 'by tokens',
@@ -291,11 +291,11 @@ const NO_MORE_THAN_FULL: Situation = {
   leftMs: [6, 1000],
 };
 
-describe('whatever the history and the queue,', () => {
-  test('its decisions are valid, and rejections leave it a decision about the rest', () => {
+describe('for any history and any queue', () => {
+  test('each decision is valid, and after rejections the rest is dispatched or held', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const { decision, waiting, rejections } = ask(given);
+        const { decision, waiting, rejections } = decided(given);
         for (const { items } of rejections) expect(items.length).toBeGreaterThan(0);
         if (decision === undefined) expect(waiting).toEqual([]);
         else if (decision.action === 'dispatch') expect(decision.count).toBeLessThanOrEqual(waiting.length);
@@ -304,10 +304,10 @@ describe('whatever the history and the queue,', () => {
     );
   });
 
-  test('it decides as greedy() does until something is known of the backend', () => {
+  test('without measurements the decisions are those of greedy()', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const { shown, now, waiting } = ask(given);
+        const { shown, now, waiting } = decided(given);
         if (waiting.length === 0) return;
         const view = shownView({ ...shown, curve: new ServiceCurve() });
         for (const prefer of MODES) {
@@ -318,19 +318,19 @@ describe('whatever the history and the queue,', () => {
     );
   });
 
-  test('it holds no full batch', () => {
+  test('no full batch is held', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        expect(costOf(heldItems(ask(given)))).toBeLessThan(given.limits.maxBatchSize);
+        expect(costOf(heldItems(decided(given)))).toBeLessThan(given.limits.maxBatchSize);
       }),
       { ...MANY, examples: [[FULL_BY_ITSELF]] },
     );
   });
 
-  test('it holds for no shorter than a timer can measure', () => {
+  test('no hold is shorter than the timer resolution', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const { decision, now } = ask(given);
+        const { decision, now } = decided(given);
         if (decision?.action !== 'wait') return;
         expect(decision.until - now).toBeGreaterThanOrEqual(given.limits.timerResolutionMs - ROUNDING_MS);
       }),
@@ -338,20 +338,20 @@ describe('whatever the history and the queue,', () => {
     );
   });
 
-  test('it holds for no longer than all items can still be served in time, whichever is the most urgent', () => {
+  test('no hold makes an item late', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const question = ask(given);
-        const { decision } = question;
-        const held = heldItems(question);
+        const result = decided(given);
+        const { decision } = result;
+        const held = heldItems(result);
         if (decision?.action !== 'wait' || held.length > 300) return;
-        expect(inTime(question, held, decision.until, ROUNDING_MS)).toBe(true);
+        expect(inTime(result, held, decision.until, ROUNDING_MS)).toBe(true);
       }),
       MANY,
     );
   });
 
-  test('among groups it holds items for predicted arrivals only, unless to save backend time', () => {
+  test('with groups and preference for latency, items are held for predicted arrivals only', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const grouped = {
@@ -359,20 +359,20 @@ describe('whatever the history and the queue,', () => {
           prefer: 'latency' as const,
           limits: { ...given.limits, isGrouped: true },
         };
-        expect(heldItems(ask(grouped, () => adaptiveWithout('forecast')))).toEqual([]);
+        expect(heldItems(decided(grouped, () => adaptiveWithout('forecast')))).toEqual([]);
       }),
       MANY,
     );
   });
 
-  test('it rejects no item that has time for the batch that is dispatched instead, or to be served alone', () => {
+  test('no item is rejected that can meet its deadline alone and in the dispatched batch', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const question = ask(given);
-        const { decision, waiting, rejections, curve, now } = question;
-        if (!isExact(question)) return;
+        const result = decided(given);
+        const { decision, waiting, rejections, curve, now } = result;
+        if (!isExact(result)) return;
         const batch = decision?.action === 'dispatch' ? costOf(waiting.slice(0, decision.count)) : 0;
-        // Nothing is known of how long a batch takes that costs more than any before.
+        // The duration of a batch that costs more than any measured one is unknown.
         const largest = curve.points().at(-1)?.cost ?? 0;
         if (batch > 2 * largest) return;
         const canBe = (cost: number, deadline: number) => deadline >= now + (curve.mean(cost) ?? 0);
@@ -385,10 +385,10 @@ describe('whatever the history and the queue,', () => {
     );
   });
 
-  test('it makes no item late when all could be in time', () => {
+  test('no item is late if all can be in time', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        // A size that is hardly known is tried at some cost, so here the curve is known.
+        // The curve is known, because measuring an unknown size may make items late.
         const { past, limits } = given;
         const few = {
           ...given,
@@ -396,18 +396,18 @@ describe('whatever the history and the queue,', () => {
           costs: [1],
           past: { ...past, cost: 1, batches: past.batches % 8 },
         };
-        const question = ask({
+        const result = decided({
           ...few,
           length: given.length % 64,
           limits: { ...limits, slots: 1, isGrouped: false },
         });
-        const { decision, waiting, rejections, curve, now } = question;
+        const { decision, waiting, rejections, curve, now } = result;
         const all = [...rejections.flatMap(({ items }) => items), ...waiting];
         if (decision?.action === 'wait' || all.length > limits.maxBatchSize) return;
-        // Between two known sizes that far apart, the interpolated duration is a guess.
-        if (given.backend === 'worse past 8' || !isExact(question)) return;
-        // An item that could be in time less a rounding error could as well not be.
-        if (!inTime(question, all, now, -ROUNDING_MS)) return;
+        // Between two measured sizes that are far apart, the interpolated duration is inaccurate.
+        if (given.backend === 'worse past 8' || !isExact(result)) return;
+        // The deadlines are reduced by the rounding error.
+        if (!inTime(result, all, now, -ROUNDING_MS)) return;
         expect(rejections).toEqual([]);
         const count = decision?.count ?? 0;
         const endsAt = now + (curve.mean(count) as number);
@@ -424,8 +424,8 @@ describe('whatever the history and the queue,', () => {
 
 describe('regressions', () => {
   const straight = (cost: number) => 10 + cost;
-  /** A curve that knows these sizes, and measured one of them just now. */
-  const knownTo = (sizes: readonly number[], durationMs = straight) => {
+  /** A curve with these sizes, one of which was measured just now. */
+  const curveWith = (sizes: readonly number[], durationMs = straight) => {
     const curve = new ServiceCurve(sizes.map((cost) => ({ cost, durationMs: durationMs(cost) })));
     curve.record(sizes[0] as number, durationMs(sizes[0] as number), 0);
     return curve;
@@ -442,7 +442,7 @@ describe('regressions', () => {
       batches: 60,
       durationMs: (cost) => 5 + cost / 10,
     };
-    const { policy, curve, traffic, ...known } = lived(adaptive(), past, limits);
+    const { policy, curve, traffic, ...known } = withHistory(adaptive(), past, limits);
     let { now } = known;
     for (let i = 0; i < 400; i++, now += 10) {
       policy.decide(shownView({ ...limits, waiting: [{ arrivedAt: now }], curve, traffic }), now);
@@ -454,58 +454,58 @@ describe('regressions', () => {
     expect(decision).toMatchObject({ action: 'dispatch', count: 8 });
   });
 
-  // Root cause: the policy waited for the latest start even when it was nearer than a timer can measure.
-  test('to save backend time, it holds for no shorter than a timer can measure', () => {
+  // Root cause: the policy held until the latest start even if that was nearer than the timer resolution.
+  test('with preference for efficiency, no hold is shorter than the timer resolution', () => {
     const waiting = [{ arrivedAt: -20, deadline: 13.5 }];
     const limits = { timerResolutionMs: 1, targetLatencyMs: 1000 };
-    const view = shownView({ waiting, curve: knownTo([1, 8]), ...limits });
+    const view = shownView({ waiting, curve: curveWith([1, 8]), ...limits });
     expect(adaptive({ prefer: 'efficiency' }).decide(view, 0)).toMatchObject({ action: 'dispatch' });
   });
 
   // Root cause: only the deadline of the head was compared with the duration of the whole queue.
   test('an item that is more urgent than the head is not made late by the items behind it', () => {
     const waiting = [500, 15, 500, 500, 500, 500, 500, 500].map((deadline) => ({ arrivedAt: 0, deadline }));
-    const decision = adaptive().decide(shownView({ waiting, curve: knownTo([1, 8]) }), 0);
+    const decision = adaptive().decide(shownView({ waiting, curve: curveWith([1, 8]) }), 0);
     expect(decision).toMatchObject({ action: 'dispatch' });
     expect(straight((decision as { count: number }).count)).toBeLessThanOrEqual(15);
   });
 
   // Root cause: the step is below the cost of the first item, so no item is left for the next batch.
-  test('to save backend time, a lone item that costs more than a step is served', () => {
+  test('with preference for efficiency, a single item that costs more than a step is served', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
-    const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
+    const curve = curveWith([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const limits = { maxBatchSize: 8, targetLatencyMs: 100 };
     const view = shownView({ waiting: [{ arrivedAt: 0, cost: 5 }], curve, ...limits });
     expect(() => adaptive({ prefer: 'efficiency' }).decide(view, 0)).not.toThrow();
   });
 
-  // Root cause: only the longest batch that begins with an item was considered, and it may be far slower.
+  // Root cause: only the largest batch that begins with an item was considered, and it may be far slower.
   test('items that could be served by two quick batches are not made late by a slow one', () => {
     const worsePastFour = (cost: number) => (cost <= 4 ? 5 : 5 + 6 * (cost - 4));
-    const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], worsePastFour);
+    const curve = curveWith([1, 2, 3, 4, 5, 6, 7, 8], worsePastFour);
     const waiting = Array.from({ length: 7 }, () => ({ arrivedAt: 0, deadline: 20 }));
-    // Six in 17 ms leave the seventh behind; four in 5 ms, and three more in 5, do not.
+    // After a batch of six, 17 ms, the seventh item is late. Batches of four and three take 5 ms each.
     expect(adaptive().decide(shownView({ waiting, curve, maxBatchSize: 8 }), 0)).toMatchObject({ count: 4 });
   });
 
   // Root cause: of the items left for the next batch, only the deadline of the first was considered.
-  test('to save backend time, it holds for no longer than any item of the next batch has time', () => {
+  test('with preference for efficiency, no hold makes an item of the next batch late', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
-    const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
+    const curve = curveWith([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const waiting = [500, 500, 500, 500, 500, 100].map((deadline) => ({ arrivedAt: 0, deadline }));
     const decision = adaptive({ prefer: 'efficiency' }).decide(
       shownView({ waiting, curve, maxBatchSize: 8, targetLatencyMs: 1000 }),
       0,
     );
     const { until = 0 } = decision as { until?: number };
-    // Four and then two, or all six: the last one must have its answer by 100.
+    // Batches of four and two, or one of six, end by the deadline of the last item, 100.
     expect(until + Math.min(steps(4) + steps(2), steps(6))).toBeLessThanOrEqual(100);
   });
 
   // Root cause: a batch could cost at most twice as much as any before.
   test('an item that costs more than twice any batch before is served, not rejected', () => {
     const waiting = [{ arrivedAt: 0, cost: 1000, deadline: 1e6 }];
-    const view = shownView({ waiting, curve: knownTo([1, 10]), maxBatchSize: 10_000 });
+    const view = shownView({ waiting, curve: curveWith([1, 10]), maxBatchSize: 10_000 });
     expect(adaptive().decide(view, 0)).toMatchObject({ action: 'dispatch', count: 1 });
   });
 
@@ -515,17 +515,17 @@ describe('regressions', () => {
       { arrivedAt: 0, cost: 8, deadline: 17 },
       { arrivedAt: 0, cost: 1, deadline: 1000 },
     ];
-    const view = shownView({ waiting, curve: knownTo([1, 8]), maxBatchSize: 8 });
+    const view = shownView({ waiting, curve: curveWith([1, 8]), maxBatchSize: 8 });
     expect(adaptive().decide(view, 0)).toEqual({ action: 'reject', positions: [0] });
   });
 
-  test('items whose costs happen to add up to their number are cut by their cost', () => {
+  test('a queue whose total cost equals its length is cut by cost', () => {
     const steps = (cost: number) => (cost <= 4 ? 6 : 20);
-    const curve = knownTo([1, 2, 3, 4, 5, 6, 7, 8], steps);
+    const curve = curveWith([1, 2, 3, 4, 5, 6, 7, 8], steps);
     const costs = [3, 0.5, 0.5, 0.5, 0.5];
     const waiting = costs.map((cost, i) => ({ arrivedAt: i < 3 ? 0 : 90, cost }));
     const view = shownView({ waiting, curve, maxBatchSize: 8, targetLatencyMs: 100 });
-    // The first three cost 4 and must leave now; with a fourth they would be late.
+    // The first three cost 4 and must be dispatched now; in a batch with a fourth they would be late.
     const decision = adaptive({ prefer: 'efficiency' }).decide(view, 93.9);
     expect(decision).toMatchObject({ action: 'dispatch', count: 3 });
   });

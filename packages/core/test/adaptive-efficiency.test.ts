@@ -1,4 +1,4 @@
-/** `adaptive({ prefer: 'efficiency' })`: as few batches as still answer everybody in time. */
+/** `adaptive({ prefer: 'efficiency' })`: as few batches as possible while all items are in time. */
 import { adaptive, greedy, type Policy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const straight = (cost: number) => 10 + 0.5 * cost;
 const padded = (cost: number) => 4 + 0.5 * 2 ** Math.ceil(Math.log2(cost));
 const TARGET_MS = 100;
 
-/** A backend whose every batch size is known, as it is after a while. */
+/** A batcher whose curve has every batch size, as after long traffic. */
 function driven(
   durationMs: (cost: number) => number,
   policy: Policy,
@@ -27,32 +27,32 @@ function driven(
 
 const efficient = () => adaptive({ prefer: 'efficiency' });
 
-function expectEverybodyInTime({ fates, codes, latenciesMs }: Driven, withinMs = TARGET_MS): void {
+function expectAllInTime({ fates, codes, latenciesMs }: Driven, withinMs = TARGET_MS): void {
   expect(codes).toEqual([]);
   expect(latenciesMs).toHaveLength(fates.size);
   expect(Math.max(...latenciesMs)).toBeLessThanOrEqual(withinMs + 1e-6);
 }
 
-describe('a lone caller', () => {
+describe('a single item', () => {
   test.each([
-    ['exact', new VirtualClock(), 0],
-    ['those of Node', new CoarseClock(), 1],
-  ])('is answered within the target, not long before its end; timers %s', async (_, clock, resolutionMs) => {
+    ['ideal timers', new VirtualClock(), 0],
+    ['timers of Node', new CoarseClock(), 1],
+  ])('is answered within the target, shortly before its end, with %s', async (_, clock, resolutionMs) => {
     const run = await driven(straight, efficient(), {}, clock).play([{ at: 5 }]);
-    expectEverybodyInTime(run);
-    // Later than this, one more could not have been taken along.
+    expectAllInTime(run);
+    // After this time a batch of two items would miss the target.
     const latestStart = TARGET_MS - straight(2);
     const waitedMs = (run.batches[0]?.startedAt as number) - 5;
     expect(waitedMs).toBeGreaterThanOrEqual(latestStart - 2 * resolutionMs - 1e-6);
   });
 
-  test('is answered by its own deadline, where that is earlier', async () => {
+  test('is answered by its own deadline if that is earlier', async () => {
     const run = await driven(straight, efficient()).play([{ at: 0, timeoutMs: 40 }]);
-    expectEverybodyInTime(run, 40);
+    expectAllInTime(run, 40);
     expect(run.latenciesMs[0]).toBeGreaterThan(30);
   });
 
-  test('without a target or a deadline does not wait: there is nothing to be late for', async () => {
+  test('without a target and a deadline is not held', async () => {
     const run = await driven(straight, efficient(), { targetLatencyMs: Number.POSITIVE_INFINITY }).play([
       { at: 0 },
     ]);
@@ -60,8 +60,8 @@ describe('a lone caller', () => {
   });
 });
 
-describe('whoever is in the greatest hurry sets the time for the batch,', () => {
-  test('also when it came later', async () => {
+describe('the most urgent item sets the start of the batch,', () => {
+  test('also if it arrived later', async () => {
     const run = await driven(straight, efficient()).play([
       { at: 0 },
       { at: 1 },
@@ -73,7 +73,7 @@ describe('whoever is in the greatest hurry sets the time for the batch,', () => 
     expect(run.batches[0]?.endsAt).toBeLessThanOrEqual(32);
   });
 
-  test('also when others go before it', async () => {
+  test('also if items of higher priority precede it', async () => {
     const run = await driven(straight, efficient()).play([
       { at: 0, timeoutMs: 45, priority: -1 },
       { at: 10, priority: 1 },
@@ -85,7 +85,7 @@ describe('whoever is in the greatest hurry sets the time for the batch,', () => 
   });
 });
 
-describe('where the load is low, and batches take as long as they are known to,', () => {
+describe('at low load, with exact durations,', () => {
   const times = fc
     .record({
       kind: fc.constantFrom('poisson', 'bursts', 'steady'),
@@ -102,15 +102,15 @@ describe('where the load is low, and batches take as long as they are known to,'
   test.each([
     ['straight', straight],
     ['padded', padded],
-  ])('everybody is answered in time, in fewer batches than greedy() takes: %s', async (_, durationMs) => {
+  ])('all items are in time, in no more batches than with greedy(): %s', async (_, durationMs) => {
     await fc.assert(
       fc.asyncProperty(times, fc.boolean(), async (moments, isCoarse) => {
         const clock = () => (isCoarse ? new CoarseClock() : new VirtualClock());
         const ours = await driven(durationMs, efficient(), {}, clock()).play(at(moments));
-        const theirs = await driven(durationMs, greedy(), {}, clock()).play(at(moments));
-        expectEverybodyInTime(ours);
-        expect(ours.batches.length).toBeLessThanOrEqual(theirs.batches.length);
-        expect(ours.busyMs).toBeLessThanOrEqual(theirs.busyMs + 1e-6);
+        const withGreedy = await driven(durationMs, greedy(), {}, clock()).play(at(moments));
+        expectAllInTime(ours);
+        expect(ours.batches.length).toBeLessThanOrEqual(withGreedy.batches.length);
+        expect(ours.busyMs).toBeLessThanOrEqual(withGreedy.busyMs + 1e-6);
       }),
       { numRuns: 25 },
     );
@@ -119,7 +119,7 @@ describe('where the load is low, and batches take as long as they are known to,'
   test.each([
     ['straight', straight],
     ['padded', padded],
-  ])('so is everybody with deadlines and priorities of their own: %s', async (_, durationMs) => {
+  ])('all items with different deadlines and priorities are in time: %s', async (_, durationMs) => {
     const caller = fc.record({
       gapMs: fc.integer({ min: 8, max: 60 }),
       timeoutMs: fc.constantFrom(60, 90, 100, 400),
@@ -133,15 +133,15 @@ describe('where the load is low, and batches take as long as they are known to,'
           return { at: time, ...options };
         });
         const run = await driven(durationMs, efficient()).play(arrivals);
-        expectEverybodyInTime(run);
+        expectAllInTime(run);
       }),
       { numRuns: 30 },
     );
   });
 
-  // Root cause: each group waited for its own latest start as if the slot were its own, so of two that were due
-  // together one was late.
-  test('so is everybody of every group', async () => {
+  // Root cause: each group was held until its latest start without regard to the other groups, so of two groups with
+  // the same latest start one was late.
+  test('all items of all groups are in time', async () => {
     const random = seeded(3);
     let time = 0;
     const arrivals = Array.from({ length: 60 }, () => {
@@ -149,67 +149,67 @@ describe('where the load is low, and batches take as long as they are known to,'
       return { at: time, group: Math.floor(3 * random()) };
     });
     const run = await driven(straight, efficient(), { groupOf: ({ group }) => group }).play(arrivals);
-    expectEverybodyInTime(run);
+    expectAllInTime(run);
   });
 
-  // Root cause: the wait was planned for a batch up to the step; when more came, all together were more efficient,
-  // and it was not looked whether they were still in time.
-  test('so is everybody where a batch that grows is padded to the next size', async () => {
+  // Root cause: the hold was planned for a batch up to the step. When more items arrived, one batch of all items was
+  // more efficient, and it was dispatched without a check of the deadlines.
+  test('all items are in time if a growing batch is padded to the next size', async () => {
     const arrivals = [
       { at: 8, timeoutMs: 90 },
       { at: 20, timeoutMs: 100, priority: 1 },
       ...[42, 75, 83, 91].map((moment) => ({ at: moment, timeoutMs: 60 })),
     ];
-    expectEverybodyInTime(await driven(padded, efficient()).play(arrivals));
+    expectAllInTime(await driven(padded, efficient()).play(arrivals));
   });
 
-  test('much less of the backend is used than greedy() uses', async () => {
+  test('the backend time is less than half of that of greedy()', async () => {
     const moments = poissonTimes(seeded(1), 6, 400);
     const ours = await driven(straight, efficient()).play(at(moments));
-    const theirs = await driven(straight, greedy()).play(at(moments));
-    expectEverybodyInTime(ours);
-    expect(ours.busyMs).toBeLessThan(0.5 * theirs.busyMs);
+    const withGreedy = await driven(straight, greedy()).play(at(moments));
+    expectAllInTime(ours);
+    expect(ours.busyMs).toBeLessThan(0.5 * withGreedy.busyMs);
   });
 });
 
-describe('where the backend pads,', () => {
-  // Root cause: a full queue was left to the rules for latency, which serve a part of it first because that is quicker.
-  test('a full queue leaves whole', async () => {
+describe('on a backend that pads,', () => {
+  // Root cause: the rules for latency decided about a full queue, and dispatched a part of it because that is quicker.
+  test('a full queue is dispatched as one batch', async () => {
     const run = await driven(padded, efficient()).play(at(poissonTimes(seeded(2), 2.2, 3000)));
-    expectEverybodyInTime(run);
+    expectAllInTime(run);
     const full = run.batches.filter(({ context }) => context.reason === 'full');
     expect(full.length).toBeGreaterThan(20);
     expect(new Set(full.map(({ context }) => context.size))).toEqual(new Set([32]));
   });
 
-  // Root cause: whether a batch that starts at its latest moment is in time was asked of sums that had been rounded
-  // differently, and who was late by the last bit was refused.
-  test('nobody is refused because of a rounding error', async () => {
+  // Root cause: the latest start and the check at that time used sums with different rounding, so an item that was late
+  // by the last bit was rejected.
+  test('no item is rejected because of a rounding error', async () => {
     const eights = (cost: number) => 3 + 1.2 * Math.ceil(cost / 8);
     const run = driven(eights, efficient(), { targetLatencyMs: 25.2 });
     await run.play(at(poissonTimes(seeded(1), 2, 2000)));
-    expectEverybodyInTime(run, 25.2);
+    expectAllInTime(run, 25.2);
   });
 
-  // Root cause: it was only looked at what gets more done a millisecond, not at how long those have waited who would be
-  // left behind: for them the next batch leaves the earlier.
+  // Root cause: only throughput was compared, not the latest start of the items that stay for the next batch, which is
+  // earlier if they have waited for long.
   test.each([
-    ['who have just come are left for the next batch', 79, [8, 1]],
-    ['who have waited for long are not', 30, [9]],
-  ])('those past a step %s', async (_, lastAt, sizes) => {
+    ['stay for the next batch if they arrived just now', 79, [8, 1]],
+    ['are dispatched too if they have waited for long', 30, [9]],
+  ])('items beyond a step %s', async (_, lastAt, sizes) => {
     const steep = (cost: number) => 4 + 2 * Math.ceil(cost / 8);
     const run = driven(steep, efficient());
     await run.play(at([...Array.from({ length: 60 }, (_, i) => i * 10), 1000]), 1100);
     const before = run.batches.length;
     await run.play(at([0, 1, 2, 3, 4, 5, 6, 7, lastAt]), 300);
     expect(run.batches.slice(before).map(({ context }) => context.size)).toEqual(sizes);
-    expectEverybodyInTime(run);
+    expectAllInTime(run);
   });
 });
 
-// Root cause: of a batch that takes longer, only those were taken to be late who come as close on its first as all do on
-// average. Of a burst all are, and the reserve was made the smaller the larger the burst.
-test('where durations vary, hardly anybody of a burst is late', async () => {
+// Root cause: the expected number of late items of a slow batch was computed from the mean gap of all arrivals. In a
+// burst all items are late together, so the margin was too small, and smaller the larger the burst.
+test('with varying durations, few items of a burst are late', async () => {
   const random = seeded(1);
   const noisy = (cost: number) => (10 + 0.1 * cost) * (1 + 0.05 * normal(random));
   const run = driven(noisy, efficient(), { maxBatchSize: 200 });
@@ -219,7 +219,7 @@ test('where durations vary, hardly anybody of a burst is late', async () => {
   expect(late.length).toBeLessThan(0.02 * run.fates.size);
 });
 
-test('what is preferred can be changed while it runs', async () => {
+test('the preference can be changed at run time', async () => {
   const run = driven(straight, efficient());
   await run.play([{ at: 0 }], 300);
   expect(run.latenciesMs[0]).toBeGreaterThan(80);

@@ -26,7 +26,7 @@ async function lastSecondsOf(driven: Driven, forMs: number, gapMs: number) {
   await driven.play(traffic(forMs, gapMs, forMs), 500);
   const last = [...driven.fates.values()].filter(({ arrival }) => arrival.at >= from);
   const inTime = last.filter(({ arrival, endedAt, code }) => !code && endedAt - arrival.at <= TARGET_MS);
-  return { came: last.length, inTime: inTime.length };
+  return { arrived: last.length, inTime: inTime.length };
 }
 
 const OPTIONS: [string, () => Options][] = [
@@ -49,13 +49,13 @@ describe.each(OPTIONS)('%s', (_, optionsOf) => {
     async (gapMs) => {
       const driven = new Driven(usual, { maxBatchSize: 32, targetLatencyMs: TARGET_MS, ...optionsOf() });
       const before = await lastSecondsOf(driven, 3000, gapMs);
-      expect(before.inTime / before.came).toBeGreaterThan(0.9);
+      expect(before.inTime / before.arrived).toBeGreaterThan(0.9);
       driven.durationMs = TEN_TIMES_SLOWER;
       const during = await lastSecondsOf(driven, 3500, gapMs);
       expect(during.inTime).toBe(0);
       driven.durationMs = usual;
       const after = await lastSecondsOf(driven, 6000, gapMs);
-      expect(after.inTime / after.came).toBeGreaterThan(0.97);
+      expect(after.inTime / after.arrived).toBeGreaterThan(0.97);
     },
   );
 });
@@ -66,17 +66,17 @@ test('a slow first batch, as of a model that is being loaded, rejects items for 
     driven.arrive();
     await driven.clock.advance(5000);
     driven.durationMs = usual;
-    const { came, inTime } = await lastSecondsOf(driven, 5000, 10);
-    expect(inTime / came).toBeGreaterThan(0.97);
+    const { arrived, inTime } = await lastSecondsOf(driven, 5000, 10);
+    expect(inTime / arrived).toBeGreaterThan(0.97);
   }
 });
 
-test('with a target that no batch can meet nearly all items are rejected, but the backend is tried again and again', async () => {
+test('with a target that no batch can meet, the backend is still measured about once a second', async () => {
   const driven = new Driven(() => 300, { targetLatencyMs: TARGET_MS, admission: false });
   await driven.play(traffic(10_000, 10, 1));
   expect(driven.codes.length).toBeGreaterThan(0.5 * driven.fates.size);
   expect(new Set(driven.codes)).toEqual(new Set(['OVERLOADED']));
-  // About once a second an item is served, which shows whether the backend is quick again.
+  // About once a second an item is served, and its batch measures the backend.
   expect(driven.batches.length).toBeGreaterThan(4);
   const gaps = driven.batches.map(({ startedAt }, i) => startedAt - (driven.batches[i - 1]?.startedAt ?? 0));
   expect(Math.max(...gaps)).toBeLessThan(3000);
@@ -106,8 +106,8 @@ describe('a second of overload, then a load of one half,', () => {
   });
 });
 
-// Root cause: three slow batches reset the curve; sizes that were slow then and were not measured again stayed slow for
-// ever, and batches were too small for the traffic.
+// Root cause: three slow batches reset the curve. Sizes that were slow then and were not measured again kept the slow
+// estimate, and batches were too small for the traffic.
 describe('when some batches take three times as long, all items are served soon after them:', () => {
   const durationMs = (cost: number) => 50 + 0.5 * cost;
 
@@ -136,8 +136,8 @@ function inTimeFrom(driven: Driven, fromMs: number, targetMs: number): number {
   );
 }
 
-// Root cause: a size that was slow the only time it was measured was forgotten only if the next smaller one was quicker;
-// two neighbours confirmed each other, and no batch was ever as large again.
+// Root cause: the slow estimate of a size that was measured once was replaced only if the next smaller size was quicker.
+// Two neighbouring sizes confirmed each other, and no batch was as large again.
 test('two slow batches, each the first of its size, cause rejections for a short time only', async () => {
   const usualMs = (cost: number) => 50 + 2 * cost;
   const slow = new Set<number>();
@@ -151,8 +151,8 @@ test('two slow batches, each the first of its size, cause rejections for a short
   expect(inTimeFrom(driven, 14_000, 3 * usualMs(32))).toBeGreaterThan(0.99);
 });
 
-// Root cause: items that were not safely in time were rejected though the backend was idle. So it was measured only once a
-// second that the backend is steady again, and the variation is that of 64 batches.
+// Root cause: items without a safety margin were rejected although the backend was idle. The backend was measured only
+// once a second, and the variation is that of 64 batches.
 test('while one batch in ten is slow, items that are in time on average are served, and later all', async () => {
   const draw = seeded(7);
   const driven = new Driven(() => 70, { maxBatchSize: 32, concurrency: 4, targetLatencyMs: TARGET_MS });
@@ -169,8 +169,8 @@ test('while one batch in ten is slow, items that are in time on average are serv
   expect(inTimeFrom(driven, steadyFrom, TARGET_MS)).toBeGreaterThan(0.95);
 });
 
-// Root cause: the batch ended before the first item that had no time for it. In a lower priority that is the oldest item,
-// before all others of its priority: they were left behind with it until they had no time either.
+// Root cause: the batch ended before the first item without enough time for it. In a lower priority that is the oldest
+// item, so all items of that priority stayed in the queue until they had too little time as well.
 test('at a load of three quarters items of all priorities are served in time', async () => {
   const draw = seeded(1);
   const spread = 0.15;
@@ -183,9 +183,9 @@ test('at a load of three quarters items of all priorities are served in time', a
   expect(inTimeFrom(driven, 500, 39)).toBeGreaterThan(0.98);
 });
 
-// Root cause: of a long queue the best measured size was dispatched, so that no size between it and the next measured
-// one was ever tried: batches of 7 for ever, where 24 take hardly longer and more are slow.
-test('a queue that forms before much is known is worked off', async () => {
+// Root cause: of a long queue the best measured size was dispatched, and no size up to the next measured one was tried:
+// all batches had 7 items, although 24 items take hardly longer.
+test('a queue that forms before most sizes are measured is worked off', async () => {
   const durationMs = (cost: number) => (cost <= 24 ? 8 + 0.1 * cost : 20 + cost);
   const driven = new Driven(durationMs, { maxBatchSize: 64 });
   for (const count of [7, 200]) {
@@ -197,8 +197,8 @@ test('a queue that forms before much is known is worked off', async () => {
   expect(Math.max(...latencies)).toBeLessThan(5 * durationMs(24));
 });
 
-// Root cause: only full batches were ever measured, so that smaller ones could not be known to be better: the queue grew
-// for ever at half of the load that the backend can serve.
+// Root cause: only full batches were measured, so the higher throughput of smaller ones was unknown: the queue grew
+// without limit at half of the load that the backend can serve.
 describe('a backend with a U-shaped time per item, and a queue that formed before small sizes were measured,', () => {
   const CURVES: [string, (cost: number) => number, best: number][] = [
     ['flat up to 16', (cost) => (cost <= 16 ? 10 : 10 + 3 * (cost - 16)), 16],

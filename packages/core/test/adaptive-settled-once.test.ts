@@ -1,4 +1,4 @@
-/** The random life of a batcher once more, with the adaptive policy and much for it to think about. */
+/** Random operations on a batcher with the adaptive policy, after traffic from which it learns. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Scenario } from './support/scenario.js';
@@ -27,7 +27,7 @@ const setups: fc.Arbitrary<Setup> = fc
     ...(curve === undefined ? {} : { curve }),
   }));
 
-/** Some batches that go well, as many as it takes to learn something, and then anything. */
+/** Some successful batches, from which the policy learns, and then a random script. */
 const steps: fc.Arbitrary<Step[]> = fc
   .record({
     rounds: fc.constantFrom(0, 0, 3, 18),
@@ -52,7 +52,7 @@ const steps: fc.Arbitrary<Step[]> = fc
     return [...learned, ...stays];
   });
 
-test('whatever happens, in whatever order, the adaptive policy settles everybody once and keeps the limits', async () => {
+test('under random operations with the adaptive policy, every item is settled once and all limits hold', async () => {
   await fc.assert(
     fc.asyncProperty(setups, steps, async (given, steps) => {
       const scenario = new Scenario(given);

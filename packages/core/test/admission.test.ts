@@ -35,14 +35,14 @@ async function load(batcher: Batcher<number, number>, clock: VirtualClock, waiti
 const retryAfterMs = ({ error }: Outcome<unknown>) => (error as BatchwiseError).retryAfterMs as number;
 
 describe('an item that cannot be answered in time', () => {
-  test('is rejected before enqueue() returns, never executed, and served if it heeds retryAfterMs', async () => {
+  test('is rejected before enqueue() returns, never executed, and served after retryAfterMs', async () => {
     const { backend, batcher, clock } = await learned();
     await load(batcher, clock, 2 * BATCH);
     const sink = new RecordingSink<number>();
     batcher.enqueue(99, sink, { timeoutMs: 40 });
     expect(sink.fate).toBe('OVERLOADED');
-    // One batch runs, two are ahead, and its own: 3 × 18.15 + 11.14 = 65.6 ms, 25.6 more than it has. Its own batch may
-    // be full of items that arrive meanwhile.
+    // The running batch, two batches ahead and its own take 3 × 18.15 + 11.14 = 65.6 ms, 25.6 ms beyond the deadline.
+    // Later items may fill its own batch.
     const { retryAfterMs: waitMs } = sink.errors[0] as BatchwiseError & { retryAfterMs: number };
     expect(waitMs).toBeGreaterThan(25.59);
     expect(waitMs).toBeLessThan(25.59 + affine(BATCH));
@@ -54,7 +54,7 @@ describe('an item that cannot be answered in time', () => {
     expect(backend.executed.map(({ item }) => item)).not.toContain(99);
   });
 
-  test('has to wait for the rest of the running batch only, not for the whole of it', async () => {
+  test('waits for the remaining time of the running batch only', async () => {
     const { batcher, clock } = await learned();
     await load(batcher, clock, 0);
     // After 10 of the 18 ms, a batch of up to four items ends within 24 ms.
@@ -65,8 +65,8 @@ describe('an item that cannot be answered in time', () => {
     expect([early.code, late.value]).toEqual(['OVERLOADED', 2]);
   });
 
-  // Root cause: every item was expected to wait for batches that may still grow: 650 ms here, for a slot that is free in 80.
-  test('is told a time soon after the running batch, where only small batches were measured', async () => {
+  // Root cause: the estimate of the wait assumed batches that may still grow: 650 ms, for a slot that is free in 80 ms.
+  test('has a retryAfterMs soon after the running batch if only small batches were measured', async () => {
     const backend = new CurvedBackend(() => 100);
     const { clock } = backend;
     const batcher = backend.batcher({ maxBatchSize: 100, targetLatencyMs: 150 });
@@ -74,18 +74,18 @@ describe('an item that cannot be answered in time', () => {
     await clock.advance(100);
     batcher.submit(2);
     await clock.advance(20);
-    const refused = outcomeOf(batcher.submit(3));
+    const rejected = outcomeOf(batcher.submit(3));
     await clock.advance(0);
-    expect(refused.code).toBe('OVERLOADED');
-    expect(retryAfterMs(refused)).toBeLessThanOrEqual(100);
-    await clock.advance(retryAfterMs(refused));
+    expect(rejected.code).toBe('OVERLOADED');
+    expect(retryAfterMs(rejected)).toBeLessThanOrEqual(100);
+    await clock.advance(retryAfterMs(rejected));
     const again = outcomeOf(batcher.submit(4));
     await clock.advance(150);
     expect(again.value).toBe(4);
   });
 
-  // Root cause: it was told to wait until the estimate is old, because a batch may take longer than there is time.
-  test('is served within three attempts where batches sometimes take longer than there is time', async () => {
+  // Root cause: because the upper bound of a batch exceeds the target, retryAfterMs lasted until the estimate is old.
+  test('is served within three attempts if some batches take longer than its time', async () => {
     const backend = new CurvedBackend(() => 70);
     const { clock } = backend;
     const batcher = backend.batcher({ maxBatchSize: 1, targetLatencyMs: 100, admission: false });
@@ -97,10 +97,10 @@ describe('an item that cannot be answered in time', () => {
     batcher.configure({ admission: true });
     batcher.submit(64);
     await clock.advance(10);
-    const refused = outcomeOf(batcher.submit(65));
+    const rejected = outcomeOf(batcher.submit(65));
     await clock.advance(0);
-    expect(refused.code).toBe('OVERLOADED');
-    let last = refused;
+    expect(rejected.code).toBe('OVERLOADED');
+    let last = rejected;
     for (let attempt = 1; attempt <= 3 && last.code === 'OVERLOADED'; attempt++) {
       expect(retryAfterMs(last)).toBeLessThan(110);
       await clock.advance(retryAfterMs(last));
@@ -110,14 +110,14 @@ describe('an item that cannot be answered in time', () => {
     expect(last.value).toBe(66);
   });
 
-  test('is judged by the target where that is earlier', async () => {
+  test('is rejected by the target if that is earlier', async () => {
     const { batcher, clock } = await learned();
     await load(batcher, clock, 2 * BATCH);
     batcher.configure({ targetLatencyMs: 40 });
-    const refused = [{}, { timeoutMs: 100 }].map((options) => outcomeOf(batcher.submit(1, options)));
+    const rejected = [{}, { timeoutMs: 100 }].map((options) => outcomeOf(batcher.submit(1, options)));
     await clock.advance(0);
-    expect(refused.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
-    const [waitMs, sameMs] = refused.map(retryAfterMs) as [number, number];
+    expect(rejected.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    const [waitMs, sameMs] = rejected.map(retryAfterMs) as [number, number];
     expect(sameMs).toBe(waitMs);
     expect(waitMs).toBeGreaterThan(25.59);
     expect(waitMs).toBeLessThan(25.59 + affine(BATCH));
@@ -144,12 +144,12 @@ describe('an item that cannot be answered in time', () => {
     for (let item = 0; item < 5 * BATCH; item++) batcher.submit(item, { tenant: 'busy' }).catch(() => {});
     await clock.advance(0);
     const options = { timeoutMs: 40, tenant: 'busy' };
-    const refused = outcomeOf(batcher.submit(1, options));
+    const rejected = outcomeOf(batcher.submit(1, options));
     const lower = outcomeOf(batcher.submit(2, { ...options, priority: -1 }));
     const urgent = outcomeOf(batcher.submit(3, { ...options, priority: 1 }));
     const other = outcomeOf(batcher.submit(4, { ...options, tenant: 'quiet' }));
     await clock.advance(40);
-    expect([refused.code, lower.code]).toEqual(['OVERLOADED', 'OVERLOADED']);
+    expect([rejected.code, lower.code]).toEqual(['OVERLOADED', 'OVERLOADED']);
     expect([urgent.value, other.value]).toEqual([3, 4]);
   });
 
@@ -164,9 +164,9 @@ describe('an item that cannot be answered in time', () => {
   });
 });
 
-describe('a caller that heeds retryAfterMs while no other item arrives', () => {
-  /** Submits, and again after the time it was told as long as it is rejected; returns the last outcome, and when that was. */
-  async function heed(
+describe('a caller that retries after retryAfterMs while no other item arrives', () => {
+  /** Submits, and again after `retryAfterMs` while rejected; returns the last outcome and its time. */
+  async function retried(
     waiting: number,
     elapsedMs: number,
     timeoutMs: number,
@@ -196,29 +196,29 @@ describe('a caller that heeds retryAfterMs while no other item arrives', () => {
   const by = fc.constantFrom('deadline' as const, 'target' as const);
   const many = { numRuns: 1000 };
 
-  test('is served within three attempts when its time is enough for a full batch', async () => {
+  test('is served within three attempts if its time is enough for a full batch', async () => {
     const timeoutMs = fc.integer({ min: 20, max: 120 });
     const served = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
-      const { outcome } = await heed(...given, 3);
+      const { outcome } = await retried(...given, 3);
       expect(outcome.state).toBe('resolved');
     });
     await fc.assert(served, many);
   });
 
-  // Root cause: it was told when the batch is due that it would have shared, which is dispatched before it is back.
-  test('is served within three attempts when its time is enough for a small batch only', async () => {
+  // Root cause: retryAfterMs ended with the batch that it would have shared, which was dispatched before the retry.
+  test('is served within three attempts if its time is enough for a small batch only', async () => {
     const timeoutMs = fc.integer({ min: 12, max: 19 });
     const served = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
-      const { outcome } = await heed(...given, 3);
+      const { outcome } = await retried(...given, 3);
       expect(outcome.state).toBe('resolved');
     });
     await fc.assert(served, many);
   });
 
-  test('is admitted when the estimate is old, if its time was not enough for a batch of its own', async () => {
+  test('is admitted once the estimate is old if its time is too short for a batch of one', async () => {
     const timeoutMs = fc.integer({ min: 1, max: 11 });
     const admitted = fc.asyncProperty(waiting, elapsedMs, timeoutMs, by, async (...given) => {
-      const { outcome, afterMs } = await heed(...given, 2000);
+      const { outcome, afterMs } = await retried(...given, 2000);
       expect(outcome.code).not.toBe('OVERLOADED');
       // The batches ahead end first, and the latest estimate is used for a second.
       expect(afterMs).toBeLessThan(8 * affine(BATCH) + 1000 + 20);
@@ -227,7 +227,7 @@ describe('a caller that heeds retryAfterMs while no other item arrives', () => {
   });
 });
 
-describe('while little is known', () => {
+describe('with few measurements', () => {
   test('every item is admitted, however short its time', async () => {
     const backend = new CurvedBackend(affine);
     const batcher = backend.batcher({ targetLatencyMs: 1, timeoutMs: 12 });
@@ -236,7 +236,7 @@ describe('while little is known', () => {
     expect(outcome.value).toBe(1);
   });
 
-  test('items are not rejected for ever because of a backend that was slow', async () => {
+  test('items are not rejected forever because of a backend that was slow', async () => {
     const backend = new CurvedBackend(() => 5000);
     const batcher = backend.batcher({ targetLatencyMs: 100 });
     for (const item of [0, 1]) {
@@ -252,7 +252,7 @@ describe('while little is known', () => {
     expect([atOnce.code, later.value]).toEqual(['OVERLOADED', 3]);
   });
 
-  // Root cause: one batch was enough to reject all items for a second, and the first may have loaded a model.
+  // Root cause: one batch was enough to reject all items for a second, and the first batch may include a model load.
   test.each([1, 3])('no item is rejected because of slow first batches in %i slots', async (concurrency) => {
     const backend = new CurvedBackend(() => 5000);
     const batcher = backend.batcher({ targetLatencyMs: 100, concurrency, maxBatchSize: 8 });
@@ -305,12 +305,12 @@ describe('a full queue', () => {
       const { batcher, clock } = await learned({ maxBatchSize, maxQueueSize: 4 });
       await load(batcher, clock, 0);
       for (let item = 0; item < 4; item++) batcher.submit(item).catch(() => {});
-      const refused = outcomeOf(batcher.submit(1));
+      const rejected = outcomeOf(batcher.submit(1));
       await clock.advance(0);
-      expect(refused.code).toBe('QUEUE_FULL');
-      expect(retryAfterMs(refused)).toBeGreaterThan(0);
-      expect(retryAfterMs(refused)).toBeLessThan(60_000);
-      await clock.advance(retryAfterMs(refused));
+      expect(rejected.code).toBe('QUEUE_FULL');
+      expect(retryAfterMs(rejected)).toBeGreaterThan(0);
+      expect(retryAfterMs(rejected)).toBeLessThan(60_000);
+      await clock.advance(retryAfterMs(rejected));
       const again = outcomeOf(batcher.submit(2));
       await clock.advance(100);
       expect(again.value).toBe(2);
@@ -356,7 +356,7 @@ test('retryAfterMs of an admitted item that is rejected later includes the batch
   };
   batcher.configure({ policy: rejecting });
   await clock.advance(10);
-  // When 1 was rejected 2 and 3 were queued: 2 × 10 + 10 of its own, and 15 are allowed. An eighth of a batch is added.
+  // Item 1 was rejected with 2 and 3 in the queue: 2 × 10 + 10 - 15 ms of the target. An eighth of a batch is added.
   expect(outcomes.map(({ code }) => code)).toEqual(['OVERLOADED', 'OVERLOADED', 'OVERLOADED']);
   expect(outcomes.map(retryAfterMs)).toEqual([15, 5, 0].map((ms) => ms + 10 / 8));
 });

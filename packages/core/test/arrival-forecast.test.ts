@@ -7,7 +7,7 @@ import { exponential, seeded } from './support/random.js';
 const BATCH_MS = 10;
 const ROUND_TRIP_MS = 0.3;
 
-/** Traffic that is told of arrivals and batches. */
+/** Traffic that observes arrivals and batches. */
 class World {
   readonly #traffic = new Traffic();
   now = 0;
@@ -37,7 +37,7 @@ class World {
   }
 }
 
-test('before the first arrival none is expected', () => {
+test('before the first arrival no arrival is expected', () => {
   expect(new Traffic().forecast(0, 0, 10)).toBeUndefined();
   expect(new World().foreseen().expected).toBe(0);
 });
@@ -48,7 +48,7 @@ describe('bursts', () => {
     for (let i = 0; i < size; i++) world.arrive(i === 0 ? 100 : 0.05);
   }
 
-  test('are predicted: after the first arrival others are expected soon', () => {
+  test('are predicted: after the first arrival further ones are expected soon', () => {
     const world = new World();
     for (let i = 0; i < 100; i++) burst(world, 16);
     world.arrive(100);
@@ -71,7 +71,7 @@ describe('bursts', () => {
   });
 });
 
-test('of independent arrivals, no more are expected than arrive', () => {
+test('no more independent arrivals are expected than arrive', () => {
   for (const gapMs of [1, 4, 20]) {
     const random = seeded(gapMs);
     const world = new World();
@@ -99,13 +99,13 @@ describe('returning callers', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, users);
     world.endBatch(BATCH_MS, users);
-    world.arrive(ROUND_TRIP_MS / users); // the first is back
+    world.arrive(ROUND_TRIP_MS / users); // the first has returned
     const { expected, horizonMs } = world.foreseen();
     expect(expected / horizonMs).toBeGreaterThan((0.3 * users) / ROUND_TRIP_MS);
     expect(expected).toBeLessThanOrEqual(users - 1);
   });
 
-  test('are not expected twice: a caller that is back is not away', () => {
+  test('are not expected again after their return', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, 8);
     world.endBatch(BATCH_MS, 8);
@@ -113,7 +113,7 @@ describe('returning callers', () => {
     expect(world.foreseen().expected).toBeLessThan(1);
   });
 
-  test('that stay away are no longer expected', () => {
+  test('that do not return are no longer expected', () => {
     const world = new World();
     for (let i = 0; i < 60; i++) round(world, 8);
     for (let i = 0; i < 400; i++) {
@@ -125,7 +125,7 @@ describe('returning callers', () => {
   });
 });
 
-test('whatever arrives, the horizon is within the limits that were asked for', () => {
+test('for any arrivals, the horizon is within the given limits', () => {
   const events = fc.array(
     fc.record({
       afterMs: fc.constantFrom(0, 0.001, 0.3, 5, 1e4),

@@ -62,11 +62,11 @@ describe('context.paddedCost', () => {
     expect(await paddedOf(costs, { batchSizes: [4, 8] })).toBe(padded);
   });
 
-  test('is the cost of the batch when there are no sizes', async () => {
+  test('is the cost of the batch without sizes', async () => {
     expect(await paddedOf([3, 2.5], {})).toBe(5.5);
   });
 
-  test('is the cost of the part when a batch is bisected', async () => {
+  test('is the cost of the part if a batch is bisected', async () => {
     const clock = new VirtualClock();
     const gate = new Gate<number, number>();
     const batcher = new Batcher(gate.handler, { clock, batchSizes: [1, 2, 4, 8], isolate: true });
@@ -80,7 +80,7 @@ describe('context.paddedCost', () => {
     ]);
   });
 
-  test('does not change when the given list is changed later', async () => {
+  test('does not change if the given list is changed later', async () => {
     const batchSizes = [4, 8];
     const { clock, gate, batcher } = gated({ batchSizes });
     batchSizes[0] = 1000;
@@ -107,7 +107,7 @@ describe('a batch', () => {
 });
 
 test('under load batches are cut to sizes: less padding than greedy(), and lower latency', async () => {
-  // Seven tenths of what the backend can do.
+  // Load 0.7.
   const times = poissonTimes(seeded(2), durationMs(64) / 64 / 0.7, 6000);
   const later = (all: readonly number[]) => all.slice(all.length >> 1);
   const mean = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0) / all.length;
@@ -118,9 +118,9 @@ test('under load batches are cut to sizes: less padding than greedy(), and lower
     return sum(({ context }) => context.paddedCost - context.cost) / sum(({ context }) => context.paddedCost);
   };
   const ours = await new Driven(durationMs, { batchSizes: SIZES }).play(at(times));
-  const theirs = await new Driven(durationMs, { batchSizes: SIZES, policy: greedy() }).play(at(times));
-  expect(paddingOf(ours)).toBeLessThan(0.5 * paddingOf(theirs));
-  expect(mean(later(ours.latenciesMs))).toBeLessThan(0.8 * mean(later(theirs.latenciesMs)));
+  const withGreedy = await new Driven(durationMs, { batchSizes: SIZES, policy: greedy() }).play(at(times));
+  expect(paddingOf(ours)).toBeLessThan(0.5 * paddingOf(withGreedy));
+  expect(mean(later(ours.latenciesMs))).toBeLessThan(0.8 * mean(later(withGreedy.latenciesMs)));
 });
 
 describe('configure({ batchSizes })', () => {

@@ -162,8 +162,8 @@ test('destroy settles queued, running and deduplicated items now', async () => {
   expectRest(batcher);
 });
 
-// Root cause: on CLOSED, a request cancels its other items, which are next in the walk through
-// the line. The walk must neither settle them again nor stop there and forget those behind them.
+// Root cause: on CLOSED, a request cancels its other items, which are the next entries of the loop over the queue.
+// The loop must neither settle them again nor stop before the entries behind them.
 test('destroy settles a request of several items once, and all items behind it', async () => {
   const { clock, batcher, submit } = gated({ ...held, maxBatchSize: 10 });
   const request = outcomeOf(batcher.submitMany([1, 2, 3]));

@@ -36,7 +36,7 @@ test('maxBatchSize lowered: queued items that are a full batch now are dispatche
   expect(gate.calls.map(({ items, context }) => [items, context.reason])).toEqual([[[1, 2], 'full']]);
 });
 
-test('maxBatchSize lowered: an item that fits in no batch any more is rejected, other items stay', async () => {
+test('maxBatchSize lowered: an item that no longer fits in a batch is rejected, other items stay', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 10, costOf: (item) => item });
   const outcomes = submit(2, 5, 1);
   await clock.advance(0);
@@ -60,8 +60,8 @@ test('maxBatchSize lowered: an item that fits in no batch any more is rejected, 
   expectRest(batcher);
 });
 
-// Root cause: the first rejection makes the request cancel its other items, which are next in the walk
-// through the line: the walk must neither settle them again nor stop there.
+// Root cause: after the first rejection the request cancels its other items, which are the next entries of the loop
+// over the queue. The loop must neither settle them again nor stop there.
 test('maxBatchSize lowered: a request with several items too large is rejected once', async () => {
   const { clock, gate, batcher, submit } = gated({ ...held, maxBatchSize: 100, costOf: (item) => item });
   const request = outcomeOf(batcher.submitMany([5, 6, 1]));
@@ -149,12 +149,12 @@ test('maxQueueSize changed: it applies to new items, and no queued item is rejec
   await clock.advance(0);
   const first = submit(1, 2, 3);
   batcher.configure({ maxQueueSize: 2 });
-  const [refused] = submit(4);
+  const [rejected] = submit(4);
   batcher.configure({ maxQueueSize: -1 });
   const [accepted] = submit(5);
   await clock.advance(0);
   expect([...first, accepted].map((outcome) => outcome?.state)).toEqual(Array(4).fill('pending'));
-  expect(refused?.code).toBe('QUEUE_FULL');
+  expect(rejected?.code).toBe('QUEUE_FULL');
 });
 
 test('timeoutMs and handlerTimeoutMs changed: they apply to later calls', async () => {
@@ -190,9 +190,9 @@ test('targetLatencyMs changed: new items that cannot meet it are rejected', asyn
     await clock.advance(0);
   }
   batcher.configure({ targetLatencyMs: 50 });
-  const [refused] = submit(2);
+  const [rejected] = submit(2);
   await clock.advance(0);
-  expect(refused?.code).toBe('OVERLOADED');
+  expect(rejected?.code).toBe('OVERLOADED');
 });
 
 test('costOf, groupOf, dedupeBy and isolate changed: they apply to new items', async () => {

@@ -65,8 +65,8 @@ describe('a deadline', () => {
     const timeoutsMs = [40, 10, 30, 10, 20];
     const outcomes = timeoutsMs.map((timeoutMs) => outcomeOf(batcher.submit(1, { timeoutMs })));
     for (let now = 0; now < 40; now += 10) {
-      const told = timeoutsMs.map((timeoutMs) => timeoutMs <= now);
-      expect(outcomes.map(({ code }) => code === 'DEADLINE_EXCEEDED')).toEqual(told);
+      const expired = timeoutsMs.map((timeoutMs) => timeoutMs <= now);
+      expect(outcomes.map(({ code }) => code === 'DEADLINE_EXCEEDED')).toEqual(expired);
       await clock.advance(10);
     }
     expect(outcomes.every(({ settled }) => settled === 1)).toBe(true);
@@ -123,13 +123,13 @@ describe('timeoutMs', () => {
     const timeoutsMs = [undefined, 50, 200, Number.POSITIVE_INFINITY];
     const outcomes = timeoutsMs.map((timeoutMs) => outcomeOf(batcher.submit(1, { timeoutMs })));
     outcomes.push(outcomeOf(batcher.submit(1)));
-    const told = () => outcomes.map(({ code }) => code === 'DEADLINE_EXCEEDED');
+    const expired = () => outcomes.map(({ code }) => code === 'DEADLINE_EXCEEDED');
     await clock.advance(50);
-    expect(told()).toEqual([false, true, false, false, false]);
+    expect(expired()).toEqual([false, true, false, false, false]);
     await clock.advance(50);
-    expect(told()).toEqual([true, true, false, false, true]);
+    expect(expired()).toEqual([true, true, false, false, true]);
     await clock.advance(100);
-    expect(told()).toEqual([true, true, true, false, true]);
+    expect(expired()).toEqual([true, true, true, false, true]);
     await clock.advance(1e9);
     expect(outcomes[3]?.state).toBe('pending');
     batcher.destroy();

@@ -222,8 +222,8 @@ test('a request with duplicates computes each distinct item once and returns res
   expectRest(batcher);
 });
 
-// Root cause: the request cancels its other items as soon as the first of the sharers is told of the
-// error, while the batch is still going through the sharers, and must not answer those again.
+// Root cause: the request cancels its other items when the first caller of a shared item gets the error, while the
+// batch is still settling the others, which must not be settled again.
 test('a request whose duplicates fail together is settled once, and the statistics add up', async () => {
   const { clock, gate, batcher } = sharing();
   const outcome = outcomeOf(batcher.submitMany(['a', 'a', 'a']));
@@ -234,7 +234,7 @@ test('a request whose duplicates fail together is settled once, and the statisti
   expectRest(batcher);
 });
 
-test('a caller that cancels another one of the same item in its callback settles it once', async () => {
+test('a caller whose callback cancels another caller of its item: both are settled once', async () => {
   const { clock, gate, batcher } = sharing();
   const second = new RecordingSink<string>();
   const first = new RecordingSink<string>(() => ticket.cancel());
@@ -247,7 +247,7 @@ test('a caller that cancels another one of the same item in its callback settles
   expectRest(batcher);
 });
 
-// Root cause: making room in a full queue may end the computation that the new item is about to join.
+// Root cause: a dispatch that frees places in a full queue may end the computation that the new item would join.
 test('a new item is not lost when the computation it would join ends during its submit', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(square, { clock, maxBatchSize: 2, maxQueueSize: 2, dedupeBy: (item) => item });
@@ -257,7 +257,7 @@ test('a new item is not lost when the computation it would join ends during its 
   expectRest(batcher);
 });
 
-test('an item that joins a running computation needs no place in the queue', async () => {
+test('an item that joins a running computation takes no place in the queue', async () => {
   const { clock, gate, batcher } = sharing({ maxQueueSize: 1 });
   void batcher.submit('a');
   await clock.advance(0);

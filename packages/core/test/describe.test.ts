@@ -23,9 +23,9 @@ test.each([
   ['cp', 'cpu'],
   ['at', 'at_ms'],
   ['max_wait', 'maxWaitMs'],
-])('%s is near %s', (word, meant) => expect(nearestWord(word, known)).toBe(meant));
+])('%s is similar to %s', (word, meant) => expect(nearestWord(word, known)).toBe(meant));
 
-test.each(['', 'x', 'iris', 'hello_world', '__proto__', 'ab', 'max'])('%s is near nothing', (word) =>
+test.each(['', 'x', 'iris', 'hello_world', '__proto__', 'ab', 'max'])('%s has no similar word', (word) =>
   expect(nearestWord(word, known)).toBe(undefined),
 );
 

@@ -1,4 +1,4 @@
-/** The order of dispatch can be read without changing the queue, and is the order in which items are taken. */
+/** The dispatch order can be read without a change of the queue, and equals the order in which items are taken. */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { Entry } from '../src/queue/entry.js';
@@ -39,7 +39,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** A queue after these steps; items are numbered in the order in which they came. */
+/** A queue after these steps; items are numbered in the order of arrival. */
 class Played {
   readonly queue = new ItemQueue(removal, 100);
   readonly groups = new Map<string, Group>();
@@ -109,7 +109,7 @@ class Played {
   }
 }
 
-test('the order that is read is the order of taking, at once or one by one, with tenants, weights, priorities and costs mixed', () => {
+test('items are taken in the order that is read, at once or one by one, with mixed tenants, weights, priorities and costs', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       for (const name of GROUPS) {
@@ -122,7 +122,7 @@ test('the order that is read is the order of taking, at once or one by one, with
   );
 });
 
-test('reading changes nothing: the same items are taken whether or not the order was read after each step', () => {
+test('reading the order after each step does not change which items are taken', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const [read, unread] = [new Played(steps, true), new Played(steps, false)];
@@ -133,7 +133,7 @@ test('reading changes nothing: the same items are taken whether or not the order
   );
 });
 
-test('the oldest arrival is that of the queued item that came first, wherever it stands', () => {
+test('the oldest arrival is that of the oldest queued item at any position', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const played = new Played(steps, false);

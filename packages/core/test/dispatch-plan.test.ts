@@ -45,7 +45,7 @@ describe('with one slot', () => {
     },
   );
 
-  test('it never holds: the next arrival is unknown', () => {
+  test('nothing is held, because the next arrival is unknown', () => {
     for (const load of [0.02, 0.5, 0.9]) {
       const plan = solved(problem(padded, load, { steps: POWERS }));
       for (const count of upTo(200)) expect(plan.sizeFor(count, 0)).toBeGreaterThan(0);
@@ -57,7 +57,7 @@ describe('with one slot', () => {
     (load) => {
       const plan = solved(problem(padded, load, { steps: POWERS }));
       expect(plan.isUseful).toBe(true);
-      // Just above a step most of the batch would be padding; at a step there is none.
+      // Just above a step most of the batch is padding; at a step there is none.
       expect([17, 33, 34].map((count) => plan.sizeFor(count, 0))).toEqual([16, 32, 32]);
       expect([8, 16, 32].map((count) => plan.sizeFor(count, 0))).toEqual([8, 16, 32]);
     },
@@ -83,20 +83,20 @@ describe('with two slots', () => {
     }
   });
 
-  test('and both free, sizes between those to consider are used, too', () => {
+  test('and both free, sizes between the candidate sizes are used, too', () => {
     const plan = solved(problem(mostlyByItem, 0.5, { slots: 2, maxBatchSize: 32, sizes: [4, 8, 16] }));
     expect(plan.sizeFor(24, 0)).toBeLessThan(16);
     expect(plan.sizeFor(32, 0)).toBeGreaterThan(16);
   });
 
-  test('the exact time counts for which the other slot is busy, not a rounded one', () => {
+  test('the remaining time of the other slot is not rounded', () => {
     const plan = solved(problem(straight, 0.6, { slots: 2 }));
     const waitsFrom = (count: number) => {
       let tenths = 0;
       while (plan.sizeFor(count, tenths / 10) > 0) tenths += 1;
       return tenths;
     };
-    // The more there are, the more it takes for the other slot to be worth waiting for.
+    // The longer the queue, the longer the remaining time from which a hold is worthwhile.
     const from = [8, 12, 16, 20, 28, 36].map(waitsFrom);
     expect(new Set(from).size).toBe(from.length);
     expect(from).toEqual(from.toSorted((x, y) => x - y));
@@ -110,7 +110,7 @@ describe('with two slots', () => {
     for (const residualMs of [1, 3, 5, 8, 11]) expect(waits(residualMs)).not.toContain(64);
   });
 
-  test('and a flat curve, nothing is left for the other slot', () => {
+  test('and a flat curve, the whole queue is dispatched', () => {
     const plan = solved(problem(() => 10, 0.3, { slots: 2, maxBatchSize: 32 }));
     for (const count of upTo(32)) expect(plan.sizeFor(count, 0)).toBe(count);
   });
@@ -128,8 +128,8 @@ describe('with two slots', () => {
 });
 
 describe('work', () => {
-  // What a queue beyond the last state is worth was read from the last two, which may lie next to each
-  // other: values grew beyond all bounds, and there was no plan at all.
+  // Root cause: values of queues beyond the last state were extrapolated from the last two states, which may be adjacent:
+  // values grew without limit, and no plan was found.
   test.each([0.3, 0.45, 0.6, 0.6375, 0.7, 0.8, 0.9])(
     'leads to a useful plan, wherever the states end: load %d',
     (load) => {
@@ -150,7 +150,7 @@ describe('work', () => {
     const whole = solved(given);
     const sliced = new DispatchPlan(given);
     for (let slice = 1; !sliced.isSolved; slice = (slice % 97) + 1) {
-      // Reading the plan in between changes nothing.
+      // Reading the plan in between has no effect.
       sliced.work(slice);
       sliced.sizeFor(slice, 1);
     }
@@ -186,7 +186,7 @@ describe('an invalid problem', () => {
   });
 });
 
-test('whatever the rate, the curve and the sizes, the sizes of a useful plan are valid', () => {
+test('for any rate, curve and candidate sizes, the sizes of a useful plan are valid', () => {
   let useful = 0;
   const problems = fc.record({
     slots: fc.constantFrom(1 as const, 2 as const),

@@ -141,11 +141,11 @@ test('a promise as an answer is BAD_RESULT', async () => {
 test('a rejection of a downstream queue counts as refused, an expiry as expired', async () => {
   const inner = new BatchwiseError('QUEUE_FULL', 'the queue behind is full', { retryAfterMs: 7 });
   const late = new BatchwiseError('DEADLINE_EXCEEDED', 'too late');
-  const gone = new BatchwiseError('CANCELLED', 'gone');
+  const cancelled = new BatchwiseError('CANCELLED', 'cancelled');
   const handler = (items: number[], context: BatchContext) => {
     context.answer(0, inner);
     context.answer(1, late);
-    context.answer(2, gone);
+    context.answer(2, cancelled);
     context.answer(3, new Error('own'));
     return items;
   };
@@ -164,7 +164,7 @@ test('a rejection of a downstream queue counts as refused, an expiry as expired'
   });
 });
 
-test('onGone() reports items whose caller has gone while others still wait', async () => {
+test('onGone() reports items whose caller has cancelled while other callers wait', async () => {
   const { batcher, gate, clock } = gated();
   const controller = new AbortController();
   const first = batcher.submit(1);
@@ -183,7 +183,7 @@ test('onGone() reports items whose caller has gone while others still wait', asy
   expect(await first).toBe(10);
 });
 
-test('onGone() reports a shared item when its last caller has gone', async () => {
+test('onGone() reports a shared item when its last caller has cancelled', async () => {
   const { batcher, gate, clock } = gated({ dedupeBy: (item) => item });
   const controllers = [new AbortController(), new AbortController()];
   const promises = controllers.map(({ signal }) => batcher.submit(1, { signal }));

@@ -1,4 +1,4 @@
-/** Guarantee 6, the tenants: whoever has something waiting gets its share, by weight, and no credit. */
+/** Guarantee 6, tenants: a tenant with queued items gets its share by weight, and earns no credit while idle. */
 import { Batcher, type BatcherOptions, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { Lane } from '../src/queue/lane.js';
 import { expectRest } from './support/books.js';
 import { Gate } from './support/gate.js';
 
-/** A batcher whose items are the names of their tenants, and which runs one batch when it is told to. */
+/** A batcher whose items are the names of their tenants, and whose batches run one at a time on request. */
 class Shared {
   readonly clock = new VirtualClock();
   readonly gate = new Gate<string, string>();
@@ -21,7 +21,7 @@ class Shared {
     for (let i = 0; i < items; i++) this.batcher.submit(tenant, { tenant, weight }).catch(() => {});
   }
 
-  /** Ends the running batch, so that the next one leaves. */
+  /** Ends the running batch, so that the next one is dispatched. */
   async next(): Promise<void> {
     await this.clock.advance(1);
     const call = this.gate.call(this.#answered++);
@@ -52,7 +52,7 @@ class Shared {
   }
 }
 
-test('two tenants with a backlog share by weight, to within a batch, at every moment', async () => {
+test('two tenants with a backlog share by weight, to within a batch, at any time', async () => {
   const scenario = fc.record({
     light: fc.constantFrom(1, 0.25, 2),
     heavy: fc.constantFrom(3, 1, 2.5),
@@ -114,7 +114,7 @@ test('a tenant that returns after a pause earns no credit for it', async () => {
   const before = shared.gate.calls.length;
   shared.submit('returning', 200);
   await shared.run(20);
-  // Half of the items that ran since, not the two hundred it might have had meanwhile.
+  // Half of the items that ran since, not the 200 items of its share during the pause.
   const half = shared.executedItems(before) / 2;
   expect(half).toBeGreaterThan(60);
   expect(Math.abs(shared.executed('returning', before) - half)).toBeLessThanOrEqual(8);
@@ -144,15 +144,15 @@ test('shares are counted in cost, not in items', async () => {
   expect(Math.abs(4 * bulky - slim)).toBeLessThanOrEqual(16);
 });
 
-test('items that name no tenant count as one tenant together', async () => {
+test('items without a tenant count as one tenant together', async () => {
   const shared = new Shared();
-  for (let i = 0; i < 200; i++) void shared.batcher.submit('nobody');
+  for (let i = 0; i < 200; i++) void shared.batcher.submit('without tenant');
   shared.submit('acme', 200);
   await shared.run(20);
-  expect(Math.abs(shared.executed('acme') - shared.executed('nobody'))).toBeLessThanOrEqual(8);
+  expect(Math.abs(shared.executed('acme') - shared.executed('without tenant'))).toBeLessThanOrEqual(8);
 });
 
-test('a priority counts within a tenant, and takes nothing from another', async () => {
+test('a priority counts within its tenant only', async () => {
   const shared = new Shared();
   for (let i = 0; i < 200; i++) void shared.batcher.submit('loud', { tenant: 'loud', priority: 100 });
   shared.submit('quiet', 200);
@@ -160,7 +160,7 @@ test('a priority counts within a tenant, and takes nothing from another', async 
   expect(Math.abs(shared.executed('loud') - shared.executed('quiet'))).toBeLessThanOrEqual(8);
 });
 
-test('a new weight counts from that call on, and not for what was served before', async () => {
+test('a new weight applies from that call on', async () => {
   const shared = new Shared();
   shared.submit('risen', 40, 0.01);
   await shared.run(5);
@@ -171,7 +171,7 @@ test('a new weight counts from that call on, and not for what was served before'
   expect(Math.abs(shared.executed('risen', before) - 80)).toBeLessThanOrEqual(8);
 });
 
-test('a weight given once holds, however many other tenants come and go', async () => {
+test('a weight is remembered while thousands of other tenants are served', async () => {
   const shared = new Shared();
   shared.submit('gold', 1, 3);
   for (let round = 0; round < 3; round++) {
@@ -205,7 +205,7 @@ test('of ten thousand tenants, each is served once before one is served twice', 
   expectRest(batcher);
 });
 
-// Root cause: a full queue was full for every tenant, so the tenant that had filled it got each place that became free.
+// Root cause: a full queue rejected every tenant, so the tenant that had filled it got each place that became free.
 test.each([1, 100])(
   'a tenant that floods the queue leaves the last places to a tenant of weight %i',
   async (weight) => {
@@ -213,19 +213,19 @@ test.each([1, 100])(
     const handler = (items: string[]) =>
       new Promise<string[]>((resolve) => clock.setTimer(() => resolve(items), 10));
     const batcher = new Batcher(handler, { clock, maxBatchSize: 10, maxQueueSize: 200 });
-    const refused = { flood: 0, polite: 0 };
-    const call = (tenant: keyof typeof refused, options: object) =>
+    const rejections = { flood: 0, other: 0 };
+    const call = (tenant: keyof typeof rejections, options: object) =>
       void batcher.submit(tenant, { tenant, ...options }).catch(() => {
-        refused[tenant] += 1;
+        rejections[tenant] += 1;
       });
     for (let round = 0; round < 300; round++) {
       for (let i = 0; i < 40; i++) call('flood', {});
-      call('polite', { weight });
+      call('other', { weight });
       await clock.advance(10);
       expect(batcher.stats().queued).toBeLessThanOrEqual(200);
     }
-    expect(refused.polite).toBe(0);
-    expect(refused.flood).toBeGreaterThan(300 * 25);
+    expect(rejections.other).toBe(0);
+    expect(rejections.flood).toBeGreaterThan(300 * 25);
     batcher.destroy();
   },
 );
@@ -245,8 +245,8 @@ test('the only tenant may fill the queue, and a queue of one place takes an item
   for (const { batcher } of [filled, narrow]) batcher.destroy();
 });
 
-// Root cause: accounts only grew, until the charge for an item of a heavy tenant was lost in rounding.
-test('tenants share by weight after one of little weight has been served a lot', async () => {
+// Root cause: the accounts only grew, until the charge for an item of a heavy tenant was lost in rounding.
+test('tenants share by weight after a tenant of low weight was served a lot', async () => {
   const clock = new VirtualClock();
   const order: string[] = [];
   const handler = (items: { tenant: string }[]) => {
@@ -313,8 +313,8 @@ test('ten times as many tenants cost about ten times as much', async () => {
 // Root cause: the weight was changed before the item was admitted.
 test('a rejected item does not change the weight of its tenant', async () => {
   const shared = new Shared({ costOf: (item) => (item === 'large' ? 100 : 1) });
-  const refused = shared.batcher.submit('large', { tenant: 'a', weight: 100 });
-  await expect(refused).rejects.toMatchObject({ code: 'INVALID_ITEM' });
+  const rejected = shared.batcher.submit('large', { tenant: 'a', weight: 100 });
+  await expect(rejected).rejects.toMatchObject({ code: 'INVALID_ITEM' });
   const late = shared.batcher.submit('a', { tenant: 'a', weight: 100, timeoutMs: 0 });
   await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   shared.submit('a', 20);
@@ -329,14 +329,14 @@ test('a rejected item does not change the weight of its tenant', async () => {
   shared.batcher.destroy();
 });
 
-// Tenants were charged by items only: a batch of one item cost its tenant an eighth of what a full batch cost another.
-test('a tenant that gives each item a group of its own gets as many batches as a tenant whose items share batches', async () => {
+// Root cause: tenants were charged by items only: a batch of one item was charged an eighth of a full batch.
+test('a tenant with a group per item gets as many batches as a tenant with shared batches', async () => {
   let made = 0;
   const groupOf = (name: string) => (name === 'scattered' ? `scattered ${made++}` : 'shared');
   const shared = new Shared({ groupOf, policy: greedy() });
   shared.submit('scattered', 200);
   shared.submit('shared', 400);
-  await shared.run(10); // what a batch takes is learned
+  await shared.run(10); // the duration of a batch is learned
   const from = shared.gate.batches.length;
   await shared.run(40);
   const batches = shared.gate.batches.slice(from).map(([first]) => first);
@@ -369,7 +369,7 @@ test('where the duration of a batch grows with its items, a group of one item co
   batcher.destroy();
 });
 
-test('groups of another tenant do not make a new item miss its deadline, because tenants take turns', async () => {
+test('an item of another tenant meets its deadline although a tenant has many groups', async () => {
   let made = 0;
   const clock = new VirtualClock();
   const batcher = new Batcher(
@@ -394,10 +394,10 @@ test('groups of another tenant do not make a new item miss its deadline, because
   batcher.destroy();
 });
 
-// A new tenant started where the one served last had started: tenants that were new with every item stayed there together,
-// and a tenant that had had one batch never had another.
+// Root cause: a new tenant started with the account of the tenant that was served last. With a new tenant per item all of
+// them shared that account, and a tenant that had had one batch never had another.
 test.each([1, 4])(
-  '%i tenants that stay have their share beside tenants that are new with every item',
+  '%i permanent tenants get their share next to a new tenant with every item',
   async (tenants) => {
     const clock = new VirtualClock();
     const executed: string[][] = [];
@@ -420,7 +420,7 @@ test.each([1, 4])(
     await clock.advance(4000);
     const lately = executed.slice(-200);
     const share = lately.filter((items) => items.includes('stays 0')).length / lately.length;
-    // All that wait take turns.
+    // All waiting tenants take turns.
     expect(share).toBeGreaterThan(0.8 / (8 + 1));
     batcher.destroy();
   },

@@ -4,7 +4,7 @@ import { VirtualClock } from '../src/time/virtual-clock.js';
 
 const CALLERS = 8;
 
-/** Callers who come back 2 ms after their answer, from a backend that takes 22 ms whatever the batch; late batch sizes. */
+/** Callers return 2 ms after their answer, and each batch takes 22 ms. Returns the sizes of the last batches. */
 async function batchSizes(groupOf: ((item: number) => unknown) | undefined): Promise<number[]> {
   const clock = new VirtualClock();
   const sizes: number[] = [];
@@ -35,14 +35,14 @@ async function batchSizes(groupOf: ((item: number) => unknown) | undefined): Pro
 
 const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-describe('groups, when all items are in one of them', () => {
-  // Where there was a `groupOf` at all the policy expected nobody: callers who came back together stayed split in halves.
-  test('are batched as if there were none', async () => {
+describe('groupOf', () => {
+  // Root cause: with a `groupOf` the policy predicted no returning callers, so they stayed split into two batches.
+  test('that puts all items in one group does not change the batches', async () => {
     expect(mean(await batchSizes(undefined))).toBeGreaterThan(7);
     expect(mean(await batchSizes(() => 'one'))).toBeGreaterThan(7);
   });
 
-  test('callers of several groups are not waited for', async () => {
+  test('with several groups, no item is held for callers of other groups', async () => {
     const sizes = await batchSizes((caller) => caller % 4);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(2);
   });

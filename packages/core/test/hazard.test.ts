@@ -6,11 +6,11 @@ import { exponential, type Random, seeded } from './support/random.js';
 /** A hazard that has recorded events after these times. */
 function hazardOf(timesMs: Iterable<number>, unitMs = 10): Hazard {
   const hazard = new Hazard(unitMs);
-  for (const afterMs of timesMs) see(hazard, afterMs);
+  for (const afterMs of timesMs) record(hazard, afterMs);
   return hazard;
 }
 
-function see(hazard: Hazard, afterMs: number): void {
+function record(hazard: Hazard, afterMs: number): void {
   hazard.passed(0, afterMs, 1);
   hazard.happened(afterMs, 1);
   hazard.fade();
@@ -35,7 +35,7 @@ describe('an event that always happens after the same time', () => {
     expect(hazard.chanceWithin(0, 0.4)).toBeLessThan(0.05);
   });
 
-  test('has no chance when it has not happened long after', () => {
+  test('has no chance long after that time', () => {
     expect(hazard.chanceWithin(8, 8)).toBe(0);
   });
 
@@ -51,9 +51,9 @@ describe('an event with a constant rate', () => {
     return hazardOf(times(1000, () => exponential(random, 1 / RATE)));
   };
 
-  test('is hardly ever estimated as more likely than it is: the chance is a lower bound', () => {
+  test('has a lower bound as its chance, which is rarely above the true value', () => {
     let over = 0;
-    let asked = 0;
+    let estimates = 0;
     for (let seed = 0; seed < 100; seed++) {
       const hazard = sample(seed);
       for (const [sinceMs, horizonMs] of [
@@ -62,11 +62,11 @@ describe('an event with a constant rate', () => {
         [2, 3],
         [5, 10],
       ] as const) {
-        asked += 1;
+        estimates += 1;
         if (hazard.chanceWithin(sinceMs, horizonMs) > 1.15 * (1 - Math.exp(-RATE * horizonMs))) over += 1;
       }
     }
-    expect(over / asked).toBeLessThan(0.1);
+    expect(over / estimates).toBeLessThan(0.1);
   });
 
   test('is estimated as likely within a long horizon', () => {
@@ -76,15 +76,15 @@ describe('an event with a constant rate', () => {
   });
 });
 
-test('an event that happens no longer is forgotten', () => {
+test('an event that no longer happens is forgotten', () => {
   const hazard = hazardOf(times(300, () => 1));
   const before = hazard.chanceWithin(0, 2);
-  for (let i = 0; i < 2000; i++) see(hazard, 18);
+  for (let i = 0; i < 2000; i++) record(hazard, 18);
   expect(hazard.chanceWithin(0, 2)).toBeLessThan(0.05 * before);
   expect(hazard.chanceWithin(0, 25)).toBeGreaterThan(0.5);
 });
 
-test('an event that happens to few of many is less likely for each', () => {
+test('an event of few among many has a lower chance', () => {
   const [all, few] = [new Hazard(10), new Hazard(10)];
   for (let i = 0; i < 100; i++) {
     for (const hazard of [all, few]) hazard.passed(0, 2, 8);
@@ -94,15 +94,15 @@ test('an event that happens to few of many is less likely for each', () => {
   expect(few.chanceWithin(0, 2)).toBeLessThan(0.4 * all.chanceWithin(0, 2));
 });
 
-test('the horizons lie between the shortest and the longest that are asked for, and rise', () => {
-  const questions = fc.record({
+test('the horizons rise from the given shortest to the given longest', () => {
+  const ranges = fc.record({
     unitMs: fc.constantFrom(0.1, 10, 5000),
     sinceMs: fc.double({ min: 0, max: 1000, noNaN: true }),
     leastMs: fc.double({ min: 0, max: 5, noNaN: true }),
     mostMs: fc.double({ min: 0, max: 1000, noNaN: true }),
   });
   fc.assert(
-    fc.property(questions, ({ unitMs, sinceMs, leastMs, mostMs }) => {
+    fc.property(ranges, ({ unitMs, sinceMs, leastMs, mostMs }) => {
       const horizons = [...new Hazard(unitMs).horizons(sinceMs, leastMs, mostMs)];
       expect(horizons).toEqual([...horizons].sort((a, b) => a - b));
       for (const horizonMs of horizons) {
@@ -114,7 +114,7 @@ test('the horizons lie between the shortest and the longest that are asked for, 
   );
 });
 
-test('whatever happened, a chance is at most 1 and grows with the horizon', () => {
+test('for any events, a chance is at most 1 and grows with the horizon', () => {
   const seen = fc.array(
     fc.oneof(fc.double({ min: 0, max: 1e4, noNaN: true }), fc.constantFrom(0, 1e-9, 1e9)),
     {

@@ -28,7 +28,7 @@ describe('an onGone listener that throws does not stop further notifications', (
     const batcher = new Batcher(handler, { clock, policy: greedy() });
     const sinks = ['a', 'b', 'c'].map(() => new RecordingSink<string>());
     for (const sink of sinks) batcher.enqueue('item', sink, { timeoutMs: 10 });
-    batcher.enqueue('patient', new RecordingSink<string>());
+    batcher.enqueue('other', new RecordingSink<string>());
     const errors = await uncaughtErrorsDuring(() => clock.advance(20));
     expect(fatesOf(sinks)).toEqual(Array(3).fill('DEADLINE_EXCEEDED'));
     expect(errors).toHaveLength(3);
@@ -41,7 +41,7 @@ describe('an onGone listener that throws does not stop further notifications', (
     const controller = new AbortController();
     const { signal } = controller;
     const calls = ['a', 'b', 'c'].map((item) => batcher.submit(item, { signal }));
-    batcher.submit('patient').catch(() => {});
+    batcher.submit('other').catch(() => {});
     await clock.advance(1);
     const errors = await uncaughtErrorsDuring(async () => {
       controller.abort();
@@ -81,7 +81,7 @@ test('an option getter that submits another item does not mix up the two calls',
   expect(sink.fate).toBe('DEADLINE_EXCEEDED');
 });
 
-// Root cause: what follows a part that timed out is started by the alarm, which was set in a caller's context.
+// Root cause: after the timeout of a part, the next part is started by a timer that was set in the context of a caller.
 test('no part of a batch runs in the async context of a caller', async () => {
   const storage = new AsyncLocalStorage<string>();
   const seen: (string | undefined)[] = [];
@@ -90,7 +90,7 @@ test('no part of a batch runs in the async context of a caller', async () => {
     if (items.length > 1) throw new Error('not together');
     return items[0] === 'hangs' ? new Promise(() => {}) : items;
   };
-  // As timers do, its callbacks run in the context in which they were set.
+  // Its callbacks run in the async context in which they were set, as those of timers do.
   class Remembering extends VirtualClock {
     override setTimer(callback: () => void, delayMs: number): unknown {
       return super.setTimer(AsyncResource.bind(callback), delayMs);
@@ -109,12 +109,12 @@ test('no part of a batch runs in the async context of a caller', async () => {
   expect(seen).toEqual([undefined, undefined, undefined]);
 });
 
-// Root cause: what a policy has looked at is out of line until it has decided.
-test('stats() inside decide() include the items that the policy has looked at', async () => {
+// Root cause: items that a policy has read were not in the queue until its decision.
+test('stats() inside decide() include the items that the policy has read', async () => {
   const clock = new VirtualClock();
   const seen: BatcherStats[] = [];
   const policy = {
-    name: 'curious',
+    name: 'reading',
     decide(view: QueueView) {
       expect(view.costAt(1)).toBe(1);
       seen.push(batcher.stats());
@@ -149,7 +149,7 @@ test.each(['destroy', 'close'] as const)(
   },
 );
 
-// Root cause: the array was counted once and gone through another time.
+// Root cause: the length of the array was read before the calls of costOf and groupOf.
 test('an array that is changed by costOf or groupOf is processed as it was given', async () => {
   const items = [1, 2, 3];
   const costOf = () => {
@@ -160,7 +160,7 @@ test('an array that is changed by costOf or groupOf is processed as it was given
   expect(await batcher.submitMany(items)).toEqual([1, 2, 3]);
 });
 
-// Root cause: the settings were read before the functions were asked that changed them.
+// Root cause: the settings were read before the calls of the functions that changed them.
 test('a limit that is changed by costOf or groupOf applies to that item', async () => {
   const clock = new VirtualClock();
   const costOf = (item: string): number => {
@@ -179,23 +179,23 @@ test('a limit that is changed by costOf or groupOf applies to that item', async 
   batcher.destroy();
 });
 
-// Root cause: a function in the place of a sink was taken for the resolve of a promise.
+// Root cause: a function in place of a sink was used as the resolve function of a promise.
 test('a class with static methods may be a sink', async () => {
-  const told: unknown[] = [];
-  class Told {
+  const settled: unknown[] = [];
+  class StaticSink {
     static resolve(result: number): void {
-      told.push(result);
+      settled.push(result);
     }
     static reject(error: Error): void {
-      told.push(error);
+      settled.push(error);
     }
     readonly isMade = true;
   }
   await using batcher = new Batcher((items: number[]) =>
     items.map((item) => (item === 2 ? new Error('two') : item)),
   );
-  batcher.enqueue(1, Told);
-  batcher.enqueue(2, Told);
+  batcher.enqueue(1, StaticSink);
+  batcher.enqueue(2, StaticSink);
   expect(await batcher.submit(3)).toBe(3);
-  expect(told).toEqual([1, new Error('two')]);
+  expect(settled).toEqual([1, new Error('two')]);
 });

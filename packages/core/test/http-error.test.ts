@@ -1,11 +1,11 @@
-/** What web frameworks read from an error that is thrown in a route, without mapping code. */
+/** The properties that web frameworks read from an error that is thrown in a route. */
 import { BatchwiseError, ERRORS, type ErrorCode } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 
 describe.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
   const error = new BatchwiseError(code, 'what happened');
 
-  test('has its HTTP status under all names', () => {
+  test('has its HTTP status under the names of all frameworks', () => {
     const { httpStatus } = ERRORS[code];
     expect(error).toMatchObject({ httpStatus, status: httpStatus, statusCode: httpStatus });
   });

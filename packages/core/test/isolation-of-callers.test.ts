@@ -15,12 +15,12 @@ describe('cancelled in the queue', () => {
     const controller = new AbortController();
     const cancelled = outcomeOf(batcher.submit(2, { signal: controller.signal }));
     const neighbour = outcomeOf(batcher.submit(3));
-    const refused = outcomeOf(batcher.submit(4));
+    const rejected = outcomeOf(batcher.submit(4));
     controller.abort();
     expect(batcher.stats()).toMatchObject({ queued: 1, cancelled: 1, queuedCost: 1 });
     const inItsPlace = outcomeOf(batcher.submit(5));
     await clock.advance(0);
-    expect([cancelled.code, refused.code]).toEqual(['CANCELLED', 'QUEUE_FULL']);
+    expect([cancelled.code, rejected.code]).toEqual(['CANCELLED', 'QUEUE_FULL']);
     gate.call(0).answer([10]);
     await clock.advance(0);
     expect(gate.batches).toEqual([[1], [3, 5]]);
@@ -40,24 +40,24 @@ describe('cancelled in the queue', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('items leave any position of the queue in any order, and the rest stay in order', async () => {
+  test('items can be removed from any position in any order, and the rest stay in order', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(fc.nat(11), { maxLength: 12 }), async (leavers) => {
+      fc.asyncProperty(fc.uniqueArray(fc.nat(11), { maxLength: 12 }), async (cancelledItems) => {
         const { clock, gate, batcher } = gated({ maxBatchSize: 100 });
         batcher.submit(-1).catch(() => {});
         await clock.advance(0);
         const sinks = Array.from({ length: 12 }, () => new RecordingSink<number>());
         const tickets = sinks.map((sink, item) => batcher.enqueue(item, sink));
-        for (const leaver of leavers) {
-          tickets[leaver]?.cancel();
+        for (const cancelledItem of cancelledItems) {
+          tickets[cancelledItem]?.cancel();
           expectBooksToBalance(batcher);
         }
         gate.call(0).answer([0]);
         await clock.advance(0);
-        const stayed = sinks.flatMap((_, item) => (leavers.includes(item) ? [] : [item]));
-        expect(gate.batches.slice(1)).toEqual(stayed.length > 0 ? [stayed] : []);
+        const remaining = sinks.flatMap((_, item) => (cancelledItems.includes(item) ? [] : [item]));
+        expect(gate.batches.slice(1)).toEqual(remaining.length > 0 ? [remaining] : []);
         for (const [item, { fate }] of sinks.entries()) {
-          expect(fate).toBe(leavers.includes(item) ? 'CANCELLED' : 'pending');
+          expect(fate).toBe(cancelledItems.includes(item) ? 'CANCELLED' : 'pending');
         }
         batcher.destroy();
         expectRest(batcher);

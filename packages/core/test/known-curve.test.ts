@@ -1,4 +1,4 @@
-/** `curve`: what is known of the backend beforehand. */
+/** The option `curve`: durations that are known at the start. */
 import { adaptive, Batcher, type BatcherOptions, type BatchwiseError, type CurvePoint } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { Driven, pointsOf } from './support/driven.js';
@@ -38,7 +38,7 @@ describe('an invalid curve is rejected, and the message names the position', () 
   test.each([
     [[4, 2], 1],
     [[1, 8, 8], 2],
-  ])('costs of %j, which do not rise', (costs, position) => {
+  ])('costs of %j that do not rise', (costs, position) => {
     const curve = costs.map((cost) => ({ cost, durationMs: 5 }));
     let message = '';
     try {
@@ -84,7 +84,7 @@ describe('the first items', () => {
   test('are rejected if a known curve predicts that they are late, and the others are answered in time', async () => {
     const driven = new Driven(durationMs, { ...options, curve: KNOWN });
     crowd(driven, 100);
-    // Two full batches, and a third that is over too late.
+    // Two full batches, and a third that ends too late.
     expect(driven.codes.length).toBeGreaterThanOrEqual(100 - 3 * 16);
     expect(new Set(driven.codes)).toEqual(new Set(['OVERLOADED']));
     await driven.clock.advance(1000);
@@ -113,7 +113,7 @@ describe('the first items', () => {
 });
 
 describe('learning starts from the curve and corrects it:', () => {
-  /** How long a full batch is thought to take, of how long it does, after 60 of them. */
+  /** The estimate of a full batch relative to its duration, after 60 full batches. */
   async function thoughtAfter60(factor: number): Promise<number> {
     const real = (cost: number) => factor * durationMs(cost);
     const driven = new Driven(real, { maxBatchSize: 16, curve: KNOWN });
@@ -130,8 +130,8 @@ describe('learning starts from the curve and corrects it:', () => {
     expect(ratio).toBeLessThan(1.1);
   });
 
-  // Root cause: a larger batch never counts as quicker, so the
-  // one size that is seen is pooled with all the smaller ones that are only known beforehand, and these never fade.
+  // Root cause: a larger batch is never estimated as quicker, so the one measured size is pooled with all smaller sizes
+  // of the option, which were never replaced.
   test.each([0.5, 0.25])(
     'a backend that takes only %d of that time is learned soon, though only full batches run',
     async (factor) => {

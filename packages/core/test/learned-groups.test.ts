@@ -5,8 +5,8 @@ import { ServiceCurve } from '../src/learning/service-curve.js';
 const REMEMBERED = 256;
 const ended = (durationMs: number) => ({ size: 1, cost: 1, durationMs, callers: 1 });
 
-describe('what is learned of a group', () => {
-  test('is its own rate of arrivals', () => {
+describe('the estimates of a group', () => {
+  test('include its own rate of arrivals', () => {
     const groups = new LearnedGroups(new ServiceCurve());
     for (let i = 0; i <= 300; i++) {
       groups.arrived('slow', 1, 10 * i);
@@ -17,7 +17,7 @@ describe('what is learned of a group', () => {
     expect(groups.of('unknown').traffic.ratePerMs(3000)).toBe(0);
   });
 
-  test('is the shared curve until its durations differ from it', () => {
+  test('use the shared curve until its durations differ', () => {
     const curve = new ServiceCurve();
     const groups = new LearnedGroups(curve);
     for (let i = 0; i < 20; i++) {
@@ -32,14 +32,14 @@ describe('what is learned of a group', () => {
     expect(groups.of('unknown').curve).toBe(curve);
   });
 
-  test('is bounded: the group that was used least recently is forgotten', () => {
+  test('are bounded in number: the least recently used group is forgotten', () => {
     const groups = new LearnedGroups(new ServiceCurve());
     const samplesOf = (group: number) => groups.of(group).traffic.samples;
     for (let group = 0; group < REMEMBERED; group++) {
       groups.arrived(group, 1, group);
       groups.arrived(group, 1, group + 1);
     }
-    groups.arrived(0, 1, 1000); // an arrival is a use, and so is a batch
+    groups.arrived(0, 1, 1000); // an arrival counts as a use, and so does a batch
     groups.batchEnded(1, ended(5), 1000);
     groups.arrived('new', 1, 1000);
     groups.arrived('newer', 1, 1000);

@@ -187,7 +187,7 @@ describe('maxQueueSize', () => {
     expect(batcher.stats()).toMatchObject({ queued: 9999, running: 1, refused: 0 });
   });
 
-  test('admits all items of a request or none', async () => {
+  test('admits all items of a request or none of them', async () => {
     const { clock, batcher, submitAll } = gated({ maxQueueSize: 5, maxBatchSize: 1 });
     submitAll(1);
     await clock.advance(0);

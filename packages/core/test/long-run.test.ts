@@ -22,8 +22,8 @@ test('weights are remembered, up to a limit', () => {
   expect(tenants.size).toBeLessThan(300_000);
 });
 
-// Root cause: a mean over 64 batches, fed by one probe a second, takes minutes to come down.
-test('a backend that was slow for long and is fast again gets work again within seconds', async () => {
+// Root cause: a mean over 64 batches, with one probe a second, takes minutes to fall.
+test('a backend that was slow for long and is fast again gets items within seconds', async () => {
   const backend = new CurvedBackend(() => 50);
   const { clock } = backend;
   const batcher = backend.batcher({ targetLatencyMs: 100 });
@@ -66,7 +66,7 @@ test('after a slow phase batches grow again to the size that the load needs', as
   expect(after.refused - before.refused).toBeLessThan(1000); // of 20,000
 });
 
-// Root cause: a batch that was cut off taught nothing, so a handler that heeds its signal hid how slow it was.
+// Root cause: a batch that timed out was not measured, so the slowness of a handler that heeds its signal was unknown.
 test('a batch that timed out is learned as a lower bound of its duration', async () => {
   const clock = new VirtualClock();
   let durationMs = 20;
@@ -108,12 +108,12 @@ test('a backend that fails every item at once is not learned as fast', async () 
   expect(batcher.stats().fullBatchMs).toBe(50);
 });
 
-// Root cause: the oldest was looked for while the policy had it in its hands, and the answer was kept.
+// Root cause: the oldest item was searched while it was out of the queue for the policy, and the result was cached.
 test('a policy that reads the queue and then oldestAt does not hold an item beyond maxWaitMs', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
   const policy: Policy = {
-    name: 'looking',
+    name: 'reading',
     decide: (view) => {
       view.costAt(0);
       void view.oldestAt;
@@ -147,9 +147,9 @@ test('an item that joins a running computation is accepted by a full queue', asy
   await clock.advance(0);
   const waiting = outcomeOf(batcher.submit(2));
   const joined = outcomeOf(batcher.submit(1));
-  const refused = outcomeOf(batcher.submit(3));
+  const rejected = outcomeOf(batcher.submit(3));
   await clock.advance(0);
-  expect(refused.code).toBe('QUEUE_FULL');
+  expect(rejected.code).toBe('QUEUE_FULL');
   gate.call(0).answer([1]);
   await clock.advance(0);
   gate.call(1).answer([2]);

@@ -1,4 +1,4 @@
-/** Misuse of user functions: a function that throws or returns invalid values affects only its item or batch. */
+/** Misuse of user functions: one that throws or returns invalid values affects only its item or batch. */
 import { Batcher, type BatcherOptions, BatchwiseError, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';

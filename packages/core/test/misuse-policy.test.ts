@@ -1,4 +1,4 @@
-/** Misuse, the policy: user code that may throw or return invalid decisions. The batcher falls back to greedy dispatch. */
+/** Misuse of policies: if one throws or returns an invalid decision, the batcher falls back to greedy dispatch. */
 import { Batcher, type BatcherOptions, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -79,7 +79,7 @@ test('a policy that throws in decide falls back to greedy dispatch each time, wi
   expect(outcomes.map(({ value }) => value)).toEqual([1, 2, 3, 4]);
 });
 
-test('a policy that throws in observeArrivals, observeBatch or prepare is counted, and no caller notices', async () => {
+test('a policy that throws in observeArrivals, observeBatch or prepare is counted, without an effect on callers', async () => {
   const throwing = () => {
     throw new Error('forgot how to count');
   };
@@ -99,7 +99,7 @@ test('a policy that throws in observeArrivals, observeBatch or prepare is counte
   expectRest(batcher);
 });
 
-test('a policy that threw once is asked again', async () => {
+test('a policy that threw once decides again', async () => {
   let broken = true;
   const { clock, gate, batcher } = withPolicy(() => {
     if (broken) throw new Error('not yet');
@@ -126,12 +126,12 @@ test.each([-1, 2, NaN, 0.5, Infinity])(
       void batcher.submit(2);
       await clock.advance(0);
       expect(batcher.stats().policyErrors).toBe(1);
-      expect(gate.batches).toEqual([[1, 2]]); // items that were read are not lost
+      expect(gate.batches).toEqual([[1, 2]]); // read items are not lost
     }
   },
 );
 
-test('a count beyond the queue and beyond maxBatchSize is cut', async () => {
+test('a count above the queue length and maxBatchSize is reduced', async () => {
   const { clock, gate, batcher } = withPolicy(() => ({
     action: 'dispatch',
     count: Infinity,
@@ -145,7 +145,7 @@ test('a count beyond the queue and beyond maxBatchSize is cut', async () => {
   expect(batcher.stats().policyErrors).toBe(0);
 });
 
-test('a policy that rejects all items leaves no timer and no item behind', async () => {
+test('after a policy has rejected all items, no timer and no item remain', async () => {
   const { clock, gate, batcher } = withPolicy({
     name: 'rejecting',
     decide: (view) => ({ action: 'reject', positions: [...Array(view.length).keys()] }),
@@ -158,7 +158,7 @@ test('a policy that rejects all items leaves no timer and no item behind', async
   expect(clock.pendingTimers).toBe(0);
 });
 
-// Root cause: any iterable passed the check, and then only an array could be read.
+// Root cause: the check accepted any iterable, but only an array could be read.
 test.each([
   ['an iterator', () => [0, 1].values() as never],
   ['a position twice', () => [0, 1, 0, 1]],

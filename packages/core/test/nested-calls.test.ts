@@ -1,4 +1,4 @@
-/** Handlers that call their own batcher: served if a slot becomes free, rejected if none ever would. */
+/** Handlers that call their own batcher: the call is served if a slot can become free, and rejected otherwise. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
@@ -48,7 +48,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
     await batcher.close();
   });
 
-  test('when the last of several slots would wait, too', async () => {
+  test('when the last of several slots would wait for the others', async () => {
     const depths: number[] = [];
     const { batcher, clock } = recursive(
       async ([item = 0], own) => {
@@ -65,7 +65,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
     expectRest(batcher);
   });
 
-  test('and may continue without the result', async () => {
+  test('and can continue without the result', async () => {
     const { batcher, clock } = recursive(async ([item = 0], own) => [
       await Promise.resolve(below(item, own)).catch((error) => (error.code === 'DEADLOCK' ? -1 : -2)),
     ]);
@@ -77,7 +77,7 @@ describe('a handler that waits for itself gets DEADLOCK', () => {
 });
 
 describe('a nested call that can be served is not rejected', () => {
-  test('where another slot becomes free later', async () => {
+  test('if another slot becomes free later', async () => {
     const clock = new VirtualClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms));
     const batcher: Numbers = new Batcher(
@@ -92,7 +92,7 @@ describe('a nested call that can be served is not rejected', () => {
     expect(outcomes.map(({ value }) => value)).toEqual([100, 0]);
   });
 
-  test('where the handler does not await the result', async () => {
+  test('if the handler does not await the result', async () => {
     const clock = new VirtualClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms));
     const seen: number[] = [];
@@ -112,7 +112,7 @@ describe('a nested call that can be served is not rejected', () => {
     expectRest(batcher);
   });
 
-  test('where the handler ends within the turn', async () => {
+  test('if the handler ends within the turn', async () => {
     const inner: ReturnType<typeof outcomeOf>[] = [];
     const { batcher, clock } = recursive(async (items, own) => {
       for (const item of items) if (item > 0) inner.push(outcomeOf(own.submit(item - 1)));
@@ -123,7 +123,7 @@ describe('a nested call that can be served is not rejected', () => {
     expect([outer, ...inner].map(({ value }) => value)).toEqual([2, 1, 0]);
   });
 
-  test('where a caller submits in reaction to context.answer()', async () => {
+  test('if a caller submits in reaction to context.answer()', async () => {
     const clock = new VirtualClock();
     const later: ReturnType<typeof outcomeOf>[] = [];
     const batcher: Numbers = new Batcher(
@@ -139,7 +139,7 @@ describe('a nested call that can be served is not rejected', () => {
     expect(later.map(({ value }) => value)).toEqual([2]);
   });
 
-  test('where the handler calls another batcher', async () => {
+  test('if the handler calls another batcher', async () => {
     const clock = new VirtualClock();
     const inner = new Batcher((items: number[]) => items.map((item) => 2 * item), { clock });
     const outer = new Batcher((items: number[]) => Promise.all(items.map((item) => inner.submit(item))), {

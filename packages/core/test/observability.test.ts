@@ -1,4 +1,4 @@
-/** Guarantee 9: statistics and records can be read at any instant, without side effects. */
+/** Guarantee 9: statistics and records can be read at any time, without side effects. */
 import { channel } from 'node:diagnostics_channel';
 import {
   BATCH_CHANNEL,

@@ -52,12 +52,12 @@ describe('the batch', () => {
     expect(windowOf([...items(1, 6.5), ...items(3, 30)])).toEqual({ rejected: [], count: 1 });
   });
 
-  test('leaves out an urgent head that would make all batches small', () => {
-    // One by one until the queue is empty would take 6 ms each; all but the first take 35 ms together.
+  test('excludes an urgent head that would make all batches small', () => {
+    // Batches of one take 6 ms each; all items but the first take 35 ms together.
     expect(windowOf([...items(1, 6), ...items(30, 36)])).toEqual({ rejected: [0], count: 30 });
   });
 
-  test('rejects no item for a gain that is hardly any', () => {
+  test('rejects no item for a negligible gain', () => {
     const nearlyFixed: Duration = (cost) => 10 + 0.0001 * cost;
     const few = [...items(1000, 10.1), ...items(1, 1e6)];
     expect(windowOf(few, nearlyFixed, 1000)).toMatchObject({ rejected: [] });
@@ -90,26 +90,26 @@ describe('the batch', () => {
     expect(windowOf(items(5, 4))).toEqual({ rejected: [0, 1, 2, 3, 4], count: 0 });
   });
 
-  test('leaves urgent items to a smaller batch unless items may be passed over', () => {
+  test('is a smaller batch with the urgent items if not all deadlines are searched', () => {
     const waiting = [{ deadline: 6 }, ...items(30, 36)].map((item) => ({ arrivedAt: 0, ...item }));
     expect(bestWindow(shownView({ waiting }), 0, 64, straight, 0, false)).toEqual({ rejected: [], count: 1 });
   });
 
-  test('is found for ten thousand items without looking at each pair of them', () => {
-    let asked = 0;
+  test('is found for 10,000 items in fewer than 100,000 steps', () => {
+    let steps = 0;
     const counting: Duration = (cost) => {
-      asked += 1;
+      steps += 1;
       return straight(cost);
     };
     windowOf(
       Array.from({ length: 10_000 }, (_, i) => ({ deadline: 20 + (i % 7) + i / 100 })),
       counting,
     );
-    expect(asked).toBeLessThan(100_000);
+    expect(steps).toBeLessThan(100_000);
   });
 });
 
-describe('whatever is queued, with whatever deadlines and costs,', () => {
+describe('for any queue, deadlines and costs,', () => {
   const BACKENDS: Record<string, Duration> = {
     straight,
     padded: (cost) => 1 + 2 ** Math.ceil(Math.log2(Math.max(1, cost))),
@@ -131,7 +131,7 @@ describe('whatever is queued, with whatever deadlines and costs,', () => {
   const situations = situationsOf(1, 1, 1, 2, 5, 0.5);
   const MANY = { numRuns: 2000 };
 
-  test('the served items fit in a batch, and meet their deadlines by the given durations', () => {
+  test('the served items fit in a batch, and meet their deadlines with the given durations', () => {
     fc.assert(
       fc.property(situations, ({ queue, durationMs, maxCost }) => {
         const window = windowOf(queue, durationMs, maxCost);
@@ -184,7 +184,7 @@ describe('whatever is queued, with whatever deadlines and costs,', () => {
     );
   });
 
-  test('no item is rejected when the first batch in the order of deadlines leaves time for all others', () => {
+  test('no item is rejected if all others are in time after the first batch in the order of deadlines', () => {
     fc.assert(
       fc.property(situationsOf(1), ({ queue: unsorted, durationMs, maxCost }) => {
         const queue = unsorted.toSorted((a, b) => a.deadline - b.deadline);
@@ -198,7 +198,7 @@ describe('whatever is queued, with whatever deadlines and costs,', () => {
     );
   });
 
-  test('some item is served when any can be, and all are rejected when none can', () => {
+  test('an item is served if any can meet its deadline, otherwise all are rejected', () => {
     fc.assert(
       fc.property(situations, ({ queue, durationMs, maxCost }) => {
         const { rejected, count } = windowOf(queue, durationMs, maxCost);
@@ -218,7 +218,7 @@ describe('whatever is queued, with whatever deadlines and costs,', () => {
         const feasible = rejected.filter((item) => inTime([item], durationMs));
         if (feasible.length === 0) return;
         const perMs = (count: number) => count / durationMs(count);
-        // The batch that keeps the most urgent of them.
+        // The batch with the most urgent of them.
         const urgent = Math.min(...feasible.map(({ deadline }) => deadline));
         const rest = queue.filter((item) => item.deadline >= urgent && inTime([item], durationMs));
         let count = 1;

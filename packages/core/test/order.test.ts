@@ -1,4 +1,4 @@
-/** Guarantee 6, the order: first in, first out; priorities that age; groups that all get their turn. */
+/** Guarantee 6, order: first in, first out; priorities that age; groups in rotation. */
 import { Batcher, greedy, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -80,9 +80,9 @@ test('items of the same group, priority and tenant are dispatched in the order o
       for (const items of gate.batches) {
         expect(new Set(items.map(({ group }) => group)).size).toBe(1);
         for (const { number, group, priority, tenant } of items) {
-          const line = `${group}/${priority}/${tenant}`;
-          expect(number).toBeGreaterThan(last.get(line) ?? -1);
-          last.set(line, number);
+          const lane = `${group}/${priority}/${tenant}`;
+          expect(number).toBeGreaterThan(last.get(lane) ?? -1);
+          last.set(lane, number);
         }
       }
       for (const { settled } of sinks) expect(settled).toBe(1);
@@ -115,7 +115,7 @@ test('a higher priority is dispatched first, and items of one priority in the or
   expect(gate.batches).toEqual([['running'], ['c2', 'e2'], ['d1', 'a0'], ['b0', 'f-1']]);
 });
 
-test('under a steady flood of a higher priority, an item starves no longer than its priorities are apart', async () => {
+test('under a constant flood of a higher priority, an item waits no longer than the head start of that priority', async () => {
   const scenario = fc.record({
     apart: fc.integer({ min: 1, max: 8 }),
     priorityAgeMs: fc.integer({ min: 20, max: 100 }),
@@ -132,16 +132,16 @@ test('under a steady flood of a higher priority, an item starves no longer than 
       };
       flood();
       await clock.advance(0);
-      void batcher.submit('patient', { priority: 0 });
+      void batcher.submit('low', { priority: 0 });
       const agedAt = apart * priorityAgeMs;
       while (clock.now() <= agedAt + 3 * batchMs) {
         flood();
         await clock.advance(batchMs);
       }
-      const at = backend.executed.find(({ item }) => item === 'patient')?.at;
-      // What came before its time was up is ahead of it: the batch that runs then, and one that waits.
+      const at = backend.executed.find(({ item }) => item === 'low')?.at;
+      // The running batch and one queued batch are ahead of it.
       expect(at).toBeLessThanOrEqual(agedAt + 2 * batchMs);
-      // And it did have to wait: a priority is worth something.
+      // The higher priority was dispatched first until then.
       expect(at).toBeGreaterThanOrEqual(agedAt - batchMs);
     }),
     { numRuns: 40 },
@@ -163,7 +163,7 @@ test('each batch has the items of lowest rank of its group, and no other group h
   await fc.assert(
     fc.asyncProperty(script, fc.integer({ min: 1, max: 4 }), async (submissions, maxBatchSize) => {
       const clock = new VirtualClock();
-      // What waits, and with what rank: the arrival, less the head start of its priority.
+      // The queued items with their ranks: the arrival, less the head start of the priority.
       const waiting = new Map<number, { group: string; rank: number }>();
       const faults: unknown[] = [];
       const gate = new Gate<number, number>();
@@ -173,9 +173,9 @@ test('each batch has the items of lowest rank of its group, and no other group h
           const ranks = batch.map(({ rank }) => rank);
           for (const item of items) waiting.delete(item);
           for (const { group, rank } of waiting.values()) {
-            if (rank < (ranks[0] ?? NaN)) faults.push(['somebody was due before', items, rank]);
+            if (rank < (ranks[0] ?? NaN)) faults.push(['another item has a lower rank', items, rank]);
             if (group === context.group && rank < Math.max(...ranks))
-              faults.push(['left behind', items, rank]);
+              faults.push(['an item of the group with a lower rank is not in the batch', items, rank]);
           }
           if (ranks.some((rank, i) => !(rank >= (ranks[i - 1] ?? rank))))
             faults.push(['not in order', ranks]);
@@ -185,7 +185,7 @@ test('each batch has the items of lowest rank of its group, and no other group h
           clock,
           maxBatchSize,
           priorityAgeMs,
-          policy: greedy(), // a group that is held may be overtaken by another
+          policy: greedy(), // another policy may hold a group
           groupOf: (item) => submissions[item]?.group,
         },
       );
@@ -260,7 +260,7 @@ test('a small group is not starved by one that is always full', async () => {
   const flood = () => {
     for (let i = 0; i < 4; i++) void batcher.submit('large');
   };
-  for (let i = 0; i < 5; i++) flood(); // a backlog of five batches, then as much as is served
+  for (let i = 0; i < 5; i++) flood(); // a backlog of five batches, then load 1
   await clock.advance(1);
   void batcher.submit('small');
   await clock.advance(1);
@@ -269,7 +269,7 @@ test('a small group is not starved by one that is always full', async () => {
     await clock.advance(10);
   }
   const position = backend.executed.findIndex(({ item }) => item === 'small');
-  expect(position).toBe(20); // behind those who came before it, and before all who came after
+  expect(position).toBe(20); // after the items that arrived before it, and before all later ones
 });
 
 test('ten thousand groups are dispatched, each as one batch', async () => {
@@ -292,7 +292,7 @@ test('ten thousand groups are dispatched, each as one batch', async () => {
   expectRest(batcher);
 });
 
-test('group keys are compared as a Map compares: NaN is itself, objects are who they are', async () => {
+test('group keys are compared as by a Map: NaN equals NaN, objects are compared by identity', async () => {
   const clock = new VirtualClock();
   const gate = new Gate<unknown, unknown>();
   const shape = {};

@@ -1,4 +1,4 @@
-/** Admitted items that miss the target are rejected by a timer, whatever the policy looks at meanwhile. */
+/** Admitted items that miss the target are rejected by a timer, with any policy. */
 import { adaptive, type Batcher, greedy, window } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { type Arrival, Driven, type Fate } from './support/driven.js';
@@ -11,14 +11,14 @@ const LATEST_MS = (TARGET_MS + BATCH_MS) * (1 + 1 / 32) + 1;
 
 const policies = { adaptive, greedy, window: () => window({ maxWaitMs: 5 }) };
 
-/** How long each rejected item had to wait for its rejection. */
+/** The time from arrival to rejection of each rejected item. */
 function rejectedAfterMs(fates: Iterable<Fate>): number[] {
   return [...fates].filter(({ code }) => code === 'OVERLOADED').map((fate) => fate.endedAt - fate.arrival.at);
 }
 
 describe.each(Object.entries(policies))('with policy %s', (_, policy) => {
-  // Root cause: only the policy rejected late items, when their turn came. While higher priorities kept coming, the
-  // turn of lower ones came many targets later.
+  // Root cause: late items were rejected only by the policy, at the head of the queue. While items of higher priority
+  // arrived, lower ones reached the head many targets later.
   test.each([
     ['higher priorities', { priority: 100 }],
     ['higher priorities of another tenant', { priority: 100, tenant: 'other', weight: 100 }],
@@ -31,16 +31,16 @@ describe.each(Object.entries(policies))('with policy %s', (_, policy) => {
       groupOf: ({ group }) => group,
     });
     const { clock } = driven;
-    const honest: Arrival[] = [];
+    const lowPriority: Arrival[] = [];
     for (let i = 0; i < 1000; i++) {
-      // The others alone are more than the backend can serve.
+      // The other items alone exceed the throughput of the backend.
       driven.arrive(others);
-      if (i % 10 === 0) honest.push(driven.arrive());
+      if (i % 10 === 0) lowPriority.push(driven.arrive());
       await clock.advance(BATCH_MS / 16);
     }
     await clock.advance(10 * TARGET_MS);
 
-    const fates = honest.map((arrival) => driven.fates.get(arrival));
+    const fates = lowPriority.map((arrival) => driven.fates.get(arrival));
     expect(fates).not.toContain(undefined);
     expect(Math.max(...(fates as Fate[]).map(({ endedAt, arrival }) => endedAt - arrival.at))).toBeLessThan(
       LATEST_MS + BATCH_MS,
@@ -78,7 +78,7 @@ describe.each(Object.entries(policies))('with policy %s', (_, policy) => {
   });
 });
 
-test('without a target, or with admission off, a queued item waits as long as it takes', async () => {
+test('without a target, or with admission off, a queued item is not rejected for its wait', async () => {
   for (const options of [{}, { targetLatencyMs: TARGET_MS, admission: false }]) {
     const { batcher, clock, gate } = gated({
       maxBatchSize: 1,
@@ -96,7 +96,7 @@ test('without a target, or with admission off, a queued item waits as long as it
   }
 });
 
-test('a closing batcher answers what it has accepted, however late', async () => {
+test('a closing batcher answers all admitted items, however late', async () => {
   const { batcher, clock, gate } = gated({
     maxBatchSize: 1,
     targetLatencyMs: TARGET_MS,
@@ -113,8 +113,8 @@ test('a closing batcher answers what it has accepted, however late', async () =>
   await closed;
 });
 
-// Root cause: the work was rejected as a whole, by the arrival of its first caller.
-test('a caller that joined shared work later is not rejected with those that came before it', async () => {
+// Root cause: a shared item was rejected for all its callers, by the arrival of the first one.
+test('a caller that joined a shared item later is not rejected with earlier callers', async () => {
   const { batcher, clock, gate } = gated({
     maxBatchSize: 1,
     targetLatencyMs: TARGET_MS,
@@ -152,7 +152,7 @@ test('an item is dispatched at the end of a window that is longer than the targe
   await batcher.close();
 });
 
-test('a target that is made shorter counts for what is queued', async () => {
+test('a shorter target applies to queued items', async () => {
   const { batcher, clock } = gated({
     maxBatchSize: 1,
     targetLatencyMs: 100 * TARGET_MS,
@@ -169,7 +169,7 @@ test('a target that is made shorter counts for what is queued', async () => {
   batcher.destroy();
 });
 
-describe('what a rejected caller does at once', () => {
+describe('a rejected caller that calls the batcher at once:', () => {
   const reactions: Readonly<Record<string, (batcher: Batcher<number, number>) => void>> = {
     close: (batcher) => void batcher.close({ timeoutMs: 10 }),
     destroy: (batcher) => batcher.destroy(),
@@ -186,25 +186,25 @@ describe('what a rejected caller does at once', () => {
         groupOf: (item) => item % 3,
         curve: [{ cost: 2, durationMs: BATCH_MS }],
       });
-      let asked = 0;
+      let submitted = 0;
       let settled = 0;
-      const ask = (item: number, triesLeft: number) => {
-        asked += 1;
+      const submit = (item: number, triesLeft: number) => {
+        submitted += 1;
         const reject = () => {
           settled += 1;
-          if (name === 'submit' && triesLeft > 0) ask(item, triesLeft - 1);
+          if (name === 'submit' && triesLeft > 0) submit(item, triesLeft - 1);
           react(batcher);
         };
         batcher.enqueue(item, { resolve: () => void settled++, reject });
       };
-      for (let item = 0; item < 12; item++) ask(item, 2);
+      for (let item = 0; item < 12; item++) submit(item, 2);
       for (let rounds = 0; rounds < 20; rounds++) {
         await clock.advance(TARGET_MS / 2);
         for (const call of gate.calls.slice(rounds, rounds + 1)) call.answer(call.items);
       }
       batcher.destroy();
       await clock.settle();
-      expect(settled).toBe(asked);
+      expect(settled).toBe(submitted);
       expect(clock.pendingTimers).toBe(0);
     }
   });

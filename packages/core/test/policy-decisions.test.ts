@@ -1,4 +1,4 @@
-/** The effects of each decision, and when a policy is asked and told. */
+/** The effects of each decision, and when the methods of a policy are called. */
 import { Batcher, greedy, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
@@ -7,7 +7,7 @@ import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
-test('rejected items get OVERLOADED with retryAfterMs, and the policy is asked again about the rest', async () => {
+test('rejected items get OVERLOADED with retryAfterMs, and the policy decides about the rest', async () => {
   for (const looks of [false, true]) {
     const { clock, gate, batcher, submit } = deciding((view) => {
       if (looks) positionsOf(view);
@@ -34,7 +34,7 @@ test('rejected items get OVERLOADED with retryAfterMs, and the policy is asked a
   }
 });
 
-test('items at any positions can be rejected, in any order, and no other item is', async () => {
+test('items at any positions can be rejected, in any order, and the others are not', async () => {
   const { clock, gate, batcher, submit } = deciding((view) =>
     view.length === 6
       ? { action: 'reject', positions: [5, 0, 3] }
@@ -53,7 +53,7 @@ test('items at any positions can be rejected, in any order, and no other item is
   expectRest(batcher);
 });
 
-test('a position that is named twice is rejected once', async () => {
+test('a position that is given twice is rejected once', async () => {
   const sink = new RecordingSink<number>();
   const { clock, batcher } = deciding((view) =>
     view.length === 2 ? { action: 'reject', positions: [1, 1] } : forever,
@@ -65,21 +65,21 @@ test('a position that is named twice is rejected once', async () => {
   expect(batcher.stats()).toMatchObject({ refused: 1, queued: 1 });
 });
 
-test('after a rejection the policy is asked again at the end of the turn, and sees what rejected callers submit', async () => {
+test('after a rejection the policy decides again at the end of the turn, and sees the new items of rejected callers', async () => {
   const seen: number[] = [];
-  const { clock, asked, batcher, submit } = deciding((view) => {
+  const { clock, decidedAt, batcher, submit } = deciding((view) => {
     seen.push(view.length);
     return seen.length === 1 ? { action: 'reject', positions: [0] } : forever;
   });
   batcher.submit(1).catch(() => submit(7, 8));
   submit(2);
   await clock.advance(5);
-  // No item has to arrive and no batch has to end for it to be asked again.
+  // The next decision needs no arrival and no end of a batch.
   expect(seen).toEqual([2, 3]);
-  expect(asked).toEqual([0, 0]);
+  expect(decidedAt).toEqual([0, 0]);
 });
 
-test('after a rejection the items that stay are asked about, though nothing else happens', async () => {
+test('after a rejection the policy decides about the remaining items without another event', async () => {
   const { clock, gate, submit } = deciding((view) =>
     view.length === 3
       ? { action: 'reject', positions: [0] }
@@ -100,7 +100,7 @@ test('rejecting an item that callers share rejects all of them', async () => {
   expectRest(batcher);
 });
 
-test('prepare() is called after decisions, with no batch of that turn waiting for it', async () => {
+test('prepare() is called after the decisions and dispatches of a turn', async () => {
   const events: string[] = [];
   const clock = new VirtualClock();
   const policy: Policy = {
@@ -123,44 +123,47 @@ test('prepare() is called after decisions, with no batch of that turn waiting fo
   expectRest(batcher);
 });
 
-test('after a dispatch of fewer items than are queued the policy is asked again at once, while slots are free', async () => {
-  const { clock, gate, asked, submit } = deciding(() => ({ action: 'dispatch', count: 2, reason: 'idle' }), {
-    concurrency: 2,
-  });
+test('after a dispatch of a part of the queue the policy decides again at once, while slots are free', async () => {
+  const { clock, gate, decidedAt, submit } = deciding(
+    () => ({ action: 'dispatch', count: 2, reason: 'idle' }),
+    {
+      concurrency: 2,
+    },
+  );
   submit(1, 2, 3, 4, 5);
   await clock.advance(0);
   expect(gate.batches).toEqual([
     [1, 2],
     [3, 4],
   ]);
-  expect(asked).toEqual([0, 0]);
+  expect(decidedAt).toEqual([0, 0]);
 });
 
-test('a policy that waits is asked again on an arrival, at the end of a batch, and at the time it named', async () => {
-  const { clock, gate, asked, submit } = deciding(
+test('a policy that holds decides again on an arrival, at the end of a batch, and at the end of its hold', async () => {
+  const { clock, gate, decidedAt, submit } = deciding(
     (_, now) =>
       now === 3 ? { action: 'dispatch', count: 1, reason: 'idle' } : { action: 'wait', until: 50 + now },
     { concurrency: 2 },
   );
   submit(1);
   await clock.advance(3);
-  submit(2); // an arrival, at 3: both leave, one each, and both slots are busy
+  submit(2); // an arrival, at 3: two batches of one, and both slots are busy
   await clock.advance(7);
-  expect(asked).toEqual([0, 3, 3]);
-  submit(3); // no slot is free: nothing to decide
+  expect(decidedAt).toEqual([0, 3, 3]);
+  submit(3); // no slot is free: no decision
   await clock.advance(10);
-  expect(asked).toEqual([0, 3, 3]);
+  expect(decidedAt).toEqual([0, 3, 3]);
   gate.call(0).answer([1]); // a batch ends, at 20
   await clock.advance(10);
-  expect(asked).toEqual([0, 3, 3, 20]);
+  expect(decidedAt).toEqual([0, 3, 3, 20]);
   gate.call(1).answer([2]); // another, at 30
   await clock.advance(49);
-  expect(asked).toEqual([0, 3, 3, 20, 30]);
-  await clock.advance(1); // and at the time it named
-  expect(asked).toEqual([0, 3, 3, 20, 30, 80]);
+  expect(decidedAt).toEqual([0, 3, 3, 20, 30]);
+  await clock.advance(1); // the end of the hold
+  expect(decidedAt).toEqual([0, 3, 3, 20, 30, 80]);
 });
 
-test('a policy is told of arrivals once per turn, and of each batch that succeeded', async () => {
+test('a policy observes arrivals once per turn, and each batch that succeeded', async () => {
   const arrivals: [number, number][] = [];
   const batches: unknown[] = [];
   const clock = new VirtualClock();

@@ -1,4 +1,4 @@
-/** What a policy sees. Reading the view changes nothing. */
+/** The view of a policy. Reading it has no effect on dispatch. */
 import { Batcher, type QueueView, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -47,7 +47,7 @@ test('without a deadline and a target, a position has none', async () => {
   expect(deadlines).toEqual([Infinity]);
 });
 
-test('an item that callers share has the latest of their deadlines', async () => {
+test('a shared item has the latest deadline of its callers', async () => {
   const deadlines: number[] = [];
   const { clock, batcher } = deciding(
     (view) => {
@@ -131,7 +131,7 @@ interface Submission {
   readonly weight: number | undefined;
   readonly cost: number;
   readonly afterMs: number;
-  /** Which of those before it gives up now. */
+  /** Selects an earlier item to cancel. */
   readonly cancels: number | null;
 }
 
@@ -160,12 +160,12 @@ test('the positions are in dispatch order, with tenants and priorities mixed', a
   await fc.assert(
     fc.asyncProperty(submissions, async (script) => {
       let shown: number[] = [];
-      let lets = false;
-      // Each item costs something of its own, by which it is recognised.
+      let dispatches = false;
+      // Each item has a different cost, which identifies it.
       const { clock, gate, batcher } = deciding(
         (view) => {
           shown = positionsOf(view).map(({ cost }) => cost);
-          return lets ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
+          return dispatches ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
         },
         { costOf: (item) => item, maxBatchSize: -1 },
       );
@@ -176,7 +176,7 @@ test('the positions are in dispatch order, with tenants and priorities mixed', a
       await clock.advance(0);
       expect(shown).toHaveLength(script.length);
       const before = shown;
-      lets = true;
+      dispatches = true;
       batcher.configure({ maxWaitMs: 1e9 });
       expect(gate.batches).toEqual([before]);
       expect(shown).toEqual(before);
@@ -198,14 +198,14 @@ function readsAtRandom(view: QueueView): void {
   }
 }
 
-/** Runs a script of submissions, in batches of up to 5 cost, with a policy that reads the view in some way, or does not. */
+/** Runs a script of submissions, in batches of cost up to 5, with a policy that reads the view in this way, or not. */
 async function orderOf(script: Submission[], looks: Looks | boolean) {
-  let lets = false;
+  let dispatches = false;
   const { clock, gate, batcher } = deciding(
     (view) => {
       if (typeof looks === 'function') looks(view);
       else if (looks) positionsOf(view);
-      return lets ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
+      return dispatches ? { action: 'dispatch', count: view.length, reason: 'idle' } : forever;
     },
     {
       maxBatchSize: 5,
@@ -221,14 +221,14 @@ async function orderOf(script: Submission[], looks: Looks | boolean) {
     if (cancels !== null) tickets[cancels % tickets.length]?.cancel();
     if (afterMs > 0) await clock.advance(afterMs);
     if (item === script.length >> 1) {
-      // Half-way all queued items are dispatched, so that the second half meets tenants with a history.
-      lets = true;
+      // In the middle all queued items are dispatched, so that the second half has tenants with a history.
+      dispatches = true;
       batcher.configure({ maxWaitMs: 1e9 });
-      lets = false;
+      dispatches = false;
     }
   }
   await clock.advance(0);
-  lets = true;
+  dispatches = true;
   batcher.configure({ maxWaitMs: 1e9 });
   for (let call = 0; call < gate.calls.length; call++) {
     gate.call(call).answer(gate.call(call).items);
@@ -281,8 +281,8 @@ test('reading does not change the place of a tenant that arrives later', async (
   }
 });
 
-// Root cause: timeouts of calls were among the deadlines of callers.
-test('a timeout of the handler is no deadline of queued items', async () => {
+// Root cause: handler timeouts of running batches counted as deadlines of callers.
+test('a handler timeout is not a deadline of queued items', async () => {
   const clock = new VirtualClock();
   const seen: number[] = [];
   const policy = {

@@ -1,10 +1,10 @@
-/** Which sizes are tried so that their throughput is known. */
+/** Probes: batches of sizes that are tried to measure their throughput. */
 import { adaptive, type Decision, type Limits } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { ServiceCurve } from '../src/learning/service-curve.js';
 import { Probing } from '../src/policy/probing.js';
 import { lognormal, type Random, seeded } from './support/random.js';
-import { lived, type Past, shownView } from './support/shown-view.js';
+import { type Past, shownView, withHistory } from './support/shown-view.js';
 
 type Duration = (cost: number) => number;
 
@@ -54,13 +54,16 @@ describe('a queue that is always long', () => {
     [50, 0],
     [24, 0.05],
     [40, 0.1],
-  ])('has the size located above which throughput falls: %i, rising by %d ms per item', (last, perItemMs) => {
-    const worsePast: Duration = (cost) => (cost <= last ? 8 + perItemMs * cost : 60 + cost);
-    const { curve } = probes(worsePast, limitsOf(64), 400);
-    const best = curve.bestSize(64)?.cost as number;
-    expect(best).toBeLessThanOrEqual(last);
-    expect(best / worsePast(best)).toBeGreaterThan((0.9 * last) / worsePast(last));
-  });
+  ])(
+    'has probes that locate the size above which throughput falls: %i, rising by %d ms per item',
+    (last, perItemMs) => {
+      const worsePast: Duration = (cost) => (cost <= last ? 8 + perItemMs * cost : 60 + cost);
+      const { curve } = probes(worsePast, limitsOf(64), 400);
+      const best = curve.bestSize(64)?.cost as number;
+      expect(best).toBeLessThanOrEqual(last);
+      expect(best / worsePast(best)).toBeGreaterThan((0.9 * last) / worsePast(last));
+    },
+  );
 
   test('is served in full batches for most of the time, and probes end', () => {
     for (const durationMs of [paddedTo(8), paddedTo(1), () => 10, (cost: number) => 2 + cost]) {
@@ -75,7 +78,7 @@ describe('a queue that is always long', () => {
     }
   });
 
-  test('where durations vary, has no more than a few probes of each size', () => {
+  test('with varying durations, has at most three probes of each size', () => {
     const { sizes } = probes((cost) => 5 + 0.2 * cost, limitsOf(64), 2000, { noise: 0.2 });
     for (const size of new Set(sizes)) {
       expect(sizes.filter((other) => other === size).length).toBeLessThanOrEqual(3);
@@ -83,20 +86,20 @@ describe('a queue that is always long', () => {
   });
 });
 
-test('a queue of varying length has the steps of a padded backend located by halving', () => {
+test('with a queue of varying length, halving locates the steps of a padded backend', () => {
   const padded: Duration = (cost) => 2 + 0.5 * 2 ** Math.ceil(Math.log2(cost));
   const queued = (random: Random) => (random() < 0.5 ? 64 : 20 + Math.floor(45 * random()));
   const { curve } = probes(padded, limitsOf(64), 400, { queued });
   expect(curve.steps(64)).toContain(32);
 });
 
-test('of a backend that is known to pad, its sizes are tried and no others', () => {
+test('on a backend with known padding, only its sizes are tried', () => {
   const { sizes } = probes(paddedTo(8), limitsOf(64, [8, 16, 32, 64]), 300);
   expect(sizes.length).toBeGreaterThan(0);
   expect([8, 16, 32]).toEqual(expect.arrayContaining(sizes));
 });
 
-test('a size is not tried that is larger than the batch, or was measured', () => {
+test('a size that is larger than the batch or was measured is not tried', () => {
   const curve = new ServiceCurve();
   for (let i = 0; i < 50; i++) for (const size of [1, 2, 4, 8, 16, 32, 64]) curve.record(size, 10 + size, i);
   expect(new Probing().candidate(curve, limitsOf(64), 64)).toBe(0);
@@ -135,15 +138,15 @@ describe('the adaptive policy', () => {
   const isProbe = (decision: Decision) => decision.action === 'dispatch' && decision.count === 8;
 
   test('tries a size that was not measured', () => {
-    const { policy, curve, traffic, now } = lived(adaptive(), { ...past, batches: 16 });
+    const { policy, curve, traffic, now } = withHistory(adaptive(), { ...past, batches: 16 });
     expect(isProbe(policy.decide(shownView({ waiting: waiting(now, 10_000), curve, traffic }), now))).toBe(
       true,
     );
   });
 
-  // Root cause: a size was tried without a look at the items that stay behind: 55 ms and 55 ms are more than 100.
-  test('tries no size at the price of a missed deadline, and counts no try that a deadline forbids', () => {
-    const { policy, curve, traffic, now } = lived(adaptive(), { ...past, batches: 16 });
+  // Root cause: a size was tried without a check of the remaining items: 55 ms and 55 ms are more than 100.
+  test('tries no size if an item would miss its deadline, and does not count that as a try', () => {
+    const { policy, curve, traffic, now } = withHistory(adaptive(), { ...past, batches: 16 });
     for (let i = 0; i < 50; i++) {
       const view = shownView({ waiting: waiting(now, 100), curve, traffic });
       expect(isProbe(policy.decide(view, now))).toBe(false);
@@ -152,8 +155,8 @@ describe('the adaptive policy', () => {
     expect(isProbe(policy.decide(view, now))).toBe(true);
   });
 
-  test('tries no size among groups', () => {
-    const { policy, curve, now } = lived(adaptive(), { ...past, batches: 16 });
+  test('tries no size with groups', () => {
+    const { policy, curve, now } = withHistory(adaptive(), { ...past, batches: 16 });
     const view = shownView({ waiting: waiting(now, 10_000), curve, isGrouped: true });
     expect(isProbe(policy.decide(view, now))).toBe(false);
   });

@@ -1,4 +1,4 @@
-/** Guarantee 10, from within a policy: whatever it does to the batcher while it decides, nobody is lost. */
+/** Guarantee 10, calls of the batcher within decide(): no item is lost. */
 import {
   Batcher,
   type BatcherOptions,
@@ -17,11 +17,11 @@ import { RecordingSink } from './support/recording-sink.js';
 const forever: Decision = { action: 'wait', until: Infinity };
 const all = (view: QueueView): Decision => ({ action: 'dispatch', count: view.length, reason: 'idle' });
 
-function lookAtAll(view: QueueView): void {
+function readAll(view: QueueView): void {
   for (let position = 0; position < view.length; position++) view.costAt(position);
 }
 
-/** A batcher that answers at once, with a policy that the test writes. */
+/** A batcher with a synchronous handler and a policy of the test. */
 function deciding(decide: (view: QueueView, now: number) => Decision, options: BatcherOptions<string> = {}) {
   const clock = new VirtualClock();
   const executed: string[][] = [];
@@ -35,7 +35,7 @@ function deciding(decide: (view: QueueView, now: number) => Decision, options: B
   return { clock, batcher, executed };
 }
 
-test('configure inside decide: the new policy is asked', async () => {
+test('configure inside decide: the new policy decides', async () => {
   const { clock, batcher, executed } = deciding(() => {
     batcher.configure({ policy: greedy() });
     return forever;
@@ -70,9 +70,9 @@ test('flush inside decide: the queue is dispatched', async () => {
 
 test.each([false, true])(
   'destroy inside decide (positions read: %s): each caller gets CLOSED, nothing runs',
-  async (looks) => {
+  async (reads) => {
     const { clock, batcher, executed } = deciding((view) => {
-      if (looks) lookAtAll(view);
+      if (reads) readAll(view);
       batcher.destroy();
       return all(view);
     });
@@ -84,10 +84,10 @@ test.each([false, true])(
   },
 );
 
-test('submit inside decide: the item has arrived, so the policy is asked again', async () => {
-  let asked = 0;
+test('submit inside decide: the policy decides again with the new item', async () => {
+  let decisions = 0;
   const { clock, batcher, executed } = deciding((view) => {
-    if (asked++ === 0) void batcher.submit('b');
+    if (decisions++ === 0) void batcher.submit('b');
     return view.length >= 2 ? all(view) : forever;
   });
   void batcher.submit('a');
@@ -105,15 +105,15 @@ test.each([
   ['the last, positions read', 3, 2, true],
 ])(
   'cancel inside decide, of %s: it is removed, the others are dispatched, and the counts add up',
-  async (_, count, which, looks) => {
+  async (_, count, which, reads) => {
     for (const answer of [all, () => forever]) {
-      let asked = 0;
+      let decisions = 0;
       const { clock, batcher, executed } = deciding((view) => {
-        asked += 1;
-        // A batcher that goes round in circles would never come back: this lets it, to be seen below.
-        if (asked === 100) void batcher.submit('way out');
-        if (looks) lookAtAll(view);
-        if (asked > 1) return all(view);
+        decisions += 1;
+        // Ends an endless loop of decisions, which the expectation below detects.
+        if (decisions === 100) void batcher.submit('way out');
+        if (reads) readAll(view);
+        if (decisions > 1) return all(view);
         tickets[which]?.cancel();
         return answer(view);
       });
@@ -122,13 +122,13 @@ test.each([
       await clock.advance(0);
       batcher.flush();
       await clock.advance(0);
-      expect(asked).toBeLessThan(10);
+      expect(decisions).toBeLessThan(10);
       expect(sinks.map(({ settled }) => settled)).toEqual(Array(count).fill(1));
       expect(sinks[which]?.fate).toBe('CANCELLED');
       expect(executed.flat()).toEqual(Array.from(sinks.keys(), String).filter((item) => item !== `${which}`));
       expectRest(batcher);
       await clock.advance(1);
-      // Nothing of it is left behind to be counted as waiting elsewhere.
+      // The cancelled item does not count as queued in another group.
       void batcher.submit('next');
       batcher.configure({ policy: greedy() });
       await clock.advance(0);
@@ -137,30 +137,30 @@ test.each([
   },
 );
 
-test('maxBatchSize lowered inside decide, below the cost of an item: it is rejected, and the policy is not asked endlessly', async () => {
-  let asked = 0;
+test('maxBatchSize lowered inside decide below the cost of an item: it is rejected, after few decisions', async () => {
+  let decisions = 0;
   const { clock, batcher, executed } = deciding(
     (view) => {
-      asked += 1;
-      lookAtAll(view);
-      if (asked === 1) batcher.configure({ maxBatchSize: 2 });
-      if (asked === 100) batcher.configure({ maxBatchSize: 10 }); // the way out
+      decisions += 1;
+      readAll(view);
+      if (decisions === 1) batcher.configure({ maxBatchSize: 2 });
+      if (decisions === 100) batcher.configure({ maxBatchSize: 10 }); // ends an endless loop
       return all(view);
     },
     { maxBatchSize: 10, costOf: (item) => item.length },
   );
   const outcomes = ['aaaaa', 'b'].map((item) => outcomeOf(batcher.submit(item)));
   await clock.advance(0);
-  expect(asked).toBeLessThan(10);
+  expect(decisions).toBeLessThan(10);
   expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['INVALID_ITEM', 'b']);
   expect(executed).toEqual([['b']]);
   expectRest(batcher);
 });
 
-test('a view that a policy keeps shows nothing once the call is over', async () => {
+test('a view that a policy keeps throws after the end of the call', async () => {
   let kept: QueueView | undefined;
   const policy: Policy = {
-    name: 'hoarder',
+    name: 'keeps the view',
     decide: (view) => {
       kept = view;
       return forever;
@@ -176,12 +176,12 @@ test('a view that a policy keeps shows nothing once the call is over', async () 
   expect(outcome.value).toBe('a');
 });
 
-test('a position read after the policy has changed the queue throws, and the policy is asked again', async () => {
+test('a position read after the policy has changed the queue throws, and the policy decides again', async () => {
   const errors: unknown[] = [];
-  let asked = 0;
+  let decisions = 0;
   const { clock, batcher, executed } = deciding((view) => {
-    if (asked++ === 0) {
-      lookAtAll(view);
+    if (decisions++ === 0) {
+      readAll(view);
       void batcher.submit('b');
       try {
         view.costAt(0);
@@ -194,16 +194,16 @@ test('a position read after the policy has changed the queue throws, and the pol
   void batcher.submit('a');
   await clock.advance(0);
   expect(errors).toEqual([expect.any(RangeError)]);
-  expect([asked, executed]).toEqual([2, [['a', 'b']]]);
+  expect([decisions, executed]).toEqual([2, [['a', 'b']]]);
   expectRest(batcher);
 });
 
-test('a policy that changes the queue at every call is passed over after three calls', async () => {
-  let asked = 0;
+test('a policy that changes the queue at every call is ignored after three calls', async () => {
+  let decisions = 0;
   const { clock, batcher, executed } = deciding(
     (view) => {
-      asked += 1;
-      if (asked <= 10) void batcher.submit(`${asked}`);
+      decisions += 1;
+      if (decisions <= 10) void batcher.submit(`${decisions}`);
       return all(view);
     },
     { maxBatchSize: 100 },
@@ -213,6 +213,6 @@ test('a policy that changes the queue at every call is passed over after three c
   expect(executed[0]).toEqual(['first', '1', '2', '3']);
   expect(batcher.stats().policyErrors).toBe(0);
   await clock.advance(100);
-  expect(executed.flat()).toHaveLength(1 + Math.min(asked, 10));
+  expect(executed.flat()).toHaveLength(1 + Math.min(decisions, 10));
   expectRest(batcher);
 });

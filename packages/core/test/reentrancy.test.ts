@@ -63,7 +63,7 @@ test('a synchronous handler and its sinks let the event loop run', async () => {
     if (++served < 50) batcher.enqueue(served, new RecordingSink(again));
   };
   again();
-  expect(served).toBe(1); // nothing has run before the turn ended
+  expect(served).toBe(1); // no handler has run before the end of the turn
   await clock.advance(0);
   expect(served).toBe(50);
 });
@@ -149,7 +149,7 @@ test.each(['close', 'destroy'] as const)(
 
 // Root cause: a full queue dispatches full batches during a submit, and their callbacks may destroy the batcher;
 // the new item must not be queued in it.
-test('destroy in a callback while room is made: the new item is settled, too', async () => {
+test('destroy in a callback of a dispatch during submit: the new item is settled, too', async () => {
   const clock = new VirtualClock();
   const batcher: Batcher<string, string> = new Batcher((items: string[]) => items, {
     clock,
@@ -158,8 +158,8 @@ test('destroy in a callback while room is made: the new item is settled, too', a
   });
   batcher.enqueue('a', new RecordingSink(() => batcher.destroy()));
   batcher.enqueue('b', new RecordingSink());
-  const newcomer = outcomeOf(batcher.submit('c'));
+  const newItem = outcomeOf(batcher.submit('c'));
   await clock.advance(0);
-  expect(newcomer.code).toBe('CLOSED');
+  expect(newItem.code).toBe('CLOSED');
   expectRest(batcher);
 });

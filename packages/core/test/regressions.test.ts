@@ -1,4 +1,4 @@
-/** Regressions without a better place. Each opens with its root cause. */
+/** Regressions that belong to no other file. Each opens with its root cause. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Batcher, type Policy, type QueueView, realClock, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
@@ -31,7 +31,7 @@ test('a caller of a shared item that is rejected and submits it again is served'
 });
 
 // Root cause: a sink whose item no longer fits started the dispatcher while other such items were still queued.
-test('a smaller maxBatchSize while a sink flushes in reaction settles all items, and ends', async () => {
+test('a smaller maxBatchSize whose rejected sink calls flush() settles all items, and ends', async () => {
   const { clock, batcher } = gated({ maxBatchSize: 10, costOf: (item) => item });
   batcher.submit(10).catch(() => {});
   await clock.advance(0);
@@ -54,17 +54,17 @@ test.each([
   ['whose addEventListener throws', { aborted: false, addEventListener: fail, removeEventListener() {} }],
 ])('a signal %s is rejected, and other items are served', async (_, signal) => {
   const { clock, gate, batcher } = gated();
-  const refused = outcomeOf(batcher.submit(1, { signal: signal as unknown as AbortSignal }));
+  const rejected = outcomeOf(batcher.submit(1, { signal: signal as unknown as AbortSignal }));
   const neighbour = outcomeOf(batcher.submit(2));
   await clock.advance(0);
   gate.call(0).answer([2]);
   await clock.advance(0);
-  expect([refused.code, neighbour.value]).toEqual(['INVALID_OPTION', 2]);
+  expect([rejected.code, neighbour.value]).toEqual(['INVALID_OPTION', 2]);
   expectRest(batcher);
 });
 
-// Root cause: the watch was stored before addEventListener had succeeded.
-test('a signal whose addEventListener throws may be used again, and is not kept', async () => {
+// Root cause: the listener was stored before addEventListener had succeeded.
+test('a signal whose addEventListener throws can be used again, and is not stored', async () => {
   const { clock, gate, batcher } = gated();
   let works = false;
   const signal = {
@@ -74,13 +74,13 @@ test('a signal whose addEventListener throws may be used again, and is not kept'
     },
     removeEventListener() {},
   } as unknown as AbortSignal;
-  const refused = outcomeOf(batcher.submit(1, { signal }));
+  const rejected = outcomeOf(batcher.submit(1, { signal }));
   works = true;
   const accepted = outcomeOf(batcher.submit(2, { signal }));
   await clock.advance(0);
   gate.call(0).answer([2]);
   await clock.advance(0);
-  expect([refused.code, accepted.value]).toEqual(['INVALID_OPTION', 2]);
+  expect([rejected.code, accepted.value]).toEqual(['INVALID_OPTION', 2]);
   expectRest(batcher);
 });
 
@@ -139,7 +139,7 @@ test('a result that is a callable thenable fails its item, and all items are set
   const { clock, gate, batcher } = gated();
   const outcome = outcomeOf(batcher.submit(1));
   await clock.advance(0);
-  // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+  // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
   gate.call(0).answer([Object.assign(() => {}, { then: () => {} }) as unknown as number]);
   await clock.advance(0);
   expect(outcome.code).toBe('BAD_RESULT');
@@ -199,33 +199,33 @@ test('rejected items are not charged to a tenant', async () => {
 test('reading the head of the queue costs the same with ten thousand tenants as with ten', async () => {
   const clock = new VirtualClock();
   const counting = (tenants: number) => {
-    let asked = 0;
+    let decisions = 0;
     const policy: Policy = {
-      name: 'looks',
+      name: 'reading',
       decide: (view: QueueView) => {
-        asked += 1;
+        decisions += 1;
         view.deadlineAt(0);
         return { action: 'dispatch', count: 1, reason: 'idle' };
       },
     };
     const batcher = new Batcher((items: number[]) => items, { clock, policy, concurrency: Infinity });
     for (let i = 0; i < tenants; i++) void batcher.submit(i, { tenant: `t${i}` });
-    return { batcher, asked: () => asked };
+    return { batcher, decisions: () => decisions };
   };
   const many = counting(10_000);
   await clock.advance(0);
-  expect(many.asked()).toBe(10_000);
+  expect(many.decisions()).toBe(10_000);
   expectRest(many.batcher);
 });
 
-test('a window is not asked again at the end of each batch of another group', async () => {
+test('a window does not decide again at the end of each batch of another group', async () => {
   const clock = new VirtualClock();
-  let asked = 0;
+  let decisions = 0;
   const inner = window({ maxWaitMs: 1000 });
   const policy: Policy = {
     name: 'counted',
     decide: (view, now) => {
-      asked += 1;
+      decisions += 1;
       return inner.decide(view, now);
     },
   };
@@ -237,13 +237,13 @@ test('a window is not asked again at the end of each batch of another group', as
   });
   for (let group = 1; group <= 100; group++) batcher.submit(group).catch(() => {});
   await clock.advance(0);
-  const before = asked;
+  const before = decisions;
   for (let i = 0; i < 50; i++) {
     void batcher.submit(0);
     void batcher.submit(0);
     await clock.advance(1);
   }
-  expect(asked - before).toBeLessThan(500);
+  expect(decisions - before).toBeLessThan(500);
   batcher.destroy();
 });
 
@@ -271,7 +271,7 @@ test('a handler does not run in the async context of a caller', async () => {
   expect(seen).toEqual([undefined]);
 });
 
-test('the predicted latency counts groups that cannot share a batch', async () => {
+test('the predicted latency includes the batches of other groups', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     (items: number[]) => new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 10)),
@@ -285,8 +285,8 @@ test('the predicted latency counts groups that cannot share a batch', async () =
     outcomeOf(batcher.submit(group, { timeoutMs: 50 })),
   );
   await clock.advance(0);
-  const refused = outcomes.filter(({ code }) => code === 'OVERLOADED').length;
-  expect(refused).toBeGreaterThan(12);
+  const rejected = outcomes.filter(({ code }) => code === 'OVERLOADED').length;
+  expect(rejected).toBeGreaterThan(12);
   await clock.advance(1000);
   expect(batcher.stats().expired).toBeLessThan(3);
 });

@@ -90,18 +90,18 @@ describe('a backend that changes', () => {
   });
 
   // Root cause: small sizes were first cut to the duration of a larger batch and then rescaled as well.
-  test('and changes back is followed back at every size', () => {
+  test('and back again is followed at every size', () => {
     const { curve, now } = learned();
     const slow: Duration = (cost) => 5 * usual(cost);
     const slowUntil = follow(curve, now, [8, 4, 8, 4, 8, 4, 8, 4], slow);
     expectCurve(curve, slow);
     follow(curve, slowUntil, [8, 4, 8, 4, 8, 4, 8, 4], usual);
     expectCurve(curve, usual, 0.1, [4, 8]);
-    expectCurve(curve, usual, 0.3); // the others were not measured
+    expectCurve(curve, usual, 0.3); // the other sizes were not measured
   });
 
-  // Root cause: a size that is wrong stayed so when batches of sizes that are right came in between.
-  test('for a few batches only leaves no size slow or quick', () => {
+  // Root cause: the wrong estimate of one size was kept if batches of sizes with right estimates ran in between.
+  test('for a few batches only has no lasting effect at any size', () => {
     for (let slow = 1; slow <= 12; slow++) {
       const { curve, now } = learned();
       const sizes = Array.from({ length: slow }, (_, i) => SIZES[i % SIZES.length] as number);
@@ -126,13 +126,13 @@ describe('outliers', () => {
     const { curve, now } = learned();
     for (let i = 0; i < batches; i++) curve.record(SIZES[i % 6] as number, 500 + i, now + 500 + i);
     for (const size of SIZES) expect(curve.mean(size)).toBeLessThan(2 * usual(size));
-    // The sizes that the pause did not touch are as before.
+    // The estimates of sizes without a slow batch do not change.
     const { curve: other, now: at } = learned();
     for (let i = 0; i < batches; i++) other.record(8, 500 + i, at + 500 + i);
     expectCurve(other, usual, 0.1, [1, 2, 4]);
   });
 
-  test('slow batches that follow each other are no overlap, and rescale', () => {
+  test('slow batches in sequence do not overlap, and rescale the curve', () => {
     const { curve, now } = learned();
     follow(curve, now, [8, 8, 8, 8], () => 500);
     expect(curve.mean(1)).toBeGreaterThan(100);
@@ -151,7 +151,7 @@ describe('outliers', () => {
   );
 
   // With one in eight, three slow batches in a row are common.
-  test('a heavier tail rescales the curve hardly ever', () => {
+  test('a heavier tail rarely rescales the curve', () => {
     let off = 0;
     let all = 0;
     for (let seed = 0; seed < 10; seed++) {
@@ -162,7 +162,7 @@ describe('outliers', () => {
     expect(off / all).toBeLessThan(0.001);
   });
 
-  /** The largest estimate / usual duration of any size, after each batch of a backend some of whose batches are slow. */
+  /** The largest ratio of estimate to usual duration over all sizes, after each batch, with a share of slow batches. */
   function worstRatios(share: number, seed: number): number[] {
     const random = seeded(seed);
     const curve = new ServiceCurve();
@@ -179,7 +179,7 @@ describe('outliers', () => {
     return ratios;
   }
 
-  test('surprises on both sides are no change', () => {
+  test('alternating slow and quick batches do not rescale the curve', () => {
     const { curve, now } = learned();
     follow(curve, now, [8, 8, 8, 8, 8, 8], usual);
     let at = now;

@@ -1,4 +1,4 @@
-/** The surface of the seed's `AsyncBatcher`: a class with a batch method, made, started and used. */
+/** The API of the seed's `AsyncBatcher`: a class with a batch method that is created, started and used. */
 import {
   AsyncBatcher,
   type AsyncBatcherOptions,
@@ -27,7 +27,7 @@ class Recorder extends AsyncBatcher<number, number> {
 
 const numbers = (length: number) => Array.from({ length }, (_, i) => i);
 
-test('the example of the seed: a subclass, batchSize, start, and a batch that is only printed', async () => {
+test('the example of the seed: a subclass, batchSize, start, and a printed batch', async () => {
   const clock = new VirtualClock();
   const printed: number[][] = [];
   class MyAsyncBatcher extends AsyncBatcher<number, void> {
@@ -113,7 +113,7 @@ test('a processBatch that returns nothing resolves all calls to undefined', asyn
     () => undefined,
     async () => undefined,
     // A thenable of another library, as the type allows.
-    // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+    // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
     () => ({ then: (resolve: (value: undefined) => void) => resolve(undefined) }),
   ];
   for (const nothing of nothings) {
@@ -226,7 +226,7 @@ test('a Batcher takes an object with processBatch as its handler, and calls it a
   const batcher = new Batcher(model, { clock });
   const first = outcomeOf(batcher.submit(1));
   await clock.advance(0);
-  model.processBatch = async (batch) => batch.map(() => -1); // replaced later, as a spy would
+  model.processBatch = async (batch) => batch.map(() => -1); // replaced later, as by a spy
   const second = outcomeOf(batcher.submit(2));
   await clock.advance(0);
   expect([first.value, second.value]).toEqual([101, -1]);

@@ -24,7 +24,7 @@ describe('before the first batch', () => {
   });
 });
 
-describe('the estimate is what was measured', () => {
+describe('the estimate equals the measurements', () => {
   test('for one size: the mean, and the same at sizes that were not measured', () => {
     const curve = curveOf(
       [
@@ -82,7 +82,7 @@ describe('between and beyond the measured sizes', () => {
     expect([curve.mean(1), curve.mean(4)]).toEqual([10, 10]);
   });
 
-  test('above the largest, it grows by a slope that is certain: more than flat, no more than the mean slope', () => {
+  test('above the largest, it grows by a lower bound of the slope: above 0 and at most the mean slope', () => {
     for (const cost of [20, 32]) {
       expect(curve.mean(cost)).toBeGreaterThan(60);
       expect(curve.mean(cost)).toBeLessThan(60 + (cost - 16) * (50 / 12));
@@ -95,7 +95,7 @@ const batches = fc.array(fc.tuple(fc.integer({ min: 1, max: 512 }), fc.integer({
   maxLength: 100,
 });
 
-test('a larger batch is never expected to be quicker, whatever was measured', () => {
+test('for any measurements, the estimate does not fall with the batch size', () => {
   fc.assert(
     fc.property(batches, (batches) => {
       const curve = curveOf(batches);
@@ -112,8 +112,8 @@ test('a larger batch is never expected to be quicker, whatever was measured', ()
   );
 });
 
-// A surprise may rescale sizes that were not measured since. Durations that differ by less than a surprise never do.
-test('no estimate is outside the measured durations while the backend is steady', () => {
+// Large deviations may rescale sizes that were not measured since; the small ones here never do.
+test('no estimate is outside the measured durations while durations vary little', () => {
   fc.assert(
     fc.property(batches, (batches) => {
       const steady = batches.map(([cost, noise]) => [cost, 100 + (cost * noise) / 512 / 50] as const);
@@ -128,7 +128,7 @@ test('no estimate is outside the measured durations while the backend is steady'
 });
 
 describe('the best size', () => {
-  test('is the largest allowed where a batch has a fixed cost', () => {
+  test('is the largest allowed if each batch has a fixed overhead', () => {
     const curve = curveOf([
       [1, 11],
       [8, 18],
@@ -139,7 +139,7 @@ describe('the best size', () => {
     expect(curve.bestSize(36)?.cost).toBe(36);
   });
 
-  test('is below the largest where large batches have less throughput', () => {
+  test('is below the largest if large batches have less throughput', () => {
     const curve = curveOf(
       [
         [1, 1],
@@ -155,7 +155,7 @@ describe('the best size', () => {
     expect(curve.bestSize(8)).toEqual({ cost: 8, durationMs: 4 });
   });
 
-  test('is the largest as long as no batch of nearly that size was measured', () => {
+  test('is the largest while no batch of nearly that size was measured', () => {
     const curve = curveOf(
       [
         [1, 1],
@@ -213,7 +213,7 @@ describe('the best size', () => {
     expect(curveOf([[8, 18]]).bestSize(Number.POSITIVE_INFINITY)?.cost).toBe(Number.POSITIVE_INFINITY);
   });
 
-  /** A curve that knows how much durations vary, from full batches, and has measured others once. */
+  /** A curve that has the variation from full batches, and has measured the other sizes once. */
   function measuredOnce(
     durationMs: (cost: number) => number,
     noise: number,
@@ -228,7 +228,7 @@ describe('the best size', () => {
     return curve;
   }
 
-  // Root cause: each size had to be measured several times. In overload the small ones are not measured again.
+  // Root cause: each size had to be measured several times. Under overload the small ones are not measured again.
   test('is a size that was measured once if its throughput is far higher', () => {
     const worsePast24 = (cost: number) => 2 + 0.3 * Math.min(cost, 24) + 1.2 * Math.max(0, cost - 24);
     expect(measuredOnce(worsePast24, 0.25, [5, 12, 23]).bestSize(40)?.cost).toBe(23);
@@ -244,7 +244,7 @@ describe('the best size', () => {
 describe('steps', () => {
   const padded = (cost: number) => 2 + 0.25 * 2 ** Math.ceil(Math.log2(cost));
 
-  test('are the sizes after which a little more cost has clearly less throughput', () => {
+  test('are the sizes above which throughput falls clearly', () => {
     const curve = curveOf(
       Array.from({ length: 40 }, (_, i) => [i + 1, padded(i + 1)] as const),
       4,
@@ -254,7 +254,7 @@ describe('steps', () => {
     expect(curve.steps(16)).not.toContain(16);
   });
 
-  test('are none of a straight curve, though durations vary', () => {
+  test('do not exist for a straight curve with varying durations', () => {
     const random = seeded(5);
     const curve = new ServiceCurve();
     for (let i = 0; i < 1000; i++) {
@@ -264,7 +264,7 @@ describe('steps', () => {
     expect(curve.steps(64)).toEqual([]);
   });
 
-  test('are the padded sizes where they are known, measured or not', () => {
+  test('are the padded sizes if these are known, measured or not', () => {
     const curve = new ServiceCurve([], [4, 16, 64]);
     curve.record(3, 10, 0);
     expect(curve.steps(64)).toEqual([4, 16]);
@@ -281,7 +281,7 @@ describe('noise', () => {
     expect(curve.variation).toBeLessThan(0.12);
   });
 
-  test('of one batch that is a thousand times as slow changes hardly anything', () => {
+  test('of one batch that is a thousand times as slow has hardly any effect', () => {
     const curve = curveOf([[8, 20]], 100);
     curve.record(8, 20_000, 100);
     expect(curve.mean(8)).toBeGreaterThan(19.9);
@@ -291,7 +291,7 @@ describe('noise', () => {
 });
 
 describe('one outlier', () => {
-  // Root cause: after three in a row on one side, the whole curve was scaled by the last of them alone.
+  // Root cause: after three deviations in one direction, the whole curve was scaled by the last of them alone.
   test('after two batches that were a little slow changes no size much', () => {
     const curve = curveOf(
       [
@@ -370,19 +370,19 @@ describe('an abandoned batch', () => {
     expect(curve.mean(1)).toBeLessThanOrEqual(6);
   });
 
-  test('changes nothing when the batch was abandoned early', () => {
+  test('has no effect if the batch was abandoned early', () => {
     const curve = curveOf([[1, 50]], 4);
     curve.recordAtLeast(1, 10, 4);
     expect([curve.mean(1), curve.samples]).toEqual([50, 4]);
   });
 
-  test('is all that is known of a backend that has answered none', () => {
+  test('is the estimate of a backend without an answered batch', () => {
     const curve = new ServiceCurve();
     curve.recordAtLeast(1, 1000, 0);
     expect(curve.mean(1)).toBe(1000);
   });
 
-  test('is followed when each batch is abandoned', () => {
+  test('is followed if each batch is abandoned', () => {
     const curve = curveOf([[1, 3]], 50);
     for (let i = 0; i < 40; i++) curve.recordAtLeast(1, 1000, 50 + i);
     expect(curve.mean(1)).toBeGreaterThan(500);
@@ -402,14 +402,14 @@ describe('a backend that pads', () => {
     expect(curve.points().map(({ cost }) => cost)).toEqual(SIZES);
   });
 
-  test('has estimates of their own for costs beyond the largest size', () => {
+  test('has separate estimates for costs above the largest size', () => {
     const curve = new ServiceCurve([], SIZES);
     curve.record(16, 100, 0);
     curve.record(20, 200, 0);
     expect([curve.padded(20), curve.mean(20), curve.mean(18)]).toEqual([20, 200, 150]);
   });
 
-  test('to other sizes is learned from the start; to the same sizes, nothing is forgotten', () => {
+  test('to other sizes is learned anew; with the same sizes the estimates are kept', () => {
     const curve = new ServiceCurve([], SIZES);
     curve.record(3, 40, 5);
     curve.padTo([1, 4, 16]);
@@ -434,7 +434,7 @@ describe('the curve option', () => {
     expect(curve.bestSize(64)).toEqual({ cost: 64, durationMs: 73 });
   });
 
-  test('is replaced by what is measured', () => {
+  test('is replaced by measurements', () => {
     const curve = new ServiceCurve(known);
     for (let i = 0; i < 100; i++) for (const cost of [1, 64]) curve.record(cost, cost === 1 ? 5 : 200, i);
     expect(curve.mean(1)).toBeCloseTo(5, 0);

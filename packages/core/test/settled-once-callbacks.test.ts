@@ -1,4 +1,4 @@
-/** Code that calls back into the batcher at the worst moment, and results that cannot be read. */
+/** Callbacks that call the batcher in the middle of an operation, and results that cannot be read. */
 import { Batcher, type Handler, type Policy, type Ticket, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
@@ -6,8 +6,8 @@ import { gated } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
-describe('a sink that acts', () => {
-  // Root cause: destroy() walked the queue while sinks removed entries from it.
+describe('a sink that calls the batcher', () => {
+  // Root cause: destroy() looped over the queue while sinks removed entries from it.
   test('by cancelling other items on CLOSED leaves no item unsettled', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 1 });
     const sinks: RecordingSink<number>[] = [];
@@ -36,8 +36,8 @@ describe('a sink that acts', () => {
     expectRest(batcher);
   });
 
-  // Root cause: as with destroy(); the remaining items fit in no batch, and the policy was asked forever.
-  test('a request of several items and the items behind it are rejected when they no longer fit in a batch', async () => {
+  // Root cause: as with destroy(). The remaining items fit in no batch, and the policy was called without end.
+  test('a request of several items and the items behind it are rejected if they no longer fit in a batch', async () => {
     const { clock, batcher } = gated({ maxBatchSize: 10, costOf: (item) => item });
     batcher.submit(10).catch(() => {}); // keeps the slot
     await clock.advance(0);
@@ -86,7 +86,7 @@ describe('a sink that acts', () => {
   });
 });
 
-describe("a listener of the batch's signal that acts", () => {
+describe("a listener of the batch's signal that calls the batcher", () => {
   // Root cause: the signal fired when the caller no longer counted as running, but was not yet settled.
   test.each(['cancel', 'destroy', 'stats'] as const)('by %s finds consistent state', async (act) => {
     const { clock, gate, batcher } = gated();
@@ -120,7 +120,7 @@ describe("a listener of the batch's signal that acts", () => {
   });
 });
 
-describe('a handler that acts before it returns', () => {
+describe('a handler that calls the batcher before it returns', () => {
   test.each(['destroy', 'close'] as const)('by %s has every item settled once', async (act) => {
     const clock = new VirtualClock();
     const batcher: Batcher<number, number> = new Batcher<number, number>(
@@ -156,22 +156,22 @@ describe('a handler that acts before it returns', () => {
         { clock, maxQueueSize: 1 },
       );
       const first = outcomeOf(batcher.submit(1));
-      const newcomer = outcomeOf(batcher.submit(2, { signal: controller.signal }));
+      const newItem = outcomeOf(batcher.submit(2, { signal: controller.signal }));
       await clock.advance(0);
-      expect([first.settled, newcomer.settled]).toEqual([1, 1]);
-      expect(newcomer.code).toBe(act === 'abort' ? 'CANCELLED' : 'CLOSED');
+      expect([first.settled, newItem.settled]).toEqual([1, 1]);
+      expect(newItem.code).toBe(act === 'abort' ? 'CANCELLED' : 'CLOSED');
       expectRest(batcher);
     },
   );
 
   test('by lowering maxBatchSize below the cost of a new item has it rejected', async () => {
     const clock = new VirtualClock();
-    let questions = 0;
+    let decisions = 0;
     const policy: Policy = {
-      name: 'greedy, but not for ever',
+      name: 'greedy, with a limit',
       decide: (view) => {
-        questions += 1;
-        if (questions === 100) newcomer.cancel('nobody could be dispatched');
+        decisions += 1;
+        if (decisions === 100) newItem.cancel('endless decisions');
         return { action: 'dispatch', count: view.length, reason: 'idle' };
       },
     };
@@ -184,7 +184,7 @@ describe('a handler that acts before it returns', () => {
     );
     batcher.enqueue(1, new RecordingSink<number>());
     const sink = new RecordingSink<number>();
-    const newcomer: Ticket = batcher.enqueue(5, sink);
+    const newItem: Ticket = batcher.enqueue(5, sink);
     await clock.advance(0);
     expect([sink.settled, sink.fate]).toEqual([1, 'INVALID_ITEM']);
     expectRest(batcher);
@@ -219,7 +219,7 @@ describe('a result that cannot be read', () => {
         throw new Error('no such row');
       },
     });
-  const speechless = Object.defineProperty(new Error(), 'message', {
+  const withoutMessage = Object.defineProperty(new Error(), 'message', {
     get: () => {
       throw new Error('no message either');
     },
@@ -231,7 +231,7 @@ describe('a result that cannot be read', () => {
     ['an array with a revoked proxy as a result', () => [1, revoked(), 3]],
   ];
   const thrown: [string, unknown][] = [
-    ['an error whose message throws', speechless],
+    ['an error whose message throws', withoutMessage],
     ['an error whose message is a symbol', Object.assign(new Error(), { message: Symbol('why') })],
     ['an error whose message has no text', Object.assign(new Error(), { message: Object.create(null) })],
     ['a revoked proxy', revoked()],
@@ -256,12 +256,12 @@ describe('a result that cannot be read', () => {
     expectRest(batcher);
   }
 
-  test.each(handlers)('%s leaves no item waiting and the slot free', async (_, answer) => {
+  test.each(handlers)('%s: every item is settled, and the slot is free', async (_, answer) => {
     await expectService(() => answer() as never);
     await expectService(async () => answer() as never);
   });
 
-  test.each(thrown)('%s, thrown, leaves no item waiting and the slot free', async (_, error) => {
+  test.each(thrown)('%s, thrown: every item is settled, and the slot is free', async (_, error) => {
     await expectService(() => {
       throw error;
     });

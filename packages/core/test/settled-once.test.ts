@@ -74,8 +74,8 @@ describe('a handler that returns', () => {
     expectRest(batcher);
   });
 
-  test('a thenable as a result leaves no caller waiting', async () => {
-    // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+  test('a thenable as a result settles its caller', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
     const never = { then: () => {} };
     const { outcomes } = await threeCallers(() => [1, never, 3]);
     expect(outcomes.map(({ settled }) => settled)).toEqual([1, 1, 1]);
@@ -124,7 +124,7 @@ describe('a thenable that is not a native promise', () => {
     ['answers and throws', (resolve) => raise(late, resolve(results)), results],
     ['fails and answers', (resolve, reject) => [reject(broken), resolve(results)], [broken, broken, broken]],
     ['throws', () => raise(broken), [broken, broken, broken]],
-    // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+    // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
     ['answers with another', (resolve) => resolve({ then: (next: Callback) => next(results) }), results],
   ];
   const seen = ({ value, error }: Outcome<unknown>) => value ?? (error as BatchwiseError).cause;
@@ -140,7 +140,7 @@ describe('a thenable that is not a native promise', () => {
     'that %s counts once when it is a subclass of Promise',
     async (_, then, expected) => {
       class Eager extends Promise<unknown> {
-        // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+        // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
         override then(resolve?: unknown, reject?: unknown): never {
           return then(resolve as Callback, reject as Callback) as never;
         }
@@ -155,7 +155,7 @@ describe('a thenable that is not a native promise', () => {
 
   test('whose `then` cannot be read fails the batch', async () => {
     const { batcher, outcomes } = await threeCallers(() => ({
-      // biome-ignore lint/suspicious/noThenProperty: being thenable is the point
+      // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
       get then() {
         return raise(broken);
       },
@@ -183,7 +183,7 @@ describe('a handler that hangs', () => {
     expectRest(batcher);
   });
 
-  test.each(['answer', 'fail'] as const)('is ignored when it does %s later', async (belated) => {
+  test.each(['answer', 'fail'] as const)('is ignored if it does %s later', async (belated) => {
     const gate = new Gate<number, string>();
     const { clock, batcher, outcomes } = await threeCallers(gate.handler, { handlerTimeoutMs: 100 });
     await clock.advance(100);
@@ -201,9 +201,9 @@ describe('the end of a batcher', () => {
     const { clock, batcher, outcomes } = await threeCallers(gate.handler);
     const queued = outcomeOf(batcher.submit(4));
     const closed = outcomeOf(batcher.close());
-    const refused = [outcomeOf(batcher.submit(5)), outcomeOf(batcher.submit(6, { priority: 1 }))];
+    const rejected = [outcomeOf(batcher.submit(5)), outcomeOf(batcher.submit(6, { priority: 1 }))];
     await clock.advance(1000);
-    expectAll(refused, 'CLOSED');
+    expectAll(rejected, 'CLOSED');
     expect(closed.state).toBe('pending');
     gate.call(0).answer(['one', 'two', 'three']);
     await clock.advance(0);

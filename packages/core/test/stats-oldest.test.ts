@@ -1,7 +1,7 @@
 import { Batcher, greedy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 
-test('stats() contain the wait of the oldest item of all groups, and the learned durations', async () => {
+test('stats() contain the queue wait of the oldest item of all groups, and the learned durations', async () => {
   const clock = new VirtualClock();
   const batcher = new Batcher(
     async (items: string[]) => {

@@ -10,7 +10,7 @@ function gated(options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
   const gate = new Gate<number, number | Error>();
   const batcher = new Batcher<number, number>(gate.handler, { clock, ...options });
-  /** Answers a call: ten times each item, but an Error for the negative. */
+  /** Answers a call with ten times each item, and an Error for negative items. */
   const answer = async (index: number) => {
     const { items, answer: give } = gate.call(index);
     give(items.map((item) => (item < 0 ? new Error(`bad ${item}`) : 10 * item)));
@@ -86,11 +86,11 @@ test('a request that does not fit in the queue is rejected as a whole', async ()
   void batcher.submit(0);
   await clock.advance(0);
   void batcher.submitMany([1, 2, 3]);
-  const refused = outcomeOf(batcher.submitMany([4, 5, 6]));
+  const rejected = outcomeOf(batcher.submitMany([4, 5, 6]));
   const fits = outcomeOf(batcher.submitMany([7, 8]));
   await clock.advance(0);
-  expect(refused.code).toBe('QUEUE_FULL');
-  expect(refused.error).toMatchObject({ retryAfterMs: expect.any(Number) });
+  expect(rejected.code).toBe('QUEUE_FULL');
+  expect(rejected.error).toMatchObject({ retryAfterMs: expect.any(Number) });
   expect(batcher.stats()).toMatchObject({ queued: 5, refused: 3, refusals: { QUEUE_FULL: 3 } });
   await answer(0);
   await answer(1);

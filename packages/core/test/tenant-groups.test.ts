@@ -1,4 +1,4 @@
-/** The number of groups in which a tenant has items is counted. */
+/** The count of the groups in which a tenant has items. */
 import { adaptive, greedy, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

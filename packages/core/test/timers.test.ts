@@ -1,4 +1,4 @@
-/** Guarantee 8: one timer a batcher, none a request, none when idle, no polling. */
+/** Guarantee 8: one timer per batcher, none per request, none when idle, no polling. */
 import { getEventListeners } from 'node:events';
 import { Batcher, type BatcherOptions, type VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
@@ -95,7 +95,10 @@ test.each([
     },
   ],
   ['destroyed', async ({ batcher }: Ended) => batcher.destroy()],
-  ['refused by a smaller maxBatchSize', async ({ batcher }: Ended) => batcher.configure({ maxBatchSize: 1 })],
+  [
+    'rejected by a smaller maxBatchSize',
+    async ({ batcher }: Ended) => batcher.configure({ maxBatchSize: 1 }),
+  ],
 ])('after the only item is %s, there is no timer and no deferred callback', async (_, end) => {
   const context = gated({ policy: window({ maxWaitMs: 100 }), handlerTimeoutMs: 20, costOf: () => 2 });
   const { clock, batcher } = context;
@@ -159,7 +162,7 @@ test('items that wait for a slot are not polled', async () => {
 });
 
 test('a policy that waits without a time sets no timer', async () => {
-  const policy = { name: 'patient', decide: () => ({ action: 'wait', until: Infinity }) as const };
+  const policy = { name: 'holding', decide: () => ({ action: 'wait', until: Infinity }) as const };
   const { clock, batcher } = gated({ policy });
   void batcher.submit(1);
   await clock.advance(1000);

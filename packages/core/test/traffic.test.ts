@@ -101,7 +101,7 @@ describe('a pause', () => {
     expect(traffic.ratePerMs(traffic.lastAt)).toBeGreaterThan(0.5 * before);
   });
 
-  test('before anything is known counts in full', () => {
+  test('between the first arrivals counts in full', () => {
     const traffic = new Traffic();
     for (const at of [0, 1000, 2000]) traffic.arrived(1, at);
     expect(traffic.ratePerMs(2000)).toBeCloseTo(1 / 1000, 9);
@@ -144,7 +144,7 @@ test('the mean cost of an item is that of the latest batches', () => {
   expect(traffic.meanCost).toBeCloseTo(0.5, 2);
 });
 
-test('whatever arrives, the rate is finite and above 0 once there was a gap', () => {
+test('for any arrivals, the rate is finite and above 0 once there was a gap', () => {
   const arrival = fc.tuple(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 1000 }));
   fc.assert(
     fc.property(fc.array(arrival, { minLength: 2, maxLength: 50 }), (arrivals) => {

@@ -147,19 +147,19 @@ test('misuse does not compile', () => {
     lengths.submit(5),
     // @ts-expect-error a misspelt option of a call
     lengths.submit('word', { timeout: 5 }),
-    // @ts-expect-error a handler that answers with one result for all
+    // @ts-expect-error a handler that returns one result for all items
     new Batcher(async (words: string[]) => words.length),
     // @ts-expect-error a misspelt option
     new Batcher(async (words: string[]) => words, { maxBatchsize: 5 }),
-    // @ts-expect-error one size where several are asked for
+    // @ts-expect-error one size in place of a list of sizes
     new Batcher(async (words: string[]) => words, { batchSizes: 64 }),
-    // @ts-expect-error a preference there is not
+    // @ts-expect-error a preference that does not exist
     adaptive({ prefer: 'speed' }),
-    // @ts-expect-error what was known beforehand cannot be changed
+    // @ts-expect-error the curve cannot be changed
     lengths.configure({ curve: [] }),
     // @ts-expect-error name cannot be changed
     lengths.configure({ name: 'other' }),
-    // @ts-expect-error a result that is used as what it is not
+    // @ts-expect-error a result that is used as another type
     lengths.submit('word').then((length) => length.toUpperCase()),
     // @ts-expect-error a subclass without the batch method
     new (class extends AsyncBatcher<string, number> {})(),

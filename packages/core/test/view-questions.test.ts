@@ -1,24 +1,24 @@
-/** What the rules of the adaptive policy ask of a queue, and how much of it they look at for the answer. */
+/** The number of queued items that the adaptive policy reads for one decision. */
 import { expect, test } from 'vitest';
 import { earliestDeadline } from '../src/policy/view-questions.js';
 import { shownView } from './support/shown-view.js';
 
-// Root cause: where costs differ, all that waits was looked at for the earliest deadline of the next batch, at every
-// decision: ten milliseconds of a queue of fifty thousand.
-test('of a long queue no more is looked at than can be in the next batch, whatever the items cost', () => {
+// Root cause: with different costs, each decision read the whole queue for the earliest deadline of the next batch:
+// 10 ms with 50,000 items.
+test('of a long queue no more items are read than fit in a batch, whatever their cost', () => {
   const waiting = Array.from({ length: 10_000 }, (_, i) => ({
     arrivedAt: 0,
     cost: 1 + (i % 2),
     deadline: 100,
   }));
   const view = shownView({ waiting, maxBatchSize: 32 });
-  let looked = 0;
+  let itemsRead = 0;
   const counting = Object.assign(Object.create(view), {
     earliestDeadline: (count: number) => {
-      looked = count;
+      itemsRead = count;
       return view.earliestDeadline(count);
     },
   });
   expect(earliestDeadline(counting)).toBe(100);
-  expect(looked).toBeLessThanOrEqual(32);
+  expect(itemsRead).toBeLessThanOrEqual(32);
 });

@@ -1,4 +1,4 @@
-/** `waitedMs`: items that have waited before the call. */
+/** `waitedMs`: the time that an item has waited before the call. */
 import { Batcher, type QueueView, VirtualClock, window } from 'batchwise';
 import { expect, test } from 'vitest';
 import { gated } from './support/gate.js';
@@ -20,7 +20,7 @@ test('the window of an item with waitedMs began that much earlier', async () => 
 test('a policy sees the earlier arrival, and the time-out still counts from the call', async () => {
   const seen: number[] = [];
   const policy = {
-    name: 'looking',
+    name: 'reading',
     decide(view: QueueView) {
       seen.push(view.oldestAt, view.arrivedAt(0), view.arrivedAt(1), view.deadlineAt(1));
       return { action: 'dispatch', count: view.length, reason: 'idle' } as const;
@@ -52,52 +52,56 @@ test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('waitedMs %s is rejec
   });
 });
 
-/** When batches leave of a policy that would wait for ever, so that only `maxWaitMs` lets them. */
-async function leavesOf(looks: boolean, come: (batcher: Batcher<string, string>) => void): Promise<number[]> {
+/** The times of dispatch with a policy that always holds, so that `maxWaitMs` ends each hold. */
+async function dispatchTimes(
+  reads: boolean,
+  submit: (batcher: Batcher<string, string>) => void,
+): Promise<number[]> {
   const clock = new VirtualClock();
-  const leaves: number[] = [];
+  const dispatches: number[] = [];
   const policy = {
-    name: 'patient',
+    name: 'holding',
     decide(view: QueueView) {
-      if (looks) view.costAt(0);
+      if (reads) view.costAt(0);
       return { action: 'wait', until: Number.POSITIVE_INFINITY } as const;
     },
   };
   const handler = (items: string[]) => {
-    leaves.push(clock.now());
+    dispatches.push(clock.now());
     return items;
   };
   const batcher = new Batcher(handler, { clock, policy, maxWaitMs: 100 });
-  come(batcher);
+  submit(batcher);
   await clock.advance(500);
-  return leaves;
+  return dispatches;
 }
 
-// Root cause: the head of a lane was taken for its oldest item after a policy had read the queue or the oldest had left.
+// Root cause: the head of a lane counted as its oldest item after a policy had read the queue, or after the oldest item
+// was removed.
 test('an item with waitedMs behind a new item stays the oldest when a policy reads the queue', async () => {
-  const leaves = await leavesOf(true, (batcher) => {
+  const dispatches = await dispatchTimes(true, (batcher) => {
     batcher.submit('fresh');
     batcher.submit('old', { waitedMs: 90 });
   });
-  expect(leaves).toEqual([10]);
+  expect(dispatches).toEqual([10]);
 });
 
 test('an item with waitedMs is the oldest after an older one is removed', async () => {
-  const leaves = await leavesOf(false, (batcher) => {
+  const dispatches = await dispatchTimes(false, (batcher) => {
     batcher.submit('fresh');
     batcher.submit('old', { waitedMs: 50 });
-    const nobody = { resolve: () => {}, reject: () => {} };
-    batcher.enqueue('older', nobody, { waitedMs: 90 }).cancel();
+    const sink = { resolve: () => {}, reject: () => {} };
+    batcher.enqueue('older', sink, { waitedMs: 90 }).cancel();
   });
-  expect(leaves).toEqual([50]);
+  expect(dispatches).toEqual([50]);
 });
 
-// Root cause: the flushed state of a group was kept until a younger item came.
+// Root cause: the flushed state of a group was kept until the arrival of a younger item.
 test('a flush does not apply to later items, whatever their waitedMs', async () => {
   const clock = new VirtualClock();
-  const leaves: (number | string)[][] = [];
+  const dispatches: (number | string)[][] = [];
   const handler = (items: number[], { reason }: { reason: string }) => {
-    leaves.push([clock.now(), reason]);
+    dispatches.push([clock.now(), reason]);
     return items;
   };
   const batcher = new Batcher(handler, { clock, policy: window({ maxWaitMs: 1000 }) });
@@ -107,7 +111,7 @@ test('a flush does not apply to later items, whatever their waitedMs', async () 
   await clock.advance(90);
   void batcher.submit(2, { waitedMs: 95 });
   await clock.advance(2000);
-  expect(leaves).toEqual([
+  expect(dispatches).toEqual([
     [10, 'manual'],
     [1005, 'window'],
   ]);

@@ -1,4 +1,4 @@
-/** When a backend gets batches: the state machine alone, on virtual time. */
+/** When a backend gets batches: the state machine, on virtual time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BackendHealth, type StartedBatch } from '../../src/backends/backend-health.js';
@@ -12,7 +12,7 @@ function fail(health: BackendHealth, times: number, now: number): void {
 }
 
 describe('a backend', () => {
-  test('is ejected after so many failures in a row', () => {
+  test('is ejected after the given number of consecutive failures', () => {
     const health = healthOf();
     fail(health, 2, 0);
     health.succeeded(health.started(0));
@@ -54,14 +54,14 @@ describe('a backend', () => {
     expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   });
 
-  test('gets its trial at once when the callers of the last trial had gone', () => {
+  test('gets its next trial at once if all callers of the last trial had cancelled', () => {
     const health = healthOf();
     fail(health, 3, 0);
     health.forgotten(health.started(1000), 1010);
     expect(health.isTrialDue(1010)).toBe(true);
   });
 
-  test('is judged by no batch that was started before it was ejected', () => {
+  test('ignores results of batches that were started before its ejection', () => {
     const health = healthOf();
     const before = [health.started(0), health.started(0)] as const;
     fail(health, 3, 0);
@@ -76,13 +76,13 @@ describe('a backend', () => {
     const health = healthOf();
     health.becomeUnhealthy(reason, false, 0);
     expect(health.isTrialDue(1e9)).toBe(false);
-    health.succeeded(health.started(1e9)); // tried because all were out
+    health.succeeded(health.started(1e9)); // a batch for lack of a ready backend
     expect(health.state).toBe('ejected');
     health.becomeHealthy();
     expect(health.state).toBe('ready');
   });
 
-  test('that failures had ejected is ejected by its first failure after a health check, for twice as long', () => {
+  test('ejected by failures is ejected again by its first failure after a health check, for twice as long', () => {
     const health = healthOf();
     fail(health, 3, 0);
     health.becomeUnhealthy(reason, false, 0);
@@ -91,7 +91,7 @@ describe('a backend', () => {
     expect(health).toMatchObject({ state: 'ejected', retryAt: 2010 });
   });
 
-  test('that only a health check had taken out is ejected after as many failures as any other', () => {
+  test('that was unhealthy by its health check only is ejected after the usual number of failures', () => {
     const health = healthOf();
     health.becomeUnhealthy(reason, false, 0);
     health.becomeHealthy();
@@ -101,7 +101,7 @@ describe('a backend', () => {
     expect(health).toMatchObject({ state: 'ejected', retryAt: 1010 });
   });
 
-  test('that was not ready at the start is ejected after as many failures as any other', () => {
+  test('that was not ready at the start is ejected after the usual number of failures', () => {
     const health = healthOf(true);
     health.startUnhealthy(true, 0);
     health.becomeHealthy();
@@ -109,7 +109,7 @@ describe('a backend', () => {
     expect(health.state).toBe('ready');
   });
 
-  test('with a probe gets no trial batch: the probe decides, more often than trials would', () => {
+  test('with a probe gets no trial batch, and is probed more often than trials would run', () => {
     const health = healthOf(true);
     fail(health, 3, 0);
     expect([health.isTrialDue(1000), health.isProbeDue(1000), health.isOut(1000)]).toEqual([
@@ -125,7 +125,7 @@ describe('a backend', () => {
     expect(health.state).toBe('ready');
   });
 
-  test('is doubtful after a failure, for longer after each, and not after a success', () => {
+  test('is doubtful after a failure, longer after each further one, and not after a success', () => {
     const health = healthOf();
     fail(health, 1, 5);
     expect(health.doubtfulUntil).toBeCloseTo(5 + 1000 / 3);
@@ -156,11 +156,11 @@ describe('an outlier', () => {
     expect(after(10, 0).isOutlier([after(0, 10)])).toBe(true);
   });
 
-  test('is no backend whose batches fail as often as those of the others: the items are the cause', () => {
+  test('is not a backend whose batches fail as often as those of the others', () => {
     expect(after(10, 0).isOutlier([after(10, 0)])).toBe(false);
   });
 
-  test('is no backend without others, or of which little is known', () => {
+  test('is not a single backend, or one with few batches', () => {
     expect(after(10, 0).isOutlier([])).toBe(false);
     expect(after(9, 0).isOutlier([after(0, 10)])).toBe(false);
     expect(after(10, 0).isOutlier([after(0, 9)])).toBe(false);
@@ -186,7 +186,7 @@ const events = fc.array(
   fc.tuple(fc.constantFrom('start', 'succeed', 'fail', 'errors', 'forget', 'sick', 'well'), fc.nat(3000)),
 ) as fc.Arbitrary<Event[]>;
 
-test('whatever happens, an ejected backend gets at most one trial a back-off, and always comes back', () => {
+test('for any events, an ejected backend gets at most one trial per back-off, and becomes ready again', () => {
   const property = fc.property(events, fc.boolean(), (all, hasProbe) => {
     const health = healthOf(hasProbe);
     const running: StartedBatch[] = [];
@@ -216,7 +216,7 @@ test('whatever happens, an ejected backend gets at most one trial a back-off, an
         else if (event === 'fail') health.failed(batch, reason, now);
         else if (event === 'errors') health.answeredWithErrors(batch, reason, now);
         else {
-          if (batch.isTrial) triedAt = Number.NEGATIVE_INFINITY; // it does not count
+          if (batch.isTrial) triedAt = Number.NEGATIVE_INFINITY; // does not count
           health.forgotten(batch, now);
         }
       }

@@ -1,4 +1,4 @@
-/** Promise 1 with backends: whatever fails, goes and comes back, every caller is settled once and the books balance. */
+/** Guarantee 1 with backends: for any failures and changes of the set, every caller is settled once. */
 import { type Backend, BackendSet, Batcher, BatchwiseError, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -68,7 +68,7 @@ const setup = fc.record({
   end: fc.constantFrom('close' as const, 'destroy' as const),
 });
 
-test('every caller is settled once, the books balance, and no slot is lost', async () => {
+test('every caller is settled once, the counts add up, and no slot is lost', async () => {
   const property = fc.asyncProperty(
     setup,
     fc.array(step, { maxLength: 60, size: 'max' }),
@@ -142,7 +142,7 @@ test('every caller is settled once, the books balance, and no slot is lost', asy
           if (state === 'ready') expect(running).toBeLessThanOrEqual(slots);
         }
       }
-      // The world gets well again, and everything that is left is answered.
+      // All backends recover, and all remaining items are answered.
       away.clear();
       backends.add(backendOf(gates.length));
       for (const id of known()) backends.setHealth(id, true);

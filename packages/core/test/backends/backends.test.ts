@@ -1,4 +1,4 @@
-/** Batches on several backends: where they go, what fails, and what comes back. */
+/** Batches on several backends: choice, failures and retries. */
 import { Batcher, type BatcherOptions, BatchwiseError, greedy, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from '../support/books.js';
@@ -8,7 +8,7 @@ import { outcomeOf } from '../support/outcome.js';
 const { POSITIVE_INFINITY } = Number;
 const one = { maxBatchSize: 1, policy: greedy() };
 
-/** A backend in virtual time that takes so long for each batch. */
+/** A backend on virtual time with this duration for each batch. */
 function timed(id: string, clock: VirtualClock, durationMs: number, slots = 1) {
   const sizes: number[] = [];
   const run = (items: number[]): Promise<number[]> => {
@@ -19,7 +19,7 @@ function timed(id: string, clock: VirtualClock, durationMs: number, slots = 1) {
 }
 
 describe('a batch', () => {
-  test('runs on a backend with a free slot, and knows on which', async () => {
+  test('runs on a backend with a free slot, and its context has the backend', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b', 2)];
     const { batcher, clock } = placed([a, b], one);
     const outcomes = [1, 2, 3, 4].map((item) => outcomeOf(batcher.submit(item)));
@@ -36,7 +36,7 @@ describe('a batch', () => {
     expectRest(batcher);
   });
 
-  test('goes to the faster of two backends while that is free', async () => {
+  test('goes to the faster of two backends while that has a free slot', async () => {
     const clock = new VirtualClock();
     const [slow, fast] = [timed('slow', clock, 30), timed('fast', clock, 10)];
     const batcher = new Batcher<number, number>({ backends: [slow, fast], clock, ...one });
@@ -106,7 +106,7 @@ describe('a batch', () => {
     batcher.destroy();
   });
 
-  test('goes elsewhere when the policy names a backend without a free slot, which counts as an error of the policy', async () => {
+  test('goes to another backend if the policy names one without a free slot, which is an error of the policy', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const policy = {
       name: 'a only',
@@ -120,7 +120,7 @@ describe('a batch', () => {
     batcher.destroy();
   });
 
-  test('is counted against `concurrency`, which limits all backends together', async () => {
+  test('counts towards `concurrency`, which limits all backends together', async () => {
     const [a, b] = [new GatedBackend('a', 4), new GatedBackend('b', 4)];
     const { batcher, clock } = placed([a, b], { ...one, concurrency: 3 });
     for (let i = 0; i < 8; i++) batcher.submit(i).catch(() => {});
@@ -145,10 +145,10 @@ test('the context has the expected duration of a batch once it is known', async 
 });
 
 describe('a batch that was not started', () => {
-  test('goes to another backend, and no caller notices', async () => {
+  test('is retried on another backend without an effect on its callers', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a, b]);
-    a.isAway = true;
+    a.isUnavailable = true;
     const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
     await clock.advance(0);
     expect([a.batches, b.batches]).toEqual([[[1, 2, 3]], [[1, 2, 3]]]);
@@ -159,7 +159,7 @@ describe('a batch that was not started', () => {
     expectRest(batcher);
   });
 
-  test('waits at the head of the queue, in its order and before items that came later', async () => {
+  test('returns to the head of the queue, in its order', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { maxBatchSize: 3, policy: greedy() });
     for (const item of [1, 2, 3]) batcher.submit(item).catch(() => {});
@@ -179,7 +179,7 @@ describe('a batch that was not started', () => {
     batcher.destroy();
   });
 
-  test('keeps priorities, tenants, groups and shared items as they were', async () => {
+  test('keeps priorities, tenants, groups and shared items', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], {
       policy: greedy(),
@@ -222,7 +222,7 @@ describe('a batch that was not started', () => {
     expectRest(batcher);
   });
 
-  test('can be cancelled while it waits again', async () => {
+  test('can be cancelled after its return to the queue', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a]);
     const controller = new AbortController();
@@ -245,22 +245,22 @@ describe('a batch that was not started', () => {
     expectRest(batcher);
   });
 
-  test('is sent again `retries` times, then its callers get the error of the backend', async () => {
+  test('is retried `retries` times, then its callers get the error of the backend', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
-    a.isAway = true;
-    b.isAway = true;
+    a.isUnavailable = true;
+    b.isUnavailable = true;
     const { batcher, clock } = placed([a, b], { set: { retries: 1 } });
     const outcome = outcomeOf(batcher.submit(1));
     await clock.advance(0);
     expect([a.batches.length, b.batches.length]).toEqual([1, 1]);
     expect(outcome.code).toBe('UNAVAILABLE');
-    expect((outcome.error as Error).message).toMatch(/is away/);
+    expect((outcome.error as Error).message).toMatch(/is unavailable/);
     expectRest(batcher);
   });
 
-  test('is sent again only within the retry budget', async () => {
+  test('is retried only within the retry budget', async () => {
     const a = new GatedBackend('a');
-    a.isAway = true;
+    a.isUnavailable = true;
     const { batcher, clock } = placed([a], { ...one, set: { maxFailures: POSITIVE_INFINITY } });
     for (let i = 0; i < 100; i++) {
       batcher.submit(i).catch(() => {});
@@ -273,7 +273,7 @@ describe('a batch that was not started', () => {
 });
 
 describe('a failure of a backend', () => {
-  test('fails the callers of its batch with its own error, and no other', async () => {
+  test('fails the callers of its batch only, with its own error', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a, b], { ...one, isolate: true });
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
@@ -285,7 +285,7 @@ describe('a failure of a backend', () => {
     expectRest(batcher);
   });
 
-  test('that one item may have caused is bisected, as with a handler', async () => {
+  test('that an item may have caused is bisected, as with a handler', async () => {
     const a: GatedBackend = new GatedBackend('a');
     const { batcher, clock } = placed([a], { isolate: true });
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
@@ -300,7 +300,7 @@ describe('a failure of a backend', () => {
     expect(batcher.stats().backends).toMatchObject([{ failures: 0 }]);
   });
 
-  test('in a row ejects it, and other backends get its batches', async () => {
+  test('ejects it after maxFailures in a row, and other backends get its batches', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b', 100)];
     const { batcher, clock } = placed([a, b], { ...one, set: { maxFailures: 2 } });
     for (let i = 0; a.batches.length < 2; i++) {
@@ -316,7 +316,7 @@ describe('a failure of a backend', () => {
     batcher.destroy();
   });
 
-  test('is a hang too: a batch that takes longer than handlerTimeoutMs', async () => {
+  test('includes a batch that exceeds handlerTimeoutMs', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { handlerTimeoutMs: 10, set: { maxFailures: 1 } });
     const outcome = outcomeOf(batcher.submit(1));
@@ -326,7 +326,7 @@ describe('a failure of a backend', () => {
     batcher.destroy();
   });
 
-  test('is no cancellation before an answer was possible, but one of a batch that is overdue', async () => {
+  test('includes the cancellation of an overdue batch, but not of an earlier one', async () => {
     const clock = new VirtualClock();
     let durationMs = 20;
     const run = (items: number[]) =>
@@ -377,9 +377,9 @@ describe('while no backend is ready', () => {
     expectRest(batcher);
   });
 
-  test('one batch tries an ejected backend after the back-off, and its items wait again if it is not started', async () => {
+  test('one batch tries an ejected backend after the back-off, and its items return to the queue if it is not started', async () => {
     const a = new GatedBackend('a');
-    a.isAway = true;
+    a.isUnavailable = true;
     const { batcher, clock } = placed([a], { ...one, set: { maxFailures: 1 } });
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
     await clock.advance(0);
@@ -387,7 +387,7 @@ describe('while no backend is ready', () => {
     await clock.advance(1000);
     expect(a.batches).toEqual([[1], [1]]);
     await clock.advance(1999);
-    a.isAway = false;
+    a.isUnavailable = false;
     expect(outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']);
     await clock.advance(1);
     expect(a.batches).toEqual([[1], [1], [1]]);
@@ -449,7 +449,7 @@ describe('while no backend is ready', () => {
     expectRest(batcher);
   });
 
-  test("'try': ejected backends get batches, and those that cannot be reached only if all are so", async () => {
+  test("'try': ejected backends get batches, and unreachable ones only if all are unreachable", async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a, b], { ...one, set: { whenNoneReady: 'try' } });
     batcher.backends.setHealth('a', 'unreachable');
@@ -463,18 +463,18 @@ describe('while no backend is ready', () => {
     batcher.destroy();
   });
 
-  test("'try': a batch that is not started is sent again `retries` times, not for ever", async () => {
+  test("'try': a batch that is not started is retried `retries` times", async () => {
     // Root cause: batches of ejected backends counted as trials, whose items are returned without a limit.
     const a = new GatedBackend('a');
-    a.isAway = true;
+    a.isUnavailable = true;
     const { batcher, clock } = placed([a], { set: { maxFailures: 1, whenNoneReady: 'try' }, ...one });
     const outcome = outcomeOf(batcher.submit(1));
     await clock.advance(0);
     expect(a.batches).toEqual([[1], [1]]);
-    expect(outcome.error).toMatchObject({ code: 'UNAVAILABLE', message: 'a is away' });
+    expect(outcome.error).toMatchObject({ code: 'UNAVAILABLE', message: 'a is unavailable' });
   });
 
-  test("'try': without any backend items are rejected at once, and those that were queued too", async () => {
+  test("'try': without any backend new and queued items are rejected at once", async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { set: { whenNoneReady: 'try' }, ...one });
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
@@ -503,7 +503,7 @@ describe('while no backend is ready', () => {
     expect(a.batches).toEqual([[1], [2]]);
   });
 
-  test('no timer is left after close', async () => {
+  test('no timer remains after close()', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { set: { maxFailures: 1 } });
     batcher.submit(1).catch(() => {});
@@ -517,7 +517,7 @@ describe('while no backend is ready', () => {
 });
 
 describe('a probe', () => {
-  test('decides instead of a trial batch, and is called again after a longer back-off', async () => {
+  test('replaces trial batches, and is called again after a longer back-off', async () => {
     const a = new GatedBackend('a');
     let probes = 0;
     let isReady = false;
@@ -544,7 +544,7 @@ describe('a probe', () => {
   });
 });
 
-describe('backends that come and go', () => {
+describe('a changing set of backends', () => {
   test('an added backend gets batches at once', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a], one);
@@ -569,7 +569,7 @@ describe('backends that come and go', () => {
     expect(b.batches).toEqual([[2]]);
   });
 
-  test('a draining backend leaves its id to a new one', async () => {
+  test('the id of a draining backend can be used by a new one', async () => {
     const [old, next] = [new GatedBackend('a'), new GatedBackend('a')];
     const { batcher, clock } = placed([old], one);
     const outcomes = [1, 2].map((item) => outcomeOf(batcher.submit(item)));
@@ -586,7 +586,7 @@ describe('backends that come and go', () => {
     expect(batcher.backends.stats()).toMatchObject([{ id: 'a', running: 0, batches: 1 }]);
   });
 
-  test('`onEjected` is called for failures, and not for what a health check says', async () => {
+  test('`onEjected` is called for failures, and not for health checks', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const ejected: unknown[][] = [];
     const onEjected = (...args: unknown[]) => void ejected.push(args);
@@ -600,7 +600,7 @@ describe('backends that come and go', () => {
     expect(ejected).toEqual([['a', 1000, error]]);
   });
 
-  test('a draining backend gets no batches and is gone when the last one has ended', async () => {
+  test('a draining backend gets no batches and is removed after its last one', async () => {
     const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
     const { batcher, clock } = placed([a, b], one);
     for (const item of [1, 2, 3]) batcher.submit(item).catch(() => {});
@@ -631,7 +631,7 @@ describe('backends that come and go', () => {
     expectRest(batcher);
   });
 
-  test('a listener hears of every change of state', async () => {
+  test('a listener is called for every change of state', async () => {
     const a = new GatedBackend('a');
     const { batcher } = placed([a]);
     const states: (string | undefined)[] = [];
@@ -645,7 +645,7 @@ describe('backends that come and go', () => {
   });
 });
 
-describe('what is wrong with backends is said', () => {
+describe('invalid backends are rejected with the reason:', () => {
   const a = new GatedBackend('a');
   const wrong: [string, unknown][] = [
     ['backends: expected a list of { id, slots, run } or a BackendSet, got 3.', 3],
@@ -661,14 +661,14 @@ describe('what is wrong with backends is said', () => {
     expect(() => new Batcher({ backends } as never)).toThrow(new BatchwiseError('INVALID_OPTION', message));
   });
 
-  test('of their ids', () => {
+  test('an unknown id', () => {
     const { batcher } = placed([a]);
     expect(() => batcher.backends.setHealth('b', true)).toThrow(
       'backends.setHealth(id): there is no backend "b". Known are a.',
     );
   });
 
-  test('beside a handler', () => {
+  test('a handler and backends', () => {
     const options = { backends: [a] } as BatcherOptions<number>;
     expect(() => new Batcher((items: number[]) => items, options)).toThrow(
       'new Batcher(handler, options): backends take the place of the handler: new Batcher({ backends }).',

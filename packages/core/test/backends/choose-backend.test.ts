@@ -1,4 +1,4 @@
-/** Which backend gets a batch: the rule alone. */
+/** The rule that chooses the backend of a batch. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Candidate, chooseBackend, type Demand } from '../../src/backends/choose-backend.js';
@@ -8,7 +8,7 @@ interface Made extends Candidate {
 }
 
 interface Making extends Partial<Candidate> {
-  /** When each of its batches is expected to end. */
+  /** The expected remaining times of its batches. */
   readonly busyMs?: readonly number[];
 }
 
@@ -36,36 +36,36 @@ describe('a batch', () => {
     expect(choose([slow, fast])).toMatchObject({ backend: fast, holdUntil: undefined });
   });
 
-  test('goes to the less busy of equals, and to equals in turn', () => {
+  test('goes to the less busy of equal backends, and otherwise to each in rotation', () => {
     const equals = [made(10), made(11), made(10, { slots: 2, busyMs: [5] })];
     expect([0, 1, 2].map((turn) => equals.indexOf(choose(equals, turn)?.backend as Made))).toEqual([0, 1, 0]);
   });
 
-  test('goes to a backend of which nothing is known, while nothing runs there', () => {
+  test('goes to a backend without measurements while that is idle', () => {
     const [known, unknown] = [made(10), made(undefined, { slots: 2 })];
     expect(choose([known, unknown])?.backend).toBe(unknown);
     const tried = made(undefined, { slots: 2, busyMs: [3] });
     expect(choose([known, tried])?.backend).toBe(known);
   });
 
-  test('goes again to a backend that was slow long ago', () => {
+  test('goes to a slow backend again after a while', () => {
     const slow = made(400, { answeredAt: -10_001 });
     expect(choose([made(20), slow])?.backend).toBe(slow);
   });
 
-  test('goes to a backend whose trial is due, whatever it was like', () => {
+  test('goes to a backend whose trial is due, however slow it was', () => {
     const trial = made(400, { isTrialDue: true });
     expect(choose([made(20), trial])?.backend).toBe(trial);
   });
 
-  test('goes to another backend than one that has failed recently', () => {
+  test('goes to another backend if one has failed recently', () => {
     const doubtful = made(5, { doubtfulUntil: 200 });
     const other = made(20);
     expect(choose([doubtful, other])?.backend).toBe(other);
     expect(choose([doubtful, doubtful])).toMatchObject({ backend: doubtful, holdUntil: undefined });
   });
 
-  test('that was not started waits until another backend is expected to be free, and no longer than the doubt', () => {
+  test('that was not started is held until another backend is free, at most while its own is doubtful', () => {
     const retry = (doubtfulUntil: number, busyMs: readonly number[]) =>
       choose([made(5, { doubtfulUntil }), made(20, { busyMs })], 0, { isRetry: true })?.holdUntil;
     expect(retry(200, [9])).toBe(9);
@@ -74,30 +74,30 @@ describe('a batch', () => {
     expect(
       choose([made(5, { doubtfulUntil: 200 }), unknown], 0, { isRetry: true })?.holdUntil,
     ).toBeUndefined();
-    // One failure takes no capacity away from batches that were not returned.
+    // One failure does not reduce the capacity for batches that are no retries.
     expect(choose([made(5, { doubtfulUntil: 200 }), made(20, { busyMs: [9] })])?.holdUntil).toBeUndefined();
   });
 
-  test('waits for a faster backend if it is expected to be done earlier there', () => {
+  test('is held for a faster backend if its completion is expected earlier there', () => {
     const fast = made(10, { busyMs: [5] });
     expect(choose([made(30), fast])?.holdUntil).toBe(5);
     expect(choose([made(15), fast])?.holdUntil).toBeUndefined();
     expect(choose([made(30), made(10, { busyMs: [25] })])?.holdUntil).toBeUndefined();
   });
 
-  test('does not wait for a faster backend that has more to do than the batch', () => {
+  test('is not held for a faster backend if further items are queued', () => {
     const fast = made(10, { busyMs: [5] });
     expect(choose([made(30), fast], 0, { queuedCost: 4 })?.holdUntil).toBeUndefined();
   });
 
-  test('does not wait for a faster backend that has enough to do with what arrives until it is free', () => {
+  test('is not held for a faster backend if enough items arrive until that is free', () => {
     const [slow, fast] = [made(30), made(10, { busyMs: [9] })];
     const demand = { queuedCost: 2, maxBatchSize: 8 };
     expect(choose([slow, fast], 0, demand)?.holdUntil).toBe(9);
     expect(choose([slow, fast], 0, { ...demand, costPerMs: 2 })?.holdUntil).toBeUndefined();
   });
 
-  test('leaves to a faster backend what is done sooner there', () => {
+  test('is limited to the items that a faster backend would not complete sooner', () => {
     const slow = made(30, { mean: (cost) => 3 * cost });
     const fast = made(10, { busyMs: [1], mean: (cost) => cost });
     const choice = choose([slow, fast], 0, { queuedCost: 32, maxBatchSize: 64 });
@@ -106,24 +106,24 @@ describe('a batch', () => {
     expect(choice?.maxCost).toBeLessThan(12);
   });
 
-  test('leaves nothing to an equal backend: that is up to the policy', () => {
+  test('is not limited for an equal backend, because the policy decides about that', () => {
     const demand = { queuedCost: 32, maxBatchSize: 64 };
     expect(choose([made(10), made(11, { busyMs: [1] })], 0, demand)).toMatchObject({ maxCost: Infinity });
   });
 
-  test('does not wait for a backend that hangs', () => {
-    // Root cause: work that hangs counted as done from the moment it was due.
+  test('is not held for a backend that hangs', () => {
+    // Root cause: a batch that hangs counted as completed from its expected end on.
     expect(choose([made(30), made(10, { busyMs: [-500] })])?.holdUntil).toBeUndefined();
   });
 
-  test('has no backend where none is free', () => {
+  test('has no backend if none has a free slot', () => {
     expect(choose([])).toBeUndefined();
     expect(choose([made(10, { busyMs: [1] })])).toBeUndefined();
     expect(choose([made(10, { busyMs: [1] }), made(10, { busyMs: [1] })])).toBeUndefined();
   });
 });
 
-test('the chosen backend is free, and at most a quarter above the earliest', () => {
+test('the chosen backend has a free slot, and its duration is at most a quarter above the lowest', () => {
   const backend = fc
     .record({ ms: fc.integer({ min: 1, max: 100 }), slots: fc.integer({ min: 1, max: 3 }), busy: fc.nat(3) })
     .map(({ ms, slots, busy }) => made(ms, { slots, busyMs: Array(Math.min(slots, busy)).fill(5) }));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RetryBudget } from '../../src/backends/retry-budget.js';
 
-test('whatever the order of batches and failures, retries are at most 10 plus a tenth of all batches', () => {
+test('for any order of batches and failures, retries are at most 10 plus a tenth of all batches', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 2000 }), (fails) => {
       const budget = new RetryBudget();
@@ -29,7 +29,7 @@ test('an unavailable backend does not get a retry for every batch', () => {
   expect(retries).toBeLessThanOrEqual(110);
 });
 
-test('as many retries as there are slots are saved: all of them may fail at one moment', () => {
+test('the budget covers one retry per slot, because all slots may fail at one moment', () => {
   const budget = new RetryBudget();
   budget.earn(64);
   expect(Array.from({ length: 65 }, () => budget.spend()).filter(Boolean)).toHaveLength(64);

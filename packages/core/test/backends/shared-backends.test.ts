@@ -1,4 +1,4 @@
-/** Several batchers on one set of backends: they share its slots, and what one of them learns of its state. */
+/** Several batchers on one set of backends share its slots and its health. */
 import { BackendSet, Batcher, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ describe('batchers that share backends', () => {
     for (const batcher of batchers) batcher.destroy();
   });
 
-  test('take turns, the one that has waited longest first', async () => {
+  test('get slots in rotation, the one with the longest wait first', async () => {
     const { clock, backend, batchers } = shared(1, [() => 0, () => 0, () => 0]);
     for (const batcher of batchers) for (const item of [1, 2]) batcher.submit(item).catch(() => {});
     for (let i = 0; i < 6; i++) {
@@ -41,12 +41,12 @@ describe('batchers that share backends', () => {
     }
     await clock.advance(1);
     const order = names(backend).map((name) => Number(name.at(-1)));
-    // The first has a slot at once, and is first in line for the next.
+    // The first gets a slot at once, and has the first request for the next one.
     expect(order).toEqual([0, 0, 1, 2, 1, 2]);
     for (const batcher of batchers) batcher.destroy();
   });
 
-  test('take the next free slot in the order of `slotOrder`, as it is then', async () => {
+  test('get the next free slot in the order of the current `slotOrder`', async () => {
     const served = [5, 1, 3];
     const { clock, backend, batchers } = shared(
       1,
@@ -64,7 +64,7 @@ describe('batchers that share backends', () => {
     for (const batcher of batchers) batcher.destroy();
   });
 
-  test('leave a slot to the next in line when they have nothing to dispatch any more', async () => {
+  test('pass a free slot on to the next batcher when they have no queued items', async () => {
     const { clock, backend, batchers } = shared(1, [() => 0, () => 0, () => 0]);
     const [first, second, third] = batchers as [
       (typeof batchers)[0],
@@ -85,7 +85,7 @@ describe('batchers that share backends', () => {
     for (const batcher of batchers) batcher.destroy();
   });
 
-  test('all hear that a backend is ejected, and that it is back', async () => {
+  test('all observe the ejection of a backend and its return', async () => {
     const { clock, backend, batchers } = shared(4, [() => 0, () => 0]);
     const [first, second] = batchers as [(typeof batchers)[0], (typeof batchers)[0]];
     first.submit(1).catch(() => {});
@@ -103,7 +103,7 @@ describe('batchers that share backends', () => {
     for (const batcher of batchers) batcher.destroy();
   });
 
-  test('leave their slots when they are destroyed', async () => {
+  test('release their slots when they are destroyed', async () => {
     const { clock, backend, batchers } = shared(1, [() => 0, () => 0]);
     const [first, second] = batchers as [(typeof batchers)[0], (typeof batchers)[0]];
     first.submit(1).catch(() => {});
@@ -120,7 +120,7 @@ describe('batchers that share backends', () => {
   });
 });
 
-test('the line never leaves a slot free while a batcher wants it', async () => {
+test('no slot is free while a batcher waits for one', async () => {
   const property = fc.asyncProperty(
     fc.array(fc.record({ order: fc.nat(3), wants: fc.nat(3) }), { minLength: 1, maxLength: 6 }),
     fc.integer({ min: 1, max: 3 }),

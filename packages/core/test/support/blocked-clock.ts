@@ -1,4 +1,4 @@
-/** A virtual clock on which a handler can keep the thread: time passes, and no timer gets to fire. */
+/** A virtual clock on which a handler can block the thread: time passes and no timer fires. */
 import { type Clock, VirtualClock } from 'batchwise';
 
 export class BlockedClock implements Clock {

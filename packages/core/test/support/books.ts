@@ -1,4 +1,4 @@
-/** The first line of the ledger: at any instant every caller is in exactly one column. */
+/** Checks that the counts of stats() add up: at any instant every call is in exactly one column. */
 import type { Batcher } from 'batchwise';
 import { expect } from 'vitest';
 
@@ -13,7 +13,7 @@ export function expectBooksToBalance<I, R>(batcher: Batcher<I, R>): void {
   expect(sum, `the sum of ${JSON.stringify(columns)}`).toBe(submitted);
 }
 
-/** When all is over: nothing waits, nothing runs, and what is derived from that is nought too. */
+/** Checks that no item is queued or running. */
 export function expectRest<I, R>(batcher: Batcher<I, R>): void {
   expectBooksToBalance(batcher);
   expect(batcher.stats()).toMatchObject({ queued: 0, running: 0, queuedCost: 0, batchesRunning: 0 });

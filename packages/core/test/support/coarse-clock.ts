@@ -1,16 +1,16 @@
-/** A virtual clock with timers as Node's: whole milliseconds, never less than one. What is asked of it is kept. */
+/** A virtual clock with the timers of Node: whole milliseconds, at least one. It records the requested delays. */
 import { VirtualClock } from 'batchwise';
 
 export class CoarseClock extends VirtualClock {
   readonly timerResolutionMs = 1;
-  readonly asked: number[] = [];
+  readonly delaysMs: number[] = [];
 
   override setTimer(callback: () => void, delayMs: number): unknown {
-    this.asked.push(delayMs);
+    this.delaysMs.push(delayMs);
     return super.setTimer(callback, Math.max(1, Math.ceil(delayMs)));
   }
 
-  /** For the world around the batcher, which has no timers. */
+  /** An exact timer, for the backend and the callers. */
   exactTimer(callback: () => void, delayMs: number): unknown {
     return super.setTimer(callback, delayMs);
   }

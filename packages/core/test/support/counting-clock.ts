@@ -1,8 +1,8 @@
-/** A virtual clock that counts what is asked of it: how polling would be seen. */
+/** A virtual clock that counts timers and callbacks, to detect polling. */
 import { VirtualClock } from 'batchwise';
 
 export class CountingClock extends VirtualClock {
-  /** Callbacks that ran, of timers and of turns. */
+  /** Callbacks of timers and deferred callbacks that ran. */
   callbacks = 0;
   timersSet = 0;
   mostTimersAtOnce = 0;

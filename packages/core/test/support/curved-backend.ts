@@ -1,9 +1,9 @@
-/** A backend in virtual time whose batches take as long as a curve says, and a batcher that has learned it. */
+/** A backend on virtual time with durations from a curve, and a batcher that has learned the curve. */
 import { Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
 
 export class CurvedBackend {
   readonly clock = new VirtualClock();
-  /** Everything it was given, with the start of its batch. */
+  /** All executed items, each with the start of its batch. */
   readonly executed: { readonly item: number; readonly at: number }[] = [];
   durationMs: (size: number) => number;
 
@@ -23,7 +23,7 @@ export class CurvedBackend {
     return new Batcher(this.handler, { clock: this.clock, ...options });
   }
 
-  /** A batcher that has seen a batch of every size. */
+  /** A batcher that has measured a batch of every size. */
   async knownTo(
     maxBatchSize: number,
     options: BatcherOptions<number> = {},

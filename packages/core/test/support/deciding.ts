@@ -1,4 +1,4 @@
-/** A batcher with a gate behind it and a policy that the test writes, asked at times that are kept. */
+/** A batcher with a gated handler and a policy of the test; records the times of its decisions. */
 import {
   Batcher,
   type BatcherOptions,
@@ -12,7 +12,7 @@ import { outcomeOf } from './outcome.js';
 
 export const forever: Decision = { action: 'wait', until: Infinity };
 
-/** Looks at every position there is. */
+/** Reads every position. */
 export function positionsOf(view: QueueView) {
   return Array.from({ length: view.length }, (_, i) => ({
     arrivedAt: view.arrivedAt(i),
@@ -24,15 +24,15 @@ export function positionsOf(view: QueueView) {
 export function deciding(decide: Policy['decide'], options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();
-  const asked: number[] = [];
+  const decidedAt: number[] = [];
   const policy: Policy = {
     name: 'test',
     decide: (view, now) => {
-      asked.push(now);
+      decidedAt.push(now);
       return decide(view, now);
     },
   };
   const batcher = new Batcher(gate.handler, { clock, policy, ...options });
   const submit = (...items: number[]) => items.map((item) => outcomeOf(batcher.submit(item)));
-  return { clock, gate, batcher, asked, submit };
+  return { clock, gate, batcher, decidedAt, submit };
 }

@@ -17,7 +17,7 @@ export interface Arrival extends EnqueueOptions {
 
 export interface Fate {
   readonly arrival: Arrival;
-  /** When it was answered or refused. */
+  /** When it was answered or rejected. */
   readonly endedAt: number;
   /** The code of its error; undefined when it was answered. */
   readonly code?: string | undefined;
@@ -60,26 +60,26 @@ export class Driven {
     else this.clock.setTimer(callback, ms);
   }
 
-  /** One comes now; `then` is called when it is answered or refused. */
+  /** Submits one item now; `then` is called when it is settled. */
   arrive(arrival: Omit<Arrival, 'at'> = {}, then?: (fate: Fate) => void): Arrival {
     const { cost, group, ...options } = arrival;
-    const came: Arrival = { ...arrival, at: this.clock.now() };
+    const submitted: Arrival = { ...arrival, at: this.clock.now() };
     const end = (error?: Error): void => {
       const isKnown = error instanceof BatchwiseError;
       const fate: Fate = {
-        arrival: came,
+        arrival: submitted,
         endedAt: this.clock.now(),
         code: isKnown ? error.code : error?.message,
         retryAfterMs: isKnown ? error.retryAfterMs : undefined,
       };
-      this.fates.set(came, fate);
+      this.fates.set(submitted, fate);
       then?.(fate);
     };
-    this.batcher.enqueue(came, { resolve: () => end(), reject: end }, options);
-    return came;
+    this.batcher.enqueue(submitted, { resolve: () => end(), reject: end }, options);
+    return submitted;
   }
 
-  /** Lets all of them come at their times, counted from now, and waits until they are settled. */
+  /** Submits all items at their times, counted from now, and waits until they are settled. */
   async play(arrivals: Iterable<Arrival>, thenMs = 10_000): Promise<this> {
     const start = this.clock.now();
     for (const { at, ...arrival } of arrivals) {
@@ -106,12 +106,12 @@ export class Driven {
   }
 }
 
-/** These times, as arrivals. */
+/** Arrivals at these times. */
 export function at(times: readonly number[], arrival: Omit<Arrival, 'at'> = {}): Arrival[] {
   return times.map((time) => ({ ...arrival, at: time }));
 }
 
-/** What is known of a backend whose batches take as long as a formula says. */
+/** The points of a curve given by a formula. */
 export function pointsOf(durationMs: (cost: number) => number, maxBatchSize: number) {
   return Array.from({ length: maxBatchSize }, (_, i) => ({ cost: i + 1, durationMs: durationMs(i + 1) }));
 }

@@ -1,4 +1,4 @@
-/** A handler that a test opens by hand: calls wait in order until they are answered. */
+/** A handler whose calls stay pending until the test answers them. */
 import { type BatchContext, Batcher, type BatcherOptions, VirtualClock } from 'batchwise';
 
 export interface GatedCall<I, R> {
@@ -29,7 +29,7 @@ export class Gate<I, R> {
   }
 }
 
-/** A batcher in virtual time whose batches a test answers by hand. */
+/** A batcher on virtual time with a gated handler. */
 export function gated(options: BatcherOptions<number> = {}) {
   const clock = new VirtualClock();
   const gate = new Gate<number, number>();

@@ -1,4 +1,4 @@
-/** Backends whose batches a test answers by hand. */
+/** Backends whose batches stay pending until the test answers them. */
 import {
   type Backend,
   type BackendOptions,
@@ -15,7 +15,7 @@ export class GatedBackend implements Backend<number, number> {
   readonly slots: number;
   readonly gate = new Gate<number, number>();
   /** A backend that does not respond to new batches. */
-  isAway = false;
+  isUnavailable = false;
 
   constructor(id: string, slots = 1) {
     this.id = id;
@@ -24,7 +24,7 @@ export class GatedBackend implements Backend<number, number> {
 
   run: Backend<number, number>['run'] = (items, context) => {
     const running = this.gate.handler(items, context);
-    if (this.isAway) this.gate.calls.at(-1)?.fail(notStarted(this.id));
+    if (this.isUnavailable) this.gate.calls.at(-1)?.fail(notStarted(this.id));
     return running;
   };
 
@@ -44,14 +44,14 @@ export class GatedBackend implements Backend<number, number> {
 }
 
 export function notStarted(id: string): BatchwiseError {
-  return new BatchwiseError('UNAVAILABLE', `${id} is away`, { notStarted: true });
+  return new BatchwiseError('UNAVAILABLE', `${id} is unavailable`, { notStarted: true });
 }
 
 export function lost(id: string): BatchwiseError {
   return new BatchwiseError('UNAVAILABLE', `the connection to ${id} was lost`);
 }
 
-/** A batcher over such backends, in virtual time. */
+/** A batcher with these backends, on virtual time. */
 export function placed(
   backends: readonly Backend<number, number>[],
   { set = {}, ...options }: Partial<BackendOptions<number, number>> & { set?: BackendSetOptions } = {},

@@ -1,4 +1,4 @@
-/** How a call ended, without waiting for it: `pending` until it has. */
+/** The outcome of a call, readable at any time: `pending` until it is settled. */
 import { BatchwiseError } from 'batchwise';
 
 export interface Outcome<R> {
@@ -7,7 +7,7 @@ export interface Outcome<R> {
   error?: unknown;
   /** The Batchwise error code, when it is one. */
   code?: string;
-  /** How often it was settled: anything but 1 is a bug. */
+  /** How often it was settled; more than once is a bug. */
   settled: number;
 }
 

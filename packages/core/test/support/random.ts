@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1 that are the same in every run, and what traffic is made of from them. */
+/** Seeded random numbers from 0 up to 1, and arrival times drawn with them. */
 export type Random = () => number;
 
 export function seeded(seed: number): Random {
@@ -11,7 +11,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** The time until the next of events that know nothing of each other. */
+/** The time until the next of independent events. */
 export function exponential(random: Random, mean: number): number {
   return -mean * Math.log(1 - random());
 }
@@ -21,7 +21,7 @@ export function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** So many times, each later than the one before by something random with this mean. */
+/** The arrival times of a Poisson process. */
 export function poissonTimes(random: Random, meanGapMs: number, count: number): number[] {
   let at = 0;
   return Array.from({ length: count }, () => {
@@ -30,7 +30,7 @@ export function poissonTimes(random: Random, meanGapMs: number, count: number): 
   });
 }
 
-/** `size` at a time within `withinMs`, the bursts `gapMs` apart. */
+/** Bursts of `size` arrivals within `withinMs`, one burst each `gapMs`. */
 export function burstTimes(
   random: Random,
   size: number,
@@ -43,7 +43,7 @@ export function burstTimes(
   ).flat();
 }
 
-/** Mean 1, with this coefficient of variation, about. */
+/** Mean 1, with about this coefficient of variation. */
 export function lognormal(random: Random, variation: number): number {
   return Math.exp(variation * normal(random) - variation ** 2 / 2);
 }

@@ -1,4 +1,4 @@
-/** A sink that remembers what it was told, and how often. */
+/** A sink that records its results and errors. */
 import { type BatchRecord, BatchwiseError, type Sink } from 'batchwise';
 
 export class RecordingSink<R> implements Sink<R> {
@@ -7,7 +7,7 @@ export class RecordingSink<R> implements Sink<R> {
   readonly batches: BatchRecord[] = [];
   readonly #onSettled: (() => void) | undefined;
 
-  /** `onSettled` is called from within the sink, each time it is told something. */
+  /** `onSettled` is called from within the sink, at each result and error. */
   constructor(onSettled?: () => void) {
     this.#onSettled = onSettled;
   }
@@ -27,7 +27,7 @@ export class RecordingSink<R> implements Sink<R> {
     return this.results.length + this.errors.length;
   }
 
-  /** `ok`, the Batchwise code, or the message of a foreign error; `pending` before. */
+  /** `ok`, the Batchwise code, or the message of another error; `pending` before. */
   get fate(): string {
     if (this.results.length > 0) return 'ok';
     const [error] = this.errors;

@@ -1,6 +1,6 @@
 /**
- * A random life of a batcher: a script of steps, run on virtual time against a handler that does as
- * the script says, with the invariants checked after every step.
+ * Runs a random script of operations on a batcher, on virtual time, with a handler that the script controls. The
+ * invariants are checked after every step.
  */
 import { Batcher, type BatcherStats, type Ticket, VirtualClock } from 'batchwise';
 import { expect } from 'vitest';
@@ -16,7 +16,7 @@ export interface Item {
   readonly key: number;
 }
 
-/** A batch, with the limits as they were when it left. */
+/** A batch, with the limits at its dispatch. */
 interface Batch {
   readonly cost: number;
   readonly handlerTimeoutMs: number;
@@ -52,7 +52,7 @@ export class Scenario {
   #limits: Required<Limits>;
   #queueAllowance: number;
   #nextId = 0;
-  /** What was found wrong within the handler, where an exception would be taken for its answer. */
+  /** A violation found in the handler, where an exception would count as its answer. */
   #violation: unknown = undefined;
 
   constructor(setup: Setup) {
@@ -185,7 +185,7 @@ export class Scenario {
     );
     expect(
       late.map(({ item }) => item.id),
-      'not told when their time was over',
+      'not settled at their deadline',
     ).toEqual([]);
   }
 
@@ -270,12 +270,12 @@ export class Scenario {
     }
   }
 
-  /** Answered by key where work is shared, so that a result given to the wrong caller shows. */
+  /** With deduplication the result depends on the key, so that a result for the wrong caller is detected. */
   #resultOf({ id, key }: Item): number {
     return this.#setup.deduped ? key : 1000 + id;
   }
 
-  /** A call holds its slot until it answers or is timed out, even when all its callers have gone. */
+  /** A call holds its slot until its answer or its timeout, even if all its callers have cancelled. */
   #slotsTaken(): number {
     if (this.batcher.stats().state === 'closed') return 0;
     return this.#calls.filter(({ isPending, timesOutAt }) => isPending && this.clock.now() < timesOutAt)

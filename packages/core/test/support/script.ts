@@ -1,4 +1,4 @@
-/** What random scripts are made of: see `scenario.ts`, which runs them. */
+/** Random scripts of operations, which `scenario.ts` runs. */
 import { adaptive, type CurvePoint, greedy, type Policy, type SubmitOptions, window } from 'batchwise';
 import fc from 'fast-check';
 
@@ -12,10 +12,10 @@ const POLICIES = [
   'greedy',
   'window',
   'never',
-  'curious',
-  'refusing',
+  'reading',
+  'rejecting',
   'throwing',
-  'nonsense',
+  'invalid',
 ] as const;
 
 export interface CallSpec {
@@ -44,9 +44,9 @@ export interface Setup {
   readonly limits: Required<Limits>;
   readonly grouped: boolean;
   readonly deduped: boolean;
-  /** What is known of the backend beforehand. */
+  /** The option `curve` of the batcher. */
   readonly curve?: readonly CurvePoint[];
-  /** How the handler's calls end, in turn: at once in this way, or when the script says so. */
+  /** The answer to each call of the handler, in rotation: at once, or by a later step of the script. */
   readonly answersAtOnce: readonly (Answer | 'wait')[];
 }
 
@@ -130,14 +130,14 @@ const ending: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('destroy') }),
 );
 
-/** Mostly life, then perhaps an ending, and whatever comes after it. */
+/** Up to 40 steps, then perhaps close() or destroy(), and steps after it. */
 export const script: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.array(step, { maxLength: 40, size: 'max' }),
     fc.array(ending, { maxLength: 1 }),
     fc.array(fc.oneof({ weight: 4, arbitrary: step }, ending), { maxLength: 10, size: 'max' }),
   )
-  .map(([life, end, after]) => [...life, ...end, ...after]);
+  .map(([before, end, after]) => [...before, ...end, ...after]);
 
 export function policyNamed(name: (typeof POLICIES)[number]): Policy {
   switch (name) {
@@ -151,8 +151,8 @@ export function policyNamed(name: (typeof POLICIES)[number]): Policy {
       return window({ maxWaitMs: 5 });
     case 'never':
       return { name, decide: () => ({ action: 'wait', until: POSITIVE_INFINITY }) };
-    case 'curious':
-      // Looks far into the queue, as a policy that plans does, and then takes little.
+    case 'reading':
+      // Reads far into the queue and dispatches a part of it.
       return {
         name,
         decide: (view, now) => {
@@ -163,7 +163,7 @@ export function policyNamed(name: (typeof POLICIES)[number]): Policy {
           return { action: 'wait', until: now + 3 };
         },
       };
-    case 'refusing':
+    case 'rejecting':
       return {
         name,
         decide: (view, now) =>
@@ -182,7 +182,7 @@ export function policyNamed(name: (typeof POLICIES)[number]): Policy {
           throw new Error('the policy failed');
         },
       };
-    case 'nonsense':
+    case 'invalid':
       return { name, decide: () => ({ action: 'dispatch', count: Number.NaN, reason: 'idle' }) };
   }
 }

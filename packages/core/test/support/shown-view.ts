@@ -1,4 +1,4 @@
-/** A queue view built from plain data, to ask a policy directly; and a policy with a history of batches. */
+/** A queue view built from plain data, for direct calls of a policy; and a policy with a history of batches. */
 import { type Limits, type Policy, type QueueView, type RunningWork, ServiceCurve, Traffic } from 'batchwise';
 
 export interface Waiting {
@@ -62,7 +62,7 @@ export function shownView(shown: Shown): QueueView {
   };
 }
 
-/** How items arrived and were served. The lists are repeated. */
+/** A history of arrivals and batches. The lists are repeated. */
 export interface Past {
   /** The times between arrivals. */
   readonly gapsMs: readonly number[];
@@ -76,20 +76,20 @@ export interface Past {
   durationMs(cost: number): number;
 }
 
-export interface Known {
+export interface WithHistory {
   readonly policy: Policy;
   readonly curve: ServiceCurve;
   readonly traffic: Traffic;
   readonly now: number;
 }
 
-/** Replays a history to a policy and its estimators. The policy is asked for each batch, as it would have been. */
-export function lived(
+/** Replays a history to a policy and its estimators. The policy decides about each batch. */
+export function withHistory(
   policy: Policy,
   past: Past,
   shown: Omit<Shown, 'waiting'> = {},
   curve = new ServiceCurve([], shown.batchSizes),
-): Known {
+): WithHistory {
   const { gapsMs, together, sizes, cost } = past;
   const traffic = new Traffic();
   let now = 0;

@@ -1,4 +1,4 @@
-/** A backend in virtual time: every batch takes the same, and everything it did is on record. */
+/** A backend on virtual time with one duration for every batch; it records the executed items. */
 import type { VirtualClock } from 'batchwise';
 
 export class TimedBackend<I> {

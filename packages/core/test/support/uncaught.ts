@@ -1,4 +1,4 @@
-/** What surfaces as an uncaught error while `action` runs, instead of failing the test run. */
+/** Returns the uncaught errors during `action`, which would otherwise fail the test run. */
 import { realClock } from 'batchwise';
 
 export async function uncaughtErrorsDuring(action: () => Promise<void>): Promise<unknown[]> {

@@ -1,11 +1,11 @@
 /**
- * What the browser test does in the page. Each scenario is a function without arguments that returns
- * plain data; the expectations are on the other side, in browser.test.ts.
+ * The scenarios of the browser test. Each is a function that runs in the page and returns plain data; the
+ * expectations are in browser.test.ts.
  */
 import { Batcher, type BatcherOptions, type BatchRecord, BatchwiseError, onBatch, window } from 'batchwise';
 
-/** What the library finds, or does not find, to build on. */
-export function surroundings() {
+/** Whether globals of Node exist in the page. */
+export function nodeGlobals() {
   const { process, setImmediate } = globalThis as { process?: unknown; setImmediate?: unknown };
   return { process: typeof process, setImmediate: typeof setImmediate };
 }
@@ -23,7 +23,7 @@ export async function thousandCallers(maxBatchSize: number) {
   return { answers, sizes };
 }
 
-/** Of three in a batch the middle one gives up; of two that wait behind it, the first. */
+/** Aborts the second of three running items, and the first of two queued ones. */
 export async function abortedCallers() {
   const gate = gated();
   const batcher = new Batcher(gate.handler, { maxBatchSize: 3 });
@@ -47,17 +47,17 @@ export async function abortedCallers() {
   return { aborted, stillQueued, stillRunning, neighbours, batches: gate.batches };
 }
 
-/** Without `node:diagnostics_channel`, listeners hang on the library's own stand-in. */
-export async function heardBatches() {
-  const heard: Pick<BatchRecord, 'name' | 'size' | 'cost' | 'reason' | 'succeeded' | 'failed'>[] = [];
+/** Without `node:diagnostics_channel`, the library has its own channel for listeners. */
+export async function reportedBatches() {
+  const reported: Pick<BatchRecord, 'name' | 'size' | 'cost' | 'reason' | 'succeeded' | 'failed'>[] = [];
   const stopListening = onBatch(({ name, size, cost, reason, succeeded, failed }) => {
-    heard.push({ name, size, cost, reason, succeeded, failed });
+    reported.push({ name, size, cost, reason, succeeded, failed });
   });
-  const batcher = new Batcher(async (items: number[]) => items, { name: 'heard', maxBatchSize: 4 });
+  const batcher = new Batcher(async (items: number[]) => items, { name: 'reported', maxBatchSize: 4 });
   await Promise.all(Array.from({ length: 10 }, (_, item) => batcher.submit(item)));
   stopListening();
   await batcher.submit(10);
-  return { heard, batches: batcher.stats().batches };
+  return { reported, batches: batcher.stats().batches };
 }
 
 export async function windowBatch(maxWaitMs: number) {
@@ -95,7 +95,7 @@ export async function itemErrors() {
   );
 }
 
-/** One way into each error that the library itself raises. */
+/** Each error code of the library, from one call. */
 export async function errorCodes() {
   const crash = new Error('out of memory');
   const never = () => new Promise<never>(() => {});
@@ -112,7 +112,7 @@ export async function errorCodes() {
   };
 }
 
-/** In a worker there is no window, and the import map of the page does not reach it. */
+/** A worker has no `window` and does not use the import map of the page. */
 export function inWorker(): Promise<unknown> {
   const { Worker } = globalThis as unknown as { Worker: new (url: string, options: object) => WorkerLike };
   return new Promise((resolve, reject) => {
@@ -133,7 +133,7 @@ function failure(handler: Handled, options: BatcherOptions<number> = {}) {
   return outcome(new Batcher(handler, options).submit(1));
 }
 
-/** One runs, one waits, one is too many. */
+/** One item runs, one is queued, and the third is rejected. */
 function fullQueue(never: Handled) {
   const batcher = new Batcher(never, { maxQueueSize: 1 });
   void batcher.submit(1);
@@ -141,14 +141,14 @@ function fullQueue(never: Handled) {
   return outcome(batcher.submit(3));
 }
 
-/** How a call ended: its result, or the code of its error. */
+/** The result of a call, or the code of its error. */
 function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) =>
-    error instanceof BatchwiseError ? error.code : `not ours: ${error}`,
+    error instanceof BatchwiseError ? error.code : `another error: ${error}`,
   );
 }
 
-/** A handler that holds every batch until the gate is opened. */
+/** A handler whose batches stay pending until the gate is opened. */
 function gated() {
   let open = () => {};
   let enter = () => {};

@@ -38,7 +38,7 @@ const WORKER = `
   const answers = await Promise.all([2, 3, 4].map((n) => squares.submit(n)));
   postMessage({ answers, batches: squares.stats().batches });`;
 
-// A scenario takes milliseconds; one that hangs should not hold up the others for long.
+// A scenario takes milliseconds; one that hangs must not delay the others for long.
 vi.setConfig({ testTimeout: 15_000 });
 
 let library: Bundle;
@@ -84,7 +84,7 @@ test('a bundle with a Node import fails the check', async () => {
 });
 
 test('the page has no globals of Node', async () => {
-  expect(await inPage('surroundings')).toEqual({ process: 'undefined', setImmediate: 'undefined' });
+  expect(await inPage('nodeGlobals')).toEqual({ process: 'undefined', setImmediate: 'undefined' });
 });
 
 test('a thousand concurrent callers get their own results, in full batches', async () => {
@@ -104,10 +104,10 @@ test('aborted calls are rejected at once, and the others get their results', asy
 });
 
 test('onBatch reports every batch until it is unsubscribed', async () => {
-  const { heard, batches } = await inPage('heardBatches');
-  expect(heard).toEqual(
+  const { reported, batches } = await inPage('reportedBatches');
+  expect(reported).toEqual(
     [4, 4, 2].map((size) => ({
-      name: 'heard',
+      name: 'reported',
       size,
       cost: size,
       reason: expect.stringMatching(/^(full|idle)$/),
@@ -122,7 +122,7 @@ test('a window batch is dispatched at the end of its window', async () => {
   const { answers, batches } = await inPage('windowBatch', 20);
   expect(answers).toEqual([1, 2]);
   expect(batches).toEqual([{ size: 2, reason: 'window', waitsMs: [expect.any(Number), expect.any(Number)] }]);
-  // Timers count milliseconds: rather than late, a window ends up to one early. A hair less: the wait is a difference.
+  // Timers count whole milliseconds: a window ends up to 1 ms early, plus the rounding error of a difference.
   for (const waitMs of batches[0]?.waitsMs ?? []) expect(waitMs).toBeGreaterThan(18.9);
 });
 
@@ -161,7 +161,7 @@ test('the page reported no error', () => {
   expect(pageErrors).toEqual([]);
 });
 
-/** Runs a scenario in the page and brings home what it returned. */
+/** Runs a scenario in the page and returns its result. */
 function inPage<Name extends keyof Scenarios>(
   name: Name,
   ...args: Parameters<Scenarios[Name]>
@@ -171,11 +171,11 @@ function inPage<Name extends keyof Scenarios>(
 
 interface Bundle {
   readonly code: string;
-  /** What is left to be imported at run time. */
+  /** The imports that remain at run time. */
   readonly imports: readonly string[];
 }
 
-/** As an application's build would: for the browser, where a `node:` import is an error. */
+/** A bundle as of an application, for the browser, where a `node:` import is an error. */
 async function bundle(source: string | { contents: string }): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     ...(typeof source === 'string' ? { entryPoints: [source] } : { stdin: source }),

@@ -5,8 +5,8 @@ import { CoarseClock } from './support/coarse-clock.js';
 import { Gate } from './support/gate.js';
 import { outcomeOf } from './support/outcome.js';
 
-const waitForEver: Policy = {
-  name: 'wait for ever',
+const waitForever: Policy = {
+  name: 'wait forever',
   decide: () => ({ action: 'wait', until: Number.POSITIVE_INFINITY }),
 };
 
@@ -25,7 +25,7 @@ describe('a hold', () => {
   const gaps = fc.array(fc.oneof(fc.nat(12), fc.double({ min: 0, max: 12, noNaN: true })), { maxLength: 40 });
   const rules: [string, BatcherOptions<number>][] = [
     ['a window', { policy: window({ maxWaitMs: WAIT_MS }) }],
-    ['a policy that waits for ever, bounded by maxWaitMs', { policy: waitForEver, maxWaitMs: WAIT_MS }],
+    ['a policy that waits for ever, bounded by maxWaitMs', { policy: waitForever, maxWaitMs: WAIT_MS }],
     ['a longer window, bounded by maxWaitMs', { policy: window({ maxWaitMs: 1000 }), maxWaitMs: WAIT_MS }],
   ];
 
@@ -50,14 +50,14 @@ describe('a hold', () => {
         for (const batch of waitsMs) {
           const longest = Math.max(...batch);
           expect(longest).toBeLessThanOrEqual(WAIT_MS + 1e-9);
-          // And the window is used: what leaves early is full.
+          // A batch that is dispatched before the end of the window is full.
           if (longest < WAIT_MS - 1e-9) expect(batch.length).toBe(maxBatchSize);
         }
       }),
     );
   });
 
-  // Root cause: timers count whole milliseconds from when they are set, which is some time after the first item came.
+  // Root cause: timers count whole milliseconds from their start, which is some time after the first arrival.
   test.each([2, 10])(
     'in a window of %i ms is no longer than configured with millisecond timers',
     async (windowMs) => {
@@ -72,7 +72,7 @@ describe('a hold', () => {
           const policy = window({ maxWaitMs: windowMs });
           const batcher = new Batcher(handler, { clock, policy });
           batcher.submit(1).catch(() => {});
-          // The turn of the event loop in which it came lasts a while.
+          // The turn of the event loop of its arrival takes a while.
           batcher.configure({
             policy: { name: 'later', decide: (_, now) => ({ action: 'wait', until: now + 60 }) },
           });
@@ -116,7 +116,7 @@ describe('a hold', () => {
             );
           });
         };
-        const options = { clock, concurrency, maxBatchSize: 4, policy: waitForEver, maxWaitMs: WAIT_MS };
+        const options = { clock, concurrency, maxBatchSize: 4, policy: waitForever, maxWaitMs: WAIT_MS };
         const batcher = new Batcher(handler, options);
         const outcomes = [];
         for (const [item, gapMs] of arrivals.entries()) {
@@ -148,7 +148,7 @@ describe('a hold', () => {
   });
 
   test('with maxWaitMs 0 does not happen', async () => {
-    const { clock, gate, submitAll } = gated({ policy: waitForEver, maxWaitMs: 0 });
+    const { clock, gate, submitAll } = gated({ policy: waitForever, maxWaitMs: 0 });
     submitAll(3);
     await clock.advance(0);
     expect(gate.batches).toEqual([[0, 1, 2]]);

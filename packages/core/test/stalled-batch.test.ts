@@ -1,6 +1,6 @@
 /**
- * Root cause: the thread was blocked while the first batches ran, and each seemed to take hundreds of times as long. With
- * the variation learned of that, the upper bound of any duration exceeded any target, so that nearly all items were
+ * Root cause: the thread was blocked during the first batches, so their durations were hundreds of times too long. With
+ * the variation learned from them, the upper bound of each duration exceeded the target, and nearly all items were
  * rejected.
  */
 import { ServiceCurve } from 'batchwise';

@@ -1,4 +1,4 @@
-/** How long the adaptive policy keeps anybody waiting while a slot is free, in a real batcher. */
+/** How long the adaptive policy holds items while a slot is free, in a real batcher. */
 import { adaptive, type Policy } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const straight = (cost: number) => 8 + 0.2 * cost;
 const padded = (cost: number) => 2 + 0.25 * 2 ** Math.ceil(Math.log2(cost));
 const BACKENDS = { straight, padded };
 
-/** Traffic of every kind, long enough that something is learned of it. */
+/** Traffic of every kind, long enough for the policy to learn from it. */
 const traffics = fc.record({
   kind: fc.constantFrom('poisson', 'bursts', 'steady'),
   gapMs: fc.constantFrom(0.3, 1, 2.5, 6, 30),
@@ -27,17 +27,17 @@ function timesOf({ kind, gapMs, seed }: Traffic): number[] {
   return Array.from({ length: COUNT }, (_, i) => i * gapMs);
 }
 
-/** A policy, and for how long it has asked to be left alone each time. */
-function overheard(policy: Policy): { policy: Policy; waitsMs: number[] } {
-  const waitsMs: number[] = [];
+/** A policy that records the duration of each hold it decides. */
+function recordingHolds(policy: Policy): { policy: Policy; holdsMs: number[] } {
+  const holdsMs: number[] = [];
   const decide: Policy['decide'] = (view, now) => {
     const decision = policy.decide(view, now);
-    if (decision.action === 'wait') waitsMs.push(decision.until - now);
+    if (decision.action === 'wait') holdsMs.push(decision.until - now);
     return decision;
   };
   const { observeArrivals, observeBatch } = policy;
   return {
-    waitsMs,
+    holdsMs,
     policy: {
       name: policy.name,
       decide,
@@ -47,17 +47,17 @@ function overheard(policy: Policy): { policy: Policy; waitsMs: number[] } {
   };
 }
 
-/** For how long the batch's oldest item waited while a slot was free. */
+/** How long the oldest item of the batch waited while a slot was free. */
 function heldMs(batch: DrivenBatch, all: readonly DrivenBatch[], slots: number): number {
   const oldest = Math.min(...batch.arrivals.map(({ at }) => at));
   const before = all.filter((other) => other !== batch && other.startedAt <= batch.startedAt);
-  // The slots have been busy, all of them, until the first of the last few had ended.
+  // All slots are busy until the first of the latest `slots` batches ends.
   const busyUntil = before.map(({ endsAt }) => endsAt).sort((a, b) => b - a)[slots - 1] ?? 0;
   return batch.startedAt - Math.max(oldest, busyUntil);
 }
 
-describe('while a slot is free, nobody is kept waiting', () => {
-  test('beyond maxWaitMs, whatever is to be gained by it', async () => {
+describe('while a slot is free', () => {
+  test('no item is held longer than maxWaitMs, whatever the preference', async () => {
     const situations = fc.record({
       traffic: traffics,
       prefer: fc.constantFrom('latency' as const, 'efficiency' as const),
@@ -84,7 +84,7 @@ describe('while a slot is free, nobody is kept waiting', () => {
     );
   });
 
-  test('for company for longer than a batch takes, without a target', async () => {
+  test('without a target, no item is held longer than the duration of a batch of one', async () => {
     const situations = fc.record({
       traffic: traffics,
       slots: fc.constantFrom(1, 2, 3),
@@ -104,7 +104,7 @@ describe('while a slot is free, nobody is kept waiting', () => {
     );
   });
 
-  test('in a full batch', async () => {
+  test('a full batch is not held', async () => {
     await fc.assert(
       fc.asyncProperty(traffics, fc.constantFrom(1, 2, 6), async (traffic, maxBatchSize) => {
         const driven = new Driven(straight, {
@@ -127,31 +127,31 @@ describe('while a slot is free, nobody is kept waiting', () => {
   });
 });
 
-describe('it asks for no wait that is shorter than timers are fine', () => {
-  async function expectNoShortWaits(traffic: Traffic, slots: number): Promise<void> {
-    const { policy, waitsMs } = overheard(adaptive());
+describe('no hold is shorter than the timer resolution', () => {
+  async function expectNoShortHolds(traffic: Traffic, slots: number): Promise<void> {
+    const { policy, holdsMs } = recordingHolds(adaptive());
     const driven = new Driven(padded, { policy, maxBatchSize: 16, concurrency: slots }, new CoarseClock());
     await driven.play(at(timesOf(traffic)));
     expect(driven.latenciesMs).toHaveLength(COUNT);
-    expect(waitsMs.filter((waitMs) => waitMs < 1 - 1e-9)).toEqual([]);
+    expect(holdsMs.filter((holdMs) => holdMs < 1 - 1e-9)).toEqual([]);
   }
 
-  test('whatever the traffic', async () => {
-    await fc.assert(fc.asyncProperty(traffics, fc.constantFrom(1, 2, 3), expectNoShortWaits), {
+  test('for any traffic', async () => {
+    await fc.assert(fc.asyncProperty(traffics, fc.constantFrom(1, 2, 3), expectNoShortHolds), {
       numRuns: 15,
     });
   });
 
-  // Root cause: what the plan said to wait was asked for from half the resolution on.
-  test('with two slots, when the plan says to wait a little', async () => {
-    await expectNoShortWaits({ kind: 'poisson', gapMs: 1, seed: 0 }, 2);
+  // Root cause: a hold of the plan was used if it was at least half of the timer resolution.
+  test('with two slots, when the plan has a short hold', async () => {
+    await expectNoShortHolds({ kind: 'poisson', gapMs: 1, seed: 0 }, 2);
   });
 });
 
 describe('among groups', () => {
   const groupOf = ({ group }: { group?: unknown }) => group;
 
-  test('nobody is held: whoever waits leaves as soon as a slot is free', async () => {
+  test('no item is held while a slot is free', async () => {
     await fc.assert(
       fc.asyncProperty(
         traffics,
@@ -168,8 +168,8 @@ describe('among groups', () => {
           for (const { startedAt, endsAt, arrivals } of driven.batches) {
             expect(startedAt).toBeCloseTo(Math.max(Math.min(...freeAt), Math.min(...waiting)), 6);
             freeAt = [...freeAt.sort((a, b) => a - b).slice(1), endsAt];
-            const gone = new Set(arrivals.map((arrival) => arrival.at));
-            waiting = waiting.filter((time) => !gone.has(time));
+            const dispatched = new Set(arrivals.map((arrival) => arrival.at));
+            waiting = waiting.filter((time) => !dispatched.has(time));
           }
         },
       ),
@@ -177,32 +177,32 @@ describe('among groups', () => {
     );
   });
 
-  test('a flood of one does not starve the others', async () => {
+  test('a flood of one group does not starve the others', async () => {
     const driven = new Driven(straight, { groupOf, maxBatchSize: 8 });
-    // Twice what one slot can do, and now and then another.
+    // One group arrives at twice the throughput of the slot, and the other groups rarely.
     const flood = Array.from({ length: 1000 }, (_, i) => ({ at: i * 0.6, group: 'flood' }));
     const others = Array.from({ length: 12 }, (_, i) => ({ at: 20 + i * 45, group: `other ${i % 3}` }));
     await driven.play([...flood, ...others].sort((a, b) => a.at - b.at));
     expect(driven.codes).toEqual([]);
     for (const { arrivals, startedAt } of driven.batches) {
-      const [{ at: cameAt, group } = { at: 0 }] = arrivals;
+      const [{ at: arrivedAt, group } = { at: 0 }] = arrivals;
       if (group === 'flood') continue;
-      // Whoever came before goes before: those who flooded in until then, and nobody after.
-      const ahead = flood.filter((one) => one.at <= cameAt);
+      // Only the items of the flood that arrived earlier are dispatched before it.
+      const ahead = flood.filter((one) => one.at <= arrivedAt);
       const aheadMs = (Math.ceil(ahead.length / 8) + others.length) * straight(8);
-      expect(startedAt - cameAt).toBeLessThan(aheadMs);
+      expect(startedAt - arrivedAt).toBeLessThan(aheadMs);
     }
   });
 });
 
-// Root cause: many who come at one instant, the next pause counting as one of 64 usual gaps, make the usual gap ever
-// shorter, until the time in which a batch would be full was lost in rounding.
-test('callers who come back at one instant are never waited for until now', async () => {
+// Root cause: with many arrivals at one instant, each pause counted as one of 64 gaps, so the mean gap shrank until
+// the time to fill a batch was lost in rounding: the policy held until the present time, which is an invalid decision.
+test('callers that return at one instant cause no invalid hold', async () => {
   const driven = new Driven((cost) => 11 + 0.01 * cost, { maxBatchSize: 200, targetLatencyMs: 260 });
-  const comeBack = (): void => {
-    driven.arrive({}, () => driven.after(0.2, comeBack));
+  const call = (): void => {
+    driven.arrive({}, () => driven.after(0.2, call));
   };
-  for (let i = 0; i < 300; i++) comeBack();
+  for (let i = 0; i < 300; i++) call();
   await driven.clock.advance(2000);
   expect(driven.batcher.stats().policyErrors).toBe(0);
 });
