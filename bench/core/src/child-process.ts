@@ -1,6 +1,6 @@
 /**
- * Runs a job in a fresh process. Contenders must not share one: the inline caches and the heap that one
- * configuration leaves behind change the figures of the next.
+ * Runs a job in a fresh process. Contenders must not share a process: the inline caches and the heap of one
+ * configuration change the figures of the next.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

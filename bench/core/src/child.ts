@@ -3,5 +3,5 @@ import { runHere } from './jobs.js';
 
 const [name = '', params = 'null'] = process.argv.slice(2);
 const result = await runHere(name, JSON.parse(params));
-// The closed loops of some jobs are still turning: they are not worth the wait.
+// Exits without waiting for the closed loops of some jobs, which still run.
 process.stdout.write(JSON.stringify(result), () => process.exit(0));

@@ -14,16 +14,16 @@ const QUICK: Effort = { rounds: 2, warmupMs: 200, timedMs: 300, maxQueued: 100_0
 
 export function helpText(figures: readonly Figure[]): string {
   const list = figures.map(({ name, title }) => `  ${name.padEnd(12)}${title}`).join('\n');
-  return `What batching costs, measured against peers and lower bounds, side by side in one run.
+  return `Measures the overhead of batching against peers and lower bounds, side by side in one run.
 
   npm run bench:core -- [options]
 
 Options
-  --only a,b    only these figures
-  --rounds N    how often each contender runs (default ${FULL.rounds}, with --quick ${QUICK.rounds})
-  --quick       fewer and shorter rounds and shallower queues: a look, not a measurement
-  --json        the raw numbers on stdout, the table on stderr
-  --help        this text
+  --only a,b    run only these figures
+  --rounds N    runs of each contender (default ${FULL.rounds}, with --quick ${QUICK.rounds})
+  --quick       fewer and shorter rounds and shorter queues: for a first impression, not a measurement
+  --json        raw numbers on stdout, the table on stderr
+  --help        show this text
 
 Figures
 ${list}

@@ -1,8 +1,8 @@
-/** A figure: what it is called, how it is measured, and the rows it ends up as in the report. */
+/** A figure: its name, its measurement, and its rows in the report. */
 import type { Effort as CommonEffort, Goal, NamedFigure } from '@batchwise/bench-harness';
 import type { Rounds } from './rounds.js';
 
-/** What a number counts, which decides how it is written. */
+/** The unit of a number, which determines its format. */
 export type Unit = 'ratio' | 'count' | 'bytes' | 'ms' | 'us';
 
 export interface Row {
@@ -11,20 +11,20 @@ export interface Row {
   /** One for each round. */
   readonly samples: readonly number[];
   readonly goal?: Goal;
-  /** The absolute numbers behind it, in words. */
+  /** The absolute numbers, as text. */
   readonly detail?: string;
 }
 
 export interface FigureResult {
   readonly rows: readonly Row[];
-  /** What a reader should know before believing the rows. */
+  /** Notes for the interpretation of the rows. */
   readonly notes?: readonly string[];
-  /** Every number that was measured, by contender, one for each round. */
+  /** All measurements, by contender, one for each round. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
 export interface Effort extends CommonEffort {
-  /** The deepest queue that is tried. */
+  /** The longest queue to measure. */
   readonly maxQueued: number;
 }
 

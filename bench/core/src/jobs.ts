@@ -1,6 +1,6 @@
 /**
- * What can be run in a process of its own. A job is a module with a function `run(params)` whose
- * parameters and result survive JSON.
+ * The jobs, each of which runs in its own process. A job is a module with a function `run(params)` whose parameters
+ * and result can be serialized as JSON.
  */
 const jobs = {
   cancel: () => import('./jobs/cancel.js'),

@@ -1,7 +1,7 @@
-/** Numbers in words, the same in all figures. */
+/** Number formats, the same in all figures. */
 import { medianOf } from '@batchwise/bench-harness';
 
-/** 1234567 a second: `1.23 M/s`. */
+/** 1234567 per second: `1.23 M/s`. */
 export function rate(perSecond: readonly number[]): string {
   const median = medianOf(perSecond);
   if (median >= 1e6) return `${(median / 1e6).toFixed(2)} M/s`;

@@ -1,4 +1,4 @@
-/** The results as a table for people, or as JSON for programs. */
+/** The results as a text table and as JSON. */
 import {
   figuresJson,
   judged,
@@ -39,8 +39,8 @@ export function jsonOf(measured: readonly Measured<FigureResult>[], rounds: numb
 
 function cellsOf({ label, unit, samples, goal, detail = '' }: Row): string[] {
   const { median, min, max } = summaryOf(samples);
-  const spread = samples.length > 1 ? `${written(min, unit)}–${written(max, unit)}` : '';
-  return [label, written(median, unit), spread, goal?.text ?? '', markOf(goal, median), detail];
+  const range = samples.length > 1 ? `${written(min, unit)}–${written(max, unit)}` : '';
+  return [label, written(median, unit), range, goal?.text ?? '', markOf(goal, median), detail];
 }
 
 function written(value: number, unit: Unit): string {

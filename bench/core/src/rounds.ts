@@ -1,9 +1,9 @@
-/** Contenders take turns, one process at a time, each round in another order. */
+/** Runs the contenders one process at a time, in a different order each round. */
 import { type Say, type Turns, takeTurns } from '@batchwise/bench-harness';
 import { runJob } from './child-process.js';
 import type { JobName, ParamsOf, ResultOf } from './jobs.js';
 
-/** By contender: the results of its rounds. */
+/** The results of all rounds, by contender. */
 export type Results<Contender extends string, Name extends JobName> = Record<Contender, ResultOf<Name>[]>;
 
 export class Rounds {

@@ -1,9 +1,9 @@
-/** The only place of this package that reads a clock. */
+/** The only function of this package that reads a clock. */
 export function nowMs(): number {
   return performance.now();
 }
 
-/** Nanoseconds an item, from milliseconds for all of them. */
+/** Nanoseconds per item, from milliseconds for all of them. */
 export function nsEach(elapsedMs: number, items: number): number {
   return (elapsedMs * 1e6) / items;
 }

@@ -1,6 +1,6 @@
-/** The backend process: `node backend.js <http2 | grpc-js> <device> <on | off>`, off until it is told to begin. */
+/** The backend process: `node backend.js <http2 | grpc-js> <device> <on | off>`; `off` until the message `begin`. */
 import { Device, type DeviceName } from './backends/device.js';
-import { listen, tell } from './side.js';
+import { listen, send } from './side.js';
 
 const [kind = '', deviceName = 'none', power = 'on'] = process.argv.slice(2);
 const device = new Device(deviceName as DeviceName, power === 'on');
@@ -11,6 +11,6 @@ const port =
 
 listen({
   begin: () => device.begin(),
-  report: () => tell({ type: 'device', report: device.report() }),
+  report: () => send({ type: 'device', report: device.report() }),
 });
-tell({ type: 'ready', port });
+send({ type: 'ready', port });

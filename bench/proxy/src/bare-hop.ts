@@ -1,11 +1,11 @@
 /**
- * The hop process: `node bare-hop.js <backend's port>`. A proxy by hand on node:http2 that passes every call on by
- * itself: what a process in between costs before anything is batched.
+ * The hop process: `node bare-hop.js <backend's port>`. A minimal proxy on node:http2 that forwards every call
+ * separately: the overhead of a process in between, without batching.
  */
 import { once } from 'node:events';
 import { connect, createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { listen, tell } from './side.js';
+import { listen, send } from './side.js';
 
 const [target = ''] = process.argv.slice(2);
 const upstream = connect(`http://127.0.0.1:${target}`);
@@ -45,4 +45,4 @@ function forward(stream: ServerHttp2Stream, path: string, frame: Buffer): void {
 }
 
 listen({});
-tell({ type: 'ready', port: (server.address() as AddressInfo).port });
+send({ type: 'ready', port: (server.address() as AddressInfo).port });

@@ -1,9 +1,9 @@
-/** A client of one process: sends a number to the backend by unary calls and gets it back. */
+/** The client of a process: sends a number to the backend in a unary call, which echoes it. */
 export interface Caller {
-  /** Told once: the number that came back, undefined for any failure. */
+  /** `onAnswer` is called once, with the number in the response; undefined for any failure. */
   call(number: number, onAnswer: (answer: number | undefined) => void): void;
   close(): void;
 }
 
-/** So many connections share the calls of a client process, whatever it speaks. */
+/** The number of connections of a client process, for every client library. */
 export const CONNECTIONS = 4;

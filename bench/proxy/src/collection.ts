@@ -1,15 +1,15 @@
 /**
- * When the processes that measure collect garbage, where single requests count: between two bursts. A pause of the
- * client or the backend says nothing of what is between them, which collects whenever Node does.
+ * Garbage collection of client and backend between two bursts, for figures in which single requests count. Their pauses
+ * are not part of the overhead of the proxy, which collects whenever Node does.
  */
 import { setTimer } from '@batchwise/bench-harness';
 
-/** For `node`: without it, `collectIn` does nothing. */
+/** The flag of `node`; without it, `collectIn` does nothing. */
 export const COLLECTING = ['--expose-gc'];
 
 let isDue = false;
 
-/** Young garbage, after so many milliseconds; one that is due already is enough. */
+/** Collects young garbage after this time, unless a collection is already scheduled. */
 export function collectIn(ms: number): void {
   const { gc } = globalThis;
   if (gc === undefined || isDue) return;

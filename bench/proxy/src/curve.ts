@@ -1,4 +1,4 @@
-/** How long a batch of so many takes on a device: ViT-L/16, half precision, launched eagerly, on an H200; p50. */
+/** Durations of a batch by size: ViT-L/16, half precision, launched eagerly, on an H200; p50. */
 const MEASURED: readonly (readonly [size: number, ms: number])[] = [
   [1, 7.1108],
   [2, 6.9691],
@@ -14,7 +14,7 @@ const MEASURED: readonly (readonly [size: number, ms: number])[] = [
   [64, 19.5987],
 ];
 
-/** On a straight line between the sizes that were measured. */
+/** Linear between the measured sizes. */
 export function batchMs(size: number): number {
   const at = MEASURED.findIndex(([measured]) => measured >= size);
   const upper = MEASURED[at];

@@ -1,4 +1,4 @@
-/** What is sent and echoed: one gRPC frame whose message begins with the caller's number. */
+/** The message that is echoed: one gRPC frame whose message begins with the number of the request. */
 export const COMPUTE = '/bench.Echo/Compute';
 export const BATCHED_COMPUTE = '/bench.Echo/BatchedCompute';
 
@@ -19,7 +19,7 @@ export function frameFor(number: number): Buffer {
   return frame;
 }
 
-/** Undefined for what is not an answer to one of these. */
+/** Undefined for any other message. */
 export function numberOfMessage(message: Buffer): number | undefined {
   return message.length === MESSAGE_BYTES ? message.readUInt32LE() : undefined;
 }

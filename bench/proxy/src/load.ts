@@ -1,10 +1,10 @@
-/** What a client process is to do, and what became of it. */
+/** The load of a client process, and its results. */
 export type Load = LoadTime &
   (
     | { readonly kind: 'closed'; readonly callers: number }
-    /** Poisson arrivals, whether or not the earlier ones are answered. */
+    /** Poisson arrivals, independent of the responses. */
     | { readonly kind: 'open'; readonly perSecond: number }
-    /** One to so many at once, then none until all of that is long done. */
+    /** Bursts of 1 to `mostItems` requests; each ends long before the next one. */
     | { readonly kind: 'bursts'; readonly mostItems: number; readonly everyMs: number }
   );
 
@@ -14,16 +14,16 @@ export interface LoadTime {
 }
 
 export interface LoadReport {
-  /** Answered in the timed part, a second. */
+  /** Responses in the timed part, per second. */
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p90Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answered in the timed part. */
+  /** Responses in the timed part. */
   readonly answered: number;
-  /** All that were sent, warm-up included. */
+  /** All requests, including the warm-up. */
   readonly sent: number;
-  /** Of all that were sent: refused, failed, answered with something else, or not answered. */
+  /** Of all requests: rejected, failed, with a wrong response, or without a response. */
   readonly failed: number;
 }

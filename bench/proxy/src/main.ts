@@ -3,7 +3,7 @@ import { runFigures } from '@batchwise/bench-harness';
 import { figures } from './figures.js';
 
 await runFigures({
-  about: 'The gRPC batching proxy, measured beside bare node:http2 and @grpc/grpc-js.',
+  about: 'Measures the gRPC batching proxy, side by side with bare node:http2 and @grpc/grpc-js.',
   script: 'bench:proxy',
   figures,
   rounds: 5,

@@ -1,7 +1,7 @@
-/** The proxy process: `node proxy.js <backend's port> <options of its one method as JSON>`. */
+/** The proxy process: `node proxy.js <backend's port> <options of its method as JSON>`. */
 import { startProxy } from '@batchwise/proxy';
 import { COMPUTE } from './echo-message.js';
-import { listen, tell } from './side.js';
+import { listen, send } from './side.js';
 
 const [target = '', method = '{}'] = process.argv.slice(2);
 const proxy = await startProxy({
@@ -13,4 +13,4 @@ const proxy = await startProxy({
 });
 
 listen({});
-tell({ type: 'ready', port: proxy.address.port });
+send({ type: 'ready', port: proxy.address.port });

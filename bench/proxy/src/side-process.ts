@@ -1,4 +1,4 @@
-/** One side in a fresh process. */
+/** A client, proxy, hop or backend in a fresh process. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,63 +10,61 @@ const STOP_WITHIN_MS = 5000;
 
 export class SideProcess {
   readonly #child: ChildProcess;
-  readonly #what: string;
-  readonly #heard: FromSide[] = [];
+  readonly #command: string;
+  readonly #received: FromSide[] = [];
   #wake: () => void = () => {};
   #errors = '';
 
   constructor(module: string, args: readonly string[], flags: readonly string[] = []) {
-    this.#what = [module, ...args].join(' ');
+    this.#command = [module, ...args].join(' ');
     const path = fileURLToPath(new URL(module, import.meta.url));
     this.#child = fork(path, args, { execArgv: [...flags], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     this.#child.stderr?.on('data', (chunk) => {
       this.#errors += chunk;
     });
     this.#child.on('message', (message: FromSide) => {
-      this.#heard.push(message);
+      this.#received.push(message);
       this.#wake();
     });
     this.#child.on('exit', () => this.#wake());
     process.once('exit', this.#kill);
   }
 
-  tell(message: ToSide): void {
-    // One that has ended is noticed by who waits for its answer.
+  send(message: ToSide): void {
+    // If the process has ended, `receive` reports it.
     this.#child.send(message, () => {});
   }
 
-  /** The next message of that kind; it is an error when it ends instead, or is silent for so long. */
-  async hear<Type extends FromSide['type']>(
+  /** The next message of this type. Throws if the process ends or sends none within `withinMs`. */
+  async receive<Type extends FromSide['type']>(
     type: Type,
     withinMs: number,
   ): Promise<Extract<FromSide, { type: Type }>> {
     const expired = limitMs(withinMs).then(() => true);
     while (true) {
-      const at = this.#heard.findIndex((message) => message.type === type);
-      if (at >= 0) return this.#heard.splice(at, 1)[0] as Extract<FromSide, { type: Type }>;
+      const at = this.#received.findIndex((message) => message.type === type);
+      if (at >= 0) return this.#received.splice(at, 1)[0] as Extract<FromSide, { type: Type }>;
       const woken = new Promise<boolean>((resolve) => {
         this.#wake = () => resolve(false);
       });
       const isExpired = this.#hasEnded || (await Promise.race([woken, expired]));
-      if (isExpired || (this.#hasEnded && !this.#heard.some((message) => message.type === type))) {
-        const what = this.#hasEnded
-          ? 'ended before its time'
-          : `did not say '${type}' within ${withinMs / 1000} s`;
-        throw new Error(`${this.#what} ${what}: ${this.#errors.trim() || 'nothing on stderr'}`);
+      if (isExpired || (this.#hasEnded && !this.#received.some((message) => message.type === type))) {
+        const what = this.#hasEnded ? 'ended early' : `sent no '${type}' within ${withinMs / 1000} s`;
+        throw new Error(`${this.#command} ${what}: ${this.#errors.trim() || 'nothing on stderr'}`);
       }
     }
   }
 
   async cpuMs(withinMs: number): Promise<number> {
-    this.tell('cpu');
-    return (await this.hear('cpu', withinMs)).ms;
+    this.send('cpu');
+    return (await this.receive('cpu', withinMs)).ms;
   }
 
   async stop(): Promise<void> {
     process.removeListener('exit', this.#kill);
     if (this.#hasEnded) return;
     const ended = once(this.#child, 'exit');
-    this.tell('stop');
+    this.send('stop');
     await Promise.race([ended, limitMs(STOP_WITHIN_MS).then(this.#kill)]);
     await ended;
   }

@@ -1,16 +1,16 @@
-/** One measurement: a fresh backend, what is in front of it and a fresh client, gone when it is over. */
+/** One measurement with fresh processes: backend, proxy or hop, and client. */
 import type { DeviceName, DeviceReport } from './backends/device.js';
 import { COLLECTING } from './collection.js';
 import type { Load, LoadReport } from './load.js';
 import { SideProcess } from './side-process.js';
 
-/** What is between the client and the backend, and in what they are written. */
+/** The process between client and backend, and the gRPC library of both. */
 export type Route = 'proxy' | 'bare' | 'bare-hop' | 'grpc-js';
 
-/** The options of the proxy's one method. */
+/** The options of the proxy's method. */
 export interface Batching {
   readonly maxBatchSize: number;
-  /** Given: the window policy. Not given: the adaptive one. */
+  /** With a value: the window policy. Otherwise: the adaptive policy. */
   readonly maxWaitMs?: number;
 }
 
@@ -19,19 +19,19 @@ export interface Trial {
   readonly load: Load;
   readonly device: DeviceName;
   readonly batching?: Batching;
-  /** For loads that would take minutes to warm up the code they run through. */
+  /** Whether requests for V8's compilation precede the load, because it has too few of its own. */
   readonly isHeated?: boolean;
 }
 
 export interface TrialResult extends LoadReport {
   readonly device: DeviceReport;
-  /** CPU of each process in the timed part, in microseconds a request. */
+  /** CPU time of each process in the timed part, in microseconds per request. */
   readonly cpuUs: Readonly<Record<string, number>>;
 }
 
 const READY_WITHIN_MS = 30_000;
 const HEATED_WITHIN_MS = 120_000;
-/** For what is still under way when the load is over. */
+/** Time for the requests in flight at the end of the load. */
 const BEYOND_LOAD_MS = 30_000;
 
 export async function runTrial({ route, load, device, batching, isHeated }: Trial): Promise<TrialResult> {
@@ -41,10 +41,10 @@ export async function runTrial({ route, load, device, batching, isHeated }: Tria
     const measures = name === 'client' || name === 'backend';
     const side = new SideProcess(module, args, measures && load.kind === 'bursts' ? COLLECTING : []);
     sides[name] = side;
-    return (await side.hear('ready', READY_WITHIN_MS)).port;
+    return (await side.receive('ready', READY_WITHIN_MS)).port;
   }
   try {
-    // A proxy learns from the first batch on how long they take. Without one the device would only hold it up.
+    // A proxy learns the durations from the first batch on. Without a proxy the device would only slow down the warm-up.
     const power = route === 'proxy' ? 'on' : 'off';
     let port = await start('backend', './backend.js', [language, device, power]);
     if (route === 'bare-hop') port = await start('hop', './bare-hop.js', [String(port)]);
@@ -54,19 +54,19 @@ export async function runTrial({ route, load, device, batching, isHeated }: Tria
     await start('client', './client.js', [language, String(port), JSON.stringify(load)]);
     const { client, backend } = sides as { client: SideProcess; backend: SideProcess };
     if (isHeated) {
-      client.tell('heat');
-      await client.hear('heated', HEATED_WITHIN_MS);
+      client.send('heat');
+      await client.receive('heated', HEATED_WITHIN_MS);
     }
-    backend.tell('begin');
-    client.tell('begin');
-    await client.hear('timed', load.warmupMs + READY_WITHIN_MS);
+    backend.send('begin');
+    client.send('begin');
+    await client.receive('timed', load.warmupMs + READY_WITHIN_MS);
     const before = await cpuOf(sides);
-    const { report } = await client.hear('load', load.timedMs + BEYOND_LOAD_MS);
+    const { report } = await client.receive('load', load.timedMs + BEYOND_LOAD_MS);
     const after = await cpuOf(sides);
-    backend.tell('report');
+    backend.send('report');
     return {
       ...report,
-      device: (await backend.hear('device', READY_WITHIN_MS)).report,
+      device: (await backend.receive('device', READY_WITHIN_MS)).report,
       cpuUs: Object.fromEntries(
         Object.entries(after).map(([name, ms]) => [
           name,

@@ -1,4 +1,4 @@
-/** Whether giving up costs the same wherever in the queue one is. */
+/** Whether the time to cancel an item depends on the queue length. */
 import { atMost, pairedRatios } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import { count, ns } from '../notation.js';
@@ -28,7 +28,7 @@ export const cancel: Figure = {
     );
     return {
       rows,
-      notes: ['A search through the queue would show as 10 and 100.'],
+      notes: ['A linear search through the queue would have the ratios 10 and 100.'],
       raw: results,
     };
   },

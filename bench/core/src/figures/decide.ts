@@ -1,4 +1,4 @@
-/** What it costs to decide and to learn, on top of leaving whenever a slot is free. */
+/** The overhead of decisions and learning in adaptive(), compared with greedy(). */
 import { atMost } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import { ns } from '../notation.js';
@@ -13,7 +13,7 @@ const CASES = [
 export const decide: Figure = {
   name: 'decide',
   title:
-    'decide: microseconds an item that adaptive() takes more than greedy() (simulated traffic, 5 % noise)',
+    'decide: overhead of adaptive() over greedy() in microseconds per item (simulated traffic, 5 % noise)',
 
   async measure(rounds, { timedMs }) {
     const items = Math.round(200 * timedMs);

@@ -1,4 +1,4 @@
-/** Whether an item costs the same in a queue of a million as in a queue of ten. */
+/** Whether the time per item depends on the queue length, from ten to a million items. */
 import { pairedRatios, within } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import type { DepthKind, DepthResult } from '../jobs/depth.js';
@@ -22,7 +22,9 @@ export const depth: Figure = {
     const kinds = Object.keys(results) as DepthKind[];
     return {
       rows: kinds.flatMap((kind) => params.depths.map((queued) => rowOf(kind, queued, results[kind]))),
-      notes: ['Bare promises, with their resolve in an array, are there to show what the collector takes.'],
+      notes: [
+        'Bare promises, whose resolve functions are kept in an array, show the share of garbage collection.',
+      ],
       raw: results,
     };
   },
@@ -38,7 +40,7 @@ function rowOf(kind: DepthKind, queued: number, results: readonly DepthResult[][
     samples: pairedRatios(at(queued, 'totalNs'), at(REFERENCE, 'totalNs')),
     detail:
       `${ns(at(queued, 'totalNs'))}: in ${ns(at(queued, 'submitNs'))}, out ${ns(at(queued, 'drainNs'))}; ` +
-      `stopped for the collector ${ns(at(queued, 'collectorNs'))} of it`,
+      `of this ${ns(at(queued, 'collectorNs'))} in collector pauses`,
     ...(isJudged && { goal: FLAT }),
   };
 }

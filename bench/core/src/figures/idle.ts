@@ -1,10 +1,10 @@
-/** Whether a batcher without work leaves the process alone. */
+/** Whether an idle batcher uses timers or processor time. */
 import { atMost } from '@batchwise/bench-harness';
 import type { Figure } from '../figure.js';
 
 export const idle: Figure = {
   name: 'idle',
-  title: 'Idle: what an open batcher does after its work is done',
+  title: 'Idle: timers and processor time of an open batcher without items',
 
   async measure(rounds) {
     const results = await rounds.run('idle', { idle: { calls: 100_000, idleMs: 1000 } }, 1);

@@ -1,9 +1,9 @@
-/** How much heap a waiting item keeps. */
+/** The heap memory of a queued item. */
 import { atMost } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import type { MemoryKind } from '../jobs/memory.js';
 
-/** The heap is the same each time, to the byte or nearly so. */
+/** The heap size hardly varies between rounds. */
 const ROUNDS = 2;
 
 export const memory: Figure = {

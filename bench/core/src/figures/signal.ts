@@ -1,4 +1,4 @@
-/** What a signal of its own costs a call, next to what any use of a fresh signal costs. */
+/** The overhead of a separate AbortSignal per call, compared with the minimal use of a new signal. */
 import { atMost, pairedRatios } from '@batchwise/bench-harness';
 import type { Figure } from '../figure.js';
 import type { Metered } from '../jobs/meter.js';

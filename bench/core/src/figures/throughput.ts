@@ -1,4 +1,4 @@
-/** How many requests a second pass through, next to dataloader and to promises alone. */
+/** Requests per second, compared with dataloader and with promises alone. */
 import { atLeast, type Goal, pairedRatios } from '@batchwise/bench-harness';
 import type { Effort, Figure, Row } from '../figure.js';
 import type { PathName } from '../jobs/paths.js';
@@ -14,8 +14,8 @@ const LABELS = {
   'the same with one slot': 'Batcher, the same with one slot',
   'shared signal': 'Batcher, one signal for all calls',
   batshit: 'batshit',
-  'dataloader beside one slot': 'dataloader, after a Batcher with one slot in the process',
-  'bare promises': 'a promise an item and nothing else',
+  'dataloader after one slot': 'dataloader, after a Batcher with one slot in the process',
+  'bare promises': 'one promise per item, without a batcher',
 } satisfies Partial<Record<PathName, string>>;
 
 type Contender = keyof typeof LABELS;

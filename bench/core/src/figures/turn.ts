@@ -1,4 +1,4 @@
-/** Where the turn should end: setImmediate, as the real clock has it, next to nextTick and a microtask. */
+/** The end of a turn by setImmediate, as in the real clock, compared with nextTick and a microtask. */
 import { medianOf, pairedRatios } from '@batchwise/bench-harness';
 import type { Figure, Row } from '../figure.js';
 import type { Turn, TurnResult } from '../jobs/turn-clocks.js';
@@ -13,14 +13,14 @@ export const turn: Figure = {
   title: 'Turn: requests/s with the turn ended by setImmediate ÷ by …',
 
   async measure(rounds, effort) {
-    // Five workloads, three ways: each gets a part of the time.
+    // Five workloads with three variants each: each run gets a part of the time.
     const timing = { warmupMs: effort.warmupMs / 2, timedMs: effort.timedMs / 3 };
     const loop = await rounds.run('turnAlone', byTurn({ callers: 1000, ...timing }));
     const alone = await rounds.run('turnAlone', byTurn({ callers: 1, ...timing }));
-    const sockets = { backend: 'elsewhere', ...timing } as const;
+    const sockets = { backend: 'other thread', ...timing } as const;
     const oneSlot = await rounds.run('turnSockets', byTurn({ ...sockets, concurrency: 1 }));
     const fourSlots = await rounds.run('turnSockets', byTurn({ ...sockets, concurrency: 4 }));
-    const busy = { backend: 'on the thread', concurrency: 1, ...timing } as const;
+    const busy = { backend: 'this thread', concurrency: 1, ...timing } as const;
     const onThread = await rounds.run('turnSockets', byTurn(busy));
 
     const timers = (by: Turn): string =>

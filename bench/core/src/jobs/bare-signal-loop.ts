@@ -1,8 +1,8 @@
-/** The least that listening to a signal of one's own can cost: make it, listen, stop listening. */
+/** The minimal use of an AbortSignal: create it, add a listener, remove the listener. */
 import { CALLERS } from './closed-loop.js';
 import { Meter, type Metered, type Timing } from './meter.js';
 
-/** All three at once: the signal is garbage before the next is made. */
+/** One signal at a time: each is garbage before the next is created. */
 export function bareSignalLoop(timing: Timing): Promise<Metered> {
   const meter = new Meter(timing);
   do listen().stop();
@@ -10,7 +10,7 @@ export function bareSignalLoop(timing: Timing): Promise<Metered> {
   return meter.done;
 }
 
-/** Listens for as long as a call on the closed loop takes: as many signals are alive as there are callers. */
+/** Listens as long as a call in the closed loop takes: as many signals are alive as there are callers. */
 export function keptSignalLoop(timing: Timing): Promise<Metered> {
   const meter = new Meter(timing);
   const listening = Array.from({ length: CALLERS }, listen);
@@ -42,6 +42,6 @@ class Listening {
   }
 
   handleEvent(): void {
-    throw new Error('nobody aborts here');
+    throw new Error('unexpected abort');
   }
 }

@@ -1,4 +1,4 @@
-/** What it costs to cancel a waiting item: a random half of the queue, in random order. */
+/** The time to cancel a queued item: a random half of the queue, in random order. */
 import type { Sink, Ticket } from 'batchwise';
 import { nowMs, nsEach } from '../stopwatch.js';
 import { collectGarbage } from './collect-garbage.js';
@@ -6,7 +6,7 @@ import { heldBatcher } from './held-batcher.js';
 
 export interface CancelParams {
   readonly depths: readonly number[];
-  /** Shallow queues are filled again until this many have been cancelled. */
+  /** Short queues are filled again until this many items have been cancelled. */
   readonly minCancels: number;
 }
 
@@ -33,13 +33,13 @@ async function measure(queued: number, minCancels: number): Promise<number> {
   for (let i = 0; i < times; i++) {
     const batcher = await heldBatcher();
     const tickets = shuffled(Array.from({ length: queued }, (_, item) => batcher.enqueue(item, sink)));
-    // A turn of the event loop, as there would be between asking and giving up.
+    // A turn of the event loop, as between a submit and its cancellation in practice.
     await new Promise(setImmediate);
     const startedAt = nowMs();
     for (let j = 0; j < half; j++) tickets[j]?.cancel();
     elapsedMs += nowMs() - startedAt;
-    const { queued: left } = batcher.stats();
-    if (left !== queued - half) throw new Error(`${left} are left of ${queued}`);
+    const { queued: remaining } = batcher.stats();
+    if (remaining !== queued - half) throw new Error(`${remaining} of ${queued} items remain`);
   }
   return nsEach(elapsedMs, times * half);
 }

@@ -1,4 +1,4 @@
-/** Callers who each wait for an answer before they ask again. */
+/** A closed loop: each caller waits for its result before its next request. */
 import { Meter, type Metered, type Timing } from './meter.js';
 
 export const CALLERS = 1000;
@@ -6,7 +6,7 @@ export const BATCH_SIZE = 64;
 
 export type Submit = (item: number) => Promise<unknown>;
 
-/** The handler of every contender: what is measured is everything around it. */
+/** The handler of every contender; the time of everything else is measured. */
 export const echo = async (items: readonly number[]): Promise<readonly number[]> => items;
 
 export function closedLoop(
@@ -15,7 +15,7 @@ export function closedLoop(
   { callers = CALLERS, onWarm = () => {} } = {},
 ): Promise<Metered> {
   const meter = new Meter(timing, 1024, onWarm);
-  // Each its own number: a peer that would merge equal items has nothing to merge.
+  // Different numbers, so that a peer cannot merge equal items.
   for (let i = 0; i < callers; i++) void call(submit, i, callers, meter);
   return meter.done;
 }
@@ -24,7 +24,7 @@ async function call(submit: Submit, first: number, step: number, meter: Meter): 
   let item = first;
   do {
     await submit(item);
-    // Stays a small integer, however long the run.
+    // Stays a small integer.
     item = (item + step) % 1_000_000_000;
   } while (meter.tick());
 }

@@ -1,4 +1,4 @@
-/** For how long the garbage collector has stopped the thread. What it does on other threads is not in it. */
+/** The time of garbage-collection pauses of this thread, without concurrent work on other threads. */
 import { PerformanceObserver } from 'node:perf_hooks';
 import { nowMs } from '../stopwatch.js';
 
@@ -15,14 +15,14 @@ export class CollectorWatch {
     observer.observe({ entryTypes: ['gc'] });
   }
 
-  /** Counts from now on. */
+  /** Starts counting now. */
   reset(): void {
     this.#since = nowMs();
     this.#totalMs = 0;
   }
 
   async total(): Promise<number> {
-    // Pauses are reported a turn or two of the event loop after they happened.
+    // Pauses are reported one or two turns of the event loop later.
     for (let i = 0; i < 3; i++) await new Promise(setImmediate);
     this.#since = Number.POSITIVE_INFINITY;
     return this.#totalMs;

@@ -1,4 +1,4 @@
-/** What a policy costs: the same simulated traffic through the same batcher, with one policy or another. */
+/** The time per item with a policy: the same simulated traffic and batcher with different policies. */
 import { formulaCurve, poisson, type Scenario, simulate } from '@batchwise/arena';
 import { adaptive, greedy } from 'batchwise';
 import { nowMs } from '../stopwatch.js';
@@ -6,7 +6,7 @@ import { nowMs } from '../stopwatch.js';
 export interface DecideParams {
   readonly policy: 'adaptive' | 'greedy';
   readonly slots: number;
-  /** Relative to what the backend can take. */
+  /** As a share of the maximum throughput of all slots. */
   readonly load: number;
   readonly targetMs: number | null;
   readonly items: number;
@@ -16,7 +16,7 @@ const CURVE = formulaCurve('5 + 0.1b', 64, (size) => 5 + 0.1 * size);
 const PER_MS = 64 / CURVE.durationMs(64);
 
 export async function run(params: DecideParams): Promise<{ nsEach: number }> {
-  await once(params, 1); // warm
+  await once(params, 1); // warm-up
   const startedAt = nowMs();
   await once(params, 2);
   return { nsEach: (1e6 * (nowMs() - startedAt)) / params.items };

@@ -1,7 +1,7 @@
 /**
- * What an item costs at different depths of the queue. The only slot is held by a gate while `queued`
- * items are submitted; then it opens and all but the last batch are drained. The last one is the gate of
- * the next repetition, so each repetition pays for exactly its items and its batches, and nothing else.
+ * The time per item at different queue lengths. A gate holds the only slot while `queued` items are submitted; then it
+ * opens, and all batches but the last one end. The last one is the gate of the next repetition, so each repetition
+ * measures exactly its own items and batches.
  */
 import { Batcher } from 'batchwise';
 import { nowMs, nsEach } from '../stopwatch.js';
@@ -12,7 +12,7 @@ import { Gate } from './gate.js';
 export interface DepthParams {
   readonly kind: DepthKind;
   readonly depths: readonly number[];
-  /** Shallow queues are filled again until this many items have gone through. */
+  /** Short queues are filled again until this many items are completed. */
   readonly minItems: number;
 }
 
@@ -23,15 +23,15 @@ export interface DepthResult {
   readonly submitNs: number;
   readonly drainNs: number;
   readonly totalNs: number;
-  /** The part of the total for which the garbage collector stopped everything else. */
+  /** The part of the total in garbage-collection pauses. */
   readonly collectorNs: number;
 }
 
-/** The same at all depths, and no larger than the smallest: what a batch costs is always shared by as many. */
+/** The same at all queue lengths, so that the overhead of a batch is shared by the same number of items. */
 const BATCH_SIZE = 10;
-/** Shallow queues are measured several side by side, so that reading the clock is shared by as many items. */
-const ITEMS_A_READING = 1000;
-/** So late that it is never refused, whatever the batches held by the gate seem to take. */
+/** Several short queues are measured together, so that this number of items shares one reading of the clock. */
+const ITEMS_PER_READING = 1000;
+/** So long that no item is rejected, although the batches at the gate take very long. */
 const TIMEOUT_MS = 1e9;
 const WARMUP_ITEMS = 300_000;
 
@@ -48,11 +48,11 @@ async function measure(
   minItems: number,
   collector: CollectorWatch,
 ): Promise<DepthResult> {
-  // First, because code that was compiled for a batcher goes when that batcher is collected.
+  // First, because the compiled code of a batcher is discarded when the batcher is collected.
   collectGarbage();
-  const queues = new Queues(kind, Math.ceil(ITEMS_A_READING / queued));
+  const queues = new Queues(kind, Math.ceil(ITEMS_PER_READING / queued));
   await queues.begin();
-  await cycle(queues, Math.min(queued, ITEMS_A_READING), WARMUP_ITEMS);
+  await cycle(queues, Math.min(queued, ITEMS_PER_READING), WARMUP_ITEMS);
   collector.reset();
   const { items, submitMs, drainMs } = await cycle(queues, queued, minItems);
   const collectorMs = await collector.total();
@@ -65,7 +65,7 @@ async function measure(
   };
 }
 
-/** Fills and drains until `minItems` have gone through. */
+/** Fills and drains until `minItems` items are completed. */
 async function cycle(
   queues: Queues,
   queued: number,
@@ -88,7 +88,7 @@ async function cycle(
 
 interface Queue {
   fill(count: number): void;
-  /** Lets out what is in it; says so when the last is on its way. */
+  /** Releases the items; `onLast` is called at the dispatch of the last one. */
   open(): void;
 }
 
@@ -100,14 +100,14 @@ class Queues {
   #drained: (at: number) => void = () => {};
 
   constructor(kind: DepthKind, count: number) {
-    const onLast = (): void => this.#lastLeft();
+    const onLast = (): void => this.#lastDispatched();
     this.count = count;
     this.#queues = Array.from({ length: count }, () =>
       kind === 'bare promises' ? new BareQueue(onLast) : new GatedQueue(kind !== 'submit', onLast),
     );
   }
 
-  /** Each with its first batch at the gate. */
+  /** Starts each queue with its first batch at the gate. */
   async begin(): Promise<void> {
     const drained = this.#whenDrained();
     this.fill(BATCH_SIZE);
@@ -119,7 +119,7 @@ class Queues {
     for (const queue of this.#queues) queue.fill(count);
   }
 
-  /** Resolves to the time when the last item was on its way: what comes after is the bench's, not the queue's. */
+  /** Resolves to the time of the last dispatch; later work belongs to the benchmark. */
   drain(): Promise<number> {
     const drained = this.#whenDrained();
     for (const queue of this.#queues) queue.open();
@@ -133,7 +133,7 @@ class Queues {
     });
   }
 
-  #lastLeft(): void {
+  #lastDispatched(): void {
     this.#undrained -= 1;
     if (this.#undrained === 0) this.#drained(nowMs());
   }
@@ -154,7 +154,7 @@ class GatedQueue implements Queue {
 
   fill(count: number): void {
     this.#submitted += count;
-    // The options are written out at each call, as callers do.
+    // A new options object per call, as in application code.
     if (this.#withDeadlines) {
       for (let i = 0; i < count; i++) void this.#batcher.submit(i, { timeoutMs: TIMEOUT_MS });
     } else {
@@ -177,7 +177,7 @@ class GatedQueue implements Queue {
   }
 }
 
-/** Promises whose `resolve` waits in an array: how much of what is seen is the engine's own doing. */
+/** Promises whose `resolve` is kept in an array: the share of the JavaScript engine in the result. */
 class BareQueue implements Queue {
   readonly #onLast: () => void;
   #waiting: ((result: number) => void)[] = [];

@@ -1,4 +1,4 @@
-/** Holds whoever waits for it until it is opened. */
+/** A promise that resolves when the gate is opened. */
 export class Gate {
   readonly opened: Promise<void>;
   open: () => void = () => {};

@@ -1,7 +1,7 @@
 import { Batcher } from 'batchwise';
 import { Gate } from './gate.js';
 
-/** A batcher whose only slot will never be free. */
+/** A batcher whose only slot is never released. */
 export async function heldBatcher(): Promise<Batcher<number, number>> {
   const slotIsTaken = new Gate();
   const batcher = new Batcher(async (items: number[]) => {

@@ -1,4 +1,4 @@
-/** What a batcher that has nothing to do still does: it is left open, after work of every kind. */
+/** The resources and processor time of an open batcher after its calls have ended. */
 import { Batcher } from 'batchwise';
 import { collectGarbage } from './collect-garbage.js';
 
@@ -8,10 +8,10 @@ export interface IdleParams {
 }
 
 export interface IdleResult {
-  /** What keeps the event loop alive, by kind, the pipes to the parent left out. */
+  /** The resources that keep the event loop alive, by kind, without the pipes to the parent process. */
   readonly resources: readonly string[];
   readonly cpuMs: number;
-  /** The same stretch of time in a process whose batcher never had work. */
+  /** The same for a batcher before its first call. */
   readonly cpuMsBefore: number;
 }
 
@@ -31,7 +31,7 @@ export async function run({ calls, idleMs }: IdleParams): Promise<IdleResult> {
 }
 
 async function cpuMsWhileIdle(idleMs: number): Promise<number> {
-  // Or the collector would tidy up meanwhile, on our account.
+  // Otherwise the garbage collector would run during the measurement.
   collectGarbage();
   const start = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, idleMs));

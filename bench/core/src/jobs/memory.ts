@@ -1,4 +1,4 @@
-/** How much heap a waiting item keeps, everything included: promise, place in the queue, deadline. */
+/** The heap memory of a queued item, including its promise, queue entry and deadline. */
 import type { Batcher, Sink } from 'batchwise';
 import { collectGarbage } from './collect-garbage.js';
 import { heldBatcher } from './held-batcher.js';
@@ -21,9 +21,10 @@ export async function run({ kind, queued }: MemoryParams): Promise<{ bytesEach: 
   const before = heapUsed();
   for (let i = 0; i < queued; i++) add(i);
   const after = heapUsed();
-  const { queued: waiting } = batcher.stats();
-  if (kind !== 'bare promise' && waiting !== queued) throw new Error(`${waiting} of ${queued} are waiting`);
-  add(0); // or it could have been collected before the weighing, and what it keeps with it
+  const { queued: inQueue } = batcher.stats();
+  if (kind !== 'bare promise' && inQueue !== queued)
+    throw new Error(`${inQueue} of ${queued} items are queued`);
+  add(0); // keeps the closure and its items alive until after the measurement
   return { bytesEach: (after - before) / queued };
 }
 
@@ -42,12 +43,12 @@ function adder(kind: MemoryKind, batcher: Batcher<number, number>, queued: numbe
   }
 }
 
-/** Keeps the `resolve` of a promise an item, in an array that is there before the weighing starts. */
+/** Stores the `resolve` of a promise per item, in an array that is allocated before the measurement. */
 function keeper(queued: number): (item: number) => void {
-  const waiting = new Array<unknown>(queued).fill(0);
+  const resolves = new Array<unknown>(queued).fill(0);
   return (item) => {
     void new Promise((resolve) => {
-      waiting[item] = resolve;
+      resolves[item] = resolve;
     });
   };
 }

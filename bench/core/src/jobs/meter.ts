@@ -1,7 +1,6 @@
 /**
- * Counts what a loop does and tells it when to stop. Loops that never leave the microtask queue starve
- * timers, so time is not told by one; and reading the clock each time would cost as much as the work,
- * so it is read every so many.
+ * Counts the requests of a loop and ends it. Loops that stay in the microtask queue starve timers, so the clock is read
+ * instead; only once per `every` requests, because reading it takes as long as a request.
  */
 import { medianOf } from '@batchwise/bench-harness';
 import { nowMs } from '../stopwatch.js';
@@ -14,7 +13,7 @@ export interface Timing {
 export interface Metered {
   readonly count: number;
   readonly elapsedMs: number;
-  /** In the median slice of the timed part: a neighbour who takes the core for a moment does not count. */
+  /** In the median slice of the timed part, so that short interruptions by other processes do not count. */
   readonly perSecond: number;
   readonly nsEach: number;
   /** Over the whole timed part. */
@@ -52,7 +51,7 @@ export class Meter {
     });
   }
 
-  /** Counts one; false when it is time to stop. */
+  /** Counts one request; returns false at the end of the timed part. */
   tick(): boolean {
     this.#count += 1;
     return this.#count < this.#checkAt ? !this.#isOver : this.#check();

@@ -1,4 +1,4 @@
-/** One way through a batcher, on the closed loop. */
+/** Runs one way of submitting items in a closed loop. */
 import type { Metered, Timing } from './meter.js';
 import { type PathName, runPath } from './paths.js';
 

@@ -1,4 +1,4 @@
-/** The ways through a batcher, ours and others', that are compared on the closed loop. */
+/** The contenders of the closed loop: ways of submitting to this batcher, and its peers. */
 import { create, maxBatchSizeScheduler } from '@yornaath/batshit';
 import { Batcher, onBatch } from 'batchwise';
 import DataLoader from 'dataloader';
@@ -9,7 +9,7 @@ import { sinkLoop } from './sink-loop.js';
 
 const { POSITIVE_INFINITY } = Number;
 
-/** What one caller does to get an answer. Made anew in each process. */
+/** The function with which a caller submits an item. Created once per process. */
 const callers = {
   dataloader: newLoader,
   unlimited: () => {
@@ -24,7 +24,7 @@ const callers = {
     const batcher = watchedBatcher(POSITIVE_INFINITY);
     return (item) => batcher.submit(item, { timeoutMs: 10_000, priority: 1 });
   },
-  // The deadlines of requests from elsewhere differ: each has what is left of its own.
+  // Requests from other processes have different deadlines.
   'deadlines and priorities that differ': () => {
     const batcher = watchedBatcher(POSITIVE_INFINITY);
     return (item) => batcher.submit(item, { timeoutMs: 10_000 + (item % 997), priority: item % 3 });
@@ -43,7 +43,7 @@ const callers = {
     return (item) => batcher.submit(item, { signal: new AbortController().signal });
   },
   // The first batches of a batcher with a limit run in an async context, which slows down all promises before Node 24.
-  'dataloader beside one slot': () => {
+  'dataloader after one slot': () => {
     const batcher = newBatcher(1);
     for (let item = 0; item < BATCH_SIZE; item++) void batcher.submit(item);
     return newLoader();
@@ -51,7 +51,7 @@ const callers = {
   batshit: () => {
     const batcher = create({
       fetcher: (items: number[]) => echo(items),
-      // The cheapest there can be: its own look an answer up in an array or a record.
+      // The cheapest possible resolver; those of batshit search an array or a record.
       resolver: (_answers: readonly number[], item: number) => item,
       scheduler: maxBatchSizeScheduler({ maxBatchSize: BATCH_SIZE }),
     });
@@ -60,7 +60,7 @@ const callers = {
   'bare promises': barePromises,
 } satisfies Record<string, () => Submit>;
 
-/** Loops of their own, other than callers who await promises. */
+/** Contenders with other loops than callers that await promises. */
 const loops = {
   sinks: (timing: Timing) => sinkLoop(newBatcher(POSITIVE_INFINITY), timing),
   'bare signal': bareSignalLoop,
@@ -86,29 +86,29 @@ function newLoader(): Submit {
 
 function watchedBatcher(concurrency: number): Batcher<number, number> {
   onBatch(({ failed }) => {
-    if (failed > 0) throw new Error('nothing fails here');
+    if (failed > 0) throw new Error('unexpected failure');
   });
   return newBatcher(concurrency);
 }
 
-/** A promise for each item and nothing else: no partial batch, no error, no limit. What nobody can beat. */
+/** One promise per item, without partial batches, errors and limits: the lower bound. */
 function barePromises(): Submit {
   let items: number[] = [];
   let resolves: ((result: number) => void)[] = [];
 
-  async function leave(): Promise<void> {
-    const waiting = resolves;
+  async function dispatch(): Promise<void> {
+    const pending = resolves;
     const batch = items;
     items = [];
     resolves = [];
     const results = await echo(batch);
-    for (let i = 0; i < waiting.length; i++) waiting[i]?.(results[i] as number);
+    for (let i = 0; i < pending.length; i++) pending[i]?.(results[i] as number);
   }
 
   return (item) =>
     new Promise((resolve) => {
       items.push(item);
       resolves.push(resolve);
-      if (items.length === BATCH_SIZE) void leave();
+      if (items.length === BATCH_SIZE) void dispatch();
     });
 }

@@ -1,4 +1,4 @@
-/** The closed loop one level below promises: each answer enqueues the next item from within its sink. */
+/** The closed loop without promises: each result enqueues the next item from within its sink. */
 import type { Batcher, Sink } from 'batchwise';
 import { CALLERS } from './closed-loop.js';
 import { Meter, type Metered, type Timing } from './meter.js';

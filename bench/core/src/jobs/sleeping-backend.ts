@@ -1,4 +1,4 @@
-/** A backend on a thread of its own that takes 1 ms for a batch of any size, without using the processor. */
+/** A backend on its own thread that takes 1 ms for a batch of any size, without processor time. */
 import { parentPort } from 'node:worker_threads';
 
 const SERVICE_MS = 1;

@@ -1,4 +1,4 @@
-/** Clients on a thread of their own: each sends a request, waits for the answer, sends the next. */
+/** Clients on their own thread: each sends a request, waits for the response, and sends the next one. */
 import { connect } from 'node:net';
 import { workerData } from 'node:worker_threads';
 

@@ -1,4 +1,4 @@
-/** Where the turn ends, for callers within the process: nothing comes from the event loop. */
+/** The end of a turn, for callers within the process, without events of the event loop. */
 import { Batcher } from 'batchwise';
 import { BATCH_SIZE, closedLoop, echo } from './closed-loop.js';
 import type { Timing } from './meter.js';
@@ -10,7 +10,7 @@ export interface TurnAloneParams extends Timing {
 }
 
 export interface TurnAloneResult extends TurnResult {
-  /** How often a timer of 1 ms fired meanwhile: whether anybody else gets the thread. */
+  /** How often a timer of 1 ms fired: whether the event loop runs other callbacks meanwhile. */
   readonly timersPerSecond: number;
 }
 

@@ -1,4 +1,4 @@
-/** The real clock, and what it would be if the turn ended elsewhere. */
+/** The real clock, and variants with another end of the turn. */
 import { type Clock, realClock } from 'batchwise';
 
 export type Turn = 'setImmediate' | 'nextTick' | 'microtask';

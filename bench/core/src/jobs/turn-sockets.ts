@@ -1,6 +1,6 @@
 /**
- * Where the turn ends, for a server: 64 sockets, driven by a thread of their own, each with one request
- * under way, and a handler that costs the same for one item as for 64.
+ * The end of a turn, for a server: 64 sockets of another thread, each with one request in flight, and a handler that
+ * takes the same time for one item as for 64.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -14,8 +14,8 @@ import { meanBatchSize, type Turn, type TurnResult, turnClocks } from './turn-cl
 const SOCKETS = 64;
 const BUSY_MS = 0.3;
 
-/** Where the batch is worked on: by a backend that takes 1 ms, or on this very thread, for 0.3 ms. */
-export type Backend = 'elsewhere' | 'on the thread';
+/** The backend: another thread that takes 1 ms, or this thread for 0.3 ms. */
+export type Backend = 'other thread' | 'this thread';
 
 export interface TurnSocketsParams extends Timing {
   readonly turn: Turn;
@@ -24,7 +24,7 @@ export interface TurnSocketsParams extends Timing {
 }
 
 export async function run({ turn, backend, concurrency, ...timing }: TurnSocketsParams): Promise<TurnResult> {
-  const batcher = new Batcher(backend === 'elsewhere' ? sleepingBackends(concurrency) : busyHandler, {
+  const batcher = new Batcher(backend === 'other thread' ? sleepingBackends(concurrency) : busyHandler, {
     maxBatchSize: BATCH_SIZE,
     concurrency,
     clock: turnClocks[turn],
@@ -43,7 +43,7 @@ export async function run({ turn, backend, concurrency, ...timing }: TurnSockets
   return { perSecond, meanBatchSize: meanBatchSize(before, batcher.stats()) };
 }
 
-/** A client sends nothing before it has its answer, so a chunk is a request. */
+/** A client sends nothing before its response, so a chunk is a request. */
 function serve(socket: Socket, batcher: Batcher<number, number>, meter: Meter): void {
   socket.on('data', (chunk) => {
     void batcher.submit(chunk.length).then(() => {
@@ -59,23 +59,23 @@ const busyHandler: Handler<number, number> = async (items) => {
   return items;
 };
 
-/** As many backends as slots, asked in turn. */
+/** One backend per slot, in rotation. */
 function sleepingBackends(count: number): Handler<number, number> {
   const backends = Array.from({ length: count }, () => sleepingBackend());
-  let asked = 0;
+  let calls = 0;
   return async (items) => {
-    await backends[asked++ % count]?.();
+    await backends[calls++ % count]?.();
     return items;
   };
 }
 
-/** Answers come back in the order of the questions, so a queue of the waiting is enough. */
+/** Responses have the order of the requests, so a queue of callbacks is sufficient. */
 function sleepingBackend(): () => Promise<void> {
   const worker = new Worker(new URL('./sleeping-backend.js', import.meta.url));
-  const waiting: (() => void)[] = [];
-  worker.on('message', () => waiting.shift()?.());
+  const pending: (() => void)[] = [];
+  worker.on('message', () => pending.shift()?.());
   return () => {
     worker.postMessage(0);
-    return new Promise((resolve) => waiting.push(resolve));
+    return new Promise((resolve) => pending.push(resolve));
   };
 }

@@ -1,4 +1,4 @@
-/** An echo in gRPC by hand on node:http2: unary calls one by one, and the batching stream, answered when it has ended. */
+/** A minimal gRPC echo server on node:http2, with a unary method and a batched one, answered after the half-close. */
 import { once } from 'node:events';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const TRAILERS = { 'grpc-status': '0' };
 const UNIMPLEMENTED = { ...HEADERS, 'grpc-status': '12', 'grpc-message': 'no such method' };
 
-/** The port it listens at. */
+/** Returns the port. */
 export async function bareBackend(device: Device): Promise<number> {
   const server = createServer({ settings: { initialWindowSize: 1 << 20 } });
   server.on('stream', (stream, headers) => {
@@ -23,7 +23,7 @@ export async function bareBackend(device: Device): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A batch is what came until the half-close, a unary call a batch of one. Frames are echoed as they came. */
+/** A batch is all frames until the half-close, so a unary call is a batch of one. Frames are echoed unchanged. */
 function echo(stream: ServerHttp2Stream, device: Device): void {
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,8 +1,8 @@
 /**
- * What a batch runs on: nothing, which is done at once, a plain timer, or a device that takes as long as the curve
- * says. Both do one batch at a time; a device for each call, to compare with, does them all at once, and each takes as
- * long as if it were alone. The device's last millisecond is waited for turn by turn of the event loop, as
- * timers are up to one late; not the timer's, whose waiting would take a core from a caller who is alone.
+ * The simulated device of a batch. `none` answers at once, `five-ms` waits for a timer, and `vit` takes the duration of
+ * the curve; these run one batch at a time. `vit-each`, for comparison, runs all calls concurrently, each with the
+ * duration of a batch of one. The last millisecond of `vit` is a busy wait over turns of the event loop, because timers
+ * are up to 1 ms late. `five-ms` has no busy wait, which would take a core from a single caller.
  */
 import { nowMs, percentile, setTimer } from '@batchwise/bench-harness';
 import { collectIn } from '../collection.js';
@@ -13,7 +13,7 @@ export type DeviceName = 'none' | 'five-ms' | 'vit' | 'vit-each';
 export interface DeviceReport {
   readonly batches: number;
   readonly items: number;
-  /** How much later than the curve says batches were done. */
+  /** The delay of batches beyond the duration of the curve. */
   readonly lateP50Ms: number;
   readonly lateP99Ms: number;
   readonly lateMaxMs: number;
@@ -22,17 +22,17 @@ export interface DeviceReport {
 interface Pace {
   readonly msOf: (size: number) => number;
   readonly spinMs: number;
-  readonly isForEach?: true;
+  readonly isConcurrent?: true;
 }
 
 const PACES: Readonly<Record<DeviceName, Pace>> = {
   none: { msOf: () => 0, spinMs: 0 },
   'five-ms': { msOf: () => 5, spinMs: 0 },
   vit: { msOf: batchMs, spinMs: 1.2 },
-  'vit-each': { msOf: () => batchMs(1), spinMs: 1.2, isForEach: true },
+  'vit-each': { msOf: () => batchMs(1), spinMs: 1.2, isConcurrent: true },
 };
 
-/** Longer than the largest batch, shorter than from one burst to the next. */
+/** Longer than the largest batch, and shorter than the time between two bursts. */
 const COLLECT_AFTER_MS = 30;
 
 interface Batch {
@@ -50,14 +50,14 @@ export class Device {
   #batches = 0;
   #items = 0;
 
-  /** One that is not on takes no time until `begin`. */
+  /** With `isOn` false, batches take no time until `begin`. */
   constructor(name: DeviceName, isOn: boolean) {
     this.#pace = PACES[name];
     this.#isNone = name === 'none';
     this.#isInstant = this.#isNone || !isOn;
   }
 
-  /** What was before is forgotten. */
+  /** Resets the counts. */
   begin(): void {
     this.#isInstant = this.#isNone;
     this.#lateMs = [];
@@ -70,7 +70,7 @@ export class Device {
     this.#items += size;
     collectIn(COLLECT_AFTER_MS);
     if (this.#isInstant) onDone();
-    else if (this.#pace.isForEach) this.#take(size, onDone);
+    else if (this.#pace.isConcurrent) this.#runFor(size, onDone);
     else {
       this.#queue.push({ size, onDone });
       this.#next();
@@ -92,16 +92,16 @@ export class Device {
     const batch = this.#isBusy ? undefined : this.#queue.shift();
     if (batch === undefined) return;
     this.#isBusy = true;
-    this.#take(batch.size, () => {
+    this.#runFor(batch.size, () => {
       this.#isBusy = false;
-      // The device goes on before anybody is told: answers cost time on this thread.
+      // The next batch starts before the response, because responses take time on this thread.
       this.#next();
       batch.onDone();
     });
   }
 
-  /** Lets the time of a batch pass. */
-  #take(size: number, onOver: () => void): void {
+  /** Calls `onEnd` after the duration of a batch. */
+  #runFor(size: number, onEnd: () => void): void {
     const doneAt = nowMs() + this.#pace.msOf(size);
     const finish = () => {
       const late = nowMs() - doneAt;
@@ -110,7 +110,7 @@ export class Device {
         return;
       }
       this.#lateMs.push(late);
-      onOver();
+      onEnd();
     };
     setTimer(finish, doneAt - nowMs() - this.#pace.spinMs);
   }

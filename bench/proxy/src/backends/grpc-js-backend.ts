@@ -1,21 +1,21 @@
-/** A unary echo with @grpc/grpc-js as it comes. */
+/** A unary echo server with @grpc/grpc-js and default options. */
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { COMPUTE } from '../echo-message.js';
 import type { Device } from './device.js';
 
-/** The port it listens at. */
+/** Returns the port. */
 export async function grpcJsBackend(device: Device): Promise<number> {
   const server = new Server();
-  const asItIs = (message: Buffer) => message;
+  const identity = (message: Buffer) => message;
   const definition = {
     compute: {
       path: COMPUTE,
       requestStream: false,
       responseStream: false,
-      requestSerialize: asItIs,
-      requestDeserialize: asItIs,
-      responseSerialize: asItIs,
-      responseDeserialize: asItIs,
+      requestSerialize: identity,
+      requestDeserialize: identity,
+      responseSerialize: identity,
+      responseDeserialize: identity,
     },
   };
   server.addService(definition, {

@@ -1,10 +1,10 @@
-/** @grpc/grpc-js as it comes, with as many channels as the other client has connections. */
+/** @grpc/grpc-js with default options, and as many channels as the other client has connections. */
 import { Client, credentials } from '@grpc/grpc-js';
 import { type Caller, CONNECTIONS } from '../caller.js';
 import { COMPUTE, messageFor, numberOfMessage } from '../echo-message.js';
 
 export async function grpcJsCaller(port: number): Promise<Caller> {
-  // With a pool of its own: channels to the same place would share one connection otherwise.
+  // Separate subchannel pools, because channels to the same address would share one connection.
   const options = { 'grpc.use_local_subchannel_pool': 1 };
   const clients = Array.from(
     { length: CONNECTIONS },
@@ -16,7 +16,7 @@ export async function grpcJsCaller(port: number): Promise<Caller> {
     call(number, onAnswer) {
       const client = clients[next] as Client;
       next = (next + 1) % CONNECTIONS;
-      client.makeUnaryRequest(COMPUTE, asItIs, asItIs, messageFor(number), (error, message) => {
+      client.makeUnaryRequest(COMPUTE, identity, identity, messageFor(number), (error, message) => {
         onAnswer(error === null && message !== undefined ? numberOfMessage(message) : undefined);
       });
     },
@@ -32,6 +32,6 @@ function ready(client: Client): Promise<void> {
   });
 }
 
-function asItIs(message: Buffer): Buffer {
+function identity(message: Buffer): Buffer {
   return message;
 }

@@ -1,4 +1,4 @@
-/** gRPC by hand on node:http2: the same client for the bare echo, the bare hop and the proxy. */
+/** A minimal gRPC client on node:http2, the same for the bare echo, the bare hop and the proxy. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { type Caller, CONNECTIONS } from '../caller.js';
@@ -9,7 +9,7 @@ const HEADERS = { ':method': 'POST', ':path': COMPUTE, 'content-type': 'applicat
 export async function http2Caller(port: number): Promise<Caller> {
   const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://127.0.0.1:${port}`));
   await Promise.all(sessions.map((session) => once(session, 'connect')));
-  // Calls that are under way when the run is over may lose their connection; others are counted by their streams.
+  // Calls in flight at the end of a run may lose their connection; other failures are counted per stream.
   for (const session of sessions) session.on('error', () => {});
   let next = 0;
   return {

@@ -1,4 +1,4 @@
-/** How many unary calls a second pass through the proxy, beside the same client and backend without it. */
+/** Unary calls per second through the proxy, compared with the same client and backend without it. */
 import {
   atLeast,
   type Effort,
@@ -19,12 +19,12 @@ const MAX_BATCH_SIZE = 64;
 const TITLES = {
   proxy: 'proxy, batches of 64',
   bare: 'bare node:http2, no proxy',
-  'bare-hop': 'bare node:http2 hop, a call an item',
+  'bare-hop': 'bare node:http2 hop, one call per item',
   'grpc-js': '@grpc/grpc-js, no proxy',
 } as const satisfies Record<Route, string>;
 const ROUTES = Object.keys(TITLES) as Route[];
 
-/** Of our requests a second ÷ theirs. */
+/** Requests per second of the proxy ÷ those of the other contender. */
 const GOALS: Partial<Record<Route, Goal>> = { bare: atLeast(0.5), 'grpc-js': atLeast(1) };
 
 export const echo64: Figure = echoWith(64);
@@ -66,14 +66,14 @@ function resultOf(trials: Readonly<Record<Route, readonly TrialResult[]>>): Figu
         rows: ROUTES.map((route) => rowOf(route, trials[route])),
       },
       {
-        head: ['CPU, µs a request', 'client', 'between', 'backend', 'all', 'requests/CPU-s'],
+        head: ['CPU, µs per request', 'client', 'proxy or hop', 'backend', 'all', 'requests/CPU-s'],
         rows: ROUTES.map((route) => cpuRowOf(route, trials[route])),
       },
     ],
     verdicts,
     notes: [
-      'the client of the first three is one and the same: gRPC by hand on node:http2; all have 4 connections',
-      'client, proxy and backend are processes of their own and share the cores: what is between takes its time from both ends',
+      'the first three have the same client, a minimal gRPC client on node:http2; all have 4 connections',
+      'client, proxy and backend are separate processes that share the cores: the proxy takes CPU time from the other two',
     ],
     raw: trials,
   };

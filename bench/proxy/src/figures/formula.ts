@@ -1,7 +1,6 @@
 /**
- * The seed's formula for the window: worst added latency = window + T(N) − T(1). It speaks of a device that is free
- * when the window ends, so the load here is bursts that never meet: a formula that leaves the queue out cannot be
- * held against one that has a queue.
+ * The seed's formula for the window policy: worst added latency = window + T(N) − T(1). It assumes that the device is
+ * idle at the end of the window, without a queue. So the load is bursts that do not overlap.
  */
 import {
   atMost,
@@ -19,52 +18,52 @@ import { type Batching, type Route, runTrial, type TrialResult } from '../trial.
 const WINDOW_MS = 2;
 const MAX_BATCH_SIZE = 32;
 const FORMULA_MS = WINDOW_MS + batchMs(MAX_BATCH_SIZE) - batchMs(1);
-/** A window and the largest batch, with room to spare. */
+/** Much longer than a window and the largest batch. */
 const EVERY_MS = 60;
 
 const BURSTS = { kind: 'bursts', mostItems: MAX_BATCH_SIZE, everyMs: EVERY_MS } as const;
-/** A caller who is alone, straight to the backend: T(1) and the way there and back. */
-const ALONE = { ...BURSTS, mostItems: 1 } as const;
+/** Single requests. Direct to the backend: T(1) and the round trip. */
+const SINGLE = { ...BURSTS, mostItems: 1 } as const;
 
 interface Contender {
   readonly route: Route;
-  readonly load: typeof BURSTS | typeof ALONE;
+  readonly load: typeof BURSTS | typeof SINGLE;
   readonly device?: DeviceName;
   readonly batching?: Batching;
 }
 
 const WINDOW: Batching = { maxBatchSize: MAX_BATCH_SIZE, maxWaitMs: WINDOW_MS };
-const DIRECT = 'alone, no proxy';
-/** The same bursts where nobody is batched and nobody waits: T(1) for each, and the client's own time for a burst. */
+const DIRECT = 'single caller, no proxy';
+/** The same bursts without batching and queue: T(1) for each request, and the time of the client for a burst. */
 const STRAIGHT = 'no proxy, T(1) for each';
-/** The same with a process in between, which any proxy is before it batches. */
+/** The same with a process in between, the minimal overhead of any proxy. */
 const HOP = 'bare hop, T(1) for each';
-/** What the way itself takes: the same bursts and the same window, nothing to compute. */
-const WAY = 'window of 2 ms, T = 0';
+/** The same bursts and window with a backend that answers at once: the overhead of the three processes. */
+const INSTANT = 'window of 2 ms, T = 0';
 const WINDOWED = 'window of 2 ms';
 const GOAL = atMost(Number(FORMULA_MS.toFixed(2)));
 const CONTENDERS: Readonly<Record<string, Contender>> = {
-  [DIRECT]: { route: 'bare', load: ALONE },
+  [DIRECT]: { route: 'bare', load: SINGLE },
   [STRAIGHT]: { route: 'bare', load: BURSTS, device: 'vit-each' },
   [HOP]: { route: 'bare-hop', load: BURSTS, device: 'vit-each' },
-  [WAY]: { route: 'proxy', load: BURSTS, batching: WINDOW, device: 'none' },
+  [INSTANT]: { route: 'proxy', load: BURSTS, batching: WINDOW, device: 'none' },
   [WINDOWED]: { route: 'proxy', load: BURSTS, batching: WINDOW },
   adaptive: { route: 'proxy', load: BURSTS, batching: { maxBatchSize: MAX_BATCH_SIZE } },
 };
 
-/** What is called added: what one takes more than another. */
+/** The latency of one contender minus that of another. */
 interface Comparison {
   readonly of: string;
   readonly beyond: string;
-  readonly says: string;
+  readonly label: string;
 }
 
 const COMPARISONS: readonly Comparison[] = [
-  { of: WINDOWED, beyond: HOP, says: `${WINDOWED}, beyond a bare hop` },
-  { of: WINDOWED, beyond: STRAIGHT, says: `${WINDOWED}, beyond no proxy` },
-  { of: WINDOWED, beyond: DIRECT, says: `${WINDOWED}, beyond the p50 of one alone` },
-  { of: 'adaptive', beyond: STRAIGHT, says: 'adaptive, beyond no proxy' },
-  { of: HOP, beyond: STRAIGHT, says: 'bare hop, beyond no proxy' },
+  { of: WINDOWED, beyond: HOP, label: `${WINDOWED}, beyond a bare hop` },
+  { of: WINDOWED, beyond: STRAIGHT, label: `${WINDOWED}, beyond no proxy` },
+  { of: WINDOWED, beyond: DIRECT, label: `${WINDOWED}, beyond the p50 of a single caller` },
+  { of: 'adaptive', beyond: STRAIGHT, label: 'adaptive, beyond no proxy' },
+  { of: HOP, beyond: STRAIGHT, label: 'bare hop, beyond no proxy' },
 ];
 
 const MEASURES = {
@@ -143,22 +142,22 @@ export const formula: Figure = {
       ],
       verdicts,
       notes: [
-        `added: p50 less p50, p90 less p90 and so on of the same bursts, one every ${EVERY_MS} ms, in the same round; beyond one alone: less the p50 of a caller who is alone and asks the backend itself`,
-        `${WAY}: beyond the 2 ms it is the CPU time of a burst in three processes, of which the formula knows nothing`,
-        'client and backend collect young garbage between two bursts, the proxy and the bare hop whenever Node does; with node:http2 that takes some milliseconds',
-        'late: how much later than the curve says the device was done. It is part of what is called added here, and so are timers, which are up to 1 ms late',
+        `added: p50 minus p50, p90 minus p90 and so on, with the same bursts, one every ${EVERY_MS} ms, in the same round; beyond the p50 of a single caller: minus the p50 of single requests direct to the backend`,
+        `${INSTANT}: the latency above 2 ms is the CPU time of a burst in three processes, which is not part of the formula`,
+        'client and backend collect young garbage between two bursts, the proxy and the bare hop whenever Node does; with node:http2 this takes some milliseconds',
+        'late: delay of the device beyond the duration of the curve. It is part of the added latency, as is the delay of timers, up to 1 ms',
       ],
       raw,
     };
   },
 };
 
-function verdictsOf({ of, beyond, says }: Comparison, raw: Record<string, TrialResult[]>): Verdict[] {
+function verdictsOf({ of, beyond, label }: Comparison, raw: Record<string, TrialResult[]>): Verdict[] {
   return Object.entries(MEASURES).map(([measure, value]): Verdict => {
     const lessMs = (raw[beyond] ?? []).map(beyond === DIRECT ? MEASURES.p50 : value);
     const samples = (raw[of] ?? []).map((result, round) => value(result) - (lessMs[round] ?? Number.NaN));
-    const verdict = { label: `ms added, ${measure}, ${says}`, samples, digits: 2 };
-    // The formula is the window's: the adaptive policy owes it nothing, and is here to be compared.
+    const verdict = { label: `ms added, ${measure}, ${label}`, samples, digits: 2 };
+    // The formula is about the window policy; the adaptive policy has no goal and is reported for comparison.
     return of === WINDOWED && measure !== 'p50' ? { ...verdict, goal: GOAL } : verdict;
   });
 }

@@ -1,4 +1,4 @@
-/** What a caller who is alone waits for the proxy. */
+/** The latency that the proxy adds for a single caller. */
 import {
   atMost,
   type Effort,
@@ -11,7 +11,7 @@ import {
 import type { DeviceName } from '../backends/device.js';
 import { type Route, runTrial, type TrialResult } from '../trial.js';
 
-/** A backend that answers at once, and one that takes about as long as a small model. */
+/** A backend that answers at once, and one with about the duration of a small model. */
 const DEVICES = { none: 'answers at once', 'five-ms': 'takes 5 ms' } as const;
 const ROUTES = { bare: 'direct', 'bare-hop': 'bare hop', proxy: 'proxy' } as const;
 type LoneRoute = keyof typeof ROUTES;
@@ -19,7 +19,7 @@ type LoneDevice = keyof typeof DEVICES & DeviceName;
 
 export const lone: Figure = {
   name: 'lone',
-  title: 'One caller: p50 through the proxy − p50 straight to the same backend',
+  title: 'One caller: p50 through the proxy − p50 direct to the same backend',
 
   async measure(effort, say) {
     const cases = (Object.keys(DEVICES) as LoneDevice[]).flatMap((device) =>
@@ -47,7 +47,7 @@ export const lone: Figure = {
     return {
       tables: [{ head: ['', 'p50 ms', 'min–max', 'p99 ms'], rows }],
       verdicts,
-      notes: ['the proxy’s policy is the adaptive one, as it comes'],
+      notes: ['the proxy has its default policy, adaptive'],
       raw,
     };
   },

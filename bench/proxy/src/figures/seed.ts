@@ -1,4 +1,4 @@
-/** How many requests a second a device takes within a bound on p99: item by item, in windows, adaptively. */
+/** Maximum rate with a limit on p99: single calls, the window policy, and the adaptive policy. */
 import {
   atLeast,
   type Effort,
@@ -15,7 +15,7 @@ import { type Batching, type Route, runTrial, type TrialResult } from '../trial.
 
 const P99_MS = 50;
 const MAX_BATCH_SIZE = 32;
-/** Of the most the device can do in full batches (with the proxy) or one by one (without). */
+/** Shares of the throughput of the device in full batches (with the proxy) or in batches of one (without). */
 const SHARES = [0.5, 0.7, 0.8, 0.9];
 
 interface Contender {
@@ -39,7 +39,7 @@ const NAMES = Object.keys(CONTENDERS) as Name[];
 
 export const seed: Figure = {
   name: 'seed',
-  title: `Most requests/s with p99 ≤ ${P99_MS} ms, Poisson arrivals, a device that takes the time of ViT-L/16 on an H200`,
+  title: `Maximum requests/s with p99 ≤ ${P99_MS} ms, Poisson arrivals, a device that takes the time of ViT-L/16 on an H200`,
 
   async measure(effort, say) {
     const turns: Record<string, () => Promise<TrialResult>> = {};
@@ -73,7 +73,7 @@ export const seed: Figure = {
         {
           head: [
             'each rate',
-            'asked/s',
+            'offered/s',
             'answered/s',
             'p50 ms',
             'p99 ms',
@@ -88,8 +88,8 @@ export const seed: Figure = {
       ],
       verdicts,
       notes: [
-        'a latency counts from the moment the request was due, also where the client was late',
-        'late: how much later than the curve says the device was done; part of every latency here',
+        'latencies count from the due time of a request, even if the client was late',
+        'late: delay of the device beyond the duration of the curve; part of every latency',
       ],
       raw,
     };
@@ -106,7 +106,7 @@ function trialOf(contender: Contender, share: number, { warmupMs, timedMs }: Eff
   return runTrial({ route, load, device: 'vit', isHeated: true, ...(batching && { batching }) });
 }
 
-/** Its rate where it kept the bound and lost nothing, 0 where it did not. */
+/** The rate, if p99 is within the limit and no request failed; otherwise 0. */
 function rateWithin(result: TrialResult | undefined): number {
   return result !== undefined && result.p99Ms <= P99_MS && result.failed === 0 ? result.perSecond : 0;
 }

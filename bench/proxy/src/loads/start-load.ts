@@ -1,4 +1,4 @@
-/** The three ways in which requests come. */
+/** The three kinds of load: closed loop, Poisson arrivals and bursts. */
 import { nowMs, setTimer } from '@batchwise/bench-harness';
 import { collectIn } from '../collection.js';
 import type { Load } from '../load.js';
@@ -7,7 +7,7 @@ import type { Tally } from './tally.js';
 export function startLoad(load: Load, tally: Tally): void {
   switch (load.kind) {
     case 'closed':
-      for (let caller = 0; caller < load.callers; caller++) askAgain(tally);
+      for (let caller = 0; caller < load.callers; caller++) callInLoop(tally);
       break;
     case 'open':
       arrive(tally, load.perSecond / 1000, nowMs());
@@ -18,28 +18,28 @@ export function startLoad(load: Load, tally: Tally): void {
   }
 }
 
-/** A caller who waits for an answer before asking again. */
-function askAgain(tally: Tally): void {
-  if (!tally.isOver) tally.ask(nowMs(), () => askAgain(tally));
+/** A caller that waits for its response before the next request. */
+function callInLoop(tally: Tally): void {
+  if (!tally.isOver) tally.send(nowMs(), () => callInLoop(tally));
 }
 
-/** All that are due by now, each timed from when it was due, and a timer for the next. */
+/** Sends all requests that are due, each measured from its due time, and sets a timer for the next one. */
 function arrive(tally: Tally, perMs: number, nextAt: number): void {
   if (tally.isOver) return;
   let dueAt = nextAt;
   while (dueAt <= nowMs()) {
-    tally.ask(dueAt, () => {});
+    tally.send(dueAt, () => {});
     dueAt += -Math.log(1 - Math.random()) / perMs;
   }
   setTimer(() => arrive(tally, perMs, dueAt), dueAt - nowMs());
 }
 
-/** Whoever is measured gets bursts of the same sizes: what is added to a burst is compared with that burst. */
+/** The sizes of the bursts are the same for every contender, because latencies are compared burst by burst. */
 function burst(tally: Tally, load: Load & { readonly kind: 'bursts' }, random: () => number): void {
   if (tally.isOver) return;
   const count = 1 + Math.floor(load.mostItems * random());
   const sentAt = nowMs();
-  for (let item = 0; item < count; item++) tally.ask(sentAt, () => {});
+  for (let item = 0; item < count; item++) tally.send(sentAt, () => {});
   collectIn(load.everyMs / 2);
   setTimer(() => burst(tally, load, random), load.everyMs);
 }

@@ -1,9 +1,9 @@
-/** What became of the requests of a client process. */
+/** Sends the requests of a client process and records their outcomes. */
 import { nowMs, pauseMs, percentile } from '@batchwise/bench-harness';
 import type { Caller } from '../caller.js';
 import type { LoadReport, LoadTime } from '../load.js';
 
-/** How long is waited for what is still under way when the run is over. */
+/** The maximum wait for requests in flight at the end of a run. */
 const DRAIN_MS = 5000;
 const STEP_MS = 20;
 const MOST = 2 ** 32;
@@ -21,8 +21,8 @@ export class Tally {
     this.#caller = caller;
   }
 
-  /** Asks, and times it from when it was due, which is earlier than now where the process is late. */
-  ask(dueAt: number, onSettled: () => void): void {
+  /** Sends a request. Its latency counts from `dueAt`, which is earlier than now if the process is late. */
+  send(dueAt: number, onSettled: () => void): void {
     const number = this.#sent % MOST;
     this.#sent += 1;
     this.#caller.call(number, (answer) => {
@@ -33,7 +33,7 @@ export class Tally {
     });
   }
 
-  /** Lets the load run its time; `onTimed` is told when the warm-up is over. */
+  /** Waits for the load; `onTimed` is called at the end of the warm-up. */
   async run({ warmupMs, timedMs }: LoadTime, onTimed: () => void): Promise<LoadReport> {
     await pauseMs(warmupMs);
     onTimed();
@@ -57,7 +57,7 @@ export class Tally {
     };
   }
 
-  /** Lets the load run until so many are settled. */
+  /** Waits until this number of requests is settled. */
   async runUntil(settled: number): Promise<void> {
     while (this.#settled < settled) await pauseMs(STEP_MS);
     this.isOver = true;
