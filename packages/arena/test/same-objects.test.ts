@@ -14,7 +14,7 @@ interface Item extends Traits {
   readonly index: number;
 }
 
-interface Lived {
+interface Replayed {
   readonly batches: { startedAt: number; size: number; reason: string; first: number }[];
   /** From arrival to response, in order of arrival; NaN without a response. */
   readonly latencyMs: number[];
@@ -35,22 +35,22 @@ class CoarseClock extends VirtualClock {
 }
 
 /** Sends the trace to a batcher, and records the results. */
-async function live(
+async function replay(
   scenario: Scenario,
   times: readonly number[],
   policy: Policy,
   knowsTarget: boolean,
-): Promise<Lived> {
+): Promise<Replayed> {
   const { curve, slots, targetMs, noise, seed, timerMs, traits, batchSizes } = scenario;
   const clock = timerMs === 0 ? new VirtualClock() : new CoarseClock();
   const after = (ms: number, callback: () => void) =>
     clock instanceof CoarseClock ? clock.exactTimer(callback, ms) : clock.setTimer(callback, ms);
   const [ofService, ofTraits] = [randomStream(seed, 'service'), randomStream(seed, 'traits')];
-  const lived: Lived = { batches: [], latencyMs: times.map(() => Number.NaN), refused: 0 };
+  const replayed: Replayed = { batches: [], latencyMs: times.map(() => Number.NaN), refused: 0 };
   const batcher = new Batcher<Item, Item>(
     (items, { cost, reason }) => {
       const [{ index: first }] = items as [Item];
-      lived.batches.push({ startedAt: clock.now(), size: items.length, reason, first });
+      replayed.batches.push({ startedAt: clock.now(), size: items.length, reason, first });
       const durationMs = curve.durationMs(cost) * (noise > 0 ? lognormal(ofService, noise) : 1);
       return new Promise((resolve) => after(durationMs, () => resolve(items)));
     },
@@ -70,16 +70,16 @@ async function live(
     const item: Item = { index, ...traits?.(ofTraits) };
     const { priority, tenant } = item;
     const resolve = () => {
-      lived.latencyMs[index] = clock.now() - at;
+      replayed.latencyMs[index] = clock.now() - at;
     };
     const reject = (error: Error) => {
       expect(error).toBeInstanceOf(BatchwiseError);
-      lived.refused += 1;
+      replayed.refused += 1;
     };
     batcher.enqueue(item, { resolve, reject }, { priority, tenant });
   }
   await clock.advance(60_000);
-  return lived;
+  return replayed;
 }
 
 /** Alternating light and heavy load, with bursts. */
@@ -113,7 +113,7 @@ const ITEMS = 600;
 const WORLDS: [string, Omit<Scenario, 'arrivals' | 'items'>, number][] = [
   ['one slot, a target', { ...base, curve: straight, slots: 1, targetMs: 30 }, 0.5],
   ['one slot that pads', { ...base, curve: padded, slots: 1 }, 0.6],
-  ['sizes that are told', { ...base, curve: padded, slots: 1, batchSizes: [1, 2, 4, 8, 16, 32] }, 0.5],
+  ['known padded sizes', { ...base, curve: padded, slots: 1, batchSizes: [1, 2, 4, 8, 16, 32] }, 0.5],
   ['two slots, timers of Node', { ...base, curve: straight, slots: 2, timerMs: 1 }, 0.4],
   [
     'three slots, groups, costs, priorities, tenants, a target, timers of Node',
@@ -137,13 +137,13 @@ async function expectSameBatches(
   const times = trace(ITEMS, meanGapMs, 9);
   const scenario: Scenario = { ...world, arrivals: recorded('trace', times), items: ITEMS };
   const run = await simulate(scenario, { name, policy, knowsTarget });
-  const lived = await live(scenario, times, policy(), knowsTarget);
-  expect(lived.batches.length).toBeGreaterThan(20);
-  expect(lived.batches).toEqual(
+  const replayed = await replay(scenario, times, policy(), knowsTarget);
+  expect(replayed.batches.length).toBeGreaterThan(20);
+  expect(replayed.batches).toEqual(
     run.batches.map(({ startedAt, size, reason, first }) => ({ startedAt, size, reason, first })),
   );
-  expect(lived.latencyMs).toEqual([...run.latencyMs]);
-  expect(lived.refused).toBe(run.refused);
+  expect(replayed.latencyMs).toEqual([...run.latencyMs]);
+  expect(replayed.refused).toBe(run.refused);
 }
 
 describe.each(WORLDS)('%s', (_, world, meanGapMs) => {

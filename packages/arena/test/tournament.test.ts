@@ -27,16 +27,16 @@ describe('a tournament', () => {
 
   test('reports progress and remaining time', async () => {
     let now = 0;
-    const told: { done: number; share: number; leftMs: number }[] = [];
+    const reported: { done: number; share: number; leftMs: number }[] = [];
     await tournament([jobAt(0.1), jobAt(0.1), jobAt(0.1), jobAt(0.1)], {
       workers: 0,
       onProgress: ({ done, total, share, leftMs }) => {
         expect(total).toBe(4);
-        told.push({ done, share, leftMs: Math.round(leftMs) });
+        reported.push({ done, share, leftMs: Math.round(leftMs) });
       },
       clock: { now: () => 500 * now++ },
     });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { done: 1, share: 0.25, leftMs: 1500 },
       { done: 2, share: 0.5, leftMs: 1000 },
       { done: 3, share: 0.75, leftMs: 500 },

@@ -87,7 +87,7 @@ export class OnnxModel implements TensorModel, SlotOwner {
 
   createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
     const backends = this.#slots.map(({ id }) => ({ id, slots: 1, run }));
-    // The slots report their health. Errors of the model say nothing about its thread.
+    // The slots report their health. Errors of the model are no evidence about its thread.
     const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
     this.#backends = set;
     for (const slot of this.#slots) this.#reportHealth(slot);

@@ -27,7 +27,7 @@ export class Readmission<R> {
   #removed: RunnerCall<R>[] | undefined;
   #maxCost = Number.POSITIVE_INFINITY;
   #isRemoving = false;
-  /** Calls that the batcher counts as cancelled or refused although they were readmitted. */
+  /** Calls that the batcher counts as cancelled or rejected although they were readmitted. */
   #cancelled = 0;
   #refused = 0;
 

@@ -27,9 +27,9 @@ export interface TimelineChartSpec {
   readonly look?: Look;
   /** @default 720 */
   readonly width?: number;
-  /** The prefix of ids. @default made from the content */
+  /** Prefix of ids. @default a hash of the content */
   readonly id?: string;
-  /** Whether the rules of style are included. @default true */
+  /** Whether the style is included. @default true */
   readonly styled?: boolean;
 }
 

@@ -17,10 +17,10 @@ export interface Run {
   /** From arrival to response; NaN for an item without a response. */
   readonly latencyMs: Float64Array;
   readonly refused: number;
-  /** Items that were admitted, and refused while queued; included in `refused`. */
+  /** Items that were admitted and rejected while queued; included in `refused`. */
   readonly refusedInQueue: number;
   readonly batches: readonly BatchRun[];
-  /** Refused items that were retried after their `retryAfterMs`. */
+  /** Rejected items that were retried after their `retryAfterMs`. */
   readonly retried: number;
   /** Retries that met the target, counted from the retry on. */
   readonly retriedOnTime: number;
@@ -226,8 +226,8 @@ class Simulation {
   }
 
   refused(item: Item, error: Error, isRetry: boolean): void {
-    const isRefusal = error instanceof BatchwiseError && error.retryAfterMs !== undefined;
-    if (!isRefusal) throw error;
+    const isRejection = error instanceof BatchwiseError && error.retryAfterMs !== undefined;
+    if (!isRejection) throw error;
     if (!isRetry) {
       this.#refused += 1;
       if (!this.#isEnqueuing) this.#refusedInQueue += 1;

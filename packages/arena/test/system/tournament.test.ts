@@ -46,9 +46,9 @@ describe('with worker threads', () => {
   });
 
   test('at most one thread per job is started', async () => {
-    const told: number[] = [];
-    await tournament([cellJob(0.2)], { workers: 64, onProgress: ({ done }) => told.push(done) });
-    expect(told).toEqual([1]);
+    const reported: number[] = [];
+    await tournament([cellJob(0.2)], { workers: 64, onProgress: ({ done }) => reported.push(done) });
+    expect(reported).toEqual([1]);
   });
 
   test('Ctrl-C ends it with all threads', async () => {

@@ -52,7 +52,7 @@ describe('a method that is not batched is passed through', () => {
 
   it('and an unknown one is UNIMPLEMENTED', async () => {
     const { client } = await setting();
-    expect(await client.call('x', { path: '/test.Nobody/Knows' })).toMatchObject({
+    expect(await client.call('x', { path: '/test.Unknown/Method' })).toMatchObject({
       status: STATUS.UNIMPLEMENTED,
     });
   });

@@ -15,7 +15,7 @@ export interface Failure {
   readonly isOutage: boolean;
   /** The upstream has certainly not started the call, so a retry is safe. */
   readonly isUnseen: boolean;
-  /** All callers of the batch had gone. This alone says nothing about the upstream. */
+  /** All callers of the batch had cancelled, which is no evidence about the upstream. */
   readonly isAbandoned: boolean;
 }
 

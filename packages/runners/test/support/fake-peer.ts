@@ -50,7 +50,7 @@ export class FakePeer implements InferencePeer {
     this.answer = () => outage(new Error(`${this.place} is away`), isUnseen);
   }
 
-  comeBack(): void {
+  respondAgain(): void {
     this.isReady = true;
     this.answer = (inputs, call) => answered(doubled(inputs, call));
   }

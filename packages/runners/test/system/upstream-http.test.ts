@@ -35,14 +35,14 @@ async function ask(runner: Runner, items: readonly unknown[]) {
   await Promise.all(outcomes.map((outcome) => until(() => outcome.settled > 0, 'an answer')));
   return outcomes;
 }
-const askRows = (runner: Runner, ...values: number[]) => ask(runner, values.map(row));
+const predictRows = (runner: Runner, ...values: number[]) => ask(runner, values.map(row));
 
 describe('a model over REST', () => {
   test.each(['binary', 'json'] as const)('gets a batch in one call: %s', async (format) => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}/v2/models/double`, { format });
     expect((runner as unknown as ModelRunner).signature?.outputs[0]?.name).toBe('y');
-    const outcomes = await askRows(runner, 1, 2, 3);
+    const outcomes = await predictRows(runner, 1, 2, 3);
     expect(outcomes.map(firstOf)).toEqual([2, 4, 6]);
     expect(upstream.lines).toContain(`infer 3 ${format} 60000`);
   });
@@ -50,7 +50,7 @@ describe('a model over REST', () => {
   test('that rejects one request fails only this request', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`);
-    const outcomes = await askRows(runner, 1, -1, 3, -2);
+    const outcomes = await predictRows(runner, 1, -1, 3, -2);
     expect(outcomes.map(({ error }) => error?.code)).toEqual([
       undefined,
       'INVALID_ITEM',
@@ -68,13 +68,13 @@ describe('a model over REST', () => {
   ])('that fails a whole batch does not get its parts: %i', async (value, error, message) => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`);
-    const outcomes = await askRows(runner, 1, value, 3);
+    const outcomes = await predictRows(runner, 1, value, 3);
     for (const outcome of outcomes) {
       expect(outcome.error).toMatchObject(error);
       expect(outcome.error?.message).toMatch(message);
     }
     expect(upstream.lines.filter((line) => line.startsWith('infer'))).toHaveLength(1);
-    expect((await askRows(runner, 5)).map(firstOf)).toEqual([10]);
+    expect((await predictRows(runner, 5)).map(firstOf)).toEqual([10]);
   });
 
   test('detects that all callers have cancelled', async () => {
@@ -90,7 +90,7 @@ describe('a model over REST', () => {
   test('that hangs exceeds the timeout', async () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const runner = await runnerFor(`http://127.0.0.1:${upstream.port}`, {}, 2000);
-    const [outcome] = await askRows(runner, -6);
+    const [outcome] = await predictRows(runner, -6);
     expect(outcome?.error?.code).toMatch(/DEADLINE_EXCEEDED|HANDLER_TIMEOUT/);
     await upstream.said(/^closed/);
   });
@@ -100,7 +100,7 @@ describe('a model over REST', () => {
     const upstream = await startUpstream('http-upstream.mjs');
     const url = `http://127.0.0.1:${upstream.port}`;
     const runner = await runnerFor(url, { maxFailures: 2, cooldownMs: 60_000 });
-    for (let i = 0; i < 10; i++) expect((await askRows(runner, 5)).map(firstOf)).toEqual([10]);
+    for (let i = 0; i < 10; i++) expect((await predictRows(runner, 5)).map(firstOf)).toEqual([10]);
     for (let i = 0; i < 2; i++) {
       const outcome = enqueue(runner, row(-6), { timeoutMs: 1000 });
       await until(() => outcome.settled > 0, 'an answer');
@@ -119,7 +119,7 @@ describe('a model over REST', () => {
     await until(() => runner.state === 'failed', 'the runner to fail');
     await startUpstream('http-upstream.mjs', String(upstream.port));
     await until(() => runner.state === 'ready', 'the runner to be ready again');
-    expect((await askRows(runner, 6)).map(firstOf)).toEqual([12]);
+    expect((await predictRows(runner, 6)).map(firstOf)).toEqual([12]);
   });
 
   test('without the model fails the start with its address and the reason', async () => {

@@ -242,7 +242,7 @@ describe('an upstream that does not respond', () => {
     });
     a.goAway(false);
     await expect(submit(pool)).rejects.toThrow('is away');
-    a.comeBack();
+    a.respondAgain();
     a.answer = () => answered(new Map());
     await clock.advance(1000);
     await settled();
@@ -421,7 +421,7 @@ describe('the start', () => {
     expect(await backends.start()).toBe(b);
     b.answer = () => answered(new Map());
     for (let i = 0; i < 3; i++) expect(await submit(pool)).toBe('grpc://b:1');
-    a.comeBack();
+    a.respondAgain();
     a.answer = () => answered(new Map());
     await clock.advance(1000);
     expect([await submit(pool), await submit(pool)]).toContain('grpc://a:1');
