@@ -351,7 +351,7 @@ describe('for any history and any queue', () => {
     );
   });
 
-  test('with groups and preference for latency, items are held for predicted arrivals only', () => {
+  test('with groups, the policy without the forecast holds no item', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const grouped = {
