@@ -22,6 +22,7 @@ export { setElement } from './element.js';
 export { type ErrorCodec, type ErrorData, errorCodec, type SpecialErrors } from './error-data.js';
 export { float16Value } from './float16.js';
 export { createFunctionRunner, type FunctionBackend, type FunctionRunnerOptions } from './function-runner.js';
+export { jsonTextsOf, tensorOfJson } from './json-elements.js';
 export {
   createModelHandler,
   type ModelBatching,
@@ -70,6 +71,7 @@ export {
 } from './open-inference/tensor-from-json.js';
 export { decodeTyped } from './open-inference/typed-contents.js';
 export { type InferOptions, type Predictor, predictor } from './predictor.js';
+export { PythonModel, type PythonModelOptions } from './python/python-model.js';
 export {
   type NamedTensorData,
   type RequestData,

@@ -32,8 +32,13 @@ export async function runModelBatch(
 ): Promise<Results<Tensors>> {
   const { batchDim, model, signature } = batched;
   try {
-    const call = { signal, backend, timeoutMs };
-    if (batchDim === undefined) return [await runWhole(batched, pieces[0] as Piece, call)];
+    const rowErrors = new Map<number, Error>();
+    const onRowError = (row: number, error: Error) => void rowErrors.set(row, error);
+    const call = { signal, backend, timeoutMs, onRowError };
+    if (batchDim === undefined) {
+      const whole = await runWhole(batched, pieces[0] as Piece, call);
+      return [firstError(rowErrors, 0, Number.POSITIVE_INFINITY) ?? whole];
+    }
     const { clock, onAssembly } = batched;
     const ownsInputs = pieces.length > 1;
     const joinsAt = onAssembly === undefined ? 0 : clock.now();
@@ -43,7 +48,7 @@ export async function runModelBatch(
     const splitsAt = onAssembly === undefined ? 0 : clock.now();
     const results = resultsOf(batched, pieces, outputs, batchDim[1]);
     onAssembly?.(joinedMs + clock.now() - splitsAt);
-    return results;
+    return rowErrors.size === 0 ? results : withErrors(results, pieces, rowErrors);
   } catch (error) {
     if (isForWholeBatch(error, pieces)) {
       if (backend !== undefined) throw error; // the batcher passes it on to every request
@@ -56,13 +61,33 @@ export async function runModelBatch(
 async function runWhole(
   batched: BatchedModel,
   piece: Piece,
-  call: Pick<InferCall, 'signal' | 'backend' | 'timeoutMs'>,
+  call: Pick<InferCall, 'signal' | 'backend' | 'timeoutMs' | 'onRowError'>,
 ): Promise<Tensors> {
   const { inputs, outputs } = piece;
   const answer = await batched.model.infer(inputs, { ...call, outputs, ownsInputs: false });
   const wanted = new Map<string, Tensor>();
   for (const name of namesOf(batched, outputs)) wanted.set(name, outputOf(batched, answer, name));
   return wanted;
+}
+
+/** A request fails with the error of its first failed row. */
+function withErrors(
+  results: readonly Tensors[],
+  pieces: readonly Piece[],
+  rowErrors: ReadonlyMap<number, Error>,
+): Results<Tensors> {
+  let start = 0;
+  return results.map((result, index) => {
+    const { rows } = pieces[index] as Piece;
+    start += rows;
+    return firstError(rowErrors, start - rows, start) ?? result;
+  });
+}
+
+function firstError(rowErrors: ReadonlyMap<number, Error>, from: number, to: number): Error | undefined {
+  let first = to;
+  for (const row of rowErrors.keys()) if (row >= from && row < first) first = row;
+  return rowErrors.get(first);
 }
 
 /**

@@ -3,6 +3,7 @@
  * dimension. With several inputs or outputs, a row is a record by name.
  */
 import { BatchwiseError } from 'batchwise';
+import { jsonOfTensor, tensorOfJson } from './json-elements.js';
 import { rowsOfTensor, tensorOfRows } from './nested-rows.js';
 import type { InferRequest, Runner } from './runner.js';
 import type { Signature, Tensor, TensorSpec, Tensors } from './tensor.js';
@@ -32,7 +33,7 @@ export class ModelRows {
     const tensors = new Map<string, Tensor>();
     for (const spec of inputs) {
       const ofInput = inputs.length === 1 ? rows : rows.map((row, index) => partOf(row, index, spec, inputs));
-      tensors.set(spec.name, tensorOfRows(spec, this.#inputDim, ofInput));
+      tensors.set(spec.name, this.#tensorOf(spec, ofInput));
     }
     return { inputs: tensors };
   }
@@ -41,19 +42,25 @@ export class ModelRows {
   results(answer: Tensors): unknown[] {
     const { outputs } = this.#signature();
     const [first] = outputs;
-    if (first !== undefined && outputs.length === 1) return this.#rowsOf(answer, first.name);
+    if (first !== undefined && outputs.length === 1) return this.#rowsOf(answer, first);
     const results: Record<string, unknown>[] = [];
-    for (const { name } of outputs) {
-      for (const [index, row] of this.#rowsOf(answer, name).entries()) {
+    for (const spec of outputs) {
+      for (const [index, row] of this.#rowsOf(answer, spec).entries()) {
         results[index] ??= Object.create(null) as Record<string, unknown>;
-        results[index][name] = row;
+        results[index][spec.name] = row;
       }
     }
     return results;
   }
 
-  #rowsOf(answer: Tensors, output: string): unknown[] {
-    return rowsOfTensor(answer.get(output) as Tensor, this.#outputDim);
+  #tensorOf(spec: TensorSpec, rows: readonly unknown[]): Tensor {
+    if (spec.content !== 'json') return tensorOfRows(spec, this.#inputDim, rows);
+    return tensorOfJson(rows, (index) => `row ${index} of input ${JSON.stringify(spec.name)}`);
+  }
+
+  #rowsOf(answer: Tensors, { name, content }: TensorSpec): unknown[] {
+    const tensor = answer.get(name) as Tensor;
+    return content === 'json' ? jsonOfTensor(tensor) : rowsOfTensor(tensor, this.#outputDim);
   }
 
   #signature(): Signature {

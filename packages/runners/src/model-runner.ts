@@ -207,7 +207,7 @@ class BatchingModelRunner implements ModelRunner {
       costOf: ({ cost }: ModelRequest) => cost,
       groupOf: this.#groupKey === undefined ? undefined : ({ group }: ModelRequest) => group,
       policy: policyOf(batching),
-      isolate: true,
+      isolate: this.#settings.isolate,
       concurrency,
       curve: curve.filter(({ cost }) => cost <= this.#maxCost),
       clock: this.#clock,

@@ -1,30 +1,29 @@
-/** One worker thread of a model, from start to end. It runs one request at a time. */
+/** One worker thread of an ONNX model, from start to end. It runs one request at a time. */
 import { Worker } from 'node:worker_threads';
 import { BatchwiseError } from 'batchwise';
-import type { OnnxReply, OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
-import type { Signature } from './tensor.js';
+import { type ModelWorker, type WorkerEvents, workerEndedError } from './model-worker-slot.js';
+import type { OnnxReply, OnnxThreadData, SentTensor } from './onnx-messages.js';
+import { packTensors, unpackTensors } from './onnx-tensors.js';
+import type { Tensors } from './tensor.js';
+import type { InferCall } from './tensor-model.js';
 
-export type Unusable = Extract<OnnxReply, { kind: 'unusable' }>;
+type Unusable = Extract<OnnxReply, { kind: 'unusable' }>;
 
 interface PendingRequest {
   resolve(outputs: readonly SentTensor[]): void;
   reject(error: Error): void;
 }
 
-/** Each event is emitted at most once, and none after the end. */
-export interface ThreadEvents {
-  started(signature: Signature): void;
-  /** The thread ended unexpectedly, was terminated, or could not start. */
-  ended(error: Error, unusable: Unusable | undefined): void;
-}
-
-export class OnnxWorker {
+export class OnnxWorker implements ModelWorker {
   readonly #worker: Worker;
-  readonly #events: ThreadEvents;
+  readonly #data: OnnxThreadData;
+  readonly #events: WorkerEvents;
+  #outputs: readonly string[] = [];
   #pending: PendingRequest | undefined = undefined;
   #hasEnded = false;
 
-  constructor(thread: URL, workerData: OnnxThreadData, events: ThreadEvents) {
+  constructor(thread: URL, workerData: OnnxThreadData, events: WorkerEvents) {
+    this.#data = workerData;
     this.#events = events;
     // Disables the telemetry of the runtime. Its native library reads the environment of the process; a thread has
     // only a copy.
@@ -36,16 +35,17 @@ export class OnnxWorker {
     this.#worker.on('exit', (code) => this.#end(new Error(`exit code ${code}`)));
   }
 
-  get isBusy(): boolean {
-    return this.#pending !== undefined;
+  get hasRoom(): boolean {
+    return this.#pending === undefined;
   }
 
-  /** Rejects with the error of the model, or with the reason why the thread ended. */
-  run(request: OnnxRequest, transferred: ArrayBuffer[]): Promise<readonly SentTensor[]> {
-    return new Promise((resolve, reject) => {
-      this.#worker.postMessage(request, transferred);
+  async run(inputs: Tensors, { outputs = this.#outputs, ownsInputs }: InferCall): Promise<Tensors> {
+    const { sent, transferred } = packTensors(inputs, ownsInputs);
+    const answer = await new Promise<readonly SentTensor[]>((resolve, reject) => {
+      this.#worker.postMessage({ inputs: sent, outputs }, transferred);
       this.#pending = { resolve, reject };
     });
+    return unpackTensors(answer);
   }
 
   /**
@@ -54,9 +54,9 @@ export class OnnxWorker {
    * terminated after its reply.
    */
   async kill(error: Error): Promise<void> {
-    const { isBusy } = this;
+    const isIdle = this.hasRoom;
     this.#end(error);
-    if (!isBusy) {
+    if (isIdle) {
       await this.#worker.terminate();
       return;
     }
@@ -68,10 +68,11 @@ export class OnnxWorker {
     if (this.#hasEnded) return;
     switch (reply.kind) {
       case 'ready':
-        this.#events.started(reply.signature);
+        this.#outputs = reply.signature.outputs.map(({ name }) => name);
+        this.#events.started({ signature: reply.signature });
         return;
       case 'unusable':
-        this.#end(new Error(reply.message), reply);
+        this.#end(unusableError(this.#data, reply));
         void this.#worker.terminate();
         return;
       case 'answer':
@@ -88,15 +89,33 @@ export class OnnxWorker {
     return pending;
   }
 
-  #end(error: Error, unusable?: Unusable): void {
+  #end(error: Error): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#events.ended(error, unusable);
-    this.#takePending()?.reject(error instanceof BatchwiseError ? error : threadEndedError(error));
+    this.#events.ended(error);
+    this.#takePending()?.reject(workerEndedError('thread', error));
   }
 }
 
-function threadEndedError(cause: Error): BatchwiseError {
-  const message = `the thread of the model ended during this batch: ${cause.message}`;
-  return new BatchwiseError('UNAVAILABLE', message, { cause });
+function unusableError({ file, gpu }: OnnxThreadData, { what, message }: Unusable): BatchwiseError {
+  const cause = new Error(message);
+  switch (what) {
+    case 'model':
+      return new BatchwiseError('INVALID_OPTION', `${file} cannot be served: ${message}`, { cause });
+    case 'gpu':
+      return new BatchwiseError(
+        'INVALID_OPTION',
+        `${file} cannot be run on GPU ${gpu}: ${message}. Either the device does not exist or this onnxruntime-node ` +
+          "has no CUDA provider: on Linux x64 'npm rebuild onnxruntime-node --ignore-scripts=false' fetches it " +
+          '(it needs CUDA 12 and cuDNN 9). Without resources.gpu the model runs on the CPU.',
+        { cause },
+      );
+    case 'runtime':
+      return new BatchwiseError(
+        'UNAVAILABLE',
+        `${file} needs the package onnxruntime-node, which cannot be loaded: ${message}. It has binaries for ` +
+          'Linux with glibc, Windows, and macOS on Apple silicon.',
+        { cause },
+      );
+  }
 }

@@ -77,10 +77,20 @@ export interface RunnerSettings {
   /** The dimension along which requests are concatenated, for inputs and for outputs. */
   readonly batchDim: readonly [input: number, output: number];
   readonly batching: BatchingSettings;
+  /**
+   * Of models: a batch that fails is bisected until only the faulty requests fail. If false, all requests of the batch
+   * fail.
+   */
+  readonly isolate: boolean;
   /** The maximum number of concurrent batches. */
   readonly concurrency: number;
-  /** The number of runner processes, if there are any. */
+  /** The number of runner processes, if there are any. Of a Python model: the number of Python processes. */
   readonly replicas: number;
+  /**
+   * Of a Python model: an interpreter, or the folder of a virtual environment. Undefined: the active virtual
+   * environment, else `.venv` next to the model, else `python3`.
+   */
+  readonly python: string | undefined;
   readonly resources: ResourceSettings;
   readonly redis: RedisSettings;
   readonly upstream: UpstreamSettings;
@@ -103,8 +113,10 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
     prefer: 'latency',
     batchSizes: [],
   },
+  isolate: true,
   concurrency: 1,
   replicas: 1,
+  python: undefined,
   resources: { cpu: undefined, gpu: [] },
   redis: { queue: undefined, url: undefined, maxBacklog: 10_000, payload: undefined },
   upstream: {

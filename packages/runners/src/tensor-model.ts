@@ -17,6 +17,8 @@ export interface InferCall {
   readonly backend?: string | undefined;
   /** True if the model owns the data of the inputs and may change or transfer it. */
   readonly ownsInputs: boolean;
+  /** Called for a row that failed alone. The row is present in the outputs, with any content. */
+  readonly onRowError?: ((row: number, error: Error) => void) | undefined;
 }
 
 export interface TensorModel {
@@ -24,6 +26,8 @@ export interface TensorModel {
   readonly platform: string;
   /** Set for a remote model, which may become unavailable. The state of the runner follows it. */
   readonly availability?: Availability | undefined;
+  /** An example request, known after `load()`. The warm-up repeats its first row. */
+  readonly example?: Tensors | undefined;
   /** Present with `createBackends()`: each backend runs one batch at a time. */
   readonly backendIds?: readonly string[] | undefined;
   /**

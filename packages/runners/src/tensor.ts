@@ -43,6 +43,11 @@ export interface TensorSpec {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
+  /**
+   * BYTES of one dimension: each element is a JSON text. Clients of `:predict` and `predict()` send and receive the
+   * values themselves.
+   */
+  readonly content?: 'json' | undefined;
 }
 
 export interface Signature {

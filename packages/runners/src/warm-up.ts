@@ -5,8 +5,10 @@
 import { BatchwiseError, type Clock, type CurvePoint } from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
 import { maxRowsOf } from './batching-options.js';
+import { concatTensors } from './concat-tensors.js';
 import { elementCount, newData } from './datatype.js';
 import type { RunnerSettings } from './runner-settings.js';
+import { sliceTensor } from './split-tensor.js';
 import type { Signature, Tensor, TensorSpec, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 
@@ -28,19 +30,24 @@ export interface WarmUp {
 
 /** Returns the median duration for each size. Returns nothing after a single round, because the first round is slow. */
 export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
-  const { signature, settings } = warming;
+  const { model, signature, settings } = warming;
+  const { example } = model;
+  // The content of JSON items cannot be guessed.
+  if (example === undefined && signature.inputs.some(({ content }) => content === 'json')) return [];
   const rowDim = rowDimOf(signature, settings);
   const points: CurvePoint[] = [];
   let works = 0;
   for (const rows of sizesOf(settings, rowDim !== undefined)) {
     if (!warming.isLoading()) break;
-    const inputs = dummyInputs(signature, rowDim, rows);
+    const inputs =
+      example === undefined ? dummyInputs(signature, rowDim, rows) : repeated(example, rowDim, rows);
     let durationMs: number | undefined;
     try {
       durationMs = await measured(warming, inputs);
     } catch (error) {
       // The open dimensions are guesses. A model that rejects the guess may still be valid.
-      if (rows === 1 && hasOpenContent(signature, rowDim) && !isBackendError(error)) return [];
+      const isGuess = example === undefined && hasOpenContent(signature, rowDim);
+      if (rows === 1 && isGuess && !isBackendError(error)) return [];
       throw sizeError(warming.name, rows, works, error as Error);
     }
     works = rows;
@@ -88,6 +95,17 @@ function dummyInputs({ inputs }: Signature, rowDim: number | undefined, rows: nu
   for (const { name, datatype, shape: spec } of inputs) {
     const shape = spec.map((length, dim) => (length !== -1 ? length : dim === rowDim ? rows : 1));
     tensors.set(name, { datatype, shape, data: newData(datatype, elementCount(shape)) });
+  }
+  return tensors;
+}
+
+/** The first row of the example, `rows` times; the whole example if the model does not count rows. */
+function repeated(example: Tensors, rowDim: number | undefined, rows: number): Tensors {
+  if (rowDim === undefined) return example;
+  const tensors = new Map<string, Tensor>();
+  for (const [name, tensor] of example) {
+    const row = sliceTensor(tensor, rowDim, 0, 1);
+    tensors.set(name, concatTensors(new Array<Tensor>(rows).fill(row), rowDim));
   }
   return tensors;
 }

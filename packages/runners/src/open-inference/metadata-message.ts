@@ -65,11 +65,13 @@ function specsOfJson(list: unknown, where: string): TensorSpec[] {
   if (!Array.isArray(list)) throw malformed(where, `expected an array, got ${shownValue(list)}.`);
   return list.map((entry, index) => {
     const at = `${where}[${index}]`;
-    const { name, datatype, shape } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    const { name, datatype, shape, content } = (entry ?? {}) as Readonly<Record<string, unknown>>;
     if (typeof name !== 'string')
       throw malformed(`${at}.name`, `expected a string, got ${shownValue(name)}.`);
     if (!Array.isArray(shape)) throw malformed(`${at}.shape`, `expected an array, got ${shownValue(shape)}.`);
-    return specOf(name, datatype, shape.map(lengthOf), at);
+    const spec = specOf(name, datatype, shape.map(lengthOf), at);
+    const isJson = content === 'json' && spec.datatype === 'BYTES' && spec.shape.length === 1;
+    return isJson ? { ...spec, content } : spec;
   });
 }
 

@@ -14,7 +14,7 @@ import { modelList } from './kinds/model-list.js';
 import { milliseconds, wholeNumber } from './kinds/number-kinds.js';
 import { optional } from './kinds/optional.js';
 import { queueName, redisUrl } from './kinds/redis-kinds.js';
-import { choice, filePath, text, trueOrFalse } from './kinds/text-kinds.js';
+import { choice, filePath, pythonInterpreter, text, trueOrFalse } from './kinds/text-kinds.js';
 import type { ServerSettings } from './server-settings.js';
 import type { Kind } from './setting-kind.js';
 import { UPSTREAM_SCHEMA } from './upstream-schema.js';
@@ -132,15 +132,27 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         },
       },
     },
+    isolate: {
+      kind: trueOrFalse,
+      default: runner.isolate,
+      description:
+        'Of models: a batch that fails is bisected until only the faulty requests fail. Off, all requests of the batch fail.',
+    },
     concurrency: {
       kind: wholeNumber({ least: 1, most: 1024 }),
       default: runner.concurrency,
-      description: 'How many batches run at a time.',
+      description: 'The maximum number of concurrent batches, for a Python model in each of its processes.',
     },
     replicas: {
       kind: wholeNumber({ least: 1, most: 256 }),
       default: runner.replicas,
-      description: 'How many copies of the model, each in a process of its own.',
+      description: 'The number of copies of the model, each in its own process.',
+    },
+    python: {
+      kind: optional(pythonInterpreter),
+      default: runner.python,
+      description:
+        'The interpreter of a Python model, or the folder of a virtual environment. With none: `VIRTUAL_ENV`, then `.venv` next to the model, then `python3`.',
     },
     resources: {
       description: 'What a runner may use.',

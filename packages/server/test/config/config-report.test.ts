@@ -51,8 +51,10 @@ runners:
     policy: adaptive           # default
     prefer: latency            # default
     batch_sizes: []            # default
+  isolate: true                # default
   concurrency: 1               # default
   replicas: 1                  # default
+  python: null                 # default
   resources:
     cpu: null                  # default
     gpu: []                    # default
@@ -90,8 +92,10 @@ runners:
       policy: adaptive         # default
       prefer: latency          # default
       batch_sizes: []          # default
+    isolate: true              # default
     concurrency: 1             # default
     replicas: 1                # default
+    python: null               # default
     resources:
       cpu: null                # default
       gpu: []                  # default

@@ -29,6 +29,15 @@ export function filePath(expected: string): Kind<string> {
   };
 }
 
+/** A command on the PATH, `python3.12`, or a path as in `filePath`. */
+export const pythonInterpreter: Kind<string> = {
+  ...filePath('a Python interpreter or the folder of a virtual environment'),
+  parse(value, { folder }) {
+    if (!isFitText(value)) return refuse(this.expected, value);
+    return accept(/^(?:python|pypy)[\d.]*$/.test(value) ? value : pathFrom(folder, value));
+  },
+};
+
 export function pathFrom(folder: string, path: string): string {
   return folder === '' || path.startsWith('/') ? path : join(folder, path);
 }

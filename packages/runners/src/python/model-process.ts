@@ -1,0 +1,157 @@
+/** One Python process of a model, from start to end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { delimiter } from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
+import { BatchwiseError, type Clock } from 'batchwise';
+import {
+  type ModelWorker,
+  notStartedError,
+  type WorkerEvents,
+  workerEndedError,
+} from '../model-worker-slot.js';
+import type { Tensors } from '../tensor.js';
+import type { InferCall } from '../tensor-model.js';
+import { logLines } from './line-log.js';
+import { ModelConnection } from './model-connection.js';
+import { packageFolder } from './python-interpreter.js';
+
+export interface ModelProcessOptions {
+  readonly python: string;
+  readonly file: string;
+  /** The class, function or variable in the file. Undefined: the only one. */
+  readonly object: string | undefined;
+  readonly concurrency: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly log: (line: string) => void;
+  readonly clock: Clock;
+}
+
+/** How long a process without batches may take to end before it is killed. */
+const CLOSE_MS = 5000;
+/** The exit status arrives after the end of the connection. A process that only closed it is killed after this time. */
+const EXIT_MS = 1000;
+
+export class ModelProcess implements ModelWorker {
+  readonly #options: ModelProcessOptions;
+  readonly #events: WorkerEvents;
+  readonly #child: ChildProcess;
+  readonly #connection: ModelConnection;
+  readonly #exited: Promise<void>;
+  #hasStarted = false;
+  #hasEnded = false;
+  #timer: unknown = undefined;
+
+  constructor(options: ModelProcessOptions, events: WorkerEvents) {
+    const { python, file, object, concurrency, env, log } = options;
+    this.#options = options;
+    this.#events = events;
+    const target = object === undefined ? file : `${file}:${object}`;
+    this.#child = spawn(python, ['-m', 'batchwise', target, '--fd', '3', '--concurrency', `${concurrency}`], {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      env: { ...process.env, ...env, PYTHONPATH: pythonPath() },
+      // Its own process group: Ctrl-C in the terminal reaches only the server, and a kill reaches its children.
+      detached: true,
+    });
+    const child = this.#child;
+    for (const stream of [child.stdout, child.stderr]) logLines(stream as Readable, log);
+    this.#exited = new Promise((resolve) => {
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        this.#end(spawnError(python, error));
+        resolve();
+      });
+      child.on('exit', (code, signal) => {
+        this.#end(new Error(exitText(code, signal)));
+        resolve();
+      });
+    });
+    this.#connection = new ModelConnection(child.stdio[3] as Duplex, {
+      ready: (model) => {
+        this.#hasStarted = true;
+        events.started(model);
+      },
+      lost: (error) => this.#onConnectionLost(error),
+    });
+  }
+
+  /** The process reads one batch ahead. */
+  get hasRoom(): boolean {
+    return this.#hasStarted && this.#connection.inFlight <= this.#options.concurrency;
+  }
+
+  run(inputs: Tensors, call: InferCall): Promise<Tensors> {
+    return this.#connection.infer(inputs, call);
+  }
+
+  async kill(error: Error): Promise<void> {
+    const { clock } = this.#options;
+    const mayFinish = this.#hasStarted && !this.#hasEnded && this.#connection.inFlight === 0;
+    if (mayFinish) {
+      this.#hasEnded = true; // without an event: the end is expected
+      this.#connection.close();
+      const timer = clock.setTimer(() => this.#killGroup(), CLOSE_MS);
+      await this.#exited;
+      clock.clearTimer(timer);
+      this.#events.ended(error);
+      return;
+    }
+    this.#end(error);
+    this.#killGroup();
+    await this.#exited;
+  }
+
+  /** A start failure is final. Otherwise the exit status says why, and arrives later. */
+  #onConnectionLost(error: Error): void {
+    if (this.#hasEnded) return;
+    if (error instanceof BatchwiseError) {
+      this.#end(new BatchwiseError(error.code, `${this.#options.file} cannot be served: ${error.message}`));
+      this.#killGroup();
+      return;
+    }
+    this.#timer = this.#options.clock.setTimer(() => {
+      this.#end(error);
+      this.#killGroup();
+    }, EXIT_MS);
+  }
+
+  #end(error: Error): void {
+    this.#options.clock.clearTimer(this.#timer);
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.ended(error);
+    // The process starts batches in order, so batches that it only read ahead return to the queue.
+    const { concurrency } = this.#options;
+    this.#connection.end((position) =>
+      position < concurrency ? workerEndedError('process', error) : notStartedError('process'),
+    );
+  }
+
+  #killGroup(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+  }
+}
+
+function pythonPath(): string {
+  return [packageFolder(), process.env.PYTHONPATH].filter(Boolean).join(delimiter);
+}
+
+function spawnError(python: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'ENOENT' && error.code !== 'EACCES') return error;
+  const why = error.code === 'ENOENT' ? 'there is no such program' : 'it is not executable';
+  return new BatchwiseError(
+    'INVALID_OPTION',
+    `The Python interpreter ${python} cannot be started: ${why}. Install Python 3.9 or newer, or set ` +
+      '`python` to an interpreter or to the folder of a virtual environment.',
+    { cause: error },
+  );
+}
+
+function exitText(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === 'SIGKILL') return 'killed by SIGKILL, for example because memory ran out';
+  return signal === null ? `exit code ${code}` : `killed by ${signal}`;
+}

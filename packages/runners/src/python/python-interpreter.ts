@@ -1,0 +1,33 @@
+/** Finds the Python interpreter of a model. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * `setting` is an interpreter, or the folder of a virtual environment. Without it: the active virtual environment, then
+ * `.venv` next to the model, then `python3`.
+ */
+export function findInterpreter(
+  setting: string | undefined,
+  modelFile: string,
+  env: NodeJS.ProcessEnv = process.env,
+): string {
+  if (setting !== undefined) return isFolder(setting) ? join(resolve(setting), 'bin', 'python') : setting;
+  const nextToModel = join(dirname(resolve(modelFile)), '.venv');
+  for (const folder of [env.VIRTUAL_ENV, nextToModel]) {
+    if (folder && existsSync(join(folder, 'bin', 'python'))) return join(folder, 'bin', 'python');
+  }
+  return 'python3';
+}
+
+/** The Python package that runs models: next to the code of this package, or in the root of the repository. */
+export function packageFolder(): string {
+  const places = ['../../python', '../../../../python'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return places.find((place) => existsSync(join(place, 'batchwise', '__main__.py'))) ?? (places[0] as string);
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -1,0 +1,131 @@
+/**
+ * A model on workers (threads or processes), each a backend of the batcher. A worker that ends unexpectedly fails its
+ * requests at once and is restarted after a delay.
+ */
+import { stat } from 'node:fs/promises';
+import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
+import { type SlotOwner, type StartWorker, WorkerSlot } from './model-worker-slot.js';
+import type { Signature, Tensors } from './tensor.js';
+import type { InferCall, TensorModel } from './tensor-model.js';
+
+export interface SupervisedModelOptions {
+  readonly platform: string;
+  /** The file of the model. */
+  readonly file: string;
+  /** What a worker is, for messages. */
+  readonly unit: 'thread' | 'process';
+  readonly workers: number;
+  /** The number of batches that a worker runs at a time. */
+  readonly slotsPerWorker: number;
+  readonly start: StartWorker;
+  /** Called for each worker that ended unexpectedly. A replacement is being started. */
+  readonly onWorkerDeath?: ((error: BatchwiseError) => void) | undefined;
+  /** @default the real clock */
+  readonly clock?: Clock | undefined;
+}
+
+export class SupervisedModel implements TensorModel, SlotOwner {
+  readonly platform: string;
+  readonly file: string;
+  readonly unit: 'thread' | 'process';
+  readonly clock: Clock;
+  readonly #slotsPerWorker: number;
+  readonly #slots: readonly WorkerSlot[];
+  readonly #onWorkerDeath: ((error: BatchwiseError) => void) | undefined;
+  #backends: BackendSet | undefined = undefined;
+  #example: Tensors | undefined = undefined;
+  #isClosed = false;
+
+  constructor(options: SupervisedModelOptions) {
+    const { platform, file, unit, workers, slotsPerWorker, start, onWorkerDeath, clock } = options;
+    this.platform = platform;
+    this.file = file;
+    this.unit = unit;
+    this.clock = clock ?? realClock;
+    this.#slotsPerWorker = slotsPerWorker;
+    this.#onWorkerDeath = onWorkerDeath;
+    this.#slots = Array.from({ length: workers }, (_, index) => new WorkerSlot(index, this, start));
+  }
+
+  get backendIds(): readonly string[] {
+    return this.#slots.map(({ id }) => id);
+  }
+
+  get example(): Tensors | undefined {
+    return this.#example;
+  }
+
+  async load(): Promise<Signature> {
+    await this.#checkFile();
+    try {
+      if (this.#isClosed) throw this.#closedError();
+      const [first] = await Promise.all(this.#slots.map((slot) => slot.start()));
+      this.#example = first?.example;
+      return first?.signature as Signature;
+    } catch (error) {
+      const wasClosed = this.#isClosed;
+      await this.close();
+      throw wasClosed ? this.#closedError() : error;
+    }
+  }
+
+  createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
+    const backends = this.#slots.map(({ id }) => ({ id, slots: this.#slotsPerWorker, run }));
+    // The slots report their health. Errors of the model are no evidence about its worker.
+    const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
+    this.#backends = set;
+    for (const slot of this.#slots) this.#reportHealth(slot);
+    return set;
+  }
+
+  async infer(inputs: Tensors, call: InferCall): Promise<Tensors> {
+    if (this.#isClosed) throw this.#closedError();
+    const isChosen = ({ id, hasRoom }: WorkerSlot) =>
+      call.backend === undefined ? hasRoom : id === call.backend;
+    const slot = this.#slots.find(isChosen) ?? (this.#slots[0] as WorkerSlot);
+    return slot.run(inputs, call);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#slots.map((slot) => slot.close(this.#closedError())));
+  }
+
+  slotReady(slot: WorkerSlot): void {
+    this.#reportHealth(slot);
+  }
+
+  slotLost(slot: WorkerSlot, error: Error): void {
+    this.#reportHealth(slot);
+    const message = `${this.file}: a ${this.unit} of the model ended: ${error.message}`;
+    this.#onWorkerDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
+  }
+
+  /** Requests are queued until a worker has restarted, unless all workers keep failing. */
+  #reportHealth({ id, isLive, isBroken }: WorkerSlot): void {
+    const units = this.unit === 'thread' ? 'threads' : 'processes';
+    const message = `${this.file}: the ${units} of the model keep failing; a restart is pending.`;
+    this.#backends?.setHealth(
+      id,
+      isLive || (isBroken && 'unreachable'),
+      new BatchwiseError('UNAVAILABLE', message),
+    );
+  }
+
+  #closedError(): BatchwiseError {
+    return new BatchwiseError('CLOSED', `${this.file}: the model is closed.`);
+  }
+
+  async #checkFile(): Promise<void> {
+    let isFile: boolean;
+    try {
+      isFile = (await stat(this.file)).isFile();
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === 'ENOENT' ? 'there is no such file' : message;
+      throw new BatchwiseError('INVALID_OPTION', `${this.file} cannot be served: ${why}.`, { cause: error });
+    }
+    if (!isFile)
+      throw new BatchwiseError('INVALID_OPTION', `${this.file} cannot be served: it is not a file.`);
+  }
+}
