@@ -2,10 +2,14 @@
 
 The syntax of this file is that of Python 2.7, so that an old interpreter can report itself.
 """
+import sys
+
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # the working directory, whose files may have the names of standard modules
+
 import json
 import os
 import struct
-import sys
 
 
 def report_old_python(argv):  # type: ignore[no-untyped-def]

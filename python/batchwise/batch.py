@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, StartError, one_line, traceback_of
 from .inputs import make_reader, write_input
 from .loading import start_error
-from .outputs import OutputWriter, RowError, to_rows
+from .outputs import OutputWriter, RowError, check_rows, to_rows
 from .signature import EXPECTED_HINTS, Hint, Parameters, Signature, Tensor
 from .signature import parameters_of, tensor_from_hint, tensor_from_value
 from .tensors import is_array
@@ -215,10 +215,8 @@ class Model:
                 output = tensor_from_value(str(name), value, None if isinstance(result, dict) else hint)
             except (TypeError, ValueError) as error:
                 raise StartError(f"predict(example) returned an output that has no datatype: {error}") from None
-            if output.content != "json" and len(value) != rows:
-                raise StartError(
-                    f"predict(example) returned {len(value)} rows for {rows} rows of input: expected one result per row"
-                )
+            if output.content != "json":
+                _check_example_rows(len(value), rows)
             outputs.append(output)
         if not outputs:
             raise StartError("predict(example) returned an empty dict: expected at least one output")
@@ -255,6 +253,13 @@ class Model:
             return None
         # The sizes of one probe say nothing: only the number of dimensions is kept.
         return [Tensor(tensor.name, tensor.datatype, [-1] * len(tensor.shape), tensor.content) for tensor in outputs]
+
+
+def _check_example_rows(count: int, rows: int) -> None:
+    try:
+        check_rows(count, rows)
+    except BadResult as error:
+        raise StartError(f"predict(example) {error}") from None
 
 
 def _rows_of_example(value: Any) -> Any:
@@ -308,11 +313,11 @@ def _inputs_of(target: Any, parameters: Parameters) -> Any:
 def _bind(predict: Callable[..., Any], parameters: Parameters, names: List[str]) -> Callable[[List[Any]], Any]:
     """A function that passes the inputs to `predict` by position or by name."""
     required, positional = parameters.required, parameters.positional
-    if len(names) == 1 and (required == positional[:1] or (not required and parameters.takes_any_positional)):
+    if len(names) == len(required) == len(positional) == 1:
         return lambda arguments: predict(arguments[0])
     if set(required) <= set(names) and (set(names) <= set(parameters.all) or parameters.takes_any_keyword):
         return lambda arguments: predict(**dict(zip(names, arguments)))
-    if (len(names) == len(positional) == len(required)) or (not required and parameters.takes_any_positional):
+    if len(names) == len(positional) == len(required) or (not required and parameters.takes_any_positional):
         return lambda arguments: predict(*arguments)
     raise StartError(f"predict has the parameters {', '.join(required)}: expected the inputs {', '.join(names)}")
 

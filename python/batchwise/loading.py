@@ -55,8 +55,6 @@ def import_file(path: str) -> ModuleType:
         raise StartError(f"{path} does not exist (working directory {os.getcwd()})")
     if stem in PACKAGES or stem in sys.modules or stem in getattr(sys, "stdlib_module_names", ()):
         raise StartError(f"the file {file} hides the Python module {stem}: give the file another name")
-    if not getattr(sys.flags, "safe_path", False):
-        del sys.path[0]  # the working directory, put there by `python -m`
     sys.path.insert(0, os.path.dirname(absolute))
     spec = importlib.util.spec_from_file_location(stem, absolute)
     if spec is None or spec.loader is None:

@@ -26,8 +26,11 @@ def row_error(error: BaseException) -> RowError:
 
 def check_rows(count: int, rows: int) -> None:
     if count != rows:
-        noun = "row" if count == 1 else "rows"
-        raise BadResult(f"returned {count} {noun} for {rows} rows of input: expected one result per row")
+        raise BadResult(f"returned {_count(count)} for {_count(rows)} of input: expected one result per row")
+
+
+def _count(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 def to_rows(value: Any) -> Any:

@@ -131,7 +131,7 @@ def read_hint(hint: Any) -> Optional[Hint]:
     """What a type hint says; None if it says nothing."""
     if typing.get_origin(hint) is getattr(typing, "Annotated", None):
         hint = typing.get_args(hint)[0]
-    if hint in (Any, object, inspect.Parameter.empty):
+    if hint in (Any, object, inspect.Parameter.empty) or isinstance(hint, str):
         return None
     origin = typing.get_origin(hint) or hint
     arguments = typing.get_args(hint)
