@@ -5,12 +5,10 @@ import asyncio
 import inspect
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, StartError, one_line, traceback_of
-from .inputs import make_reader, write_input
-from .loading import start_error
+from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, one_line, traceback_of
+from .inputs import make_reader
 from .outputs import OutputWriter, RowError, check_rows, to_rows
-from .signature import EXPECTED_HINTS, Hint, Parameters, Signature, Tensor
-from .signature import parameters_of, tensor_from_hint, tensor_from_value
+from .signature import Tensor
 from .tensors import is_array
 from .wire import Buffer, Message, build_frame
 
@@ -21,28 +19,38 @@ class Batch(NamedTuple):
     invalid: Dict[int, InvalidItem]  # these rows are not passed to `predict`
 
 
-class Model:
-    """Wraps a function or an object with `predict`. Creating it runs the example, and may raise StartError."""
+class Example(NamedTuple):
+    """The tensors of a request: their headers, and their data."""
 
-    def __init__(self, target: Any) -> None:
+    headers: List[Dict[str, Any]]
+    data: List[bytes]
+
+
+class Model:
+    """Created by `start_model`. `call` passes a list of inputs to `predict`; with a loop it returns an awaitable."""
+
+    def __init__(
+        self,
+        target: Any,
+        call: Callable[[List[Any]], Any],
+        loop: Optional[asyncio.AbstractEventLoop],
+        inputs: List[Tensor],
+    ) -> None:
+        self.loop = loop
+        self.inputs = inputs
+        self.outputs: List[Tensor] = []
+        self.example: Optional[Example] = None
         self._target = target
-        self._predict: Callable[..., Any] = getattr(target, "predict", target)
-        function = inspect.unwrap(getattr(self._predict, "__func__", self._predict))
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(type(self._predict), "__call__", None)
-        )
-        # The model creates its clients and locks on this loop, from its first call on.
-        self.loop = asyncio.new_event_loop() if self.is_async else None
-        parameters = parameters_of(self._predict)
-        self.inputs, self.example = _inputs_of(target, parameters)
-        self._call = _bind(self._predict, parameters, [tensor.name for tensor in self.inputs])
-        self._readers = [(tensor.name, make_reader(tensor)) for tensor in self.inputs]
-        self._specs = {tensor.name: (tensor.datatype, len(tensor.shape)) for tensor in self.inputs}
-        self._example_shapes: List[List[int]] = []
-        self._example_data: List[Any] = []
-        if self.example is not None:
-            self._write_example(self.example)
-        self.outputs = self._learn_outputs(_signature_of(target), parameters.result)
+        self._call = call
+        self._readers = [(tensor.name, make_reader(tensor)) for tensor in inputs]
+        self._specs = {tensor.name: (tensor.datatype, len(tensor.shape)) for tensor in inputs}
+        self._writers: List[OutputWriter] = []
+
+    def set_outputs(self, outputs: List[Tensor], is_guess: bool) -> None:
+        """`is_guess` says that the shapes are neither declared nor learned from an example."""
+        self.outputs = outputs
+        self._is_guess = is_guess
+        self._writers = [OutputWriter(tensor, is_guess) for tensor in outputs]
 
     def ready(self, concurrency: int) -> List[Buffer]:
         """The `ready` frame, with the tensors of the example."""
@@ -53,15 +61,15 @@ class Model:
             "concurrency": concurrency,
             "inputs": [tensor.describe() for tensor in self.inputs],
             "outputs": [tensor.describe() for tensor in self.outputs],
-            "tensors": self._example_headers(),
+            "tensors": self.example.headers if self.example else [],
         }
-        return build_frame(header, self._example_data)
+        return build_frame(header, self.example.data if self.example else [])
 
     def respond(self, message: Message) -> List[Buffer]:
         """Run a batch. An exception of the model, SystemExit too, is the response of the batch."""
         header = message.header
         try:
-            batch = self._read(header["tensors"], message.buffer, message.offsets)
+            batch = self._read(header.get("tensors", ()), message.buffer, message.offsets)
             return self._write(header, batch, self._call(batch.arguments))
         except ProtocolError:
             raise
@@ -71,12 +79,29 @@ class Model:
     async def respond_async(self, message: Message) -> List[Buffer]:
         header = message.header
         try:
-            batch = self._read(header["tensors"], message.buffer, message.offsets)
+            batch = self._read(header.get("tensors", ()), message.buffer, message.offsets)
             return self._write(header, batch, await self._call(batch.arguments))
         except ProtocolError:
             raise
         except BaseException as error:
             return _error_frame(header["id"], error)
+
+    def run(self, example: Example) -> Any:
+        """What `predict` returns for a copy of these tensors, read as those of a batch."""
+        buffer = bytearray()
+        offsets = []
+        for data in example.data:
+            offsets.append(len(buffer))
+            buffer += data + bytes(-len(data) % 8)
+        result = self._call(self._read(example.headers, buffer, offsets).arguments)
+        return self.loop.run_until_complete(result) if self.loop is not None else result
+
+    def check(self, result: Any, rows: int) -> Dict[int, RowError]:
+        """Check a result as that of a batch; returns the errors of rows."""
+        errors: Dict[int, RowError] = {}
+        for writer, value in zip(self._writers, self._values(result, [tensor.name for tensor in self.outputs])):
+            writer.write(value, rows, errors)
+        return errors
 
     def close(self) -> None:
         """Call the optional `close` of the model."""
@@ -138,7 +163,7 @@ class Model:
             missing = [name for name in names if name not in result]
             if missing:
                 got = ", ".join(str(name) for name in result) or "nothing"
-                hint = "" if self._is_declared else "; give the model an `example` or a `signature`"
+                hint = "; give the model an `example` or a `signature`" if self._is_guess else ""
                 raise BadResult(f"returned a dict with {got}: expected the outputs {', '.join(missing)}{hint}")
             return [result[name] for name in names]
         if len(self.outputs) == 1:
@@ -149,186 +174,13 @@ class Model:
         expected = ", ".join(tensor.name for tensor in self.outputs)
         raise BadResult(f"returned an object of type {type(result).__name__}: expected a dict with the outputs {expected}")
 
-    def _write_example(self, example: Dict[str, Any]) -> None:
-        for tensor in self.inputs:
-            try:
-                shape, data = write_input(tensor, example[tensor.name])
-            except Exception as error:
-                raise StartError(f"the example of the input {tensor.name!r} does not fit {tensor}: {one_line(error)}") from None
-            fits = all(size in (-1, got) for size, got in zip(tensor.shape, shape))
-            if len(shape) != len(tensor.shape) or not fits:
-                raise StartError(f"the example of the input {tensor.name!r} has the shape {shape}: expected {tensor.shape}")
-            self._example_shapes.append(shape)
-            self._example_data.append(data)
-        counts = {shape[0] for shape in self._example_shapes}
-        if len(counts) != 1 or 0 in counts:
-            raise StartError("the example must have at least one row, and the same number of rows for each input")
-
-    def _example_headers(self) -> List[Dict[str, Any]]:
-        return [
-            {"name": tensor.name, "datatype": tensor.datatype, "shape": shape, "bytes": len(data)}
-            for tensor, shape, data in zip(self.inputs, self._example_shapes, self._example_data)
-        ]
-
-    def _run_data(self, tensors: List[Dict[str, Any]], data: List[Any]) -> Any:
-        """Run `predict` on a copy of these tensors, as for a batch."""
-        buffer = bytearray()
-        offsets = []
-        for item in data:
-            offsets.append(len(buffer))
-            buffer += item + bytes(-len(item) % 8)
-        result = self._call(self._read(tensors, buffer, offsets).arguments)
-        return self.loop.run_until_complete(result) if self.loop is not None else result
-
-    def _learn_outputs(self, signature: Optional[Signature], hint: Optional[Hint]) -> List[Tensor]:
-        """The declared outputs; otherwise those of the example, of a probe with zeros, or of the type hint."""
-        declared = signature.outputs if signature else None
-        self._is_declared = declared is not None or self.example is not None
-        if hint and hint.kind == "unsupported":
-            hint = None
-        if self.example is not None:
-            try:
-                result = self._run_data(self._example_headers(), self._example_data)
-            except BaseException as error:
-                raise start_error("predict(example) failed", error) from None
-            learned = declared or self._outputs_of(result, hint, self._example_shapes[0][0])
-            self._writers = [OutputWriter(tensor) for tensor in learned]
-            self.outputs = learned
-            self._check_example(learned, result)
-            return learned
-        outputs = declared or self._probe(hint)
-        is_guess = outputs is None
-        if outputs is None:
-            if hint and hint.kind == "dict":
-                raise StartError("predict returns a dict: give the model an `example` or a `signature`, which name its outputs")
-            numbers = all(tensor.datatype != "BYTES" for tensor in self.inputs)
-            outputs = [tensor_from_hint("output", hint or (Hint("array") if numbers else None))]
-        self._writers = [OutputWriter(tensor, is_guess) for tensor in outputs]
-        return outputs
-
-    def _outputs_of(self, result: Any, hint: Optional[Hint], rows: int) -> List[Tensor]:
-        named = result if isinstance(result, dict) else {"output": result}
-        outputs = []
-        for name, value in named.items():
-            value = value if is_array(value) else _rows_of_example(value)
-            try:
-                output = tensor_from_value(str(name), value, None if isinstance(result, dict) else hint)
-            except (TypeError, ValueError) as error:
-                raise StartError(f"predict(example) returned an output that has no datatype: {error}") from None
-            if output.content != "json":
-                _check_example_rows(len(value), rows)
-            outputs.append(output)
-        if not outputs:
-            raise StartError("predict(example) returned an empty dict: expected at least one output")
-        return outputs
-
-    def _check_example(self, outputs: List[Tensor], result: Any) -> None:
-        errors: Dict[int, RowError] = {}
-        rows = self._example_shapes[0][0]
-        try:
-            for writer, value in zip(self._writers, self._values(result, [tensor.name for tensor in outputs])):
-                writer.write(value, rows, errors)
-        except BadResult as error:
-            raise StartError(f"predict(example) {error}") from None
-        for row, failed in sorted(errors.items()):
-            raise StartError(f"predict(example) failed for row {row}: {failed.message}")
-
-    def _probe(self, hint: Optional[Hint]) -> Optional[List[Tensor]]:
-        """Learn the outputs of a model of numbers from one row of zeros, if it accepts that."""
-        if hint and hint.kind not in ("array", "dict"):
-            return None
-        if any(tensor.datatype == "BYTES" for tensor in self.inputs):
-            return None
-        import numpy
-
-        tensors, data = [], []
-        for tensor in self.inputs:
-            shape = [1, *(size if size >= 0 else 1 for size in tensor.shape[1:])]
-            _, zeros = write_input(tensor, numpy.zeros(shape, bool))
-            tensors.append({"name": tensor.name, "datatype": tensor.datatype, "shape": shape, "bytes": len(zeros)})
-            data.append(zeros)
-        try:
-            outputs = self._outputs_of(self._run_data(tensors, data), hint, 1)
-        except BaseException:
-            return None
-        # The sizes of one probe say nothing: only the number of dimensions is kept.
-        return [Tensor(tensor.name, tensor.datatype, [-1] * len(tensor.shape), tensor.content) for tensor in outputs]
-
-
-def _check_example_rows(count: int, rows: int) -> None:
-    try:
-        check_rows(count, rows)
-    except BadResult as error:
-        raise StartError(f"predict(example) {error}") from None
-
-
-def _rows_of_example(value: Any) -> Any:
-    try:
-        return to_rows(value)
-    except BadResult as error:
-        raise StartError(f"predict(example) {error}") from None
-
-
-def _signature_of(target: Any) -> Optional[Signature]:
-    signature = getattr(target, "signature", None)
-    if signature is not None and not isinstance(signature, Signature):
-        raise StartError(f"the signature is an object of type {type(signature).__name__}: expected batchwise.Signature")
-    return signature
-
-
-def _inputs_of(target: Any, parameters: Parameters) -> Any:
-    """The inputs, and the example as a dict by input name."""
-    signature = _signature_of(target)
-    example = getattr(target, "example", None)
-    names = [tensor.name for tensor in signature.inputs] if signature else parameters.required
-    if not names:
-        if not parameters.takes_any_positional and not parameters.takes_any_keyword:
-            raise StartError("predict has no parameter without a default: expected one for each input")
-        names = [str(name) for name in example] if isinstance(example, dict) else ["input"]
-    if example is not None and not isinstance(example, dict):
-        if len(names) > 1:
-            raise StartError(f"the example must be a dict with the inputs {', '.join(names)}")
-        example = {names[0]: example}
-    if example is not None and set(example) != set(names):
-        raise StartError(f"the example has the inputs {', '.join(map(str, example))}: expected {', '.join(names)}")
-    if signature:
-        for tensor in signature.inputs:
-            hint = parameters.hints.get(tensor.name)
-            if tensor.content == "text" and hint and hint.kind == "bytes":
-                tensor.content = "bytes"
-        return signature.inputs, example
-    inputs = []
-    for name in names:
-        hint = parameters.hints.get(name)
-        if hint and hint.kind in ("unsupported", "dict"):
-            kind = hint.datatype or "dict"
-            raise StartError(f"the parameter {name!r} of predict receives a whole batch and has the type {kind}: {EXPECTED_HINTS}")
-        try:
-            inputs.append(tensor_from_value(name, example[name], hint) if example else tensor_from_hint(name, hint))
-        except Exception as error:
-            raise StartError(f"the example of the input {name!r}: {one_line(error)}", error) from None
-    return inputs, example
-
-
-def _bind(predict: Callable[..., Any], parameters: Parameters, names: List[str]) -> Callable[[List[Any]], Any]:
-    """A function that passes the inputs to `predict` by position or by name."""
-    required, positional = parameters.required, parameters.positional
-    if len(names) == len(required) == len(positional) == 1:
-        return lambda arguments: predict(arguments[0])
-    if set(required) <= set(names) and (set(names) <= set(parameters.all) or parameters.takes_any_keyword):
-        return lambda arguments: predict(**dict(zip(names, arguments)))
-    if len(names) == len(positional) == len(required) or (not required and parameters.takes_any_positional):
-        return lambda arguments: predict(*arguments)
-    raise StartError(f"predict has the parameters {', '.join(required)}: expected the inputs {', '.join(names)}")
-
 
 def _with_invalid_rows(value: Any, batch: Batch) -> List[Any]:
     """The results of the valid rows, with the error of each invalid row in its place."""
-    results = iter(value if is_array(value) else to_rows(value))
-    complete = [batch.invalid[row] if row in batch.invalid else next(results, None) for row in range(batch.rows)]
-    if next(results, None) is not None or len(value) != batch.rows - len(batch.invalid):
-        raise BadResult(f"returned {len(value)} rows for {batch.rows - len(batch.invalid)} rows of input")
-    return complete
+    results = list(value if is_array(value) else to_rows(value))
+    check_rows(len(results), batch.rows - len(batch.invalid))
+    remaining = iter(results)
+    return [batch.invalid[row] if row in batch.invalid else next(remaining) for row in range(batch.rows)]
 
 
 def _result_frame(batch_id: Any, tensors: List[Any], errors: Dict[int, RowError], body: List[Any]) -> List[Buffer]:

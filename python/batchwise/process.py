@@ -11,11 +11,11 @@ import sys
 import traceback
 from typing import List, Optional
 
-from .batch import Model
 from .connection import Connection
 from .errors import ProtocolError, StartError
 from .executor import Executor
 from .loading import load, split_reference, start_error
+from .start import start_model
 from .wire import Buffer, build_frame
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -69,7 +69,7 @@ def _serve(sock: socket.socket, reference: str, concurrency: int) -> int:
     connection = Connection(sock, executor.submit, close, _exit)
     connection.start_reading()
     try:
-        model = Model(load(reference))
+        model = start_model(load(reference))
     except BaseException as error:
         failed = start_error("the model cannot be started", error)
         connection.send(_failed_frame(failed))

@@ -5,16 +5,15 @@ import os
 import signal
 import socket
 import stat
-import sys
 import threading
 from types import FrameType
 from typing import Any, Dict, List, Optional, Union
 
-from .batch import Model
 from .connection import Connection
 from .errors import ProtocolError
 from .executor import Executor
 from .loading import instantiate
+from .start import start_model
 
 MAX_PATH_BYTES = 107  # sun_path of Linux has 108 bytes, with the final zero
 
@@ -33,7 +32,7 @@ class Server:
             raise ValueError(f"concurrency is {concurrency}: expected 1 or more")
         self.path = os.fspath(path)
         _check_path(self.path)
-        self._model = Model(instantiate(model))
+        self._model = start_model(instantiate(model))
         self._executor = Executor(concurrency)
         self._lock = threading.Lock()
         self._connections: Dict[Connection, None] = {}
@@ -76,8 +75,9 @@ class Server:
         try:
             self._executor.run(self._model)
         finally:
+            # All responses are sent. A batch that arrived after the last one is not answered, as at the end of a process.
             for connection in self._copy_connections():
-                connection.drain()
+                connection.shut_down()
             self._model.close()
 
     def _stop(self) -> None:
@@ -106,6 +106,8 @@ class Server:
             connection = Connection(accepted, self._executor.submit, Connection.drain, self._end)
             with self._lock:
                 self._connections[connection] = None
+            if self._is_stopping:
+                connection.shut_down()
             connection.send(self._model.ready(self._executor.concurrency))
             connection.start_reading()
 

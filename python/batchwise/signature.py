@@ -129,8 +129,11 @@ _SEQUENCES = (
 
 def read_hint(hint: Any) -> Optional[Hint]:
     """What a type hint says; None if it says nothing."""
+    alias = typing.get_origin(hint) or hint
+    if hasattr(alias, "__value__"):  # `type Rows = list[str]`, and NDArray of newer versions of numpy
+        return read_hint(alias.__value__[typing.get_args(hint)] if typing.get_args(hint) else alias.__value__)
     if typing.get_origin(hint) is getattr(typing, "Annotated", None):
-        hint = typing.get_args(hint)[0]
+        return read_hint(typing.get_args(hint)[0])
     if hint in (Any, object, inspect.Parameter.empty) or isinstance(hint, str):
         return None
     origin = typing.get_origin(hint) or hint

@@ -59,18 +59,18 @@ def read_message(sock: socket.socket) -> Optional[Message]:
 def _tensor_offsets(tensors: Sequence[Dict[str, Any]], start: int, end: int) -> List[int]:
     offsets = []
     for tensor in tensors:
-        length = tensor["bytes"]
+        name, length = tensor["name"], tensor["bytes"]
         element_bytes = ELEMENT_BYTES[tensor["datatype"]]
         if element_bytes:
             expected = element_bytes
             for dimension in tensor["shape"]:
                 if dimension < 0:
-                    raise ValueError(f"tensor {tensor['name']!r} has the dimension {dimension}")
+                    raise ValueError(f"tensor {name!r} has the dimension {dimension}")
                 expected *= dimension
             if length != expected:
-                raise ValueError(f"tensor {tensor['name']!r} has {length} bytes, its shape needs {expected}")
+                raise ValueError(f"tensor {name!r} has {length} bytes, its shape needs {expected}")
         elif length < 0:
-            raise ValueError(f"tensor {tensor['name']!r} has {length} bytes")
+            raise ValueError(f"tensor {name!r} has {length} bytes")
         offsets.append(start)
         start += length + (-length % 8)
     if start != end:

@@ -107,7 +107,7 @@ def keras(model: Any, example: Any = None) -> Wrapped:
         example = {name: numpy.asarray(value) for name, value in arrays.items()}
         tensors = [tensor_from_value(name, value, None) for name, value in example.items()]
     # A model with several inputs takes a dict or a list, as it was built.
-    takes_dict = isinstance(getattr(model, "input", None) if getattr(model, "inputs", None) else None, dict)
+    takes_dict = isinstance(getattr(model, "input", None), dict)
 
     def predict(**inputs: Any) -> Any:
         arguments: Any = inputs if takes_dict else list(inputs.values())
@@ -125,7 +125,7 @@ def _keras_outputs(model: Any, names: List[str]) -> Optional[List[Tensor]]:
     outputs = getattr(model, "outputs", None)
     if not outputs or any(tensor.shape[:1] != (None,) for tensor in outputs):
         return None
-    structure = model.output
+    structure = getattr(model, "output", None)  # a Sequential model has none before its first call
     if isinstance(structure, dict):
         return [_keras_tensor(name, tensor) for name, tensor in structure.items()]
     if len(outputs) == 1:

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
-from batchwise.batch import Model
+from batchwise.start import start_model
 from batchwise.loading import choose, instantiate
 from batchwise.tensors import join_elements, split_elements
 from batchwise.wire import Message, build_frame, read_message, send_parts
@@ -110,7 +110,7 @@ class InlineModel:
         module = types.ModuleType("model")
         sys.modules["model"] = module  # as dataclasses need it
         exec(compile(textwrap.dedent(source), "model.py", "exec"), vars(module))
-        self.model = Model(instantiate(choose(module, None, "model.py")))
+        self.model = start_model(instantiate(choose(module, None, "model.py")))
 
     def receive(self) -> Message:
         return parsed(self.model.ready(1))

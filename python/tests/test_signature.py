@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence
 import pytest
 
 import batchwise
-from batchwise.batch import Model
+from batchwise.start import start_model
 from batchwise.errors import StartError
 
 np = pytest.importorskip("numpy")
@@ -18,7 +18,7 @@ TEXT = ("BYTES", [-1], "text")
 
 
 def describe(target: Any) -> Any:
-    model = Model(target)
+    model = start_model(target)
     forms = [
         {tensor.name: (tensor.datatype, tensor.shape, *([tensor.content] if tensor.content else [])) for tensor in tensors}
         for tensors in (model.inputs, model.outputs)
@@ -236,7 +236,7 @@ ERRORS = [
 @pytest.mark.parametrize("target, expected", ERRORS)
 def test_what_cannot_be_served_is_refused_at_the_start(target: Any, expected: str) -> None:
     with pytest.raises(StartError, match=expected):
-        Model(target)
+        start_model(target)
 
 
 def test_parameters_that_do_not_fit_the_signature_are_refused() -> None:
@@ -247,7 +247,7 @@ def test_parameters_that_do_not_fit_the_signature_are_refused() -> None:
         pass
 
     with pytest.raises(StartError, match="predict has the parameters a, b, c: expected the inputs x, y"):
-        Model(predict)
+        start_model(predict)
 
 
 def test_an_example_that_does_not_fit_the_signature_is_refused() -> None:
@@ -256,7 +256,7 @@ def test_an_example_that_does_not_fit_the_signature_is_refused() -> None:
         return x
 
     with pytest.raises(StartError, match="shape \\[1, 3\\]: expected \\[-1, 4\\]"):
-        Model(predict)
+        start_model(predict)
 
 
 def test_a_signature_of_another_type_is_refused() -> None:
@@ -265,4 +265,4 @@ def test_a_signature_of_another_type_is_refused() -> None:
         return x
 
     with pytest.raises(StartError, match="object of type dict: expected batchwise.Signature"):
-        Model(predict)
+        start_model(predict)

@@ -11,13 +11,13 @@ import pytest
 from conftest import InlineModel, jsons, numbers, texts, value_of
 
 import batchwise
-from batchwise.batch import Model
+from batchwise.start import start_model
 from batchwise.loading import instantiate
 
 
 class Served(InlineModel):
     def __init__(self, target: Any) -> None:
-        self.model = Model(instantiate(target))
+        self.model = start_model(instantiate(target))
         self.inputs = [(t.name, t.datatype, t.shape) for t in self.model.inputs]
         self.outputs = [(t.name, t.datatype, t.shape) for t in self.model.outputs]
 
