@@ -73,7 +73,7 @@ class ModelProcess:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "batchwise", *arguments, "--fd", str(child.fileno())],
             cwd=directory,
-            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            env={**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": ""},
             pass_fds=[child.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

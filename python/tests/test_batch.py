@@ -101,6 +101,8 @@ def test_invalid_json_and_text_fail_their_row(inline: Any) -> None:
     message = model.infer(texts("items", ["1", "{", "3"]), texts("names", ["a", "b", b"\xff"]))
     assert [(error["row"], error["code"]) for error in message.header["errors"]] == [(1, "INVALID_ITEM"), (2, "INVALID_ITEM")]
     assert value_of(message)[0] == b'[1,"a"]'
+    message = model.infer(texts("items", ["1,2", "3"]), texts("names", ["a", "b"]))  # "[1,2,3]" together
+    assert [error["row"] for error in message.header["errors"]] == [0]
     header = model.infer(texts("items", ["{"]), texts("names", ["a"])).header
     assert (header["kind"], header["code"]) == ("error", "INVALID_ITEM")
 
@@ -202,6 +204,16 @@ def test_integers_are_converted_only_without_loss(inline: Any) -> None:
     assert value_of(model.infer(numbers("x", np.array([0, 255])))).tolist() == [0, 255]
     assert "expected UINT8, got INT64" in model.infer(numbers("x", np.array([0, 256]))).header["message"]
     assert "expected UINT8, got INT64" in model.infer(numbers("x", np.array([-1]))).header["message"]
+    narrow = inline(
+        """
+        import numpy as np, batchwise
+        signature = batchwise.Signature([batchwise.Tensor("x", "INT64")], [batchwise.Tensor("y", "INT32")])
+        @batchwise.model(signature=signature)
+        def predict(x): return x
+        """
+    )
+    assert value_of(narrow.infer(numbers("x", np.array([-5])))).tolist() == [-5]
+    assert "expected INT32, got INT64" in narrow.infer(numbers("x", np.array([1 << 31]))).header["message"]
 
 
 def test_a_list_of_numbers_may_have_failed_rows(inline: Any) -> None:
