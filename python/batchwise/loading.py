@@ -6,9 +6,9 @@ import inspect
 import os
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import Any, Dict, List, Optional, Tuple, TypeVar
 
-from .errors import StartError, missing_module, one_line, traceback_of
+from .errors import StartError, missing_module, one_line
 from .signature import Signature
 
 T = TypeVar("T")
