@@ -1,0 +1,112 @@
+"""One connection to a server: a thread that receives messages, and a lock around writes."""
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from typing import Callable, List, Optional
+
+from .errors import ProtocolError
+from .wire import Buffer, Message, read_message, send_parts
+
+
+class Connection:
+    """`on_close` is called for the `close` message, `on_end` once at the end of the stream or at a protocol error."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        submit: Callable[["Connection", Message], None],
+        on_close: Callable[["Connection"], None],
+        on_end: Callable[["Connection", Optional[ProtocolError]], None],
+    ) -> None:
+        self.socket = sock
+        self._submit = submit
+        self._on_close = on_close
+        self._on_end = on_end
+        self._write_lock = threading.Lock()
+        self._state_lock = threading.Lock()
+        self._pending = 0  # batches without a response
+        self._is_draining = False
+        self._has_close = False
+        self._has_ended = False
+
+    def start_reading(self) -> None:
+        """Receive in a thread of its own, so that the next batch is here while the current one runs."""
+        threading.Thread(target=self._read, name="batchwise-reader", daemon=True).start()
+
+    def send(self, parts: List[Buffer]) -> None:
+        try:
+            with self._write_lock:
+                send_parts(self.socket, parts)
+        except OSError:
+            self._end(None)
+
+    def respond(self, parts: List[Buffer]) -> None:
+        """Send the response of a batch."""
+        self.send(parts)
+        with self._state_lock:
+            self._pending -= 1
+        self._shut_down_if_drained()
+
+    def drain(self) -> None:
+        """Accept no more batches, and shut the connection down after the last response."""
+        with self._state_lock:
+            self._is_draining = True
+        self._shut_down_if_drained()
+
+    def fail(self, error: ProtocolError) -> None:
+        print(f"batchwise: protocol error: {error}; the connection is closed", file=sys.stderr, flush=True)
+        self._end(error)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = read_message(self.socket)
+                if message is None:
+                    break
+                self._receive(message)
+        except ProtocolError as error:
+            self.fail(error)
+            return
+        except OSError:
+            pass
+        self._end(None)
+
+    def _receive(self, message: Message) -> None:
+        kind = message.header.get("kind")
+        if kind == "infer":
+            if not isinstance(message.header.get("id"), int):
+                raise ProtocolError("`infer` without an id")
+            if self._has_close:
+                raise ProtocolError("`infer` after `close`")
+            with self._state_lock:
+                if self._is_draining:
+                    return
+                self._pending += 1
+            self._submit(self, message)
+        elif kind == "close":
+            self._has_close = True
+            self._on_close(self)
+        else:
+            raise ProtocolError(f"expected a message of kind infer or close, got {kind!r}")
+
+    def _shut_down_if_drained(self) -> None:
+        with self._state_lock:
+            if not self._is_draining or self._pending > 0:
+                return
+        self.shut_down()
+
+    def shut_down(self) -> None:
+        """End the stream for both sides. The file descriptor is closed with the last reference to the socket."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def _end(self, error: Optional[ProtocolError]) -> None:
+        with self._state_lock:
+            if self._has_ended:
+                return
+            self._has_ended = True
+        self._on_end(self, error)

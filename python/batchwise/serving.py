@@ -1,0 +1,171 @@
+"""Serve a model on a Unix socket, from a process of the user's own."""
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import threading
+from types import FrameType
+from typing import Any, Dict, List, Optional, Union
+
+from .connection import Connection
+from .errors import ProtocolError
+from .executor import Executor
+from .loading import instantiate
+from .start import start_model
+
+MAX_PATH_BYTES = 107  # sun_path of Linux has 108 bytes, with the final zero
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Server:
+    """Serves a class, object or function on a Unix socket: `with batchwise.Server(model, path): ...`
+
+    All connections share the model; `concurrency` batches run at the same time. `start` and `close` may be
+    called from any thread.
+    """
+
+    def __init__(self, model: Any, path: Path, concurrency: int = 1) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}: expected 1 or more")
+        self.path = os.fspath(path)
+        _check_path(self.path)
+        self._model = start_model(instantiate(model))
+        self._executor = Executor(concurrency)
+        self._lock = threading.Lock()
+        self._connections: Dict[Connection, None] = {}
+        self._listener: Optional[socket.socket] = None
+        self._thread: Optional[threading.Thread] = None
+        self._is_stopping = False
+
+    def start(self) -> None:
+        """Listen, and run batches in a thread."""
+        self._listen()
+        self._thread = threading.Thread(target=self._run, name="batchwise-server")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening, finish the batches received, and call `close` of the model."""
+        self._stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> "Server":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _listen(self) -> None:
+        _remove_stale(self.path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        mask = os.umask(0o177)  # so that the socket is never open to other users
+        try:
+            listener.bind(self.path)
+        finally:
+            os.umask(mask)
+        listener.listen()
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), name="batchwise-accept", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._executor.run(self._model)
+        finally:
+            # All responses are sent. A batch that arrived after the last one is not answered, as at the end of a process.
+            for connection in self._copy_connections():
+                connection.shut_down()
+            self._model.close()
+
+    def _stop(self) -> None:
+        """Called once from a signal handler or any thread."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
+        if self._listener is not None:
+            try:
+                os.unlink(self.path)
+            except OSError:
+                pass
+            try:
+                self._listener.shutdown(socket.SHUT_RDWR)  # ends accept() in the other thread
+            except OSError:
+                pass
+            self._listener.close()
+        self._executor.finish()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while not self._is_stopping:
+            try:
+                accepted, _ = listener.accept()
+            except OSError:
+                return
+            connection = Connection(accepted, self._executor.submit, Connection.drain, self._end)
+            with self._lock:
+                self._connections[connection] = None
+            if self._is_stopping:
+                connection.shut_down()
+            connection.send(self._model.ready(self._executor.concurrency))
+            connection.start_reading()
+
+    def _end(self, connection: Connection, error: Optional[ProtocolError]) -> None:
+        with self._lock:
+            self._connections.pop(connection, None)
+        connection.shut_down()
+
+    def _copy_connections(self) -> List[Connection]:
+        with self._lock:
+            return list(self._connections)
+
+
+def serve(model: Any, path: Path, concurrency: int = 1) -> None:
+    """Serve a class, object or function on a Unix socket until SIGINT or SIGTERM.
+
+    `predict` runs on the calling thread if `concurrency` is 1. The first signal finishes the batches received;
+    the second one ends the process.
+    """
+    server = Server(model, path, concurrency)
+    previous: Dict[int, Any] = {}
+
+    def stop(number: int, frame: Optional[FrameType]) -> None:
+        restore()
+        server._stop()
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous[number] = signal.signal(number, stop)
+    try:
+        server._listen()
+        server._run()
+    finally:
+        server._stop()
+        restore()
+
+
+def _check_path(path: str) -> None:
+    length = len(os.fsencode(path))
+    if length > MAX_PATH_BYTES:
+        raise ValueError(f"the socket path has {length} bytes: expected at most {MAX_PATH_BYTES} ({path})")
+
+
+def _remove_stale(path: str) -> None:
+    """Remove the socket file of a process that has ended."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise FileExistsError(f"{path} exists and is not a socket")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        try:
+            client.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+    raise FileExistsError(f"another process listens on {path}")

@@ -1,0 +1,223 @@
+"""`batchwise.serve` and `batchwise.Server` on a Unix socket."""
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Iterator, List
+
+import pytest
+from conftest import PACKAGE, TIMEOUT_SECONDS, infer, jsons, value_of
+
+import batchwise
+from batchwise.wire import build_frame, read_message, send_parts
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    # A short directory: a socket path has at most 107 bytes.
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        yield os.path.join(directory, "model.sock")
+
+
+def connect(path: str) -> socket.socket:
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(TIMEOUT_SECONDS)
+    client.connect(path)
+    ready = read_message(client)
+    assert ready is not None and ready.header["kind"] == "ready"
+    return client
+
+
+def ask(client: socket.socket, batch_id: int, values: List[Any]) -> Any:
+    send_parts(client, infer(batch_id, jsons("items", values)))
+    message = read_message(client)
+    assert message is not None and message.header["id"] == batch_id
+    return value_of(message)
+
+
+def echo(items):  # type: ignore[no-untyped-def]
+    return items
+
+
+def test_two_connections_share_one_model(path: str) -> None:
+    class Counter:
+        count = 0
+        closed = False
+
+        def predict(self, items):  # type: ignore[no-untyped-def]
+            self.count += 1
+            return [self.count for _ in items]
+
+        def close(self) -> None:
+            self.closed = True
+
+    model = Counter()
+    with batchwise.Server(model, path):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        first, second = connect(path), connect(path)
+        assert ask(first, 1, [0]) == [b"1"]
+        assert ask(second, 1, [0, 0]) == [b"2", b"2"]
+        # A protocol error ends only its own connection.
+        first.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert read_message(first) is None
+        assert ask(second, 2, [0]) == [b"3"]
+        send_parts(second, build_frame({"kind": "close"}))
+        assert read_message(second) is None
+        third = connect(path)
+        assert ask(third, 1, [0]) == [b"4"]
+        assert not model.closed
+    assert model.closed
+    assert not os.path.exists(path)
+    assert read_message(third) is None
+    for client in (first, second, third):
+        client.close()
+
+
+def test_a_connection_that_ends_does_not_disturb_the_others(path: str) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def predict(items):  # type: ignore[no-untyped-def]
+        if items == ["block"]:
+            entered.set()
+            assert leave.wait(TIMEOUT_SECONDS)
+        return items
+
+    with batchwise.Server(predict, path):
+        first, second = connect(path), connect(path)
+        send_parts(first, infer(1, jsons("items", ["block"])))
+        assert entered.wait(TIMEOUT_SECONDS)
+        first.close()
+        leave.set()
+        assert ask(second, 1, [1]) == [b"1"]
+        second.close()
+
+
+def test_close_finishes_the_batches_received(path: str) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def predict(items):  # type: ignore[no-untyped-def]
+        entered.set()
+        assert leave.wait(TIMEOUT_SECONDS)
+        return items
+
+    server = batchwise.Server(predict, path)
+    server.start()
+    client = connect(path)
+    send_parts(client, infer(1, jsons("items", [1])))
+    assert entered.wait(TIMEOUT_SECONDS)
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    leave.set()
+    message = read_message(client)
+    assert message is not None and value_of(message) == [b"1"]
+    assert read_message(client) is None
+    closing.join()
+    client.close()
+
+
+def test_a_drained_connection_after_close_sends_its_responses_first(path: str) -> None:
+    with batchwise.Server(echo, path):
+        client = connect(path)
+        for batch_id in range(4):
+            send_parts(client, infer(batch_id, jsons("items", [batch_id])))
+        send_parts(client, build_frame({"kind": "close"}))
+        for batch_id in range(4):
+            message = read_message(client)
+            assert message is not None and message.header["id"] == batch_id
+        assert read_message(client) is None
+        client.close()
+
+
+def test_concurrency_over_two_connections(path: str) -> None:
+    barrier = threading.Barrier(2)
+
+    def predict(items):  # type: ignore[no-untyped-def]
+        barrier.wait(TIMEOUT_SECONDS)
+        return items
+
+    with batchwise.Server(predict, path, concurrency=2):
+        clients = [connect(path), connect(path)]
+        for client in clients:
+            send_parts(client, infer(1, jsons("items", [1])))
+        for client in clients:
+            message = read_message(client)
+            assert message is not None and message.header["kind"] == "result"
+            client.close()
+
+
+def test_an_async_function_is_served(path: str) -> None:
+    async def predict(items):  # type: ignore[no-untyped-def]
+        return items
+
+    with batchwise.Server(predict, path, concurrency=2):
+        client = connect(path)
+        assert ask(client, 1, [1]) == [b"1"]
+        client.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_runs_on_the_main_thread_until_a_signal(path: str, number: int) -> None:
+    source = f"""
+import batchwise, threading
+class Model:
+    def predict(self, items):
+        return [threading.current_thread() is threading.main_thread() for _ in items]
+    def close(self):
+        print("closed", flush=True)
+print(batchwise.serve(Model, {path!r}), flush=True)
+"""
+    source = "print('starting', flush=True)\n" + source.replace("class Model:", "class Model:\n    def __init__(self): pass")
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], env={**os.environ, "PYTHONPATH": str(PACKAGE)}, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        while not os.path.exists(path):
+            assert process.poll() is None
+        client = None
+        while client is None:  # the file exists before the socket listens
+            try:
+                client = connect(path)
+            except ConnectionRefusedError:
+                continue
+        assert ask(client, 1, [0]) == [b"true"]
+        process.send_signal(number)
+        assert read_message(client) is None
+        assert process.communicate(timeout=TIMEOUT_SECONDS)[0] == "starting\nclosed\nNone\n"
+        assert process.returncode == 0
+        client.close()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_stale_socket_file_is_replaced(path: str) -> None:
+    stale = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stale.bind(path)
+    stale.close()
+    with batchwise.Server(echo, path):
+        connect(path).close()
+
+
+def test_a_path_in_use_is_refused(path: str) -> None:
+    with batchwise.Server(echo, path):
+        with pytest.raises(FileExistsError, match="another process listens on"):
+            batchwise.serve(echo, path)
+        connect(path).close()
+    Path(path).write_text("data")
+    with pytest.raises(FileExistsError, match="exists and is not a socket"):
+        batchwise.serve(echo, path)
+    assert Path(path).read_text() == "data"
+
+
+def test_invalid_arguments_are_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="the socket path has 108 bytes: expected at most 107"):
+        batchwise.serve(echo, "/" + "é" * 53 + "x")
+    with pytest.raises(ValueError, match="concurrency is 0: expected 1 or more"):
+        batchwise.serve(echo, path, concurrency=0)
