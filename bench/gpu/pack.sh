@@ -16,10 +16,13 @@ if [ ! -f "$carry/node-$NODE_VERSION.xz" ]; then
   xz -T0 -6 -c "$work/package/bin/node" >"$carry/node-$NODE_VERSION.xz"
 fi
 
-# Without grpcio only the HTTP upstream can be measured.
-python3 -m pip download --quiet --disable-pip-version-check --only-binary=:all: \
-  --python-version "$PYTHON_VERSION" --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
-  --dest "$carry/wheels" grpcio || echo 'pack.sh: no grpcio; only the HTTP upstream will be measured' >&2
+# Without grpcio only the ways over HTTP can be measured, without mosec not that peer.
+rm -f "$carry"/wheels/*
+for package in grpcio mosec==0.9.8; do
+  python3 -m pip download --quiet --disable-pip-version-check --only-binary=:all: \
+    --python-version "$PYTHON_VERSION" --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+    --platform manylinux_2_28_x86_64 --dest "$carry/wheels" "$package" || echo "pack.sh: no $package" >&2
+done
 
 node "$here/src/pack-modules.mjs" "$work/batchwise"
 tar -C "$work" -cJf "$carry/batchwise.tar.xz" batchwise

@@ -24,13 +24,16 @@ if [ -f "$carry/batchwise.tar.xz" ]; then
   "$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$carry/batchwise.tar.xz" "$work" 2>/dev/null
   batchwise=$work/batchwise/node_modules/@batchwise/cli/bin/batchwise.js
 fi
-# One that is installed is preferred.
-if ! "$python" -c 'import grpc' 2>/dev/null; then
-  for wheel in "${WHEELS:-$carry/wheels}"/*.whl; do
-    if [ -f "$wheel" ]; then "$python" -m zipfile -e "$wheel" "$work/wheels"; fi
-  done
-  export PYTHONPATH="$work/wheels${PYTHONPATH:+:$PYTHONPATH}"
-  "$python" -c 'import grpc; print("grpcio", grpc.__version__)' || echo 'no grpcio for this Python: HTTP only' >&2
-fi
+# Packages that are installed are preferred. mosec looks for its program in the folders of the interpreter and the user.
+for package in grpc:grpcio mosec:mosec; do
+  if ! "$python" -c "import ${package%:*}" 2>/dev/null; then
+    "$python" -m pip install --quiet --disable-pip-version-check --no-index \
+      --find-links "${WHEELS:-$carry/wheels}" --target "$work/wheels" "${package#*:}" ||
+      echo "no ${package#*:} for this Python" >&2
+  fi
+done
+mkdir -p "$work/user"
+ln -s ../wheels/bin "$work/user/bin"
+export PYTHONPATH="$work/wheels${PYTHONPATH:+:$PYTHONPATH}" PYTHONUSERBASE="$work/user"
 "$node" --version
 "$node" "$here/src/main.mjs" --python "$python" --batchwise "$batchwise" "$@"

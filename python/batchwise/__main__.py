@@ -30,6 +30,7 @@ if __name__ == "__main__":
     if sys.version_info < (3, 9):
         sys.exit(report_old_python(sys.argv))
 
+    os.environ.pop("PYTHONSAFEPATH", None)  # set by the server for this process, not for programs that the model starts
     from batchwise.process import main
 
     sys.exit(main(sys.argv[1:]))

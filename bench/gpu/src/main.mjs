@@ -31,6 +31,7 @@ const HELP = `A MiniLM-size encoder behind Python, and Batchwise in front of it.
   --max-batch N       (default 256)
   --plans a,b         runner processes x batches under way for each (default 1x2,2x1,2x2)
   --target-ms N       target_latency_ms of the runner (default: none)
+  --mosec-wait-ms N   max_wait_time of mosec (default 5)
   --rounds N          (default 2)
   --seconds N         timed part of a trial (default 5), after 2 s of warm-up
   --json FILE         all that was measured
@@ -54,6 +55,7 @@ const { values } = parseArgs({
     'max-batch': { type: 'string', default: '256' },
     plans: { type: 'string', default: '1x2,2x1,2x2' },
     'target-ms': { type: 'string', default: '0' },
+    'mosec-wait-ms': { type: 'string', default: '5' },
     rounds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '5' },
     json: { type: 'string' },
@@ -86,6 +88,9 @@ async function main() {
         ...trial.setup,
         backend,
         backendPid: model.pid,
+        python: values.python,
+        modelArgs: modelArgs.slice(1),
+        mosecWaitMs: Number(values['mosec-wait-ms']),
         folder,
         batchwise: values.batchwise,
         maxBatch: Number(values['max-batch']),
@@ -178,7 +183,7 @@ function textOf(alone, results) {
       result.p50Ms.toFixed(1),
       result.p99Ms.toFixed(1),
       result.meanBatch.toFixed(1),
-      `${(100 * result.deviceBusyShare).toFixed(0)} %`,
+      result.deviceBusyShare === undefined ? '' : `${(100 * result.deviceBusyShare).toFixed(0)} %`,
       `${result.failed} of ${result.sent}`,
       isMet(result),
     ]);
@@ -193,7 +198,7 @@ function textOf(alone, results) {
     .filter(({ error }) => error === undefined)
     .map(({ cores: used, deviceMsPerBatch, ...result }) => {
       const parts = Object.entries(used).map(([role, list]) => `${role} ${list.join(' + ')}`);
-      return `  ${nameOf(result)}: ${parts.join(' · ')} · ${deviceMsPerBatch?.toFixed(2)} ms of the device a batch`;
+      return `  ${nameOf(result)}: ${parts.join(' · ')}${deviceMsPerBatch === undefined ? '' : ` · ${deviceMsPerBatch.toFixed(2)} ms of the device a batch`}`;
     });
   return [
     'The model alone, from bytes to bytes',

@@ -17,6 +17,10 @@ const OF_WORKSPACE = /(\.d\.ts|\.map|\.md|\.tsbuildinfo)$|^(test|src|node_module
 
 const taken = new Set();
 take('@batchwise/cli', ROOT);
+cpSync(join(ROOT, 'python/batchwise'), join(target, 'node_modules/@batchwise/runners/python/batchwise'), {
+  recursive: true,
+  filter: (source) => !source.endsWith('__pycache__'),
+});
 process.stdout.write(`${[...taken].sort().join(' ')}\n`);
 
 /** A package and all it depends on, each found from where it is needed, and put where it was found. */

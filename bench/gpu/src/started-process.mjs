@@ -33,6 +33,10 @@ export class StartedProcess {
     return this.#errors.trim();
   }
 
+  get hasEnded() {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   async line(withinMs) {
     const next = await Promise.race([this.#lines.next(), pause(withinMs, undefined, { ref: false })]);
     if (next && !next.done) return next.value;
@@ -42,7 +46,7 @@ export class StartedProcess {
 
   async stop() {
     process.removeListener('exit', this.#kill);
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await Promise.race([ended, pause(STOP_WITHIN_MS, undefined, { ref: false }).then(this.#kill)]);

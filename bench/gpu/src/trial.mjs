@@ -7,6 +7,8 @@ import { WAYS } from './ways.mjs';
 
 const CLIENT_START_MS = 500;
 
+const RUNS_MODEL = new Set(['python', 'mosec']);
+
 export async function runTrial({ way, callers, clients, warmupMs, timedMs, setup }) {
   const { start, load } = WAYS[way];
   const front = await start(setup);
@@ -31,7 +33,8 @@ export async function runTrial({ way, callers, clients, warmupMs, timedMs, setup
       way,
       callers,
       ...merged(reports),
-      ...modelBetween(before, after),
+      // A model that the server runs itself has no counters that could be read from here.
+      ...(RUNS_MODEL.has(way) ? {} : modelBetween(before, after)),
       cores: coresBetween(before.cpu, after.cpu, after.at - before.at),
       said: front.started.map(({ errors }) => errors.slice(-500)).filter(Boolean),
     };
@@ -44,8 +47,13 @@ export async function runTrial({ way, callers, clients, warmupMs, timedMs, setup
 function merged(reports) {
   const latencies = new Histogram();
   const failures = {};
+  let [answers, batches] = [0, 0];
   for (const report of reports) {
     latencies.merge(report.latencies);
+    for (const [size, count] of report.batchSizes) {
+      answers += count;
+      batches += count / size;
+    }
     for (const [why, count] of Object.entries(report.failures)) failures[why] = (failures[why] ?? 0) + count;
   }
   const sum = (key) => reports.reduce((total, report) => total + report[key], 0);
@@ -56,6 +64,7 @@ function merged(reports) {
     sent: sum('sent'),
     failed: sum('failed'),
     failures,
+    meanBatch: answers / batches,
   };
 }
 
@@ -86,6 +95,8 @@ function roleAmong(backendPid, clientPids) {
     if (clientPids.has(pid)) return 'clients';
     if (command.includes('web-process')) return 'web processes';
     if (command.includes('runner-process')) return 'runner process';
+    if (command.includes('-m batchwise')) return 'model (Python)';
+    if (command.includes('mosec')) return 'mosec';
     return command.includes(' proxy ') ? 'proxy' : 'batchwise (main)';
   };
 }

@@ -2,9 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { StartedProcess } from './started-process.mjs';
 
-const READY_WITHIN_MS = 60_000;
+/** Loading PyTorch and capturing the graphs takes its time. */
+const READY_WITHIN_MS = 120_000;
 
 /** Each gives the port that clients ask, and what was started beside the backend. */
 export const WAYS = {
@@ -32,6 +34,18 @@ export const WAYS = {
     needsGrpc: false,
     start: (setup) => startServe(setup, `http://127.0.0.1:${setup.backend.http_port}/v2/models/minilm`),
   },
+  python: {
+    title: 'batchwise serve model.py, which runs the model itself',
+    load: 'http-load.mjs',
+    needsGrpc: false,
+    start: (setup) => startServe(setup, undefined),
+  },
+  mosec: {
+    title: 'mosec, which runs the model itself',
+    load: 'http-load.mjs',
+    needsGrpc: false,
+    start: startMosec,
+  },
   'http-item': {
     title: 'one HTTP call an item, straight to Python',
     load: 'http-load.mjs',
@@ -40,14 +54,17 @@ export const WAYS = {
   },
 };
 
+const BACKEND = fileURLToPath(new URL('../backend/', import.meta.url));
+
+/** Without an upstream the server runs the model itself. */
 async function startServe(
-  { batchwise, folder, workers, maxBatch, concurrency, replicas, targetMs },
+  { batchwise, folder, workers, maxBatch, concurrency, replicas, targetMs, python, modelArgs },
   upstream,
 ) {
   const port = await freePort();
   const file = join(folder, `serve-${port}.yaml`);
   const runner = {
-    upstream,
+    ...(upstream === undefined ? { python } : { upstream }),
     concurrency,
     replicas,
     batching: {
@@ -57,18 +74,36 @@ async function startServe(
     },
   };
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify({ runners: { minilm: runner } }));
-  const server = new StartedProcess(process.execPath, [
-    batchwise,
-    'serve',
-    '-c',
-    file,
+  const models = upstream === undefined ? [{ name: 'minilm', path: join(BACKEND, 'model.py') }] : [];
+  writeFileSync(file, JSON.stringify({ models, runners: { minilm: runner } }));
+  const args = [batchwise, 'serve', '-c', file, '--port', String(port), '--workers', String(workers)];
+  const env = { ...process.env, MODEL_ARGS: modelArgs.join(' ') };
+  const server = new StartedProcess(process.execPath, args, { env });
+  await untilReady(`http://127.0.0.1:${port}/readyz`, server);
+  return { port, started: [server] };
+}
+
+async function startMosec({ python, modelArgs, replicas, maxBatch, mosecWaitMs }) {
+  const port = await freePort();
+  const env = {
+    ...process.env,
+    MODEL_ARGS: modelArgs.join(' '),
+    WORKERS: String(replicas),
+    MAX_BATCH: String(maxBatch),
+    MAX_WAIT_MS: String(mosecWaitMs),
+  };
+  const flags = [
+    '--address',
+    '127.0.0.1',
     '--port',
     String(port),
-    '--workers',
-    String(workers),
-  ]);
-  await untilReady(`http://127.0.0.1:${port}/readyz`, server);
+    '--log-level',
+    'error',
+    '--timeout',
+    '60000',
+  ];
+  const server = new StartedProcess(python, [join(BACKEND, 'mosec_server.py'), ...flags], { env });
+  await untilReady(`http://127.0.0.1:${port}/`, server);
   return { port, started: [server] };
 }
 
@@ -89,7 +124,7 @@ async function startProxy({ batchwise, backend, maxBatch, concurrency }) {
 
 async function untilReady(url, started) {
   const until = Date.now() + READY_WITHIN_MS;
-  while (Date.now() < until) {
+  while (Date.now() < until && !started.hasEnded) {
     const isReady = await fetch(url).then(
       ({ ok, body }) => body?.cancel().then(() => ok),
       () => false,
@@ -97,7 +132,7 @@ async function untilReady(url, started) {
     if (isReady) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`${url} was not ready after ${READY_WITHIN_MS / 1000} s: ${started.errors}`);
+  throw new Error(`${url} was not ready: ${started.errors}`);
 }
 
 function freePort() {

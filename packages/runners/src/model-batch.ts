@@ -85,9 +85,11 @@ function withErrors(
 }
 
 function firstError(rowErrors: ReadonlyMap<number, Error>, from: number, to: number): Error | undefined {
-  let first = to;
-  for (const row of rowErrors.keys()) if (row >= from && row < first) first = row;
-  return rowErrors.get(first);
+  let first: number | undefined;
+  for (const row of rowErrors.keys()) {
+    if (row >= from && row < to && !(row > (first ?? to))) first = row;
+  }
+  return first === undefined ? undefined : rowErrors.get(first);
 }
 
 /**

@@ -66,7 +66,7 @@ export async function createModelHandler(options: ModelHandlerOptions): Promise<
   } as const;
   const runner = createModelRunner({ ...options, settings: { ...settings, batching } });
   await runner.ready;
-  return new RunnerHandler(runner, settings);
+  return new RunnerHandler(runner, options);
 }
 
 interface ParsedRequest {
@@ -83,8 +83,8 @@ class RunnerHandler implements ModelHandler {
   /** Parsed once per item, for its cost, its group and its result. */
   readonly #parsed = new WeakMap<object, ParsedRequest | BatchwiseError>();
 
-  constructor(runner: ModelRunner, settings: RunnerSettings) {
-    const { batchDim, batching, concurrency } = settings;
+  constructor(runner: ModelRunner, { settings, model }: ModelHandlerOptions) {
+    const { batchDim, batching } = settings;
     const signature = runner.signature as Signature;
     this.#runner = runner;
     this.#predictor = predictor(runner, batchDim);
@@ -95,7 +95,7 @@ class RunnerHandler implements ModelHandler {
     const maxBatchSize = isBatching ? maxRowsOf(batching) : 1;
     this.options = {
       maxBatchSize,
-      concurrency,
+      concurrency: model.slots ?? settings.concurrency,
       curve: (runner.stats()?.curve ?? []).map(({ cost, durationMs }) => ({ cost, durationMs })),
       // A request with more rows than a batch is a batch of its own. The runner splits it.
       costOf: (item) => Math.min(maxBatchSize, this.#validRequest(item)?.rows ?? 1),

@@ -188,7 +188,7 @@ class BatchingModelRunner implements ModelRunner {
   }
 
   #newBatcher(signature: Signature, curve: readonly CurvePoint[]): Batcher<ModelRequest, Tensors> {
-    const { batchDim, batching, concurrency } = this.#settings;
+    const { batchDim, batching } = this.#settings;
     const batched = {
       name: this.name,
       model: this.#model,
@@ -208,12 +208,17 @@ class BatchingModelRunner implements ModelRunner {
       groupOf: this.#groupKey === undefined ? undefined : ({ group }: ModelRequest) => group,
       policy: policyOf(batching),
       isolate: this.#settings.isolate,
-      concurrency,
+      concurrency: this.#slots,
       curve: curve.filter(({ cost }) => cost <= this.#maxCost),
       clock: this.#clock,
     };
     const backends = this.#model.createBackends?.(handler, this.#clock);
     return backends === undefined ? new Batcher(handler, options) : new Batcher({ ...options, backends });
+  }
+
+  /** The number of batches that run at a time. */
+  get #slots(): number {
+    return this.#model.slots ?? this.#settings.concurrency;
   }
 
   get #isBatching(): boolean {
@@ -277,12 +282,12 @@ class BatchingModelRunner implements ModelRunner {
   }
 
   #paceFor(options: EnqueueOptions | undefined): PartsPace | undefined {
-    const { batching, timeoutMs, concurrency } = this.#settings;
+    const { batching, timeoutMs } = this.#settings;
     const stats = this.#batcher?.stats();
     if (stats?.fullBatchMs === undefined) return undefined;
     const { fullBatchMs: partMs, queued, batchesRunning } = stats;
     const allowedMs = Math.min(batching.maxLatencyMs, options?.timeoutMs ?? timeoutMs);
-    return { partMs, concurrency, allowedMs, isAlone: queued + batchesRunning === 0 };
+    return { partMs, concurrency: this.#slots, allowedMs, isAlone: queued + batchesRunning === 0 };
   }
 
   /** Admits a call again under the current limits. */

@@ -51,6 +51,10 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     return this.#slots.map(({ id }) => id);
   }
 
+  get slots(): number {
+    return this.#slots.length * this.#slotsPerWorker;
+  }
+
   get example(): Tensors | undefined {
     return this.#example;
   }

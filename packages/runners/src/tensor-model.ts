@@ -28,8 +28,10 @@ export interface TensorModel {
   readonly availability?: Availability | undefined;
   /** An example request, known after `load()`. The warm-up repeats its first row. */
   readonly example?: Tensors | undefined;
-  /** Present with `createBackends()`: each backend runs one batch at a time. */
+  /** Present with `createBackends()`. */
   readonly backendIds?: readonly string[] | undefined;
+  /** The number of batches that all backends run at a time. Undefined: the `concurrency` of the settings. */
+  readonly slots?: number | undefined;
   /**
    * Called once, after `load()`, if the batcher schedules batches onto the backends of the model. `run` passes
    * `context.backend` to `infer()`. The model reports the health of each backend.

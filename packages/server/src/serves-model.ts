@@ -9,5 +9,5 @@ export function servesModel(
   const [url] = inForce?.upstream.url ?? declared?.settings.upstream?.url ?? [];
   if (url === undefined) return declared?.kind !== 'function';
   const { kind } = parseUpstream(url);
-  return kind === 'grpc-model' || kind === 'http-model';
+  return kind === 'grpc-model' || kind === 'http-model' || kind === 'unix-model';
 }

@@ -48,7 +48,8 @@ export class ModelProcess implements ModelWorker {
     const target = object === undefined ? file : `${file}:${object}`;
     this.#child = spawn(python, ['-m', 'batchwise', target, '--fd', '3', '--concurrency', `${concurrency}`], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...env, PYTHONPATH: pythonPath() },
+      // Safe path: a file `batchwise.py` in the working directory must not hide the package.
+      env: { ...process.env, ...env, PYTHONPATH: pythonPath(), PYTHONSAFEPATH: '1' },
       // Its own process group: Ctrl-C in the terminal reaches only the server, and a kill reaches its children.
       detached: true,
     });

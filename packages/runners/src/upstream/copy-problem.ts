@@ -24,7 +24,7 @@ export function copyProblem(addresses: readonly UpstreamAddress[]): CopyProblem 
   return undefined;
 }
 
-/** What all copies must have in common. Functions over HTTP may have different paths. */
+/** What all copies must have in common. Functions over HTTP and sockets may have different paths. */
 function identityOf(address: UpstreamAddress): string {
   switch (address.kind) {
     case 'grpc-model':
@@ -33,6 +33,7 @@ function identityOf(address: UpstreamAddress): string {
     case 'grpc-stream':
       return address.path;
     case 'predict':
+    case 'unix-model':
       return '';
   }
 }

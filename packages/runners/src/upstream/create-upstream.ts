@@ -8,6 +8,7 @@ import { GrpcInferencePeer } from './grpc-inference-peer.js';
 import { HttpInferencePeer } from './http-inference-peer.js';
 import { PredictPeer } from './predict-peer.js';
 import { StreamPeer } from './stream-peer.js';
+import { UnixInferencePeer } from './unix-inference-peer.js';
 import { isUrl, parseUpstream, shownUrl, type UpstreamAddress } from './upstream-address.js';
 import { UpstreamBackends } from './upstream-backends.js';
 import { UpstreamFunction } from './upstream-function.js';
@@ -89,6 +90,8 @@ function peerOf(
         origin: address.origin,
         format,
       });
+    case 'unix-model':
+      return new UnixInferencePeer({ url: address.url, path: address.path, clock });
     case 'predict':
       return new PredictPeer(shared);
     case 'grpc-stream': {

@@ -1,7 +1,13 @@
 /** Parses the URL of an upstream: its address, its protocol and the model. */
+import { basename, extname } from 'node:path';
 import { BatchwiseError } from 'batchwise';
 
-export type UpstreamAddress = GrpcModelAddress | HttpModelAddress | PredictAddress | StreamAddress;
+export type UpstreamAddress =
+  | GrpcModelAddress
+  | HttpModelAddress
+  | UnixModelAddress
+  | PredictAddress
+  | StreamAddress;
 
 /** `grpc://host:8001[/model[/version]]`: ModelInfer of the Open Inference Protocol. */
 export interface GrpcModelAddress {
@@ -25,6 +31,15 @@ export interface HttpModelAddress {
   readonly version: string | undefined;
 }
 
+/** `unix:///run/model.sock`: a model process that listens on a Unix socket. */
+export interface UnixModelAddress {
+  readonly kind: 'unix-model';
+  readonly url: string;
+  readonly isTls: false;
+  /** The path of the socket. */
+  readonly path: string;
+}
+
 /** Any other HTTP path: `{"instances": […]}` in, `{"predictions": […]}` out. */
 export interface PredictAddress {
   readonly kind: 'predict';
@@ -44,13 +59,15 @@ export interface StreamAddress {
 
 export const UPSTREAM_FORMS =
   'a URL such as grpc://host:8001/model, http://host:8000/v2/models/model, ' +
-  'http://host:8501/v1/models/model:predict or grpc-stream://host:50051/pkg.Service/BatchedCompute';
+  'http://host:8501/v1/models/model:predict, unix:///run/model.sock or ' +
+  'grpc-stream://host:50051/pkg.Service/BatchedCompute';
 
 const SCHEMES: ReadonlySet<string> = new Set([
   'grpc:',
   'grpcs:',
   'http:',
   'https:',
+  'unix:',
   'grpc-stream:',
   'grpcs-stream:',
 ]);
@@ -65,6 +82,7 @@ export function parseUpstream(text: string): UpstreamAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !SCHEMES.has(url.protocol))
     throw invalidOption(text, `expected ${UPSTREAM_FORMS}`);
+  if (url.protocol === 'unix:') return unixAddress(text, url);
   if (url.hostname === '') throw invalidOption(text, 'expected a host name');
   if (url.username !== '' || url.password !== '')
     throw invalidOption(text, 'expected no user and password in the URL: they are not sent');
@@ -91,11 +109,26 @@ export function nameOfUpstream(address: UpstreamAddress): string {
     case 'grpc-model':
     case 'http-model':
       return address.model ?? new URL(address.url).hostname;
+    case 'unix-model':
+      return basename(address.path, extname(address.path));
     case 'predict':
       return /([^/:]+)(?::predict)?$/.exec(new URL(address.url).pathname)?.[1] ?? 'predict';
     case 'grpc-stream':
       return address.path.split('/').at(-1) as string;
   }
+}
+
+/** The kernel limits the path of a socket to 107 bytes. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+function unixAddress(text: string, url: URL): UnixModelAddress {
+  const path = decoded(text, url.pathname) as string;
+  if (url.host !== '' || path === '' || path.endsWith('/'))
+    throw invalidOption(text, 'expected the absolute path of a socket: unix:///run/model.sock');
+  if (url.search !== '') throw invalidOption(text, 'expected no query string (?)');
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
+    throw invalidOption(text, `expected a path of at most ${MAX_SOCKET_PATH_BYTES} bytes`);
+  return { kind: 'unix-model', url: text, isTls: false, path };
 }
 
 function httpAddress(text: string, url: URL): HttpModelAddress | PredictAddress {
