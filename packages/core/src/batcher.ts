@@ -37,7 +37,7 @@ const capture = (resolve: Resolve): void => {
 };
 
 export class Batcher<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #dispatcher: Dispatcher;
 
   /** `handler` gets up to `maxBatchSize` items at once and returns as many results, in the same order. */
   constructor(handler: Handler<I, R> | HandlerObject<I, R>, options?: BatcherOptions<I>);

@@ -1,31 +1,12 @@
-/**
- * Where the batches of one batcher run. A batcher with a handler has one backend without a state of its own, and pays
- * nothing for the others.
- */
-import type { BatchwiseError } from '../errors/errors.js';
+/** Where the batches of one batcher run. A batcher with a handler has no backend set, and skips all of this. */
+import type { Dispatcher } from '../dispatch/dispatcher.js';
 import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { BackendSet, BackendUser, BatchOutcome, ScheduledBackend } from './backend-set.js';
+import type { BackendSet, BatchOutcome, ScheduledBackend } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
 import { type Choice, chooseBackend } from './choose-backend.js';
-
-/** What a placement needs of its batcher. */
-export interface PlacingBatcher {
-  readonly curve: ServiceCurve;
-  readonly running: readonly RunningWork[];
-  readonly settings: {
-    readonly concurrency: number;
-    readonly maxBatchSize: number;
-    readonly batchSizes: readonly number[];
-    readonly curve: readonly CurvePoint[];
-    readonly slotOrder: (() => number) | undefined;
-  };
-  slotFreed(): void;
-  backendsChanged(): void;
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
-}
 
 /** Backends share one curve until two of them differ by more than this, or by three standard errors. */
 const ALIKE = Math.log(1.4);
@@ -35,14 +16,14 @@ const MIN_COMPARED = 4;
 /** The one backend of a batcher with a handler. */
 const HANDLER_ID = 'handler';
 
-export class Placement implements BackendUser {
+export class Placement {
   /** Undefined for a batcher with a handler. */
   readonly set: BackendSet | undefined;
   /** The backend that would get the next batch, and what of the queue it should take. */
   chosen: BackendUse | undefined = undefined;
   maxCost = Number.POSITIVE_INFINITY;
 
-  readonly #batcher: PlacingBatcher;
+  readonly #dispatcher: Dispatcher;
   readonly #uses = new Map<ScheduledBackend, BackendUse>();
   #usable: readonly BackendUse[] = [];
   #areAlike = true;
@@ -50,31 +31,27 @@ export class Placement implements BackendUser {
   readonly #attempts = new WeakMap<Entry, number>();
   #turn = 0;
 
-  constructor(batcher: PlacingBatcher, set: BackendSet | undefined) {
-    this.#batcher = batcher;
+  constructor(dispatcher: Dispatcher, set: BackendSet | undefined) {
+    this.#dispatcher = dispatcher;
     this.set = set;
     if (set === undefined) return;
-    set.attach(this);
-    this.#lookAtBackends();
-  }
-
-  get slotOrder(): number {
-    return this.#batcher.settings.slotOrder?.() ?? 0;
+    set.attach(dispatcher);
+    this.update();
   }
 
   get slots(): number {
-    const { concurrency } = this.#batcher.settings;
+    const { concurrency } = this.#dispatcher.settings;
     return this.set === undefined ? concurrency : Math.min(concurrency, this.set.slots);
   }
 
   get freeSlots(): number {
-    const { running, settings } = this.#batcher;
+    const { running, settings } = this.#dispatcher;
     const free = Math.max(0, settings.concurrency - running.length);
     return this.set === undefined ? free : Math.min(free, this.set.freeSlots);
   }
 
   get hasFreeSlot(): boolean {
-    const { running, settings } = this.#batcher;
+    const { running, settings } = this.#dispatcher;
     return running.length < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
   }
 
@@ -82,7 +59,7 @@ export class Placement implements BackendUser {
   get views(): readonly BackendView[] {
     if (this.set !== undefined) return this.#usable;
     const { slots, freeSlots } = this;
-    const { running, curve } = this.#batcher;
+    const { running, curve } = this.#dispatcher;
     return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
   }
 
@@ -105,11 +82,11 @@ export class Placement implements BackendUser {
 
   /** Whether it is the turn of this batcher among those that share the backends. */
   get mayStart(): boolean {
-    return this.set === undefined || this.set.mayTake(this);
+    return this.set === undefined || this.set.mayTake(this.#dispatcher);
   }
 
   tookTurn(): void {
-    this.set?.tookTurn(this);
+    this.set?.tookTurn(this.#dispatcher);
   }
 
   /** Chooses the backend for the next batch; returns until when to hold the batch for a better one. */
@@ -143,7 +120,7 @@ export class Placement implements BackendUser {
   }
 
   learn({ use }: Placed, cost: number, durationMs: number, now: number): void {
-    use.learn(cost, durationMs, this.#batcher.curve.mean(cost), now);
+    use.learn(cost, durationMs, this.#dispatcher.curve.mean(cost), now);
     if (this.#areAlike) this.#compare();
   }
 
@@ -167,39 +144,27 @@ export class Placement implements BackendUser {
     for (const use of this.#uses.values()) use.padTo(batchSizes);
   }
 
-  backendsChanged(): void {
-    this.#lookAtBackends();
-    this.#batcher.backendsChanged();
-  }
-
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void {
-    this.#batcher.abandonBatches(backend, error);
-  }
-
-  slotFreed(): void {
-    this.#batcher.slotFreed();
-  }
-
   close(): void {
-    this.set?.detach(this);
+    this.set?.detach(this.#dispatcher);
+  }
+
+  /** To be called when backends have been added or removed, or have changed their state. */
+  update(): void {
+    if (this.set === undefined) return;
+    this.#usable = this.set.usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
+    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
   }
 
   #choice(queuedCost: number, costPerMs: number, now: number, group?: Group): Choice<BackendUse> | undefined {
     const isDoubtful = group !== undefined && this.#usable.some(({ doubtfulUntil }) => doubtfulUntil > now);
     const first = isDoubtful ? group.order().at(0) : undefined;
     const isRetry = first !== undefined && this.#attempts.has(first);
-    const { maxBatchSize } = this.#batcher.settings;
+    const { maxBatchSize } = this.#dispatcher.settings;
     return chooseBackend(this.#usable, { queuedCost, costPerMs, maxBatchSize, isRetry }, this.#turn, now);
   }
 
-  #lookAtBackends(): void {
-    const { usable } = this.set as BackendSet;
-    this.#usable = usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
-    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
-  }
-
   #use(backend: ScheduledBackend): BackendUse {
-    const { curve, settings } = this.#batcher;
+    const { curve, settings } = this.#dispatcher;
     const own = new ServiceCurve(this.#prior(), settings.batchSizes);
     const use = new BackendUse(backend, own, this.#areAlike ? curve : undefined);
     this.#uses.set(backend, use);

@@ -10,33 +10,8 @@ import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
 import { callHandler, callingBatch, callOutsideHandler } from './async-context.js';
-import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
-
-/** The batch that a call belongs to. */
-export interface CalledBatch {
-  readonly settings: {
-    readonly name: string;
-    readonly handlerTimeoutMs: number;
-    readonly batchSizes: readonly number[];
-  };
-  readonly handler: Handler<never, unknown>;
-  /** The id of its backend; undefined where a handler runs it. */
-  readonly backend: string | undefined;
-  readonly expectedMs: number | undefined;
-  readonly reason: Reason;
-  readonly group: unknown;
-  /** 1 for the first batch of its batcher. */
-  readonly number: number;
-  /** The number of slots is limited, so that all of them may wait for each other. */
-  readonly mayDeadlock: boolean;
-  answered(call: HandlerCall, results: unknown): void;
-  /** One item of the call is answered before the others. */
-  answeredOne(entry: Entry, result: unknown): void;
-  threw(call: HandlerCall, thrown: unknown): void;
-  timedOut(call: HandlerCall, error: BatchwiseError): void;
-  /** The outcome came after `start()` had returned. */
-  resume(): void;
-}
+import { type BatchContext, isThenable, ONE_BY_ONE, type Results } from './handler.js';
+import type { RunningBatch } from './running-batch.js';
 
 export class HandlerCall implements Expiring {
   readonly entries: readonly Entry[];
@@ -46,12 +21,12 @@ export class HandlerCall implements Expiring {
   heapIndex = -1;
   settled = false;
 
-  readonly #batch: CalledBatch;
+  readonly #batch: RunningBatch;
   readonly #context: LazyContext;
   #deadlines: Deadlines | undefined = undefined;
   #end: (() => void) | undefined = undefined;
 
-  constructor(batch: CalledBatch, entries: readonly Entry[], cost: number, startedAt: number) {
+  constructor(batch: RunningBatch, entries: readonly Entry[], cost: number, startedAt: number) {
     this.#batch = batch;
     this.entries = entries;
     this.cost = cost;
@@ -186,7 +161,7 @@ class LazyContext implements BatchContext {
   constructor(
     call: HandlerCall,
     cost: number,
-    { settings, backend, expectedMs, reason, group }: CalledBatch,
+    { settings, backend, expectedMs, reason, group }: RunningBatch,
   ) {
     this.#call = call;
     this.name = settings.name;

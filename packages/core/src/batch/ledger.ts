@@ -36,10 +36,10 @@ export class Ledger {
     this.reasons[batch.reason] += 1;
   }
 
-  /** Callers of a batch that was not started wait again. */
-  returned(callers: number): void {
-    this.running -= callers;
-    this.queued += callers;
+  /** A caller is queued again, because its batch was not started. */
+  returned(): void {
+    this.running -= 1;
+    this.queued += 1;
   }
 
   /** Settles a caller whose batch has a result for it. */

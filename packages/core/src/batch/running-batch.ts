@@ -5,50 +5,22 @@
 
 import type { BatchOutcome } from '../backends/backend-set.js';
 import type { BackendUse, Placed } from '../backends/backend-use.js';
+import type { Dispatcher } from '../dispatch/dispatcher.js';
 import { messageOf } from '../errors/describe.js';
 import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
-import type { ServiceCurve } from '../learning/service-curve.js';
-import type { CompletedBatch, Reason, RunningWork } from '../policy/policy.js';
-import type { Entry, EntryRemoval } from '../queue/entry.js';
+import type { Settings } from '../options/options.js';
+import type { Reason, RunningWork } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
 import type { Lane } from '../queue/lane.js';
-import type { SharedWorks } from '../queue/shared-work.js';
-import type { Deadlines } from '../time/deadlines.js';
 import type { BatchRecord } from './diagnostics.js';
 import { type Handler, isThenable, ONE_BY_ONE } from './handler.js';
-import { type CalledBatch, HandlerCall } from './handler-call.js';
-import type { Ledger } from './ledger.js';
+import { HandlerCall } from './handler-call.js';
 import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
 
-/** The settings at the start of the batch. They apply until its end. */
-export interface BatchSettings {
-  readonly name: string;
-  readonly handler: Handler<never, unknown>;
-  readonly handlerTimeoutMs: number;
-  readonly batchSizes: readonly number[];
-  readonly isolate: boolean;
-  readonly concurrency: number;
-  readonly clock: { now(): number };
-}
-
-/** The batcher of a batch. */
-export interface BatchOwner {
-  readonly removal: EntryRemoval;
-  readonly settings: BatchSettings;
-  readonly ledger: Ledger;
-  readonly timeouts: Deadlines;
-  readonly sharedWorks: SharedWorks;
-  readonly curve: ServiceCurve;
-  /** A call of the handler succeeded: its duration is learned. */
-  learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void;
-  /** Puts items that were not started back at the head of the queue; returns those that have to fail. */
-  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[];
-  /** All callers are answered and the slot is free. */
-  batchEnded(batch: RunningBatch, now: number): void;
-}
-
-export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
-  readonly owner: BatchOwner;
-  readonly settings: BatchSettings;
+export class RunningBatch implements BatchRecord, RunningWork {
+  readonly owner: Dispatcher;
+  /** The settings at the start of the batch. They apply until its end. */
+  readonly settings: Settings;
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
@@ -88,7 +60,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #isGivenUp = false;
 
   constructor(
-    owner: BatchOwner,
+    owner: Dispatcher,
     entries: readonly Entry[],
     cost: number,
     reason: Reason,
@@ -144,15 +116,11 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   start(): void {
     this.#run(this.#entries, this.cost, this.startedAt);
-    this.#goOn();
-  }
-
-  resume(): void {
-    this.#goOn();
+    this.resume();
   }
 
   /** Runs the remaining parts of a bisected batch, until a call is pending. */
-  #goOn(): void {
+  resume(): void {
     while (this.#call?.settled) {
       const part = this.#parts.pop();
       if (part === undefined) {

@@ -34,8 +34,8 @@ const ROOM_FOR_ALL = 7 / 8;
 /** Cost for which ample time is checked in an empty queue: so that a burst does not ask again for each of its first items. */
 const LEAST_AMPLE_COST = 64;
 
-export class Intake<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+export class Intake {
+  readonly #dispatcher: Dispatcher;
   /** For which cost ahead there was ample time, for items of this arrival that have so much time. */
   #ample: { arrival: Moment | undefined; allowedMs: number; cost: number } = {
     arrival: undefined,
@@ -43,12 +43,12 @@ export class Intake<I, R> {
     cost: 0,
   };
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
   /** Admits an item, or settles its caller right here. */
-  submit(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  submit<I, R>(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     if (options !== undefined || !dispatcher.admitsUnchecked) return this.#submitChecked(item, sink, options);
     // Nothing to check: the path of most items in most batchers.
@@ -58,7 +58,7 @@ export class Intake<I, R> {
     return entry;
   }
 
-  #submitChecked(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  #submitChecked<I, R>(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     const { name, costOf, groupOf, dedupeBy } = dispatcher.settings;
     if (!dispatcher.isOpen) return this.#reject(item, sink, 'refused', closedError(name));
@@ -223,7 +223,7 @@ export class Intake<I, R> {
     return tooLateError(settings.name, prediction.latencyMs, limit, prediction.retryAfterMs);
   }
 
-  #costOf(costOf: (item: I) => number, item: I): number {
+  #costOf(costOf: (item: unknown) => number, item: unknown): number {
     const cost = askAbout(item, 'costOf', costOf);
     if (typeof cost !== 'number' || !(cost > 0) || cost === Number.POSITIVE_INFINITY) {
       throw invalidItem(`costOf(item): expected a number above 0, got ${describe(cost)}.`);
@@ -235,12 +235,12 @@ export class Intake<I, R> {
     return cost;
   }
 
-  #reject(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
+  #reject<I, R>(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
     const moment: Moment = { at: this.#dispatcher.settings.clock.now(), arrivals: 0 };
     return this.#settle(new Entry<I, R>(item, sink, moment, 1), ending, error);
   }
 
-  #settle(entry: Entry<I, R>, ending: Ending, error: BatchwiseError): Entry<I, R> {
+  #settle<I, R>(entry: Entry<I, R>, ending: Ending, error: BatchwiseError): Entry<I, R> {
     this.#dispatcher.ledger.submitted += 1;
     this.#dispatcher.ledger.end(entry, ending, error);
     return entry;

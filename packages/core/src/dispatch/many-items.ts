@@ -4,13 +4,13 @@ import type { Ticket } from '../queue/entry.js';
 import type { Dispatcher } from './dispatcher.js';
 
 export class ManyItems<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #dispatcher: Dispatcher;
   readonly #tickets: Ticket[] = [];
   #results: R[] = [];
   #missing = 0;
   #isOver = false;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 

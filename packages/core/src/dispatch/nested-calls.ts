@@ -12,10 +12,7 @@ export interface CancellableCall<T> {
   cancel(reason: string): void;
 }
 
-export function submitNested<I, R, T>(
-  dispatcher: Dispatcher<I, R>,
-  submit: () => CancellableCall<T>,
-): Promise<T> {
+export function submitNested<T>(dispatcher: Dispatcher, submit: () => CancellableCall<T>): Promise<T> {
   const { running, settings } = dispatcher;
   const caller = callingBatch();
   // Where it is not running, it belongs to another batcher or has ended.

@@ -9,14 +9,14 @@ import type { Dispatcher } from './dispatcher.js';
 const SWEEP_INTERVAL = 1 / 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
-export class Overdue<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+export class Overdue {
+  readonly #dispatcher: Dispatcher;
   #sweepAt = NEVER;
   /** When it was last looked at how long items have waited, and the arrival of the oldest then. */
   #lookedAt = 0;
   #oldestAt = NEVER;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 

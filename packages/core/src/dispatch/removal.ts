@@ -11,10 +11,10 @@ import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
-export class Removal<I, R> implements EntryRemoval {
-  readonly #dispatcher: Dispatcher<I, R>;
+export class Removal implements EntryRemoval {
+  readonly #dispatcher: Dispatcher;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 

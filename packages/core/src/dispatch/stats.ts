@@ -52,7 +52,7 @@ export interface BatcherStats {
   readonly lastPolicyError: unknown;
 }
 
-export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
+export function statsOf(dispatcher: Dispatcher): BatcherStats {
   const { ledger, settings, queue, running, traffic, curve } = dispatcher;
   const now = settings.clock.now();
   return {

@@ -145,7 +145,8 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
 }
 
 /** All options, validated and complete. Immutable: `configure()` replaces the object. */
-export interface Settings<I, R> extends Limits {
+// biome-ignore lint/suspicious/noExplicitAny: the dispatcher passes items and results through and reads neither
+export interface Settings<I = any, R = any> extends Limits {
   /** Not called where there are backends. */
   readonly handler: Handler<I, R>;
   readonly backends: BackendSet<I, R> | undefined;
@@ -257,8 +258,8 @@ function withDefaults<I, R>(handler: Handler<I, R>, given: Partial<Settings<I, R
   return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }
 
-/** True when no setting depends on the single item, so that submit need not examine it. */
-export function asksNothingOfItems<I, R>(settings: Settings<I, R>): boolean {
+/** True when no setting depends on the single item, so that submit can skip the checks. */
+export function needsNoItemChecks(settings: Settings): boolean {
   const { costOf, groupOf, dedupeBy, timeoutMs, targetLatencyMs, maxQueueSize } = settings;
   return (
     costOf === undefined &&
