@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** The public class. */
+/** The public class, and `batched()`. */
 
 import type { BackendSet } from './backends/backend-set.js';
 import { callingBatch } from './batch/async-context.js';
@@ -143,7 +143,23 @@ export class Batcher<I, R> {
   }
 }
 
-/** For a sink that is a function with these two methods, for example a class. Inside the core, a function is a promise's resolve. */
+/** An async function of one item. */
+export interface BatchedFunction<I, R> {
+  (item: I, options?: SubmitOptions): Promise<R>;
+  readonly batcher: Batcher<I, R>;
+}
+
+/** Turns a function over arrays into an async function of one item. */
+export function batched<I, R>(
+  handler: Handler<I, R> | HandlerObject<I, R>,
+  options?: BatcherOptions<I>,
+): BatchedFunction<I, R> {
+  const batcher = new Batcher(handler, options);
+  const submit = (item: I, callOptions?: SubmitOptions) => batcher.submit(item, callOptions);
+  return Object.assign(submit, { batcher });
+}
+
+/** Wraps a sink that is a function with these two methods, because a function is taken for the `resolve` of a promise. */
 function asObject<R>(sink: Sink<R>): Sink<R> {
   return {
     resolve: (result, batch) => sink.resolve(result, batch),

@@ -13,9 +13,16 @@ import type { Reason, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Lane } from '../queue/lane.js';
 import type { BatchRecord } from './diagnostics.js';
-import { type Handler, isThenable, ONE_BY_ONE } from './handler.js';
+import {
+  type Handler,
+  isThenable,
+  neverAnswered,
+  ONE_BY_ONE,
+  unawaited,
+  unreadable,
+  wrongResults,
+} from './handler.js';
 import { HandlerCall } from './handler-call.js';
-import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
 
 export class RunningBatch implements BatchRecord, RunningWork {
   readonly owner: Dispatcher;
@@ -25,6 +32,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   readonly reason: Reason;
   readonly group: unknown;
   readonly startedAt: number;
+  /** 1 for the first batch of its batcher. */
   readonly number: number;
   durationMs = Number.NaN;
   calls = 0;
@@ -38,7 +46,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   awaitedCalls = 0;
   /** Its index in the list of running batches. */
   index = -1;
-  /** On its backend; undefined where a handler runs it. */
+  /** Set while it runs on a backend. */
   placed: Placed | undefined = undefined;
 
   readonly #entries: readonly Entry[];
@@ -78,13 +86,22 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#entries = entries;
     this.#use = use;
     this.#lanes = use === undefined ? undefined : new Map(entries.map((entry) => [entry, entry.lane]));
-    for (const entry of entries) this.#board(entry);
+    for (const entry of entries) {
+      if (entry.shared === undefined) this.join(entry);
+      else {
+        // It carries the item for others even if its own caller has gone.
+        entry.lane = undefined;
+        entry.batch = this;
+        for (const caller of entry.shared.callers) this.join(caller);
+      }
+    }
   }
 
   get handler(): Handler<never, unknown> {
     return this.#use === undefined ? this.settings.handler : this.#use.backend.run;
   }
 
+  /** The id of its backend; undefined where a handler runs it. */
   get backend(): string | undefined {
     return this.#use?.id;
   }
@@ -102,6 +119,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     return this.settings.name;
   }
 
+  /** The number of slots is limited, so that all of them may wait for each other. */
   get mayDeadlock(): boolean {
     return this.settings.concurrency !== Number.POSITIVE_INFINITY;
   }
@@ -141,13 +159,14 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#call.start(this.owner.timeouts);
   }
 
-  /** One more caller shares an item that is already running. */
+  /** Counts a caller of this batch. */
   join(entry: Entry): void {
+    entry.lane = undefined;
     entry.batch = this;
     this.callers += 1;
   }
 
-  /** No caller waits for this item any more. */
+  /** The last caller of this item has gone. */
   gone(entry: Entry): void {
     this.#call?.gone(entry);
   }
@@ -163,7 +182,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   abandon(error: BatchwiseError): void {
     const call = this.#call;
     this.#parts = NO_PARTS;
-    call?.giveUp();
+    call?.settle();
     this.error = error;
     this.#isGivenUp = true;
     this.#failAll(this.#entries, error);
@@ -171,6 +190,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     call?.abort(error);
   }
 
+  /** The handler returned. */
   answered(call: HandlerCall, results: unknown): void {
     const { entries, cost, startedAt } = call;
     const oneByOne = results === ONE_BY_ONE;
@@ -192,17 +212,18 @@ export class RunningBatch implements BatchRecord, RunningWork {
     }
     // A backend that is down may fail every item quickly, which is not its service time.
     else if (this.succeeded > this.#succeededBefore) {
-      const durationMs = now - startedAt;
-      const callers = this.#settledInCall;
-      this.owner.learn(
-        { size: entries.length, cost, startedAt, durationMs, callers },
-        this.group,
-        this.placed,
-        now,
-      );
+      const completed = {
+        size: entries.length,
+        cost,
+        startedAt,
+        durationMs: now - startedAt,
+        callers: this.#settledInCall,
+      };
+      this.owner.learn(completed, this.group, this.placed, now);
     }
   }
 
+  /** The handler called `context.answer()`. */
   answeredOne(entry: Entry, result: unknown): void {
     this.durationMs = this.settings.clock.now() - this.startedAt;
     this.#answer(entry, [result], 0);
@@ -254,20 +275,6 @@ export class RunningBatch implements BatchRecord, RunningWork {
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
     const now = this.settings.clock.now();
     this.owner.curve.recordAtLeast(cost, now - startedAt, now);
-  }
-
-  #board(entry: Entry): void {
-    entry.lane = undefined;
-    entry.batch = this;
-    if (entry.shared === undefined) {
-      this.callers += 1;
-      return;
-    }
-    for (const caller of entry.shared.callers) {
-      caller.lane = undefined;
-      caller.batch = this;
-      this.callers += 1;
-    }
   }
 
   #failAll(entries: readonly Entry[], error: Error): void {
@@ -325,22 +332,20 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   /** A copy, which subscribers may keep. */
   record(): BatchRecord {
-    const { name, size, cost, reason, group, startedAt, durationMs } = this;
-    const { waitsMs, calls, succeeded, failed, error, backend } = this;
     return {
-      name,
-      size,
-      cost,
-      reason,
-      group,
-      startedAt,
-      durationMs,
-      waitsMs,
-      calls,
-      succeeded,
-      failed,
-      error,
-      backend,
+      name: this.name,
+      size: this.size,
+      cost: this.cost,
+      reason: this.reason,
+      group: this.group,
+      startedAt: this.startedAt,
+      durationMs: this.durationMs,
+      waitsMs: this.waitsMs,
+      calls: this.calls,
+      succeeded: this.succeeded,
+      failed: this.failed,
+      error: this.error,
+      backend: this.backend,
     };
   }
 }

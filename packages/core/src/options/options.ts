@@ -7,6 +7,7 @@ import {
   invalidOption,
   unknownKey,
   validBoolean,
+  validClock,
   validCount,
   validCurve,
   validFunction,
@@ -169,27 +170,30 @@ export interface Settings<I = any, R = any> extends Limits {
 
 const { POSITIVE_INFINITY } = Number;
 
-const checks: { [Key in keyof Required<BackendOptions<unknown, unknown>>]: (value: unknown) => unknown } = {
-  maxBatchSize: (value) => validCount('maxBatchSize', value, { minusOne: true }),
-  batchSizes: (value) => validSizes('batchSizes', value),
-  maxWaitMs: (value) => validMs('maxWaitMs', value),
-  targetLatencyMs: (value) => validMsAboveZero('targetLatencyMs', value),
-  admission: (value) => validBoolean('admission', value),
-  timeoutMs: (value) => validMsAboveZero('timeoutMs', value),
-  maxQueueSize: (value) => validCount('maxQueueSize', value, { minusOne: true }),
-  concurrency: (value) => validCount('concurrency', value),
-  handlerTimeoutMs: (value) => validMsAboveZero('handlerTimeoutMs', value),
-  costOf: (value) => validFunction('costOf', value),
-  groupOf: (value) => validFunction('groupOf', value),
-  dedupeBy: (value) => validFunction('dedupeBy', value),
-  isolate: (value) => validBoolean('isolate', value),
-  policy: (value) => validMethods('policy', value, ['decide']),
-  name: (value) => validString('name', value),
-  curve: (value) => validCurve('curve', value),
-  priorityAgeMs: (value) => validPositive('priorityAgeMs', value),
-  clock: (value) => validMethods('clock', value, ['now', 'setTimer', 'clearTimer', 'defer']),
-  backends: (value) => (value instanceof BackendSet ? value : validBackends(value)),
-  slotOrder: (value) => validFunction('slotOrder', value),
+type Check = (name: string, value: unknown) => unknown;
+const countOrMinusOne: Check = (name, value) => validCount(name, value, { minusOne: true });
+
+const checks: { readonly [Key in keyof Required<BackendOptions<unknown, unknown>>]: Check } = {
+  maxBatchSize: countOrMinusOne,
+  batchSizes: validSizes,
+  maxWaitMs: validMs,
+  targetLatencyMs: validMsAboveZero,
+  admission: validBoolean,
+  timeoutMs: validMsAboveZero,
+  maxQueueSize: countOrMinusOne,
+  concurrency: (name, value) => validCount(name, value),
+  handlerTimeoutMs: validMsAboveZero,
+  costOf: validFunction,
+  groupOf: validFunction,
+  dedupeBy: validFunction,
+  isolate: validBoolean,
+  policy: (name, value) => validMethods(name, value, ['decide']),
+  name: validString,
+  curve: validCurve,
+  priorityAgeMs: validPositive,
+  clock: validClock,
+  backends: (_, value) => (value instanceof BackendSet ? value : validBackends(value)),
+  slotOrder: validFunction,
 };
 
 export const OPTION_NAMES: readonly string[] = Object.keys(checks);
@@ -282,7 +286,7 @@ function checked<I>(where: string, options: BatcherOptions<I>): Partial<Settings
   const valid: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(validObject(where, options))) {
     if (!Object.hasOwn(checks, key)) throw unknownKey(where, key, OPTION_NAMES);
-    if (value !== undefined) valid[key] = checks[key as keyof typeof checks](value);
+    if (value !== undefined) valid[key] = checks[key as keyof typeof checks](key, value);
   }
   return valid as Partial<Settings<I, never>>;
 }
