@@ -1,8 +1,9 @@
 /** One backend as one batcher uses it: how long the batches of this batcher take there, and which of them hang. */
 import type { CurveEstimate, CurvePoint, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
+import type { ScheduledBackend } from './backend.js';
 import type { StartedBatch } from './backend-health.js';
-import type { BatchOutcome, ScheduledBackend } from './backend-set.js';
+import type { BatchOutcome } from './backend-set.js';
 import type { Candidate, PlacedWork } from './choose-backend.js';
 
 /** A batch on its backend. */

@@ -4,7 +4,8 @@ import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { BackendSet, BatchOutcome, ScheduledBackend } from './backend-set.js';
+import type { ScheduledBackend } from './backend.js';
+import type { BackendSet, BatchOutcome } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
 import { type Choice, chooseBackend } from './choose-backend.js';
 

@@ -5,7 +5,8 @@
  * exception is a full batch: holding it cannot make it larger, so it is dispatched in the next microtask.
  */
 
-import type { BackendUser, ScheduledBackend } from '../backends/backend-set.js';
+import type { ScheduledBackend } from '../backends/backend.js';
+import type { BackendUser } from '../backends/backend-set.js';
 import type { BackendUse, Placed } from '../backends/backend-use.js';
 import { Placement } from '../backends/placement.js';
 import { inOwnContext } from '../batch/async-context.js';

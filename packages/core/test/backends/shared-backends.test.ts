@@ -2,7 +2,7 @@
 import { BackendSet, Batcher, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SlotLine, type SlotUser } from '../../src/backends/slot-line.js';
+import { SlotQueue, type SlotUser } from '../../src/backends/slot-queue.js';
 import { GatedBackend, lost } from '../support/gated-backend.js';
 import { outcomeOf } from '../support/outcome.js';
 
@@ -127,7 +127,7 @@ test('no slot is free while a batcher waits for one', async () => {
     async (all, slots) => {
       const clock = new VirtualClock();
       let free = slots;
-      const line = new SlotLine(clock, () => free);
+      const line = new SlotQueue(clock, () => free);
       const users = all.map(({ order, wants }) => {
         const user: SlotUser & { left: number; ask(): void } = {
           slotOrder: order,
