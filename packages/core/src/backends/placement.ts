@@ -20,7 +20,7 @@ const HANDLER_ID = 'handler';
 export class Placement {
   /** Undefined for a batcher with a handler. */
   readonly set: BackendSet | undefined;
-  /** The backend that would get the next batch, and what of the queue it should take. */
+  /** The backend that would get the next batch, and the largest cost that it should take. */
   chosen: BackendUse | undefined = undefined;
   maxCost = Number.POSITIVE_INFINITY;
 
@@ -28,7 +28,7 @@ export class Placement {
   readonly #uses = new Map<ScheduledBackend, BackendUse>();
   #usable: readonly BackendUse[] = [];
   #areAlike = true;
-  /** How often an item was sent to a backend that did not start it. */
+  /** How often an item was in a batch that a backend did not start. */
   readonly #attempts = new WeakMap<Entry, number>();
   #turn = 0;
 
@@ -56,7 +56,7 @@ export class Placement {
     return running.length < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
   }
 
-  /** What the policy sees. */
+  /** The backends as the policy sees them. */
   get views(): readonly BackendView[] {
     if (this.set !== undefined) return this.#usable;
     const { slots, freeSlots } = this;
@@ -68,7 +68,7 @@ export class Placement {
     return this.#areAlike ? undefined : this.chosen;
   }
 
-  /** How much of the throughput of all backends the chosen one has. */
+  /** The share of the chosen backend in the throughput of all backends. */
   shareOfChosen(maxBatchSize: number): number {
     const { viewed } = this;
     if (viewed === undefined) return 1;
@@ -81,7 +81,7 @@ export class Placement {
     return this.set?.isShared ?? false;
   }
 
-  /** Whether it is the turn of this batcher among those that share the backends. */
+  /** Whether it is the turn of this batcher among the batchers that share the backends. */
   get mayStart(): boolean {
     return this.set === undefined || this.set.mayTake(this.#dispatcher);
   }
@@ -125,7 +125,7 @@ export class Placement {
     if (this.#areAlike) this.#compare();
   }
 
-  /** Which items of a batch that was not started may be sent again. A trial is limited by its back-off already. */
+  /** Which items of a batch that was not started may be retried. A trial is limited by its back-off already. */
   retriesOf({ use, started }: Placed, entries: readonly Entry[]): { returned: Entry[]; rest: Entry[] } {
     const { retries, budget } = this.set as BackendSet;
     const returned: Entry[] = [];
@@ -172,7 +172,7 @@ export class Placement {
     return use;
   }
 
-  /** What is expected of a new backend: the mean of the others. */
+  /** The expected curve of a new backend: the mean of the others. */
   #prior(): readonly CurvePoint[] {
     if (this.#areAlike) return [];
     const others = [...this.#uses.values()].filter((use) => use.points().length > 0);
@@ -185,7 +185,7 @@ export class Placement {
       });
   }
 
-  /** Equal backends learn together, which is as quick as with one. Those that differ need curves of their own. */
+  /** Equal backends share one curve and so learn as quickly as one backend. Backends that differ get their own curves. */
   #compare(): void {
     let least: BackendUse | undefined;
     let most: BackendUse | undefined;
