@@ -100,17 +100,13 @@ export class BackendHealth {
   succeeded(batch: StartedBatch): void {
     if (!this.#counts(batch)) return;
     this.#responded(0);
-    if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
   }
 
   /** The backend responded, but every item of the batch failed. */
   answeredWithErrors(batch: StartedBatch, error: unknown, now: number): void {
     if (!this.#counts(batch)) return;
     if (this.#isOutlier && this.state === 'ejected') this.failed(batch, error, now);
-    else {
-      this.#responded(1);
-      if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
-    }
+    else this.#responded(1);
   }
 
   /** The backend did not respond. Returns true if that ejects it. */
@@ -205,6 +201,7 @@ export class BackendHealth {
     this.#backOffMs = this.#settings.backOffMs;
     this.doubtfulUntil = Number.NEGATIVE_INFINITY;
     this.#rate(failureShare);
+    if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
   }
 
   #rate(failureShare: number): void {

@@ -122,7 +122,7 @@ export class BackendUse implements Candidate, BackendView {
   }
 
   /** The outcome of a batch whose callers had all gone. */
-  outcomeOfAbandoned({ startedAt, dueAt }: Placed, now: number): BatchOutcome {
+  outcomeWithoutCallers({ startedAt, dueAt }: Placed, now: number): BatchOutcome {
     if (dueAt !== undefined) return now > dueAt ? 'failed' : 'forgotten';
     if (this.#own.samples > 0) return 'forgotten';
     this.#unansweredMs += now - startedAt;

@@ -25,7 +25,7 @@ import {
 import { HandlerCall } from './handler-call.js';
 
 export class RunningBatch implements BatchRecord, RunningWork {
-  readonly owner: Dispatcher;
+  readonly dispatcher: Dispatcher;
   /** The settings at the start of the batch. They apply until its end. */
   readonly settings: Settings;
   readonly cost: number;
@@ -51,7 +51,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   readonly #entries: readonly Entry[];
   readonly #use: BackendUse | undefined;
-  /** Where the items were queued, to be returned there; only for backends. */
+  /** The lanes of the items, which may be returned to the queue; only for backends. */
   readonly #lanes: Map<Entry, Lane | undefined> | undefined;
   /** Parts of a bisected batch that have not run yet, the next one last. */
   #parts: (readonly Entry[])[] = NO_PARTS;
@@ -61,14 +61,14 @@ export class RunningBatch implements BatchRecord, RunningWork {
   #settledInCall = 0;
   /** When the latest call returned its results. */
   #answeredAt: number | undefined = undefined;
-  /** The failure of the backend, if it failed. */
-  #failure: unknown = undefined;
-  /** All callers had gone before the batch ended. */
+  /** The backend failed, not single items. */
+  #backendFailed = false;
+  /** All callers had gone before the handler returned. */
+  #hadNoCallers = false;
   #wasAbandoned = false;
-  #isGivenUp = false;
 
   constructor(
-    owner: Dispatcher,
+    dispatcher: Dispatcher,
     entries: readonly Entry[],
     cost: number,
     reason: Reason,
@@ -76,13 +76,13 @@ export class RunningBatch implements BatchRecord, RunningWork {
     startedAt: number,
     use?: BackendUse,
   ) {
-    this.owner = owner;
-    this.settings = owner.settings;
+    this.dispatcher = dispatcher;
+    this.settings = dispatcher.settings;
     this.cost = cost;
     this.reason = reason;
     this.group = group;
     this.startedAt = startedAt;
-    this.number = owner.ledger.batches + 1;
+    this.number = dispatcher.ledger.batches + 1;
     this.#entries = entries;
     this.#use = use;
     this.#lanes = use === undefined ? undefined : new Map(entries.map((entry) => [entry, entry.lane]));
@@ -110,7 +110,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     return this.placed?.expectedMs;
   }
 
-  /** Where an item was queued before. */
+  /** The lane in which an item was queued; only for batches on backends. */
   laneOf(entry: Entry): Lane | undefined {
     return this.#lanes?.get(entry);
   }
@@ -156,7 +156,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#succeededBefore = this.succeeded;
     this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
-    this.#call.start(this.owner.timeouts);
+    this.#call.start(this.dispatcher.timeouts);
   }
 
   /** Counts a caller of this batch. */
@@ -184,7 +184,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#parts = NO_PARTS;
     call?.settle();
     this.error = error;
-    this.#isGivenUp = true;
+    this.#wasAbandoned = true;
     this.#failAll(this.#entries, error);
     this.#end();
     call?.abort(error);
@@ -207,7 +207,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
       for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
     if (call.isAborted) {
-      this.#wasAbandoned = oneByOne;
+      this.#hadNoCallers = oneByOne;
       this.#learnAtLeast(call);
     }
     // A backend that is down may fail every item quickly, which is not its service time.
@@ -219,7 +219,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
         durationMs: now - startedAt,
         callers: this.#settledInCall,
       };
-      this.owner.learn(completed, this.group, this.placed, now);
+      this.dispatcher.learn(completed, this.group, this.placed, now);
     }
   }
 
@@ -233,7 +233,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     const { entries } = call;
     this.error = thrown;
     if (call.isAborted) {
-      this.#wasAbandoned = true;
+      this.#hadNoCallers = true;
       this.#learnAtLeast(call);
     }
     if (this.#use !== undefined && isForWholeBatch(thrown, entries)) {
@@ -251,30 +251,31 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   timedOut(call: HandlerCall, error: BatchwiseError): void {
     this.error = error;
-    this.#failure = error;
+    this.#backendFailed = true;
     this.#learnAtLeast(call);
     this.#failAll(call.entries, error);
   }
 
   /** The backend failed the whole batch. Callers get its error unchanged. */
   #failed(entries: readonly Entry[], error: BatchwiseError): void {
-    if (error.notStarted || OUTAGES.includes(error.code)) this.#failure = error;
-    const rest = error.notStarted ? this.owner.returnToQueue(entries.filter(isWanted), this) : entries;
+    if (error.notStarted || OUTAGES.includes(error.code)) this.#backendFailed = true;
+    const rest = error.notStarted ? this.dispatcher.returnToQueue(entries.filter(isWanted), this) : entries;
     this.#failAll(rest, error);
   }
 
   /** The outcome of the batch for the health of its backend. */
   outcome(now: number): BatchOutcome {
-    if (this.#isGivenUp) return 'forgotten';
-    if (this.#failure !== undefined) return 'failed';
+    if (this.#wasAbandoned) return 'forgotten';
+    if (this.#backendFailed) return 'failed';
     if (this.succeeded > 0) return 'succeeded';
-    if (this.#wasAbandoned) return (this.#use as BackendUse).outcomeOfAbandoned(this.placed as Placed, now);
+    if (this.#hadNoCallers)
+      return (this.#use as BackendUse).outcomeWithoutCallers(this.placed as Placed, now);
     return this.failed > 0 ? 'answeredWithErrors' : 'succeeded';
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
     const now = this.settings.clock.now();
-    this.owner.curve.recordAtLeast(cost, now - startedAt, now);
+    this.dispatcher.curve.recordAtLeast(cost, now - startedAt, now);
   }
 
   #failAll(entries: readonly Entry[], error: Error): void {
@@ -304,7 +305,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
       return;
     }
     const { callers } = entry.shared;
-    this.owner.sharedWorks.end(entry.shared);
+    this.dispatcher.sharedWorks.end(entry.shared);
     for (const caller of callers) this.#settleCaller(caller, answer, isError);
   }
 
@@ -314,10 +315,10 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#settledInCall += 1;
     if (isError) {
       this.failed += 1;
-      this.owner.ledger.fail(caller, answer as Error);
+      this.dispatcher.ledger.fail(caller, answer as Error);
     } else {
       this.succeeded += 1;
-      this.owner.ledger.succeed(caller, answer, this);
+      this.dispatcher.ledger.succeed(caller, answer, this);
     }
   }
 
@@ -327,7 +328,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#call = undefined;
     const now = this.#answeredAt ?? this.settings.clock.now();
     this.durationMs = now - this.startedAt;
-    this.owner.batchEnded(this, now);
+    this.dispatcher.batchEnded(this, now);
   }
 
   /** A copy, which subscribers may keep. */

@@ -140,7 +140,7 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
 // Functions, not private methods, because private methods add a hidden field to each object.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {
-  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.owner)?.removal;
+  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.dispatcher)?.removal;
 }
 
 /** Drops all references, so that a ticket kept by its caller keeps nothing else alive. */
