@@ -30,7 +30,7 @@ export interface CloseOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-// `new Promise(capture)` instead of a closure for each call.
+// `new Promise(capture)` saves a closure for each call.
 let captured: Resolve;
 const capture = (resolve: Resolve): void => {
   captured = resolve;
@@ -41,7 +41,7 @@ export class Batcher<I, R> {
 
   /** `handler` gets up to `maxBatchSize` items at once and returns as many results, in the same order. */
   constructor(handler: Handler<I, R> | HandlerObject<I, R>, options?: BatcherOptions<I>);
-  /** Batches run on `backends`, each of which has its own slots and its own speed, and may fail and come back. */
+  /** Batches run on `backends`, each with its own slots and speed. */
   constructor(options: BackendOptions<I, R>);
   constructor(
     handler: Handler<I, R> | HandlerObject<I, R> | BackendOptions<I, R>,
@@ -50,7 +50,7 @@ export class Batcher<I, R> {
     this.#dispatcher = new Dispatcher(newSettings(handler, options));
   }
 
-  /** The backends: to add, drain and remove some, and to say which are healthy. */
+  /** The backends: add, drain and remove backends, and report their health. */
   get backends(): BackendSet<I, R> {
     const { backends, name } = this.#dispatcher.settings;
     if (backends === undefined) throw noBackendsError(name);

@@ -1,5 +1,5 @@
 /** One backend as one batcher uses it: how long the batches of this batcher take there, and which batches hang. */
-import type { CurveEstimate, CurvePoint, ServiceCurve } from '../learning/service-curve.js';
+import type { CurveEstimate, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { ScheduledBackend } from './backend.js';
 import type { StartedBatch } from './backend-health.js';
@@ -92,10 +92,6 @@ export class BackendUse implements Candidate, BackendView {
 
   padTo(batchSizes: readonly number[]): void {
     this.#own.padTo(batchSizes);
-  }
-
-  points(): readonly CurvePoint[] {
-    return this.#own.points();
   }
 
   place(work: RunningWork, now: number): Placed {

@@ -1,6 +1,6 @@
 /** Where the batches of one batcher run. A batcher with a handler has no backend set, and skips all of this. */
 import type { Dispatcher } from '../dispatch/dispatcher.js';
-import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
+import { ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
@@ -166,23 +166,10 @@ export class Placement {
 
   #use(backend: ScheduledBackend): BackendUse {
     const { curve, settings } = this.#dispatcher;
-    const own = new ServiceCurve(this.#prior(), settings.batchSizes);
+    const own = new ServiceCurve([], settings.batchSizes);
     const use = new BackendUse(backend, own, this.#areAlike ? curve : undefined);
     this.#uses.set(backend, use);
     return use;
-  }
-
-  /** The expected curve of a new backend: the mean of the others. */
-  #prior(): readonly CurvePoint[] {
-    if (this.#areAlike) return [];
-    const others = [...this.#uses.values()].filter((use) => use.points().length > 0);
-    const costs = new Set(others.flatMap((use) => use.points().map(({ cost }) => cost)));
-    return [...costs]
-      .sort((a, b) => a - b)
-      .map((cost) => {
-        const durations = others.map((use) => use.mean(cost) ?? 0);
-        return { cost, durationMs: durations.reduce((sum, ms) => sum + ms, 0) / durations.length };
-      });
   }
 
   /** Equal backends share one curve and so learn as quickly as one backend. Backends that differ get their own curves. */

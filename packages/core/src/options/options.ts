@@ -181,7 +181,7 @@ const checks: { readonly [Key in keyof Required<BackendOptions<unknown, unknown>
   admission: validBoolean,
   timeoutMs: validMsAboveZero,
   maxQueueSize: countOrMinusOne,
-  concurrency: (name, value) => validCount(name, value),
+  concurrency: validCount,
   handlerTimeoutMs: validMsAboveZero,
   costOf: validFunction,
   groupOf: validFunction,
