@@ -9,9 +9,10 @@ import type { Dispatcher } from './dispatcher.js';
 
 export class GroupView implements QueueView {
   readonly #dispatcher: Dispatcher;
+  /** Of the group when it was shown, even if the policy changes the queue. */
+  length = 0;
+  cost = 0;
   #group: Group | undefined = undefined;
-  #length = 0;
-  #cost = 0;
   #order: DispatchOrder | undefined = undefined;
   /** `changes` of the queue when the view was shown. */
   #changes = 0;
@@ -22,8 +23,8 @@ export class GroupView implements QueueView {
 
   show(group: Group): this {
     this.#group = group;
-    this.#length = group.length;
-    this.#cost = group.cost;
+    this.length = group.length;
+    this.cost = group.cost;
     this.#changes = this.#dispatcher.queue.changes;
     return this;
   }
@@ -39,20 +40,12 @@ export class GroupView implements QueueView {
     return this.#changes !== this.#dispatcher.queue.changes;
   }
 
-  get length(): number {
-    return this.#length;
-  }
-
-  get cost(): number {
-    return this.#cost;
-  }
-
   get oldestAt(): number {
     return this.#group?.oldestAt ?? Number.POSITIVE_INFINITY;
   }
 
   get waitingElsewhere(): number {
-    return this.#dispatcher.queue.length - this.#length;
+    return this.#dispatcher.queue.length - this.length;
   }
 
   arrivedAt(position: number): number {
@@ -82,7 +75,7 @@ export class GroupView implements QueueView {
       return this.oldestAt + this.limits.targetLatencyMs;
     }
     let earliest = Number.POSITIVE_INFINITY;
-    const last = Math.min(count, this.#length);
+    const last = Math.min(count, this.length);
     for (let position = 0; position < last; position++) {
       earliest = Math.min(earliest, this.deadlineAt(position));
     }
@@ -143,7 +136,7 @@ export class GroupView implements QueueView {
     this.#order ??= this.#group?.order();
     const entry = this.isOutdated ? undefined : this.#order?.at(position);
     if (entry === undefined)
-      throw new RangeError(`There is no position ${position} in a queue of ${this.#length}.`);
+      throw new RangeError(`There is no position ${position} in a queue of ${this.length}.`);
     return entry;
   }
 }
