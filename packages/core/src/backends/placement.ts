@@ -64,6 +64,7 @@ export class Placement {
     return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
   }
 
+  /** The only backend whose slots and batches the policy sees; undefined while all backends are alike. */
   get viewed(): BackendUse | undefined {
     return this.#areAlike ? undefined : this.chosen;
   }
