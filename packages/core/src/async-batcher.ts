@@ -28,13 +28,10 @@ export interface StopOptions {
  */
 export abstract class AsyncBatcher<I, R> extends Batcher<I, R> {
   constructor(options: AsyncBatcherOptions<I> = {}) {
-    // The handler is called later, when `this` exists.
-    const late = {} as { self: AsyncBatcher<I, R> };
     super((items, context) => {
-      validFunction('processBatch of the subclass', late.self.processBatch);
-      return answersOf(late.self.processBatch(items, context), items.length);
+      validFunction('processBatch of the subclass', this.processBatch);
+      return answersOf(this.processBatch(items, context), items.length);
     }, sized(options));
-    late.self = this;
   }
 
   abstract processBatch(

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** The public class. */
+/** The public class, and `batched()`. */
 
 import type { BackendSet } from './backends/backend-set.js';
 import { callingBatch } from './batch/async-context.js';
@@ -30,18 +30,18 @@ export interface CloseOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-// `new Promise(capture)` instead of a closure for each call.
+// `new Promise(capture)` saves a closure for each call.
 let captured: Resolve;
 const capture = (resolve: Resolve): void => {
   captured = resolve;
 };
 
 export class Batcher<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #dispatcher: Dispatcher;
 
   /** `handler` gets up to `maxBatchSize` items at once and returns as many results, in the same order. */
   constructor(handler: Handler<I, R> | HandlerObject<I, R>, options?: BatcherOptions<I>);
-  /** Batches run on `backends`, each of which has its own slots and its own speed, and may fail and come back. */
+  /** Batches run on `backends`, each with its own slots and speed. */
   constructor(options: BackendOptions<I, R>);
   constructor(
     handler: Handler<I, R> | HandlerObject<I, R> | BackendOptions<I, R>,
@@ -50,7 +50,7 @@ export class Batcher<I, R> {
     this.#dispatcher = new Dispatcher(newSettings(handler, options));
   }
 
-  /** The backends: to add, drain and remove some, and to say which are healthy. */
+  /** The backends: add, drain and remove backends, and report their health. */
   get backends(): BackendSet<I, R> {
     const { backends, name } = this.#dispatcher.settings;
     if (backends === undefined) throw noBackendsError(name);
@@ -143,7 +143,23 @@ export class Batcher<I, R> {
   }
 }
 
-/** For a sink that is a function with these two methods, for example a class. Inside the core, a function is a promise's resolve. */
+/** An async function of one item. */
+export interface BatchedFunction<I, R> {
+  (item: I, options?: SubmitOptions): Promise<R>;
+  readonly batcher: Batcher<I, R>;
+}
+
+/** Turns a function over arrays into an async function of one item. */
+export function batched<I, R>(
+  handler: Handler<I, R> | HandlerObject<I, R>,
+  options?: BatcherOptions<I>,
+): BatchedFunction<I, R> {
+  const batcher = new Batcher(handler, options);
+  const submit = (item: I, callOptions?: SubmitOptions) => batcher.submit(item, callOptions);
+  return Object.assign(submit, { batcher });
+}
+
+/** Wraps a sink that is a function with these two methods, because a function is taken for the `resolve` of a promise. */
 function asObject<R>(sink: Sink<R>): Sink<R> {
   return {
     resolve: (result, batch) => sink.resolve(result, batch),

@@ -14,8 +14,7 @@ export type { BackendState } from './backends/backend-health.js';
 export { BackendSet, type BackendSetOptions, type BackendStats } from './backends/backend-set.js';
 export { BATCH_CHANNEL, type BatchListener, type BatchRecord, onBatch } from './batch/diagnostics.js';
 export type { BatchContext, Handler, HandlerObject, Results, TypedResults } from './batch/handler.js';
-export { type BatchedFunction, batched } from './batched.js';
-export { Batcher, type CloseOptions } from './batcher.js';
+export { type BatchedFunction, Batcher, batched, type CloseOptions } from './batcher.js';
 export type { BatcherStats } from './dispatch/stats.js';
 export { didYouMean, nearestWord } from './errors/describe.js';
 export {

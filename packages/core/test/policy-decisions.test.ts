@@ -1,5 +1,5 @@
 /** The effects of each decision, and when the methods of a policy are called. */
-import { Batcher, greedy, type Policy, VirtualClock } from 'batchwise';
+import { Batcher, type BatchwiseError, greedy, type Policy, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import { expectRest } from './support/books.js';
 import { deciding, forever, positionsOf } from './support/deciding.js';
@@ -32,6 +32,20 @@ test('rejected items get OVERLOADED with retryAfterMs, and the policy decides ab
     await clock.advance(0);
     expectRest(batcher);
   }
+});
+
+test('the retryAfterMs of items that are rejected together are spread over the duration of a batch', async () => {
+  const { clock, submit } = deciding(() => ({ action: 'reject', positions: [0, 1, 2, 3] }), {
+    maxBatchSize: 4,
+    curve: [
+      { cost: 1, durationMs: 20 },
+      { cost: 4, durationMs: 40 },
+    ],
+  });
+  const outcomes = submit(1, 2, 3, 4);
+  await clock.advance(0);
+  const times = outcomes.map(({ error }) => (error as BatchwiseError).retryAfterMs as number);
+  expect(times.map((ms) => ms - (times[0] as number))).toEqual([0, 10, 20, 30]);
 });
 
 test('items at any positions can be rejected, in any order, and the others are not', async () => {

@@ -30,7 +30,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant('flush' as const) },
 );
 
-function expectCounted({ queue }: Dispatcher<Item, Item>): void {
+function expectCounted({ queue }: Dispatcher): void {
   const groups = new Map<Tenant, Set<unknown>>();
   for (const { lane } of queue.entries()) {
     if (lane !== undefined) groups.set(lane.tenant, (groups.get(lane.tenant) ?? new Set()).add(lane.group));
@@ -54,7 +54,7 @@ test('a tenant counts the groups in which it has items', async () => {
           await new Promise<void>((resolve) => clock.setTimer(resolve, 5 + items.length));
           return items;
         };
-        const dispatcher = new Dispatcher<Item, Item>(
+        const dispatcher = new Dispatcher(
           newSettings(handler, {
             clock,
             policy: policy(),

@@ -26,12 +26,12 @@ export interface StartedBatch {
   readonly isTrial: boolean;
 }
 
-/** The memory of the error rate, in batches. */
+/** The error rate is averaged over about so many batches. */
 const RATE_MEMORY = 20;
-/** An outlier has had so many batches, and more than half of them failed. */
+/** An outlier has had at least so many batches, of which more than half failed. */
 const MIN_OUTCOMES = 10;
 const OUTLIER_RATE = 0.5;
-/** So many times the error rate of the other backends makes an outlier. If all fail alike, the items are the cause. */
+/** An outlier has so many times the error rate of the others. If all fail alike, the items are the cause. */
 const OUTLIER_FACTOR = 3;
 
 export class BackendHealth {
@@ -45,7 +45,7 @@ export class BackendHealth {
   retryAt = Number.NEGATIVE_INFINITY;
   /** After a failure other backends are preferred until then: the longer, the more failures in a row there were. */
   doubtfulUntil = Number.NEGATIVE_INFINITY;
-  /** Not even worth a trial while any other backend exists. */
+  /** With `whenNoneReady: 'try'`, it is tried only if all others are unreachable, too. */
   isUnreachable = false;
   errorRate = 0;
   outcomes = 0;
@@ -55,7 +55,7 @@ export class BackendHealth {
   readonly #hasProbe: boolean;
   #backOffMs: number;
   #trials = 0;
-  /** Back by a probe or a health check, and no batch has succeeded since: the first failure ejects it again. */
+  /** Ready because of a probe or a health check, and no batch has succeeded since: the first failure ejects it again. */
   #isOnProbation = false;
   /** It responds, but with errors: an error response in a trial is a failure. */
   #isOutlier = false;
@@ -100,17 +100,13 @@ export class BackendHealth {
   succeeded(batch: StartedBatch): void {
     if (!this.#counts(batch)) return;
     this.#responded(0);
-    if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
   }
 
   /** The backend responded, but every item of the batch failed. */
   answeredWithErrors(batch: StartedBatch, error: unknown, now: number): void {
     if (!this.#counts(batch)) return;
     if (this.#isOutlier && this.state === 'ejected') this.failed(batch, error, now);
-    else {
-      this.#responded(1);
-      if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
-    }
+    else this.#responded(1);
   }
 
   /** The backend did not respond. Returns true if that ejects it. */
@@ -120,7 +116,7 @@ export class BackendHealth {
     this.lastError = error;
     this.doubtfulUntil = now + (this.#settings.backOffMs * this.failures) / this.#settings.maxFailures;
     this.#rate(1);
-    if (this.state === 'ejected' && !batch.isTrial) return false; // tried because all others were out, too
+    if (this.state === 'ejected' && !batch.isTrial) return false; // it was tried because all others were out, too
     if (this.state === 'ejected' || this.#isOnProbation) this.#doubleBackOff(this.#settings.maxBackOffMs);
     else if (this.failures < this.#settings.maxFailures) return false;
     this.eject(error, now);
@@ -134,7 +130,7 @@ export class BackendHealth {
     this.#retryIn(0, now);
   }
 
-  /** Whether its batches fail much more often than those of the others. */
+  /** Whether its batches fail much more often than batches of the others. */
   isOutlier(others: readonly BackendHealth[]): boolean {
     if (this.#settings.maxFailures === Number.POSITIVE_INFINITY) return false;
     const known = others.filter(({ outcomes }) => outcomes >= MIN_OUTCOMES);
@@ -159,7 +155,7 @@ export class BackendHealth {
     this.#retryIn(this.#backOffMs, now);
   }
 
-  /** What a health check or the transport says. Without a probe it is out until `becomeHealthy`. */
+  /** A health check or the transport reports a failure. Without a probe it is out until `becomeHealthy`. */
   becomeUnhealthy(error: unknown, isUnreachable: boolean, now: number): void {
     if (this.state === 'draining') return;
     this.isUnreachable = isUnreachable;
@@ -205,6 +201,7 @@ export class BackendHealth {
     this.#backOffMs = this.#settings.backOffMs;
     this.doubtfulUntil = Number.NEGATIVE_INFINITY;
     this.#rate(failureShare);
+    if (this.state === 'ejected' && !this.#isUnhealthy) this.#becomeReady();
   }
 
   #rate(failureShare: number): void {

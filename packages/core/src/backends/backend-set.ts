@@ -1,29 +1,22 @@
 /**
- * The backends of one batcher, or of several that share them and their slots: which of them are usable, what runs
- * where, and what that says about them. One state machine a backend (backend-health.ts); the timer and the listeners
- * are here.
+ * The backends of one batcher, or of several that share them and their slots: which backends are usable and what runs on
+ * them. Each backend has a state machine (backend-health.ts); the timer and the listeners are here.
  */
-import type { Handler } from '../batch/handler.js';
 import { BatchwiseError } from '../errors/errors.js';
 import {
   invalidOption,
+  validClock,
   validCount,
   validFunction,
   validKeys,
-  validMethods,
   validMsAboveZero,
 } from '../errors/valid.js';
+import { Alarm } from '../time/alarm.js';
 import { type Clock, realClock } from '../time/clock.js';
-import { type Backend, handlerOf, validBackend, validBackends } from './backend.js';
-import {
-  BackendHealth,
-  type BackendState,
-  type HealthSettings,
-  type StartedBatch,
-} from './backend-health.js';
+import { type Backend, ScheduledBackend, validBackend, validBackends } from './backend.js';
+import type { BackendHealth, BackendState, HealthSettings, StartedBatch } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
-import { RetryBudget } from './retry-budget.js';
-import { SlotLine, type SlotUser } from './slot-line.js';
+import { SlotQueue, type SlotUser } from './slot-queue.js';
 
 export interface BackendSetOptions {
   /**
@@ -75,50 +68,15 @@ export interface BackendStats {
   readonly error: unknown;
 }
 
-/** What became of a batch, as it concerns its backend. */
+/** The outcome of a batch for the health of its backend; `forgotten` if it says nothing. */
 export type BatchOutcome = 'succeeded' | 'answeredWithErrors' | 'failed' | 'forgotten';
 
 /** A batcher that uses the set. */
 export interface BackendUser extends SlotUser {
-  /** Backends have come, gone or changed their state. */
+  /** Backends were added or removed, or have changed their state. */
   backendsChanged(): void;
-  /** Gives up the batches that run there. */
+  /** Ends the batches that run on this backend with an error. */
   abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
-}
-
-/** A backend with its slots and its state. */
-// biome-ignore lint/suspicious/noExplicitAny: it passes items and results on and looks into none
-export class ScheduledBackend<I = any, R = any> {
-  readonly id: string;
-  readonly run: Handler<I, R>;
-  readonly probe: (() => PromiseLike<unknown>) | undefined;
-  readonly health: BackendHealth;
-  slots: number;
-  /** Of all batchers. */
-  readonly work: PlacedWork[] = [];
-  batches = 0;
-  returned = 0;
-  /** Ready, or with a trial due, or tried because none is ready. */
-  isUsable = false;
-  isTrialDue = false;
-  isProbing = false;
-  isGone = false;
-  removed: (() => void)[] = [];
-
-  constructor(backend: Backend<I, R>, health: HealthSettings) {
-    const { id, slots, probe } = backend;
-    this.id = id;
-    this.slots = slots === -1 ? Number.POSITIVE_INFINITY : slots;
-    this.run = handlerOf(backend);
-    this.probe = probe === undefined ? undefined : () => probe.call(backend);
-    this.health = new BackendHealth(health, probe !== undefined);
-  }
-
-  get freeSlots(): number {
-    if (!this.isUsable) return 0;
-    const free = Math.max(0, this.slots - this.work.length);
-    return this.isTrialDue ? Math.min(1, free) : free;
-  }
 }
 
 const OPTIONS = [
@@ -130,11 +88,35 @@ const OPTIONS = [
   'onEjected',
   'clock',
 ];
-/** Sums of fractions do not add up exactly: a timer may be due just before its time. */
+/** Shortest delay of the timer: because of rounding it may ring just before a retry is due. */
 const MIN_DELAY_MS = 1;
 const NONE_READY = ['wait', 'fail', 'try'];
 /** The longest back-off between probes. */
 const MAX_PROBE_BACK_OFF_MS = 5000;
+/** Retries per batch. */
+const RETRY_SHARE = 0.1;
+/** Saved retries: enough for a backend that goes away while it runs a few batches. */
+const MIN_SAVED = 10;
+
+/**
+ * Limits retries to a share of all batches, plus what was saved. Retries help while few batches fail. Without a limit
+ * they would double the load of a backend that recovers from an outage.
+ */
+export class RetryBudget {
+  #saved = Number.POSITIVE_INFINITY;
+
+  /** Called at the start of each batch. One retry for each slot may be saved: all of them may fail at one moment. */
+  earn(slots: number): void {
+    this.#saved = Math.min(Math.max(MIN_SAVED, slots), this.#saved + RETRY_SHARE);
+  }
+
+  /** Returns false if the budget is used up. */
+  spend(): boolean {
+    if (this.#saved < 1) return false;
+    this.#saved -= 1;
+    return true;
+  }
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: see ScheduledBackend
 export class BackendSet<I = any, R = any> {
@@ -148,10 +130,9 @@ export class BackendSet<I = any, R = any> {
   readonly #backends = new Map<string, ScheduledBackend<I, R>>();
   readonly #users = new Set<BackendUser>();
   readonly #listeners = new Set<() => void>();
-  readonly #slotLine: SlotLine;
+  readonly #slotQueue: SlotQueue;
   #usable: readonly ScheduledBackend<I, R>[] = [];
-  #timer: unknown = undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
+  readonly #alarm: Alarm;
 
   constructor(backends: readonly Backend<I, R>[] = [], options: BackendSetOptions = {}) {
     const given = validKeys('new BackendSet(backends, options)', options, OPTIONS) as BackendSetOptions;
@@ -167,8 +148,9 @@ export class BackendSet<I = any, R = any> {
       throw invalidOption(`whenNoneReady: expected 'wait', 'fail' or 'try', got ${String(whenNoneReady)}.`);
     this.whenNoneReady = whenNoneReady;
     this.#onEjected = onEjected === undefined ? undefined : validFunction('onEjected', onEjected);
-    this.#clock = validMethods<Clock>('clock', clock, ['now', 'setTimer', 'clearTimer', 'defer']);
-    this.#slotLine = new SlotLine(clock, () => this.freeSlots);
+    this.#clock = validClock('clock', clock);
+    this.#alarm = new Alarm(clock, () => this.#retryDue());
+    this.#slotQueue = new SlotQueue(clock, () => this.freeSlots);
     for (const backend of validBackends<I, R>(backends)) this.#insert(backend);
     this.#refresh();
   }
@@ -220,7 +202,7 @@ export class BackendSet<I = any, R = any> {
     if (backend.health.state === 'ejected') this.#probe(backend);
   }
 
-  /** What is known of a call that ran outside of a batch. */
+  /** Reports the outcome of a call that ran outside of a batch. */
   report(id: string, outcome: 'succeeded' | 'failed', error?: unknown): void {
     const { health } = this.#known(id, 'report');
     const started = { ejections: health.ejections, isTrial: false };
@@ -230,7 +212,7 @@ export class BackendSet<I = any, R = any> {
     this.#changed();
   }
 
-  /** Has the listener called when backends have come, gone or changed their state. Returns a function that removes it. */
+  /** Calls the listener when backends are added or removed, or change their state. Returns a function that removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -259,8 +241,8 @@ export class BackendSet<I = any, R = any> {
   }
 
   /**
-   * Whether items fail at once during an outage. To wait for an unreachable backend is useless, and with `try` there is an
-   * outage only if there is no backend at all.
+   * Whether items fail at once during an outage. Waiting for an unreachable backend is useless, and with `try` there is
+   * an outage only if there is no backend at all.
    */
   get failsWhenNoneReady(): boolean {
     if (this.whenNoneReady !== 'wait') return true;
@@ -285,7 +267,7 @@ export class BackendSet<I = any, R = any> {
 
   // For the batchers that use it
 
-  /** Those that get batches now, or would if a slot were free. */
+  /** The backends that get batches now, or would if a slot were free. */
   get usable(): readonly ScheduledBackend<I, R>[] {
     return this.#usable;
   }
@@ -318,17 +300,17 @@ export class BackendSet<I = any, R = any> {
 
   detach(user: BackendUser): void {
     this.#users.delete(user);
-    this.#slotLine.leave(user);
-    this.#setTimer(this.#clock.now());
+    this.#slotQueue.leave(user);
+    this.#setAlarm(this.#clock.now());
   }
 
-  /** Whether a slot is free for a batcher, and no other one has a better claim to it. */
+  /** Whether a slot is free for a batcher, and no other batcher precedes it. */
   mayTake(user: BackendUser): boolean {
-    return this.isShared ? this.#slotLine.mayTake(user) : this.hasFreeSlot;
+    return this.isShared ? this.#slotQueue.mayTake(user) : this.hasFreeSlot;
   }
 
   tookTurn(user: BackendUser): void {
-    this.#slotLine.leave(user);
+    this.#slotQueue.leave(user);
   }
 
   started(backend: ScheduledBackend<I, R>, work: PlacedWork, now: number): StartedBatch {
@@ -361,10 +343,10 @@ export class BackendSet<I = any, R = any> {
     if (health.ejections !== ejections) this.#onEjected?.(backend.id, health.backOffMs, error);
     this.#removeIfDrained(backend);
     if (batch.isTrial || health.state !== state || health.ejections !== ejections) this.#changed();
-    this.#slotLine.wake();
+    this.#slotQueue.wake();
   }
 
-  /** A backend that drains leaves its id to a new one. */
+  /** The id of a draining backend may be used by a new one. */
   #insert(backend: Backend<I, R>): ScheduledBackend<I, R> {
     const known = this.#backends.get(backend.id);
     if (known !== undefined && known.health.state !== 'draining')
@@ -395,17 +377,17 @@ export class BackendSet<I = any, R = any> {
   #delete(backend: ScheduledBackend<I, R>): void {
     backend.isGone = true;
     if (this.#backends.get(backend.id) === backend) this.#backends.delete(backend.id);
-    for (const tell of backend.removed.splice(0)) tell();
+    for (const notify of backend.removed.splice(0)) notify();
   }
 
   #changed(): void {
     this.#refresh();
     for (const user of [...this.#users]) user.backendsChanged();
     for (const listener of [...this.#listeners]) listener();
-    this.#slotLine.wake();
+    this.#slotQueue.wake();
   }
 
-  /** Looks again at which backends are usable. */
+  /** Updates which backends are usable. */
   #refresh(): void {
     const now = this.#clock.now();
     const all = [...this.#backends.values()];
@@ -416,7 +398,7 @@ export class BackendSet<I = any, R = any> {
     }
     if (this.whenNoneReady === 'try' && !all.some(({ isUsable }) => isUsable)) this.#useEjected(all);
     this.#usable = all.filter(({ isUsable }) => isUsable);
-    this.#setTimer(now);
+    this.#setAlarm(now);
   }
 
   #useEjected(all: readonly ScheduledBackend<I, R>[]): void {
@@ -425,26 +407,18 @@ export class BackendSet<I = any, R = any> {
     for (const backend of reachable.length > 0 ? reachable : ejected) backend.isUsable = true;
   }
 
-  /** One timer for the next trial or probe, while there is a batcher to profit from it. */
-  #setTimer(now: number): void {
+  /** One timer for the next trial or probe, while a batcher uses the set. */
+  #setAlarm(now: number): void {
+    this.#alarm.clear();
+    if (this.#users.size === 0) return;
     let at = Number.POSITIVE_INFINITY;
-    if (this.#users.size > 0) {
-      for (const { health, isTrialDue, isProbing } of this.#backends.values()) {
-        if (health.state === 'ejected' && !isTrialDue && !isProbing) at = Math.min(at, health.retryAt);
-      }
+    for (const { health, isTrialDue, isProbing } of this.#backends.values()) {
+      if (health.state === 'ejected' && !isTrialDue && !isProbing) at = Math.min(at, health.retryAt);
     }
-    if (at === this.#timerAt) return;
-    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
-    this.#timerAt = at;
-    this.#timer =
-      at === Number.POSITIVE_INFINITY
-        ? undefined
-        : this.#clock.setTimer(() => this.#retryDue(), Math.max(MIN_DELAY_MS, at - now));
+    this.#alarm.ringBy(Math.max(at, now + MIN_DELAY_MS), now);
   }
 
   #retryDue(): void {
-    this.#timer = undefined;
-    this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     for (const backend of this.#backends.values()) if (backend.health.isProbeDue(now)) this.#probe(backend);
     this.#changed();

@@ -1,8 +1,9 @@
-/** One backend as one batcher uses it: how long the batches of this batcher take there, and which of them hang. */
-import type { CurveEstimate, CurvePoint, ServiceCurve } from '../learning/service-curve.js';
+/** One backend as one batcher uses it: how long the batches of this batcher take there, and which batches hang. */
+import type { CurveEstimate, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
+import type { ScheduledBackend } from './backend.js';
 import type { StartedBatch } from './backend-health.js';
-import type { BatchOutcome, ScheduledBackend } from './backend-set.js';
+import type { BatchOutcome } from './backend-set.js';
 import type { Candidate, PlacedWork } from './choose-backend.js';
 
 /** A batch on its backend. */
@@ -30,7 +31,7 @@ export class BackendUse implements Candidate, BackendView {
   readonly backend: ScheduledBackend;
   /** Its batches of this batcher. */
   readonly running: RunningWork[] = [];
-  /** How many batches the ratio rests on. */
+  /** The number of batches in `logRatio`. */
   compared = 0;
   /** Mean logarithm of duration ÷ prediction of the curve that all backends share. */
   logRatio = 0;
@@ -38,7 +39,7 @@ export class BackendUse implements Candidate, BackendView {
 
   /** Learned from answered batches only: abandoned ones would make a backend that hangs look normal. */
   readonly #own: ServiceCurve;
-  /** All backends together, until they turn out to be different. */
+  /** The curve of all backends together, until they turn out to be different. */
   #shared: ServiceCurve | undefined;
   #unansweredMs = 0;
 
@@ -84,17 +85,13 @@ export class BackendUse implements Candidate, BackendView {
     return this.curve.mean(cost);
   }
 
-  /** From now on it has a curve of its own. */
+  /** Stops using the shared curve. */
   separate(): void {
     this.#shared = undefined;
   }
 
   padTo(batchSizes: readonly number[]): void {
     this.#own.padTo(batchSizes);
-  }
-
-  points(): readonly CurvePoint[] {
-    return this.#own.points();
   }
 
   place(work: RunningWork, now: number): Placed {
@@ -120,15 +117,15 @@ export class BackendUse implements Candidate, BackendView {
       (Math.log(durationMs / sharedMs) - this.logRatio) / Math.min(this.compared, RATIO_MEMORY);
   }
 
-  /** What a batch that nobody waited for any more says about the backend. */
-  outcomeOfAbandoned({ startedAt, dueAt }: Placed, now: number): BatchOutcome {
+  /** The outcome of a batch whose callers had all gone. */
+  outcomeWithoutCallers({ startedAt, dueAt }: Placed, now: number): BatchOutcome {
     if (dueAt !== undefined) return now > dueAt ? 'failed' : 'forgotten';
     if (this.#own.samples > 0) return 'forgotten';
     this.#unansweredMs += now - startedAt;
     return this.#unansweredMs > MAX_UNANSWERED_MS ? 'failed' : 'forgotten';
   }
 
-  /** The remaining time of what runs there, which may have to finish first. */
+  /** The remaining time of all batches that run there: they may have to finish first. */
   #aheadMs(now: number): number {
     let aheadMs = 0;
     for (const { startedAt, expectedMs = 0 } of this.work)

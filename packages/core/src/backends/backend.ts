@@ -1,7 +1,9 @@
-/** Where batches run, as users describe it, and the one place where that is checked. */
+/** A backend as users describe it, its validation, and its state within a set. */
 import type { BatchContext, Handler, Results, TypedResults } from '../batch/handler.js';
 import { describe } from '../errors/describe.js';
 import { invalidOption, validCount, validFunction, validObject, validString } from '../errors/valid.js';
+import { BackendHealth, type HealthSettings } from './backend-health.js';
+import type { PlacedWork } from './choose-backend.js';
 
 /** One of several places where the batches of a batcher run: a process, a device, a remote server. */
 export interface Backend<I, R> {
@@ -20,7 +22,7 @@ export interface Backend<I, R> {
     context: BatchContext,
   ): PromiseLike<Results<R> | TypedResults<R>> | Results<R> | TypedResults<R>;
   /**
-   * Resolves when the backend can take batches. Where it exists, it decides after a back-off instead of a
+   * Resolves when the backend can take batches. If it is given, it decides after a back-off instead of a
    * trial batch.
    */
   probe?(): PromiseLike<unknown>;
@@ -44,7 +46,38 @@ export function validBackends<I, R>(value: unknown): readonly Backend<I, R>[] {
   return value.map((backend, i) => validBackend<I, R>(`backends[${i}]`, backend));
 }
 
-/** Looked up at each call, so that a method replaced later (a subclass, a spy) is the one that runs. */
-export function handlerOf<I, R>(backend: Backend<I, R>): Handler<I, R> {
-  return (items, context) => backend.run(items, context);
+/** A backend with its slots and its state. */
+// biome-ignore lint/suspicious/noExplicitAny: it passes items and results through and reads neither
+export class ScheduledBackend<I = any, R = any> {
+  readonly id: string;
+  readonly run: Handler<I, R>;
+  readonly probe: (() => PromiseLike<unknown>) | undefined;
+  readonly health: BackendHealth;
+  slots: number;
+  /** Of all batchers. */
+  readonly work: PlacedWork[] = [];
+  batches = 0;
+  returned = 0;
+  /** Ready, or with a trial due, or tried because none is ready. */
+  isUsable = false;
+  isTrialDue = false;
+  isProbing = false;
+  isGone = false;
+  removed: (() => void)[] = [];
+
+  constructor(backend: Backend<I, R>, health: HealthSettings) {
+    const { id, slots, probe } = backend;
+    this.id = id;
+    this.slots = slots === -1 ? Number.POSITIVE_INFINITY : slots;
+    // Looked up at each call, so that a method that is replaced later (subclass, spy) takes effect.
+    this.run = (items, context) => backend.run(items, context);
+    this.probe = probe === undefined ? undefined : () => probe.call(backend);
+    this.health = new BackendHealth(health, probe !== undefined);
+  }
+
+  get freeSlots(): number {
+    if (!this.isUsable) return 0;
+    const free = Math.max(0, this.slots - this.work.length);
+    return this.isTrialDue ? Math.min(1, free) : free;
+  }
 }

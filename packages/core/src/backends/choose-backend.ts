@@ -1,6 +1,6 @@
 /**
- * Which backend gets the next batch: the one with the earliest predicted completion over the free slots. A batch waits
- * for a busy backend only if it is expected to be done earlier there. Pure: it sees candidates and the time.
+ * Chooses the backend for the next batch: the earliest predicted completion over the free slots. A batch is held for a
+ * busy backend only if its predicted completion is earlier there. Pure: it sees candidates and the time.
  */
 
 /** A batch in progress on a backend, of any batcher that uses it. */
@@ -10,50 +10,50 @@ export interface PlacedWork {
   readonly expectedMs: number | undefined;
 }
 
-/** What the choice looks at. */
+/** A backend as the choice sees it. */
 export interface Candidate {
   readonly slots: number;
   readonly freeSlots: number;
   readonly work: readonly PlacedWork[];
   /** The free slot is for a trial batch of an ejected backend. */
   readonly isTrialDue: boolean;
-  /** A batch has failed there recently: until then others are preferred. */
+  /** A batch has failed there recently: until then other backends are preferred. */
   readonly doubtfulUntil: number;
   mean(cost: number): number | undefined;
-  /** When a batch last ended well there. */
+  /** When a batch last succeeded there. */
   readonly answeredAt: number;
 }
 
 export interface Choice<C> {
   readonly backend: C;
-  /** Wait for a faster backend until then, at most. */
+  /** Hold the batch for a faster backend, at most until then. */
   readonly holdUntil: number | undefined;
-  /** What it should take of the queue at most: the rest is completed sooner elsewhere. Infinity among equal backends. */
+  /** The largest cost it should take: the rest of the queue completes sooner elsewhere. Infinity among equal backends. */
   readonly maxCost: number;
 }
 
-/** After so long what was learned expires: a backend that was slow once would otherwise never be used again. */
+/** What was learned expires after this time: a backend that was slow once would otherwise never be used again. */
 const FRESH_MS = 10_000;
-/** Predictions that differ by less than a quarter are taken as equal: they are not better than that. */
+/** Predictions that differ by less than this factor count as equal, because they are not more accurate. */
 const ALIKE = 1.25;
-/** So much sooner an item must be done on a busy backend to be left to it: predictions are not better than that. */
+/** An item is left to a busy backend if it completes sooner there by this factor. */
 const SOONER = 1.25;
-/** In so many parts the queue is divided among unequal backends. */
+/** The number of parts into which the queue is divided among unequal backends. */
 const PARTS = 32;
-/** Shortest hold: that of the timers of Node. */
+/** Shortest hold: the timer resolution of Node. */
 const MIN_HOLD_MS = 1;
 
-/** What the queue asks of the backends. */
+/** The queue as the choice sees it. */
 export interface Demand {
   readonly queuedCost: number;
-  /** The rate at which more arrives. */
+  /** The arrival rate, in cost. */
   readonly costPerMs: number;
   readonly maxBatchSize: number;
   /** A backend has not started the first item. */
   readonly isRetry: boolean;
 }
 
-/** @param turn decides among equals */
+/** Among equal backends, `turn` decides. */
 export function chooseBackend<C extends Candidate>(
   candidates: readonly C[],
   { queuedCost, costPerMs, maxBatchSize, isRetry }: Demand,
@@ -78,12 +78,12 @@ export function chooseBackend<C extends Candidate>(
   const backend = idlest[turn % idlest.length];
   if (backend === undefined) return undefined;
   const others = candidates.filter((candidate) => candidate !== backend && isSound(candidate));
-  // The retries of a batch must not be used up by the same backend.
+  // The retries of an item must not be used up by one backend.
   if (isRetry && sound.length === 0)
     return { ...atOnce(backend), holdUntil: retryUntil(others, backend, now) };
   const servers = [backend, ...others].flatMap((candidate) => serversOf(candidate, now));
   if (leastMs === 0 || areEqual(servers, cost)) return atOnce(backend);
-  // What arrives until the others are free will be in their batches, too.
+  // Items that arrive until the others are free will be in their batches, too.
   const othersFreeMs = servers
     .filter(({ freeMs }) => freeMs > 0 && freeMs < leastMs)
     .map(({ freeMs }) => freeMs);
@@ -108,16 +108,16 @@ interface Server {
   readonly candidate: Candidate;
   /** When it is free. */
   readonly freeMs: number;
-  /** What it takes of the queue in its next batch. */
+  /** The cost that it takes of the queue. */
   load: number;
-  /** When the batch that is being filled starts, and what it has so far. */
+  /** When the batch that is being filled starts, and its cost so far. */
   startMs: number;
   filled: number;
-  /** How much longer all items together take if the next part goes there. */
+  /** How much the total latency grows if the next part goes there. */
   addedMs: number;
 }
 
-/** A slot of each state is enough: of several that are free the next decisions see the others. */
+/** At most `PARTS` slots, because no more of them would get a part. */
 function serversOf(candidate: Candidate, now: number): Server[] {
   const { work, freeSlots, slots } = candidate;
   const free = Array.from({ length: Math.min(freeSlots, PARTS) }, () => 0);
@@ -133,7 +133,7 @@ function areEqual(servers: readonly Server[], cost: number): boolean {
   return known.length < durations.length || Math.max(...known) <= ALIKE * Math.min(...known);
 }
 
-/** Gives each part of the queue to the slot where it delays all items together least. */
+/** Gives each part of the queue to the slot where it adds least to the total latency. */
 function divide(servers: readonly Server[], queuedCost: number, maxBatchSize: number): void {
   const part = Math.min(maxBatchSize, Math.max(1, queuedCost / PARTS));
   for (const server of servers) server.addedMs = addedMs(server, part, maxBatchSize);
@@ -160,7 +160,7 @@ function addedMs({ candidate, startMs, filled, freeMs }: Server, part: number, m
   return sooner * ((filled + part) * (startMs + predict(filled + part)) - before);
 }
 
-/** 0 when nothing is known that has not expired, so that one batch measures it; while that runs, it is not counted on. */
+/** 0 if nothing current is known and nothing runs there, so that one batch measures it. */
 function durationMs(candidate: Candidate, cost: number, now: number): number {
   const expectedMs = candidate.mean(cost);
   const isKnown = expectedMs !== undefined && now - candidate.answeredAt <= FRESH_MS;
@@ -184,7 +184,7 @@ function retryUntil(
     : Math.min(now + Math.max(MIN_HOLD_MS, freeMs), doubtfulUntil);
 }
 
-/** Work that is overdue is expected to take as long again as it is overdue: it may hang. */
+/** A batch that is overdue may hang: it is expected to take as long again as it is overdue. */
 function freeAfterMs({ startedAt, expectedMs }: PlacedWork, now: number): number {
   return expectedMs === undefined ? Number.POSITIVE_INFINITY : Math.abs(startedAt + expectedMs - now);
 }

@@ -1,31 +1,13 @@
-/**
- * Where the batches of one batcher run. A batcher with a handler has one backend without a state of its own, and pays
- * nothing for the others.
- */
-import type { BatchwiseError } from '../errors/errors.js';
-import { type CurvePoint, ServiceCurve } from '../learning/service-curve.js';
+/** Where the batches of one batcher run. A batcher with a handler has no backend set, and skips all of this. */
+import type { Dispatcher } from '../dispatch/dispatcher.js';
+import { ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { BackendSet, BackendUser, BatchOutcome, ScheduledBackend } from './backend-set.js';
+import type { ScheduledBackend } from './backend.js';
+import type { BackendSet, BatchOutcome } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
 import { type Choice, chooseBackend } from './choose-backend.js';
-
-/** What a placement needs of its batcher. */
-export interface PlacingBatcher {
-  readonly curve: ServiceCurve;
-  readonly running: readonly RunningWork[];
-  readonly settings: {
-    readonly concurrency: number;
-    readonly maxBatchSize: number;
-    readonly batchSizes: readonly number[];
-    readonly curve: readonly CurvePoint[];
-    readonly slotOrder: (() => number) | undefined;
-  };
-  slotFreed(): void;
-  backendsChanged(): void;
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
-}
 
 /** Backends share one curve until two of them differ by more than this, or by three standard errors. */
 const ALIKE = Math.log(1.4);
@@ -35,62 +17,59 @@ const MIN_COMPARED = 4;
 /** The one backend of a batcher with a handler. */
 const HANDLER_ID = 'handler';
 
-export class Placement implements BackendUser {
+export class Placement {
   /** Undefined for a batcher with a handler. */
   readonly set: BackendSet | undefined;
-  /** The backend that would get the next batch, and what of the queue it should take. */
+  /** The backend that would get the next batch, and the largest cost that it should take. */
   chosen: BackendUse | undefined = undefined;
   maxCost = Number.POSITIVE_INFINITY;
 
-  readonly #batcher: PlacingBatcher;
+  readonly #dispatcher: Dispatcher;
   readonly #uses = new Map<ScheduledBackend, BackendUse>();
   #usable: readonly BackendUse[] = [];
   #areAlike = true;
-  /** How often an item was sent to a backend that did not start it. */
+  /** How often an item was in a batch that a backend did not start. */
   readonly #attempts = new WeakMap<Entry, number>();
   #turn = 0;
 
-  constructor(batcher: PlacingBatcher, set: BackendSet | undefined) {
-    this.#batcher = batcher;
+  constructor(dispatcher: Dispatcher, set: BackendSet | undefined) {
+    this.#dispatcher = dispatcher;
     this.set = set;
     if (set === undefined) return;
-    set.attach(this);
-    this.#lookAtBackends();
-  }
-
-  get slotOrder(): number {
-    return this.#batcher.settings.slotOrder?.() ?? 0;
+    set.attach(dispatcher);
+    this.update();
   }
 
   get slots(): number {
-    const { concurrency } = this.#batcher.settings;
+    const { concurrency } = this.#dispatcher.settings;
     return this.set === undefined ? concurrency : Math.min(concurrency, this.set.slots);
   }
 
   get freeSlots(): number {
-    const { running, settings } = this.#batcher;
+    const { running, settings } = this.#dispatcher;
     const free = Math.max(0, settings.concurrency - running.length);
     return this.set === undefined ? free : Math.min(free, this.set.freeSlots);
   }
 
   get hasFreeSlot(): boolean {
-    const { running, settings } = this.#batcher;
+    const { running, settings } = this.#dispatcher;
     return running.length < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
   }
 
-  /** What the policy sees. */
+  /** The backends as the policy sees them. */
   get views(): readonly BackendView[] {
     if (this.set !== undefined) return this.#usable;
     const { slots, freeSlots } = this;
-    const { running, curve } = this.#batcher;
+    const { running, curve } = this.#dispatcher;
     return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
   }
 
+  /** The only backend whose slots and batches the policy sees; undefined while all backends are alike. */
   get viewed(): BackendUse | undefined {
     return this.#areAlike ? undefined : this.chosen;
   }
 
-  /** How much of the throughput of all backends the chosen one has. */
+  /** The share of the chosen backend in the throughput of all backends. */
   shareOfChosen(maxBatchSize: number): number {
     const { viewed } = this;
     if (viewed === undefined) return 1;
@@ -103,13 +82,13 @@ export class Placement implements BackendUser {
     return this.set?.isShared ?? false;
   }
 
-  /** Whether it is the turn of this batcher among those that share the backends. */
+  /** Whether it is the turn of this batcher among the batchers that share the backends. */
   get mayStart(): boolean {
-    return this.set === undefined || this.set.mayTake(this);
+    return this.set === undefined || this.set.mayTake(this.#dispatcher);
   }
 
   tookTurn(): void {
-    this.set?.tookTurn(this);
+    this.set?.tookTurn(this.#dispatcher);
   }
 
   /** Chooses the backend for the next batch; returns until when to hold the batch for a better one. */
@@ -143,11 +122,11 @@ export class Placement implements BackendUser {
   }
 
   learn({ use }: Placed, cost: number, durationMs: number, now: number): void {
-    use.learn(cost, durationMs, this.#batcher.curve.mean(cost), now);
+    use.learn(cost, durationMs, this.#dispatcher.curve.mean(cost), now);
     if (this.#areAlike) this.#compare();
   }
 
-  /** Which items of a batch that was not started may be sent again. A trial is limited by its back-off already. */
+  /** Which items of a batch that was not started may be retried. A trial is limited by its back-off already. */
   retriesOf({ use, started }: Placed, entries: readonly Entry[]): { returned: Entry[]; rest: Entry[] } {
     const { retries, budget } = this.set as BackendSet;
     const returned: Entry[] = [];
@@ -167,59 +146,34 @@ export class Placement implements BackendUser {
     for (const use of this.#uses.values()) use.padTo(batchSizes);
   }
 
-  backendsChanged(): void {
-    this.#lookAtBackends();
-    this.#batcher.backendsChanged();
-  }
-
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void {
-    this.#batcher.abandonBatches(backend, error);
-  }
-
-  slotFreed(): void {
-    this.#batcher.slotFreed();
-  }
-
   close(): void {
-    this.set?.detach(this);
+    this.set?.detach(this.#dispatcher);
+  }
+
+  /** To be called when backends have been added or removed, or have changed their state. */
+  update(): void {
+    if (this.set === undefined) return;
+    this.#usable = this.set.usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
+    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
   }
 
   #choice(queuedCost: number, costPerMs: number, now: number, group?: Group): Choice<BackendUse> | undefined {
     const isDoubtful = group !== undefined && this.#usable.some(({ doubtfulUntil }) => doubtfulUntil > now);
     const first = isDoubtful ? group.order().at(0) : undefined;
     const isRetry = first !== undefined && this.#attempts.has(first);
-    const { maxBatchSize } = this.#batcher.settings;
+    const { maxBatchSize } = this.#dispatcher.settings;
     return chooseBackend(this.#usable, { queuedCost, costPerMs, maxBatchSize, isRetry }, this.#turn, now);
   }
 
-  #lookAtBackends(): void {
-    const { usable } = this.set as BackendSet;
-    this.#usable = usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
-    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
-  }
-
   #use(backend: ScheduledBackend): BackendUse {
-    const { curve, settings } = this.#batcher;
-    const own = new ServiceCurve(this.#prior(), settings.batchSizes);
+    const { curve, settings } = this.#dispatcher;
+    const own = new ServiceCurve([], settings.batchSizes);
     const use = new BackendUse(backend, own, this.#areAlike ? curve : undefined);
     this.#uses.set(backend, use);
     return use;
   }
 
-  /** What is expected of a new backend: the mean of the others. */
-  #prior(): readonly CurvePoint[] {
-    if (this.#areAlike) return [];
-    const others = [...this.#uses.values()].filter((use) => use.points().length > 0);
-    const costs = new Set(others.flatMap((use) => use.points().map(({ cost }) => cost)));
-    return [...costs]
-      .sort((a, b) => a - b)
-      .map((cost) => {
-        const durations = others.map((use) => use.mean(cost) ?? 0);
-        return { cost, durationMs: durations.reduce((sum, ms) => sum + ms, 0) / durations.length };
-      });
-  }
-
-  /** Equal backends learn together, which is as quick as with one. Those that differ need curves of their own. */
+  /** Equal backends share one curve and so learn as quickly as one backend. Backends that differ get their own curves. */
   #compare(): void {
     let least: BackendUse | undefined;
     let most: BackendUse | undefined;

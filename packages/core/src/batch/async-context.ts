@@ -10,7 +10,7 @@
  * as slow while they are on (90 and 400 ns): there, only the first batches of a batcher are watched. A handler that
  * calls its own batcher usually does so from the start.
  */
-import type { CalledBatch } from './handler-call.js';
+import type { RunningBatch } from './running-batch.js';
 
 /** How many batches of a batcher are watched where that slows down promises. */
 const WATCHED_BATCHES = 32;
@@ -30,7 +30,7 @@ interface AsyncHooks {
 
 /** One call of a handler. Sockets and timers that the handler makes keep it, so it forgets its batch at the end. */
 interface Call {
-  batch: CalledBatch | undefined;
+  batch: RunningBatch | undefined;
 }
 
 const { process } = globalThis as {
@@ -55,12 +55,12 @@ let calling: Call | undefined;
 let watched = 0;
 
 /** The batch whose handler calls the current code, as far as that is known. */
-export function callingBatch(): CalledBatch | undefined {
+export function callingBatch(): RunningBatch | undefined {
   return (calling ?? storage?.getStore())?.batch;
 }
 
 /** Calls the handler of a batch. `end` must be called when its outcome is known. */
-export function callHandler<T>(batch: CalledBatch, body: () => T): { readonly result: T; end(): void } {
+export function callHandler<T>(batch: RunningBatch, body: () => T): { readonly result: T; end(): void } {
   const call: Call = { batch };
   const isWatched = batch.mayDeadlock && (contextsAreCheap || batch.number <= WATCHED_BATCHES);
   if (isWatched && !contextsAreCheap) watched += 1;

@@ -1,42 +1,15 @@
-/**
- * One call of the user's handler, which may throw, hang, answer late or answer twice. It reports
- * exactly one outcome to its batch.
- */
+/** One call of the handler, which may throw, hang, or answer late or twice. It reports one outcome to its batch. */
 
 import { describe } from '../errors/describe.js';
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
+import { invalidOption } from '../errors/valid.js';
 import { paddedTo } from '../learning/curve-table.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
 import { callHandler, callingBatch, callOutsideHandler } from './async-context.js';
-import { type BatchContext, type Handler, isThenable, ONE_BY_ONE, type Results } from './handler.js';
-
-/** The batch that a call belongs to. */
-export interface CalledBatch {
-  readonly settings: {
-    readonly name: string;
-    readonly handlerTimeoutMs: number;
-    readonly batchSizes: readonly number[];
-  };
-  readonly handler: Handler<never, unknown>;
-  /** The id of its backend; undefined where a handler runs it. */
-  readonly backend: string | undefined;
-  readonly expectedMs: number | undefined;
-  readonly reason: Reason;
-  readonly group: unknown;
-  /** 1 for the first batch of its batcher. */
-  readonly number: number;
-  /** The number of slots is limited, so that all of them may wait for each other. */
-  readonly mayDeadlock: boolean;
-  answered(call: HandlerCall, results: unknown): void;
-  /** One item of the call is answered before the others. */
-  answeredOne(entry: Entry, result: unknown): void;
-  threw(call: HandlerCall, thrown: unknown): void;
-  timedOut(call: HandlerCall, error: BatchwiseError): void;
-  /** The outcome came after `start()` had returned. */
-  resume(): void;
-}
+import { type BatchContext, isThenable, ONE_BY_ONE, type Results, wrongIndex } from './handler.js';
+import type { RunningBatch } from './running-batch.js';
 
 export class HandlerCall implements Expiring {
   readonly entries: readonly Entry[];
@@ -46,25 +19,25 @@ export class HandlerCall implements Expiring {
   heapIndex = -1;
   settled = false;
 
-  readonly #batch: CalledBatch;
+  readonly #batch: RunningBatch;
   readonly #context: LazyContext;
   #deadlines: Deadlines | undefined = undefined;
-  #end: (() => void) | undefined = undefined;
+  #leaveContext: (() => void) | undefined = undefined;
 
-  constructor(batch: CalledBatch, entries: readonly Entry[], cost: number, startedAt: number) {
+  constructor(batch: RunningBatch, entries: readonly Entry[], cost: number, startedAt: number) {
     this.#batch = batch;
     this.entries = entries;
     this.cost = cost;
     this.startedAt = startedAt;
     this.deadline = startedAt + batch.settings.handlerTimeoutMs;
-    this.#context = new LazyContext(this, cost, batch);
+    this.#context = new LazyContext(this, batch);
   }
 
-  /** The handler answers one item and goes on with the others. */
+  /** The handler answers one item and goes on with the others. Answers of a settled call are ignored. */
   answerOne(index: number, result: unknown): void {
-    if (this.settled) return; // too late
+    if (this.settled) return;
     const entry = this.entries[index];
-    if (entry === undefined) throw wrongPosition(index, this.entries.length, this.#batch.settings.name);
+    if (entry === undefined) throw wrongIndex(index, this.entries.length, this.#batch.name);
     // The caller of the item may submit the next one at once, which is not a call by the handler.
     if (callingBatch() === undefined) this.#batch.answeredOne(entry, result);
     else callOutsideHandler(() => this.#batch.answeredOne(entry, result));
@@ -95,7 +68,7 @@ export class HandlerCall implements Expiring {
       const called = callHandler(this.#batch, () => handler(itemsOf(this.entries), this.#context));
       returned = called.result;
       if (this.settled) called.end();
-      else this.#end = called.end;
+      else this.#leaveContext = called.end;
       if (isThenable(returned)) {
         this.#follow(returned);
         return;
@@ -113,12 +86,16 @@ export class HandlerCall implements Expiring {
   }
 
   get isAborted(): boolean {
-    return this.#context.isAborted;
+    return this.#context.abortReason !== undefined;
   }
 
-  /** Ends the call without an outcome. The handler's results are ignored from now on. */
-  giveUp(): void {
-    if (!this.settled) this.#settle();
+  /** Settles the call: any later result of the handler is ignored. Returns false if it was settled before. */
+  settle(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    this.#leaveContext?.();
+    this.#deadlines?.remove(this);
+    return true;
   }
 
   expire(): void {
@@ -127,7 +104,7 @@ export class HandlerCall implements Expiring {
       'HANDLER_TIMEOUT',
       `${name}: the handler did not answer within handlerTimeoutMs (${handlerTimeoutMs} ms).`,
     );
-    this.giveUp();
+    this.settle();
     this.#batch.timedOut(this, error);
     this.abort(error);
     this.#batch.resume();
@@ -149,21 +126,11 @@ export class HandlerCall implements Expiring {
   }
 
   #answered(results: unknown): void {
-    if (this.settled) return; // too late
-    this.#settle();
-    this.#batch.answered(this, results);
+    if (this.settle()) this.#batch.answered(this, results);
   }
 
   #threw(thrown: unknown): void {
-    if (this.settled) return; // too late
-    this.#settle();
-    this.#batch.threw(this, thrown);
-  }
-
-  #settle(): void {
-    this.settled = true;
-    this.#end?.();
-    this.#deadlines?.remove(this);
+    if (this.settle()) this.#batch.threw(this, thrown);
   }
 }
 
@@ -178,22 +145,18 @@ class LazyContext implements BatchContext {
   readonly group: unknown;
   readonly answered: Results<never> = ONE_BY_ONE;
   goneListener: ((index: number) => void) | undefined = undefined;
+  abortReason: BatchwiseError | undefined = undefined;
   readonly #call: HandlerCall;
   readonly #batchSizes: readonly number[];
   #controller: AbortController | undefined = undefined;
-  #abortReason: BatchwiseError | undefined = undefined;
 
-  constructor(
-    call: HandlerCall,
-    cost: number,
-    { settings, backend, expectedMs, reason, group }: CalledBatch,
-  ) {
+  constructor(call: HandlerCall, { settings, backend, expectedMs, reason, group }: RunningBatch) {
     this.#call = call;
     this.name = settings.name;
     this.backend = backend;
     this.expectedMs = expectedMs;
     this.size = call.entries.length;
-    this.cost = cost;
+    this.cost = call.cost;
     this.reason = reason;
     this.group = group;
     this.#batchSizes = settings.batchSizes;
@@ -205,8 +168,7 @@ class LazyContext implements BatchContext {
 
   onGone(listener: (index: number) => void): void {
     if (typeof listener !== 'function') {
-      throw new BatchwiseError(
-        'INVALID_OPTION',
+      throw invalidOption(
         `${this.name}: context.onGone(listener): expected a function, got ${describe(listener)}.`,
       );
     }
@@ -227,27 +189,15 @@ class LazyContext implements BatchContext {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+      if (this.abortReason !== undefined) this.#controller.abort(this.abortReason);
     }
     return this.#controller.signal;
   }
 
-  get isAborted(): boolean {
-    return this.#abortReason !== undefined;
-  }
-
   abort(reason: BatchwiseError): void {
-    this.#abortReason ??= reason;
-    this.#controller?.abort(this.#abortReason);
+    this.abortReason ??= reason;
+    this.#controller?.abort(this.abortReason);
   }
-}
-
-function wrongPosition(index: unknown, size: number, name: string): BatchwiseError {
-  const expected = `a position from 0 to ${size - 1}`;
-  return new BatchwiseError(
-    'BAD_RESULT',
-    `${name}: context.answer(index, result): expected ${expected} as index, got ${describe(index)}.`,
-  );
 }
 
 function itemsOf(entries: readonly Entry[]): never[] {

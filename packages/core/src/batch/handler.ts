@@ -1,5 +1,6 @@
-/** The handler of a batch, as users write it. */
-import { describe } from '../errors/describe.js';
+/** The handler of a batch, as users write it, and the checks of what it returns. */
+import { describe, messageOf } from '../errors/describe.js';
+import { BatchwiseError, type BatchwiseErrorOptions } from '../errors/errors.js';
 import { invalidOption } from '../errors/valid.js';
 import type { Reason } from '../policy/policy.js';
 
@@ -68,4 +69,58 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value instanceof Promise) return true;
   const mayBe = (typeof value === 'object' && value !== null) || typeof value === 'function';
   return mayBe && typeof (value as { then?: unknown }).then === 'function';
+}
+
+function badResult(message: string, options?: BatchwiseErrorOptions): BatchwiseError {
+  return new BatchwiseError('BAD_RESULT', message, options);
+}
+
+/** The error for results of a wrong type or length; undefined for valid results. */
+export function wrongResults(results: unknown, size: number, name: string): BatchwiseError | undefined {
+  try {
+    const isArray = Array.isArray(results);
+    if ((isArray || isTypedArray(results)) && results.length === size) return undefined;
+    if (isArray) ignoreRejections(results);
+  } catch {
+    // A proxy or a getter that throws is no array of results.
+  }
+  return badResult(
+    `${name}: the handler must return an array of ${size} results, one for each item, in order, but returned ${describe(results)}.`,
+  );
+}
+
+/** A `DataView` has no length. */
+function isTypedArray(value: unknown): value is ArrayLike<unknown> {
+  return ArrayBuffer.isView(value) && 'length' in value;
+}
+
+/** Prevents unhandled rejections of promises among results that are dropped. */
+function ignoreRejections(results: readonly unknown[]): void {
+  for (const result of results) if (result instanceof Promise) result.catch(() => {});
+}
+
+export function unreadable(thrown: unknown, name: string): BatchwiseError {
+  return badResult(`${name}: the result of the item cannot be read: ${messageOf(thrown)}`, { cause: thrown });
+}
+
+/** `items.map(async …)` without `Promise.all`: the slot would be free before the work is done. */
+export function unawaited(result: PromiseLike<unknown>, name: string): BatchwiseError {
+  ignoreRejections([result]);
+  return badResult(
+    `${name}: the handler returned a promise as the result of an item; return await Promise.all(results) instead.`,
+  );
+}
+
+/** The handler returned `context.answered` and has not answered all items. */
+export function neverAnswered(name: string): BatchwiseError {
+  return badResult(
+    `${name}: the handler returned context.answered without a call of context.answer() for this item.`,
+  );
+}
+
+/** `context.answer()` was called with an index that is not in the batch. */
+export function wrongIndex(index: unknown, size: number, name: string): BatchwiseError {
+  return badResult(
+    `${name}: context.answer(index, result): expected a position from 0 to ${size - 1} as index, got ${describe(index)}.`,
+  );
 }

@@ -36,10 +36,10 @@ export class Ledger {
     this.reasons[batch.reason] += 1;
   }
 
-  /** Callers of a batch that was not started wait again. */
-  returned(callers: number): void {
-    this.running -= callers;
-    this.queued += callers;
+  /** A caller is queued again, because its batch was not started. */
+  returned(): void {
+    this.running -= 1;
+    this.queued += 1;
   }
 
   /** Settles a caller whose batch has a result for it. */
@@ -50,12 +50,12 @@ export class Ledger {
   }
 
   /**
-   * Settles a caller whose batch has an error for it: its item's or the batch's. Where the handler forwards
+   * Settles a caller whose batch has an error for it: its item's or the batch's. If the handler forwards
    * items to another queue, a rejection there counts as a rejection here.
    */
   fail(entry: Entry, error: Error): void {
     this.running -= 1;
-    if (error instanceof BatchwiseError) this.end(entry, endingOf(error.code), error);
+    if (error instanceof BatchwiseError) this.end(entry, endingOf(error.code, 'failed'), error);
     else {
       this.failed += 1;
       entry.fail(error);
@@ -87,7 +87,8 @@ export class Ledger {
   }
 }
 
-function endingOf(code: ErrorCode): Ending {
+/** How an error with this code is counted; `other` is for codes that have no counter of their own. */
+export function endingOf(code: ErrorCode, other: Ending): Ending {
   switch (code) {
     case 'QUEUE_FULL':
     case 'OVERLOADED':
@@ -97,6 +98,6 @@ function endingOf(code: ErrorCode): Ending {
     case 'CANCELLED':
       return 'cancelled';
     default:
-      return 'failed';
+      return other;
   }
 }

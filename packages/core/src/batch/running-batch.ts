@@ -5,54 +5,34 @@
 
 import type { BatchOutcome } from '../backends/backend-set.js';
 import type { BackendUse, Placed } from '../backends/backend-use.js';
+import type { Dispatcher } from '../dispatch/dispatcher.js';
 import { messageOf } from '../errors/describe.js';
 import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
-import type { ServiceCurve } from '../learning/service-curve.js';
-import type { CompletedBatch, Reason, RunningWork } from '../policy/policy.js';
-import type { Entry, EntryRemoval } from '../queue/entry.js';
+import type { Settings } from '../options/options.js';
+import type { Reason, RunningWork } from '../policy/policy.js';
+import type { Entry } from '../queue/entry.js';
 import type { Lane } from '../queue/lane.js';
-import type { SharedWorks } from '../queue/shared-work.js';
-import type { Deadlines } from '../time/deadlines.js';
 import type { BatchRecord } from './diagnostics.js';
-import { type Handler, isThenable, ONE_BY_ONE } from './handler.js';
-import { type CalledBatch, HandlerCall } from './handler-call.js';
-import type { Ledger } from './ledger.js';
-import { neverAnswered, unawaited, unreadable, wrongResults } from './results.js';
+import {
+  type Handler,
+  isThenable,
+  neverAnswered,
+  ONE_BY_ONE,
+  unawaited,
+  unreadable,
+  wrongResults,
+} from './handler.js';
+import { HandlerCall } from './handler-call.js';
 
-/** The settings at the start of the batch. They apply until its end. */
-export interface BatchSettings {
-  readonly name: string;
-  readonly handler: Handler<never, unknown>;
-  readonly handlerTimeoutMs: number;
-  readonly batchSizes: readonly number[];
-  readonly isolate: boolean;
-  readonly concurrency: number;
-  readonly clock: { now(): number };
-}
-
-/** The batcher of a batch. */
-export interface BatchOwner {
-  readonly removal: EntryRemoval;
-  readonly settings: BatchSettings;
-  readonly ledger: Ledger;
-  readonly timeouts: Deadlines;
-  readonly sharedWorks: SharedWorks;
-  readonly curve: ServiceCurve;
-  /** A call of the handler succeeded: its duration is learned. */
-  learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void;
-  /** Puts items that were not started back at the head of the queue; returns those that have to fail. */
-  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[];
-  /** All callers are answered and the slot is free. */
-  batchEnded(batch: RunningBatch, now: number): void;
-}
-
-export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
-  readonly owner: BatchOwner;
-  readonly settings: BatchSettings;
+export class RunningBatch implements BatchRecord, RunningWork {
+  readonly dispatcher: Dispatcher;
+  /** The settings at the start of the batch. They apply until its end. */
+  readonly settings: Settings;
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
   readonly startedAt: number;
+  /** 1 for the first batch of its batcher. */
   readonly number: number;
   durationMs = Number.NaN;
   calls = 0;
@@ -66,12 +46,12 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   awaitedCalls = 0;
   /** Its index in the list of running batches. */
   index = -1;
-  /** On its backend; undefined where a handler runs it. */
+  /** Set while it runs on a backend. */
   placed: Placed | undefined = undefined;
 
   readonly #entries: readonly Entry[];
   readonly #use: BackendUse | undefined;
-  /** Where the items were queued, to be returned there; only for backends. */
+  /** The lanes of the items, which may be returned to the queue; only for backends. */
   readonly #lanes: Map<Entry, Lane | undefined> | undefined;
   /** Parts of a bisected batch that have not run yet, the next one last. */
   #parts: (readonly Entry[])[] = NO_PARTS;
@@ -81,14 +61,14 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   #settledInCall = 0;
   /** When the latest call returned its results. */
   #answeredAt: number | undefined = undefined;
-  /** The failure of the backend, if it failed. */
-  #failure: unknown = undefined;
-  /** All callers had gone before the batch ended. */
+  /** The backend failed, not single items. */
+  #backendFailed = false;
+  /** All callers had gone before the handler returned. */
+  #hadNoCallers = false;
   #wasAbandoned = false;
-  #isGivenUp = false;
 
   constructor(
-    owner: BatchOwner,
+    dispatcher: Dispatcher,
     entries: readonly Entry[],
     cost: number,
     reason: Reason,
@@ -96,23 +76,32 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     startedAt: number,
     use?: BackendUse,
   ) {
-    this.owner = owner;
-    this.settings = owner.settings;
+    this.dispatcher = dispatcher;
+    this.settings = dispatcher.settings;
     this.cost = cost;
     this.reason = reason;
     this.group = group;
     this.startedAt = startedAt;
-    this.number = owner.ledger.batches + 1;
+    this.number = dispatcher.ledger.batches + 1;
     this.#entries = entries;
     this.#use = use;
     this.#lanes = use === undefined ? undefined : new Map(entries.map((entry) => [entry, entry.lane]));
-    for (const entry of entries) this.#board(entry);
+    for (const entry of entries) {
+      if (entry.shared === undefined) this.join(entry);
+      else {
+        // It carries the item for others even if its own caller has gone.
+        entry.lane = undefined;
+        entry.batch = this;
+        for (const caller of entry.shared.callers) this.join(caller);
+      }
+    }
   }
 
   get handler(): Handler<never, unknown> {
     return this.#use === undefined ? this.settings.handler : this.#use.backend.run;
   }
 
+  /** The id of its backend; undefined where a handler runs it. */
   get backend(): string | undefined {
     return this.#use?.id;
   }
@@ -121,7 +110,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     return this.placed?.expectedMs;
   }
 
-  /** Where an item was queued before. */
+  /** The lane in which an item was queued; only for batches on backends. */
   laneOf(entry: Entry): Lane | undefined {
     return this.#lanes?.get(entry);
   }
@@ -130,6 +119,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     return this.settings.name;
   }
 
+  /** The number of slots is limited, so that all of them may wait for each other. */
   get mayDeadlock(): boolean {
     return this.settings.concurrency !== Number.POSITIVE_INFINITY;
   }
@@ -144,15 +134,11 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   start(): void {
     this.#run(this.#entries, this.cost, this.startedAt);
-    this.#goOn();
-  }
-
-  resume(): void {
-    this.#goOn();
+    this.resume();
   }
 
   /** Runs the remaining parts of a bisected batch, until a call is pending. */
-  #goOn(): void {
+  resume(): void {
     while (this.#call?.settled) {
       const part = this.#parts.pop();
       if (part === undefined) {
@@ -170,16 +156,17 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#succeededBefore = this.succeeded;
     this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
-    this.#call.start(this.owner.timeouts);
+    this.#call.start(this.dispatcher.timeouts);
   }
 
-  /** One more caller shares an item that is already running. */
+  /** Counts a caller of this batch. */
   join(entry: Entry): void {
+    entry.lane = undefined;
     entry.batch = this;
     this.callers += 1;
   }
 
-  /** No caller waits for this item any more. */
+  /** The last caller of this item has gone. */
   gone(entry: Entry): void {
     this.#call?.gone(entry);
   }
@@ -195,14 +182,15 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
   abandon(error: BatchwiseError): void {
     const call = this.#call;
     this.#parts = NO_PARTS;
-    call?.giveUp();
+    call?.settle();
     this.error = error;
-    this.#isGivenUp = true;
+    this.#wasAbandoned = true;
     this.#failAll(this.#entries, error);
     this.#end();
     call?.abort(error);
   }
 
+  /** The handler returned. */
   answered(call: HandlerCall, results: unknown): void {
     const { entries, cost, startedAt } = call;
     const oneByOne = results === ONE_BY_ONE;
@@ -219,22 +207,23 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
       for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
     if (call.isAborted) {
-      this.#wasAbandoned = oneByOne;
+      this.#hadNoCallers = oneByOne;
       this.#learnAtLeast(call);
     }
     // A backend that is down may fail every item quickly, which is not its service time.
     else if (this.succeeded > this.#succeededBefore) {
-      const durationMs = now - startedAt;
-      const callers = this.#settledInCall;
-      this.owner.learn(
-        { size: entries.length, cost, startedAt, durationMs, callers },
-        this.group,
-        this.placed,
-        now,
-      );
+      const completed = {
+        size: entries.length,
+        cost,
+        startedAt,
+        durationMs: now - startedAt,
+        callers: this.#settledInCall,
+      };
+      this.dispatcher.learn(completed, this.group, this.placed, now);
     }
   }
 
+  /** The handler called `context.answer()`. */
   answeredOne(entry: Entry, result: unknown): void {
     this.durationMs = this.settings.clock.now() - this.startedAt;
     this.#answer(entry, [result], 0);
@@ -244,7 +233,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     const { entries } = call;
     this.error = thrown;
     if (call.isAborted) {
-      this.#wasAbandoned = true;
+      this.#hadNoCallers = true;
       this.#learnAtLeast(call);
     }
     if (this.#use !== undefined && isForWholeBatch(thrown, entries)) {
@@ -262,44 +251,31 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
 
   timedOut(call: HandlerCall, error: BatchwiseError): void {
     this.error = error;
-    this.#failure = error;
+    this.#backendFailed = true;
     this.#learnAtLeast(call);
     this.#failAll(call.entries, error);
   }
 
   /** The backend failed the whole batch. Callers get its error unchanged. */
   #failed(entries: readonly Entry[], error: BatchwiseError): void {
-    if (error.notStarted || OUTAGES.includes(error.code)) this.#failure = error;
-    const rest = error.notStarted ? this.owner.returnToQueue(entries.filter(isWanted), this) : entries;
+    if (error.notStarted || OUTAGES.includes(error.code)) this.#backendFailed = true;
+    const rest = error.notStarted ? this.dispatcher.returnToQueue(entries.filter(isWanted), this) : entries;
     this.#failAll(rest, error);
   }
 
   /** The outcome of the batch for the health of its backend. */
   outcome(now: number): BatchOutcome {
-    if (this.#isGivenUp) return 'forgotten';
-    if (this.#failure !== undefined) return 'failed';
+    if (this.#wasAbandoned) return 'forgotten';
+    if (this.#backendFailed) return 'failed';
     if (this.succeeded > 0) return 'succeeded';
-    if (this.#wasAbandoned) return (this.#use as BackendUse).outcomeOfAbandoned(this.placed as Placed, now);
+    if (this.#hadNoCallers)
+      return (this.#use as BackendUse).outcomeWithoutCallers(this.placed as Placed, now);
     return this.failed > 0 ? 'answeredWithErrors' : 'succeeded';
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
     const now = this.settings.clock.now();
-    this.owner.curve.recordAtLeast(cost, now - startedAt, now);
-  }
-
-  #board(entry: Entry): void {
-    entry.lane = undefined;
-    entry.batch = this;
-    if (entry.shared === undefined) {
-      this.callers += 1;
-      return;
-    }
-    for (const caller of entry.shared.callers) {
-      caller.lane = undefined;
-      caller.batch = this;
-      this.callers += 1;
-    }
+    this.dispatcher.curve.recordAtLeast(cost, now - startedAt, now);
   }
 
   #failAll(entries: readonly Entry[], error: Error): void {
@@ -329,7 +305,7 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
       return;
     }
     const { callers } = entry.shared;
-    this.owner.sharedWorks.end(entry.shared);
+    this.dispatcher.sharedWorks.end(entry.shared);
     for (const caller of callers) this.#settleCaller(caller, answer, isError);
   }
 
@@ -339,10 +315,10 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#settledInCall += 1;
     if (isError) {
       this.failed += 1;
-      this.owner.ledger.fail(caller, answer as Error);
+      this.dispatcher.ledger.fail(caller, answer as Error);
     } else {
       this.succeeded += 1;
-      this.owner.ledger.succeed(caller, answer, this);
+      this.dispatcher.ledger.succeed(caller, answer, this);
     }
   }
 
@@ -352,27 +328,25 @@ export class RunningBatch implements BatchRecord, RunningWork, CalledBatch {
     this.#call = undefined;
     const now = this.#answeredAt ?? this.settings.clock.now();
     this.durationMs = now - this.startedAt;
-    this.owner.batchEnded(this, now);
+    this.dispatcher.batchEnded(this, now);
   }
 
   /** A copy, which subscribers may keep. */
   record(): BatchRecord {
-    const { name, size, cost, reason, group, startedAt, durationMs } = this;
-    const { waitsMs, calls, succeeded, failed, error, backend } = this;
     return {
-      name,
-      size,
-      cost,
-      reason,
-      group,
-      startedAt,
-      durationMs,
-      waitsMs,
-      calls,
-      succeeded,
-      failed,
-      error,
-      backend,
+      name: this.name,
+      size: this.size,
+      cost: this.cost,
+      reason: this.reason,
+      group: this.group,
+      startedAt: this.startedAt,
+      durationMs: this.durationMs,
+      waitsMs: this.waitsMs,
+      calls: this.calls,
+      succeeded: this.succeeded,
+      failed: this.failed,
+      error: this.error,
+      backend: this.backend,
     };
   }
 }

@@ -1,47 +1,38 @@
 /**
- * Asks the policy. Limits and orders from outside come first; when the policy throws, or its decision is
- * invalid, everything is dispatched; a policy that changes the queue while it decides is asked again.
+ * Calls the policy. `close()`, `flush()` and `maxWaitMs` overrule it. When it throws or its decision is invalid, the
+ * whole group is dispatched. A decision is outdated if the policy has changed the queue; then it is called again.
  */
 
-import type { Ledger } from '../batch/ledger.js';
 import { reasonToDispatch } from '../policy/greedy-policy.js';
-import { type Decision, type Limits, type Policy, type Reason, validDecision } from '../policy/policy.js';
+import { type Decision, type Reason, validDecision } from '../policy/policy.js';
 import type { Group } from '../queue/group.js';
-import { GroupView, type ViewedBatcher } from './group-view.js';
+import type { Dispatcher } from './dispatcher.js';
+import { GroupView } from './group-view.js';
 
-export interface DecidingBatcher extends ViewedBatcher {
-  readonly settings: Limits & {
-    readonly groupOf: unknown;
-    readonly policy: Policy;
-  };
-  readonly isOpen: boolean;
-  readonly ledger: Ledger;
-}
-
-/** How often in a row a policy may change the queue while it decides before the next batch is dispatched without it. */
-const MOST_VAIN_QUESTIONS = 3;
+/** How many decisions in a row may be outdated, before the next batch is dispatched without the policy. */
+const MAX_OUTDATED_DECISIONS = 3;
 
 export class Decider {
-  readonly #batcher: DecidingBatcher;
+  readonly #dispatcher: Dispatcher;
   readonly #view: GroupView;
-  #vainQuestions = 0;
+  #outdatedDecisions = 0;
 
-  constructor(batcher: DecidingBatcher) {
-    this.#batcher = batcher;
-    this.#view = new GroupView(batcher);
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher;
+    this.#view = new GroupView(dispatcher);
   }
 
-  /** What to do about a group; undefined when the policy has changed the queue while it decided. */
+  /** What to do with a group; undefined if the policy's decision is outdated. */
   decide(group: Group, now: number): Decision | undefined {
-    if (!this.#batcher.isOpen) return this.#everything(group, 'drain');
+    if (!this.#dispatcher.isOpen) return this.#everything(group, 'drain');
     if (group.isFlushed) return this.#everything(group, 'manual');
-    if (this.#vainQuestions === MOST_VAIN_QUESTIONS) {
-      this.#vainQuestions = 0;
+    if (this.#outdatedDecisions === MAX_OUTDATED_DECISIONS) {
+      this.#outdatedDecisions = 0;
       return this.#everything(group);
     }
     const decision = this.#ask(group, now);
-    this.#vainQuestions = decision === undefined ? this.#vainQuestions + 1 : 0;
-    const isHeldTooLong = now >= group.oldestAt + this.#batcher.settings.maxWaitMs;
+    this.#outdatedDecisions = decision === undefined ? this.#outdatedDecisions + 1 : 0;
+    const isHeldTooLong = now >= group.oldestAt + this.#dispatcher.settings.maxWaitMs;
     return decision?.action === 'wait' && isHeldTooLong ? this.#everything(group, 'window') : decision;
   }
 
@@ -49,10 +40,10 @@ export class Decider {
     const view = this.#view.show(group);
     let decision: Decision | undefined;
     try {
-      decision = validDecision(this.#batcher.settings.policy.decide(view, now), now, group.length);
+      decision = validDecision(this.#dispatcher.settings.policy.decide(view, now), now, group.length);
     } catch (error) {
       // A broken policy must not stop the service.
-      this.#batcher.ledger.policyFailed(error);
+      this.#dispatcher.ledger.policyFailed(error);
     }
     const isOutdated = view.isOutdated;
     view.hide();
@@ -60,7 +51,7 @@ export class Decider {
   }
 
   #everything({ cost, length }: Group, reason?: Reason): Decision {
-    const { settings, queue } = this.#batcher;
+    const { settings, queue } = this.#dispatcher;
     return {
       action: 'dispatch',
       count: Number.POSITIVE_INFINITY,

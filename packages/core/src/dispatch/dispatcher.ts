@@ -1,28 +1,27 @@
 /**
- * The machine inside a batcher: starts batches when slots are free and the policy says so, and sees to
- * it that everybody who came in is settled.
+ * The core of a batcher: starts batches when slots are free and the policy decides so, and settles every caller.
  *
- * When it decides: at the end of the event-loop turn, when all that came together is there. The
- * exception: when the batch that is next in line is full, waiting could not make it fuller, and it
- * leaves with the next microtask.
+ * It decides at the end of the event-loop turn, so that items which arrive together are dispatched together. The
+ * exception is a full batch: holding it cannot make it larger, so it is dispatched in the next microtask.
  */
 
-import type { ScheduledBackend } from '../backends/backend-set.js';
+import type { ScheduledBackend } from '../backends/backend.js';
+import type { BackendUser } from '../backends/backend-set.js';
 import type { BackendUse, Placed } from '../backends/backend-use.js';
 import { Placement } from '../backends/placement.js';
 import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
-import { type BatchOwner, RunningBatch } from '../batch/running-batch.js';
+import { RunningBatch } from '../batch/running-batch.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
 import { LearnedGroups } from '../learning/learned-groups.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { Traffic } from '../learning/traffic.js';
-import { asksNothingOfItems, type Settings } from '../options/options.js';
+import { needsNoItemChecks, type Settings } from '../options/options.js';
 import type { CompletedBatch, Decision, Dispatch } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
-import type { Group } from '../queue/group.js';
+import type { Group, Taken } from '../queue/group.js';
 import { ItemQueue } from '../queue/item-queue.js';
 import type { Lane } from '../queue/lane.js';
 import { type SharedWork, SharedWorks } from '../queue/shared-work.js';
@@ -38,8 +37,8 @@ import { TURN_BUDGET_MS, Turn } from './turn.js';
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
 const resolved = Promise.resolve();
 
-export class Dispatcher<I, R> implements BatchOwner {
-  settings: Settings<I, R>;
+export class Dispatcher implements BackendUser {
+  settings: Settings;
   readonly ledger = new Ledger();
   readonly queue: ItemQueue;
   readonly groups: LearnedGroups;
@@ -47,39 +46,41 @@ export class Dispatcher<I, R> implements BatchOwner {
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
   readonly traffic = new Traffic();
-  /** Of callers. */
+  /** Deadlines of callers. */
   readonly deadlines = new Deadlines();
-  /** Of calls of the handler, and of a patient close: no policy hurries for those. */
+  /** Time limits of handler calls and of `close()`, which policies do not see. */
   readonly timeouts = new Deadlines();
   readonly turn: Turn;
-  readonly intake: Intake<I, R> = new Intake(this);
-  readonly removal: Removal<I, R> = new Removal(this);
+  readonly intake = new Intake(this);
+  readonly removal = new Removal(this);
   readonly placement: Placement;
-  readonly decider = new Decider(this);
   state: 'open' | 'closing' | 'closed' = 'open';
   lastDispatchAt = NEGATIVE_INFINITY;
   freeSince = NEGATIVE_INFINITY;
-  /** Items come in unasked: open, and no setting looks at the single item. */
-  admitsUnchecked: boolean;
+  /** Open, and no setting depends on the single item: submit can skip the checks. */
+  admitsUnchecked = false;
 
+  readonly #decider = new Decider(this);
   readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
-  readonly #whenClosed = deferred();
+  #resolveClosed = (): void => {};
+  readonly #whenClosed = new Promise<void>((resolve) => {
+    this.#resolveClosed = resolve;
+  });
   /** Groups with items that arrived since the arrivals were last recorded. */
   #arrivedIn: Group[] = [];
   #isDispatching = false;
   #endedWhileDispatching = false;
   #fullIsDue = false;
 
-  constructor(settings: Settings<I, R>) {
+  constructor(settings: Settings) {
     const { clock, priorityAgeMs } = settings;
     this.settings = settings;
-    this.admitsUnchecked = asksNothingOfItems(settings);
     this.curve = new ServiceCurve(settings.curve, settings.batchSizes);
     this.groups = new LearnedGroups(this.curve);
     this.placement = new Placement(this, settings.backends);
     this.queue = new ItemQueue(this.removal, priorityAgeMs);
-    this.#lookForOutage();
+    this.#updateAdmission();
     this.turn = new Turn(clock, this.deadlines, () => this.#turnEnded());
     this.#alarm = new Alarm(clock, () => this.#dispatch(clock.now(), true));
   }
@@ -88,7 +89,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     return this.state === 'open';
   }
 
-  /** Of all ready backends; at least 1, because a backend that is ejected will be back. */
+  /** Of all ready backends; at least 1, because an ejected backend comes back. */
   get slots(): number {
     return Math.max(1, this.placement.slots);
   }
@@ -97,14 +98,14 @@ export class Dispatcher<I, R> implements BatchOwner {
     return this.placement.freeSlots;
   }
 
-  /** Why items are rejected because no backend is ready; undefined where they wait for one. */
+  /** Why items are rejected because no backend is ready; undefined if they wait for one. */
   get outage(): BatchwiseError | undefined {
     const { set } = this.placement;
     const outage = set?.failsWhenNoneReady ? set.outage : undefined;
     return outage && unavailableError(this.settings.name, outage);
   }
 
-  // Coming in
+  // Admitted items
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
     const group = this.queue.append(entry, groupKey, tenant, priority);
@@ -113,7 +114,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
-  /** Adds a caller to work that another has asked for. */
+  /** Adds a caller to a computation that is in flight. */
   join(entry: Entry, work: SharedWork): void {
     work.join(entry);
     const { lane, batch } = work.carrier;
@@ -125,13 +126,13 @@ export class Dispatcher<I, R> implements BatchOwner {
     }
   }
 
-  /** Lets batches leave early, the full ones first, rather than refuse newcomers while slots are free. */
+  /** Dispatches batches without holding them, full ones first, so that no item is rejected while slots are free. */
   makeRoom(hasRoom: () => boolean): void {
     this.#dispatch(this.settings.clock.now(), false);
     if (!hasRoom() && this.placement.hasFreeSlot) this.flush();
   }
 
-  // Leaving in a batch
+  // Dispatch
 
   #dispatchFullSoon(): void {
     if (!this.placement.hasFreeSlot) return;
@@ -149,7 +150,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#dispatch(this.settings.clock.now(), true);
   }
 
-  /** Starts what can be started now; within a turn only batches that cannot grow any further. */
+  /** Starts all batches that can start now; before the end of the turn only full ones. */
   #dispatch(at: number, turnIsOver: boolean): void {
     if (this.#isDispatching || this.state === 'closed') return;
     this.#isDispatching = true;
@@ -162,35 +163,35 @@ export class Dispatcher<I, R> implements BatchOwner {
         const group = this.queue.next(now);
         if (group === undefined) break;
         if (!anySize) {
-          this.turn.open(now); // at its end the rest follows
+          this.turn.open(now); // the end of the turn dispatches the others
           if (!this.#isFull(group) || this.turn.isSpent(now)) break;
         }
         if (!this.placement.mayStart) break;
         if (this.#isHeldForBackend(group, now)) continue;
-        const decision = this.decider.decide(group, now);
+        const decision = this.#decider.decide(group, now);
         this.placement.tookTurn();
         if (decision === undefined) continue;
         this.#endedWhileDispatching = false;
         const goesOn = this.#carryOut(decision, group, now);
-        // Handlers take their time even before they first wait.
+        // A handler may block the thread before its first await.
         now = this.settings.clock.now();
         if (!goesOn) {
           this.turn.open(now);
           break;
         }
-        // Others want the thread too.
+        // Sockets and timers need the thread, too.
         if (this.#endedWhileDispatching || now - at >= TURN_BUDGET_MS) anySize = false;
       }
     } finally {
       this.#isDispatching = false;
     }
     const { policy } = this.settings;
-    if (turnIsOver && policy.prepare !== undefined) this.#tellPolicy(() => policy.prepare?.(now));
+    if (turnIsOver && policy.prepare !== undefined) this.#notifyPolicy(() => policy.prepare?.(now));
     this.restIfIdle();
     this.#setAlarm(now);
   }
 
-  /** Nobody whose time is up may still leave, not even when the thread was too busy for the alarm to ring. */
+  /** No expired item is dispatched, even if a busy thread has delayed the timer. */
   #expireDue(now: number): void {
     this.turn.runCohorts(now);
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
@@ -202,61 +203,63 @@ export class Dispatcher<I, R> implements BatchOwner {
     return group.cost >= this.settings.maxBatchSize;
   }
 
-  /** Returns false when it is better to go on at the end of the turn. */
+  /** Returns false if dispatching should continue at the end of the turn. */
   #carryOut(decision: Decision, group: Group, now: number): boolean {
     switch (decision.action) {
-      case 'reject':
-        this.removal.rejectItems(entriesAt(group, decision.positions), group, now);
+      case 'reject': {
+        const order = group.order();
+        const entries = decision.positions.flatMap((position) => order.at(position) ?? []);
+        this.removal.rejectItems(entries, group, now);
         // Rejected callers may submit again at once.
         return false;
-      case 'wait': {
-        const until = Math.min(decision.until, group.oldestAt + this.settings.maxWaitMs);
-        this.queue.hold(group, until, decision.wakeOnBatchEnd ?? true);
-        return true;
       }
+      case 'wait':
+        this.#hold(group, decision.until, decision.wakeOnBatchEnd ?? true);
+        return true;
       case 'dispatch': {
         if (!this.placement.hasFreeSlot) return false; // the policy has removed the last backend
-        const { entries: batch, cost } = this.#take(group, decision);
-        if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(batch, cost);
-        if (batch.length > 0) this.#start(batch, cost, group, decision, now);
-        return batch.length > 0;
+        const { entries, cost } = this.#take(group, decision);
+        if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(entries, cost);
+        if (entries.length > 0) this.#start(entries, cost, group, decision, now);
+        return entries.length > 0;
       }
     }
   }
 
+  #hold(group: Group, until: number, wakeOnBatchEnd: boolean): void {
+    this.queue.hold(group, Math.min(until, group.oldestAt + this.settings.maxWaitMs), wakeOnBatchEnd);
+  }
+
   /**
-   * A group that ends before its batch is full, while other groups wait, uses a slot for fewer items than the slot could
-   * have served. Its tenants are charged for those as well: else a tenant that gives each item a group of its own would
-   * get a batch for each item that another tenant gets within a batch.
+   * When a group is emptied by a partial batch while other groups are queued, its slot serves fewer items than it could.
+   * The tenants of the batch are charged for the difference. Otherwise a tenant that gives each item a group of its own
+   * would get one batch for each item that another tenant gets within a batch.
    */
-  #chargeForSlot(batch: readonly Entry[], cost: number): void {
+  #chargeForSlot(entries: readonly Entry[], cost: number): void {
     const best = this.curve.bestSize(this.settings.maxBatchSize);
     const durationMs = this.curve.mean(cost);
     if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
     const missed = (best.cost * durationMs) / best.durationMs - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
     const { tenants } = this.queue;
-    for (const { lane, cost: own } of batch) if (lane) tenants.surcharge(lane.tenant, (missed * own) / cost);
+    for (const { lane, cost: own } of entries)
+      if (lane) tenants.surcharge(lane.tenant, (missed * own) / cost);
   }
 
-  /** Whether a batch is expected to be done sooner on a faster backend that is busy now; then the group sleeps. */
+  /** Holds the group if its batch is predicted to complete sooner on a backend that is busy now. */
   #isHeldForBackend(group: Group, now: number): boolean {
     if (this.placement.set === undefined) return false;
     const { cost, length } = this.queue;
     const holdUntil = this.placement.choose(cost, (this.traffic.ratePerMs(now) * cost) / length, group, now);
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
-    const until = Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs);
-    if (until <= now) return false;
-    this.queue.hold(group, until, true);
+    if (Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs) <= now) return false;
+    this.#hold(group, holdUntil, true);
     this.placement.tookTurn();
     return true;
   }
 
-  /** No more than is best left to faster backends, unless the policy has chosen one itself. */
-  #take(
-    group: Group,
-    { count, backend }: Dispatch,
-  ): { readonly entries: readonly Entry[]; readonly cost: number } {
+  /** Limits the batch to the share of the chosen backend, unless the policy has chosen a backend itself. */
+  #take(group: Group, { count, backend }: Dispatch): Taken {
     const { maxBatchSize } = this.settings;
     const { maxCost } = this.placement;
     const isLimited = backend === undefined && maxCost < maxBatchSize && this.isOpen && !group.isFlushed;
@@ -272,7 +275,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.running.push(batch);
     this.lastDispatchAt = now;
     this.ledger.dispatched(batch);
-    inOwnContext(start, batch);
+    inOwnContext(startBatch, batch);
   }
 
   #backendFor({ backend }: Dispatch, cost: number, now: number): BackendUse | undefined {
@@ -283,6 +286,7 @@ export class Dispatcher<I, R> implements BatchOwner {
     return use;
   }
 
+  /** All callers of the batch are settled, and its slot is free. */
   batchEnded(batch: RunningBatch, now: number): void {
     if (!this.placement.hasFreeSlot) this.freeSince = now;
     const last = this.running.pop();
@@ -300,34 +304,36 @@ export class Dispatcher<I, R> implements BatchOwner {
     else this.#dispatch(now, false);
   }
 
+  /** Puts items that were not started back at the head of the queue; returns the items that have to fail. */
   returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
     if (this.state === 'closed') return entries;
     const { rest, returned } = this.placement.retriesOf(batch.placed as Placed, entries);
-    for (let i = returned.length - 1; i >= 0; i--) this.#putBack(returned[i] as Entry, batch);
-    return rest;
-  }
-
-  #putBack(entry: Entry, batch: RunningBatch): void {
-    const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
-    const callers = entry.shared?.callers ?? [entry];
-    for (const caller of callers) {
-      caller.batch = undefined;
-      caller.lane = lane;
-      batch.callers -= 1;
-      this.ledger.returned(1);
+    for (const entry of returned.reverse()) {
+      const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
+      for (const caller of entry.shared?.callers ?? [entry]) {
+        caller.batch = undefined;
+        caller.lane = lane;
+        batch.callers -= 1;
+        this.ledger.returned();
+      }
     }
+    return rest;
   }
 
   // Backends
 
-  /** Another batcher has left a slot of the shared backends free. */
+  get slotOrder(): number {
+    return this.settings.slotOrder?.() ?? 0;
+  }
+
+  /** Groups that are held stay held: otherwise two batchers that hold groups would wake each other for ever. */
   slotFreed(): void {
-    // Groups that are held stay so: two batchers with some of those would else wake each other for ever.
     this.#dispatch(this.settings.clock.now(), true);
   }
 
   backendsChanged(): void {
-    this.#lookForOutage();
+    this.placement.update();
+    this.#updateAdmission();
     if (this.queue.length > 0) this.#wake();
   }
 
@@ -335,23 +341,25 @@ export class Dispatcher<I, R> implements BatchOwner {
     for (const batch of [...this.running]) if (batch.backend === backend.id) batch.abandon(error);
   }
 
-  #lookForOutage(): void {
+  /** After a change of settings or backends: rejects all queued items if no backend can run them. */
+  #updateAdmission(): void {
     const { outage } = this;
-    this.admitsUnchecked = this.isOpen && outage === undefined && asksNothingOfItems(this.settings);
+    this.admitsUnchecked = this.isOpen && outage === undefined && needsNoItemChecks(this.settings);
     if (outage === undefined) return;
     for (const entry of this.queue.entries()) this.removal.removeAll(entry, 'refused', outage);
   }
 
   // Learning
 
+  /** A call of the handler succeeded: its duration is learned. */
   learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void {
-    this.#recordArrivals(); // in the order in which things happened
+    this.#recordArrivals(); // events are recorded in the order of time
     if (placed !== undefined) this.placement.learn(placed, call.cost, call.durationMs, now);
     if (this.settings.groupOf !== undefined) this.groups.batchEnded(group, call, now);
     this.curve.record(call.cost, call.durationMs, now);
     this.traffic.batchEnded(call, now);
     const { policy } = this.settings;
-    if (policy.observeBatch !== undefined) this.#tellPolicy(() => policy.observeBatch?.(call, now));
+    if (policy.observeBatch !== undefined) this.#notifyPolicy(() => policy.observeBatch?.(call, now));
   }
 
   #recordArrivals(): void {
@@ -365,27 +373,27 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#arrivedIn = [];
     const { policy } = this.settings;
     if (policy.observeArrivals === undefined) return;
-    this.#tellPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
+    this.#notifyPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
   }
 
-  #tellPolicy(tell: () => void): void {
+  #notifyPolicy(notify: () => void): void {
     try {
-      tell();
+      notify();
     } catch (error) {
       this.ledger.policyFailed(error);
     }
   }
 
-  // The life of a batcher
+  // Life cycle
 
-  configure(settings: Settings<I, R>): void {
+  configure(settings: Settings): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
     this.curve.padTo(settings.batchSizes);
     this.groups.padTo(settings.batchSizes);
     this.placement.padTo(settings.batchSizes);
     this.settings = settings;
-    this.#lookForOutage();
-    if (shrinks) this.#refuseTooCostly();
+    this.#updateAdmission();
+    if (shrinks) this.#rejectTooCostly();
     this.#wake();
   }
 
@@ -398,7 +406,7 @@ export class Dispatcher<I, R> implements BatchOwner {
   }
 
   close(timeoutMs: number): Promise<void> {
-    if (this.state === 'closed') return this.#whenClosed.promise;
+    if (this.state === 'closed') return this.#whenClosed;
     this.state = 'closing';
     this.admitsUnchecked = false;
     this.#wake();
@@ -407,7 +415,7 @@ export class Dispatcher<I, R> implements BatchOwner {
       this.timeouts.add({ deadline: now + timeoutMs, heapIndex: -1, expire: () => this.destroy() });
       this.#setAlarm(now);
     }
-    return this.#whenClosed.promise;
+    return this.#whenClosed;
   }
 
   destroy(): void {
@@ -425,8 +433,8 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#dispatch(this.settings.clock.now(), true);
   }
 
-  /** Nothing may be dispatched meanwhile: what is still in line need not fit in any batch. */
-  #refuseTooCostly(): void {
+  /** Nothing is dispatched meanwhile, because the queue may contain items that fit in no batch. */
+  #rejectTooCostly(): void {
     const wasDispatching = this.#isDispatching;
     this.#isDispatching = true;
     const { name, maxBatchSize } = this.settings;
@@ -444,17 +452,17 @@ export class Dispatcher<I, R> implements BatchOwner {
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
 
-  /** When nothing waits and nothing runs: no timer is set, and a batcher that was closing is closed. */
+  /** An idle batcher has no timer, and is closed if it was closing. */
   restIfIdle(): void {
     if (!this.#isIdle) return;
     this.#alarm.clear();
     if (this.state === 'open') return;
     this.state = 'closed';
     this.placement.close();
-    this.#whenClosed.resolve();
+    this.#resolveClosed();
   }
 
-  /** Where several batchers share the backends, each asks for a slot even when none is free, to stand in line for one. */
+  /** A batcher that shares its backends requests a slot even if none is free, to keep its place in the slot queue. */
   get #mayHaveSlot(): boolean {
     const { placement, running, settings } = this;
     return placement.isShared ? running.length < settings.concurrency : placement.hasFreeSlot;
@@ -465,19 +473,6 @@ export class Dispatcher<I, R> implements BatchOwner {
   }
 }
 
-function entriesAt(group: Group, positions: readonly number[]): Entry[] {
-  const order = group.order();
-  return positions.flatMap((position) => order.at(position) ?? []);
-}
-
-function start(batch: RunningBatch): void {
+function startBatch(batch: RunningBatch): void {
   batch.start();
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

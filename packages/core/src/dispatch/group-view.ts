@@ -1,46 +1,31 @@
-/** What a policy sees of one group. One object a batcher, pointed at a group for each decision. */
-import type { Placement } from '../backends/placement.js';
-import type { LearnedGroups } from '../learning/learned-groups.js';
+/** What a policy sees of one group. A batcher has one view, which shows one group for each decision. */
 import type { CurveEstimate } from '../learning/service-curve.js';
 import { shareOf, type TrafficEstimate } from '../learning/traffic.js';
 import type { BackendView, Limits, QueueView, RunningWork } from '../policy/policy.js';
 import type { DispatchOrder } from '../queue/dispatch-order.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { ItemQueue } from '../queue/item-queue.js';
-
-/** What the view shows besides the group. */
-export interface ViewedBatcher {
-  readonly settings: Limits & { readonly groupOf: unknown };
-  readonly placement: Placement;
-  readonly queue: ItemQueue;
-  readonly groups: LearnedGroups;
-  readonly running: readonly RunningWork[];
-  readonly lastDispatchAt: number;
-  readonly freeSince: number;
-  readonly deadlines: { readonly earliest: number };
-  readonly curve: CurveEstimate;
-  readonly traffic: TrafficEstimate;
-}
+import type { Dispatcher } from './dispatcher.js';
 
 export class GroupView implements QueueView {
-  readonly #batcher: ViewedBatcher;
+  readonly #dispatcher: Dispatcher;
+  /** Of the group when it was shown, even if the policy changes the queue. */
+  length = 0;
+  cost = 0;
   #group: Group | undefined = undefined;
-  #length = 0;
-  #cost = 0;
   #order: DispatchOrder | undefined = undefined;
   /** `changes` of the queue when the view was shown. */
   #changes = 0;
 
-  constructor(batcher: ViewedBatcher) {
-    this.#batcher = batcher;
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher;
   }
 
   show(group: Group): this {
     this.#group = group;
-    this.#length = group.length;
-    this.#cost = group.cost;
-    this.#changes = this.#batcher.queue.changes;
+    this.length = group.length;
+    this.cost = group.cost;
+    this.#changes = this.#dispatcher.queue.changes;
     return this;
   }
 
@@ -52,15 +37,7 @@ export class GroupView implements QueueView {
 
   /** What it shows is out of date: the policy itself has changed the queue. */
   get isOutdated(): boolean {
-    return this.#changes !== this.#batcher.queue.changes;
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  get cost(): number {
-    return this.#cost;
+    return this.#changes !== this.#dispatcher.queue.changes;
   }
 
   get oldestAt(): number {
@@ -68,7 +45,7 @@ export class GroupView implements QueueView {
   }
 
   get waitingElsewhere(): number {
-    return this.#batcher.queue.length - this.#length;
+    return this.#dispatcher.queue.length - this.length;
   }
 
   arrivedAt(position: number): number {
@@ -94,11 +71,11 @@ export class GroupView implements QueueView {
 
   earliestDeadline(count: number): number {
     // Without deadlines of their own, the oldest item has the earliest.
-    if (this.#batcher.deadlines.earliest === Number.POSITIVE_INFINITY) {
+    if (this.#dispatcher.deadlines.earliest === Number.POSITIVE_INFINITY) {
       return this.oldestAt + this.limits.targetLatencyMs;
     }
     let earliest = Number.POSITIVE_INFINITY;
-    const last = Math.min(count, this.#length);
+    const last = Math.min(count, this.length);
     for (let position = 0; position < last; position++) {
       earliest = Math.min(earliest, this.deadlineAt(position));
     }
@@ -106,51 +83,51 @@ export class GroupView implements QueueView {
   }
 
   get isGrouped(): boolean {
-    const { settings, queue } = this.#batcher;
+    const { settings, queue } = this.#dispatcher;
     return settings.groupOf !== undefined && queue.hasSeveralGroups;
   }
 
   get slots(): number {
-    return this.#batcher.placement.viewed?.slots ?? this.#batcher.placement.slots;
+    return this.#dispatcher.placement.viewed?.slots ?? this.#dispatcher.placement.slots;
   }
 
   get freeSlots(): number {
-    return this.#batcher.placement.viewed?.freeSlots ?? this.#batcher.placement.freeSlots;
+    return this.#dispatcher.placement.viewed?.freeSlots ?? this.#dispatcher.placement.freeSlots;
   }
 
   get backends(): readonly BackendView[] {
-    return this.#batcher.placement.views;
+    return this.#dispatcher.placement.views;
   }
 
   get running(): readonly RunningWork[] {
-    return this.#batcher.placement.viewed?.running ?? this.#batcher.running;
+    return this.#dispatcher.placement.viewed?.running ?? this.#dispatcher.running;
   }
 
   get lastDispatchAt(): number {
-    return this.#batcher.lastDispatchAt;
+    return this.#dispatcher.lastDispatchAt;
   }
 
   get freeSince(): number {
-    return this.#batcher.freeSince;
+    return this.#dispatcher.freeSince;
   }
 
   get nextDeadline(): number {
-    const { settings, deadlines } = this.#batcher;
+    const { settings, deadlines } = this.#dispatcher;
     return Math.min(this.oldestAt + settings.targetLatencyMs, deadlines.earliest);
   }
 
   get limits(): Limits {
-    return this.#batcher.settings;
+    return this.#dispatcher.settings;
   }
 
   get curve(): CurveEstimate {
-    const { placement, curve, groups } = this.#batcher;
+    const { placement, curve, groups } = this.#dispatcher;
     return placement.chosen?.curve ?? (this.isGrouped ? groups.of(this.#group?.key).curve : curve);
   }
 
   get traffic(): TrafficEstimate {
-    const { groups, placement } = this.#batcher;
-    const { traffic } = this.isGrouped ? groups.of(this.#group?.key) : this.#batcher;
+    const { groups, placement } = this.#dispatcher;
+    const { traffic } = this.isGrouped ? groups.of(this.#group?.key) : this.#dispatcher;
     const share = placement.shareOfChosen(this.limits.maxBatchSize);
     return share === 1 ? traffic : shareOf(traffic, share);
   }
@@ -159,7 +136,7 @@ export class GroupView implements QueueView {
     this.#order ??= this.#group?.order();
     const entry = this.isOutdated ? undefined : this.#order?.at(position);
     if (entry === undefined)
-      throw new RangeError(`There is no position ${position} in a queue of ${this.#length}.`);
+      throw new RangeError(`There is no position ${position} in a queue of ${this.length}.`);
     return entry;
   }
 }

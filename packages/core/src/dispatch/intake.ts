@@ -1,10 +1,10 @@
 /**
- * Admits items to the queue, or rejects them: for an invalid option or item (`INVALID_…`), for lack of room
- * (`QUEUE_FULL`), or because they cannot be answered in time (`OVERLOADED`). A rejected caller is told at
- * once, and nothing else has happened.
+ * Admits items to the queue or rejects them: for an invalid option or item (`INVALID_…`), for lack of room
+ * (`QUEUE_FULL`), or because they cannot be answered in time (`OVERLOADED`). A rejection is reported before `submit`
+ * returns, and has no other effect.
  */
 
-import type { Ending } from '../batch/ledger.js';
+import { endingOf } from '../batch/ledger.js';
 import { describe, messageOf } from '../errors/describe.js';
 import { BatchwiseError } from '../errors/errors.js';
 import {
@@ -24,74 +24,70 @@ import type { Tenant } from '../queue/tenants.js';
 import { hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
-interface Objection {
-  readonly ending: Ending;
-  readonly error: BatchwiseError;
-}
-
+const { POSITIVE_INFINITY } = Number;
 /** The part of the queue that is open to every tenant. */
 const ROOM_FOR_ALL = 7 / 8;
-/** Cost for which ample time is checked in an empty queue: so that a burst does not ask again for each of its first items. */
+/** The least cost for which `#hasAmpleTime` checks an empty queue, so that a burst does not repeat the check for each item. */
 const LEAST_AMPLE_COST = 64;
 
-export class Intake<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
-  /** For which cost ahead there was ample time, for items of this arrival that have so much time. */
+export class Intake {
+  readonly #dispatcher: Dispatcher;
+  /** Up to this cost of the queue there is ample time for items of this arrival that have at least `allowedMs`. */
   #ample: { arrival: Moment | undefined; allowedMs: number; cost: number } = {
     arrival: undefined,
     allowedMs: 0,
     cost: 0,
   };
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
-  /** Admits an item, or settles its caller right here. */
-  submit(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  /** Admits an item, or rejects its caller before this returns. */
+  submit<I, R>(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     if (options !== undefined || !dispatcher.admitsUnchecked) return this.#submitChecked(item, sink, options);
-    // Nothing to check: the path of most items in most batchers.
     dispatcher.ledger.submitted += 1;
     const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrival(), 1);
     dispatcher.append(entry, undefined, dispatcher.queue.tenants.unnamed, 0);
     return entry;
   }
 
-  #submitChecked(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
+  #submitChecked<I, R>(item: I, sink: Sink<R> | Resolve, options: EnqueueOptions | undefined): Entry<I, R> {
     const dispatcher = this.#dispatcher;
     const { name, costOf, groupOf, dedupeBy } = dispatcher.settings;
-    if (!dispatcher.isOpen) return this.#reject(item, sink, 'refused', closedError(name));
+    if (!dispatcher.isOpen) return this.#reject(item, sink, closedError(name));
 
     let cost = 1;
     let group: unknown;
     let shareKey: unknown;
     let call: Readonly<CallSettings>;
     try {
-      if (costOf !== undefined) cost = this.#costOf(costOf, item);
-      if (groupOf !== undefined) group = askAbout(item, 'groupOf', groupOf);
-      if (dedupeBy !== undefined) shareKey = askAbout(item, 'dedupeBy', dedupeBy);
+      if (costOf !== undefined) cost = validCost(callUser('costOf', costOf, item));
+      if (groupOf !== undefined) group = callUser('groupOf', groupOf, item);
+      if (dedupeBy !== undefined) shareKey = callUser('dedupeBy', dedupeBy, item);
       call = callSettings(options);
     } catch (error) {
-      return this.#reject(item, sink, 'refused', asRejection(error));
+      return this.#reject(item, sink, asRejection(error));
     }
     // Only now: these functions may have changed the settings.
-    const { settings } = dispatcher;
+    const { settings, sharedWorks } = dispatcher;
     const { timeoutMs = settings.timeoutMs, priority, signal, tenant: tenantId, weight, waitedMs } = call;
-    let objection = this.#objection(cost, timeoutMs, signal);
-    if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
+    let rejection = this.#rejection(cost, timeoutMs, signal);
+    if (rejection !== undefined) return this.#reject(item, sink, rejection);
     const tenant = dispatcher.queue.tenants.find(tenantId, weight);
     // An item that joins a running computation is not queued.
-    const isRunning =
-      shareKey !== undefined && dispatcher.sharedWorks.find(shareKey)?.carrier.batch !== undefined;
+    const isRunning = shareKey !== undefined && sharedWorks.find(shareKey)?.carrier.batch !== undefined;
     if (!isRunning && dispatcher.ledger.queued >= settings.maxQueueSize * ROOM_FOR_ALL) {
-      objection = this.#roomObjection(cost, timeoutMs, signal, tenant);
-      if (objection !== undefined) return this.#reject(item, sink, objection.ending, objection.error);
+      const noRoom = this.#noRoomFor(1, tenant);
+      // Making room dispatches batches, whose handlers may have closed or reconfigured the batcher.
+      rejection = this.#rejection(cost, timeoutMs, signal) ?? noRoom;
+      if (rejection !== undefined) return this.#reject(item, sink, rejection);
     }
 
     const arrival = dispatcher.turn.arrival();
-    const moment = waitedMs === 0 ? arrival : earlier(arrival, waitedMs);
-    const isTied = timeoutMs !== Number.POSITIVE_INFINITY || signal !== undefined || shareKey !== undefined;
+    const moment = waitedMs === 0 ? arrival : { at: arrival.at - waitedMs, arrivals: 0 };
+    const isTied = timeoutMs !== POSITIVE_INFINITY || signal !== undefined || shareKey !== undefined;
     const entry = isTied
       ? new TiedEntry<I, R>(item, sink, moment, cost)
       : new Entry<I, R>(item, sink, moment, cost);
@@ -99,58 +95,44 @@ export class Intake<I, R> {
       try {
         cancelOnAbort(entry, signal);
       } catch (error) {
-        return this.#settle(entry, 'refused', asRejection(error));
+        return this.#settle(entry, asRejection(error));
       }
-      // A signal of another make may have done anything when it was listened to.
-      if (!isNativeSignal(signal)) objection = this.#objection(cost, timeoutMs, signal);
-      if (objection !== undefined) return this.#settle(entry, objection.ending, objection.error);
+      // The `addEventListener` of another signal class may have closed or reconfigured the batcher.
+      if (!isNativeSignal(signal)) rejection = this.#rejection(cost, timeoutMs, signal);
+      if (rejection !== undefined) return this.#settle(entry, rejection);
     }
-    const work = shareKey === undefined ? undefined : dispatcher.sharedWorks.find(shareKey);
+    const work = shareKey === undefined ? undefined : sharedWorks.find(shareKey);
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
-    const hasAmpleTime =
-      allowedMs === Number.POSITIVE_INFINITY ||
-      (group === undefined && this.#hasAmpleTime(cost, arrival, allowedMs));
     // Joining a computation in flight adds no work.
-    if (work === undefined && !hasAmpleTime) {
-      const noHope = this.#noHopeFor(entry, timeoutMs, waitedMs, group, tenant, priority);
-      if (noHope !== undefined) return this.#settle(entry, 'refused', noHope);
+    if (work === undefined && settings.admission && allowedMs !== POSITIVE_INFINITY) {
+      if (group !== undefined || !this.#hasAmpleTime(cost, arrival, allowedMs)) {
+        const limit = timeoutMs === allowedMs ? 'its deadline' : 'the target';
+        rejection = this.#tooLate(cost, allowedMs, limit, arrival.at, group, tenant, priority);
+        if (rejection !== undefined) return this.#settle(entry, rejection);
+      }
     }
 
     dispatcher.ledger.submitted += 1;
     if (work !== undefined) dispatcher.join(entry, work);
     else {
-      if (shareKey !== undefined) dispatcher.sharedWorks.begin(shareKey, entry);
+      if (shareKey !== undefined) sharedWorks.begin(shareKey, entry);
       dispatcher.append(entry, group, tenant, priority);
       if (waitedMs > 0) entry.lane?.group.hasOlder(entry);
     }
-    if (timeoutMs !== Number.POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
+    if (timeoutMs !== POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
     return entry;
   }
 
   /** Why an item cannot be admitted, whatever is queued. */
-  #objection(cost: number, timeoutMs: number, signal: AbortSignal | undefined): Objection | undefined {
-    const { isOpen, settings } = this.#dispatcher;
+  #rejection(cost: number, timeoutMs: number, signal: AbortSignal | undefined): BatchwiseError | undefined {
+    const { isOpen, settings, outage } = this.#dispatcher;
     const { name, maxBatchSize } = settings;
-    if (!isOpen) return { ending: 'refused', error: closedError(name) };
-    const { outage } = this.#dispatcher;
-    if (outage !== undefined) return { ending: 'refused', error: outage };
-    if (signal !== undefined && hasFired(signal))
-      return { ending: 'cancelled', error: cancelledError(name, signal.reason) };
-    if (timeoutMs === 0) return { ending: 'expired', error: expiredError(name) };
-    if (cost > maxBatchSize) return { ending: 'refused', error: tooCostlyError(name, cost, maxBatchSize) };
+    if (!isOpen) return closedError(name);
+    if (outage !== undefined) return outage;
+    if (signal !== undefined && hasFired(signal)) return cancelledError(name, signal.reason);
+    if (timeoutMs === 0) return expiredError(name);
+    if (cost > maxBatchSize) return tooCostlyError(name, cost, maxBatchSize);
     return undefined;
-  }
-
-  #roomObjection(
-    cost: number,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-    tenant: Tenant,
-  ): Objection | undefined {
-    const error = this.#noRoomFor(1, tenant);
-    // Batches that were dispatched to make room ran handlers, which may have done anything.
-    const objection = this.#objection(cost, timeoutMs, signal);
-    return objection ?? (error === undefined ? undefined : { ending: 'refused', error });
   }
 
   /** Why a request of so many items is rejected as a whole; undefined when its items may be submitted. */
@@ -171,7 +153,7 @@ export class Intake<I, R> {
     return queueFullError(name, maxQueueSize, roomAfterMs(dispatcher, dispatcher.settings.clock.now()));
   }
 
-  /** The last places are reserved for tenants below their share of the queue, against one that floods it. */
+  /** The last places are reserved for tenants below their share of the queue, against a tenant that floods it. */
   #hasRoomFor(count: number, tenant: Tenant | undefined): boolean {
     const { ledger, settings, queue } = this.#dispatcher;
     const { maxQueueSize } = settings;
@@ -182,8 +164,8 @@ export class Intake<I, R> {
   }
 
   /**
-   * Whether there is time for much more than is queued, so that nothing has to be predicted for this item. Items that
-   * arrive together with the same time share the answer, as long as the queue does not outgrow it.
+   * Whether there is time for much more than is queued, so that no prediction is needed. Items of one arrival with the
+   * same time limit share the answer, as long as the queue does not outgrow it.
    */
   #hasAmpleTime(cost: number, arrival: Moment, allowedMs: number): boolean {
     const ahead = this.#dispatcher.queue.ungroupedCost + cost;
@@ -196,74 +178,65 @@ export class Intake<I, R> {
   }
 
   /** Why an item cannot be answered in time; undefined when it can, or when nothing is known. */
-  #noHopeFor(
-    entry: Entry,
-    timeoutMs: number,
-    waitedMs: number,
+  #tooLate(
+    cost: number,
+    allowedMs: number,
+    limit: string,
+    now: number,
     group: unknown,
     tenant: Tenant,
     priority: number,
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
-    const { settings, queue } = dispatcher;
-    const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
-    if (allowedMs === Number.POSITIVE_INFINITY || !settings.admission) return undefined;
-    const now = entry.moment.at + waitedMs;
-    const ahead = queue.ahead(entry.cost, group, tenant, priority);
-    if (hasTimeEnough(entry.cost, ahead, allowedMs, dispatcher)) return undefined;
+    const { settings, queue, slots } = dispatcher;
+    const ahead = queue.ahead(cost, group, tenant, priority);
+    if (hasTimeEnough(cost, ahead, allowedMs, dispatcher)) return undefined;
     const own = settings.groupOf === undefined ? dispatcher : dispatcher.groups.of(group);
-    const prediction = predict(entry.cost, ahead, allowedMs, dispatcher, now, own);
+    const prediction = predict(cost, ahead, allowedMs, dispatcher, now, own);
     if (prediction === undefined || prediction.latencyMs <= allowedMs) return undefined;
-    // While the backend is idle, an estimate that is uncertain or old is checked rather than believed.
+    // While the backend is idle, an uncertain or old estimate is measured again instead of trusted.
     const isIdle = queue.length === 0 && dispatcher.placement.hasFreeSlot;
-    if (isIdle && own.curve.isUncertain(entry.cost, dispatcher.slots, now)) return undefined;
-    if ((own.curve.mean(entry.cost) ?? 0) > allowedMs && own.curve.isColdStart(dispatcher.slots))
-      return undefined;
-    const limit = `${timeoutMs === allowedMs ? 'its deadline' : 'the target'} (${Math.max(0, Math.round(allowedMs))} ms)`;
-    return tooLateError(settings.name, prediction.latencyMs, limit, prediction.retryAfterMs);
+    if (isIdle && own.curve.isUncertain(cost, slots, now)) return undefined;
+    if ((own.curve.mean(cost) ?? 0) > allowedMs && own.curve.isColdStart(slots)) return undefined;
+    const limitMs = `${limit} (${Math.max(0, Math.round(allowedMs))} ms)`;
+    return tooLateError(settings.name, prediction.latencyMs, limitMs, prediction.retryAfterMs);
   }
 
-  #costOf(costOf: (item: I) => number, item: I): number {
-    const cost = askAbout(item, 'costOf', costOf);
-    if (typeof cost !== 'number' || !(cost > 0) || cost === Number.POSITIVE_INFINITY) {
-      throw invalidItem(`costOf(item): expected a number above 0, got ${describe(cost)}.`);
-    }
-    if (cost > Number.MAX_SAFE_INTEGER) {
-      // Beyond that, sums of costs would lose whole items.
-      throw invalidItem(`costOf(item): expected at most ${Number.MAX_SAFE_INTEGER}, got ${describe(cost)}.`);
-    }
-    return cost;
-  }
-
-  #reject(item: I, sink: Sink<R> | Resolve, ending: Ending, error: BatchwiseError): Entry<I, R> {
+  #reject<I, R>(item: I, sink: Sink<R> | Resolve, error: BatchwiseError): Entry<I, R> {
     const moment: Moment = { at: this.#dispatcher.settings.clock.now(), arrivals: 0 };
-    return this.#settle(new Entry<I, R>(item, sink, moment, 1), ending, error);
+    return this.#settle(new Entry<I, R>(item, sink, moment, 1), error);
   }
 
-  #settle(entry: Entry<I, R>, ending: Ending, error: BatchwiseError): Entry<I, R> {
+  #settle<I, R>(entry: Entry<I, R>, error: BatchwiseError): Entry<I, R> {
     this.#dispatcher.ledger.submitted += 1;
-    this.#dispatcher.ledger.end(entry, ending, error);
+    this.#dispatcher.ledger.end(entry, endingOf(error.code, 'refused'), error);
     return entry;
   }
 }
 
-/** An error while the options of a call were read: of a check, or thrown by a getter. */
+/** For an error while the options of a call were read: of a check, or thrown by a getter. */
 function asRejection(error: unknown): BatchwiseError {
   if (error instanceof BatchwiseError) return error;
   return new BatchwiseError('INVALID_OPTION', `options of a call: ${messageOf(error)}`, { cause: error });
 }
 
-/** The arrival of an item that had been queued elsewhere. */
-function earlier({ at }: Moment, waitedMs: number): Moment {
-  return { at: at - waitedMs, arrivals: 0 };
-}
-
-function askAbout<I, T>(item: I, name: string, question: (item: I) => T): T {
+/** Calls `costOf`, `groupOf` or `dedupeBy`. They may reject an item by throwing `INVALID_ITEM`. */
+function callUser<T>(name: string, callback: (item: unknown) => T, item: unknown): T {
   try {
-    return question(item);
+    return callback(item);
   } catch (thrown) {
-    // The user's own check of the item.
     if (thrown instanceof BatchwiseError && thrown.code === 'INVALID_ITEM') throw thrown;
     throw invalidItem(`${name}(item) threw: ${messageOf(thrown)}`, thrown);
   }
+}
+
+/** Above `MAX_SAFE_INTEGER`, sums of costs would be wrong by whole items. */
+function validCost(cost: number): number {
+  if (typeof cost !== 'number' || !(cost > 0) || cost === POSITIVE_INFINITY) {
+    throw invalidItem(`costOf(item): expected a number above 0, got ${describe(cost)}.`);
+  }
+  if (cost > Number.MAX_SAFE_INTEGER) {
+    throw invalidItem(`costOf(item): expected at most ${Number.MAX_SAFE_INTEGER}, got ${describe(cost)}.`);
+  }
+  return cost;
 }

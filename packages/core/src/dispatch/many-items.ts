@@ -4,18 +4,18 @@ import type { Ticket } from '../queue/entry.js';
 import type { Dispatcher } from './dispatcher.js';
 
 export class ManyItems<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+  readonly #dispatcher: Dispatcher;
   readonly #tickets: Ticket[] = [];
   #results: R[] = [];
   #missing = 0;
   #isOver = false;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
   submit(given: readonly I[], options: SubmitOptions | undefined): Promise<R[]> {
-    const items = [...given]; // `costOf` and the like may change the array
+    const items = [...given]; // user functions such as `costOf` may change the array
     if (items.length === 0) return Promise.resolve([]);
     const rejection = this.#dispatcher.intake.rejectionOf(items.length);
     if (rejection !== undefined) {
@@ -26,7 +26,7 @@ export class ManyItems<I, R> {
     this.#results = new Array(items.length);
     return new Promise((resolve, reject) => {
       for (const [index, item] of items.entries()) {
-        if (this.#isOver) break; // one was rejected, and the request with it
+        if (this.#isOver) break; // an item was rejected, and the request with it
         const sink = {
           resolve: (result: R) => this.#answered(index, result, resolve),
           reject: (error: Error) => this.#failed(error, reject),

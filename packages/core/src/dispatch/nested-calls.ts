@@ -1,7 +1,7 @@
 /**
- * Calls of a batcher by its own handler. A handler that awaits one needs a second slot. When every slot is taken by a
- * batch whose handler awaits such a call, none of them ever ends: the last of these calls is rejected with `DEADLOCK`.
- * A call whose result the handler does not await is not rejected.
+ * Calls of a batcher by its own handler. A handler that awaits such a call needs a second slot. When the handlers in all
+ * slots do so, no batch can end: the last of these calls is rejected with `DEADLOCK`. Calls that the handler does not
+ * await are not rejected.
  */
 import { callingBatch } from '../batch/async-context.js';
 import { deadlockError } from '../errors/rejections.js';
@@ -12,13 +12,10 @@ export interface CancellableCall<T> {
   cancel(reason: string): void;
 }
 
-export function submitNested<I, R, T>(
-  dispatcher: Dispatcher<I, R>,
-  submit: () => CancellableCall<T>,
-): Promise<T> {
+export function submitNested<T>(dispatcher: Dispatcher, submit: () => CancellableCall<T>): Promise<T> {
   const { running, settings } = dispatcher;
   const caller = callingBatch();
-  // Where it is not running, it belongs to another batcher or has ended.
+  // A batch that is not running belongs to another batcher or has ended.
   const batch = running.find((one) => one === caller);
   const { promise, cancel } = submit();
   if (batch === undefined) return promise;
@@ -38,7 +35,7 @@ export function submitNested<I, R, T>(
     if (isAwaited) return;
     isAwaited = true;
     batch.awaitedCalls += 1;
-    // A handler that ends within this turn waits for nothing.
+    // Later, because a handler that ends within this turn does not wait.
     settings.clock.defer(rejectIfDeadlocked);
   };
   promise.then(ended, ended);
@@ -49,7 +46,7 @@ export function submitNested<I, R, T>(
   });
 }
 
-/** A promise that tells when its result is first asked for: by `await`, `Promise.all`, `then`. */
+/** A promise that reports when a callback for its result is added: by `await`, `Promise.all`, `then`. */
 class AwaitedPromise<T> extends Promise<T> {
   readonly #awaited: (() => void) | undefined;
 
@@ -65,7 +62,7 @@ class AwaitedPromise<T> extends Promise<T> {
     this.#awaited = awaited;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a promise has one.
+  // biome-ignore lint/suspicious/noThenProperty: a promise has this method
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

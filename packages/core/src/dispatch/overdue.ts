@@ -1,7 +1,7 @@
 /**
- * Rejects admitted items by a timer once they have missed the target by one batch. The policy rejects such items too,
- * but only when it reaches them: while all slots are busy, or other groups, tenants and priorities are served first,
- * that can take many times the target.
+ * Rejects admitted items by a timer once they have missed the target by the duration of one batch. The policy rejects
+ * such items too, but only when it decides about their group. While all slots are busy, or other groups, tenants and
+ * priorities are served first, that can take many times the target.
  */
 import type { Dispatcher } from './dispatcher.js';
 
@@ -9,14 +9,14 @@ import type { Dispatcher } from './dispatcher.js';
 const SWEEP_INTERVAL = 1 / 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
-export class Overdue<I, R> {
-  readonly #dispatcher: Dispatcher<I, R>;
+export class Overdue {
+  readonly #dispatcher: Dispatcher;
   #sweepAt = NEVER;
-  /** When it was last looked at how long items have waited, and the arrival of the oldest then. */
-  #lookedAt = 0;
+  /** When the queue was last inspected, and the arrival of the oldest item then. */
+  #inspectedAt = 0;
   #oldestAt = NEVER;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
@@ -26,11 +26,11 @@ export class Overdue<I, R> {
     const limitMs = queue.length === 0 ? NEVER : this.#limitMs();
     if (limitMs === NEVER) this.#oldestAt = NEVER;
     else if (this.#oldestAt === NEVER) {
-      this.#lookedAt = now;
+      this.#inspectedAt = now;
       this.#oldestAt = queue.oldestAt;
     }
-    // The limit changes, with the settings and with what is learned.
-    this.#sweepAt = Math.max(this.#oldestAt + limitMs, this.#lookedAt + limitMs * SWEEP_INTERVAL);
+    // The limit changes with the settings and with what is learned.
+    this.#sweepAt = Math.max(this.#oldestAt + limitMs, this.#inspectedAt + limitMs * SWEEP_INTERVAL);
     return this.#sweepAt;
   }
 
@@ -42,7 +42,7 @@ export class Overdue<I, R> {
     const { queue, removal, placement } = this.#dispatcher;
     const { hasFreeSlot } = placement;
     for (const [group, callers] of queue.arrivedBy(now - this.#limitMs())) {
-      // It could be dispatched now, and the policy has said when it will be: a window that is longer than the target.
+      // A slot is free, and the policy holds the group on purpose: a window that is longer than the target.
       if (hasFreeSlot && group.isHeld) continue;
       removal.rejectCallers(callers, group, now);
     }

@@ -1,6 +1,6 @@
 /**
- * Removes callers that get no result: cancelled, expired or rejected. Each is taken out of the queue or its
- * batch, then counted, then told: whatever a caller does when it is told, the state is consistent.
+ * Removes callers that get no result: cancelled, expired or rejected. Each is removed from the queue or its batch, then
+ * counted, then settled, so that the state is consistent whatever the caller does when it is settled.
  */
 
 import type { Ending } from '../batch/ledger.js';
@@ -11,10 +11,10 @@ import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
-export class Removal<I, R> implements EntryRemoval {
-  readonly #dispatcher: Dispatcher<I, R>;
+export class Removal implements EntryRemoval {
+  readonly #dispatcher: Dispatcher;
 
-  constructor(dispatcher: Dispatcher<I, R>) {
+  constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
   }
 
@@ -26,39 +26,34 @@ export class Removal<I, R> implements EntryRemoval {
     this.#remove(entry, 'expired', expiredError(this.#dispatcher.settings.name));
   }
 
-  /** Rejects admitted items that cannot be in time any more. Their retries are spread over the time of a batch. */
+  /** Rejects items that were admitted and can no longer be in time. */
   rejectItems(entries: readonly Entry[], group: Group, now: number): void {
-    this.#tooLate(entries, group, now, (entry, error) => this.removeAll(entry, 'refused', error));
+    for (const [entry, error] of this.#lateErrors(entries, group, now))
+      this.removeAll(entry, 'refused', error);
   }
 
-  /** As `rejectItems`, but only these callers: others that share their items arrived later, and may still be in time. */
+  /** As `rejectItems`, but not the callers that share the items of these: they arrived later and may be in time. */
   rejectCallers(callers: readonly Entry[], group: Group, now: number): void {
-    this.#tooLate(callers, group, now, (caller, error) => {
+    for (const [caller, error] of this.#lateErrors(callers, group, now)) {
       if (!caller.settled) this.#remove(caller, 'refused', error);
-    });
+    }
   }
 
-  #tooLate(
-    entries: readonly Entry[],
-    group: Group,
-    now: number,
-    reject: (entry: Entry, error: BatchwiseError) => void,
-  ): void {
+  /** Their `retryAfterMs` are spread over the duration of a batch. */
+  #lateErrors(entries: readonly Entry[], group: Group, now: number): [Entry, BatchwiseError][] {
     const [first] = entries;
-    if (first === undefined) return;
+    if (first === undefined) return [];
     const dispatcher = this.#dispatcher;
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMsOf(first) ?? Number.POSITIVE_INFINITY);
     const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
-    const batchMs = dispatcher.curve.bestSize(maxBatchSize)?.durationMs ?? 0;
-    for (const [i, entry] of entries.entries()) {
-      reject(entry, overtakenError(name, firstMs + (i / entries.length) * batchMs));
-    }
+    const stepMs = (dispatcher.curve.bestSize(maxBatchSize)?.durationMs ?? 0) / entries.length;
+    return entries.map((entry, i) => [entry, overtakenError(name, firstMs + i * stepMs)]);
   }
 
-  /** Removes all callers of an entry. One may cancel in reaction to what another is told. */
+  /** Removes all callers of an entry. A caller that is settled may cancel others of them. */
   removeAll(entry: Entry, ending: Ending, error: BatchwiseError): void {
-    // First, so that a caller that is told cannot join the same computation again.
+    // First, so that a settled caller cannot join the same computation again.
     if (entry.shared !== undefined) this.#dispatcher.sharedWorks.retire(entry.shared);
     for (const caller of [...(entry.shared?.callers ?? [entry])]) {
       if (!caller.settled) this.#remove(caller, ending, error);
@@ -76,7 +71,7 @@ export class Removal<I, R> implements EntryRemoval {
     this.#dispatcher.restIfIdle();
   }
 
-  /** Takes a caller out of the queue or its batch; returns the item if it was the last caller of it. */
+  /** Removes a caller from the queue or its batch; returns the item if no other caller shares it. */
   #detach(entry: Entry): Entry | undefined {
     const { ledger, queue, sharedWorks } = this.#dispatcher;
     const { batch, shared } = entry;

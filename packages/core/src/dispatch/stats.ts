@@ -52,32 +52,21 @@ export interface BatcherStats {
   readonly lastPolicyError: unknown;
 }
 
-export function statsOf<I, R>(dispatcher: Dispatcher<I, R>): BatcherStats {
+export function statsOf(dispatcher: Dispatcher): BatcherStats {
   const { ledger, settings, queue, running, traffic, curve } = dispatcher;
   const now = settings.clock.now();
   return {
     name: settings.name,
     state: dispatcher.state,
-    submitted: ledger.submitted,
-    succeeded: ledger.succeeded,
-    failed: ledger.failed,
-    refused: ledger.refused,
-    cancelled: ledger.cancelled,
-    expired: ledger.expired,
-    queued: ledger.queued,
-    running: ledger.running,
+    ...ledger,
+    refusals: { ...ledger.refusals },
+    reasons: { ...ledger.reasons },
     queuedCost: queue.cost,
     oldestWaitMs: queue.length === 0 ? 0 : now - queue.oldestAt,
-    refusals: { ...ledger.refusals },
-    batches: ledger.batches,
-    batchedItems: ledger.batchedItems,
     batchesRunning: running.length,
-    reasons: { ...ledger.reasons },
     arrivalsPerSecond: 1000 * traffic.ratePerMs(now),
     fullBatchMs: curve.mean(Math.min(settings.maxBatchSize, curve.largestCost)),
     curve: curve.points().map(({ cost, durationMs }) => ({ cost, durationMs })),
     backends: settings.backends?.stats() ?? [],
-    policyErrors: ledger.policyErrors,
-    lastPolicyError: ledger.lastPolicyError,
   };
 }

@@ -1,7 +1,4 @@
-/**
- * A turn of the event loop: its arrivals, and its end. Most decisions are made at the end of the turn, so that
- * items which arrive together are dispatched together.
- */
+/** The current turn of the event loop: its arrivals, their deadlines, and a callback at its end. */
 
 import { Cohort } from '../queue/cohort.js';
 import type { Moment } from '../queue/entry.js';
@@ -9,8 +6,8 @@ import type { Clock } from '../time/clock.js';
 import type { Deadlines } from '../time/deadlines.js';
 
 /**
- * For how long batches may follow each other within one turn. Handlers that never leave the thread
- * would otherwise keep sockets, timers and cancellations waiting.
+ * How long batches may be dispatched one after another within one turn. Synchronous handlers would otherwise delay
+ * sockets, timers and cancellations.
  */
 export const TURN_BUDGET_MS = 2;
 
@@ -21,7 +18,7 @@ export class Turn {
   #isOpen = false;
   #openedAt = 0;
   #moment: Moment | undefined = undefined;
-  /** Their time starts to run when the clock is next read, at the end of the turn at the latest. */
+  /** Cohorts whose time has not started: it does when the clock is next read, at the end of the turn at the latest. */
   #cohorts: Cohort[] = [];
   #recentCohort: Cohort | undefined = undefined;
 
@@ -31,7 +28,7 @@ export class Turn {
     this.#onEnd = onEnd;
   }
 
-  /** From now on, the end of the turn is reported. */
+  /** Calls `onEnd` at the end of the turn. */
   open(now: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -43,7 +40,7 @@ export class Turn {
     return now - this.#openedAt >= TURN_BUDGET_MS;
   }
 
-  /** The moment of all arrivals since the clock was last read, with one more. */
+  /** Counts an arrival. All arrivals since the clock was last read share one moment. */
   arrival(): Moment {
     const moment = this.#moment ?? this.#beginMoment();
     moment.arrivals += 1;
@@ -61,7 +58,7 @@ export class Turn {
     return cohort;
   }
 
-  /** To be called when the clock has been read: the time of the cohorts starts to run. */
+  /** To be called when the clock has been read: starts the time of the cohorts. */
   runCohorts(now: number): void {
     if (this.#cohorts.length === 0) return;
     for (const cohort of this.#cohorts) cohort.run(now);
@@ -69,7 +66,7 @@ export class Turn {
     this.#recentCohort = undefined;
   }
 
-  /** The next arrival has another moment. */
+  /** Returns the moment, if there were arrivals; the next arrival gets a new one. */
   endMoment(): Moment | undefined {
     const moment = this.#moment;
     this.#moment = undefined;

@@ -6,8 +6,8 @@ const errors = Error as ErrorConstructor & { stackTraceLimit?: number };
 const canOmitStack = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true;
 
 /**
- * An error without a stack trace, where the engine allows it. The trace would show a place inside the library, which the
- * code says already, and capturing it is most of the cost of a rejection.
+ * An error without a stack trace, where the engine allows it. The trace would only point into the library, and capturing
+ * it is most of the cost of a rejection.
  */
 function rejection(code: ErrorCode, message: string, options: BatchwiseErrorOptions = {}): BatchwiseError {
   if (!canOmitStack || errors.stackTraceLimit === undefined)

@@ -1,6 +1,7 @@
 /** One validator for each kind of option. Its message says what was expected and what was given. */
 
 import type { CurvePoint } from '../learning/service-curve.js';
+import type { Clock } from '../time/clock.js';
 import { describe, didYouMean } from './describe.js';
 import { BatchwiseError } from './errors.js';
 
@@ -116,6 +117,10 @@ export function validMethods<T extends object>(name: string, value: unknown, met
     if (typeof member !== 'function') throw expected(`${name}.${method}`, 'a function', member);
   }
   return value as T;
+}
+
+export function validClock(name: string, value: unknown): Clock {
+  return validMethods(name, value, ['now', 'setTimer', 'clearTimer', 'defer']);
 }
 
 export function validSignal(name: string, value: unknown): AbortSignal {

@@ -7,6 +7,7 @@ import {
   invalidOption,
   unknownKey,
   validBoolean,
+  validClock,
   validCount,
   validCurve,
   validFunction,
@@ -145,7 +146,8 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
 }
 
 /** All options, validated and complete. Immutable: `configure()` replaces the object. */
-export interface Settings<I, R> extends Limits {
+// biome-ignore lint/suspicious/noExplicitAny: the dispatcher passes items and results through and reads neither
+export interface Settings<I = any, R = any> extends Limits {
   /** Not called where there are backends. */
   readonly handler: Handler<I, R>;
   readonly backends: BackendSet<I, R> | undefined;
@@ -168,27 +170,30 @@ export interface Settings<I, R> extends Limits {
 
 const { POSITIVE_INFINITY } = Number;
 
-const checks: { [Key in keyof Required<BackendOptions<unknown, unknown>>]: (value: unknown) => unknown } = {
-  maxBatchSize: (value) => validCount('maxBatchSize', value, { minusOne: true }),
-  batchSizes: (value) => validSizes('batchSizes', value),
-  maxWaitMs: (value) => validMs('maxWaitMs', value),
-  targetLatencyMs: (value) => validMsAboveZero('targetLatencyMs', value),
-  admission: (value) => validBoolean('admission', value),
-  timeoutMs: (value) => validMsAboveZero('timeoutMs', value),
-  maxQueueSize: (value) => validCount('maxQueueSize', value, { minusOne: true }),
-  concurrency: (value) => validCount('concurrency', value),
-  handlerTimeoutMs: (value) => validMsAboveZero('handlerTimeoutMs', value),
-  costOf: (value) => validFunction('costOf', value),
-  groupOf: (value) => validFunction('groupOf', value),
-  dedupeBy: (value) => validFunction('dedupeBy', value),
-  isolate: (value) => validBoolean('isolate', value),
-  policy: (value) => validMethods('policy', value, ['decide']),
-  name: (value) => validString('name', value),
-  curve: (value) => validCurve('curve', value),
-  priorityAgeMs: (value) => validPositive('priorityAgeMs', value),
-  clock: (value) => validMethods('clock', value, ['now', 'setTimer', 'clearTimer', 'defer']),
-  backends: (value) => (value instanceof BackendSet ? value : validBackends(value)),
-  slotOrder: (value) => validFunction('slotOrder', value),
+type Check = (name: string, value: unknown) => unknown;
+const countOrMinusOne: Check = (name, value) => validCount(name, value, { minusOne: true });
+
+const checks: { readonly [Key in keyof Required<BackendOptions<unknown, unknown>>]: Check } = {
+  maxBatchSize: countOrMinusOne,
+  batchSizes: validSizes,
+  maxWaitMs: validMs,
+  targetLatencyMs: validMsAboveZero,
+  admission: validBoolean,
+  timeoutMs: validMsAboveZero,
+  maxQueueSize: countOrMinusOne,
+  concurrency: validCount,
+  handlerTimeoutMs: validMsAboveZero,
+  costOf: validFunction,
+  groupOf: validFunction,
+  dedupeBy: validFunction,
+  isolate: validBoolean,
+  policy: (name, value) => validMethods(name, value, ['decide']),
+  name: validString,
+  curve: validCurve,
+  priorityAgeMs: validPositive,
+  clock: validClock,
+  backends: (_, value) => (value instanceof BackendSet ? value : validBackends(value)),
+  slotOrder: validFunction,
 };
 
 export const OPTION_NAMES: readonly string[] = Object.keys(checks);
@@ -257,8 +262,8 @@ function withDefaults<I, R>(handler: Handler<I, R>, given: Partial<Settings<I, R
   return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }
 
-/** True when no setting depends on the single item, so that submit need not examine it. */
-export function asksNothingOfItems<I, R>(settings: Settings<I, R>): boolean {
+/** True when no setting depends on the single item, so that submit can skip the checks. */
+export function needsNoItemChecks(settings: Settings): boolean {
   const { costOf, groupOf, dedupeBy, timeoutMs, targetLatencyMs, maxQueueSize } = settings;
   return (
     costOf === undefined &&
@@ -281,7 +286,7 @@ function checked<I>(where: string, options: BatcherOptions<I>): Partial<Settings
   const valid: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(validObject(where, options))) {
     if (!Object.hasOwn(checks, key)) throw unknownKey(where, key, OPTION_NAMES);
-    if (value !== undefined) valid[key] = checks[key as keyof typeof checks](value);
+    if (value !== undefined) valid[key] = checks[key as keyof typeof checks](key, value);
   }
   return valid as Partial<Settings<I, never>>;
 }

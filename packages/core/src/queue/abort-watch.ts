@@ -5,7 +5,7 @@
  */
 import type { Entry } from './entry.js';
 
-/** Of signals with calls outstanding. Not a WeakMap: that is several times slower, and a watch is removed with its last call. */
+/** By signals with unsettled calls. A WeakMap would be several times slower; each watch is removed with its last call. */
 const watches = new Map<AbortSignal, AbortWatch>();
 let recent: AbortWatch | undefined;
 
@@ -50,12 +50,12 @@ export class AbortWatch implements EventListenerObject {
   }
 }
 
-// In Node each signal is an object of a shape of its own, so that every look at a property is a search
-// of its prototypes, 0.3 µs each time. What the platform's signals inherit is therefore looked up once.
+// In Node each signal has a hidden class of its own, so that every property access searches the prototypes (0.3 µs).
+// The methods of native signals are therefore looked up once.
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 const readAborted = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')?.get;
 
-/** True for the platform's own signals; others may come from a polyfill, or be anything. */
+/** True for the platform's own signals. Others may be a polyfill, or invalid. */
 export function isNativeSignal(value: unknown): value is AbortSignal {
   if (recent !== undefined && recent.signal === value) return recent.isNative;
   return (
@@ -73,20 +73,20 @@ function listen(signal: AbortSignal, watch: AbortWatch): void {
   else signal.addEventListener('abort', watch);
 }
 
-/** A signal that is not the platform's may throw here, while other callers are to be settled. */
+/** A signal of another class may throw here, which must not stop the settlement of other callers. */
 function stopListening(signal: AbortSignal, watch: AbortWatch): void {
   try {
     if (watch.isNative) removeEventListener.call(signal, 'abort', watch);
     else signal.removeEventListener('abort', watch);
   } catch {
-    // It is not used any more.
+    // The watch is not used any more.
   }
 }
 
 /** Cancels the entry when the signal fires. The watch ends when the entry is settled. */
 export function cancelOnAbort(entry: Entry, signal: AbortSignal): void {
   const watch = (recent?.signal === signal ? recent : watches.get(signal)) ?? new AbortWatch(signal);
-  // Throws if a signal that is not the platform's does; then nothing of it is kept.
+  // `add` throws if `addEventListener` of another signal class throws; then the watch is dropped.
   if (watch.add(entry)) watches.set(signal, watch);
   recent = watch;
 }

@@ -1,7 +1,7 @@
 /**
- * Callers of one turn with deadlines, which share one place among the deadlines. Their time starts to run
- * when the turn ends in which they arrived: the caller's own code until then is not charged to it, and the
- * clock is not read for each call.
+ * Callers of one turn with deadlines, as one node of the heap of deadlines. Their time starts to run at the end of the
+ * turn in which they arrived, so that synchronous code of the caller is not counted, and the clock is not read for each
+ * call.
  */
 import type { Deadlines, Expiring } from '../time/deadlines.js';
 import type { Entry, Moment } from './entry.js';
@@ -11,7 +11,7 @@ const MOST_CALLERS = 64;
 
 export class Cohort implements Expiring {
   readonly moment: Moment;
-  /** The earliest of its unsettled callers, or earlier; see `update`. */
+  /** The earliest deadline of its unsettled callers, or an earlier time; see `update`. */
   deadline = Number.POSITIVE_INFINITY;
   heapIndex = -1;
 
@@ -48,14 +48,14 @@ export class Cohort implements Expiring {
     return this.#startedAt + this.timeoutMsOf(entry);
   }
 
-  /** Their time starts to run. */
+  /** Starts the time of its callers. */
   run(now: number): void {
     this.#startedAt = now;
     this.#schedule();
   }
 
-  /** To be called once for each of them, when it is settled. */
-  letGo(entry: Entry): void {
+  /** To be called once for each caller, when it is settled. */
+  entrySettled(entry: Entry): void {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#deadlines.remove(this);
     else if (this.deadlineOf(entry) <= this.deadline) this.#isOutdated = true;

@@ -5,7 +5,7 @@
  */
 import type { Entry } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
-import { isServedBefore, type Lane, type NextOfLane, type Turn } from './lane.js';
+import { isServedBefore, type Lane, type LaneNode, type NextOfLane } from './lane.js';
 import type { Tenant } from './tenants.js';
 
 /** What a tenant has been served, including the items that have been read. */
@@ -13,7 +13,7 @@ interface Account {
   served: number;
 }
 
-/** The reading of one lane. */
+/** How far one lane has been read. */
 interface Walk extends NextOfLane, HeapNode {
   readonly lane: Lane;
   readonly account: Account;
@@ -25,13 +25,13 @@ interface Walk extends NextOfLane, HeapNode {
 
 export class DispatchOrder {
   readonly #entries: Entry[] = [];
-  readonly #turns: Heap<Turn>;
+  readonly #lanes: Heap<LaneNode>;
   readonly #accounts = new Map<Tenant, Account>();
-  /** The lanes that may be next. The lanes below them in the heap of the group have not been looked at yet. */
+  /** The lanes that may be next. The lanes below them in the heap of the group have not been read yet. */
   readonly #walks = new Heap<Walk>(isServedBefore, (walk) => this.#refresh(walk));
 
-  constructor(turns: Heap<Turn>) {
-    this.#turns = turns;
+  constructor(lanes: Heap<LaneNode>) {
+    this.#lanes = lanes;
     this.#add(0);
   }
 
@@ -64,9 +64,9 @@ export class DispatchOrder {
   }
 
   #add(index: number): void {
-    const turn = this.#turns.at(index);
-    if (turn === undefined) return;
-    const { lane, served, next } = turn;
+    const node = this.#lanes.at(index);
+    if (node === undefined) return;
+    const { lane, served, next } = node;
     const { tenant } = lane;
     let account = this.#accounts.get(tenant);
     if (account === undefined) {

@@ -1,6 +1,6 @@
 /**
- * One caller and its item, from submit to answer. It is at once the node of the queue's linked list
- * and the ticket that the caller holds, because a queue of a million must not cost three objects an item.
+ * One caller and its item, from submit to settlement. It is also the node of the queue's linked list and the caller's
+ * ticket, so that a queue of a million items needs one object for each, not three.
  */
 
 import type { BatchRecord } from '../batch/diagnostics.js';
@@ -17,7 +17,7 @@ export interface Sink<R> {
   reject(error: Error): void;
 }
 
-/** What `enqueue` gives back. */
+/** Returned by `enqueue`. */
 export interface Ticket {
   /** When the item arrived, on the batcher's clock. */
   readonly arrivedAt: number;
@@ -26,7 +26,7 @@ export interface Ticket {
   cancel(reason?: unknown): void;
 }
 
-/** A moment of arrival, shared by all that arrive in one turn: reading the clock costs more than queueing. */
+/** An arrival time, shared by all items of one turn, because reading the clock costs more than queueing an item. */
 export interface Moment {
   readonly at: number;
   arrivals: number;
@@ -41,7 +41,7 @@ export interface EntryRemoval {
 /** A promise's `resolve`: `submit` passes it in place of a sink to save an object a call. */
 export type Resolve = (value: unknown) => void;
 
-// biome-ignore lint/suspicious/noExplicitAny: the queue carries items of every type and looks into none
+// biome-ignore lint/suspicious/noExplicitAny: the queue holds items of every type and reads none
 type Any = any;
 
 export class Entry<I = Any, R = Any> implements Ticket {
@@ -55,10 +55,10 @@ export class Entry<I = Any, R = Any> implements Ticket {
   next: Entry | undefined = undefined;
   readonly moment: Moment;
   readonly cost: number;
-  /** Where its deadline is, and its place there; undefined without a deadline. */
+  /** Its cohort, which knows its deadline, and its index there; undefined without a deadline. */
   declare cohort: Cohort | undefined;
   declare cohortIndex: number;
-  /** The watch of its signal, and its place there. */
+  /** The watch of its signal, and its index there. */
   declare watch: AbortWatch | undefined;
   declare watchIndex: number;
   declare shared: SharedWork | undefined;
@@ -114,7 +114,7 @@ export class Entry<I = Any, R = Any> implements Ticket {
   }
 }
 
-// Most entries have none of these: room for them in each would take 40 of 300 bytes, and 3 % of the time of a call.
+// Defaults on the prototype: most entries need none of these fields, which would take 40 of 300 bytes and 3 % of the time.
 Object.assign(Entry.prototype, {
   cohort: undefined,
   cohortIndex: 0,
@@ -123,7 +123,7 @@ Object.assign(Entry.prototype, {
   shared: undefined,
 });
 
-/** An entry with room for a deadline, a signal and shared work. */
+/** An entry with fields for a deadline, a signal and shared work. */
 export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
   override cohort: Cohort | undefined = undefined;
   override cohortIndex = 0;
@@ -131,17 +131,16 @@ export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
   override watchIndex = 0;
   override shared: SharedWork | undefined = undefined;
 
-  // Spelt out: a generated constructor spreads its arguments, which is slow.
+  // An implicit constructor would spread its arguments, which is slow.
   constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
     super(item, sink, moment, cost);
   }
 }
 
-// Plain functions, not private methods: each object of a class with private methods carries a mark for them,
-// and there may be a million of these objects.
+// Functions, not private methods, because private methods add a hidden field to each object.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {
-  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.owner)?.removal;
+  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.dispatcher)?.removal;
 }
 
 /** Drops all references, so that a ticket kept by its caller keeps nothing else alive. */
@@ -149,11 +148,11 @@ function release<R>(entry: Entry<unknown, R>): Sink<R> | Resolve | undefined {
   const { sink, watch, cohort } = entry;
   entry.sink = undefined;
   if (cohort !== undefined) {
-    cohort.letGo(entry);
+    cohort.entrySettled(entry);
     entry.cohort = undefined;
   }
   if (watch !== undefined) watch.remove(entry);
-  // The item and the place stay while others share the work that this entry carries.
+  // The item stays while other callers share it.
   if (entry.shared === undefined) {
     entry.item = undefined;
     entry.lane = undefined;
@@ -163,8 +162,8 @@ function release<R>(entry: Entry<unknown, R>): Sink<R> | Resolve | undefined {
 }
 
 /**
- * Rejects the promise whose `resolve` it is given to. Keeping only `resolve` of each waiting promise
- * saves 66 bytes a queued item on V8, for one more microtask when it fails.
+ * A thenable that rejects the promise which is resolved with it. Storing only `resolve` of each promise saves
+ * 66 bytes a queued item on V8, for one more microtask when the item fails.
  */
 class Rejection {
   readonly #error: Error;

@@ -2,7 +2,7 @@
 import { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
 import { Heap, type HeapNode } from './heap.js';
-import { type Aged, isServedBefore, type Lane, OlderItem, type Turn } from './lane.js';
+import { type Aged, isServedBefore, type Lane, type LaneNode, OlderItem } from './lane.js';
 import type { Tenant, Tenants } from './tenants.js';
 
 /** `wakeAt` of a group that is not held. */
@@ -23,15 +23,15 @@ export class Group implements HeapNode {
   arrived = 0;
   /** Until when the policy holds it. */
   wakeAt = AWAKE;
-  /** Among the groups that are held. */
+  /** Its place in the heap of held groups. */
   heapIndex = -1;
   /** Items that arrived until then are dispatched without being held. */
   #flushedAt = Number.NEGATIVE_INFINITY;
 
   readonly #tenants: Tenants;
   readonly #lanes = new Map<Tenant, Lane[]>();
-  readonly #turns = new Heap<Turn>(isServedBefore, refresh);
-  /** Lanes whose turn came while the group was held. */
+  readonly #order = new Heap<LaneNode>(isServedBefore, refresh);
+  /** Lanes that were next in their tenant's order while the group was held. */
   #parked: Lane[] = [];
   readonly #ages = new Heap<Aged>((a, b) => a.arrivedAt < b.arrivedAt);
 
@@ -51,7 +51,7 @@ export class Group implements HeapNode {
     return first?.arrivedAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** To be called for an entry that had been queued elsewhere, and may be older than the entries ahead of it. */
+  /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
   hasOlder(entry: Entry): void {
     if (entry.lane?.head !== entry) this.#ages.push(new OlderItem(entry));
   }
@@ -82,8 +82,8 @@ export class Group implements HeapNode {
     else if (lane.heapIndex === -1) this.#add(lane);
     else {
       this.#ages.update(lane);
-      this.#turns.update(lane.inGroup);
-      lane.tenant.turns.update(lane.inTenant);
+      this.#order.update(lane.inGroup);
+      lane.tenant.lanes.update(lane.inTenant);
     }
   }
 
@@ -97,7 +97,7 @@ export class Group implements HeapNode {
     } else lanes.push(lane);
     this.#ages.push(lane);
     lane.inGroup.served = tenant.served;
-    this.#turns.push(lane.inGroup);
+    this.#order.push(lane.inGroup);
     this.#tenants.add(lane);
   }
 
@@ -110,7 +110,7 @@ export class Group implements HeapNode {
       this.#lanes.delete(tenant);
     }
     this.#ages.remove(lane);
-    this.#turns.remove(lane.inGroup);
+    this.#order.remove(lane.inGroup);
     this.#tenants.remove(lane);
     if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
     if (this.length > 0) return;
@@ -120,26 +120,26 @@ export class Group implements HeapNode {
 
   /** The order in which its items are dispatched. Valid until the queue changes. */
   order(): DispatchOrder {
-    return new DispatchOrder(this.#turns);
+    return new DispatchOrder(this.#order);
   }
 
   /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
   take(count: number, maxCost: number): Taken {
     const entries: Entry[] = [];
     let cost = 0;
-    this.#tenants.begin();
+    this.#tenants.beginBatch();
     while (entries.length < count) {
-      const lane = this.#turns.first?.lane;
+      const lane = this.#order.first?.lane;
       if (lane === undefined) break;
-      // Usually there is one lane, and the bookkeeping is done once.
-      const most = this.#turns.size === 1 ? count - entries.length : 1;
+      // From the only lane, all items are taken at once.
+      const most = this.#order.size === 1 ? count - entries.length : 1;
       const laneCost = lane.take(entries, most, cost, maxCost);
       if (laneCost === 0) break;
       cost += laneCost;
       this.#tenants.charge(lane.tenant, laneCost, (entries.at(-1) as Entry).cost);
       this.headChanged(lane);
     }
-    this.#tenants.end();
+    this.#tenants.endBatch();
     return { entries, cost };
   }
 
@@ -152,7 +152,7 @@ export class Group implements HeapNode {
   /** To be called when the tenant of a lane has been served less than when the lane was last sorted. */
   resort({ inGroup, tenant }: Lane): void {
     inGroup.served = tenant.served;
-    this.#turns.update(inGroup);
+    this.#order.update(inGroup);
   }
 
   /** Takes a lane out of its tenant's order until the group wakes. */
@@ -175,16 +175,16 @@ export class Group implements HeapNode {
 
   entries(): Entry[] {
     const entries: Entry[] = [];
-    for (const { next } of this.#turns) {
+    for (const { next } of this.#order) {
       for (let entry = next; entry !== undefined; entry = entry.next) entries.push(entry);
     }
     return entries;
   }
 }
 
-function refresh(turn: Turn): boolean {
-  const { served } = turn.lane.tenant;
-  if (turn.served === served) return false;
-  turn.served = served;
+function refresh(node: LaneNode): boolean {
+  const { served } = node.lane.tenant;
+  if (node.served === served) return false;
+  node.served = served;
   return true;
 }

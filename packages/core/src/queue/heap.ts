@@ -1,14 +1,14 @@
-/** A node knows its place in its heap, so that it can be moved or removed in O(log n). */
+/** A node knows its index in the heap, so that it can be moved or removed in O(log n). */
 export interface HeapNode {
-  /** −1 while in no heap. */
+  /** −1 outside a heap. */
   heapIndex: number;
 }
 
 /**
  * A binary min-heap: `before(a, b)` says whether a comes before b.
  *
- * Keys that only grow may be kept out of date: `refresh` updates the key of a node that has come first, and
- * returns whether it has changed. The first node with a true key is the first of all.
+ * Keys that only grow need not be up to date: `refresh` updates the key of the first node and returns whether it has
+ * changed. The first node whose key is up to date is the first of all.
  */
 export class Heap<T extends HeapNode> {
   readonly #nodes: T[] = [];

@@ -24,9 +24,9 @@ export interface Ahead {
   readonly groupsCost: number;
 }
 
-/** How many groups are counted one by one to find the work ahead of a new item. */
+/** How many groups are counted one by one to estimate the work ahead of a new item. */
 const MOST_COUNTED = 64;
-/** After so many batches of one group in a row there is only one group. */
+/** After so many batches of one group in a row, the policy is told that there is only one group. */
 const SINGLE_GROUP_BATCHES = 64;
 
 export class ItemQueue {
@@ -210,7 +210,7 @@ export class ItemQueue {
     };
   }
 
-  /** The work ahead of a new item of this group if everything queued goes first. */
+  /** The work ahead of a new item of this group if all queued items are dispatched first. */
   behindAll(group: Group): Ahead {
     const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
     return { cost: group.cost, groups: otherGroups, groupsCost: this.cost - group.cost };
@@ -235,7 +235,7 @@ export class ItemQueue {
     return this.#grouped.size === 0 ? this.#ungrouped.cost : Number.POSITIVE_INFINITY;
   }
 
-  /** A copy. */
+  /** All entries, copied, so that the queue may change while they are read. */
   entries(): Entry[] {
     return [...this.#groups()].flatMap((group) => group.entries());
   }

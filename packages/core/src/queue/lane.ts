@@ -10,7 +10,7 @@ import type { Tenant } from './tenants.js';
 /** All queued items of one priority. */
 export interface PriorityClass {
   readonly priority: number;
-  /** How much earlier than it did an item counts as arrived. */
+  /** Subtracted from the arrival time of its items in the order within a tenant. */
   readonly headStartMs: number;
   cost: number;
 }
@@ -30,8 +30,8 @@ export class Lane implements Aged {
   head: Entry | undefined = undefined;
   tail: Entry | undefined = undefined;
   heapIndex = -1;
-  readonly inTenant = new Turn(this);
-  readonly inGroup = new Turn(this);
+  readonly inTenant = new LaneNode(this);
+  readonly inGroup = new LaneNode(this);
 
   constructor(group: Group, tenant: Tenant, priorityClass: PriorityClass, order: number) {
     this.group = group;
@@ -40,7 +40,7 @@ export class Lane implements Aged {
     this.order = order;
   }
 
-  /** Of its head; its items are in order of arrival, except for items that had been queued elsewhere. */
+  /** Of its head; its items are in order of arrival, except for items that were queued elsewhere before. */
   get arrivedAt(): number {
     return (this.head as Entry).moment.at;
   }
@@ -102,7 +102,7 @@ export class Lane implements Aged {
     this.#addToSums(-1, -entry.cost);
   }
 
-  /** Adds to all the sums that its items belong to. */
+  /** Updates the sums of its group, tenant and priority. */
   #addToSums(items: number, cost: number): void {
     const { group, tenant, priorityClass } = this;
     group.length += items;
@@ -113,8 +113,8 @@ export class Lane implements Aged {
   }
 }
 
-/** A lane in the heap of its tenant or its group. */
-export class Turn implements HeapNode {
+/** The place of a lane in the heap of its tenant or its group. */
+export class LaneNode implements HeapNode {
   readonly lane: Lane;
   heapIndex = -1;
   /** What the tenant had been served when the lane was last sorted in its group. */
@@ -129,7 +129,7 @@ export class Turn implements HeapNode {
   }
 }
 
-/** An item that arrived before items ahead of it in its lane, because it had been queued elsewhere. */
+/** An item that is older than items ahead of it in its lane, because it was queued elsewhere before. */
 export class OlderItem implements Aged {
   readonly entry: Entry;
   readonly arrivedAt: number;
@@ -141,7 +141,7 @@ export class OlderItem implements Aged {
   }
 }
 
-/** The order within a tenant: by arrival, a priority counting as a head start. It never changes: that is how priorities age. */
+/** The order within a tenant: by arrival minus the head start of the priority. It never changes, so priorities age. */
 export function isEarlier(a: NextOfLane, b: NextOfLane): boolean {
   const aRank = (a.next as Entry).moment.at - a.lane.priorityClass.headStartMs;
   const bRank = (b.next as Entry).moment.at - b.lane.priorityClass.headStartMs;

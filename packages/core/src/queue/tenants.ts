@@ -4,7 +4,7 @@
  * after a pause starts level with the others: absence earns no credit.
  */
 import { Heap, type HeapNode } from './heap.js';
-import { isEarlier, type Lane, type Turn } from './lane.js';
+import { isEarlier, type Lane, type LaneNode } from './lane.js';
 
 export class Tenant implements HeapNode {
   readonly id: string | undefined;
@@ -16,10 +16,10 @@ export class Tenant implements HeapNode {
   isNew = true;
   queuedItems = 0;
   queuedCost = 0;
-  /** In how many groups it has items. */
+  /** The number of groups in which it has items. */
   groups = 0;
   /** Its lanes in all groups that are not held. */
-  readonly turns = new Heap<Turn>(isEarlier);
+  readonly lanes = new Heap<LaneNode>(isEarlier);
   heapIndex = -1;
   /** Decides between tenants that have been served the same: grows each time that a tenant gets its first item. */
   order = 0;
@@ -35,7 +35,7 @@ const HIGHEST_LEVEL = 2 ** 24;
 const FIRST_SWEEP = 1024;
 /** From this number on, the weights of tenants without items are forgotten too. */
 const MOST_REMEMBERED = 65_536;
-/** How many other tenants are counted one by one to find the work ahead of a new item. */
+/** How many other tenants are counted one by one to estimate the work ahead of a new item. */
 const MOST_COUNTED = 64;
 
 export class Tenants {
@@ -63,7 +63,7 @@ export class Tenants {
   #order = 0;
   #sweepAt = FIRST_SWEEP;
 
-  /** How many are remembered. */
+  /** Known tenants with a name. */
   get size(): number {
     return this.#named.size;
   }
@@ -76,7 +76,7 @@ export class Tenants {
 
   /** The lane of the next item, among the groups that are not held. */
   get firstLane(): Lane | undefined {
-    return this.#waiting.first?.turns.first?.lane;
+    return this.#waiting.first?.lanes.first?.lane;
   }
 
   /** To be called when a tenant has its first item. */
@@ -94,28 +94,28 @@ export class Tenants {
     this.#waitingWeight -= tenant.weight;
   }
 
-  /** Lets a lane have its turn. */
+  /** Puts a lane into the order of its tenant. */
   add({ tenant, inTenant }: Lane): void {
     if (inTenant.heapIndex !== -1) return;
-    tenant.turns.push(inTenant);
+    tenant.lanes.push(inTenant);
     if (tenant.heapIndex !== -1) return;
     tenant.sortedServed = tenant.served;
     this.#waiting.push(tenant);
   }
 
-  /** A lane has no turn until it is added again. */
+  /** Takes a lane out of the order of its tenant. */
   remove({ tenant, inTenant }: Lane): void {
-    tenant.turns.remove(inTenant);
-    if (tenant.turns.size === 0) this.#waiting.remove(tenant);
+    tenant.lanes.remove(inTenant);
+    if (tenant.lanes.size === 0) this.#waiting.remove(tenant);
   }
 
   /** To be called before the items of a batch are charged. */
-  begin(): void {
+  beginBatch(): void {
     this.#sharedBy = this.#waitingWeight;
   }
 
   /** To be called after the items of a batch have been charged. */
-  end(): void {
+  endBatch(): void {
     if (this.#level > HIGHEST_LEVEL) this.#lowerAll();
   }
 
@@ -155,7 +155,7 @@ export class Tenants {
   #resort(tenant: Tenant): void {
     tenant.sortedServed = tenant.served;
     this.#waiting.update(tenant);
-    for (const { lane } of tenant.turns) lane.group.resort(lane);
+    for (const { lane } of tenant.lanes) lane.group.resort(lane);
   }
 
   /** The part of the queue that a tenant may fill, by weight: all of it only if no other tenant is known. */
@@ -178,7 +178,7 @@ export class Tenants {
     return tenant.groups + this.#sumOfOthers(tenant, (other) => Math.min(other.groups, turns(other)));
   }
 
-  /** Over the other tenants that have their turn. Of very many, some are counted and stand for all. */
+  /** The sum over the other waiting tenants; of more than `MOST_COUNTED` it is extrapolated. */
   #sumOfOthers(tenant: Tenant, part: (other: Tenant) => number): number {
     let counted = 0;
     let sum = 0;
@@ -192,7 +192,7 @@ export class Tenants {
     return counted < others ? (sum * others) / counted : sum;
   }
 
-  /** What a tenant has been served ahead of the others was charged by its old weight. */
+  /** Converts what the tenant has been served above the level from its old weight to the new one. */
   #reweigh(tenant: Tenant, weight: number): void {
     if (tenant.queuedItems > 0) this.#waitingWeight += weight - tenant.weight;
     const debt = Math.max(0, tenant.served - this.#level) * tenant.weight;
@@ -208,7 +208,7 @@ export class Tenants {
     return tenant;
   }
 
-  /** Forgets tenants without items: at most they have been served one item more. Given weights are kept, up to a limit. */
+  /** Forgets tenants without items. Tenants with a weight of their own are kept, up to a limit. */
   #sweep(): void {
     for (const [id, { queuedItems, weight }] of this.#named) {
       if (queuedItems > 0) continue;

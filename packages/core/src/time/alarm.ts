@@ -1,7 +1,7 @@
 import { inOwnContext } from '../batch/async-context.js';
 import type { Clock } from './clock.js';
 
-/** The one timer of a batcher. */
+/** The only timer of a batcher or backend set. */
 export class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -14,8 +14,8 @@ export class Alarm {
   }
 
   /**
-   * Rings at `at` or before. When it rings too early it is set again, which is cheaper than
-   * moving the timer whenever an item is served before its deadline.
+   * Rings at `at` or earlier. If it rings too early, the owner sets it again, which is cheaper than moving the timer
+   * whenever an item is answered before its deadline.
    */
   ringBy(at: number, now: number): void {
     if (at >= this.#at) return;

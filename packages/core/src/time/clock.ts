@@ -13,7 +13,7 @@ export interface Clock {
    * ready. Not a microtask, which runs after the callback of each socket.
    */
   defer(callback: () => void): void;
-  /** Resolution of its timers; 0 or undefined when they are exact. A shorter wait is not asked for. */
+  /** Resolution of its timers; 0 or undefined when they are exact. No shorter delay is set. */
   readonly timerResolutionMs?: number;
 }
 

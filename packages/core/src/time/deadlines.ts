@@ -1,9 +1,9 @@
 import { Heap, type HeapNode } from '../queue/heap.js';
 
-/** Something that ends at a given time unless it is removed first: callers with a deadline, a call of the handler, `close({ timeoutMs })`. */
+/** Callers with a deadline, a call of the handler, or `close({ timeoutMs })`. */
 export interface Expiring extends HeapNode {
   readonly deadline: number;
-  /** Moves a deadline that has become later, and says whether it did; without it the deadline never changes. */
+  /** Updates a deadline that may be later now, and returns whether it is. Without this method it never changes. */
   update?(): boolean;
   expire(now: number): void;
 }
@@ -23,7 +23,7 @@ export class Deadlines {
 
   /** Does nothing for a deadline that has expired. */
   remove(expiring: Expiring): void {
-    if (expiring.heapIndex >= 0) this.#heap.remove(expiring);
+    this.#heap.remove(expiring);
   }
 
   /** Expires all that is due. An `expire()` may add and remove others. */

@@ -29,8 +29,7 @@ export class VirtualClock implements Clock {
   }
 
   clearTimer(timer: unknown): void {
-    const set = timer as Timer | undefined;
-    if (set !== undefined && set.heapIndex >= 0) this.#timers.remove(set);
+    if (timer !== undefined) this.#timers.remove(timer as Timer);
   }
 
   defer(callback: () => void): void {

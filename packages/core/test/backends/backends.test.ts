@@ -348,6 +348,21 @@ describe('a failure of a backend', () => {
     expect(batcher.stats().backends).toMatchObject([{ state: 'ejected' }]);
     batcher.destroy();
   });
+
+  test('includes batches that a backend never answers, once their callers have waited for a second in total', async () => {
+    const clock = new VirtualClock();
+    const silent = (_: number[], { signal }: { readonly signal: AbortSignal }) =>
+      new Promise<number[]>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    const batcher = new Batcher<number, number>({ backends: [{ id: 'a', slots: 1, run: silent }], clock });
+    for (const failures of [0, 0, 1]) {
+      const outcome = outcomeOf(batcher.submit(1, { timeoutMs: 400 }));
+      await clock.advance(400);
+      expect(outcome.error).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+      expect(batcher.stats().backends[0]?.failures).toBe(failures);
+    }
+  });
 });
 
 describe('while no backend is ready', () => {

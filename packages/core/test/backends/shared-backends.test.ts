@@ -2,7 +2,7 @@
 import { BackendSet, Batcher, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SlotLine, type SlotUser } from '../../src/backends/slot-line.js';
+import { SlotQueue, type SlotUser } from '../../src/backends/slot-queue.js';
 import { GatedBackend, lost } from '../support/gated-backend.js';
 import { outcomeOf } from '../support/outcome.js';
 
@@ -127,17 +127,17 @@ test('no slot is free while a batcher waits for one', async () => {
     async (all, slots) => {
       const clock = new VirtualClock();
       let free = slots;
-      const line = new SlotLine(clock, () => free);
+      const queue = new SlotQueue(clock, () => free);
       const users = all.map(({ order, wants }) => {
         const user: SlotUser & { left: number; ask(): void } = {
           slotOrder: order,
           left: wants,
           slotFreed: () => user.ask(),
           ask() {
-            while (user.left > 0 && line.mayTake(user)) {
+            while (user.left > 0 && queue.mayTake(user)) {
               user.left -= 1;
               free -= 1;
-              line.leave(user);
+              queue.leave(user);
             }
           },
         };
@@ -149,7 +149,7 @@ test('no slot is free while a batcher waits for one', async () => {
         expect(free === 0 || users.every(({ left }) => left === 0)).toBe(true);
         if (free === slots) break;
         free += 1;
-        line.wake();
+        queue.wake();
       }
       expect(users.map(({ left }) => left)).toEqual(users.map(() => 0));
     },

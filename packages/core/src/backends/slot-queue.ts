@@ -1,6 +1,6 @@
 /**
  * Batchers that share backends and wait for a free slot. The next free slot goes to the batcher with the lowest
- * `slotOrder`; among equals, to the one that has waited longest.
+ * `slotOrder`; among equals, to the batcher that has waited longest.
  */
 import type { Clock } from '../time/clock.js';
 
@@ -10,11 +10,11 @@ export interface SlotUser {
   slotFreed(): void;
 }
 
-export class SlotLine {
+export class SlotQueue {
   readonly #clock: Clock;
   readonly #freeSlots: () => number;
-  /** In the order of their coming, and whether each has asked for a slot since it was last woken. */
-  readonly #line = new Map<SlotUser, boolean>();
+  /** In order of arrival, and whether each has requested a slot since it was last woken. */
+  readonly #waiting = new Map<SlotUser, boolean>();
   #isDue = false;
 
   constructor(clock: Clock, freeSlots: () => number) {
@@ -22,43 +22,43 @@ export class SlotLine {
     this.#freeSlots = freeSlots;
   }
 
-  /** Whether a slot is free that no batcher in line has a better claim to. If not, it stands in line from now on. */
+  /** Whether a slot is free that no waiting batcher precedes this one for. If not, this one waits from now on. */
   mayTake(user: SlotUser): boolean {
     if (this.#freeSlots() > this.#ahead(user)) return true;
-    this.#line.set(user, true);
+    this.#waiting.set(user, true);
     return false;
   }
 
-  /** It has had its turn, or needs no slot any more: those behind it move up. */
+  /** It has had its turn, or needs no slot any more. */
   leave(user: SlotUser): void {
-    if (this.#line.delete(user)) this.wake();
+    if (this.#waiting.delete(user)) this.wake();
   }
 
-  /** Has those in line ask again, at the end of the turn, because a batch that ends may let several start. */
+  /** Has the waiting batchers request slots again at the end of the turn, because one batch that ends may let several start. */
   wake(): void {
-    if (this.#isDue || this.#line.size === 0) return;
+    if (this.#isDue || this.#waiting.size === 0) return;
     this.#isDue = true;
     this.#clock.defer(() => {
       this.#isDue = false;
-      const waiting = [...this.#line.keys()].map((user) => ({ user, order: user.slotOrder }));
-      // Stable: among equals the order of their coming.
+      const waiting = [...this.#waiting.keys()].map((user) => ({ user, order: user.slotOrder }));
+      // The sort is stable: equals stay in order of arrival.
       waiting.sort((a, b) => (a.order === b.order ? 0 : a.order - b.order));
       for (const { user } of waiting) {
         if (this.#freeSlots() <= 0) break;
-        this.#line.set(user, false);
+        this.#waiting.set(user, false);
         user.slotFreed();
         // It has nothing to dispatch any more, or holds it for another reason.
-        if (this.#line.get(user) === false) this.leave(user);
+        if (this.#waiting.get(user) === false) this.leave(user);
       }
     });
   }
 
   #ahead(user: SlotUser): number {
-    if (this.#line.size === 0) return 0;
+    if (this.#waiting.size === 0) return 0;
     const { slotOrder } = user;
     let ahead = 0;
     let isBehind = true;
-    for (const other of this.#line.keys()) {
+    for (const other of this.#waiting.keys()) {
       if (other === user) isBehind = false;
       else if (other.slotOrder < slotOrder || (isBehind && other.slotOrder === slotOrder)) ahead += 1;
     }
