@@ -19,7 +19,6 @@ import { bestWindow } from './on-time-window.js';
 import { DispatchPlanner, MOST_VARIATION } from './plan/dispatch-planner.js';
 import type { Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
-import type { Rule } from './rules.js';
 import {
   costOf,
   costPerMs,
@@ -31,6 +30,18 @@ import {
   isOverload,
   safeMs,
 } from './view-questions.js';
+
+/** The rules that the arena removes one at a time to measure what each gains. */
+export const RULES = [
+  'on-time window',
+  'search all deadlines',
+  'plan',
+  'best size',
+  'forecast',
+  'probing',
+] as const;
+
+export type Rule = (typeof RULES)[number];
 
 export interface AdaptiveOptions {
   /**

@@ -10,9 +10,8 @@
  * beyond the average. Values are found by modified policy iteration, a few states at a time, so that planning never
  * blocks the thread.
  */
-import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
 import { PlanLookahead } from './plan-lookahead.js';
-import { type PlanProblem, usualDuration } from './plan-problem.js';
+import { type ArrivalOutcomes, arrivalOutcomes, type PlanProblem, usualDuration } from './plan-problem.js';
 import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
 /** Steps into which the time until the other slot is free is divided. */
@@ -135,7 +134,8 @@ export class DispatchPlan {
     if (count >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
     // Values can be interpolated between states, decisions cannot.
-    const { size } = this.#lookahead.finest(count, residualMs, this.#arrivalsWithin(residualMs));
+    this.#lookahead.decideFinely(count, residualMs, this.#arrivalsWithin(residualMs));
+    const { size } = this.#lookahead;
     return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
   }
 
@@ -160,7 +160,8 @@ export class DispatchPlan {
   waitMs(count: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       const leftMs = residualMs - waited;
-      if (this.#lookahead.best(count, leftMs, this.#arrivalsWithin(leftMs)).size > 0) return waited;
+      this.#lookahead.decide(count, leftMs, this.#arrivalsWithin(leftMs));
+      if (this.#lookahead.size > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
   }
@@ -209,9 +210,9 @@ export class DispatchPlan {
     const count = this.#states.countOf(state);
     const residualMs = row * this.#states.stepMs;
     const meanwhile = this.#rowOutcomes[row] as ArrivalOutcomes;
-    const { size, value } = this.#improves
-      ? this.#lookahead.best(count, residualMs, meanwhile)
-      : this.#lookahead.valueOf(this.#choices[state] as number, count, residualMs, meanwhile);
+    if (this.#improves) this.#lookahead.decide(count, residualMs, meanwhile);
+    else this.#lookahead.evaluate(this.#choices[state] as number, count, residualMs, meanwhile);
+    const { size, value } = this.#lookahead;
     this.#choices[state] = size;
     const change = value - (this.#states.values[state] as number);
     this.#states.values[state] = value;
