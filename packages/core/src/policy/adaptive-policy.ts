@@ -16,10 +16,12 @@ import { invalidOption, validKeys } from '../errors/valid.js';
 import { reasonToDispatch } from './greedy-policy.js';
 import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
+import { BACKLOG } from './plan/dispatch-plan.js';
 import { DispatchPlanner, MOST_VARIATION } from './plan/dispatch-planner.js';
 import type { Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
 import {
+  CAUTION,
   costOf,
   costPerMs,
   countWithin,
@@ -51,14 +53,10 @@ export interface AdaptiveOptions {
   readonly prefer?: 'latency' | 'efficiency' | undefined;
 }
 
-/** The share of a forecast saving that counts: a forecast is not certain. */
-const CAUTION = 0.9;
 /** How many times the hold weighs a returning caller that would miss the batch: it waits for the whole batch. */
 const LEFT_BEHIND = 3;
 /** The least share of a batch's duration that a hold must save. */
 const LEAST_SAVING = 0.15;
-/** Batches of the best size from which a queue is long. */
-const BACKLOG = 2;
 
 export function adaptive(options: AdaptiveOptions = {}): Policy {
   const { prefer = 'latency' } = validKeys('adaptive(options)', options, ['prefer']);

@@ -17,10 +17,11 @@ import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 /** Steps into which the time until the other slot is free is divided. */
 const RESIDUALS = 16;
 /** Batches of the best size from which only throughput counts. */
-const BACKLOG = 2;
+export const BACKLOG = 2;
 
 /** Batches of the usual size from which a queue is rare, and its values uncertain. */
 const LONG_QUEUE = 4;
+
 /** The throughput, as a multiple of the arrival rate, with which such a queue must be served. */
 const KEEPS_UP = 1.1;
 

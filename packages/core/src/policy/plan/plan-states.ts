@@ -2,6 +2,7 @@
  * The states of a dispatch plan and their values: the queued cost, and the time until the other slot is free. Values are
  * interpolated between states.
  */
+
 /** Queued costs up to this are states of their own; beyond, each that is larger by the factor. */
 const EXACT_COUNTS = 24;
 const COUNT_STEP = 1.12;
@@ -62,16 +63,11 @@ export class PlanStates {
     const left = this.counts[index] as number;
     const right = this.counts[next] as number;
     const share = (count - left) / (right - left);
-    const inProportion = this.#valueInProportion(index, next, share, residualMs);
-    return isBeyond ? inProportion + this.#bend * (count - right) * (count - left) : inProportion;
-  }
-
-  #valueInProportion(index: number, next: number, share: number, residualMs: number): number {
     const position = this.rows === 1 ? 0 : Math.min(this.rows - 1, residualMs / this.stepMs);
     const row = Math.floor(position);
-    const value = this.#valueInRow(row, index, next, share);
-    if (position === row) return value;
-    return value + (position - row) * (this.#valueInRow(row + 1, index, next, share) - value);
+    let value = this.#valueInRow(row, index, next, share);
+    if (position > row) value += (position - row) * (this.#valueInRow(row + 1, index, next, share) - value);
+    return isBeyond ? value + this.#bend * (count - right) * (count - left) : value;
   }
 
   #valueInRow(row: number, index: number, next: number, share: number): number {
