@@ -25,9 +25,6 @@ const LONG_QUEUE = 4;
 /** The throughput, as a multiple of the arrival rate, with which such a queue must be served. */
 const KEEPS_UP = 1.1;
 
-/** How much worse a plan may be than the similar one it started from. */
-const MOST_GROWTH = 1.5;
-
 const MOST_SWEEPS = 1000;
 /** The multiple of the likely average above which the iteration diverges. */
 const LOST = 100;
@@ -37,8 +34,6 @@ const GOOD_IMPROVEMENTS = 8;
 const ADAPTATIONS = 3;
 /** Sweeps between improvements: evaluating the present decisions is many times cheaper. */
 const IMPROVE_EVERY = 8;
-/** The relative drift of the average below which the values fit the present decisions and an improvement pays. */
-const STEADY = 0.003;
 /** The relative change of the values below which the plan is solved. */
 const SETTLED = 1e-3;
 /** The share of the average's error that a sweep corrects: more would overshoot. */
@@ -57,8 +52,6 @@ export class DispatchPlan {
   /** The cost of a state in an improving sweep, in states of an evaluating one. */
   readonly #improvingUnits: number;
 
-  /** The average cost of a millisecond (items queued or running) with the initial decisions. */
-  #simpleAverage = Number.POSITIVE_INFINITY;
   /** The bound of the average beyond which the iteration has diverged. */
   readonly #mostAverage: number;
   readonly #usualMs: number;
@@ -115,10 +108,10 @@ export class DispatchPlan {
     return this.#sweeps >= MOST_SWEEPS;
   }
 
-  /** Whether it is good enough to use, and better than the initial decisions. */
+  /** Whether it is good enough to use. */
   get isUseful(): boolean {
     const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
-    return isGood && this.#lookahead.average > 0 && this.#lookahead.average <= 1.005 * this.#simpleAverage;
+    return isGood && this.#lookahead.average > 0 && !this.#isLost;
   }
 
   /** Computes a little further: a unit is a fraction of a microsecond. */
@@ -182,7 +175,6 @@ export class DispatchPlan {
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
     this.#improvements = Math.min(similar.#improvements, GOOD_IMPROVEMENTS - ADAPTATIONS);
     this.#lookahead.average = similar.#lookahead.average * growth;
-    this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
     for (let state = 0; state < this.#states.size; state++) {
       const count = this.#states.countOf(state);
       const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
@@ -236,13 +228,10 @@ export class DispatchPlan {
     if (this.#isLost) this.#sweeps = MOST_SWEEPS;
     const unit = Math.abs(this.#lookahead.average) * this.#usualMs;
     const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
-    const isSteady = isSettled || Math.abs(this.#drift) < STEADY * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
     if (this.#improves) this.#improvements += 1;
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
-    this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
-    if (this.#improves && this.#simpleAverage === Number.POSITIVE_INFINITY)
-      this.#simpleAverage = this.#lookahead.average;
+    this.#improves = isSettled || this.#sweepsSinceImproved >= IMPROVE_EVERY;
     this.#largestChange = Number.NEGATIVE_INFINITY;
     this.#leastChange = Number.POSITIVE_INFINITY;
   }
