@@ -15,8 +15,8 @@ export interface OnTimeWindow {
 /** The duration to assume for a batch of a cost: the mean, or a safe bound; monotone. */
 export type DurationOf = (cost: number) => number;
 
-/** Positions that are examined: bounds the time of a decision. */
-const MOST_POSITIONS = 2048;
+/** The longest queue that is examined, and the largest batch that is planned for: bounds the time of a decision. */
+export const MOST_POSITIONS = 2048;
 /** The relative gain of throughput that justifies further rejections. */
 const LEAST_GAIN = 1.01;
 

@@ -10,8 +10,15 @@
  * beyond the average. Values are found by modified policy iteration, a few states at a time, so that planning never
  * blocks the thread.
  */
+import { CAUTION } from '../view-questions.js';
 import { PlanLookahead } from './plan-lookahead.js';
-import { type ArrivalOutcomes, arrivalOutcomes, type PlanProblem, usualDuration } from './plan-problem.js';
+import {
+  type ArrivalOutcomes,
+  arrivalOutcomes,
+  type PlanProblem,
+  PRECISION,
+  usualDuration,
+} from './plan-problem.js';
 import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
 /** Steps into which the time until the other slot is free is divided. */
@@ -22,9 +29,6 @@ export const BACKLOG = 2;
 /** Batches of the usual size from which a queue is rare, and its values uncertain. */
 const LONG_QUEUE = 4;
 
-/** The throughput, as a multiple of the arrival rate, with which such a queue must be served. */
-const KEEPS_UP = 1.1;
-
 const MOST_SWEEPS = 1000;
 /** The multiple of the likely average above which the iteration diverges. */
 const LOST = 100;
@@ -34,8 +38,6 @@ const GOOD_IMPROVEMENTS = 8;
 const ADAPTATIONS = 3;
 /** Sweeps between improvements: evaluating the present decisions is many times cheaper. */
 const IMPROVE_EVERY = 8;
-/** The relative change of the values below which the plan is solved. */
-const SETTLED = 1e-3;
 /** The share of the average's error that a sweep corrects: more would overshoot. */
 const CORRECTION = 0.15;
 
@@ -141,7 +143,7 @@ export class DispatchPlan {
   #sizeToKeepUp(count: number, ratePerMs: number): number {
     const { slots, sizes, durationMs } = this.#problem;
     const neededPerMs = Math.max(
-      KEEPS_UP * ratePerMs,
+      ratePerMs / CAUTION,
       ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#problem.bestSize)),
     );
     for (const size of sizes) {
@@ -227,7 +229,7 @@ export class DispatchPlan {
     this.#lookahead.average += (CORRECTION * this.#drift) / this.#usualMs;
     if (this.#isLost) this.#sweeps = MOST_SWEEPS;
     const unit = Math.abs(this.#lookahead.average) * this.#usualMs;
-    const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
+    const isSettled = this.#largestChange - this.#leastChange < PRECISION * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
     if (this.#improves) this.#improvements += 1;
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;

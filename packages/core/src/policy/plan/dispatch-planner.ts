@@ -4,11 +4,13 @@
  * and does not change.
  */
 import type { CurveEstimate } from '../../learning/service-curve.js';
+import { MOST_POSITIONS } from '../on-time-window.js';
 import type { QueueView, RunningWork } from '../policy.js';
 import { LEARNED_BATCHES } from '../probing.js';
 import { CAUTION } from '../view-questions.js';
 import { DispatchPlan } from './dispatch-plan.js';
 import type { PlanProblem } from './plan-problem.js';
+import { STEP } from './plan-states.js';
 
 export interface Advice {
   /** The cost to dispatch; 0 to wait. */
@@ -17,8 +19,6 @@ export interface Advice {
   readonly waitMs: number;
 }
 
-/** The ratio of the rates of two plans. */
-const RATE_STEP = 1.12;
 /** How far the rate may be above and below that of the plan, in such steps, before another is requested: 2 % of latency. */
 const MOST_ABOVE = 0.25;
 const MOST_BELOW = 1.5;
@@ -32,8 +32,6 @@ const MOST_LOAD = 0.96;
 const WORK = 2000;
 /** The relative change of a duration that makes a plan outdated. */
 const LEAST_CHANGE = 0.05;
-/** The largest batch that is planned for. */
-const LARGEST_BATCH = 4096;
 /** Multiples of the safe duration after which a running batch counts as hung. */
 const HUNG = 8;
 
@@ -55,7 +53,7 @@ export class DispatchPlanner {
     const { curve, limits, traffic } = view;
     const working = withoutHung(view, now);
     const slots = Math.max(1, view.slots - (view.running.length - working.length));
-    if (limits.maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
+    if (limits.maxBatchSize > MOST_POSITIONS || slots === Number.POSITIVE_INFINITY) return undefined;
     const arrivingPerMs = traffic.steadyRatePerMs(now) * traffic.meanCost;
     if (curve.samples < LEARNED_BATCHES || !(arrivingPerMs > 0)) return undefined;
     if (slots > 1 && curve.variation > MOST_VARIATION) return undefined;
@@ -116,14 +114,14 @@ export class DispatchPlanner {
   }
 
   #planFor(sketch: Sketch, ratePerMs: number): DispatchPlan {
-    const position = Math.log(ratePerMs) / Math.log(RATE_STEP);
+    const position = Math.log(ratePerMs) / Math.log(STEP);
     // A plan for a little too much costs next to nothing; one for too little does not keep up.
     const above = position - this.#level;
     if (!(above < MOST_ABOVE && above > -MOST_BELOW)) this.#level = Math.ceil(position + MOST_ABOVE);
     let plan = this.#plans.get(this.#level);
     if (plan === undefined) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
-      const planned = Math.min(RATE_STEP ** this.#level, MOST_LOAD * sketch.capacityPerMs);
+      const planned = Math.min(STEP ** this.#level, MOST_LOAD * sketch.capacityPerMs);
       plan = new DispatchPlan({ ...sketch, ratePerMs: planned }, this.#wanted);
       this.#plans.set(this.#level, plan);
     }

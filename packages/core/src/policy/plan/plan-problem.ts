@@ -32,8 +32,8 @@ export interface ArrivalOutcomes {
 
 /** Expected arrivals up to which every number is a case of its own. */
 const FEW = 4;
-/** The probability below which further cases are left out. */
-const NO_CHANCE = 1e-3;
+/** The precision of plans: the probability of the cases that are left out, and the relative change of settled values. */
+export const PRECISION = 1e-3;
 
 /** Of a Poisson distribution. */
 export function arrivalOutcomes(mean: number): ArrivalOutcomes {
@@ -45,7 +45,7 @@ function eachNumber(mean: number): ArrivalOutcomes {
   const chance: number[] = [];
   let one = Math.exp(-mean);
   let sum = 0;
-  for (let number = 0; 1 - sum > NO_CHANCE; number++) {
+  for (let number = 0; 1 - sum > PRECISION; number++) {
     arrived.push(number);
     chance.push(one);
     sum += one;
