@@ -155,8 +155,7 @@ class AdaptivePolicy implements Policy {
       if (curve.isUncertain(view.costAt(0), view.slots, now)) return dispatch(view, length);
     }
     if (rejected.length > 0) return { action: 'reject', positions: rejected };
-    const kept = this.#has('best size') ? countThatLetsRestFollow(view, now, count) : count;
-    return this.#probe(view, now, costOf(view, kept), true) ?? dispatch(view, kept, 'deadline');
+    return this.#probe(view, now, costOf(view, count), true) ?? dispatch(view, count, 'deadline');
   }
 
   #asLateAsIsSafe(view: QueueView, now: number): Decision {
@@ -180,10 +179,7 @@ class AdaptivePolicy implements Policy {
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const advice = this.#has('plan') ? this.#planner.advice(view, now) : undefined;
     if (advice === undefined) return undefined;
-    if (advice.cost > 0) {
-      const count = countWithin(view, advice.cost);
-      return dispatch(view, canFollow(view, now, count) ? count : view.length);
-    }
+    if (advice.cost > 0) return dispatch(view, countWithin(view, advice.cost));
     const { timerResolutionMs, maxBatchSize } = view.limits;
     if (view.cost >= maxBatchSize) return undefined;
     const leftMs = Math.min(latestStart - now, durationMs(view, view.traffic.meanCost) - heldMs(view, now));
@@ -226,29 +222,6 @@ function restCanWait(view: QueueView, now: number, cost: number): boolean {
     now + safeMs(view, cost) + safeMs(view, Math.max(view.cost - cost, view.traffic.meanCost)) <=
     view.nextDeadline
   );
-}
-
-/** Fewer than `count` items if all others can then follow in time and otherwise could not. */
-function countThatLetsRestFollow(view: QueueView, now: number, count: number): number {
-  const best = view.curve.bestSize(costOf(view, count));
-  const kept = best === undefined ? count : countWithin(view, best.cost);
-  return kept < count && !canFollow(view, now, count) && canFollow(view, now, kept) ? kept : count;
-}
-
-/** Whether the others can be served in time when the first `count` items are dispatched. */
-function canFollow(view: QueueView, now: number, count: number): boolean {
-  const { limits, nextDeadline, running, cost, length } = view;
-  if (nextDeadline === Number.POSITIVE_INFINITY || count >= length) return true;
-  const dispatched = costOf(view, count);
-  let nextMs = view.freeSlots > 1 ? 0 : safeMs(view, dispatched);
-  for (const batch of running) {
-    nextMs = Math.min(nextMs, Math.max(0, batch.startedAt + safeMs(view, batch.cost) - now));
-  }
-  const endsAt = now + nextMs + safeMs(view, Math.min(cost - dispatched, limits.maxBatchSize));
-  for (let position = count; position < length; position++) {
-    if (view.deadlineAt(position) < endsAt) return false;
-  }
-  return true;
 }
 
 function dispatch(view: QueueView, count: number, reason?: Reason): Decision {
