@@ -218,16 +218,10 @@ export class ServiceCurve implements CurveEstimate {
       this.#bestUpTo = maxCost;
       this.#best = this.#findBestSize(maxCost);
     }
-    return this.#best !== undefined && this.#best.durationMs > withinMs
-      ? this.#largestWithin(withinMs)
-      : this.#best;
-  }
-
-  /** The largest measured size that takes no longer than so many milliseconds; the smallest if none does. */
-  #largestWithin(withinMs: number): CurvePoint {
+    if (this.#best === undefined || this.#best.durationMs <= withinMs) return this.#best;
+    // The largest measured size that is quick enough, or the smallest.
     const points = this.points();
-    const largest = points.findLast(({ durationMs }) => durationMs <= withinMs);
-    return largest ?? (points[0] as CurvePoint);
+    return points.findLast(({ durationMs }) => durationMs <= withinMs) ?? points[0];
   }
 
   steps(maxCost: number): readonly number[] {

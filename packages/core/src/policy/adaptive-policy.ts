@@ -34,14 +34,7 @@ import {
 } from './view-questions.js';
 
 /** The rules that the arena removes one at a time to measure what each gains. */
-export const RULES = [
-  'on-time window',
-  'search all deadlines',
-  'plan',
-  'best size',
-  'forecast',
-  'probing',
-] as const;
+export const RULES = ['on-time window', 'plan', 'best size', 'forecast', 'probing'] as const;
 
 export type Rule = (typeof RULES)[number];
 
@@ -138,9 +131,8 @@ class AdaptivePolicy implements Policy {
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const most = this.#bestCost(view);
     const arrivingPerMs = costPerMs(view, now);
-    const searchesAllDeadlines = this.#has('search all deadlines');
     const windowBy = (duration: (cost: number) => number) =>
-      bestWindow(view, now, most, duration, arrivingPerMs, searchesAllDeadlines);
+      bestWindow(view, now, most, duration, arrivingPerMs);
     // When not all can be served, a safe bound decides which. Otherwise no item is rejected that may be in time.
     // In efficiency mode a batch waits for the last moment up to a step; past it there only seems to be time.
     const isAtStep = this.#savesBackend && curve.steps(limits.maxBatchSize).length > 0;

@@ -26,7 +26,6 @@ export function bestWindow(
   maxCost: number,
   durationMs: DurationOf,
   arrivingPerMs: number,
-  searchesAllDeadlines = true,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_POSITIONS);
   /** Items that can be in time by themselves, in dispatch order. */
@@ -68,7 +67,7 @@ export function bestWindow(
       const canFollow = (deadline: number) =>
         restCost <= maxCost && now + takesMs + durationMs(restCost) <= deadline;
       if (isBetter && (next === undefined || canFollow(next.deadline))) break;
-      if (cost >= maxCost || !searchesAllDeadlines) break;
+      if (cost >= maxCost) break;
     }
     item.isGivenUp = true;
     left -= item.cost;
