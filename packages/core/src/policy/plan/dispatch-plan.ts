@@ -41,8 +41,6 @@ const IMPROVE_EVERY = 8;
 /** The share of the average's error that a sweep corrects: more would overshoot. */
 const CORRECTION = 0.15;
 
-const NO_ARRIVALS: ArrivalOutcomes = { arrived: [0], chance: [1] };
-
 export class DispatchPlan {
   readonly #problem: PlanProblem;
   readonly #largestSize: number;
@@ -130,13 +128,9 @@ export class DispatchPlan {
     if (count >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
     // Values can be interpolated between states, decisions cannot.
-    this.#lookahead.decideFinely(count, residualMs, this.#arrivalsWithin(residualMs));
+    this.#lookahead.decideFinely(count, residualMs, arrivalOutcomes(this.ratePerMs * residualMs));
     const { size } = this.#lookahead;
     return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
-  }
-
-  #arrivalsWithin(residualMs: number): ArrivalOutcomes {
-    return residualMs > 0 ? arrivalOutcomes(this.#problem.ratePerMs * residualMs) : NO_ARRIVALS;
   }
 
   /** The smallest size with which a long queue becomes shorter. */
@@ -156,7 +150,7 @@ export class DispatchPlan {
   waitMs(count: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       const leftMs = residualMs - waited;
-      this.#lookahead.decide(count, leftMs, this.#arrivalsWithin(leftMs));
+      this.#lookahead.decide(count, leftMs, arrivalOutcomes(this.ratePerMs * leftMs));
       if (this.#lookahead.size > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
