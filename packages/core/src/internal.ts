@@ -1,4 +1,3 @@
 /** For the other packages of this repository only: no part of the public API, and free to change with any version. */
 
-export { adaptiveWithout } from './policy/adaptive-policy.js';
-export { RULES, type Rule } from './policy/rules.js';
+export { adaptiveWithout, RULES, type Rule } from './policy/adaptive-policy.js';

@@ -90,11 +90,6 @@ describe('the batch', () => {
     expect(windowOf(items(5, 4))).toEqual({ rejected: [0, 1, 2, 3, 4], count: 0 });
   });
 
-  test('is a smaller batch with the urgent items if not all deadlines are searched', () => {
-    const waiting = [{ deadline: 6 }, ...items(30, 36)].map((item) => ({ arrivedAt: 0, ...item }));
-    expect(bestWindow(shownView({ waiting }), 0, 64, straight, 0, false)).toEqual({ rejected: [], count: 1 });
-  });
-
   test('is found for 10,000 items in fewer than 100,000 steps', () => {
     let steps = 0;
     const counting: Duration = (cost) => {

@@ -26,8 +26,6 @@ export interface Prediction {
   readonly retryAfterMs: number;
 }
 
-/** Retry-After while nothing is known of the backend. */
-const UNKNOWN_RETRY_MS = 1000;
 /** The share of the best batch's duration over which retries of rejected items are spread. */
 const RETRY_SPREAD = 1 / 8;
 
@@ -78,7 +76,7 @@ export function predict(
   };
 }
 
-/** Retry-After for an item that is rejected whatever the prediction. */
+/** Retry-After for an item that is rejected whatever the prediction; `FRESH_MS` while nothing is known of the backend. */
 export function retryAfterMs(
   cost: number,
   ahead: Ahead,
@@ -86,13 +84,13 @@ export function retryAfterMs(
   backend: Backend,
   now: number,
 ): number {
-  return predict(cost, ahead, allowedMs, backend, now)?.retryAfterMs ?? UNKNOWN_RETRY_MS;
+  return predict(cost, ahead, allowedMs, backend, now)?.retryAfterMs ?? FRESH_MS;
 }
 
 /** How long until there is room again in a full queue. */
 export function roomAfterMs(backend: Backend, now: number): number {
   const best = backend.curve.bestSize(backend.settings.maxBatchSize);
-  if (best === undefined) return UNKNOWN_RETRY_MS;
+  if (best === undefined) return FRESH_MS;
   return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.slots);
 }
 

@@ -26,7 +26,7 @@ const BURST = 3;
 /** The same for callers that come back. */
 const RETURN = 2;
 /** Weight of a new observation in the means. */
-const FADE = 1 / 32;
+export const FADE = 1 / 32;
 /** A gap below this share of the mean gap is within a burst. */
 const CLOSE = 0.5;
 

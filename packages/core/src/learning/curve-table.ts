@@ -31,11 +31,7 @@ export function monotone(points: readonly LearnedPoint[]): LearnedPoint[] {
   const pools: { durationMs: number; weight: number; size: number }[] = [];
   for (const { durationMs, weight } of points) {
     let pool = { durationMs, weight, size: 1 };
-    for (
-      let last = pools.at(-1);
-      last !== undefined && last.durationMs > pool.durationMs;
-      last = pools.at(-1)
-    ) {
+    for (let last = pools.at(-1); last && last.durationMs > pool.durationMs; last = pools.at(-1)) {
       const total = last.weight + pool.weight;
       const sum = last.durationMs * last.weight + pool.durationMs * pool.weight;
       pool = { durationMs: sum / total, weight: total, size: last.size + pool.size };
@@ -43,24 +39,11 @@ export function monotone(points: readonly LearnedPoint[]): LearnedPoint[] {
     }
     pools.push(pool);
   }
-  const pooled: LearnedPoint[] = [];
-  for (const { durationMs, size } of pools) {
-    for (let i = 0; i < size; i++) {
-      const { cost, weight } = points[pooled.length] as LearnedPoint;
-      pooled.push({ cost, durationMs, weight });
-    }
-  }
-  return pooled;
+  const durations = pools.flatMap(({ durationMs, size }) => Array<number>(size).fill(durationMs));
+  return points.map(({ cost, weight }, i) => ({ cost, durationMs: durations[i] as number, weight }));
 }
 
 /** The smallest of the sizes that holds this cost; beyond the largest, the cost itself. */
 export function paddedTo(batchSizes: readonly number[], cost: number): number {
-  let low = 0;
-  let high = batchSizes.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((batchSizes[middle] as number) < cost) low = middle + 1;
-    else high = middle;
-  }
-  return batchSizes[low] ?? cost;
+  return batchSizes.find((size) => size >= cost) ?? cost;
 }

@@ -5,8 +5,8 @@
 const BINS = 12;
 /** Doublings from the end of the first bin to the unit. */
 const DOUBLINGS_BELOW = 9;
-/** Events that are remembered, about. */
-const MEMORY = 128;
+/** Arrivals that are remembered, about: enough to be off by a tenth only, few enough to follow the traffic. */
+export const RECENT = 128;
 
 export interface Likelihood {
   readonly chance: number;
@@ -44,9 +44,9 @@ export class Hazard {
   /** Reduces the weight of all that was learned in favour of what follows. */
   fade(): void {
     for (let bin = 0; bin < BINS; bin++) {
-      this.#happened[bin] = (this.#happened[bin] as number) * (1 - 1 / MEMORY);
-      this.#happenedMs[bin] = (this.#happenedMs[bin] as number) * (1 - 1 / MEMORY);
-      this.#passedMs[bin] = (this.#passedMs[bin] as number) * (1 - 1 / MEMORY);
+      this.#happened[bin] = (this.#happened[bin] as number) * (1 - 1 / RECENT);
+      this.#happenedMs[bin] = (this.#happenedMs[bin] as number) * (1 - 1 / RECENT);
+      this.#passedMs[bin] = (this.#passedMs[bin] as number) * (1 - 1 / RECENT);
     }
   }
 

@@ -2,16 +2,13 @@
  * What is learned of each group: its arrivals, and its curve. All groups share one curve until the durations of a group
  * differ from it, as with groups by model or by length. Bounded: the group that was used least recently is forgotten.
  */
-import type { ServiceCurve } from './service-curve.js';
+import { CERTAIN, type ServiceCurve, SURE_WEIGHT } from './service-curve.js';
 import { type EndedBatch, Traffic } from './traffic.js';
 
 /** Groups that are remembered: some 500 KiB. */
 const MOST_GROUPS = 256;
 /** A group gets a curve of its own from this ratio to the shared one on, in either direction. */
 const OWN_CURVE = Math.log(1.4);
-/** Batches, and standard errors, after which a ratio is believed. */
-const LEAST_BATCHES = 4;
-const CERTAIN = 3;
 
 export class LearnedGroups {
   readonly #shared: ServiceCurve;
@@ -83,7 +80,7 @@ class LearnedGroup {
     this.#mean += difference / this.#batches;
     this.#squares += difference * (ratio - this.#mean);
     const error = (CERTAIN * Math.sqrt(this.#squares)) / this.#batches;
-    if (this.#batches >= LEAST_BATCHES && Math.abs(this.#mean) > Math.max(OWN_CURVE, error))
+    if (this.#batches > SURE_WEIGHT && Math.abs(this.#mean) > Math.max(OWN_CURVE, error))
       this.curve = this.own;
   }
 }

@@ -51,7 +51,7 @@ interface Bucket {
 /** Batches that an estimate remembers, so that it follows a backend that changes. */
 const MEMORY = 64;
 /** Batches after which the estimate of a size is trusted: a single outlier no longer replaces it. */
-const SURE_WEIGHT = 3;
+export const SURE_WEIGHT = 3;
 /** Batches after which the estimate of the variation is usable. */
 const TRUSTED_SAMPLES = 8;
 /** Standard deviations beyond which a duration is an outlier. */
@@ -70,12 +70,10 @@ export const FRESH_MS = 1000;
 const FINE = 256;
 /** Estimates per doubling of the cost above that, and below 1. */
 const PER_DOUBLING = 32;
-/** Standard errors by which one size must be better than another: of many sizes, some are lucky. */
-const CERTAIN = 3;
-/** The least relative difference in throughput that makes a step. */
-const LEAST_STEP = 0.03;
-/** The least relative gain in throughput that makes a smaller size better than the largest. */
-const LEAST_GAIN = 0.05;
+/** Standard errors from which a difference is not chance: of many sizes, some are lucky. */
+export const CERTAIN = 3;
+/** The least relative gain in throughput that makes a smaller size better than a larger one. */
+const LEAST_GAIN = 0.03;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
@@ -148,13 +146,6 @@ export class ServiceCurve implements CurveEstimate {
       now,
     );
     this.#learn(bucket, cost, durationMs, ratio !== 1);
-    // A small batch is not slower than a large one: a slow first batch had something to load or to connect to.
-    for (const smaller of this.#buckets) {
-      if (smaller.cost >= cost || this.samples >= TRUSTED_SAMPLES) break;
-      if (smaller.weight >= SURE_WEIGHT || smaller.durationMs <= 2 * durationMs) continue;
-      smaller.durationMs = durationMs;
-      smaller.since = this.samples;
-    }
     this.samples += 1;
     this.updatedAt = now;
     this.#forgetLargest();
@@ -227,16 +218,10 @@ export class ServiceCurve implements CurveEstimate {
       this.#bestUpTo = maxCost;
       this.#best = this.#findBestSize(maxCost);
     }
-    return this.#best !== undefined && this.#best.durationMs > withinMs
-      ? this.#largestWithin(withinMs)
-      : this.#best;
-  }
-
-  /** The largest measured size that takes no longer than so many milliseconds; the smallest if none does. */
-  #largestWithin(withinMs: number): CurvePoint {
+    if (this.#best === undefined || this.#best.durationMs <= withinMs) return this.#best;
+    // The largest measured size that is quick enough, or the smallest.
     const points = this.points();
-    const largest = points.findLast(({ durationMs }) => durationMs <= withinMs);
-    return largest ?? (points[0] as CurvePoint);
+    return points.findLast(({ durationMs }) => durationMs <= withinMs) ?? points[0];
   }
 
   steps(maxCost: number): readonly number[] {
@@ -259,30 +244,15 @@ export class ServiceCurve implements CurveEstimate {
     if (fullMs === undefined) return undefined;
     let best: CurvePoint = { cost: maxCost, durationMs: fullMs };
     if (maxCost === Number.POSITIVE_INFINITY) return best;
-    const fullWeight = points.reduce(
-      (sum, { cost, weight }) => (cost > 0.9 * maxCost ? sum + weight : sum),
-      0,
-    );
-    // As long as hardly any full batch was measured, a smaller size cannot be known to be better.
-    if (fullWeight < Math.max(1, Math.min(SURE_WEIGHT, (15 * this.variation) ** 2))) return best;
-    // Where durations vary, sizes next to each other are averaged.
-    const reach = 1 + Math.min(0.1, this.variation / 2);
-    let first = 0;
-    for (const { cost, durationMs } of points) {
+    const full = points.filter(({ cost }) => cost > 0.9 * maxCost);
+    const fullWeight = full.reduce((sum, { weight }) => sum + weight, 0);
+    // As long as no full batch was measured, a smaller size cannot be known to be better.
+    if (fullWeight === 0) return best;
+    for (const { cost, durationMs, weight } of points) {
       if (cost >= maxCost) break;
-      while ((points[first] as LearnedPoint).cost * reach < cost) first += 1;
-      if (cost * best.durationMs <= best.cost * durationMs) continue;
-      let weight = 0;
-      let perMs = 0;
-      for (let i = first; i < points.length; i++) {
-        const near = points[i] as LearnedPoint;
-        if (near.cost > cost * reach) break;
-        weight += near.weight;
-        perMs += (near.weight * near.cost) / near.durationMs;
-      }
-      const gain = Math.max(LEAST_GAIN, this.#doubt(weight, fullWeight));
-      const isBetter = (perMs / weight) * fullMs > maxCost * (1 + gain);
-      if (isBetter && (perMs / weight) * best.durationMs > best.cost) best = { cost, durationMs };
+      const gain = 1 + Math.max(LEAST_GAIN, this.#doubt(weight, fullWeight));
+      const isBetter = cost * fullMs > gain * maxCost * durationMs;
+      if (isBetter && cost * best.durationMs > best.cost * durationMs) best = { cost, durationMs };
     }
     return best;
   }
@@ -296,7 +266,7 @@ export class ServiceCurve implements CurveEstimate {
       if (next.cost > 1.5 * cost + 1) return false;
       const ratio = (next.cost * durationMs) / (next.durationMs * cost);
       if (ratio > 1) return false;
-      if (ratio < 1 - Math.max(LEAST_STEP, this.#doubt(weight, next.weight))) return true;
+      if (ratio < 1 - Math.max(LEAST_GAIN, this.#doubt(weight, next.weight))) return true;
     }
     return false;
   }
@@ -321,8 +291,7 @@ export class ServiceCurve implements CurveEstimate {
         (below === undefined ? Number.POSITIVE_INFINITY : (below.durationMs * cost) / below.cost);
     }
     // Real curves are not smooth: next to a measured size, only a factor of 2 is a surprise.
-    const usual = this.samples < TRUSTED_SAMPLES ? 0.4 : LEAST_SURPRISE;
-    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? 0.5 : usual);
+    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? 0.5 : LEAST_SURPRISE);
     if (durationMs > most * (1 + tolerance) && most > 0) return durationMs / most;
     return durationMs < least * (1 - tolerance) ? durationMs / least : 1;
   }

@@ -2,7 +2,8 @@
  * What is known of the arrivals: their rate and cost, and a forecast of the next ones. One object for each queue, shared
  * by policy, admission, planner and Retry-After.
  */
-import { ArrivalForecast, type Forecast } from './arrival-forecast.js';
+import { ArrivalForecast, FADE, type Forecast } from './arrival-forecast.js';
+import { RECENT } from './hazard.js';
 
 export interface TrafficEstimate {
   /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
@@ -29,14 +30,10 @@ export interface EndedBatch {
   readonly callers: number;
 }
 
-/** Gaps that the recent rate remembers: enough to be off by a tenth only, few enough to follow the traffic. */
-const RECENT = 128;
 /** Gaps that the steady rate remembers. */
 const STEADY = 512;
 /** Gaps that are longer than so many usual ones are pauses: after a pause, traffic goes on as before. */
 const LONGEST_GAPS = 64;
-/** Weight of a new batch in the mean cost. */
-const FADE = 1 / 32;
 
 export class Traffic implements TrafficEstimate {
   meanCost = 1;

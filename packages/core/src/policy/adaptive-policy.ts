@@ -16,11 +16,12 @@ import { invalidOption, validKeys } from '../errors/valid.js';
 import { reasonToDispatch } from './greedy-policy.js';
 import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
+import { BACKLOG } from './plan/dispatch-plan.js';
 import { DispatchPlanner, MOST_VARIATION } from './plan/dispatch-planner.js';
 import type { Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
-import type { Rule } from './rules.js';
 import {
+  CAUTION,
   costOf,
   costPerMs,
   countWithin,
@@ -32,6 +33,11 @@ import {
   safeMs,
 } from './view-questions.js';
 
+/** The rules that the arena removes one at a time to measure what each gains. */
+export const RULES = ['on-time window', 'plan', 'best size', 'forecast', 'probing'] as const;
+
+export type Rule = (typeof RULES)[number];
+
 export interface AdaptiveOptions {
   /**
    * What to optimise: latency, or backend time while the callers still get their answers within the target.
@@ -40,14 +46,10 @@ export interface AdaptiveOptions {
   readonly prefer?: 'latency' | 'efficiency' | undefined;
 }
 
-/** The share of a forecast saving that counts: a forecast is not certain. */
-const CAUTION = 0.9;
 /** How many times the hold weighs a returning caller that would miss the batch: it waits for the whole batch. */
 const LEFT_BEHIND = 3;
 /** The least share of a batch's duration that a hold must save. */
 const LEAST_SAVING = 0.15;
-/** Batches of the best size from which a queue is long. */
-const BACKLOG = 2;
 
 export function adaptive(options: AdaptiveOptions = {}): Policy {
   const { prefer = 'latency' } = validKeys('adaptive(options)', options, ['prefer']);
@@ -129,9 +131,8 @@ class AdaptivePolicy implements Policy {
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const most = this.#bestCost(view);
     const arrivingPerMs = costPerMs(view, now);
-    const searchesAllDeadlines = this.#has('search all deadlines');
     const windowBy = (duration: (cost: number) => number) =>
-      bestWindow(view, now, most, duration, arrivingPerMs, searchesAllDeadlines);
+      bestWindow(view, now, most, duration, arrivingPerMs);
     // When not all can be served, a safe bound decides which. Otherwise no item is rejected that may be in time.
     // In efficiency mode a batch waits for the last moment up to a step; past it there only seems to be time.
     const isAtStep = this.#savesBackend && curve.steps(limits.maxBatchSize).length > 0;
@@ -146,8 +147,7 @@ class AdaptivePolicy implements Policy {
       if (curve.isUncertain(view.costAt(0), view.slots, now)) return dispatch(view, length);
     }
     if (rejected.length > 0) return { action: 'reject', positions: rejected };
-    const kept = this.#has('best size') ? countThatLetsRestFollow(view, now, count) : count;
-    return this.#probe(view, now, costOf(view, kept), true) ?? dispatch(view, kept, 'deadline');
+    return this.#probe(view, now, costOf(view, count), true) ?? dispatch(view, count, 'deadline');
   }
 
   #asLateAsIsSafe(view: QueueView, now: number): Decision {
@@ -171,10 +171,7 @@ class AdaptivePolicy implements Policy {
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const advice = this.#has('plan') ? this.#planner.advice(view, now) : undefined;
     if (advice === undefined) return undefined;
-    if (advice.cost > 0) {
-      const count = countWithin(view, advice.cost);
-      return dispatch(view, canFollow(view, now, count) ? count : view.length);
-    }
+    if (advice.cost > 0) return dispatch(view, countWithin(view, advice.cost));
     const { timerResolutionMs, maxBatchSize } = view.limits;
     if (view.cost >= maxBatchSize) return undefined;
     const leftMs = Math.min(latestStart - now, durationMs(view, view.traffic.meanCost) - heldMs(view, now));
@@ -217,29 +214,6 @@ function restCanWait(view: QueueView, now: number, cost: number): boolean {
     now + safeMs(view, cost) + safeMs(view, Math.max(view.cost - cost, view.traffic.meanCost)) <=
     view.nextDeadline
   );
-}
-
-/** Fewer than `count` items if all others can then follow in time and otherwise could not. */
-function countThatLetsRestFollow(view: QueueView, now: number, count: number): number {
-  const best = view.curve.bestSize(costOf(view, count));
-  const kept = best === undefined ? count : countWithin(view, best.cost);
-  return kept < count && !canFollow(view, now, count) && canFollow(view, now, kept) ? kept : count;
-}
-
-/** Whether the others can be served in time when the first `count` items are dispatched. */
-function canFollow(view: QueueView, now: number, count: number): boolean {
-  const { limits, nextDeadline, running, cost, length } = view;
-  if (nextDeadline === Number.POSITIVE_INFINITY || count >= length) return true;
-  const dispatched = costOf(view, count);
-  let nextMs = view.freeSlots > 1 ? 0 : safeMs(view, dispatched);
-  for (const batch of running) {
-    nextMs = Math.min(nextMs, Math.max(0, batch.startedAt + safeMs(view, batch.cost) - now));
-  }
-  const endsAt = now + nextMs + safeMs(view, Math.min(cost - dispatched, limits.maxBatchSize));
-  for (let position = count; position < length; position++) {
-    if (view.deadlineAt(position) < endsAt) return false;
-  }
-  return true;
 }
 
 function dispatch(view: QueueView, count: number, reason?: Reason): Decision {

@@ -36,7 +36,9 @@ export function latestStart(view: QueueView, now: number): LatestStart {
   // That both batches take longer than expected is less likely than that one does.
   const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), arrivingPerMs, deadline);
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
-  const at = roundedDown(deadline - takesMs - reserveMs, timerResolutionMs);
+  const latest = deadline - takesMs - reserveMs;
+  // With every arrival the start moves a little: whole steps of the timer save setting it again each time.
+  const at = timerResolutionMs > 0 ? timerResolutionMs * Math.floor(latest / timerResolutionMs) : latest;
   if (nextIsSafe && at - now >= timerResolutionMs && at > now) return { at, count: 0 };
   return { at: now, count: size < cost ? countWithin(view, size) : length };
 }
@@ -82,11 +84,6 @@ function addedPerCost(view: QueueView, steps: readonly number[]): number {
   const first = steps.length > 1 ? (steps[0] as number) : meanCost;
   const last = steps.at(-1) ?? meanCost;
   return last > first ? (durationMs(view, last) - durationMs(view, first)) / (last - first) : 0;
-}
-
-/** With every arrival the start moves a little: whole steps of the timer save setting it again each time. */
-function roundedDown(at: number, stepMs: number): number {
-  return stepMs > 0 ? stepMs * Math.floor(at / stepMs) : at;
 }
 
 /** The earliest deadline from a position on; −Infinity if there is no item left. */

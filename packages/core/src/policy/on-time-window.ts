@@ -15,8 +15,8 @@ export interface OnTimeWindow {
 /** The duration to assume for a batch of a cost: the mean, or a safe bound; monotone. */
 export type DurationOf = (cost: number) => number;
 
-/** Positions that are examined: bounds the time of a decision. */
-const MOST_POSITIONS = 2048;
+/** The longest queue that is examined, and the largest batch that is planned for: bounds the time of a decision. */
+export const MOST_POSITIONS = 2048;
 /** The relative gain of throughput that justifies further rejections. */
 const LEAST_GAIN = 1.01;
 
@@ -26,7 +26,6 @@ export function bestWindow(
   maxCost: number,
   durationMs: DurationOf,
   arrivingPerMs: number,
-  searchesAllDeadlines = true,
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_POSITIONS);
   /** Items that can be in time by themselves, in dispatch order. */
@@ -68,7 +67,7 @@ export function bestWindow(
       const canFollow = (deadline: number) =>
         restCost <= maxCost && now + takesMs + durationMs(restCost) <= deadline;
       if (isBetter && (next === undefined || canFollow(next.deadline))) break;
-      if (cost >= maxCost || !searchesAllDeadlines) break;
+      if (cost >= maxCost) break;
     }
     item.isGivenUp = true;
     left -= item.cost;

@@ -125,7 +125,7 @@ export interface Policy {
   observeArrivals?(count: number, at: number): void;
   /** Called for each batch that succeeded. */
   observeBatch?(batch: CompletedBatch, now: number): void;
-  /** Called after decisions, with no batch waiting for it: the place for longer computations, up to some 0.1 ms. */
+  /** Called after decisions, with no batch waiting for it: the place for longer computations, up to some 0.2 ms. */
   prepare?(now: number): void;
 }
 

@@ -2,13 +2,11 @@
  * Sizes to measure. Traffic makes batches of many sizes, but the steps of a backend that pads show only at the very
  * size of a step, and a queue that is always long never shows that smaller batches are better.
  */
-import type { CurveEstimate, LearnedPoint } from '../learning/service-curve.js';
+import { type CurveEstimate, type LearnedPoint, SURE_WEIGHT } from '../learning/service-curve.js';
 import type { Limits } from './policy.js';
 
-/** Batches of a size after which it counts as measured, and tries to get there. */
-const PROBES = 3;
-/** Batches before the first probe. */
-const FIRST_PROBE = 16;
+/** Batches after which the curve is worth acting on. */
+export const LEARNED_BATCHES = 16;
 /** Batches from one probe to the next: probes cost at most a quarter of the batches. */
 const PROBE_EVERY = 4;
 /** The possible gain in throughput for which items that may be late wait. */
@@ -17,7 +15,7 @@ const CLEARLY = 2;
 const STEP = 0.1;
 
 export class Probing {
-  #from = FIRST_PROBE;
+  #from = LEARNED_BATCHES;
   /** Tries per size: a batch may turn out smaller than asked for, and would be tried forever. */
   readonly #tries = new Map<number, number>();
 
@@ -25,7 +23,10 @@ export class Probing {
   candidate(curve: CurveEstimate, limits: Limits, cost: number, isUrgent = false): number {
     if (curve.samples < this.#from) return 0;
     const isOpen = (size: number) =>
-      size >= 1 && size < cost && curve.weightOf(size) < PROBES && (this.#tries.get(size) ?? 0) < PROBES;
+      size >= 1 &&
+      size < cost &&
+      curve.weightOf(size) < SURE_WEIGHT &&
+      (this.#tries.get(size) ?? 0) < SURE_WEIGHT;
     if (limits.batchSizes.length > 0) return limits.batchSizes.findLast(isOpen) ?? 0;
     const most = Math.min(cost, limits.maxBatchSize);
     const perMs = most / (curve.mean(most) as number);

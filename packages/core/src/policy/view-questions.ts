@@ -1,6 +1,9 @@
 /** Derived quantities of a view that several rules ask for. */
 import type { QueueView } from './policy.js';
 
+/** The share of a prediction that counts where too high a one would do harm: of a saving, or of a rising rate. */
+export const CAUTION = 0.9;
+
 /** The expected duration of a batch; called only when the curve is known. */
 export function durationMs({ curve }: QueueView, cost: number): number {
   return curve.mean(cost) as number;

@@ -10,23 +10,24 @@
  * beyond the average. Values are found by modified policy iteration, a few states at a time, so that planning never
  * blocks the thread.
  */
-import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
+import { CAUTION } from '../view-questions.js';
 import { PlanLookahead } from './plan-lookahead.js';
-import { type PlanProblem, usualDuration } from './plan-problem.js';
+import {
+  type ArrivalOutcomes,
+  arrivalOutcomes,
+  type PlanProblem,
+  PRECISION,
+  usualDuration,
+} from './plan-problem.js';
 import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
 /** Steps into which the time until the other slot is free is divided. */
 const RESIDUALS = 16;
 /** Batches of the best size from which only throughput counts. */
-const BACKLOG = 2;
+export const BACKLOG = 2;
 
 /** Batches of the usual size from which a queue is rare, and its values uncertain. */
 const LONG_QUEUE = 4;
-/** The throughput, as a multiple of the arrival rate, with which such a queue must be served. */
-const KEEPS_UP = 1.1;
-
-/** How much worse a plan may be than the similar one it started from. */
-const MOST_GROWTH = 1.5;
 
 const MOST_SWEEPS = 1000;
 /** The multiple of the likely average above which the iteration diverges. */
@@ -37,14 +38,8 @@ const GOOD_IMPROVEMENTS = 8;
 const ADAPTATIONS = 3;
 /** Sweeps between improvements: evaluating the present decisions is many times cheaper. */
 const IMPROVE_EVERY = 8;
-/** The relative drift of the average below which the values fit the present decisions and an improvement pays. */
-const STEADY = 0.003;
-/** The relative change of the values below which the plan is solved. */
-const SETTLED = 1e-3;
 /** The share of the average's error that a sweep corrects: more would overshoot. */
 const CORRECTION = 0.15;
-
-const NO_ARRIVALS: ArrivalOutcomes = { arrived: [0], chance: [1] };
 
 export class DispatchPlan {
   readonly #problem: PlanProblem;
@@ -57,8 +52,6 @@ export class DispatchPlan {
   /** The cost of a state in an improving sweep, in states of an evaluating one. */
   readonly #improvingUnits: number;
 
-  /** The average cost of a millisecond (items queued or running) with the initial decisions. */
-  #simpleAverage = Number.POSITIVE_INFINITY;
   /** The bound of the average beyond which the iteration has diverged. */
   readonly #mostAverage: number;
   readonly #usualMs: number;
@@ -115,10 +108,10 @@ export class DispatchPlan {
     return this.#sweeps >= MOST_SWEEPS;
   }
 
-  /** Whether it is good enough to use, and better than the initial decisions. */
+  /** Whether it is good enough to use. */
   get isUseful(): boolean {
     const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
-    return isGood && this.#lookahead.average > 0 && this.#lookahead.average <= 1.005 * this.#simpleAverage;
+    return isGood && this.#lookahead.average > 0 && !this.#isLost;
   }
 
   /** Computes a little further: a unit is a fraction of a microsecond. */
@@ -135,19 +128,16 @@ export class DispatchPlan {
     if (count >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
     if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
     // Values can be interpolated between states, decisions cannot.
-    const { size } = this.#lookahead.finest(count, residualMs, this.#arrivalsWithin(residualMs));
+    this.#lookahead.decideFinely(count, residualMs, arrivalOutcomes(this.ratePerMs * residualMs));
+    const { size } = this.#lookahead;
     return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
-  }
-
-  #arrivalsWithin(residualMs: number): ArrivalOutcomes {
-    return residualMs > 0 ? arrivalOutcomes(this.#problem.ratePerMs * residualMs) : NO_ARRIVALS;
   }
 
   /** The smallest size with which a long queue becomes shorter. */
   #sizeToKeepUp(count: number, ratePerMs: number): number {
     const { slots, sizes, durationMs } = this.#problem;
     const neededPerMs = Math.max(
-      KEEPS_UP * ratePerMs,
+      ratePerMs / CAUTION,
       ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#problem.bestSize)),
     );
     for (const size of sizes) {
@@ -160,7 +150,8 @@ export class DispatchPlan {
   waitMs(count: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       const leftMs = residualMs - waited;
-      if (this.#lookahead.best(count, leftMs, this.#arrivalsWithin(leftMs)).size > 0) return waited;
+      this.#lookahead.decide(count, leftMs, arrivalOutcomes(this.ratePerMs * leftMs));
+      if (this.#lookahead.size > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
   }
@@ -180,7 +171,6 @@ export class DispatchPlan {
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
     this.#improvements = Math.min(similar.#improvements, GOOD_IMPROVEMENTS - ADAPTATIONS);
     this.#lookahead.average = similar.#lookahead.average * growth;
-    this.#simpleAverage = similar.#simpleAverage * growth * MOST_GROWTH;
     for (let state = 0; state < this.#states.size; state++) {
       const count = this.#states.countOf(state);
       const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
@@ -209,9 +199,9 @@ export class DispatchPlan {
     const count = this.#states.countOf(state);
     const residualMs = row * this.#states.stepMs;
     const meanwhile = this.#rowOutcomes[row] as ArrivalOutcomes;
-    const { size, value } = this.#improves
-      ? this.#lookahead.best(count, residualMs, meanwhile)
-      : this.#lookahead.valueOf(this.#choices[state] as number, count, residualMs, meanwhile);
+    if (this.#improves) this.#lookahead.decide(count, residualMs, meanwhile);
+    else this.#lookahead.evaluate(this.#choices[state] as number, count, residualMs, meanwhile);
+    const { size, value } = this.#lookahead;
     this.#choices[state] = size;
     const change = value - (this.#states.values[state] as number);
     this.#states.values[state] = value;
@@ -233,14 +223,11 @@ export class DispatchPlan {
     this.#lookahead.average += (CORRECTION * this.#drift) / this.#usualMs;
     if (this.#isLost) this.#sweeps = MOST_SWEEPS;
     const unit = Math.abs(this.#lookahead.average) * this.#usualMs;
-    const isSettled = this.#largestChange - this.#leastChange < SETTLED * unit;
-    const isSteady = isSettled || Math.abs(this.#drift) < STEADY * unit;
+    const isSettled = this.#largestChange - this.#leastChange < PRECISION * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;
     if (this.#improves) this.#improvements += 1;
     this.#sweepsSinceImproved = this.#improves ? 0 : this.#sweepsSinceImproved + 1;
-    this.#improves = isSettled || (isSteady && this.#sweepsSinceImproved >= IMPROVE_EVERY);
-    if (this.#improves && this.#simpleAverage === Number.POSITIVE_INFINITY)
-      this.#simpleAverage = this.#lookahead.average;
+    this.#improves = isSettled || this.#sweepsSinceImproved >= IMPROVE_EVERY;
     this.#largestChange = Number.NEGATIVE_INFINITY;
     this.#leastChange = Number.POSITIVE_INFINITY;
   }

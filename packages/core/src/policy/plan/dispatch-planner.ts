@@ -4,9 +4,13 @@
  * and does not change.
  */
 import type { CurveEstimate } from '../../learning/service-curve.js';
-import type { QueueView } from '../policy.js';
+import { MOST_POSITIONS } from '../on-time-window.js';
+import type { QueueView, RunningWork } from '../policy.js';
+import { LEARNED_BATCHES } from '../probing.js';
+import { CAUTION } from '../view-questions.js';
 import { DispatchPlan } from './dispatch-plan.js';
 import type { PlanProblem } from './plan-problem.js';
+import { STEP } from './plan-states.js';
 
 export interface Advice {
   /** The cost to dispatch; 0 to wait. */
@@ -15,34 +19,19 @@ export interface Advice {
   readonly waitMs: number;
 }
 
-/** The ratio of two rates that share a plan. */
-const RATE_STEP = 1.12;
-/** How far the rate may be above and below the rate of the plan in use, in steps, before another is requested. */
+/** How far the rate may be above and below that of the plan, in such steps, before another is requested: 2 % of latency. */
 const MOST_ABOVE = 0.25;
 const MOST_BELOW = 1.5;
-/** The share of the recent rate that counts where it is above the steady one. */
-const CAUTION = 0.9;
+/** Plans that are kept: some 50 KiB each. */
 const MOST_PLANS = 8;
 /** The coefficient of variation above which the end of a running batch cannot be planned with. */
 export const MOST_VARIATION = 0.18;
 /** The load of a plan is at most this: no plan serves more than the backend can. */
 const MOST_LOAD = 0.96;
-/** Computation per millisecond of time that has passed, and at once, in evaluated states: some 0.1 µs each. */
-const WORK_PER_MS = 2000;
-const MOST_WORK = 4000;
-/** Batches after which the curve is worth planning with, and from one check of it to the next. */
-const LOOK_EVERY = 16;
-/** Expected arrivals while a batch runs, below which there is nothing to plan. */
-const LEAST_ARRIVALS = 0.2;
+/** Computation at once, and per millisecond of time that has passed, in evaluated states: some 0.1 µs each. */
+const WORK = 2000;
 /** The relative change of a duration that makes a plan outdated. */
 const LEAST_CHANGE = 0.05;
-/** The same for the capacity where the load is near it: small changes matter most there. */
-const BUSY = 0.8;
-const LEAST_GAIN = 0.02;
-/** The distance of the sizes that a plan considers, in doublings. */
-const SIZE_STEP = 0.25;
-/** The largest batch that is planned for. */
-const LARGEST_BATCH = 4096;
 /** Multiples of the safe duration after which a running batch counts as hung. */
 const HUNG = 8;
 
@@ -62,14 +51,16 @@ export class DispatchPlanner {
   /** What the plan says; undefined when there is none, or nothing to plan. */
   advice(view: QueueView, now: number): Advice | undefined {
     const { curve, limits, traffic } = view;
-    const slots = workingSlots(view, now);
-    if (limits.maxBatchSize > LARGEST_BATCH || slots === Number.POSITIVE_INFINITY) return undefined;
+    const working = withoutHung(view, now);
+    const slots = Math.max(1, view.slots - (view.running.length - working.length));
+    if (limits.maxBatchSize > MOST_POSITIONS || slots === Number.POSITIVE_INFINITY) return undefined;
     const arrivingPerMs = traffic.steadyRatePerMs(now) * traffic.meanCost;
-    if (curve.samples < LOOK_EVERY || !(arrivingPerMs * (curve.mean(1) ?? 0) > LEAST_ARRIVALS * slots))
-      return undefined;
+    if (curve.samples < LEARNED_BATCHES || !(arrivingPerMs > 0)) return undefined;
     if (slots > 1 && curve.variation > MOST_VARIATION) return undefined;
-    const ratePerMs = arrivingPerMs * Math.min(1, 2 / slots);
-    const sketch = this.#upToDate(view, slots === 1 ? 1 : 2, ratePerMs);
+    // A plan has two slots at most. With more, each has less to do with the items beyond the usual number.
+    const share = Math.min(1, 2 / slots);
+    const ratePerMs = arrivingPerMs * share;
+    const sketch = this.#upToDate(view, slots === 1 ? 1 : 2);
     if (sketch.slots === 1 && sketch.steps.length === 0) return undefined; // dispatching everything is optimal
     const wanted = this.#planFor(sketch, ratePerMs);
     if (wanted.isUseful) this.#inUse = wanted;
@@ -78,33 +69,35 @@ export class DispatchPlanner {
     // A plan knows no deadlines: in overload, an item that is left for another slot may be late.
     const mayLeaveSome = slots === 1 || view.nextDeadline === Number.POSITIVE_INFINITY;
     if (!mayLeaveSome && ratePerMs >= sketch.capacityPerMs) return undefined;
-    const risingPerMs = (CAUTION * traffic.ratePerMs(now) * traffic.meanCost * sketch.slots) / slots;
-    return adviceOf(this.#inUse, view, slots, Math.max(ratePerMs, risingPerMs), now);
+    const plan = this.#inUse;
+    const residualMs = meanResidualMs(view.curve, working, slots, now);
+    const count = Math.min(view.cost, Math.ceil(plan.usualSize + (view.cost - plan.usualSize) * share));
+    const recentPerMs = CAUTION * traffic.ratePerMs(now) * traffic.meanCost * share;
+    const cost = plan.sizeFor(count, residualMs, Math.max(ratePerMs, recentPerMs));
+    return { cost, waitMs: cost > 0 ? 0 : plan.waitMs(count, residualMs) * share };
   }
 
   /** Computes the requested plan a little further. */
   work(now: number): void {
     const plan = this.#wanted;
-    if (plan?.isSolved === false) plan.work(Math.min(MOST_WORK, WORK_PER_MS * (now - this.#workedAt)));
+    if (plan?.isSolved === false) plan.work(WORK * Math.min(1, now - this.#workedAt));
     this.#workedAt = now;
   }
 
-  #upToDate({ curve, limits }: QueueView, slots: 1 | 2, ratePerMs: number): Sketch {
+  #upToDate({ curve, limits }: QueueView, slots: 1 | 2): Sketch {
     const { maxBatchSize } = limits;
     const known = this.#sketch;
     const isSameProblem = known?.maxBatchSize === maxBatchSize && known.slots === slots;
     if (isSameProblem && curve.samples < this.#lookAt) return known;
-    this.#lookAt = curve.samples + LOOK_EVERY;
+    this.#lookAt = curve.samples + LEARNED_BATCHES;
     const steps = curve.steps(maxBatchSize);
     const best = curve.bestSize(maxBatchSize);
     const bestSize = best?.cost ?? maxBatchSize;
     const capacityPerMs = (slots * bestSize) / (best?.durationMs ?? 1);
-    if (isSameProblem && steps.join() === known.steps.join()) {
-      const isBusy = ratePerMs > BUSY * capacityPerMs;
-      const gain = Math.abs(capacityPerMs / known.capacityPerMs - 1);
-      const doubt = isBusy ? Math.max(LEAST_GAIN, curve.variation / 3) : Number.POSITIVE_INFINITY;
-      if (!hasChanged(known, curve) && gain <= doubt) return known;
-    }
+    const gain = capacityPerMs / (known?.capacityPerMs ?? 0) - 1;
+    const isSame =
+      isSameProblem && steps.join() === known.steps.join() && Math.abs(gain) <= allowedChange(curve);
+    if (isSame && !hasChanged(known, curve)) return known;
     if (!isSameProblem) this.#inUse = undefined;
     this.#plans.clear();
     const sizes = sizesToConsider(steps, maxBatchSize, slots);
@@ -121,14 +114,14 @@ export class DispatchPlanner {
   }
 
   #planFor(sketch: Sketch, ratePerMs: number): DispatchPlan {
-    const position = Math.log(ratePerMs) / Math.log(RATE_STEP);
+    const position = Math.log(ratePerMs) / Math.log(STEP);
     // A plan for a little too much costs next to nothing; one for too little does not keep up.
     const above = position - this.#level;
     if (!(above < MOST_ABOVE && above > -MOST_BELOW)) this.#level = Math.ceil(position + MOST_ABOVE);
     let plan = this.#plans.get(this.#level);
     if (plan === undefined) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
-      const planned = Math.min(RATE_STEP ** this.#level, MOST_LOAD * sketch.capacityPerMs);
+      const planned = Math.min(STEP ** this.#level, MOST_LOAD * sketch.capacityPerMs);
       plan = new DispatchPlan({ ...sketch, ratePerMs: planned }, this.#wanted);
       this.#plans.set(this.#level, plan);
     }
@@ -137,56 +130,46 @@ export class DispatchPlanner {
   }
 }
 
-/** The slots that are not held by a hung batch. */
-function workingSlots({ slots, running, curve }: QueueView, now: number): number {
-  let hung = 0;
-  for (const { cost, startedAt } of running) {
-    if (now - startedAt > HUNG * (curve.upper(cost) ?? Number.POSITIVE_INFINITY)) hung += 1;
-  }
-  return Math.max(1, slots - hung);
-}
-
-function adviceOf(
-  plan: DispatchPlan,
-  view: QueueView,
-  slots: number,
-  ratePerMs: number,
-  now: number,
-): Advice {
-  const residualMs = meanResidualMs(view, slots, now);
-  // With more slots than the two of the plan, each has less to do with the items beyond the usual number.
-  const share = Math.min(1, 2 / slots);
-  const count = Math.min(view.cost, Math.ceil(plan.usualSize + (view.cost - plan.usualSize) * share));
-  const cost = plan.sizeFor(count, residualMs, ratePerMs);
-  return { cost, waitMs: cost > 0 ? 0 : plan.waitMs(count, residualMs) * share };
+function withoutHung({ running, curve }: QueueView, now: number): readonly RunningWork[] {
+  return running.filter(
+    ({ cost, startedAt }) => now - startedAt <= HUNG * (curve.upper(cost) ?? Number.POSITIVE_INFINITY),
+  );
 }
 
 /** The mean time until the other slots are free. A plan knows one other slot; of several, the mean stands for them. */
-function meanResidualMs({ running, curve }: QueueView, slots: number, now: number): number {
-  if (slots === 1) return 0;
+function meanResidualMs(
+  curve: CurveEstimate,
+  running: readonly RunningWork[],
+  slots: number,
+  now: number,
+): number {
   let sumMs = 0;
   for (const { cost, startedAt } of running) {
-    // A batch that should have ended is about to, unless it hangs.
-    if (now - startedAt <= HUNG * (curve.upper(cost) as number))
-      sumMs += Math.max(1e-6, startedAt + (curve.mean(cost) as number) - now);
+    // A batch that should have ended is about to.
+    sumMs += Math.max(1e-6, startedAt + (curve.mean(cost) as number) - now);
   }
-  return sumMs / (slots - 1);
+  return slots === 1 ? 0 : sumMs / (slots - 1);
 }
 
-/** The steps, and sizes of all magnitudes where work is shared between slots or a long queue is cut. */
+/** The steps, and four sizes for each doubling where work is shared between slots or a long queue is cut. */
 function sizesToConsider(steps: readonly number[], maxBatchSize: number, slots: 1 | 2): readonly number[] {
   if (slots === 1 && steps.length === 0) return steps;
   const sizes = new Set(steps);
-  for (let doublings = 0; 2 ** doublings < maxBatchSize; doublings += SIZE_STEP) {
-    const size = Math.round(2 ** doublings);
+  for (let quarters = 0; 2 ** (quarters / 4) < maxBatchSize; quarters++) {
+    const size = Math.round(2 ** (quarters / 4));
     if (size < maxBatchSize) sizes.add(size);
   }
   return [...sizes].sort((x, y) => x - y);
 }
 
 function hasChanged({ maxBatchSize, steps, durationMs }: Sketch, curve: CurveEstimate): boolean {
-  const allowed = Math.max(LEAST_CHANGE, curve.variation / 2);
   const sizes = [...steps];
   for (let power = 1; power <= maxBatchSize; power *= 2) sizes.push(power);
-  return sizes.some((size) => Math.abs((curve.mean(size) as number) / durationMs(size) - 1) > allowed);
+  return sizes.some(
+    (size) => Math.abs((curve.mean(size) as number) / durationMs(size) - 1) > allowedChange(curve),
+  );
+}
+
+function allowedChange({ variation }: CurveEstimate): number {
+  return Math.max(LEAST_CHANGE, variation / 2);
 }

@@ -2,8 +2,7 @@
  * The best decision in a state of a dispatch plan: every candidate size, and waiting, costs the waiting until the next
  * decision and the value of the state that it leads to.
  */
-import { type ArrivalOutcomes, arrivalOutcomes } from './arrival-outcomes.js';
-import type { PlanProblem } from './plan-problem.js';
+import { type ArrivalOutcomes, arrivalOutcomes, type PlanProblem } from './plan-problem.js';
 import type { PlanStates } from './plan-states.js';
 
 /** A batch that may be dispatched, its duration, and the arrivals meanwhile. */
@@ -11,13 +10,6 @@ interface Candidate {
   readonly size: number;
   readonly durationMs: number;
   readonly outcomes: ArrivalOutcomes;
-}
-
-/** A decision and its value. */
-export interface Choice {
-  /** The cost to dispatch; 0 to wait. */
-  size: number;
-  value: number;
 }
 
 /** The distance from the best candidate size within which a better one may lie, as a share of it. */
@@ -30,6 +22,9 @@ export class PlanLookahead {
   readonly #everything = new Map<number, Candidate>();
   /** The average cost of a millisecond. */
   average: number;
+  /** The latest decision, which is the cost to dispatch or 0 to wait, and its value. There are millions of them. */
+  size = 0;
+  value = 0;
 
   constructor(problem: PlanProblem, states: PlanStates, average: number) {
     this.#problem = problem;
@@ -38,73 +33,62 @@ export class PlanLookahead {
     this.average = average;
   }
 
-  /** The best of the candidate sizes, of everything queued, and of waiting. */
-  best(count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
-    let bestSize = 0;
-    let bestValue = Number.POSITIVE_INFINITY;
-    if (count === 0 || residualMs > 0) {
-      this.#evaluateWait(count, residualMs);
-      bestValue = chosen.value;
-    }
+  /** Decides for the best of the candidate sizes, everything queued, and waiting. */
+  decide(count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    this.size = 0;
+    this.value =
+      count === 0 || residualMs > 0 ? this.#valueOfWait(count, residualMs) : Number.POSITIVE_INFINITY;
     if (count > 0) {
-      const all = this.#candidateOf(Math.min(count, this.#problem.maxBatchSize));
-      this.#evaluate(all, count, residualMs, meanwhile);
-      if (chosen.value < bestValue) {
-        bestValue = chosen.value;
-        bestSize = all.size;
-      }
+      const everything = Math.min(count, this.#problem.maxBatchSize);
+      this.#offer(this.#candidateOf(everything), count, residualMs, meanwhile);
     }
     for (const candidate of this.#candidates) {
       if (candidate.size >= count) break;
-      this.#evaluate(candidate, count, residualMs, meanwhile);
-      if (chosen.value < bestValue) {
-        bestValue = chosen.value;
-        bestSize = candidate.size;
-      }
+      this.#offer(candidate, count, residualMs, meanwhile);
     }
-    chosen.size = bestSize;
-    chosen.value = bestValue;
-    return chosen;
   }
 
-  /** The same, with the sizes between the candidates. */
-  finest(count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
-    let { size: bestSize, value: bestValue } = this.best(count, residualMs, meanwhile);
-    if (bestSize === 0) return chosen;
+  /** Decides with the sizes between the candidates as well. */
+  decideFinely(count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    this.decide(count, residualMs, meanwhile);
     const most = Math.min(count, this.#problem.maxBatchSize);
-    for (let step = Math.floor(bestSize * BETWEEN); step >= 1; step >>= 1) {
-      const middle = bestSize;
-      for (let size = middle - step; size <= middle + step && size <= most; size += 2 * step) {
-        this.#evaluate(this.#candidateOf(size), count, residualMs, meanwhile);
-        if (chosen.value < bestValue) {
-          bestValue = chosen.value;
-          bestSize = size;
-        }
-      }
+    for (let step = Math.floor(this.size * BETWEEN); step >= 1; step >>= 1) {
+      const middle = this.size;
+      for (let size = middle - step; size <= middle + step && size <= most; size += 2 * step)
+        this.#offer(this.#candidateOf(size), count, residualMs, meanwhile);
     }
-    chosen.size = bestSize;
-    chosen.value = bestValue;
-    return chosen;
   }
 
-  /** The value of a given decision. */
-  valueOf(size: number, count: number, residualMs: number, meanwhile: ArrivalOutcomes): Readonly<Choice> {
-    if (size === 0) this.#evaluateWait(count, residualMs);
-    else this.#evaluate(this.#candidateOf(size), count, residualMs, meanwhile);
-    return chosen;
+  /** Evaluates a given decision. */
+  evaluate(size: number, count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    this.size = size;
+    this.value =
+      size === 0
+        ? this.#valueOfWait(count, residualMs)
+        : this.#valueOf(this.#candidateOf(size), count, residualMs, meanwhile);
   }
 
-  #evaluate(candidate: Candidate, count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
-    const { size, durationMs, outcomes } = candidate;
+  #offer(candidate: Candidate, count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    const value = this.#valueOf(candidate, count, residualMs, meanwhile);
+    if (value >= this.value) return;
+    this.value = value;
+    this.size = candidate.size;
+  }
+
+  #valueOf(
+    { size, durationMs, outcomes }: Candidate,
+    count: number,
+    residualMs: number,
+    meanwhile: ArrivalOutcomes,
+  ): number {
     const left = count - size;
-    chosen.size = size;
-    chosen.value = size * durationMs;
-    if (this.#states.rows === 1) chosen.value += this.#until(durationMs, outcomes, left, 0);
+    const ownMs = size * durationMs;
+    if (this.#states.rows === 1) return ownMs + this.#until(durationMs, outcomes, left, 0);
     // Both slots were free: one still is, and the next decision is due at once.
-    else if (residualMs === 0) chosen.value += this.#states.valueAt(left, durationMs);
-    else if (durationMs < residualMs) {
-      chosen.value += this.#until(durationMs, outcomes, left, residualMs - durationMs);
-    } else chosen.value += this.#until(residualMs, meanwhile, left, durationMs - residualMs);
+    if (residualMs === 0) return ownMs + this.#states.valueAt(left, durationMs);
+    return durationMs < residualMs
+      ? ownMs + this.#until(durationMs, outcomes, left, residualMs - durationMs)
+      : ownMs + this.#until(residualMs, meanwhile, left, durationMs - residualMs);
   }
 
   /** The waiting until the next decision, and the value of the state then. */
@@ -117,22 +101,19 @@ export class PlanLookahead {
   }
 
   /** Until an item arrives, or a step has passed and the other slot is that much closer to being free. */
-  #evaluateWait(count: number, residualMs: number): void {
+  #valueOfWait(count: number, residualMs: number): number {
     const { ratePerMs } = this.#problem;
-    chosen.size = 0;
-    if (residualMs === 0) {
-      chosen.value = (count - this.average) / ratePerMs + this.#states.valueAt(count + 1, 0);
-      return;
-    }
+    if (residualMs === 0) return (count - this.average) / ratePerMs + this.#states.valueAt(count + 1, 0);
     const stepMs = Math.min(this.#states.stepMs, residualMs);
     const noArrival = Math.exp(-ratePerMs * stepMs);
     const elapsedMs = (1 - noArrival) / ratePerMs;
     // The mean arrival time within the step.
     const arrivesAfterMs = 1 / ratePerMs - (stepMs * noArrival) / (1 - noArrival);
-    chosen.value =
+    return (
       (count - this.average) * elapsedMs +
       (1 - noArrival) * this.#states.valueAt(count + 1, residualMs - arrivesAfterMs) +
-      noArrival * this.#states.valueAt(count, residualMs - stepMs);
+      noArrival * this.#states.valueAt(count, residualMs - stepMs)
+    );
   }
 
   #candidateOf(size: number): Candidate {
@@ -150,6 +131,3 @@ export class PlanLookahead {
     return { size, durationMs, outcomes: arrivalOutcomes(this.#problem.ratePerMs * durationMs) };
   }
 }
-
-/** The latest decision: one object, because there are millions. */
-const chosen: Choice = { size: 0, value: 0 };

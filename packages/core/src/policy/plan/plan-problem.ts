@@ -1,4 +1,5 @@
-/** What a dispatch plan is made for. */
+/** What a dispatch plan is made for: a backend, and Poisson arrivals. */
+
 export interface PlanProblem {
   /** 2 if there is another slot. */
   readonly slots: 1 | 2;
@@ -21,4 +22,40 @@ export function usualDuration({ slots, ratePerMs, bestSize, durationMs }: PlanPr
     usualMs = durationMs(Math.min(bestSize, Math.max(1, (ratePerMs * usualMs) / slots)));
   }
   return usualMs;
+}
+
+/** The number of arrivals within some time as a few cases with their probabilities. */
+export interface ArrivalOutcomes {
+  readonly arrived: readonly number[];
+  readonly chance: readonly number[];
+}
+
+/** Expected arrivals up to which every number is a case of its own. */
+const FEW = 4;
+/** The precision of plans: the probability of the cases that are left out, and the relative change of settled values. */
+export const PRECISION = 1e-3;
+
+/** Of a Poisson distribution. */
+export function arrivalOutcomes(mean: number): ArrivalOutcomes {
+  return mean <= FEW ? eachNumber(mean) : threeCases(mean);
+}
+
+function eachNumber(mean: number): ArrivalOutcomes {
+  const arrived: number[] = [];
+  const chance: number[] = [];
+  let one = Math.exp(-mean);
+  let sum = 0;
+  for (let number = 0; 1 - sum > PRECISION; number++) {
+    arrived.push(number);
+    chance.push(one);
+    sum += one;
+    one *= mean / (number + 1);
+  }
+  return { arrived, chance: chance.map((part) => part / sum) };
+}
+
+/** Three cases with the first moments of a normal distribution (Gauss-Hermite). */
+function threeCases(mean: number): ArrivalOutcomes {
+  const away = Math.sqrt(3 * mean);
+  return { arrived: [mean - away, mean, mean + away], chance: [1 / 6, 2 / 3, 1 / 6] };
 }

@@ -2,9 +2,11 @@
  * The states of a dispatch plan and their values: the queued cost, and the time until the other slot is free. Values are
  * interpolated between states.
  */
-/** Queued costs up to this are states of their own; beyond, each that is larger by the factor. */
+
+/** Queued costs up to this are states of their own; beyond, each that is larger by `STEP`. */
 const EXACT_COUNTS = 24;
-const COUNT_STEP = 1.12;
+/** The resolution of plans: the ratio of neighbouring queue lengths, and of the rates of two plans. */
+export const STEP = 1.12;
 /** The longest queue with states, in batches of the expected size. */
 export const LARGEST_BATCHES = 3;
 
@@ -29,7 +31,7 @@ export class PlanStates {
     drainPerMs: number,
   ) {
     this.counts = countGrid(largestSize, steps);
-    this.#beforeLast = this.indexBelow((this.counts.at(-1) as number) / COUNT_STEP);
+    this.#beforeLast = this.indexBelow((this.counts.at(-1) as number) / STEP);
     this.#bend = 1 / (2 * drainPerMs);
     this.rows = rows;
     this.stepMs = stepMs;
@@ -62,16 +64,11 @@ export class PlanStates {
     const left = this.counts[index] as number;
     const right = this.counts[next] as number;
     const share = (count - left) / (right - left);
-    const inProportion = this.#valueInProportion(index, next, share, residualMs);
-    return isBeyond ? inProportion + this.#bend * (count - right) * (count - left) : inProportion;
-  }
-
-  #valueInProportion(index: number, next: number, share: number, residualMs: number): number {
     const position = this.rows === 1 ? 0 : Math.min(this.rows - 1, residualMs / this.stepMs);
     const row = Math.floor(position);
-    const value = this.#valueInRow(row, index, next, share);
-    if (position === row) return value;
-    return value + (position - row) * (this.#valueInRow(row + 1, index, next, share) - value);
+    let value = this.#valueInRow(row, index, next, share);
+    if (position > row) value += (position - row) * (this.#valueInRow(row + 1, index, next, share) - value);
+    return isBeyond ? value + this.#bend * (count - right) * (count - left) : value;
   }
 
   #valueInRow(row: number, index: number, next: number, share: number): number {
@@ -99,7 +96,7 @@ function countGrid(largestSize: number, steps: readonly number[]): Float64Array 
   const counts = new Set<number>();
   const largest = LARGEST_BATCHES * largestSize;
   for (let count = 0; count <= Math.min(EXACT_COUNTS, largest); count++) counts.add(count);
-  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * COUNT_STEP)) counts.add(count);
+  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * STEP)) counts.add(count);
   for (const step of steps) if (step > EXACT_COUNTS && step < largest) counts.add(step).add(step + 1);
   return Float64Array.from(counts.add(largest)).sort();
 }
