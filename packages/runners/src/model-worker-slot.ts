@@ -39,6 +39,7 @@ export type StartWorker = (index: number, events: WorkerEvents) => ModelWorker;
 export interface SlotOwner {
   readonly file: string;
   readonly unit: string;
+  readonly readsAhead: boolean;
   readonly clock: Clock;
   /** The worker has started. */
   slotReady(slot: WorkerSlot): void;
@@ -89,17 +90,17 @@ export class WorkerSlot {
   async run(inputs: Tensors, call: InferCall): Promise<Tensors> {
     const worker = this.#worker;
     if (worker === undefined || !this.hasRoom) throw notStartedError(this.#owner.unit);
-    const { clock } = this.#owner;
+    const { clock, readsAhead } = this.#owner;
     const { signal, timeoutMs } = call;
-    const startedAt = clock.now();
+    // A request without callers may finish within `timeoutMs`, because a restart costs more. A request that is read
+    // ahead may wait as long for the one before it. No timer is needed while there are callers.
+    const killAt = clock.now() + (readsAhead ? 2 : 1) * timeoutMs;
     let timer: unknown;
-    // A request without callers may finish within `timeoutMs`, because a restart costs more. No timer is needed while
-    // there are callers.
     const onAbort = (): void => {
       const kill = () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`));
       // At once, because the batcher regards the slot as free.
       if (isTimeout(signal?.reason)) kill();
-      else timer = clock.setTimer(kill, Math.max(0, startedAt + timeoutMs - clock.now()));
+      else timer = clock.setTimer(kill, Math.max(0, killAt - clock.now()));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     try {

@@ -52,6 +52,7 @@ export class OnnxModel extends SupervisedModel {
       unit: 'thread',
       workers: concurrency,
       slotsPerWorker: 1,
+      readsAhead: false,
       onWorkerDeath: onThreadDeath,
       clock,
       start: (index, events) => {

@@ -17,6 +17,8 @@ export interface SupervisedModelOptions {
   readonly workers: number;
   /** The number of batches that a worker runs at a time. */
   readonly slotsPerWorker: number;
+  /** Whether a worker takes a batch while its slots are busy, so that the data is there when a slot is free. */
+  readonly readsAhead: boolean;
   readonly start: StartWorker;
   /** Called for each worker that ended unexpectedly. A replacement is being started. */
   readonly onWorkerDeath?: ((error: BatchwiseError) => void) | undefined;
@@ -28,6 +30,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly platform: string;
   readonly file: string;
   readonly unit: 'thread' | 'process';
+  readonly readsAhead: boolean;
   readonly clock: Clock;
   readonly #slotsPerWorker: number;
   readonly #slots: readonly WorkerSlot[];
@@ -41,6 +44,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.platform = platform;
     this.file = file;
     this.unit = unit;
+    this.readsAhead = options.readsAhead;
     this.clock = clock ?? realClock;
     this.#slotsPerWorker = slotsPerWorker;
     this.#onWorkerDeath = onWorkerDeath;
@@ -74,7 +78,9 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
-    const backends = this.#slots.map(({ id }) => ({ id, slots: this.#slotsPerWorker, run }));
+    const { readsAhead } = this;
+    const slots = this.#slotsPerWorker;
+    const backends = this.#slots.map(({ id }) => ({ id, slots, readsAhead, run }));
     // The slots report their health. Errors of the model are no evidence about its worker.
     const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
     this.#backends = set;

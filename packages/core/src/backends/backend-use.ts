@@ -10,6 +10,7 @@ import type { Candidate, PlacedWork } from './choose-backend.js';
 export interface Placed extends PlacedWork {
   readonly use: BackendUse;
   started: StartedBatch;
+  startedAt: number;
   /** After this time a batch without an answer counts as a failure; undefined if no duration is known. */
   readonly dueAt: number | undefined;
 }
@@ -94,13 +95,18 @@ export class BackendUse implements Candidate, BackendView {
     this.#own.padTo(batchSizes);
   }
 
+  /** When a batch that is sent ahead is expected to start. */
+  startOfNext(now: number): number {
+    return now + this.#aheadMs(now) / this.slots;
+  }
+
   place(work: RunningWork, now: number): Placed {
     const { cost } = work;
     const expectedMs = this.#own.mean(cost);
     const margin = 1 + Math.max(MIN_MARGIN, DEVIATIONS * this.#own.variation);
     const dueAt = expectedMs === undefined ? undefined : now + margin * (this.#aheadMs(now) + expectedMs);
     this.running.push(work);
-    return { use: this, started: NOT_STARTED, startedAt: now, expectedMs: this.mean(cost), dueAt };
+    return { use: this, started: NOT_STARTED, startedAt: work.startedAt, expectedMs: this.mean(cost), dueAt };
   }
 
   ended(work: RunningWork): void {

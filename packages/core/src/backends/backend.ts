@@ -1,7 +1,14 @@
 /** A backend as users describe it, its validation, and its state within a set. */
 import type { BatchContext, Handler, Results, TypedResults } from '../batch/handler.js';
 import { describe } from '../errors/describe.js';
-import { invalidOption, validCount, validFunction, validObject, validString } from '../errors/valid.js';
+import {
+  invalidOption,
+  validBoolean,
+  validCount,
+  validFunction,
+  validObject,
+  validString,
+} from '../errors/valid.js';
 import { BackendHealth, type HealthSettings } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
 
@@ -22,6 +29,12 @@ export interface Backend<I, R> {
     context: BatchContext,
   ): PromiseLike<Results<R> | TypedResults<R>> | Results<R> | TypedResults<R>;
   /**
+   * While all slots are busy, the backend takes one more batch and starts it when a slot is free: its data is
+   * transferred meanwhile. Only full batches are sent ahead, because waiting cannot improve them.
+   * @default false
+   */
+  readonly readsAhead?: boolean | undefined;
+  /**
    * Resolves when the backend can take batches. If it is given, it decides after a back-off instead of a
    * trial batch.
    */
@@ -29,10 +42,11 @@ export interface Backend<I, R> {
 }
 
 export function validBackend<I, R>(where: string, value: unknown): Backend<I, R> {
-  const { id, slots, run, probe } = validObject(where, value);
+  const { id, slots, run, probe, readsAhead } = validObject(where, value);
   validString(`${where}.id`, id);
   validCount(`${where}.slots`, slots);
   validFunction(`${where}.run`, run);
+  if (readsAhead !== undefined) validBoolean(`${where}.readsAhead`, readsAhead);
   if (probe !== undefined) validFunction(`${where}.probe`, probe);
   return value as Backend<I, R>;
 }
@@ -52,6 +66,7 @@ export class ScheduledBackend<I = any, R = any> {
   readonly id: string;
   readonly run: Handler<I, R>;
   readonly probe: (() => PromiseLike<unknown>) | undefined;
+  readonly readsAhead: boolean;
   readonly health: BackendHealth;
   slots: number;
   /** Of all batchers. */
@@ -66,8 +81,9 @@ export class ScheduledBackend<I = any, R = any> {
   removed: (() => void)[] = [];
 
   constructor(backend: Backend<I, R>, health: HealthSettings) {
-    const { id, slots, probe } = backend;
+    const { id, slots, probe, readsAhead = false } = backend;
     this.id = id;
+    this.readsAhead = readsAhead;
     this.slots = slots === -1 ? Number.POSITIVE_INFINITY : slots;
     // Looked up at each call, so that a method that is replaced later (subclass, spy) takes effect.
     this.run = (items, context) => backend.run(items, context);
@@ -79,5 +95,9 @@ export class ScheduledBackend<I = any, R = any> {
     if (!this.isUsable) return 0;
     const free = Math.max(0, this.slots - this.work.length);
     return this.isTrialDue ? Math.min(1, free) : free;
+  }
+
+  get takesAhead(): boolean {
+    return this.readsAhead && this.isUsable && !this.isTrialDue && this.work.length === this.slots;
   }
 }

@@ -46,14 +46,14 @@ export class Placement {
   }
 
   get freeSlots(): number {
-    const { running, settings } = this.#dispatcher;
-    const free = Math.max(0, settings.concurrency - running.length);
+    const { busySlots, settings } = this.#dispatcher;
+    const free = Math.max(0, settings.concurrency - busySlots);
     return this.set === undefined ? free : Math.min(free, this.set.freeSlots);
   }
 
   get hasFreeSlot(): boolean {
-    const { running, settings } = this.#dispatcher;
-    return running.length < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
+    const { busySlots, settings } = this.#dispatcher;
+    return busySlots < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
   }
 
   /** The backends as the policy sees them. */
@@ -89,6 +89,17 @@ export class Placement {
 
   tookTurn(): void {
     this.set?.tookTurn(this.#dispatcher);
+  }
+
+  /** A backend that takes a batch ahead, the one that is free first. */
+  aheadBackend(now: number): BackendUse | undefined {
+    let first: BackendUse | undefined;
+    if (this.isShared) return undefined;
+    for (const use of this.#usable) {
+      if (use.backend.takesAhead && !(first && first.startOfNext(now) <= use.startOfNext(now))) first = use;
+    }
+    this.chosen = first;
+    return first;
   }
 
   /** Chooses the backend for the next batch; returns until when to hold the batch for a better one. */

@@ -14,8 +14,8 @@ import type { RunningBatch } from './running-batch.js';
 export class HandlerCall implements Expiring {
   readonly entries: readonly Entry[];
   readonly cost: number;
-  readonly startedAt: number;
-  readonly deadline: number;
+  startedAt: number;
+  deadline: number;
   heapIndex = -1;
   settled = false;
 
@@ -56,13 +56,13 @@ export class HandlerCall implements Expiring {
     }
   }
 
-  /** Calls the handler. Its outcome may be known when this returns, or follow later. */
-  start(deadlines: Deadlines): void {
+  /**
+   * Calls the handler. Its outcome may be known when this returns, or follow later. Without `deadlines`, the timeout
+   * applies from `begin()`.
+   */
+  start(deadlines: Deadlines | undefined): void {
     const { handler } = this.#batch;
-    if (this.deadline !== Number.POSITIVE_INFINITY) {
-      this.#deadlines = deadlines;
-      deadlines.add(this);
-    }
+    if (deadlines !== undefined) this.#addTo(deadlines);
     let returned: unknown;
     try {
       const called = callHandler(this.#batch, () => handler(itemsOf(this.entries), this.#context));
@@ -78,6 +78,20 @@ export class HandlerCall implements Expiring {
       return;
     }
     this.#answered(returned);
+  }
+
+  /** The backend starts the batch that was sent ahead. */
+  begin(now: number, deadlines: Deadlines): void {
+    if (this.settled) return;
+    this.startedAt = now;
+    this.deadline = now + this.#batch.settings.handlerTimeoutMs;
+    this.#addTo(deadlines);
+  }
+
+  #addTo(deadlines: Deadlines): void {
+    if (this.deadline === Number.POSITIVE_INFINITY) return;
+    this.#deadlines = deadlines;
+    deadlines.add(this);
   }
 
   /** Fires the handler's signal: its results are no longer needed. */

@@ -31,7 +31,8 @@ export class RunningBatch implements BatchRecord, RunningWork {
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
-  readonly startedAt: number;
+  /** Of a batch that was sent ahead: the expected time, until it starts. */
+  startedAt: number;
   /** 1 for the first batch of its batcher. */
   readonly number: number;
   durationMs = Number.NaN;
@@ -44,6 +45,8 @@ export class RunningBatch implements BatchRecord, RunningWork {
   callers = 0;
   /** Calls of the same batcher that the handler of this batch awaits. */
   awaitedCalls = 0;
+  /** It is with a backend that has not started it: see `readsAhead`. */
+  isAhead = false;
   /** Its index in the list of running batches. */
   index = -1;
   /** Set while it runs on a backend. */
@@ -137,6 +140,14 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.resume();
   }
 
+  /** The backend has a free slot for the batch that was sent ahead. */
+  begin(now: number): void {
+    this.isAhead = false;
+    this.startedAt = now;
+    (this.placed as Placed).startedAt = now;
+    this.#call?.begin(now, this.dispatcher.timeouts);
+  }
+
   /** Runs the remaining parts of a bisected batch, until a call is pending. */
   resume(): void {
     while (this.#call?.settled) {
@@ -156,7 +167,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#succeededBefore = this.succeeded;
     this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
-    this.#call.start(this.dispatcher.timeouts);
+    this.#call.start(this.isAhead ? undefined : this.dispatcher.timeouts);
   }
 
   /** Counts a caller of this batch. */
@@ -202,7 +213,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     }
     const now = this.settings.clock.now();
     this.#answeredAt = now;
-    this.durationMs = now - this.startedAt;
+    this.durationMs = this.#elapsedMs(now);
     if (!oneByOne) {
       for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
@@ -211,7 +222,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
       this.#learnAtLeast(call);
     }
     // A backend that is down may fail every item quickly, which is not its service time.
-    else if (this.succeeded > this.#succeededBefore) {
+    else if (this.succeeded > this.#succeededBefore && !this.isAhead) {
       const completed = {
         size: entries.length,
         cost,
@@ -225,7 +236,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   /** The handler called `context.answer()`. */
   answeredOne(entry: Entry, result: unknown): void {
-    this.durationMs = this.settings.clock.now() - this.startedAt;
+    this.durationMs = this.#elapsedMs(this.settings.clock.now());
     this.#answer(entry, [result], 0);
   }
 
@@ -274,6 +285,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
+    if (this.isAhead) return;
     const now = this.settings.clock.now();
     this.dispatcher.curve.recordAtLeast(cost, now - startedAt, now);
   }
@@ -327,8 +339,12 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#isOver = true;
     this.#call = undefined;
     const now = this.#answeredAt ?? this.settings.clock.now();
-    this.durationMs = now - this.startedAt;
+    this.durationMs = this.#elapsedMs(now);
     this.dispatcher.batchEnded(this, now);
+  }
+
+  #elapsedMs(now: number): number {
+    return Math.max(0, now - this.startedAt);
   }
 
   /** A copy, which subscribers may keep. */

@@ -117,7 +117,9 @@ function freeSlotAfterMs({ running, freeSlots, curve }: Backend, now: number, ot
     ({ cost, startedAt, expectedMs = curve.mean(cost) ?? 0 }) => startedAt + expectedMs - now,
   );
   after.sort((a, b) => a - b);
-  return Math.max(0, after[others - freeSlots] ?? 0);
+  // A batch that was sent ahead takes the slot of another.
+  const batchesAhead = running.filter(({ startedAt }) => startedAt > now).length;
+  return Math.max(0, after[others - freeSlots + batchesAhead] ?? 0);
 }
 
 /** To the microsecond: a quick backend runs several batches in a millisecond. Coarser timers round up. */

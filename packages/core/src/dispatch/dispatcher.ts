@@ -43,6 +43,8 @@ export class Dispatcher implements BackendUser {
   readonly queue: ItemQueue;
   readonly groups: LearnedGroups;
   readonly running: RunningBatch[] = [];
+  /** Of the running batches, those that were sent ahead and wait for a slot of their backend. */
+  batchesAhead = 0;
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
   readonly traffic = new Traffic();
@@ -92,6 +94,10 @@ export class Dispatcher implements BackendUser {
   /** Of all ready backends; at least 1, because an ejected backend comes back. */
   get slots(): number {
     return Math.max(1, this.placement.slots);
+  }
+
+  get busySlots(): number {
+    return this.running.length - this.batchesAhead;
   }
 
   get freeSlots(): number {
@@ -159,7 +165,10 @@ export class Dispatcher implements BackendUser {
     try {
       for (;;) {
         this.#expireDue(now);
-        if (!this.#mayHaveSlot) break;
+        if (!this.#mayHaveSlot) {
+          this.#sendAhead(now);
+          break;
+        }
         const group = this.queue.next(now);
         if (group === undefined) break;
         if (!anySize) {
@@ -197,6 +206,17 @@ export class Dispatcher implements BackendUser {
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
     if (this.timeouts.earliest <= now) this.timeouts.expire(now);
     this.#overdue.reject(now);
+  }
+
+  /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
+  #sendAhead(now: number): void {
+    const use = this.placement.aheadBackend(now);
+    const group = use && this.queue.next(now);
+    if (use === undefined || group === undefined || !this.#isFull(group)) return;
+    const decision = this.#decider.decide(group, now);
+    if (decision?.action !== 'dispatch' || !use.backend.takesAhead) return;
+    const { entries, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
+    if (entries.length > 0) this.#start(entries, cost, group, decision, now, use);
   }
 
   #isFull(group: Group): boolean {
@@ -267,9 +287,21 @@ export class Dispatcher implements BackendUser {
     return isLimited && taken.entries.length === 0 ? this.queue.take(group, 1, maxBatchSize) : taken;
   }
 
-  #start(entries: readonly Entry[], cost: number, group: Group, decision: Dispatch, now: number): void {
-    const use = this.#backendFor(decision, cost, now);
-    const batch = new RunningBatch(this, entries, cost, decision.reason, group.key, now, use);
+  #start(
+    entries: readonly Entry[],
+    cost: number,
+    group: Group,
+    decision: Dispatch,
+    now: number,
+    ahead?: BackendUse,
+  ): void {
+    const use = ahead ?? this.#backendFor(decision, cost, now);
+    const startsAt = ahead?.startOfNext(now) ?? now;
+    const batch = new RunningBatch(this, entries, cost, decision.reason, group.key, startsAt, use);
+    if (ahead !== undefined) {
+      batch.isAhead = true;
+      this.batchesAhead += 1;
+    }
     if (use !== undefined) batch.placed = this.placement.start(use, batch, now);
     batch.index = this.running.length;
     this.running.push(batch);
@@ -296,12 +328,22 @@ export class Dispatcher implements BackendUser {
     }
     const { placed } = batch;
     if (placed !== undefined) this.placement.ended(placed, batch, batch.outcome(now), batch.error, now);
+    if (batch.isAhead) this.batchesAhead -= 1;
+    else if (this.batchesAhead > 0) this.#beginNext(batch, now);
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
     this.queue.batchEnded();
     if (this.#isDispatching) this.#endedWhileDispatching = true;
     else this.#dispatch(now, false);
+  }
+
+  /** The backend of a batch that ended starts the batch that was sent ahead. */
+  #beginNext({ backend }: RunningBatch, now: number): void {
+    const next = this.running.find((batch) => batch.isAhead && batch.backend === backend);
+    if (next === undefined) return;
+    this.batchesAhead -= 1;
+    next.begin(now);
   }
 
   /** Puts items that were not started back at the head of the queue; returns the items that have to fail. */

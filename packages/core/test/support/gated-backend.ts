@@ -14,12 +14,14 @@ export class GatedBackend implements Backend<number, number> {
   readonly id: string;
   readonly slots: number;
   readonly gate = new Gate<number, number>();
+  readonly readsAhead: boolean;
   /** A backend that does not respond to new batches. */
   isUnavailable = false;
 
-  constructor(id: string, slots = 1) {
+  constructor(id: string, slots = 1, readsAhead = false) {
     this.id = id;
     this.slots = slots;
+    this.readsAhead = readsAhead;
   }
 
   run: Backend<number, number>['run'] = (items, context) => {

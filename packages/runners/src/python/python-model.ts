@@ -50,6 +50,7 @@ export class PythonModel extends SupervisedModel {
       unit: 'process',
       workers: replicas,
       slotsPerWorker: concurrency,
+      readsAhead: true,
       onWorkerDeath: onProcessDeath,
       clock,
       start: (index, events) => {
