@@ -19,7 +19,7 @@ export interface Backend {
   readonly traffic: TrafficEstimate;
 }
 
-export interface Prediction {
+interface Prediction {
   /** The expected latency of the item. */
   readonly latencyMs: number;
   /** When to try again if that is too long. */

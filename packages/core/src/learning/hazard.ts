@@ -8,7 +8,7 @@ const DOUBLINGS_BELOW = 9;
 /** Arrivals that are remembered, about: enough to be off by a tenth only, few enough to follow the traffic. */
 export const RECENT = 128;
 
-export interface Likelihood {
+interface Likelihood {
   readonly chance: number;
   readonly horizonMs: number;
 }

@@ -6,7 +6,7 @@ import type { QueueView } from './policy.js';
 import { costPerMs, countWithin, durationMs, earliestDeadline } from './view-questions.js';
 
 /** When to start, and with how many items if that is now. */
-export interface LatestStart {
+interface LatestStart {
   readonly at: number;
   readonly count: number;
 }

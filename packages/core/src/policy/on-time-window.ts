@@ -13,7 +13,7 @@ export interface OnTimeWindow {
 }
 
 /** The duration to assume for a batch of a cost: the mean, or a safe bound; monotone. */
-export type DurationOf = (cost: number) => number;
+type DurationOf = (cost: number) => number;
 
 /** The longest queue that is examined, and the largest batch that is planned for: bounds the time of a decision. */
 export const MOST_POSITIONS = 2048;

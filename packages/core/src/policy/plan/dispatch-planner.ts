@@ -12,7 +12,7 @@ import { DispatchPlan } from './dispatch-plan.js';
 import type { PlanProblem } from './plan-problem.js';
 import { STEP } from './plan-states.js';
 
-export interface Advice {
+interface Advice {
   /** The cost to dispatch; 0 to wait. */
   readonly cost: number;
   /** The longest wait; Infinity for until a slot is free. */
