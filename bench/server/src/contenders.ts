@@ -5,6 +5,8 @@ import { ServerProcess } from './server-process.js';
 
 const BIN = 'packages/cli/bin/batchwise.js';
 const PREDICT = '/v1/models/digits:predict';
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ENVIRONMENTS = `${ROOT}node_modules/.cache/bench-peers`;
 
 export interface Target {
   readonly server: ServerProcess;
@@ -33,6 +35,19 @@ export async function startDigits(env: Readonly<Record<string, string>> = {}): P
   return { server, url: server.url + PREDICT, body: digitBody() };
 }
 
+/** The model of the peers in Python, with their interpreter. */
+export async function startPython(peer: Peer): Promise<Target> {
+  const model = 'bench/server/peers/model/digits.py';
+  const args = (port: number) => [BIN, 'serve', model, '--port', String(port)];
+  const env = {
+    BATCHWISE__RUNNERS__PYTHON: `${ENVIRONMENTS}/${peer}`,
+    BATCHWISE__RUNNERS__BATCHING__MAX_BATCH_SIZE: '64',
+    OMP_NUM_THREADS: '1',
+  };
+  const server = await ServerProcess.start(args, '/readyz', env);
+  return { server, url: server.url + PREDICT, body: digitBody() };
+}
+
 export async function startStandIn(env: Readonly<Record<string, string>> = {}): Promise<Target> {
   const args = (port: number) => [BIN, 'serve', 'bench/server/services/stand-in.ts', '--port', String(port)];
   const server = await ServerProcess.start(args, '/readyz', env);
@@ -51,10 +66,8 @@ export const PEERS = { bentoml: '/readyz', litserve: '/health', mosec: '/' } as 
 
 export type Peer = keyof typeof PEERS;
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-
 export function isInstalled(peer: Peer): boolean {
-  return existsSync(`${ROOT}node_modules/.cache/bench-peers/${peer}`);
+  return existsSync(`${ENVIRONMENTS}/${peer}`);
 }
 
 export async function startPeer(peer: Peer): Promise<Target> {

@@ -21,6 +21,7 @@ import {
   startEcho,
   startFlowers,
   startPeer,
+  startPython,
   startStandIn,
   type Target,
   UNBATCHED,
@@ -261,12 +262,19 @@ const peers: Figure = {
   title: 'other servers with the same model, 64 connections',
   async measure(effort, say) {
     const installed = (Object.keys(PEERS) as Peer[]).filter(isInstalled);
-    if (installed.length === 0) return ['none is installed: bench/server/peers/<peer>/install installs one'];
-    const starters: Record<string, () => Promise<Target>> = { batchwise: () => startDigits() };
+    const [first] = installed;
+    if (first === undefined) return ['none is installed: bench/server/peers/<peer>/install installs one'];
+    const starters: Record<string, () => Promise<Target>> = {
+      onnx: () => startDigits(),
+      python: () => startPython(first),
+    };
     for (const peer of installed) starters[peer] = () => startPeer(peer);
     const results = await wrkTurns(starters, effort, say);
+    const ratiosTo = (peer: Peer) =>
+      ['python', 'onnx'].map((way) => `${way} ${spreadText(ratios(results, way, peer))}`);
     return [
-      ...installed.map((peer) => `batchwise ÷ ${peer}: ${spreadText(ratios(results, 'batchwise', peer))}`),
+      'batchwise serve with digits.onnx (onnx) or with the digits.py of the peers (python)',
+      ...installed.map((peer) => `batchwise ÷ ${peer}: ${ratiosTo(peer).join(', ')}`),
       ...perSecondText(results),
     ];
   },
