@@ -4,7 +4,8 @@ import { countersOf, type MetricsSnapshot, mergeSnapshots } from '@batchwise/met
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { freePort } from './free-port.js';
-import type { PlannedRunner } from './planned-runner.js';
+import { visibleDevices } from './own-devices.js';
+import { type PlannedRunner, processCount } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
@@ -43,15 +44,16 @@ class ManyProcesses implements RunningServer {
     this.#supervisor = new Supervisor({
       runnerModule: new URL('./runner-process.js', import.meta.url),
       webModule: new URL('./web-process.js', import.meta.url),
-      runners: this.#planned.map(({ name, source, settings: runner }) => ({
-        name,
-        settings: runner,
+      runners: this.#planned.map((runner) => ({
+        name: runner.name,
+        settings: runner.settings,
+        processes: processCount(runner),
         source: {
-          source,
+          source: runner.source,
           service: settings.service,
           metrics: settings.metrics,
         } satisfies RunnerProcessSource,
-        env: runner.resources.gpu.length > 0 ? { CUDA_VISIBLE_DEVICES: runner.resources.gpu.join() } : {},
+        env: visibleDevices(runner),
       })),
       webProcesses: settings.server.workers,
       webSettings: {

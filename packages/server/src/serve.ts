@@ -9,7 +9,7 @@
 import { BatchwiseError } from 'batchwise';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import { checkModelFiles, planRunners, runnerNames } from './planned-runner.js';
+import { checkModelFiles, planRunners, processCount, runnerNames } from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
@@ -33,7 +33,7 @@ export async function serve({
   if (names.length === 0 && service === undefined) {
     throw new BatchwiseError(
       'INVALID_OPTION',
-      'There is nothing to serve: name a model (models/digits.onnx) or a service (service.ts).',
+      'There is nothing to serve: name a model (model.py, models/digits.onnx) or a service (service.ts).',
     );
   }
   checkModelFiles(settings);
@@ -41,7 +41,7 @@ export async function serve({
   const loaded = load(names);
   const planned = planRunners(loaded.settings, service);
   const isOneProcess =
-    loaded.settings.server.workers === 1 && planned.every((runner) => runner.settings.replicas === 1);
+    loaded.settings.server.workers === 1 && planned.every((runner) => processCount(runner) === 1);
   const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }

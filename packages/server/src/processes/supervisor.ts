@@ -25,8 +25,9 @@ import { SupervisedProcess } from './supervised-process.js';
 
 export interface SupervisedRunner {
   readonly name: string;
-  /** `replicas` of them processes. */
   readonly settings: RunnerSettings;
+  /** @default settings.replicas */
+  readonly processes?: number | undefined;
   /** What else `makeRunner` needs; anything that can be cloned. */
   readonly source?: unknown;
   /** For instance which devices it may see. */
@@ -163,11 +164,11 @@ export class Supervisor {
     return webEnded && runnersEnded;
   }
 
-  #plan({ name, settings, source, env = {} }: SupervisedRunner): void {
+  #plan({ name, settings, processes = settings.replicas, source, env = {} }: SupervisedRunner): void {
     this.#settings.set(name, settings);
     const sockets: string[] = [];
     this.#sockets.set(name, sockets);
-    for (let replica = 0; replica < settings.replicas; replica += 1) {
+    for (let replica = 0; replica < processes; replica += 1) {
       const socket = this.#folder.socket(this.#runnerProcesses.length);
       sockets.push(socket);
       const start = (): RunnerStart => ({

@@ -5,7 +5,8 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import type { RunnerDeclaration } from './runner-declaration.js';
+import { interpreterFrom } from '../config/kinds/text-kinds.js';
+import type { ModelDeclaration, RunnerDeclaration } from './runner-declaration.js';
 import { isService, markedService, type Service } from './service.js';
 
 const EXAMPLE = 'export const service = defineService({ runners, routes });';
@@ -88,11 +89,22 @@ function exportsText(exported: Record<string, unknown>): string {
   return `it exports ${names.map((name) => `${name} (${shownValue(exported[name])})`).join(', ')}.`;
 }
 
-/** What is relative in a module is relative to it. */
+/** Relative paths in a module start at its folder. */
 function located(service: Service, folder: string): Service {
   const runners = new Map<string, RunnerDeclaration>();
   for (const [name, runner] of service.runners) {
-    runners.set(name, runner.kind === 'onnx' ? { ...runner, path: resolve(folder, runner.path) } : runner);
+    const isFile = runner.kind === 'onnx' || runner.kind === 'python';
+    runners.set(name, isFile ? locatedModel(runner, folder) : runner);
   }
   return markedService({ ...service, runners });
+}
+
+function locatedModel(
+  model: ModelDeclaration<never, unknown>,
+  folder: string,
+): ModelDeclaration<never, unknown> {
+  const path = resolve(folder, model.path);
+  const { python } = model.settings;
+  if (python === undefined) return { ...model, path };
+  return { ...model, path, settings: { ...model.settings, python: interpreterFrom(folder, python) } };
 }

@@ -220,8 +220,8 @@ test('what is printed gives the same settings when it is read', () => {
         ];
         for (const each of names) {
           const isModel = each.startsWith('m');
-          expect(resolveRunner(after.settings, each, { isModel })).toEqual(
-            resolveRunner(before.settings, each, { isModel }),
+          expect(resolveRunner(after.settings, each, { isBatchable: isModel })).toEqual(
+            resolveRunner(before.settings, each, { isBatchable: isModel }),
           );
         }
       },
