@@ -2,7 +2,14 @@
 import { constants } from 'node:os';
 import type { Palette } from '@batchwise/arena';
 import { isUrl } from '@batchwise/runners';
-import { ConfigError, durationText, loadConfig, type RunningServer, serve } from '@batchwise/server';
+import {
+  ConfigError,
+  durationText,
+  loadConfig,
+  pythonReference,
+  type RunningServer,
+  serve,
+} from '@batchwise/server';
 import type { Command } from 'commander';
 import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
@@ -16,6 +23,8 @@ import { watchFile } from './config-watch.js';
 const EXAMPLES = `
 Examples:
   $ batchwise serve models/digits.onnx models/iris.onnx
+  $ batchwise serve model.py
+  $ batchwise serve model.py:Classifier other.py
   $ batchwise serve service.ts --port 8080 --grpc-port 8081
   $ batchwise serve service.ts --workers 4
   $ batchwise serve grpc://gpu:8001/minilm
@@ -33,7 +42,7 @@ Exit codes: 0 stopped as told, 1 it could not start, or not all could be finishe
 export function setUpServe(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Serves ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
+      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
     )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
@@ -98,12 +107,14 @@ async function runServer(files: string[], flags: ConfigCommandFlags, terminal: T
 
 /** What is to be served, by the ends of the names. */
 function sortedFiles(files: readonly string[]): { models?: string[]; service?: string } {
-  const models = files.filter((file) => file.endsWith('.onnx') || isUrl(file));
-  const services = files.filter((file) => !isUrl(file) && /\.[cm]?[jt]s$/.test(file));
+  const isModel = (file: string) =>
+    file.endsWith('.onnx') || isUrl(file) || pythonReference(file) !== undefined;
+  const models = files.filter(isModel);
+  const services = files.filter((file) => !isModel(file) && /\.[cm]?[jt]s$/.test(file));
   const other = files.find((file) => !models.includes(file) && !services.includes(file));
   if (other !== undefined) {
     throw new UsageFailure(
-      `${other}: expected a model (*.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
+      `${other}: expected a model (*.py, *.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
     );
   }
   if (services.length > 1) {

@@ -80,9 +80,7 @@ describe.concurrent.each([
 test.concurrent('a model that is not there', async () => {
   expect(await failed(['rose.onnx', ...PORT_0])).toEqual({
     code: 1,
-    stderr: expect.stringMatching(
-      /^error: There is no file \S*rose\.onnx, which the model rose is to be loaded from\.\n$/,
-    ),
+    stderr: expect.stringMatching(/^error: There is no file \S*rose\.onnx for the model rose\.\n$/),
   });
 });
 
