@@ -10,19 +10,14 @@ import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
 import type { Service } from './service/service.js';
+import { startOrKill } from './start-or-kill.js';
 import type { WebProcessSettings } from './web-process.js';
 import type { WebAddress } from './web-server.js';
 
 export async function startManyProcesses(options: StartOptions): Promise<RunningServer> {
   const ports = await ownPorts(options.settings);
   const server = new ManyProcesses(options, ports);
-  const kill = () => server.kill();
-  options.signal?.addEventListener('abort', kill);
-  try {
-    await server.start();
-  } finally {
-    options.signal?.removeEventListener('abort', kill);
-  }
+  await startOrKill(server, options.signal);
   return server;
 }
 
@@ -91,8 +86,8 @@ class ManyProcesses implements RunningServer {
     return this.#supervisor.stop();
   }
 
-  kill(): void {
-    this.#supervisor.kill();
+  kill(): Promise<void> {
+    return this.#supervisor.kill();
   }
 }
 

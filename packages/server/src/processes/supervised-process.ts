@@ -56,7 +56,7 @@ export class SupervisedProcess {
   #silentMs = 0;
   #silenceTimer: unknown;
   #isStopping = false;
-  #onStopped: ((exit: ChildExit) => void) | undefined;
+  readonly #onStopped: ((exit: ChildExit) => void)[] = [];
 
   constructor(options: SupervisedProcessOptions) {
     this.#options = options;
@@ -114,18 +114,23 @@ export class SupervisedProcess {
         this.#options.log(`${this.label} did not end within ${timeoutMs} ms and was killed.`);
         child.kill('SIGKILL');
       }, timeoutMs + LAST_WORDS_MS);
-      this.#onStopped = ({ code }) => {
+      this.#onStopped.push(({ code }) => {
         this.#options.clock.clearTimer(timer);
         resolve(code === 0);
-      };
+      });
       child.send({ type: 'drain', timeoutMs });
     });
   }
 
-  kill(): void {
+  /** Resolves when the process has ended. */
+  async kill(): Promise<void> {
     this.#isStopping = true;
     this.#options.clock.clearTimer(this.#restartTimer);
-    this.#child?.kill('SIGKILL');
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = new Promise<void>((resolve) => this.#onStopped.push(() => resolve()));
+    child.kill('SIGKILL');
+    await ended;
   }
 
   #take(message: ChildMessage): void {
@@ -174,7 +179,7 @@ export class SupervisedProcess {
       this.#failFirst(new BatchwiseError('UNAVAILABLE', this.#failure ?? `${text} before it was ready.`));
     }
     if (this.#isStopping) {
-      this.#onStopped?.(exit);
+      for (const onStopped of this.#onStopped.splice(0)) onStopped(exit);
       return;
     }
     if (this.#hasBeenReady) this.#restart(text, readyAt);

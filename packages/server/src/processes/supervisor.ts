@@ -97,7 +97,7 @@ export class Supervisor {
       this.#hasStarted = true;
       return details;
     } catch (error) {
-      if (this.#stopping === undefined) this.kill();
+      if (this.#stopping === undefined) void this.kill();
       throw error;
     }
   }
@@ -143,11 +143,12 @@ export class Supervisor {
     return this.#stopping;
   }
 
-  /** Ends everything now. */
-  kill(): void {
+  /** Kills all processes now. Resolves when they have ended. */
+  async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve(false);
-    for (const process of this.#processes) process.kill();
+    const ended = this.#processes.map((process) => process.kill());
     this.#folder.remove();
+    await Promise.all(ended);
   }
 
   get #processes(): readonly SupervisedProcess[] {

@@ -1,7 +1,7 @@
 /** The user's module: loads it, TypeScript too, and finds the service in it. */
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
@@ -11,14 +11,26 @@ import { isService, markedService, type Service } from './service.js';
 
 const EXAMPLE = 'export const service = defineService({ runners, routes });';
 
-/** The paths of its models are absolute from here on. */
-export async function loadService(path: string): Promise<Service> {
+export interface LoadServiceOptions {
+  /**
+   * Evaluates a TypeScript module, and the modules in its folder, again if they were loaded before.
+   * @default false
+   */
+  readonly isFresh?: boolean | undefined;
+}
+
+/** The paths of the models of the returned service are absolute. */
+export async function loadService(
+  path: string,
+  { isFresh = false }: LoadServiceOptions = {},
+): Promise<Service> {
   const file = resolve(path);
   const isFile = await stat(file).then(
     (found) => found.isFile(),
     () => false,
   );
   if (!isFile) throw new BatchwiseError('INVALID_OPTION', `There is no service module ${path}.`);
+  if (isFresh) forgetModules(dirname(file));
   const exported = await imported(file).catch((error: unknown) => {
     throw new BatchwiseError('INVALID_OPTION', `${path} cannot be loaded: ${thrownText(error, file)}`, {
       cause: error,
@@ -50,6 +62,13 @@ async function imported(file: string): Promise<Record<string, unknown>> {
     },
   });
   return jiti.import(file);
+}
+
+/** jiti keeps modules in the cache of `require()`. Native ES modules cannot be evaluated again. */
+function forgetModules(folder: string): void {
+  const { cache } = createRequire(import.meta.url);
+  for (const path of Object.keys(cache))
+    if (path.startsWith(join(folder, sep)) && !path.includes(`${sep}node_modules${sep}`)) delete cache[path];
 }
 
 function canResolve(file: string, name: string): boolean {

@@ -40,7 +40,7 @@ service: null                  # default
 metrics:
   bentoml_names: false         # default
 runners:
-  # batchable: true for models served without code, false in a service
+  # batchable: true for models served without code and for Python models, else false in a service
   batch_dim: [0, 0]            # default
   batching:
     enabled: true              # default
