@@ -35,7 +35,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   } catch (error) {
     // Commander has printed its error, or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    terminal.stderr.write(`error: ${messageOf(error)}\n`);
+    // In lines: the message may have a traceback.
+    const message = error instanceof Error ? error.message.trim() : '';
+    terminal.stderr.write(`error: ${message || messageOf(error)}\n`);
     if (terminal.env.BATCHWISE_DEBUG && error instanceof Error) terminal.stderr.write(`${error.stack}\n`);
     return error instanceof UsageFailure ? EXIT_CODES.usage : EXIT_CODES.failed;
   }
