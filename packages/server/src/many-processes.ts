@@ -14,6 +14,9 @@ import { startOrKill } from './start-or-kill.js';
 import type { WebProcessSettings } from './web-process.js';
 import type { WebAddress } from './web-server.js';
 
+/** A runner process needs milliseconds to kill its Python processes and their child processes. */
+const PYTHON_KILL_MS = 1000;
+
 export async function startManyProcesses(options: StartOptions): Promise<RunningServer> {
   const ports = await ownPorts(options.settings);
   const server = new ManyProcesses(options, ports);
@@ -43,6 +46,7 @@ class ManyProcesses implements RunningServer {
         name: runner.name,
         settings: runner.settings,
         processes: processCount(runner),
+        killGraceMs: runner.source.kind === 'python' ? PYTHON_KILL_MS : 0,
         source: {
           source: runner.source,
           service: settings.service,

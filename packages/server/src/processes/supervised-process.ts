@@ -25,6 +25,8 @@ export interface SupervisedProcessOptions {
   readonly start: () => RunnerStart | WebStart;
   /** How long it may show no sign of life, once it is ready, before it counts as hung and is killed. */
   readonly mostSilentMs: () => number;
+  /** How long the process may take to end its own child processes when it is to be killed. */
+  readonly killGraceMs: number;
   readonly onMessage: (message: ChildMessage, from: SupervisedProcess) => void;
   readonly onEnd: (from: SupervisedProcess) => void;
   readonly log: (line: string) => void;
@@ -129,7 +131,12 @@ export class SupervisedProcess {
     const child = this.#child;
     if (child === undefined) return;
     const ended = new Promise<void>((resolve) => this.#onStopped.push(() => resolve()));
-    child.kill('SIGKILL');
+    const { clock, killGraceMs } = this.#options;
+    if (killGraceMs > 0) {
+      child.send({ type: 'drain', timeoutMs: 0 });
+      const timer = clock.setTimer(() => child.kill('SIGKILL'), killGraceMs);
+      this.#onStopped.push(() => clock.clearTimer(timer));
+    } else child.kill('SIGKILL');
     await ended;
   }
 
