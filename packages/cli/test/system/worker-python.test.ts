@@ -52,8 +52,8 @@ test('a worker runs items in batches, and an invalid item fails alone', async ()
     '3',
   );
   const texts = client<object, { length: number; batch: number }>('texts');
-  const [first, invalid, last] = await Promise.allSettled(
-    [{ text: 'a' }, {}, { text: 'abc' }].map((item) => texts.submit(item)),
+  const [invalid, first, last] = await Promise.allSettled(
+    [{}, { text: 'a' }, { text: 'abc' }].map((item) => texts.submit(item)),
   );
   expect(first).toMatchObject({ value: { length: 1 } });
   expect(invalid).toMatchObject({ reason: { code: 'INVALID_ITEM', message: 'text is missing' } });
@@ -64,7 +64,7 @@ test('a worker runs items in batches, and an invalid item fails alone', async ()
 });
 
 test('a server with a queue knows the signature, and its requests run on a worker', async () => {
-  const worker = await workerOf('iris.py', 'flowers', { 'iris.py': IRIS });
+  const worker = await workerOf('iris.py', 'flowers', { 'iris.py': IRIS }, '--payload', 'msgpack');
   const server = await Serving.start(['iris.py'], {
     env: { ...pythonEnv(), BATCHWISE__RUNNERS__REDIS__URL: redis.url },
     files: { 'iris.py': IRIS },
