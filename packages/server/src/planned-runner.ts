@@ -125,8 +125,8 @@ function checkPlaces(planned: readonly PlannedRunner[], service: Service | undef
       throw new BatchwiseError(
         'INVALID_OPTION',
         `runners.${name}.upstream: ${shownUrl(settings.upstream.url[0] ?? '')} is a function, and only a service can call it: ` +
-          `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model or ` +
-          'http://host:port/v2/models/model, which the protocols serve.',
+          `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model, ` +
+          'http://host:port/v2/models/model or unix:///run/model.sock, which the protocols serve.',
       );
     }
     if (settings.redis.queue === undefined || settings.upstream.url.length === 0) continue;

@@ -18,6 +18,7 @@ Examples:
   $ batchwise serve service.ts --port 8080 --grpc-port 8081
   $ batchwise serve service.ts --workers 4
   $ batchwise serve grpc://gpu:8001/minilm
+  $ batchwise serve unix:///run/model.sock
   $ batchwise serve -c production.yaml
 
 Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,

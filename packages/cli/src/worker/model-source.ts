@@ -32,8 +32,7 @@ export async function modelSource(
     asked.concurrency === undefined ? settings.concurrency : Math.ceil(asked.concurrency / replicas);
   const ofProcess = { ...settings, concurrency };
   const python = pythonModel(model, ofProcess, note);
-  const source = await modelOfWorker(name, { name: shownName, model: python, settings: ofProcess }, note);
-  return { ...source, options: { ...source.options, concurrency: concurrency * replicas } };
+  return modelOfWorker(name, { name: shownName, model: python, settings: ofProcess }, note);
 }
 
 function onnxModel(

@@ -1,11 +1,15 @@
 /** Python models as their users serve them: real processes with real packages. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { InferenceClient } from '../../../server/test/grpc/support/inference-client.js';
 import { type Answer, jsonOf, problemIn } from './support/http-client.js';
 import { Load } from './support/load.js';
 import { batchSizeIn } from './support/model-samples.js';
 import { IRIS, modelPids, PAIR, pythonEnv, TEXT } from './support/python-models.js';
-import { Serving } from './support/serving.js';
+import { root, Serving } from './support/serving.js';
 import { until } from './support/until.js';
 
 afterEach(() => Serving.endAll());
@@ -58,6 +62,24 @@ test('a class and a function are served in one process, rows and JSON items in b
   expect(metadata).toMatchObject({
     platform: 'python',
     inputs: [{ name: 'items', datatype: 'BYTES', shape: [-1] }],
+  });
+});
+
+test('an invalid item fails its request, and not the requests that share its batch', async () => {
+  const server = await Serving.start(['text.py'], {
+    env,
+    files: { 'text.py': TEXT },
+    yaml: 'runners: {batching: {policy: window, max_wait_ms: 1000, max_batch_size: 2, max_latency_ms: 60000}}\n',
+  });
+  const [good, bad] = await Promise.all([
+    describeTexts(server, ['good']),
+    server.client.post('/v1/models/text:predict', { instances: [{}] }),
+  ]);
+  expect(descriptionsIn(good)).toEqual([expect.objectContaining({ length: 4, batch: 2 })]);
+  expect(problemIn(bad)).toMatchObject({
+    status: 400,
+    code: 'INVALID_ITEM',
+    detail: expect.stringContaining('text is missing'),
   });
 });
 
@@ -182,4 +204,26 @@ test('python() of a service predicts items, with the interpreter next to the ser
   });
   expect(jsonOf(await server.client.post('/lengths', ['a', 'bc', '']))).toEqual([1, 2, 0]);
   expect(descriptionsIn(await describeTexts(server, ['a', 'b']))).toMatchObject([{ batch: 2 }, { batch: 2 }]);
+});
+
+test('a model of a process that was started elsewhere is served through its socket', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'batchwise-socket-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const socket = join(folder, 'lengths.sock');
+  const program = `
+import sys
+sys.path.insert(0, ${JSON.stringify(join(root, 'python'))})
+import batchwise
+
+def lengths(items: list[str]) -> list[dict]:
+    return [{"length": len(item)} for item in items]
+
+batchwise.serve(lengths, ${JSON.stringify(socket)})
+`;
+  const model = spawn(env.BATCHWISE__RUNNERS__PYTHON, ['-c', program], { stdio: 'inherit' });
+  onTestFinished(() => void model.kill('SIGKILL'));
+  const server = await Serving.start([`unix://${socket}`]);
+  const path = '/v1/models/lengths:predict';
+  const answer = await server.client.post(path, { instances: ['a', 'bcd'] });
+  expect(jsonOf(answer)).toEqual({ predictions: [{ length: 1 }, { length: 3 }] });
 });

@@ -2,6 +2,7 @@ import { basename, extname } from 'node:path';
 import { isUrl, nameOfUpstream, parseUpstream, shownUrl, type UpstreamAddress } from '@batchwise/runners';
 import { didYouMean } from 'batchwise';
 import { pythonReference } from '../../python-reference.js';
+import { MODEL_KINDS } from '../../serves-model.js';
 import type { ModelSettings } from '../server-settings.js';
 import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
 import type { SettingPath } from '../setting-path.js';
@@ -60,10 +61,10 @@ function whyNoModel(url: string): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-  if (address.kind === 'grpc-model' || address.kind === 'http-model') return undefined;
+  if (MODEL_KINDS.has(address.kind)) return undefined;
   return (
     `expected an upstream that speaks the Open Inference Protocol, grpc://host:port/model or ` +
-    `http://host:port/v2/models/model, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
+    `http://host:port/v2/models/model, or a model process, unix:///run/model.sock, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
   );
 }
 
