@@ -134,6 +134,8 @@ export class ServerRun {
     const { stdout, env } = this.#terminal;
     if (isRestart) this.#log(`Ready again at ${server.address.url}.`);
     else stdout.write(greeting(server, paletteFor(stdout, env)));
+    if (this.#sources?.isEmpty === true)
+      this.#log('--watch has no effect: there is no Python model and no TypeScript service.');
   }
 
   #keepPorts({ server: { port, grpcPort } }: ServerSettings, { address }: RunningServer): void {

@@ -37,6 +37,11 @@ export class SourceWatch {
     return this.#changed;
   }
 
+  /** Whether there is nothing to watch. */
+  get isEmpty(): boolean {
+    return this.#roots.size === 0;
+  }
+
   reset(): void {
     this.#changed = this.#nextChange();
   }

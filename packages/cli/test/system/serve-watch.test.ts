@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { jsonOf } from './support/http-client.js';
 import { modelPids, pythonEnv, SLOW_TO_LOAD } from './support/python-models.js';
-import { Serving } from './support/serving.js';
+import { model, Serving } from './support/serving.js';
 import { until } from './support/until.js';
 
 afterEach(() => Serving.endAll());
@@ -143,6 +143,11 @@ test('other files, and folders that hold no sources, are not watched', async () 
   await restarted(server, 1);
   expect(server.stderr.match(/changed: reloading/g)).toHaveLength(1);
   expect(server.stderr).toContain('lib/values.py changed: reloading …');
+});
+
+test('a server without sources says that it watches nothing', async () => {
+  const server = await Serving.start([model('iris'), '--watch']);
+  await server.said('--watch has no effect: there is no Python model and no TypeScript service.');
 });
 
 test('without --watch changes do not count', async () => {
