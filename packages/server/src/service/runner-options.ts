@@ -71,7 +71,7 @@ const dimension = z.int().min(0);
  * that somebody else has taken out and checked.
  */
 function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape, taken: readonly string[] = []) {
-  const known = [...Object.keys(shape), ...taken];
+  const known = [...new Set([...Object.keys(shape), ...taken])];
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined;
