@@ -56,12 +56,13 @@ export const testPrograms = Object.freeze({
     debianPackage: 'redis-tools',
   },
   python: {
-    title: 'Python with gRPC and numpy',
+    title: 'Python with gRPC, numpy, scikit-learn and pytest',
     variable: 'PYTHON_PATH',
     commands: ['python3'],
     debianPackage: 'python3-grpcio',
-    alsoPackages: ['python3-numpy', 'python3-protobuf'],
-    pythonModules: ['grpc', 'numpy', 'google.protobuf'],
+    // scikit-learn brings numpy and joblib.
+    alsoPackages: ['python3-numpy', 'python3-protobuf', 'python3-pytest', 'python3-sklearn'],
+    pythonModules: ['grpc', 'numpy', 'google.protobuf', 'sklearn', 'joblib', 'pytest'],
   },
   postgres: {
     title: 'PostgreSQL',

@@ -181,7 +181,7 @@ test('a Python that lacks a module is no Python for the tests: the packages are 
   const { status, stdout, stderr } = run();
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^The tests need Python with gRPC and numpy: installing python3-grpcio python3-numpy python3-protobuf with apt-get.*\n$/,
+    /^The tests need Python with gRPC, numpy, scikit-learn and pytest: installing python3-grpcio python3-numpy python3-protobuf python3-pytest python3-sklearn with apt-get.*\n$/,
   );
 });
 
@@ -191,7 +191,7 @@ test('without apt-get it says which modules no Python on PATH has', () => {
   const { status, stderr } = run();
   expect(status).toBe(1);
   expect(stderr).toMatch(
-    /no python3 on PATH can import grpc, numpy, google.protobuf\. .*install python3-grpcio .*set PYTHON_PATH/,
+    /no python3 on PATH can import grpc, numpy, google\.protobuf, sklearn, joblib, pytest\. .*install python3-grpcio .*set PYTHON_PATH/,
   );
 });
 
@@ -199,9 +199,13 @@ test('of several on PATH the first Python that has the modules will do', () => {
   put('chromium');
   put('python3', 'exit 1');
   const other = mkdtempSync(join(bin, 'other-'));
-  writeFileSync(join(other, 'python3'), '#!/bin/sh\ntest "$*" = "-c import grpc, numpy, google.protobuf"\n', {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(other, 'python3'),
+    '#!/bin/sh\ncase "$*" in "-c import grpc, "*) ;; *) exit 1;; esac\n',
+    {
+      mode: 0o755,
+    },
+  );
   expect(run({ PATH: `${bin}:${other}` })).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 

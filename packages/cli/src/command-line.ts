@@ -35,7 +35,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   } catch (error) {
     // Commander has printed its error, or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    terminal.stderr.write(`error: ${messageOf(error)}\n`);
+    // The traceback of a model keeps its lines.
+    const isTraceback = error instanceof Error && /\nTraceback |\n {2}File "/.test(error.message);
+    terminal.stderr.write(`error: ${isTraceback ? error.message.trim() : messageOf(error)}\n`);
     if (terminal.env.BATCHWISE_DEBUG && error instanceof Error) terminal.stderr.write(`${error.stack}\n`);
     return error instanceof UsageFailure ? EXIT_CODES.usage : EXIT_CODES.failed;
   }

@@ -40,7 +40,7 @@ describe('flags of BentoML', () => {
     [['--production', 'service.ts'], /^error: --production is/],
     [['service.ts', '--production'], /^error: --production is/],
     [['service.ts', '--production=true'], /^error: --production is/],
-    [['service.ts', '--reload'], /^error: --reload is a flag of BentoML: settings of the file/],
+    [['service.ts', '--reload'], /^error: --reload is a flag of BentoML: use --watch to restart/],
     [['service.ts', '--development'], /^error: --development is/],
     [
       ['service.ts', '--api-workers', '4'],

@@ -88,8 +88,8 @@ function answeredPerRow({ shape: [rows, ...row] }: TensorSpec): number {
   return row.reduce((product, length) => product * Math.max(1, length), 1);
 }
 
-/** Elements and the arrays around them, each once for a dimension at most; infinite where the model leaves it open. */
-function valuesOfRow({ shape: [, ...row] }: TensorSpec): number {
-  if (row.some((length) => length < 0)) return Number.POSITIVE_INFINITY;
+/** Elements and the arrays around them, each once for a dimension at most; infinite if the model leaves it open. */
+function valuesOfRow({ shape: [, ...row], content }: TensorSpec): number {
+  if (content === 'json' || row.some((length) => length < 0)) return Number.POSITIVE_INFINITY;
   return row.reduce((product, length) => product * Math.max(1, length), 1) * (1 + row.length);
 }

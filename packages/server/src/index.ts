@@ -39,6 +39,7 @@ export type { Origin } from './config/setting-origin.js';
 export { pathText } from './config/setting-path.js';
 export { valueOfText } from './config/text-value.js';
 export { YamlTree } from './config/yaml-tree.js';
+export { type PythonReference, pythonReference } from './python-reference.js';
 export {
   REQUEST_ERRORS,
   RequestError,
@@ -53,6 +54,7 @@ export { type FunctionOptions, fn } from './service/fn.js';
 export { type FunctionThreadsOptions, functionThreads } from './service/function-threads.js';
 export { loadService } from './service/load-service.js';
 export { onnx } from './service/onnx.js';
+export { type PythonOptions, python } from './service/python.js';
 export type { AddRoute, RouteBuilder, RouteOptions } from './service/route-builder.js';
 export type { PathParams, RouteContext } from './service/route-context.js';
 export type {

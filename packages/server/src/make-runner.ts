@@ -4,12 +4,14 @@ import {
   createModelRunner,
   createUpstreamRunner,
   OnnxModel,
+  PythonModel,
   type Runner,
   type RunnerSettings,
+  type TensorModel,
   whyNotBatchable,
 } from '@batchwise/runners';
 import type { ServerMetrics } from './metrics/server-metrics.js';
-import type { PlannedRunner } from './planned-runner.js';
+import type { PlannedRunner, RunnerSource } from './planned-runner.js';
 import { functionForm } from './redis/function-form.js';
 import { ModelForm } from './redis/model-form.js';
 import { RedisRunner } from './redis/redis-runner.js';
@@ -32,14 +34,18 @@ export function makeRunner(
   { service, servicePath, log, metrics, onFault }: RunnerSurroundings,
 ): Runner {
   const isInRedis = settings.redis.queue !== undefined;
-  if (source.kind === 'onnx') {
+  if (source.kind === 'onnx' || source.kind === 'python') {
+    // With a queue in Redis, the model is loaded here once, only for its signature.
+    const model = modelOf(
+      name,
+      source,
+      isInRedis ? { ...settings, replicas: 1, concurrency: 1 } : settings,
+      log,
+    );
     if (isInRedis) {
-      const form = new ModelForm(name, source.path);
+      const form = new ModelForm(name, model);
       return new RedisRunner({ name, settings, form, log, env: process.env }) as Runner;
     }
-    const { concurrency, resources } = settings;
-    const onThreadDeath = (error: Error) => log(`${name}: ${error.message}`);
-    const model = new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath });
     const runner = createModelRunner({
       name,
       model,
@@ -77,6 +83,28 @@ export function makeRunner(
   const { concurrency, timeoutMs } = settings;
   const threads = functionThreads({ file: servicePath, name, threads: concurrency, timeoutMs, log });
   return createFunctionRunner<unknown, unknown>({ ...common, handler: threads.handler, backend: threads });
+}
+
+function modelOf(
+  name: string,
+  source: Extract<RunnerSource, { kind: 'onnx' | 'python' }>,
+  { python, replicas, concurrency, resources }: RunnerSettings,
+  log: (line: string) => void,
+): TensorModel {
+  const onDeath = (error: Error) => log(`${name}: ${error.message}`);
+  if (source.kind === 'onnx')
+    return new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath: onDeath });
+  const { path: file, object } = source;
+  return new PythonModel({
+    file,
+    object,
+    python,
+    replicas,
+    concurrency,
+    resources,
+    log: (line) => log(`${name}: ${line}`),
+    onProcessDeath: onDeath,
+  });
 }
 
 function tellIfNotBatched(runner: Runner, settings: RunnerSettings, log: (line: string) => void): void {

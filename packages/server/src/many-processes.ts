@@ -4,24 +4,23 @@ import { countersOf, type MetricsSnapshot, mergeSnapshots } from '@batchwise/met
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { freePort } from './free-port.js';
-import type { PlannedRunner } from './planned-runner.js';
+import { visibleDevices } from './own-devices.js';
+import { type PlannedRunner, processCount } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
 import type { Service } from './service/service.js';
+import { startOrKill } from './start-or-kill.js';
 import type { WebProcessSettings } from './web-process.js';
 import type { WebAddress } from './web-server.js';
+
+/** A runner process needs milliseconds to kill its Python processes and their child processes. */
+const PYTHON_KILL_MS = 1000;
 
 export async function startManyProcesses(options: StartOptions): Promise<RunningServer> {
   const ports = await ownPorts(options.settings);
   const server = new ManyProcesses(options, ports);
-  const kill = () => server.kill();
-  options.signal?.addEventListener('abort', kill);
-  try {
-    await server.start();
-  } finally {
-    options.signal?.removeEventListener('abort', kill);
-  }
+  await startOrKill(server, options.signal);
   return server;
 }
 
@@ -43,15 +42,17 @@ class ManyProcesses implements RunningServer {
     this.#supervisor = new Supervisor({
       runnerModule: new URL('./runner-process.js', import.meta.url),
       webModule: new URL('./web-process.js', import.meta.url),
-      runners: this.#planned.map(({ name, source, settings: runner }) => ({
-        name,
-        settings: runner,
+      runners: this.#planned.map((runner) => ({
+        name: runner.name,
+        settings: runner.settings,
+        processes: processCount(runner),
+        killGraceMs: runner.source.kind === 'python' ? PYTHON_KILL_MS : 0,
         source: {
-          source,
+          source: runner.source,
           service: settings.service,
           metrics: settings.metrics,
         } satisfies RunnerProcessSource,
-        env: runner.resources.gpu.length > 0 ? { CUDA_VISIBLE_DEVICES: runner.resources.gpu.join() } : {},
+        env: visibleDevices(runner),
       })),
       webProcesses: settings.server.workers,
       webSettings: {
@@ -89,8 +90,8 @@ class ManyProcesses implements RunningServer {
     return this.#supervisor.stop();
   }
 
-  kill(): void {
-    this.#supervisor.kill();
+  kill(): Promise<void> {
+    return this.#supervisor.kill();
   }
 }
 

@@ -1,4 +1,4 @@
-/** Everything in this process: the default. Models run on worker threads of their own. */
+/** A server in one process, the default. Models run on worker threads or in Python processes. */
 import type { Runner, RunnerSettings } from '@batchwise/runners';
 import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
@@ -6,6 +6,7 @@ import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
 import type { Service } from './service/service.js';
+import { startOrKill } from './start-or-kill.js';
 import { surviveRejections } from './survive-rejections.js';
 import { VERSION } from './version.js';
 import { type WebAddress, WebServer } from './web-server.js';
@@ -13,16 +14,7 @@ import { type WebAddress, WebServer } from './web-server.js';
 /** Resolves when it listens and all runners are warm. */
 export async function startOneProcess(options: StartOptions): Promise<RunningServer> {
   const server = new OneProcess(options);
-  const kill = () => server.kill();
-  options.signal?.addEventListener('abort', kill);
-  try {
-    await server.start();
-  } catch (error) {
-    kill();
-    throw error;
-  } finally {
-    options.signal?.removeEventListener('abort', kill);
-  }
+  await startOrKill(server, options.signal);
   return server;
 }
 
@@ -39,6 +31,7 @@ class OneProcess implements RunningServer {
   #settings: ServerSettings;
   #address: WebAddress | undefined;
   #stopping: Promise<boolean> | undefined;
+  #killing: Promise<void> | undefined;
 
   constructor({ settings, planned, load, service, log }: StartOptions) {
     this.#load = load;
@@ -77,7 +70,7 @@ class OneProcess implements RunningServer {
     return [...this.#runners.keys()];
   }
 
-  /** It listens before the models are loaded, so that those who watch it see it alive and not ready. */
+  /** Listens before the models are loaded, so that health checks see a server that is alive and not ready. */
   async start(): Promise<void> {
     this.#stopSurviving = surviveRejections(this.#metrics, this.#log);
     this.#address = await this.#web.listen();
@@ -101,18 +94,28 @@ class OneProcess implements RunningServer {
     return this.#stopping;
   }
 
-  kill(): void {
+  kill(): Promise<void> {
     this.#stopping ??= Promise.resolve(false);
-    void this.#web.close();
-    for (const runner of this.#runners.values()) runner.close({ timeoutMs: 0 }).catch(() => {});
+    this.#killing ??= this.#kill();
+    return this.#killing;
+  }
+
+  async #kill(): Promise<void> {
+    const closed = [this.#web.close(), ...this.#closeRunners()];
     this.#end();
+    await Promise.allSettled(closed);
+  }
+
+  /** Ends threads and Python processes. */
+  #closeRunners(): Promise<void>[] {
+    return [...this.#runners.values()].map((runner) => runner.close({ timeoutMs: 0 }));
   }
 
   async #stop(): Promise<boolean> {
     const timeoutMs = this.#shutdownTimeoutMs;
     const cut = await this.#web.drain(timeoutMs);
-    // Nobody is left to wait for an answer.
-    await Promise.allSettled([...this.#runners.values()].map((runner) => runner.close({ timeoutMs: 0 })));
+    // All requests have been answered.
+    await Promise.allSettled(this.#closeRunners());
     this.#end();
     return cut === 0;
   }

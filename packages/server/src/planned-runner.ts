@@ -4,12 +4,14 @@ import { isUrl, type RunnerSettings, shownUrl } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
 import { resolveRunner } from './config/resolve-runner.js';
 import type { ServerSettings } from './config/server-settings.js';
+import { pythonReference } from './python-reference.js';
 import { servesModel } from './serves-model.js';
 import type { Service } from './service/service.js';
 
 /** Plain data, so that it can be sent to the process that the runner is to live in. */
 export type RunnerSource =
   | { readonly kind: 'onnx'; readonly path: string }
+  | { readonly kind: 'python'; readonly path: string; readonly object: string | undefined }
   /** Elsewhere, as `settings.upstream` says. */
   | { readonly kind: 'upstream' }
   /** A function of the service: to be found by loading its module. */
@@ -19,6 +21,16 @@ export interface PlannedRunner {
   readonly name: string;
   readonly source: RunnerSource;
   readonly settings: RunnerSettings;
+}
+
+/** The runner processes of a runner. The replicas of a Python model are Python processes of one runner. */
+export function processCount({ source, settings }: Pick<PlannedRunner, 'source' | 'settings'>): number {
+  return source.kind === 'python' ? 1 : settings.replicas;
+}
+
+/** The files of Python models. */
+export function pythonFiles(planned: readonly PlannedRunner[]): string[] {
+  return planned.flatMap(({ source }) => (source.kind === 'python' ? [source.path] : []));
 }
 
 export function runnerNames(settings: ServerSettings, service: Service | undefined): string[] {
@@ -39,11 +51,10 @@ function upstreamNames({ models, runners }: ServerSettings, service: Service | u
 
 export function checkModelFiles({ models }: ServerSettings): void {
   for (const { name, path } of models) {
-    if (isUrl(path) || existsSync(path)) continue;
-    throw new BatchwiseError(
-      'INVALID_OPTION',
-      `There is no file ${path}, which the model ${name} is to be loaded from.`,
-    );
+    if (isUrl(path)) continue;
+    const file = pythonReference(path)?.file ?? path;
+    if (existsSync(file)) continue;
+    throw new BatchwiseError('INVALID_OPTION', `There is no file ${file} for the model ${name}.`);
   }
 }
 
@@ -77,8 +88,19 @@ function sourceOf(
   if (upstream.url.length > 0) return { kind: 'upstream' };
   const model = models.find((candidate) => candidate.name === name);
   const declaration = service?.runners.get(name);
-  if (model !== undefined) return { kind: 'onnx', path: model.path };
-  return declaration?.kind === 'onnx' ? { kind: 'onnx', path: declaration.path } : { kind: 'function' };
+  if (model !== undefined) {
+    const reference = pythonReference(model.path);
+    if (reference === undefined) return { kind: 'onnx', path: model.path };
+    return { kind: 'python', path: reference.file, object: reference.object };
+  }
+  switch (declaration?.kind) {
+    case 'onnx':
+      return { kind: 'onnx', path: declaration.path };
+    case 'python':
+      return { kind: 'python', path: declaration.path, object: declaration.object };
+    default:
+      return { kind: 'function' };
+  }
 }
 
 /** The settings of a runner as they are now: once more after the configuration has changed. */
@@ -87,8 +109,10 @@ export function runnerSettings(
   service: Service | undefined,
   name: string,
 ): RunnerSettings {
-  const code = service?.runners.get(name)?.settings;
-  const resolved = resolveRunner(settings, name, { isModel: code === undefined, code });
+  const declaration = service?.runners.get(name);
+  const code = declaration?.settings;
+  const isBatchable = declaration === undefined || declaration.kind === 'python';
+  const resolved = resolveRunner(settings, name, { isBatchable, code });
   const path = settings.models.find((model) => model.name === name)?.path;
   if (path === undefined || !isUrl(path) || resolved.upstream.url.length > 0) return resolved;
   return Object.freeze({ ...resolved, upstream: Object.freeze({ ...resolved.upstream, url: [path] }) });
@@ -101,8 +125,8 @@ function checkPlaces(planned: readonly PlannedRunner[], service: Service | undef
       throw new BatchwiseError(
         'INVALID_OPTION',
         `runners.${name}.upstream: ${shownUrl(settings.upstream.url[0] ?? '')} is a function, and only a service can call it: ` +
-          `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model or ` +
-          'http://host:port/v2/models/model, which the protocols serve.',
+          `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model, ` +
+          'http://host:port/v2/models/model or unix:///run/model.sock, which the protocols serve.',
       );
     }
     if (settings.redis.queue === undefined || settings.upstream.url.length === 0) continue;
@@ -129,7 +153,7 @@ function checkQueues(planned: readonly PlannedRunner[]): void {
       );
     }
     owners.set(place, name);
-    if (source.kind === 'onnx' && payload === 'json') {
+    if ((source.kind === 'onnx' || source.kind === 'python') && payload === 'json') {
       throw new BatchwiseError(
         'INVALID_OPTION',
         `runners.${name}.redis.payload: expected msgpack, or none, because ${name} is a model: JSON has no place for tensors.`,

@@ -30,7 +30,8 @@ onBatch(({ name, error }) => {
 runnerProcessMain(
   async ({ name, replica, settings: told, source }) => {
     const { source: kind, service: path, metrics: named } = source as RunnerProcessSource;
-    const settings = { ...told, resources: ownDevices(told.resources, replica) };
+    const resources = kind.kind === 'python' ? told.resources : ownDevices(told.resources, replica);
+    const settings = { ...told, resources };
     metrics = new ServerMetrics({ version: VERSION, kind: 'runner', bentomlNames: named.bentomlNames });
     const service = path !== undefined && kind.kind === 'function' ? await loadService(path) : undefined;
     const onFault = (error: Error) => log(errorText(error));

@@ -1,4 +1,4 @@
-/** A server from the outside: where it is, and what can be done with it. */
+/** The interface of a running server. */
 import type { LoadedConfig } from './config/loaded-config.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { PlannedRunner } from './planned-runner.js';
@@ -13,8 +13,8 @@ export interface RunningServer {
   reload(): void;
   /** Finishes what was accepted. False when something had to be cut off. */
   stop(): Promise<boolean>;
-  /** Ends now. */
-  kill(): void;
+  /** Ends now. Resolves when all processes have ended. */
+  kill(): Promise<void>;
 }
 
 /** Reads the configuration as it is now. With names, settings of other runners are refused. */
@@ -26,6 +26,6 @@ export interface StartOptions {
   readonly load: LoadSettings;
   readonly service: Service | undefined;
   readonly log: (line: string) => void;
-  /** Ends a server that is still starting. */
+  /** Ends a server that is starting. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,39 +9,51 @@
 import { BatchwiseError } from 'batchwise';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import { checkModelFiles, planRunners, runnerNames } from './planned-runner.js';
+import { checkModelFiles, planRunners, processCount, pythonFiles, runnerNames } from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
 export interface ServeOptions {
   readonly load: LoadSettings;
-  /** What an operator should know. On stderr unless given. */
+  /** Messages for the operator. @default stderr */
   readonly log?: ((line: string) => void) | undefined;
-  /** Ends it while it is still starting. */
+  /** Aborts the start. `serve()` rejects when the parts that had started have ended. */
   readonly signal?: AbortSignal | undefined;
+  /** Called with the files of the Python models before they are loaded. */
+  readonly onPythonFiles?: ((files: readonly string[]) => void) | undefined;
+  /**
+   * Evaluates a service module in TypeScript, and the modules next to it, again. Node evaluates a module only once in
+   * a process.
+   * @default false
+   */
+  readonly isRestart?: boolean | undefined;
 }
 
-/** Resolves when it listens and its models are warm. */
+/** Resolves when the server listens and its models are warmed up. */
 export async function serve({
   load,
   log = (line) => console.error(line),
   signal,
+  onPythonFiles,
+  isRestart = false,
 }: ServeOptions): Promise<RunningServer> {
   const { settings } = load();
-  const service = settings.service === undefined ? undefined : await loadService(settings.service);
+  const service =
+    settings.service === undefined ? undefined : await loadService(settings.service, { isFresh: isRestart });
   const names = runnerNames(settings, service);
   if (names.length === 0 && service === undefined) {
     throw new BatchwiseError(
       'INVALID_OPTION',
-      'There is nothing to serve: name a model (models/digits.onnx) or a service (service.ts).',
+      'There is nothing to serve: name a model (model.py, models/digits.onnx) or a service (service.ts).',
     );
   }
   checkModelFiles(settings);
-  // Again, now that the runners are known: some settings can only be understood with their names.
+  // Again, because some settings depend on the names of the runners.
   const loaded = load(names);
   const planned = planRunners(loaded.settings, service);
+  onPythonFiles?.(pythonFiles(planned));
   const isOneProcess =
-    loaded.settings.server.workers === 1 && planned.every((runner) => runner.settings.replicas === 1);
+    loaded.settings.server.workers === 1 && planned.every((runner) => processCount(runner) === 1);
   const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }

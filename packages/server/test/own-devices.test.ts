@@ -1,7 +1,8 @@
+import { DEFAULT_RUNNER_SETTINGS } from '@batchwise/runners';
 import { expect, test } from 'vitest';
-import { ownDevices } from '../src/own-devices.js';
+import { ownDevices, visibleDevices } from '../src/own-devices.js';
 
-test('the first replica begins with the first device that there is for the runner, and so on', () => {
+test('the first replica starts with the first device of the runner, the second with the second', () => {
   const devices = [0, 1, 2, 3].map((replica) => ownDevices({ cpu: 2, gpu: [4, 6, 7] }, replica).gpu);
   // Counted within CUDA_VISIBLE_DEVICES=4,6,7.
   expect(devices).toEqual([
@@ -12,6 +13,15 @@ test('the first replica begins with the first device that there is for the runne
   ]);
 });
 
-test('a runner without devices has none, and keeps its threads', () => {
+test('a runner without devices keeps its threads', () => {
   expect(ownDevices({ cpu: 3, gpu: [] }, 5)).toEqual({ cpu: 3, gpu: [] });
+});
+
+test('the process of a Python runner does not choose devices: each Python process gets its own', () => {
+  const settings = { ...DEFAULT_RUNNER_SETTINGS, resources: { cpu: undefined, gpu: [1, 3] } };
+  const onnx = { kind: 'onnx', path: 'a.onnx' } as const;
+  const python = { kind: 'python', path: 'a.py', object: undefined } as const;
+  expect(visibleDevices({ source: onnx, settings })).toEqual({ CUDA_VISIBLE_DEVICES: '1,3' });
+  expect(visibleDevices({ source: python, settings })).toEqual({});
+  expect(visibleDevices({ source: onnx, settings: DEFAULT_RUNNER_SETTINGS })).toEqual({});
 });

@@ -86,7 +86,7 @@ describe('a start', () => {
 
   test('needs models that are there', async () => {
     await expect(start({ models: [join(folder, 'rose.onnx')] })).rejects.toThrow(
-      /There is no file .*rose\.onnx, which the model rose is to be loaded from\./,
+      /There is no file .*rose\.onnx for the model rose\./,
     );
   });
 

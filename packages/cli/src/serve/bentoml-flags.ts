@@ -8,7 +8,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   production: 'there is no such mode here: leave it out, and set --workers <count> for several web processes',
   development: 'there is no such mode here: leave it out',
   reload:
-    'settings of the file are taken over without a restart; restart the server to load a changed service or model',
+    'use --watch to restart when a Python model or a TypeScript service changes; settings of the file need no restart',
   'api-workers': 'use --workers <count>',
   backlog: 'there is no such setting here: server.limits.connections in the file limits open connections',
   timeout: 'set runners.timeout, or server.limits.request_timeout, in the file (-c)',

@@ -1,109 +1,81 @@
 /** `batchwise serve`: models and services, until a signal ends it. */
-import { constants } from 'node:os';
-import type { Palette } from '@batchwise/arena';
 import { isUrl } from '@batchwise/runners';
-import { ConfigError, durationText, loadConfig, type RunningServer, serve } from '@batchwise/server';
+import { ConfigError, pythonReference } from '@batchwise/server';
 import type { Command } from 'commander';
-import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { UsageFailure } from '../terminal/failure.js';
-import { paletteFor } from '../terminal/palette.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { rejectBentomlFlags } from './bentoml-flags.js';
 import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
-import { watchFile } from './config-watch.js';
+import { ServerRun } from './server-run.js';
 
 const EXAMPLES = `
 Examples:
   $ batchwise serve models/digits.onnx models/iris.onnx
+  $ batchwise serve model.py
+  $ batchwise serve model.py:Classifier other.py
+  $ batchwise serve model.py --watch
   $ batchwise serve service.ts --port 8080 --grpc-port 8081
   $ batchwise serve service.ts --workers 4
   $ batchwise serve grpc://gpu:8001/minilm
+  $ batchwise serve unix:///run/model.sock
   $ batchwise serve -c production.yaml
 
 Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,
 a service at its own routes. /docs shows all of them, /dashboard what they are doing,
 and /metrics is for Prometheus.
 
-SIGTERM and Ctrl-C finish what was accepted; a second one ends at once. SIGHUP, or a change
-of the file of settings, takes over new batching settings without a restart.
+SIGTERM and Ctrl-C finish the accepted requests; a second signal ends the server at once.
+SIGHUP, or a change of the file of settings, applies new batching settings without a restart.
+
+--watch restarts the server when a *.py file in the folder of a Python model changes, or a
+*.ts file in the folder of a TypeScript service. Subfolders are included, but not .venv,
+node_modules, __pycache__ and hidden folders. The server finishes the accepted requests,
+stops, and starts on the same port. If the start fails, the server waits for the next change.
+A JavaScript service needs a manual restart.
 
 Exit codes: 0 stopped as told, 1 it could not start, or not all could be finished, 2 wrong flags.`;
+
+export interface ServeFlags extends ConfigCommandFlags {
+  readonly watch?: boolean;
+}
 
 export function setUpServe(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Serves ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
+      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
     )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
   rejectBentomlFlags(addConfigFlags(command))
+    .option('--watch', 'restart when a Python model or a TypeScript service changes')
     .helpOption('-h, --help', 'this text')
     .addHelpText('after', EXAMPLES)
-    .action(async (files: string[], flags: ConfigCommandFlags) =>
-      exit(await runServer(files, flags, terminal)),
-    );
+    .action(async (files: string[], flags: ServeFlags) => exit(await runServer(files, flags, terminal)));
 }
 
-async function runServer(files: string[], flags: ConfigCommandFlags, terminal: Terminal): Promise<number> {
-  const named = sortedFiles(files);
-  const palette = paletteFor(terminal.stdout, terminal.env);
-  const log = (line: string) => terminal.stderr.write(`${line}\n`);
-  let file = flags.config;
-  const load = (runnerNames?: readonly string[]) => {
-    const config = loadConfig({ file, env: terminal.env, flags: { ...flags, ...named }, runnerNames });
-    file ??= config.file; // one that was found counts as named from then on: without it, nothing changes
-    return config;
-  };
-  const ending = endingSignals();
-  ending.first.then((signal) => log(`${signal}.`));
-  const starting = new AbortController();
-  let reload = () => {}; // until it is ready, and again when it ends: a signal must not end it
-  const onReloadSignal = () => reload();
-  process.on('SIGHUP', onReloadSignal);
+async function runServer(files: string[], flags: ServeFlags, terminal: Terminal): Promise<number> {
+  const { watch = false, config, ...settings } = flags;
+  const options = { watch, config, flags: { ...settings, ...sortedFiles(files) } };
   try {
-    const { settings } = load(); // what is wrong with them is told before anything else
-    terminal.stdout.write('Loading and warming up …\n');
-    ending.first.then(() => starting.abort());
-    const server = await serve({ load, log, signal: starting.signal }).catch((error: unknown) => {
-      if (starting.signal.aborted) return undefined; // told to end before it had begun
-      throw error;
-    });
-    if (server === undefined) return EXIT_CODES.ok;
-    reload = () => reloadOrSay(server, log);
-    const stopWatching = file === undefined ? () => {} : watchFile(file, () => reload(), log);
-    terminal.stdout.write(greeting(server, palette));
-    await ending.first;
-    stopWatching();
-    reload = () => {};
-    log('Finishing what was accepted; a second signal ends it at once.');
-    const ended = await Promise.race([server.stop(), ending.second]);
-    if (typeof ended === 'string') {
-      server.kill();
-      return 128 + constants.signals[ended];
-    }
-    if (ended) return EXIT_CODES.ok;
-    const timeout = durationText(settings.server.shutdownTimeoutMs);
-    log(`Not all that was accepted could be finished: server.shutdown_timeout is ${timeout}.`);
-    return EXIT_CODES.failed;
+    return await new ServerRun(options, terminal).untilEnd();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     terminal.stderr.write(configErrorText(error));
     return EXIT_CODES.failed;
-  } finally {
-    ending.stop();
-    process.off('SIGHUP', onReloadSignal);
   }
 }
 
-/** What is to be served, by the ends of the names. */
+/** Sorts the arguments by the ends of their names. */
 function sortedFiles(files: readonly string[]): { models?: string[]; service?: string } {
-  const models = files.filter((file) => file.endsWith('.onnx') || isUrl(file));
-  const services = files.filter((file) => !isUrl(file) && /\.[cm]?[jt]s$/.test(file));
+  const isModel = (file: string) =>
+    file.endsWith('.onnx') || isUrl(file) || pythonReference(file) !== undefined;
+  const models = files.filter(isModel);
+  const services = files.filter((file) => !isModel(file) && /\.[cm]?[jt]s$/.test(file));
   const other = files.find((file) => !models.includes(file) && !services.includes(file));
   if (other !== undefined) {
     throw new UsageFailure(
-      `${other}: expected a model (*.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
+      `${other}: expected a model (*.py, *.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
     );
   }
   if (services.length > 1) {
@@ -111,29 +83,4 @@ function sortedFiles(files: readonly string[]): { models?: string[]; service?: s
   }
   const [service] = services;
   return { ...(models.length > 0 && { models }), ...(service !== undefined && { service }) };
-}
-
-function greeting({ address, runners }: RunningServer, { heading, faint }: Palette): string {
-  const { url, grpcPort } = address;
-  const places = [
-    [`${url}/docs`, 'API docs, with forms to try requests'],
-    [`${url}/dashboard`, 'live dashboard'],
-    [`${url}/metrics`, 'Prometheus metrics'],
-    [`${url}/readyz`, 'readiness check'],
-  ];
-  if (grpcPort !== undefined) places.push([`${new URL(url).hostname}:${grpcPort}`, 'gRPC']);
-  const width = Math.max(...places.map(([place = '']) => place.length));
-  const lines = places.map(([place = '', what = '']) => `  ${place.padEnd(width)}   ${faint(what)}`);
-  const served = runners.join(', ') || 'the service';
-  return `${heading('Batchwise')} serves ${served} at ${heading(url)}\n\n${lines.join('\n')}\n\nCtrl-C stops it.\n`;
-}
-
-function reloadOrSay(server: RunningServer, log: (line: string) => void): void {
-  try {
-    server.reload();
-  } catch (error) {
-    const text =
-      error instanceof ConfigError ? configErrorText(error) : `error: ${(error as Error).message}\n`;
-    log(`${text}The settings stay as they were.`);
-  }
 }

@@ -1,26 +1,63 @@
 /**
- * An ONNX model, as a worker runs it: an item is a row, its result is the model's prediction; or it is a request of
- * a server, with many rows, which travels as MessagePack.
+ * A model of a file, as a worker runs it. An item is a row, and its result is the prediction of the model; or an item
+ * is a request of a server with many rows, which travels as MessagePack.
  */
 import { basename } from 'node:path';
-import { OnnxModel } from '@batchwise/runners';
+import { OnnxModel, PythonModel, type RunnerSettings, type TensorModel } from '@batchwise/runners';
 import { modelOfWorker, type RunnerOfWorker, settingsOfWorker } from './runner-of-worker.js';
 import type { WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
 export interface ModelOfWorker extends RunnerOfWorker {
+  readonly kind: 'onnx' | 'python';
   readonly file: string;
+  /** Of a Python file: the class, function or variable. */
+  readonly object?: string | undefined;
 }
 
-/** Loaded and warm. */
-export function modelSource(
-  { file, ...said }: ModelOfWorker,
+/** Resolves when the model is loaded and warmed up. */
+export async function modelSource(
+  model: ModelOfWorker,
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
-  const settings = settingsOfWorker(said, asked);
-  const { concurrency, resources } = settings;
+  const { name, kind } = model;
+  const settings = settingsOfWorker(model, asked);
+  const shownName = `model ${basename(name)}`;
+  if (kind === 'onnx')
+    return modelOfWorker(name, { name: shownName, model: onnxModel(model, settings, note), settings }, note);
+  const { replicas } = settings;
+  // `--concurrency` is the number of batches of the worker, `concurrency` of a service that of each Python process.
+  const concurrency =
+    asked.concurrency === undefined ? settings.concurrency : Math.ceil(asked.concurrency / replicas);
+  const ofProcess = { ...settings, concurrency };
+  const python = pythonModel(model, ofProcess, note);
+  return modelOfWorker(name, { name: shownName, model: python, settings: ofProcess }, note);
+}
+
+function onnxModel(
+  { file }: ModelOfWorker,
+  { concurrency, resources }: RunnerSettings,
+  note: (line: string) => void,
+): TensorModel {
   const onThreadDeath = (error: Error) => note(error.message);
-  const model = new OnnxModel({ file, concurrency, resources, onThreadDeath });
-  return modelOfWorker(said.name, { name: `model ${basename(said.name)}`, model, settings }, note);
+  return new OnnxModel({ file, concurrency, resources, onThreadDeath });
+}
+
+function pythonModel(
+  { file, object }: ModelOfWorker,
+  { python, replicas, concurrency, resources }: RunnerSettings,
+  note: (line: string) => void,
+): TensorModel {
+  const onProcessDeath = (error: Error) => note(error.message);
+  return new PythonModel({
+    file,
+    object,
+    python,
+    replicas,
+    concurrency,
+    resources,
+    log: note,
+    onProcessDeath,
+  });
 }

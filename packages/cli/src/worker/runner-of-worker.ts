@@ -11,7 +11,12 @@ import type { WorkerSource } from './worker-source.js';
 /** What is said of it, by a service or by default. */
 export interface RunnerOfWorker {
   readonly name: string;
-  readonly settings?: Partial<Pick<RunnerSettings, 'batchDim' | 'resources' | 'timeoutMs' | 'warmup'>>;
+  readonly settings?: Partial<
+    Pick<
+      RunnerSettings,
+      'batchDim' | 'isolate' | 'python' | 'replicas' | 'resources' | 'timeoutMs' | 'warmup'
+    >
+  >;
   /** @default 64 */
   readonly maxBatchSize?: number | undefined;
   /** @default 1 */

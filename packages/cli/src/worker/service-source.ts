@@ -24,7 +24,9 @@ export async function serviceSource(
     const names = [...runners.keys()].join(', ') || 'none';
     throw new Failure(`${path} has no runner ${JSON.stringify(name)}. It has ${names}.`);
   }
-  const { settings } = declaration;
+  // As in `serve`: a Python model receives whole batches by default.
+  const settings =
+    declaration.kind === 'python' ? { batchable: true, ...declaration.settings } : declaration.settings;
   checkBatchable(path, name, settings, asked);
   const options = optionsOf(settings);
   const rule = ruleOf(settings);
@@ -37,28 +39,21 @@ export async function serviceSource(
     await threads.load();
     return { ...source, handler: threads.handler, close: () => threads.close() };
   }
-  const { batchDim, resources, timeoutMs, warmup, upstream } = settings;
+  const { maxBatchSize, concurrency } = options;
+  const { batchDim, timeoutMs, warmup, upstream } = settings;
   if (declaration.kind === 'upstream') {
-    const { maxBatchSize, concurrency } = options;
-    const said = Object.fromEntries(
-      Object.entries({ batchDim, timeoutMs, warmup }).filter(([, value]) => value !== undefined),
-    );
+    const said = defined({ batchDim, timeoutMs, warmup });
     const elsewhere = { name, upstream: upstream ?? {}, settings: said, maxBatchSize, concurrency };
     const source = await upstreamSource(elsewhere, asked, note);
     return { ...source, options: { ...options, ...source.options }, rule };
   }
-  const model = {
-    name,
-    file: declaration.path,
-    settings: {
-      ...(batchDim === undefined ? {} : { batchDim }),
-      ...(resources === undefined ? {} : { resources: { cpu: undefined, gpu: [], ...resources } }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(warmup === undefined ? {} : { warmup }),
-    },
-    maxBatchSize: options.maxBatchSize,
-    concurrency: options.concurrency,
-  };
+  const { isolate, python, replicas } = settings;
+  const resources = settings.resources && { cpu: undefined, gpu: [], ...settings.resources };
+  // The replicas of an ONNX model are processes of a server. A worker is one process.
+  const ofPython = declaration.kind === 'python' ? { python, replicas } : {};
+  const { kind, path: file, object } = declaration;
+  const ofModel = defined({ batchDim, isolate, resources, timeoutMs, warmup, ...ofPython });
+  const model = { name, kind, file, object, settings: ofModel, maxBatchSize, concurrency };
   const source = await modelSource(model, asked, note);
   return { ...source, options: { ...options, ...source.options }, rule };
 }
@@ -110,7 +105,13 @@ function optionsOf(settings: DeclaredSettings): WorkerOptions {
     concurrency,
     handlerTimeoutMs: timeoutMs,
   };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return defined(options);
+}
+
+/** Without the keys that are undefined. */
+function defined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
 function ruleOf({ batching = {} }: DeclaredSettings): BatchRule | undefined {

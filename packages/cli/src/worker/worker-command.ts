@@ -26,6 +26,8 @@ const EXAMPLES = `
 Examples:
   $ batchwise worker handler.ts --queue digits
   $ batchwise worker models/digits.onnx --queue digits --max-batch-size 32
+  $ batchwise worker model.py --queue reviews
+  $ batchwise worker model.py:Classifier --queue reviews
   $ batchwise worker grpc://gpu:8001/minilm --queue minilm
   $ batchwise worker service.ts#iris --queue iris --url redis://cache:6379/1
   $ REDIS__HOST=cache DYNAMIC_BATCHER__BATCH_TIME=2 batchwise worker handler.ts -bs 64
@@ -50,7 +52,7 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
   const milliseconds = positiveNumber(LONGEST_MS);
   command
     .description('Runs the batches of a queue in Redis, with a handler, a model or a runner of a service.')
-    .argument('<what>', 'handler.ts, model.onnx, service.ts#runner or the URL of an upstream')
+    .argument('<what>', 'handler.ts, model.py, model.onnx, service.ts#runner or the URL of an upstream')
     .optionsGroup('The queue:');
   addQueueFlags(command)
     .addOption(

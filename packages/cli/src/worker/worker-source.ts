@@ -1,6 +1,6 @@
 /**
- * What a worker runs: found by the name that it was called with. Each kind is loaded when it is the one: a service
- * brings the whole server, and most workers have none.
+ * Finds what a worker runs by the argument of the command. The modules of each kind are imported on demand, because a
+ * service imports the whole server.
  */
 import { type Availability, isUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
@@ -32,12 +32,17 @@ export async function loadWorkerSource(
   }
   if (argument.endsWith('.onnx')) {
     const { modelSource } = await import('./model-source.js');
-    return modelSource({ name: argument, file: argument }, asked, note);
+    return modelSource({ name: argument, kind: 'onnx', file: argument }, asked, note);
+  }
+  const [, python, object] = /^(.*\.py)(?::(\w+))?$/.exec(argument) ?? [];
+  if (python !== undefined) {
+    const { modelSource } = await import('./model-source.js');
+    return modelSource({ name: argument, kind: 'python', file: python, object }, asked, note);
   }
   const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
   if (path === undefined) {
     throw new UsageFailure(
-      `${argument}: expected a module with a handler (handler.ts), a model (model.onnx), an upstream ` +
+      `${argument}: expected a module with a handler (handler.ts), a model (model.py, model.onnx), an upstream ` +
         "(grpc://host:port/model) or a service's runner (service.ts#runner).",
     );
   }

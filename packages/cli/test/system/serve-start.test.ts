@@ -80,9 +80,7 @@ describe.concurrent.each([
 test.concurrent('a model that is not there', async () => {
   expect(await failed(['rose.onnx', ...PORT_0])).toEqual({
     code: 1,
-    stderr: expect.stringMatching(
-      /^error: There is no file \S*rose\.onnx, which the model rose is to be loaded from\.\n$/,
-    ),
+    stderr: expect.stringMatching(/^error: There is no file \S*rose\.onnx for the model rose\.\n$/),
   });
 });
 
@@ -111,7 +109,7 @@ describe.concurrent('mistakes on the command line are code 2', () => {
     [
       'a file of another kind',
       ['model.pb'],
-      /^error: model\.pb: expected a model \(\*\.onnx, grpc:\/\/…, http:\/\/…\) or a service module/,
+      /^error: model\.pb: expected a model \(\*\.py, \*\.onnx, grpc:\/\/…, http:\/\/…\) or a service module/,
     ],
     ['two services', ['a.ts', 'b.ts'], /^error: expected at most one service module, got a\.ts and b\.ts/],
   ])('%s', async (_what, args, message) => {

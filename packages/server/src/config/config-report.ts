@@ -83,7 +83,7 @@ function effectiveValues(loaded: LoadedConfig): EffectiveValue[] {
 
 /** Of one that is not among the models, the code may say more. */
 function valuesOfRunner(loaded: LoadedConfig, name: string, isModel: boolean): EffectiveValue[] {
-  const resolved = resolveRunner(loaded.settings, name, { isModel });
+  const resolved = resolveRunner(loaded.settings, name, { isBatchable: isModel });
   return runnerSettingKeys().map((key) => {
     const origin = runnerOrigin(loaded, name, key);
     const isDefault = origin.kind === 'default';

@@ -76,7 +76,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
     batchable: {
       kind: trueOrFalse,
       default: runner.batchable,
-      defaultText: '`true` for models served without code, `false` in a service',
+      defaultText: '`true` for models served without code and for Python models, else `false` in a service',
       description: 'Whether requests may share a batch at all.',
     },
     batchDim: {

@@ -7,8 +7,8 @@ import { DEFAULT_ORIGIN, type Origin } from './setting-origin.js';
 import { pathText } from './setting-path.js';
 
 export interface ResolveRunnerOptions {
-  /** A model served without code: batchable unless it is said that it is not. */
-  readonly isModel: boolean;
+  /** The default of `batchable`: true for models served without code and for Python models. */
+  readonly isBatchable: boolean;
   /** What a service's code says of it. */
   readonly code?: RunnerOverrides | undefined;
 }
@@ -16,9 +16,9 @@ export interface ResolveRunnerOptions {
 export function resolveRunner(
   { runners }: Pick<ServerSettings, 'runners'>,
   name: string,
-  { isModel, code = {} }: ResolveRunnerOptions,
+  { isBatchable, code = {} }: ResolveRunnerOptions,
 ): RunnerSettings {
-  const defaults = { ...DEFAULT_RUNNER_SETTINGS, batchable: isModel || DEFAULT_RUNNER_SETTINGS.batchable };
+  const defaults = { ...DEFAULT_RUNNER_SETTINGS, batchable: isBatchable };
   const layers = [defaults, code, runners.all, runners.byName.get(name) ?? {}];
   const { batching, resources, redis, upstream } = DEFAULT_RUNNER_SETTINGS;
   return Object.freeze({

@@ -3,9 +3,11 @@ import type { ModelRunner, Signature, TensorSpec } from '@batchwise/runners';
 import type { JsonSchema, MediaType, Operation, PlacedOperation, Reference, Response } from './open-api.js';
 import { problems, TRACE_HEADERS } from './shared-parts.js';
 import {
+  ANY_JSON,
   exampleShape,
   flatExample,
   flatSchema,
+  JSON_EXAMPLE,
   nestedExample,
   nestedSchema,
   shapeSchema,
@@ -107,12 +109,18 @@ function predictResponse({ outputs }: Signature): Record<string, MediaType> {
 
 /** A row is the rest of the shape behind the first dimension; with several tensors, each by its name. */
 function rowSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
-  return one(specs, ({ datatype, shape }) => nestedSchema(datatype, shape.slice(1), isAnswer));
+  return one(specs, ({ datatype, shape, content }) =>
+    content === 'json' ? ANY_JSON : nestedSchema(datatype, shape.slice(1), isAnswer),
+  );
 }
 
 function columnsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
   const rows = isAnswer ? {} : { minItems: 1 };
-  return one(specs, ({ datatype, shape }) => ({ ...rows, ...nestedSchema(datatype, shape, isAnswer) }));
+  return one(specs, ({ datatype, shape, content }) =>
+    content === 'json'
+      ? { type: 'array', ...rows, items: ANY_JSON }
+      : { ...rows, ...nestedSchema(datatype, shape, isAnswer) },
+  );
 }
 
 function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonSchema): JsonSchema {
@@ -128,7 +136,8 @@ function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonS
 
 function rowExample(specs: readonly TensorSpec[]): unknown {
   const rows = specs.map(
-    ({ name, datatype, shape }) => [name, nestedExample(datatype, shape.slice(1))] as const,
+    ({ name, datatype, shape, content }) =>
+      [name, content === 'json' ? JSON_EXAMPLE : nestedExample(datatype, shape.slice(1))] as const,
   );
   if (rows.length === 0 || rows.some(([, row]) => row === undefined)) return undefined;
   return rows.length === 1 ? rows[0]?.[1] : Object.fromEntries(rows);

@@ -14,9 +14,13 @@ export function nestedSchema(datatype: Datatype, shape: readonly number[], isAns
   );
 }
 
+/** The values of a tensor with `content: 'json'`. */
+export const ANY_JSON: JsonSchema = { description: 'Any JSON value.' };
+export const JSON_EXAMPLE = { key: 'value' };
+
 /** One element after the other. */
-export function flatSchema({ datatype, shape }: TensorSpec, isAnswer = false): JsonSchema {
-  const items = elementSchema(datatype, isAnswer);
+export function flatSchema({ datatype, shape, content }: TensorSpec, isAnswer = false): JsonSchema {
+  const items = content === 'json' ? JSON_TEXT : elementSchema(datatype, isAnswer);
   const order = `In the order of the shape [${shape}], the last dimension fastest.`;
   return { type: 'array', items, description: order };
 }
@@ -43,10 +47,11 @@ export function nestedExample(datatype: Datatype, shape: readonly number[]): unk
   return Array.from({ length: length === -1 ? 1 : length }, () => row);
 }
 
-export function flatExample({ datatype, shape }: TensorSpec): readonly unknown[] | undefined {
+export function flatExample({ datatype, shape, content }: TensorSpec): readonly unknown[] | undefined {
   const count = elementCount(shape);
   if (count > MOST_EXAMPLE_ELEMENTS) return undefined;
-  return new Array(count).fill(elementExample(datatype));
+  const element = content === 'json' ? JSON.stringify(JSON_EXAMPLE) : elementExample(datatype);
+  return new Array(count).fill(element);
 }
 
 export function exampleShape(shape: readonly number[]): number[] {
@@ -84,6 +89,9 @@ function elementSchema(datatype: Datatype, isAnswer: boolean): JsonSchema {
     }
   }
 }
+
+/** Tensors of the Open Inference Protocol carry JSON values as texts. */
+const JSON_TEXT: JsonSchema = { type: 'string', contentMediaType: 'application/json' };
 
 const BASE64 = {
   type: 'object',

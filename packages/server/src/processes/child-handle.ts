@@ -33,7 +33,10 @@ export function forkChild(module: string | URL, env: Environment, name: string):
 /** A process that shares its listening sockets with all others that are started so. */
 export function forkClusterChild(module: string | URL, env: Environment, name: string): ChildHandle {
   cluster.setupPrimary({ exec: pathOf(module), args: [name], serialization: 'advanced' });
-  const child = cluster.fork(env).process;
+  const worker = cluster.fork(env);
+  // The primary may send a socket to a process that was just killed. The exit of the process is reported anyway.
+  worker.on('error', () => {});
+  const child = worker.process;
   closeWhatIsNotTaken(child);
   return handleOf(child);
 }

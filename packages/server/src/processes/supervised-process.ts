@@ -25,6 +25,8 @@ export interface SupervisedProcessOptions {
   readonly start: () => RunnerStart | WebStart;
   /** How long it may show no sign of life, once it is ready, before it counts as hung and is killed. */
   readonly mostSilentMs: () => number;
+  /** How long the process may take to end its own child processes when it is to be killed. */
+  readonly killGraceMs: number;
   readonly onMessage: (message: ChildMessage, from: SupervisedProcess) => void;
   readonly onEnd: (from: SupervisedProcess) => void;
   readonly log: (line: string) => void;
@@ -56,7 +58,7 @@ export class SupervisedProcess {
   #silentMs = 0;
   #silenceTimer: unknown;
   #isStopping = false;
-  #onStopped: ((exit: ChildExit) => void) | undefined;
+  readonly #onStopped: ((exit: ChildExit) => void)[] = [];
 
   constructor(options: SupervisedProcessOptions) {
     this.#options = options;
@@ -114,18 +116,28 @@ export class SupervisedProcess {
         this.#options.log(`${this.label} did not end within ${timeoutMs} ms and was killed.`);
         child.kill('SIGKILL');
       }, timeoutMs + LAST_WORDS_MS);
-      this.#onStopped = ({ code }) => {
+      this.#onStopped.push(({ code }) => {
         this.#options.clock.clearTimer(timer);
         resolve(code === 0);
-      };
+      });
       child.send({ type: 'drain', timeoutMs });
     });
   }
 
-  kill(): void {
+  /** Resolves when the process has ended. */
+  async kill(): Promise<void> {
     this.#isStopping = true;
     this.#options.clock.clearTimer(this.#restartTimer);
-    this.#child?.kill('SIGKILL');
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = new Promise<void>((resolve) => this.#onStopped.push(() => resolve()));
+    const { clock, killGraceMs } = this.#options;
+    if (killGraceMs > 0) {
+      child.send({ type: 'drain', timeoutMs: 0 });
+      const timer = clock.setTimer(() => child.kill('SIGKILL'), killGraceMs);
+      this.#onStopped.push(() => clock.clearTimer(timer));
+    } else child.kill('SIGKILL');
+    await ended;
   }
 
   #take(message: ChildMessage): void {
@@ -174,7 +186,7 @@ export class SupervisedProcess {
       this.#failFirst(new BatchwiseError('UNAVAILABLE', this.#failure ?? `${text} before it was ready.`));
     }
     if (this.#isStopping) {
-      this.#onStopped?.(exit);
+      for (const onStopped of this.#onStopped.splice(0)) onStopped(exit);
       return;
     }
     if (this.#hasBeenReady) this.#restart(text, readyAt);

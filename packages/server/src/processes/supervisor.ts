@@ -25,8 +25,14 @@ import { SupervisedProcess } from './supervised-process.js';
 
 export interface SupervisedRunner {
   readonly name: string;
-  /** `replicas` of them processes. */
   readonly settings: RunnerSettings;
+  /** @default settings.replicas */
+  readonly processes?: number | undefined;
+  /**
+   * How long a process may take to end its own child processes before it is killed.
+   * @default 0
+   */
+  readonly killGraceMs?: number | undefined;
   /** What else `makeRunner` needs; anything that can be cloned. */
   readonly source?: unknown;
   /** For instance which devices it may see. */
@@ -80,7 +86,7 @@ export class Supervisor {
     this.#snapshots = new SnapshotKeeper(this.#clock, options.foldSnapshots ?? ((_, ended) => ended));
     for (const runner of options.runners) this.#plan(runner);
     for (let index = 0; index < options.webProcesses; index += 1) {
-      this.#webProcesses.push(this.#process('web', undefined, index, {}, () => this.#webStart()));
+      this.#webProcesses.push(this.#process('web', undefined, index, () => this.#webStart()));
     }
   }
 
@@ -96,7 +102,7 @@ export class Supervisor {
       this.#hasStarted = true;
       return details;
     } catch (error) {
-      if (this.#stopping === undefined) this.kill();
+      if (this.#stopping === undefined) void this.kill();
       throw error;
     }
   }
@@ -142,11 +148,12 @@ export class Supervisor {
     return this.#stopping;
   }
 
-  /** Ends everything now. */
-  kill(): void {
+  /** Kills all processes now. Resolves when they have ended. */
+  async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve(false);
-    for (const process of this.#processes) process.kill();
+    const ended = this.#processes.map((process) => process.kill());
     this.#folder.remove();
+    await Promise.all(ended);
   }
 
   get #processes(): readonly SupervisedProcess[] {
@@ -163,11 +170,12 @@ export class Supervisor {
     return webEnded && runnersEnded;
   }
 
-  #plan({ name, settings, source, env = {} }: SupervisedRunner): void {
+  #plan(runner: SupervisedRunner): void {
+    const { name, settings, processes = settings.replicas, source } = runner;
     this.#settings.set(name, settings);
     const sockets: string[] = [];
     this.#sockets.set(name, sockets);
-    for (let replica = 0; replica < settings.replicas; replica += 1) {
+    for (let replica = 0; replica < processes; replica += 1) {
       const socket = this.#folder.socket(this.#runnerProcesses.length);
       sockets.push(socket);
       const start = (): RunnerStart => ({
@@ -177,15 +185,14 @@ export class Supervisor {
         settings: this.#settings.get(name) ?? settings,
         source,
       });
-      this.#runnerProcesses.push(this.#process('runner', name, replica, env, start));
+      this.#runnerProcesses.push(this.#process('runner', runner, replica, start));
     }
   }
 
   #process(
     kind: ProcessKind,
-    runner: string | undefined,
+    { name: runner, env = {}, killGraceMs = 0 }: Partial<SupervisedRunner> = {},
     index: number,
-    env: Environment,
     start: () => RunnerStart | WebStart,
   ): SupervisedProcess {
     const { log = () => {}, spawn = spawnReal, runnerModule, webModule } = this.#options;
@@ -199,6 +206,7 @@ export class Supervisor {
           ? spawn(kind, webModule, env, `${index}`)
           : spawn(kind, runnerModule, env, `${runner}/${index}`),
       start,
+      killGraceMs,
       mostSilentMs: () => this.#mostSilentMs(runner),
       onMessage: (message, from) => this.#take(message, from),
       onEnd: (from) => this.#snapshots.ended(from),

@@ -20,6 +20,7 @@ import { type BodyLimits, checkAnswered, DEFAULT_BODY_LIMITS, rowLimitsOf } from
 import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 import { specNamed } from '../signature-check.js';
+import { tensorFromJsonRows } from './json-rows.js';
 import { tensorFromRows } from './tensor-from-rows.js';
 
 export interface PredictCall {
@@ -77,7 +78,9 @@ function readRows(
     throw badRequest('instances', `expected inputs, because the input ${quoted(name)} is a single value.`);
   }
   const [only] = specs;
-  if (only !== undefined && specs.length === 1 && !isByName(instances[0], only)) {
+  if (only !== undefined && specs.length === 1 && isRowItself(instances[0], only)) {
+    if (only.content === 'json')
+      return new Map([[only.name, tensorFromJsonRows(instances, { root: 'instances' })]]);
     const rows = isLong(only.datatype) ? (body.exact.instances as readonly unknown[]) : instances;
     return new Map([[only.name, tensorFromRows(rows, only, { root: 'instances' }, body.length)]]);
   }
@@ -87,9 +90,18 @@ function readRows(
     const source = isLong(spec.datatype) ? body.exact.instances : instances;
     const rows = (source as readonly JsonObject[]).map((instance) => instance[spec.name]);
     const place = { root: 'instances', member: spec.name };
-    tensors.set(spec.name, tensorFromRows(rows, spec, place, body.length));
+    const tensor =
+      spec.content === 'json'
+        ? tensorFromJsonRows(rows, place)
+        : tensorFromRows(rows, spec, place, body.length);
+    tensors.set(spec.name, tensor);
   }
   return tensors;
+}
+
+/** A JSON value is the row itself, also if it is an object with the name of the input. */
+function isRowItself(row: unknown, only: TensorSpec): boolean {
+  return only.content === 'json' || !isByName(row, only);
 }
 
 /** A row of a model with one input need not name it, and `{"b64": …}` is a row itself. */
@@ -134,5 +146,6 @@ function readColumn(value: unknown, spec: TensorSpec, where: string, most: numbe
   if (!Array.isArray(value)) {
     throw badRequest(where, `expected an array, got ${shownValue(value)}.`);
   }
+  if (spec.content === 'json') return tensorFromJsonRows(value, { root: where });
   return tensorFromRows(value, spec, { root: where }, most);
 }

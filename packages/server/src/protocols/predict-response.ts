@@ -4,10 +4,12 @@ import { badRequest } from '../request-error.js';
 import { shapeText } from '../signature-check.js';
 import type { HttpAnswer } from './http-answer.js';
 import { outputNamed } from './infer-response.js';
+import { jsonArrayOf } from './json-rows.js';
 
 interface NamedTensor {
   readonly name: string;
   readonly tensor: Tensor;
+  readonly isJson: boolean;
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' } as const;
@@ -18,7 +20,11 @@ export function formatPredictResponse(
   tensors: Tensors,
   rows: number | undefined,
 ): HttpAnswer {
-  const outputs = signature.outputs.map(({ name }) => ({ name, tensor: outputNamed(tensors, name) }));
+  const outputs = signature.outputs.map(({ name, content }) => ({
+    name,
+    tensor: outputNamed(tensors, name),
+    isJson: content === 'json',
+  }));
   const body =
     rows === undefined ? `{"outputs":${byOutput(outputs)}}` : `{"predictions":${byRow(outputs, rows)}}`;
   return { headers: JSON_HEADERS, body };
@@ -26,9 +32,19 @@ export function formatPredictResponse(
 
 function byOutput(outputs: readonly NamedTensor[]): string {
   const [only] = outputs;
-  if (only !== undefined && outputs.length === 1)
-    return nestedJson(only.tensor, 0, 0, only.tensor.data.length);
-  return objectJson(outputs, (tensor) => nestedJson(tensor, 0, 0, tensor.data.length));
+  if (only !== undefined && outputs.length === 1) return columnJson(only);
+  return objectJson(outputs, columnJson);
+}
+
+function columnJson({ tensor, isJson }: NamedTensor): string {
+  const { length } = tensor.data;
+  return isJson ? jsonArrayOf(tensor, 0, length) : nestedJson(tensor, 0, 0, length);
+}
+
+function rowJson({ tensor, isJson }: NamedTensor, row: number, rows: number): string {
+  if (isJson) return jsonArrayOf(tensor, row, row + 1).slice(1, -1);
+  const length = tensor.data.length / rows;
+  return nestedJson(tensor, 1, row * length, (row + 1) * length);
 }
 
 function byRow(outputs: readonly NamedTensor[], rows: number): string {
@@ -40,23 +56,17 @@ function byRow(outputs: readonly NamedTensor[], rows: number): string {
     );
   }
   const [only] = outputs;
-  if (only !== undefined && outputs.length === 1)
-    return nestedJson(only.tensor, 0, 0, only.tensor.data.length);
+  if (only !== undefined && outputs.length === 1) return columnJson(only);
   const texts: string[] = [];
   for (let row = 0; row < rows; row++) {
-    texts.push(
-      objectJson(outputs, (tensor) => {
-        const length = tensor.data.length / rows;
-        return nestedJson(tensor, 1, row * length, (row + 1) * length);
-      }),
-    );
+    texts.push(objectJson(outputs, (output) => rowJson(output, row, rows)));
   }
   return `[${texts.join(',')}]`;
 }
 
 /** As text, so that an output may have any name. */
-function objectJson(outputs: readonly NamedTensor[], text: (tensor: Tensor) => string): string {
-  return `{${outputs.map(({ name, tensor }) => `${JSON.stringify(name)}:${text(tensor)}`).join(',')}}`;
+function objectJson(outputs: readonly NamedTensor[], text: (output: NamedTensor) => string): string {
+  return `{${outputs.map((output) => `${JSON.stringify(output.name)}:${text(output)}`).join(',')}}`;
 }
 
 /** The elements from `start` to `end`, which are those of one index in all dimensions before `level`. */

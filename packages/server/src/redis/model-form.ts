@@ -1,13 +1,12 @@
 /**
- * Requests to a model travel as plain data, each with all its rows; one with more rows than a batch may have
- * travels in parts. The model's file is read here too, but only for what it takes and gives: requests that
- * it cannot take are refused before they travel.
+ * Requests to a model travel as plain data, each with all its rows; a request with more rows than the largest batch
+ * travels in parts. The server loads the model for its signature only, and rejects invalid requests before they enter
+ * the queue.
  */
 import {
   checkRequest,
   enterInParts,
   type InferRequest,
-  OnnxModel,
   type RunnerSettings,
   type RunnerSink,
   type RunnerTicket,
@@ -15,6 +14,7 @@ import {
   resultFromData,
   rowDimOf,
   type Signature,
+  type TensorModel,
   type Tensors,
 } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
@@ -22,24 +22,24 @@ import { type RequestForm, SETTLED, type SendItem } from './request-form.js';
 
 export class ModelForm implements RequestForm<InferRequest, Tensors> {
   readonly kind = 'model';
-  readonly platform = 'onnxruntime_onnx';
+  readonly platform: string;
   readonly payload = 'msgpack';
   readonly #name: string;
-  readonly #file: string;
+  readonly #model: TensorModel;
   #signature: Signature | undefined;
 
-  constructor(name: string, file: string) {
+  constructor(name: string, model: TensorModel) {
     this.#name = name;
-    this.#file = file;
+    this.#model = model;
+    this.platform = model.platform;
   }
 
   async load(): Promise<Signature> {
-    const model = new OnnxModel({ file: this.#file });
     try {
-      this.#signature = await model.load();
+      this.#signature = await this.#model.load();
       return this.#signature;
     } finally {
-      await model.close();
+      await this.#model.close();
     }
   }
 

@@ -64,7 +64,11 @@ function validRunners(runners: unknown): ReadonlyMap<string, RunnerDeclaration> 
       throw mistake(where, 'this name is a setting of all runners in the configuration; choose another.');
     }
     if (!isDeclaration(runner))
-      throw expected(where, 'onnx(path, options), fn(handler, options) or upstream(url, options)', runner);
+      throw expected(
+        where,
+        'onnx(path, options), python(path, options), fn(handler, options) or upstream(url, options)',
+        runner,
+      );
     declared.set(name, runner);
   }
   return declared;
@@ -73,8 +77,15 @@ function validRunners(runners: unknown): ReadonlyMap<string, RunnerDeclaration> 
 function isDeclaration(value: unknown): value is RunnerDeclaration {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, settings } = value as Partial<RunnerDeclaration>;
-  return (kind === 'onnx' || kind === 'function' || kind === 'upstream') && typeof settings === 'object';
+  return KINDS.has(kind) && typeof settings === 'object';
 }
+
+const KINDS: ReadonlySet<unknown> = new Set<RunnerDeclaration['kind']>([
+  'onnx',
+  'python',
+  'function',
+  'upstream',
+]);
 
 function validRoutes(listed: readonly unknown[]): readonly ServiceRoute[] {
   const places = new Map<string, number>();

@@ -1,23 +1,36 @@
 /** The user's module: loads it, TypeScript too, and finds the service in it. */
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { shownValue } from '@batchwise/runners';
 import { BatchwiseError } from 'batchwise';
-import type { RunnerDeclaration } from './runner-declaration.js';
+import { interpreterFrom } from '../config/kinds/text-kinds.js';
+import type { ModelDeclaration, RunnerDeclaration } from './runner-declaration.js';
 import { isService, markedService, type Service } from './service.js';
 
 const EXAMPLE = 'export const service = defineService({ runners, routes });';
 
-/** The paths of its models are absolute from here on. */
-export async function loadService(path: string): Promise<Service> {
+export interface LoadServiceOptions {
+  /**
+   * Evaluates a TypeScript module, and the modules in its folder, again if they were loaded before.
+   * @default false
+   */
+  readonly isFresh?: boolean | undefined;
+}
+
+/** The paths of the models of the returned service are absolute. */
+export async function loadService(
+  path: string,
+  { isFresh = false }: LoadServiceOptions = {},
+): Promise<Service> {
   const file = resolve(path);
   const isFile = await stat(file).then(
     (found) => found.isFile(),
     () => false,
   );
   if (!isFile) throw new BatchwiseError('INVALID_OPTION', `There is no service module ${path}.`);
+  if (isFresh) forgetModules(dirname(file));
   const exported = await imported(file).catch((error: unknown) => {
     throw new BatchwiseError('INVALID_OPTION', `${path} cannot be loaded: ${thrownText(error, file)}`, {
       cause: error,
@@ -49,6 +62,13 @@ async function imported(file: string): Promise<Record<string, unknown>> {
     },
   });
   return jiti.import(file);
+}
+
+/** jiti keeps modules in the cache of `require()`. Native ES modules cannot be evaluated again. */
+function forgetModules(folder: string): void {
+  const { cache } = createRequire(import.meta.url);
+  for (const path of Object.keys(cache))
+    if (path.startsWith(join(folder, sep)) && !path.includes(`${sep}node_modules${sep}`)) delete cache[path];
 }
 
 function canResolve(file: string, name: string): boolean {
@@ -88,11 +108,22 @@ function exportsText(exported: Record<string, unknown>): string {
   return `it exports ${names.map((name) => `${name} (${shownValue(exported[name])})`).join(', ')}.`;
 }
 
-/** What is relative in a module is relative to it. */
+/** Relative paths in a module start at its folder. */
 function located(service: Service, folder: string): Service {
   const runners = new Map<string, RunnerDeclaration>();
   for (const [name, runner] of service.runners) {
-    runners.set(name, runner.kind === 'onnx' ? { ...runner, path: resolve(folder, runner.path) } : runner);
+    const isFile = runner.kind === 'onnx' || runner.kind === 'python';
+    runners.set(name, isFile ? locatedModel(runner, folder) : runner);
   }
   return markedService({ ...service, runners });
+}
+
+function locatedModel(
+  model: ModelDeclaration<never, unknown>,
+  folder: string,
+): ModelDeclaration<never, unknown> {
+  const path = resolve(folder, model.path);
+  const { python } = model.settings;
+  if (python === undefined) return { ...model, path };
+  return { ...model, path, settings: { ...model.settings, python: interpreterFrom(folder, python) } };
 }

@@ -2,11 +2,13 @@
 import type { Handler, LiveOptions } from 'batchwise';
 import type { DeclaredSettings } from './runner-options.js';
 
-/** An ONNX model in a file. */
+/** A model in a file: ONNX or Python. */
 export interface ModelDeclaration<Row, Prediction> {
-  readonly kind: 'onnx';
+  readonly kind: 'onnx' | 'python';
   /** As written until the service is loaded from a file; absolute from then on. */
   readonly path: string;
+  /** Of a Python file: the class, function or variable. Undefined: the only one. */
+  readonly object?: string | undefined;
   readonly settings: DeclaredSettings;
   /** For the compiler only: what `predict` takes and gives. */
   readonly predicts?: (row: Row) => Prediction;

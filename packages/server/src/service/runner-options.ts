@@ -14,8 +14,8 @@ import { issueText } from './schema-issues.js';
 /** All of it optional, as deep as it goes. */
 export interface RunnerOptions {
   /**
-   * Whether requests may share a batch. Without it each is a batch of its own.
-   * @default false
+   * Whether requests may share a batch. If false, each request is a batch of its own.
+   * @default false, for Python models true
    */
   readonly batchable?: boolean | undefined;
   /**
@@ -26,8 +26,16 @@ export interface RunnerOptions {
   readonly batching?: Optional<BatchingSettings> | undefined;
   /** Batches that run at a time. */
   readonly concurrency?: number | undefined;
-  /** Runner processes, when there are any. */
+  /**
+   * Of models: a batch that fails is bisected until only the faulty requests fail. If false, all requests of the batch
+   * fail.
+   * @default true
+   */
+  readonly isolate?: boolean | undefined;
+  /** Runner processes, if there are any. Of a Python model: Python processes. */
   readonly replicas?: number | undefined;
+  /** Of a Python model: an interpreter, or the folder of a virtual environment. */
+  readonly python?: string | undefined;
   readonly resources?: Optional<ResourceSettings> | undefined;
   /** With a `queue` its requests go to Redis, and `batchwise worker` processes run the batches. */
   readonly redis?: Optional<RedisSettings> | undefined;
@@ -63,7 +71,7 @@ const dimension = z.int().min(0);
  * that somebody else has taken out and checked.
  */
 function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape, taken: readonly string[] = []) {
-  const known = [...Object.keys(shape), ...taken];
+  const known = [...new Set([...Object.keys(shape), ...taken])];
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined;
@@ -127,7 +135,9 @@ const options = {
     .optional(),
   batching: batching.optional(),
   concurrency: count.optional(),
+  isolate: z.boolean().optional(),
   replicas: count.optional(),
+  python: z.string().min(1).optional(),
   resources: resources.optional(),
   redis: redis.optional(),
   upstream: upstream.optional(),

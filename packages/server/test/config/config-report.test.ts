@@ -40,7 +40,7 @@ service: null                  # default
 metrics:
   bentoml_names: false         # default
 runners:
-  # batchable: true for models served without code, false in a service
+  # batchable: true for models served without code and for Python models, else false in a service
   batch_dim: [0, 0]            # default
   batching:
     enabled: true              # default
@@ -220,8 +220,8 @@ test('what is printed gives the same settings when it is read', () => {
         ];
         for (const each of names) {
           const isModel = each.startsWith('m');
-          expect(resolveRunner(after.settings, each, { isModel })).toEqual(
-            resolveRunner(before.settings, each, { isModel }),
+          expect(resolveRunner(after.settings, each, { isBatchable: isModel })).toEqual(
+            resolveRunner(before.settings, each, { isBatchable: isModel }),
           );
         }
       },

@@ -113,8 +113,8 @@ describe('names that objects have anyway', () => {
 
   test.each(names)('%s is a name of a runner like any other', (name) => {
     const loaded = folder.load(`runners: {${name}: {warmup: 9}}\nmodels: [{name: ${name}, path: a.onnx}]`);
-    expect(resolveRunner(loaded.settings, name, { isModel: true }).warmup).toBe(9);
-    expect(resolveRunner(loaded.settings, 'other', { isModel: true }).warmup).toBe(3);
+    expect(resolveRunner(loaded.settings, name, { isBatchable: true }).warmup).toBe(9);
+    expect(resolveRunner(loaded.settings, 'other', { isBatchable: true }).warmup).toBe(3);
     expect(Object.keys(configJson(loaded).settings as object)).toContain('runners');
     expect(JSON.stringify(configJson(loaded))).toContain(`"${name}":{"batchable":true`);
     expect(configText(loaded)).toContain(`  ${name}:\n`);
@@ -142,7 +142,7 @@ test('the settings cannot be changed', () => {
     }
   };
   check(settings);
-  const resolved = resolveRunner(settings, 'iris', { isModel: true });
+  const resolved = resolveRunner(settings, 'iris', { isBatchable: true });
   for (const part of [resolved, resolved.batching, resolved.resources])
     expect(Object.isFrozen(part)).toBe(true);
   expect(seen.length).toBeGreaterThan(10);

@@ -220,6 +220,32 @@ describe('lists', () => {
     ]);
   });
 
+  test('a Python model is named after its file, also with an object in it', () => {
+    const value = parsed(
+      modelList,
+      [
+        'models/text.py',
+        'models/iris.py:Classifier',
+        new Map([
+          ['path', 'b.py:x'],
+          ['name', 'c'],
+        ]),
+      ],
+      'conf',
+    );
+    expect(value).toEqual([
+      { name: 'text', path: 'conf/models/text.py' },
+      { name: 'iris', path: 'conf/models/iris.py:Classifier' },
+      { name: 'c', path: 'conf/b.py:x' },
+    ]);
+    expect(modelList.write(value as never)).toEqual([
+      'conf/models/text.py',
+      'conf/models/iris.py:Classifier',
+      { name: 'c', path: 'conf/b.py:x' },
+    ]);
+    expect(complaint(modelList, ['text.py:A', 'text.py:B'])).toMatch(/is called text too\. Give one/);
+  });
+
   test('a name that could not be a part of a URL is refused', () => {
     for (const name of ['', 'a/b', '..', '.', 'a\\b', 'a\nb', 5, null, 'x'.repeat(201)])
       expect(

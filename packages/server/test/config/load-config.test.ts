@@ -128,12 +128,12 @@ test('what is set for one runner goes over what is set for all, wherever either 
         );
         const { settings } = folder.load(lines.join('\n'), { env, runnerNames: ['Iris', 'other'] });
         const options = {
-          isModel: false,
+          isBatchable: false,
           code: code === undefined ? {} : { batching: { maxBatchSize: code } },
         };
         const { batching } = resolveRunner(settings, 'Iris', options);
         expect(batching.maxBatchSize).toBe(oneEnv ?? oneFile ?? allEnv ?? allFile ?? code ?? 100);
-        const other = resolveRunner(settings, 'other', { isModel: false }).batching;
+        const other = resolveRunner(settings, 'other', { isBatchable: false }).batching;
         expect(other.maxBatchSize).toBe(allEnv ?? allFile ?? 100);
         expect(batching.maxLatencyMs).toBe(1000);
       },

@@ -19,7 +19,7 @@ const NONE = { queue: undefined, url: undefined, maxBacklog: 10_000, payload: un
 
 function redisOf(text: string, env: Record<string, string> = {}) {
   const { settings } = folder.load(text, { env, runnerNames: ['digits'] });
-  return resolveRunner(settings, 'digits', { isModel: true }).redis;
+  return resolveRunner(settings, 'digits', { isBatchable: true }).redis;
 }
 
 test('a runner is not in Redis unless it is said', () => {

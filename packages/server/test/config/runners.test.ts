@@ -14,13 +14,14 @@ afterAll(() => folder.remove());
 describe('what counts for a runner', () => {
   test('by default, batchable for models only', () => {
     const { settings } = folder.load('');
-    expect(resolveRunner(settings, 'a', { isModel: false })).toEqual(DEFAULT_RUNNER_SETTINGS);
-    expect(resolveRunner(settings, 'a', { isModel: true })).toEqual({
+    expect(resolveRunner(settings, 'a', { isBatchable: false })).toEqual(DEFAULT_RUNNER_SETTINGS);
+    expect(resolveRunner(settings, 'a', { isBatchable: true })).toEqual({
       ...DEFAULT_RUNNER_SETTINGS,
       batchable: true,
     });
     expect(
-      resolveRunner(folder.load('runners: {batchable: false}').settings, 'a', { isModel: true }).batchable,
+      resolveRunner(folder.load('runners: {batchable: false}').settings, 'a', { isBatchable: true })
+        .batchable,
     ).toBe(false);
   });
 
@@ -34,7 +35,7 @@ runners:
     batching: {max_batch_size: 16, max_wait_ms: null}
     resources: {cpu: null}
 `);
-    expect(resolveRunner(settings, 'iris', { isModel: false })).toEqual({
+    expect(resolveRunner(settings, 'iris', { isBatchable: false })).toEqual({
       ...DEFAULT_RUNNER_SETTINGS,
       batching: {
         ...DEFAULT_RUNNER_SETTINGS.batching,
@@ -50,7 +51,7 @@ runners:
   test('goes over what the code of a service says', () => {
     const { settings } = folder.load('runners: {timeout: 5}');
     const code = { batchable: true, timeoutMs: 1, batching: { maxBatchSize: 4 } } as const;
-    expect(resolveRunner(settings, 'a', { isModel: false, code })).toMatchObject({
+    expect(resolveRunner(settings, 'a', { isBatchable: false, code })).toMatchObject({
       batchable: true,
       timeoutMs: 5000,
       batching: { maxBatchSize: 4, maxLatencyMs: 1000 },

@@ -31,14 +31,14 @@ describe('unchanged', () => {
     expect(settings.runners.byName.get('iris_clf')).toEqual({
       batching: { enabled: true, maxBatchSize: 100, maxLatencyMs: 500 },
     });
-    expect(resolveRunner(settings, 'iris_clf', { isModel: true }).batching.maxLatencyMs).toBe(500);
-    expect(resolveRunner(settings, 'other', { isModel: true }).batching.maxLatencyMs).toBe(1000);
+    expect(resolveRunner(settings, 'iris_clf', { isBatchable: true }).batching.maxLatencyMs).toBe(500);
+    expect(resolveRunner(settings, 'other', { isBatchable: true }).batching.maxLatencyMs).toBe(1000);
   });
 
   test('settings of all runners', () => {
     const { settings } = folder.load(SEED_003);
     for (const name of ['iris_clf', 'other'])
-      expect(resolveRunner(settings, name, { isModel: false }).batching).toMatchObject({
+      expect(resolveRunner(settings, name, { isBatchable: false }).batching).toMatchObject({
         enabled: true,
         maxBatchSize: 100,
         maxLatencyMs: 500,

@@ -154,6 +154,33 @@ test('the document is made anew when a model has been loaded, and else kept', ()
   expect(document()).toBe(document());
 });
 
+test('JSON items are any value in :predict and texts in tensors', () => {
+  const items: Signature = {
+    inputs: [{ name: 'items', datatype: 'BYTES', shape: [-1], content: 'json' }],
+    outputs: [{ name: 'output', datatype: 'BYTES', shape: [-1], content: 'json' }],
+  };
+  const models = new Map([['text', model('text', items)]]);
+  const document = openApiDocument({ name: 'a', version: '1', models });
+  expect(openApiMistakes(document)).toEqual([]);
+  const bodyOf = (path: string) =>
+    operation(document, 'post', path).requestBody?.content['application/json'] as {
+      schema: { properties: Record<string, { items: unknown }> };
+      example: unknown;
+    };
+  const predict = bodyOf('/v1/models/text:predict');
+  const any = { description: 'Any JSON value.' };
+  expect(predict.schema.properties).toMatchObject({
+    instances: { type: 'array', items: any },
+    inputs: { type: 'array', items: any },
+  });
+  const { request } = parsePredictRequest(Buffer.from(JSON.stringify(predict.example)), items);
+  expect(request.inputs.get('items')?.shape).toEqual([1]);
+  const { example } = bodyOf('/v2/models/text/infer');
+  expect(example).toEqual({
+    inputs: [{ name: 'items', datatype: 'BYTES', shape: [1], data: ['{"key":"value"}'] }],
+  });
+});
+
 test('a server without a service and models has a document as well', () => {
   const document = openApiDocument({
     name: 'Batchwise',

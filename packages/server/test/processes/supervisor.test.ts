@@ -243,6 +243,32 @@ describe('stopping', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test('a killed server resolves when all processes have ended', async () => {
+    const { supervisor, child, started } = supervised();
+    await started();
+    const killed = supervisor.kill();
+    expect([child(0).hasEnded, child(1).hasEnded]).toEqual([true, true]);
+    await killed;
+  });
+
+  test('a runner process with child processes may end them before it is killed', async () => {
+    const runner = { name: 'text', settings: SETTINGS, processes: 1, killGraceMs: 1000 };
+    const settings = { ...SETTINGS, replicas: 3 };
+    const { supervisor, child, children, clock, started } = supervised({
+      runners: [{ ...runner, settings }],
+    });
+    await started();
+    expect(children).toHaveLength(2);
+    const killed = supervisor.kill();
+    expect(child(1).hasEnded).toBe(true);
+    expect([child(0).hasEnded, child(0).told.at(-1)]).toEqual([false, 'drain']);
+    await clock.advance(999);
+    expect(child(0).hasEnded).toBe(false);
+    await clock.advance(1);
+    expect(child(0).hasEnded).toBe(true);
+    await killed;
+  });
+
   test('kills what does not end in time', async () => {
     const { supervisor, child, clock, started, lines } = supervised({ shutdownTimeoutMs: 5000 });
     await started();

@@ -22,6 +22,72 @@ function refusal(body: unknown, signature?: Signature): string {
   return 'taken';
 }
 
+const JSON_ITEMS: Signature = {
+  inputs: [{ name: 'items', datatype: 'BYTES', shape: [-1], content: 'json' }],
+  outputs: [{ name: 'output', datatype: 'BYTES', shape: [-1], content: 'json' }],
+};
+const JSON_AND_NUMBERS: Signature = {
+  inputs: [...JSON_ITEMS.inputs, spec('scale', 'FP32', [-1])],
+  outputs: [...JSON_ITEMS.outputs, spec('score', 'FP32', [-1])],
+};
+
+const texts = (tensor: Tensor | undefined) =>
+  ((tensor?.data ?? []) as Uint8Array[]).map((data) => Buffer.from(data).toString());
+const jsonTensor = (...values: string[]): Tensor => ({
+  datatype: 'BYTES',
+  shape: [values.length],
+  data: values.map((text) => Buffer.from(text)),
+});
+
+describe('JSON items', () => {
+  test('are any values, an object with the name of the input too', () => {
+    const values = [{ items: [1] }, { b64: 'AA==' }, [[1], 2], 'text', null, 5];
+    const { request, rows } = parse({ instances: values }, JSON_ITEMS);
+    expect(rows).toBe(values.length);
+    expect(texts(request.inputs.get('items'))).toEqual(values.map((value) => JSON.stringify(value)));
+  });
+
+  test('come as a column, too', () => {
+    for (const inputs of [[{ a: 1 }, 2], { items: [{ a: 1 }, 2] }])
+      expect(texts(parse({ inputs }, JSON_ITEMS).request.inputs.get('items'))).toEqual(['{"a":1}', '2']);
+    expect(refusal({ inputs: 5 }, JSON_ITEMS)).toBe('inputs: expected an array, got 5.');
+    expect(refusal({ inputs: [] }, JSON_ITEMS)).toBe(
+      'inputs: expected at least one row, got an empty array.',
+    );
+  });
+
+  test('are named if there are several inputs', () => {
+    const { inputs } = parse({ instances: [{ items: { a: 1 }, scale: 2 }] }, JSON_AND_NUMBERS).request;
+    expect(texts(inputs.get('items'))).toEqual(['{"a":1}']);
+    expect(inputs.get('scale')?.data).toEqual(Float32Array.of(2));
+    expect(refusal({ instances: [5] }, JSON_AND_NUMBERS)).toContain('expected an object with the inputs');
+  });
+
+  test('may have more values than rows', () => {
+    const nested = Array.from({ length: 50_000 }, (_, index) => index);
+    expect(texts(parse({ instances: [nested] }, JSON_ITEMS).request.inputs.get('items'))).toHaveLength(1);
+    // The limits of all JSON bodies apply.
+    const deep = `{"instances":[${'['.repeat(300)}${']'.repeat(300)}]}`;
+    expect(refusal(deep, JSON_ITEMS)).toMatch(/at most \d+ levels/);
+  });
+
+  test('are answered with the texts of the model as they are', () => {
+    const tensors = new Map([['output', jsonTensor('{"a": 1.50}', '"ü"', 'null')]]);
+    expect(formatPredictResponse(JSON_ITEMS, tensors, 3).body).toBe('{"predictions":[{"a": 1.50},"ü",null]}');
+    expect(formatPredictResponse(JSON_ITEMS, tensors, undefined).body).toBe(
+      '{"outputs":[{"a": 1.50},"ü",null]}',
+    );
+    const score: Tensor = { datatype: 'FP32', shape: [3], data: Float32Array.of(1, 2, 3) };
+    const two = new Map([...tensors, ['score', score]]);
+    expect(formatPredictResponse(JSON_AND_NUMBERS, two, 3).body).toBe(
+      '{"predictions":[{"output":{"a": 1.50},"score":1},{"output":"ü","score":2},{"output":null,"score":3}]}',
+    );
+    expect(formatPredictResponse(JSON_AND_NUMBERS, two, undefined).body).toBe(
+      '{"outputs":{"output":[{"a": 1.50},"ü",null],"score":[1,2,3]}}',
+    );
+  });
+});
+
 describe('instances', () => {
   test('are the rows of the only input, named or not', () => {
     const rows = [

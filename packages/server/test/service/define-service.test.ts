@@ -126,7 +126,7 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'a runner that is a path',
       { runners: { iris: 'iris.onnx' }, routes: () => [] },
-      'runners.iris: expected onnx(path, options), fn(handler, options) or upstream(url, options), got "iris.onnx".',
+      'runners.iris: expected onnx(path, options), python(path, options), fn(handler, options) or upstream(url, options), got "iris.onnx".',
     ],
     [
       'a runner named in capitals',

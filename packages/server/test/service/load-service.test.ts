@@ -67,6 +67,31 @@ test.runIf(isExported)('the example is a service, and its document is in order',
   expect(JSON.stringify(document)).toContain('sepal_length');
 });
 
+test('a relative model, or interpreter, of python() starts at the folder of the module', async () => {
+  const path = await file(
+    'python-models.ts',
+    `import { defineService, python } from '@batchwise/server';
+    export const service = defineService({
+      runners: {
+        text: python('models/text.py:Lengths', { python: '.venv', replicas: 2 }),
+        other: python('/models/other.py', { python: 'python3.12' }),
+      },
+      routes: () => [],
+    });`,
+  );
+  const { runners } = await loadService(path);
+  expect(runners.get('text')).toMatchObject({
+    kind: 'python',
+    path: join(folder, 'models/text.py'),
+    object: 'Lengths',
+    settings: { python: join(folder, '.venv'), replicas: 2 },
+  });
+  expect(runners.get('other')).toMatchObject({
+    path: '/models/other.py',
+    settings: { python: 'python3.12' },
+  });
+});
+
 test('a name that no file can have', async () => {
   await expect(loadService('serv\0ice.ts')).rejects.toMatchObject({
     code: 'INVALID_OPTION',

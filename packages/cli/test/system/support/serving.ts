@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HttpClient } from './http-client.js';
 import { until } from './until.js';
@@ -27,6 +28,8 @@ export interface ServingOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The text of the file of settings. */
   readonly yaml?: string;
+  /** Files in its folder. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 export interface Exit {
@@ -55,10 +58,11 @@ export class Serving {
   #client: HttpClient | undefined;
 
   /** As it is called, without waiting for anything. */
-  constructor(args: readonly string[], { env = {}, yaml }: ServingOptions = {}) {
+  constructor(args: readonly string[], { env = {}, yaml, files = {} }: ServingOptions = {}) {
     if (!existsSync(join(root, 'packages/cli/dist/main.js')))
       throw new Error('batchwise is not built: run npm run build first.');
     if (yaml !== undefined) this.configure(yaml);
+    for (const [name, text] of Object.entries(files)) this.write(name, text);
     const patience = yaml?.includes('max_latency_ms') ? {} : PATIENT;
     // A process group of its own: whatever it leaves behind can be found, and ended.
     this.#process = spawn(process.execPath, [bin, 'serve', ...args], {
@@ -159,6 +163,16 @@ export class Serving {
     const file = join(this.folder, 'batchwise.yaml');
     writeFileSync(`${file}.new`, yaml);
     renameSync(`${file}.new`, file);
+  }
+
+  write(name: string, text: string): void {
+    const file = join(this.folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  has(name: string): boolean {
+    return existsSync(join(this.folder, name));
   }
 
   async said(text: string | RegExp): Promise<void> {

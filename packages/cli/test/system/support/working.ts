@@ -1,9 +1,9 @@
 /** A `batchwise` command that goes on until it is told to end: the built one, in a process and a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { until } from './until.js';
@@ -15,6 +15,8 @@ export interface WorkingOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What lies in its folder. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Adds to its folder before the command starts. */
+  readonly prepare?: (folder: string) => void;
 }
 
 export interface Exit {
@@ -31,12 +33,13 @@ export class Working {
   readonly #process: ChildProcess;
 
   /** Gone when the test is over, however it ends. */
-  constructor(args: readonly string[], { env = {}, files = {} }: WorkingOptions = {}) {
+  constructor(args: readonly string[], { env = {}, files = {}, prepare }: WorkingOptions = {}) {
     if (!existsSync(built)) throw new Error(`${built} is not there: run npm run build first.`);
     for (const [name, text] of Object.entries(files)) this.write(name, text);
+    prepare?.(this.folder);
     this.#process = spawn(process.execPath, [bin, ...args], {
       cwd: this.folder,
-      env: { ...process.env, ...env },
+      env: { ...process.env, TMPDIR: this.folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -74,7 +77,9 @@ export class Working {
   }
 
   write(name: string, text: string): void {
-    writeFileSync(join(this.folder, name), text);
+    const file = join(this.folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
   }
 
   signal(signal: NodeJS.Signals): void {

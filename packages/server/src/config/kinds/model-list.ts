@@ -1,6 +1,8 @@
 import { basename, extname } from 'node:path';
 import { isUrl, nameOfUpstream, parseUpstream, shownUrl, type UpstreamAddress } from '@batchwise/runners';
 import { didYouMean } from 'batchwise';
+import { pythonReference } from '../../python-reference.js';
+import { MODEL_KINDS } from '../../serves-model.js';
 import type { ModelSettings } from '../server-settings.js';
 import { accept, type Complaint, describeValue, type Kind, type KindContext } from '../setting-kind.js';
 import type { SettingPath } from '../setting-path.js';
@@ -44,9 +46,11 @@ export const modelList: Kind<readonly ModelSettings[]> = {
   write: (models) => models.map(({ name, path }) => (name === nameOfModel(path) ? path : { name, path })),
 };
 
-/** `models/digits.onnx` is called digits, and so is `grpc://host:8001/digits`. */
+/** `digits` for `models/digits.onnx`, `digits.py`, `digits.py:Classifier` and `grpc://host:8001/digits`. */
 export function nameOfModel(path: string): string {
-  return isUrl(path) ? nameOfUpstream(parseUpstream(path)) : basename(path, extname(path));
+  if (isUrl(path)) return nameOfUpstream(parseUpstream(path));
+  const file = pythonReference(path)?.file ?? path;
+  return basename(file, extname(file));
 }
 
 /** Why a URL cannot be that of a model; undefined when it can. */
@@ -57,10 +61,10 @@ function whyNoModel(url: string): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-  if (address.kind === 'grpc-model' || address.kind === 'http-model') return undefined;
+  if (MODEL_KINDS.has(address.kind)) return undefined;
   return (
     `expected an upstream that speaks the Open Inference Protocol, grpc://host:port/model or ` +
-    `http://host:port/v2/models/model, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
+    `http://host:port/v2/models/model, or a model process, unix:///run/model.sock, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
   );
 }
 

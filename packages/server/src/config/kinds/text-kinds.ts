@@ -34,9 +34,13 @@ export const pythonInterpreter: Kind<string> = {
   ...filePath('a Python interpreter or the folder of a virtual environment'),
   parse(value, { folder }) {
     if (!isFitText(value)) return refuse(this.expected, value);
-    return accept(/^(?:python|pypy)[\d.]*$/.test(value) ? value : pathFrom(folder, value));
+    return accept(interpreterFrom(folder, value));
   },
 };
+
+export function interpreterFrom(folder: string, python: string): string {
+  return /^(?:python|pypy)[\d.]*$/.test(python) ? python : pathFrom(folder, python);
+}
 
 export function pathFrom(folder: string, path: string): string {
   return folder === '' || path.startsWith('/') ? path : join(folder, path);

@@ -1,0 +1,127 @@
+/** Python models behind a real Redis: workers run the batches, servers and other clients send the items. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { RedisBatcher } from '@batchwise/redis';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type RedisServer, startRedis } from '../../../redis/test/support/redis-server.js';
+import { jsonOf, problemIn } from './support/http-client.js';
+import { IRIS, modelPids, pythonEnv, pythonWithPackages, STUBBORN, TEXT } from './support/python-models.js';
+import { Serving } from './support/serving.js';
+import { until } from './support/until.js';
+import { Working } from './support/working.js';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+
+afterEach(() => Serving.endAll());
+afterAll(() => redis.stop());
+
+/** With the interpreter in `.venv` next to the model. */
+function workerOf(
+  what: string,
+  queue: string,
+  files: Record<string, string>,
+  ...flags: string[]
+): Promise<Working> {
+  return Working.worker([what, '--queue', queue, '--url', redis.url, ...flags], {
+    files,
+    prepare: (folder) => {
+      mkdirSync(join(folder, '.venv/bin'), { recursive: true });
+      symlinkSync(pythonWithPackages(), join(folder, '.venv/bin/python'));
+    },
+  });
+}
+
+function client<I, R>(queue: string): RedisBatcher<I, R> {
+  const batcher = new RedisBatcher<I, R>({ url: redis.url, queue });
+  onTestFinished(() => batcher.destroy());
+  return batcher;
+}
+
+test('a worker runs items in batches, and an invalid item fails alone', async () => {
+  const worker = await workerOf(
+    'text.py:describe',
+    'texts',
+    { 'text.py': TEXT },
+    '--batch-time',
+    '0.5',
+    '-bs',
+    '3',
+  );
+  const texts = client<object, { length: number; batch: number }>('texts');
+  const [invalid, first, last] = await Promise.allSettled(
+    [{}, { text: 'a' }, { text: 'abc' }].map((item) => texts.submit(item)),
+  );
+  expect(first).toMatchObject({ value: { length: 1 } });
+  expect(invalid).toMatchObject({ reason: { code: 'INVALID_ITEM', message: 'text is missing' } });
+  expect(last).toMatchObject({ value: { length: 3 } });
+  worker.signal('SIGTERM');
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  expect(modelPids(worker.folder)).toEqual([]);
+});
+
+test('a server with a queue knows the signature, and its requests run on a worker', async () => {
+  const worker = await workerOf('iris.py', 'flowers', { 'iris.py': IRIS }, '--payload', 'msgpack');
+  const server = await Serving.start(['iris.py'], {
+    env: { ...pythonEnv(), BATCHWISE__RUNNERS__REDIS__URL: redis.url },
+    files: { 'iris.py': IRIS },
+    yaml: 'runners: {iris: {redis: {queue: flowers}, batching: {max_latency_ms: 60000}}}\n',
+  });
+  // The model was loaded once for its signature.
+  expect(modelPids(server.folder)).toEqual([]);
+  const answer = await server.client.post('/v1/models/iris:predict', {
+    instances: [
+      [1, 2, 3, 4],
+      [0, 0, 1, 1],
+    ],
+  });
+  expect(jsonOf(answer)).toEqual({
+    predictions: [
+      [4, 6],
+      [1, 1],
+    ],
+  });
+  const wrong = await server.client.post('/v1/models/iris:predict', { instances: [[1, 2]] });
+  expect(problemIn(wrong)).toMatchObject({ status: 400 });
+  expect(worker.batches).toHaveLength(1);
+});
+
+test('a runner of a service with two processes runs two batches at a time', async () => {
+  const service = `
+    import { defineService, python } from '@batchwise/server';
+    export const service = defineService({
+      runners: { text: python('models/text.py', { replicas: 2, python: '.venv', batching: { maxBatchSize: 1 } }) },
+      routes: () => [],
+    });
+  `;
+  const worker = await workerOf('service.ts#text', 'two', { 'service.ts': service, 'models/text.py': TEXT });
+  expect(modelPids(worker.folder)).toHaveLength(2);
+  const texts = client<object, { pid: number }>('two');
+  const seen = new Set<number>();
+  await until(async () => {
+    for (const { pid } of await texts.submitMany(Array.from({ length: 8 }, () => ({ text: '' }))))
+      seen.add(pid);
+    return seen.size === 2;
+  }, 'both processes have run batches');
+});
+
+test('a second Ctrl-C gives the items of a model that hangs back to the queue, and ends its process', async () => {
+  const worker = await workerOf('stubborn.py', 'stubborn', { 'stubborn.py': STUBBORN });
+  const answer = client<number, number>('stubborn').submit(1);
+  answer.catch(() => {});
+  await until(() => worker.batches.length === 1, 'the worker has the item');
+  worker.signal('SIGINT');
+  await worker.said('Finishing what it holds');
+  worker.signal('SIGINT');
+  expect(await worker.exit).toEqual({ code: 130, signal: null });
+  await until(() => modelPids(worker.folder, /./).length === 0, 'no process is left');
+});
+
+test('what a worker cannot load is told with its reason', async () => {
+  const missing = new Working(['worker', 'none.py', '--queue', 'x', '--url', redis.url]);
+  expect(await missing.exit).toEqual({ code: 1, signal: null });
+  expect(missing.stderr).toMatch(/^error: none\.py cannot be served: there is no such file\.$/m);
+});

@@ -1,0 +1,26 @@
+/**
+ * Copies the Python package into @batchwise/runners before npm packs it, and removes the copy afterwards:
+ *
+ *     node ../../scripts/pack-python.js            as `prepack`, in packages/runners
+ *     node ../../scripts/pack-python.js --remove   as `postpack`
+ */
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const source = fileURLToPath(new URL('../python/batchwise', import.meta.url));
+const runners = fileURLToPath(new URL('../packages/runners', import.meta.url));
+const target = join(runners, 'python');
+
+// Models may be served meanwhile: their processes find the whole copy or none.
+const folder = mkdtempSync(join(runners, '.python-'));
+try {
+  if (existsSync(target)) renameSync(target, join(folder, 'old'));
+  if (process.argv[2] !== '--remove') {
+    const isSource = (/** @type {string} */ path) => !path.includes('__pycache__');
+    cpSync(source, join(folder, 'new/batchwise'), { recursive: true, filter: isSource });
+    renameSync(join(folder, 'new'), target);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,97 @@
+/** Installed packages serve Python models, without the repository. Runs on the built files. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findProgram, testPrograms } from '../../scripts/test-programs.js';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const MODEL =
+  'def lengths(texts: list[str]) -> list[dict]:\n    return [{"length": len(text)} for text in texts]\n';
+
+/** Our packages from their tarballs; other packages as they are installed here. */
+let elsewhere: string;
+
+beforeAll(async () => {
+  elsewhere = mkdtempSync(join(tmpdir(), 'batchwise-installed-'));
+  await run(process.execPath, ['scripts/tarballs.js', join(elsewhere, 'tarballs')], { cwd: root });
+  const modules = join(elsewhere, 'node_modules');
+  await Promise.all(
+    readdirSync(join(root, 'packages'))
+      .filter((name) => name !== 'integrations')
+      .map((name) => unpack(join(root, 'packages', name), modules)),
+  );
+  linkOthers(join(root, 'node_modules'), modules);
+  writeFileSync(join(elsewhere, 'model.py'), MODEL);
+});
+
+afterAll(() => {
+  if (elsewhere !== undefined) rmSync(elsewhere, { recursive: true, force: true });
+});
+
+async function unpack(folder: string, modules: string): Promise<void> {
+  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const tarball = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
+  const to = join(modules, name);
+  mkdirSync(to, { recursive: true });
+  await run('tar', ['-xzf', join(elsewhere, 'tarballs', tarball), '--strip-components=1', '-C', to]);
+}
+
+function linkOthers(from: string, to: string): void {
+  for (const name of readdirSync(from)) {
+    if (name.startsWith('.') || name === '@batchwise' || name === 'batchwise') continue;
+    mkdirSync(dirname(join(to, name)), { recursive: true });
+    symlinkSync(join(from, name), join(to, name));
+  }
+}
+
+test('the copy of the Python package is only in the tarball', () => {
+  const folder = (path: string) => readdirSync(path).filter((name) => name !== '__pycache__');
+  const installed = folder(join(elsewhere, 'node_modules/@batchwise/runners/python/batchwise'));
+  expect(installed).toEqual(folder(join(root, 'python/batchwise')));
+  expect(readdirSync(join(root, 'packages/runners')).filter((name) => name.includes('python'))).toEqual([]);
+});
+
+test('an installed batchwise serves model.py', async () => {
+  const bin = join(elsewhere, 'node_modules/@batchwise/cli/bin/batchwise.js');
+  const python = findProgram(testPrograms.python) ?? 'python3';
+  const server: ChildProcess = spawn(process.execPath, [bin, 'serve', 'model.py', '--port', '0'], {
+    cwd: elsewhere,
+    env: { ...process.env, BATCHWISE__RUNNERS__PYTHON: python, PYTHONPATH: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(server, 'exit');
+  onTestFinished(() => void server.kill('SIGKILL'));
+  const url = await urlOf(server);
+  const response = await fetch(`${url}/v1/models/model:predict`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ instances: ['one', 'three'] }),
+  });
+  expect(await response.json()).toEqual({ predictions: [{ length: 3 }, { length: 5 }] });
+  server.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});
+
+async function urlOf({ stdout }: ChildProcess): Promise<string> {
+  for await (const line of createInterface(stdout as NodeJS.ReadableStream)) {
+    const [, url] = / at (http:\S+)$/.exec(line) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error('The server ended before it was ready.');
+}
