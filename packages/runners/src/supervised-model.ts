@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import { type SlotOwner, type StartWorker, WorkerSlot } from './model-worker-slot.js';
+import type { Availability } from './runner.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { InferCall, TensorModel } from './tensor-model.js';
 
@@ -32,6 +33,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly unit: 'thread' | 'process';
   readonly readsAhead: boolean;
   readonly clock: Clock;
+  readonly availability: Availability;
+  readonly #listeners = new Set<() => void>();
   readonly #slotsPerWorker: number;
   readonly #slots: readonly WorkerSlot[];
   readonly #onWorkerDeath: ((error: BatchwiseError) => void) | undefined;
@@ -48,6 +51,16 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.clock = clock ?? realClock;
     this.#slotsPerWorker = slotsPerWorker;
     this.#onWorkerDeath = onWorkerDeath;
+    const outage = () => this.#outage;
+    this.availability = {
+      get outage() {
+        return outage();
+      },
+      onChange: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    };
     this.#slots = Array.from({ length: workers }, (_, index) => new WorkerSlot(index, this, start));
   }
 
@@ -113,13 +126,18 @@ export class SupervisedModel implements TensorModel, SlotOwner {
 
   /** Requests are queued until a worker has restarted, unless all workers keep failing. */
   #reportHealth({ id, isLive, isBroken }: WorkerSlot): void {
+    this.#backends?.setHealth(id, isLive || (isBroken && 'unreachable'), this.#failingError());
+    for (const listener of this.#listeners) listener();
+  }
+
+  get #outage(): Error | undefined {
+    return this.#slots.every(({ isBroken }) => isBroken) ? this.#failingError() : undefined;
+  }
+
+  #failingError(): BatchwiseError {
     const units = this.unit === 'thread' ? 'threads' : 'processes';
     const message = `${this.file}: the ${units} of the model keep failing; a restart is pending.`;
-    this.#backends?.setHealth(
-      id,
-      isLive || (isBroken && 'unreachable'),
-      new BatchwiseError('UNAVAILABLE', message),
-    );
+    return new BatchwiseError('UNAVAILABLE', message);
   }
 
   #closedError(): BatchwiseError {

@@ -5,7 +5,7 @@ import { changedRunners } from './changed-runners.js';
 import type { ServerSettings } from './config/server-settings.js';
 import { freePort } from './free-port.js';
 import { visibleDevices } from './own-devices.js';
-import { type PlannedRunner, processCount } from './planned-runner.js';
+import type { PlannedRunner } from './planned-runner.js';
 import { Supervisor } from './processes/supervisor.js';
 import type { RunnerProcessSource } from './runner-process.js';
 import type { LoadSettings, RunningServer, StartOptions } from './running-server.js';
@@ -45,7 +45,6 @@ class ManyProcesses implements RunningServer {
       runners: this.#planned.map((runner) => ({
         name: runner.name,
         settings: runner.settings,
-        processes: processCount(runner),
         killGraceMs: runner.source.kind === 'python' ? PYTHON_KILL_MS : 0,
         source: {
           source: runner.source,

@@ -2,7 +2,7 @@
 import type { ResourceSettings } from '@batchwise/runners';
 import type { PlannedRunner } from './planned-runner.js';
 
-/** Of the runner process. A Python model sets the variable for each of its Python processes itself. */
+/** Of the runner process. A Python model sets the variable for its Python process itself. */
 export function visibleDevices({
   source,
   settings,
@@ -10,6 +10,11 @@ export function visibleDevices({
   const { gpu } = settings.resources;
   if (source.kind === 'python' || gpu.length === 0) return {};
   return { CUDA_VISIBLE_DEVICES: gpu.join() };
+}
+
+/** The device of one replica of a Python model. */
+export function ownDevice({ cpu, gpu }: ResourceSettings, replica: number): ResourceSettings {
+  return { cpu, gpu: gpu.slice(replica % gpu.length, (replica % gpu.length) + 1) };
 }
 
 /**

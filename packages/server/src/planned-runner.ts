@@ -23,9 +23,9 @@ export interface PlannedRunner {
   readonly settings: RunnerSettings;
 }
 
-/** The runner processes of a runner. The replicas of a Python model are Python processes of one runner. */
-export function processCount({ source, settings }: Pick<PlannedRunner, 'source' | 'settings'>): number {
-  return source.kind === 'python' ? 1 : settings.replicas;
+/** Whether a runner needs processes of its own. The replicas of a Python model are processes anyway. */
+export function needsProcesses({ source, settings }: Pick<PlannedRunner, 'source' | 'settings'>): boolean {
+  return source.kind !== 'python' && settings.replicas > 1;
 }
 
 /** The files of Python models. */

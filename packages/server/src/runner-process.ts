@@ -3,7 +3,7 @@ import { BatchwiseError, onBatch } from 'batchwise';
 import { errorText } from './error-text.js';
 import { makeRunner } from './make-runner.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
-import { ownDevices } from './own-devices.js';
+import { ownDevice, ownDevices } from './own-devices.js';
 import type { RunnerSource } from './planned-runner.js';
 import { runnerProcessMain } from './processes/runner-process-main.js';
 import { loadService } from './service/load-service.js';
@@ -30,8 +30,10 @@ onBatch(({ name, error }) => {
 runnerProcessMain(
   async ({ name, replica, settings: told, source }) => {
     const { source: kind, service: path, metrics: named } = source as RunnerProcessSource;
-    const resources = kind.kind === 'python' ? told.resources : ownDevices(told.resources, replica);
-    const settings = { ...told, resources };
+    const resources =
+      kind.kind === 'python' ? ownDevice(told.resources, replica) : ownDevices(told.resources, replica);
+    // This process is one of the replicas.
+    const settings = { ...told, replicas: 1, resources };
     metrics = new ServerMetrics({ version: VERSION, kind: 'runner', bentomlNames: named.bentomlNames });
     const service = path !== undefined && kind.kind === 'function' ? await loadService(path) : undefined;
     const onFault = (error: Error) => log(errorText(error));

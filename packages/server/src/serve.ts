@@ -9,7 +9,7 @@
 import { BatchwiseError } from 'batchwise';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import { checkModelFiles, planRunners, processCount, pythonFiles, runnerNames } from './planned-runner.js';
+import { checkModelFiles, needsProcesses, planRunners, pythonFiles, runnerNames } from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
@@ -52,8 +52,7 @@ export async function serve({
   const loaded = load(names);
   const planned = planRunners(loaded.settings, service);
   onPythonFiles?.(pythonFiles(planned));
-  const isOneProcess =
-    loaded.settings.server.workers === 1 && planned.every((runner) => processCount(runner) === 1);
+  const isOneProcess = loaded.settings.server.workers === 1 && !planned.some(needsProcesses);
   const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConfigFlags } from '../src/config/config-flags.js';
 import { loadConfig } from '../src/config/load-config.js';
 import type { ServerSettings } from '../src/config/server-settings.js';
-import { checkModelFiles, planRunners, processCount, pythonFiles } from '../src/planned-runner.js';
+import { checkModelFiles, needsProcesses, planRunners, pythonFiles } from '../src/planned-runner.js';
 import { pythonReference } from '../src/python-reference.js';
 import { defineService } from '../src/service/define-service.js';
 import { fn } from '../src/service/fn.js';
@@ -53,7 +53,7 @@ describe('models of the settings', () => {
       source: { kind: 'python', path: 'sub/text.py', object: 'Small' },
       settings: { batchable: true, replicas: 2, python: '.venv' },
     });
-    expect([onnx, small].map((plan) => plan && processCount(plan))).toEqual([2, 1]);
+    expect([onnx, small].map((plan) => plan && needsProcesses(plan))).toEqual([true, false]);
     expect(pythonFiles([onnx, small] as never)).toEqual(['sub/text.py']);
   });
 

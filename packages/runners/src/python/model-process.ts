@@ -31,6 +31,12 @@ const CLOSE_MS = 5000;
 /** The exit status arrives after the end of the connection. A process that only closed it is killed after this time. */
 const EXIT_MS = 1000;
 
+/** Processes that have not ended. They do not outlive this process, whatever ends it, nor do their children. */
+const live = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of live) killGroup(child);
+});
+
 export class ModelProcess implements ModelWorker {
   readonly #options: ModelProcessOptions;
   readonly #events: WorkerEvents;
@@ -54,13 +60,16 @@ export class ModelProcess implements ModelWorker {
       detached: true,
     });
     const child = this.#child;
+    live.add(child);
     for (const stream of [child.stdout, child.stderr]) logLines(stream as Readable, log);
     this.#exited = new Promise((resolve) => {
       child.on('error', (error: NodeJS.ErrnoException) => {
+        live.delete(child);
         this.#end(spawnError(python, error));
         resolve();
       });
       child.on('exit', (code, signal) => {
+        live.delete(child);
         this.#end(new Error(exitText(code, signal)));
         resolve();
       });
@@ -89,14 +98,14 @@ export class ModelProcess implements ModelWorker {
     if (mayFinish) {
       this.#hasEnded = true; // without an event: the end is expected
       this.#connection.close();
-      const timer = clock.setTimer(() => this.#killGroup(), CLOSE_MS);
+      const timer = clock.setTimer(() => killGroup(this.#child), CLOSE_MS);
       await this.#exited;
       clock.clearTimer(timer);
       this.#events.ended(error);
       return;
     }
     this.#end(error);
-    this.#killGroup();
+    killGroup(this.#child);
     await this.#exited;
   }
 
@@ -105,12 +114,12 @@ export class ModelProcess implements ModelWorker {
     if (this.#hasEnded) return;
     if (error instanceof BatchwiseError) {
       this.#end(new BatchwiseError(error.code, `${this.#options.file} cannot be served: ${error.message}`));
-      this.#killGroup();
+      killGroup(this.#child);
       return;
     }
     this.#timer = this.#options.clock.setTimer(() => {
       this.#end(error);
-      this.#killGroup();
+      killGroup(this.#child);
     }, EXIT_MS);
   }
 
@@ -125,15 +134,15 @@ export class ModelProcess implements ModelWorker {
       position < concurrency ? workerEndedError('process', error) : notStartedError('process'),
     );
   }
+}
 
-  #killGroup(): void {
-    const { pid } = this.#child;
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has ended already.
-    }
+/** The process and its children. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
   }
 }
 

@@ -20,12 +20,12 @@ export function findInterpreter(
   return 'python3';
 }
 
-/** The Python package that runs models: next to the code of this package, or in the root of the repository. */
+/** The Python package that runs models: in the root of the repository, or in the installed package. */
 export function packageFolder(): string {
-  const places = ['../../python', '../../../../python'].map((path) =>
+  const places = ['../../../../python', '../../python'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
-  return places.find((place) => existsSync(join(place, 'batchwise', '__main__.py'))) ?? (places[0] as string);
+  return places.find((place) => existsSync(join(place, 'batchwise', '__main__.py'))) ?? (places[1] as string);
 }
 
 function isFolder(path: string): boolean {

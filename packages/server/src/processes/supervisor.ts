@@ -25,9 +25,8 @@ import { SupervisedProcess } from './supervised-process.js';
 
 export interface SupervisedRunner {
   readonly name: string;
+  /** `replicas` is the number of processes. */
   readonly settings: RunnerSettings;
-  /** @default settings.replicas */
-  readonly processes?: number | undefined;
   /**
    * How long a process may take to end its own child processes before it is killed.
    * @default 0
@@ -171,11 +170,11 @@ export class Supervisor {
   }
 
   #plan(runner: SupervisedRunner): void {
-    const { name, settings, processes = settings.replicas, source } = runner;
+    const { name, settings, source } = runner;
     this.#settings.set(name, settings);
     const sockets: string[] = [];
     this.#sockets.set(name, sockets);
-    for (let replica = 0; replica < processes; replica += 1) {
+    for (let replica = 0; replica < settings.replicas; replica += 1) {
       const socket = this.#folder.socket(this.#runnerProcesses.length);
       sockets.push(socket);
       const start = (): RunnerStart => ({
