@@ -108,7 +108,7 @@ test('two inputs and two outputs by the Open Inference Protocol, REST and gRPC',
 
 describe.each([
   ['one process', [], 0],
-  ['web processes', ['--workers', '2'], 1],
+  ['web processes', ['--workers', '2'], 2],
 ] as const)('%s', (_, workers, runnerProcesses) => {
   test('the replicas are Python processes, and all of them get batches', async () => {
     const server = await Serving.start(['text.py', ...workers], {
