@@ -10,7 +10,7 @@ import type { Ahead } from '../queue/item-queue.js';
 
 /** What a prediction reads: a batcher. */
 export interface Backend {
-  readonly settings: { readonly maxBatchSize: number };
+  readonly settings: { readonly maxBatchSize: number; readonly targetLatencyMs: number };
   /** Of all ready backends. */
   readonly slots: number;
   readonly freeSlots: number;
@@ -32,7 +32,7 @@ const RETRY_SPREAD = 1 / 8;
 /** Whether there is time for twice the work ahead, so that no prediction is needed: the case of most items. */
 export function hasTimeEnough(
   cost: number,
-  ahead: Ahead,
+  ahead: Omit<Ahead, 'oldestAt'>,
   allowedMs: number,
   { curve, settings }: Backend,
 ): boolean {
@@ -56,11 +56,17 @@ export function predict(
   own: Pick<Backend, 'curve' | 'traffic'> = backend,
 ): Prediction | undefined {
   const { curve, settings } = backend;
-  const { maxBatchSize } = settings;
+  const { maxBatchSize, targetLatencyMs } = settings;
   const aloneMs = own.curve.mean(cost);
-  const isHopeless = aloneMs !== undefined && aloneMs > allowedMs;
-  const batch = curve.bestSize(maxBatchSize, isHopeless ? undefined : allowedMs);
-  if (batch === undefined || aloneMs === undefined) return undefined;
+  const best = curve.bestSize(maxBatchSize);
+  if (best === undefined || aloneMs === undefined) return undefined;
+  const isHopeless = aloneMs > allowedMs;
+  // With time for two full batches, an item can wait for one and be served in the next. With less time, the policy makes
+  // smaller batches, for which the oldest item has time, unless that item is late in any case.
+  const oldestMs = ahead.oldestAt + targetLatencyMs - now - freeSlotAfterMs(backend, now, 0);
+  const isCut = 2 * best.durationMs > allowedMs && aloneMs <= oldestMs;
+  const withinMs = isCut ? Math.min(allowedMs, oldestMs) : allowedMs;
+  const batch = curve.bestSize(maxBatchSize, isHopeless ? undefined : withinMs) as CurvePoint;
   const startMs = startsAfterMs(ahead, batch, backend, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
@@ -68,7 +74,7 @@ export function predict(
   const ownCost = Math.max(cost, Math.min(batch.cost, partial + arriving + cost));
   const ownMs = own.curve.mean(ownCost) as number;
   const latencyMs = startMs + ownMs;
-  const retryAfterMs = Math.max(0, latencyMs - allowedMs) + RETRY_SPREAD * batch.durationMs;
+  const retryAfterMs = Math.max(0, latencyMs - allowedMs) + RETRY_SPREAD * best.durationMs;
   // Too slow even with an empty queue: until the estimate is old enough to be checked.
   return {
     latencyMs,

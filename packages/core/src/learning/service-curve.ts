@@ -219,9 +219,11 @@ export class ServiceCurve implements CurveEstimate {
       this.#best = this.#findBestSize(maxCost);
     }
     if (this.#best === undefined || this.#best.durationMs <= withinMs) return this.#best;
-    // The largest measured size that is quick enough, or the smallest.
+    // The largest measured size that is quick enough, or the smallest. A size that was not measured may be quick enough.
     const points = this.points();
-    return points.findLast(({ durationMs }) => durationMs <= withinMs) ?? points[0];
+    const largest = points.findLast(({ durationMs }) => durationMs <= withinMs);
+    const mayBeQuick = largest === points.at(-1) && this.#best.cost > this.largestCost;
+    return mayBeQuick ? this.#best : (largest ?? points[0]);
   }
 
   steps(maxCost: number): readonly number[] {

@@ -116,9 +116,9 @@ class AdaptivePolicy implements Policy {
     );
   }
 
-  #probe(view: QueueView, now: number, cost: number, isUrgent = false): Decision | undefined {
+  #probe(view: QueueView, now: number, cost: number, instead = cost): Decision | undefined {
     if (view.isGrouped || !this.#has('probing')) return undefined;
-    const size = this.#probing.candidate(view.curve, view.limits, cost, isUrgent);
+    const size = this.#probing.candidate(view.curve, view.limits, cost, instead);
     if (size === 0 || !restCanWait(view, now, size)) return undefined;
     this.#probing.tried(size, view.curve);
     return dispatch(view, countWithin(view, size));
@@ -147,7 +147,8 @@ class AdaptivePolicy implements Policy {
       if (curve.isUncertain(view.costAt(0), view.slots, now)) return dispatch(view, length);
     }
     if (rejected.length > 0) return { action: 'reject', positions: rejected };
-    return this.#probe(view, now, costOf(view, count), true) ?? dispatch(view, count, 'deadline');
+    // Larger sizes than that of the window are measured as well: after a step, they are quicker than expected.
+    return this.#probe(view, now, cost + 1, costOf(view, count)) ?? dispatch(view, count, 'deadline');
   }
 
   #asLateAsIsSafe(view: QueueView, now: number): Decision {

@@ -9,8 +9,6 @@ import type { Limits } from './policy.js';
 export const LEARNED_BATCHES = 16;
 /** Batches from one probe to the next: probes cost at most a quarter of the batches. */
 const PROBE_EVERY = 4;
-/** The possible gain in throughput for which items that may be late wait. */
-const CLEARLY = 2;
 /** The relative jump above a straight continuation that makes a step. */
 const STEP = 0.1;
 
@@ -19,8 +17,8 @@ export class Probing {
   /** Tries per size: a batch may turn out smaller than asked for, and would be tried forever. */
   readonly #tries = new Map<number, number>();
 
-  /** The size to measure now instead of a batch of `cost`; 0 for none. Urgent items wait only for large gains. */
-  candidate(curve: CurveEstimate, limits: Limits, cost: number, isUrgent = false): number {
+  /** The size below `cost` to measure now, if it may have a higher throughput than a batch of `instead`; 0 for none. */
+  candidate(curve: CurveEstimate, limits: Limits, cost: number, instead = cost): number {
     if (curve.samples < this.#from) return 0;
     const isOpen = (size: number) =>
       size >= 1 &&
@@ -29,14 +27,15 @@ export class Probing {
       (this.#tries.get(size) ?? 0) < SURE_WEIGHT;
     if (limits.batchSizes.length > 0) return limits.batchSizes.findLast(isOpen) ?? 0;
     const most = Math.min(cost, limits.maxBatchSize);
-    const perMs = most / (curve.mean(most) as number);
+    const usual = Math.min(instead, limits.maxBatchSize);
+    const perMs = usual / (curve.mean(usual) as number);
     const points = curve.points();
     const sizes = stepsToLocate(points);
     for (let power = 1; power <= most; power *= 2) sizes.push(power);
     // A larger batch is never quicker, which bounds the throughput of a size by the next smaller one that was measured.
     const mayBeBetter = (size: number) => {
       const below = points.findLast((point) => point.cost < size);
-      return below === undefined || size > (isUrgent ? CLEARLY : 1) * perMs * below.durationMs;
+      return below === undefined || size > perMs * below.durationMs;
     };
     return Math.max(0, ...sizes.filter((size) => isOpen(size) && mayBeBetter(size)));
   }

@@ -22,6 +22,8 @@ export interface Ahead {
   /** Groups that are dispatched earlier, and their cost. */
   readonly groups: number;
   readonly groupsCost: number;
+  /** The arrival of the oldest item that can share a batch with it; ∞ for none. */
+  readonly oldestAt: number;
 }
 
 /** How many groups are counted one by one to estimate the work ahead of a new item. */
@@ -188,12 +190,17 @@ export class ItemQueue {
     const ownCost = Math.min(costAhead, own?.cost ?? 0);
     // Most batchers have no groups, and this runs for each call with a deadline.
     if (own === this.#ungrouped && this.#grouped.size === 0)
-      return { cost: ownCost, groups: 0, groupsCost: 0 };
+      return { cost: ownCost, groups: 0, groupsCost: 0, oldestAt: own.oldestAt };
     const othersCost = costAhead - ownCost;
     // A new group comes after all others of its tenant, and takes turns with those of other tenants.
     const mostGroups = this.tenants.groupsServedUntil(tenant);
     if (own === undefined || own.length === 0)
-      return { cost: 0, groups: Math.min(this.groups, mostGroups), groupsCost: othersCost };
+      return {
+        cost: 0,
+        groups: Math.min(this.groups, mostGroups),
+        groupsCost: othersCost,
+        oldestAt: Number.POSITIVE_INFINITY,
+      };
     let groups = 0;
     let groupsCost = 0;
     let counted = 0;
@@ -207,13 +214,19 @@ export class ItemQueue {
       cost: ownCost,
       groups: Math.min(groups, mostGroups),
       groupsCost: Math.min(groupsCost, othersCost),
+      oldestAt: own.oldestAt,
     };
   }
 
   /** The work ahead of a new item of this group if all queued items are dispatched first. */
   behindAll(group: Group): Ahead {
     const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
-    return { cost: group.cost, groups: otherGroups, groupsCost: this.cost - group.cost };
+    return {
+      cost: group.cost,
+      groups: otherGroups,
+      groupsCost: this.cost - group.cost,
+      oldestAt: group.oldestAt,
+    };
   }
 
   #costAhead(cost: number, tenant: Tenant, priority: number): number {
