@@ -5,7 +5,9 @@ import os
 import signal
 import socket
 import stat
+import sys
 import threading
+import urllib.parse
 from types import FrameType
 from typing import Any, Dict, List, Optional, Union
 
@@ -121,7 +123,7 @@ class Server:
             return list(self._connections)
 
 
-def serve(model: Any, path: Path, concurrency: int = 1) -> None:
+def serve(model: Any, path: Path = "model.sock", concurrency: int = 1) -> None:
     """Serve a class, object or function on a Unix socket until SIGINT or SIGTERM.
 
     `predict` runs on the calling thread if `concurrency` is 1. The first signal finishes the batches received;
@@ -143,6 +145,8 @@ def serve(model: Any, path: Path, concurrency: int = 1) -> None:
             previous[number] = signal.signal(number, stop)
     try:
         server._listen()
+        url = "unix://" + urllib.parse.quote(os.path.abspath(server.path))
+        print(f"Ready: batchwise serve {url}", file=sys.stderr, flush=True)
         server._run()
     finally:
         server._stop()
