@@ -37,7 +37,8 @@ export async function runModelBatch(
     const call = { signal, backend, timeoutMs, onRowError };
     if (batchDim === undefined) {
       const whole = await runWhole(batched, pieces[0] as Piece, call);
-      return [firstError(rowErrors, 0, Number.POSITIVE_INFINITY) ?? whole];
+      const [failed] = rowsInOrder(rowErrors);
+      return [failed === undefined ? whole : (rowErrors.get(failed) as Error)];
     }
     const { clock, onAssembly } = batched;
     const ownsInputs = pieces.length > 1;
@@ -76,20 +77,20 @@ function withErrors(
   pieces: readonly Piece[],
   rowErrors: ReadonlyMap<number, Error>,
 ): Results<Tensors> {
-  let start = 0;
+  const failed = rowsInOrder(rowErrors);
+  let next = 0;
+  let end = 0;
   return results.map((result, index) => {
-    const { rows } = pieces[index] as Piece;
-    start += rows;
-    return firstError(rowErrors, start - rows, start) ?? result;
+    end += (pieces[index] as Piece).rows;
+    const first = failed[next] as number;
+    if (!(first < end)) return result;
+    while ((failed[next] as number) < end) next += 1;
+    return rowErrors.get(first) as Error;
   });
 }
 
-function firstError(rowErrors: ReadonlyMap<number, Error>, from: number, to: number): Error | undefined {
-  let first: number | undefined;
-  for (const row of rowErrors.keys()) {
-    if (row >= from && row < to && !(row > (first ?? to))) first = row;
-  }
-  return first === undefined ? undefined : rowErrors.get(first);
+function rowsInOrder(rowErrors: ReadonlyMap<number, Error>): number[] {
+  return [...rowErrors.keys()].sort((a, b) => a - b);
 }
 
 /**

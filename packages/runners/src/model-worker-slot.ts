@@ -41,6 +41,8 @@ export interface SlotOwner {
   readonly unit: string;
   readonly readsAhead: boolean;
   readonly clock: Clock;
+  /** Whether a worker that started has the inputs and outputs of the first one. */
+  accepts(signature: Signature): boolean;
   /** The worker has started. */
   slotReady(slot: WorkerSlot): void;
   /** The slot has no worker until the restart. */
@@ -58,8 +60,6 @@ export class WorkerSlot {
   /** Workers that ended since the last completed request. */
   #failures = 0;
   #pause: unknown = undefined;
-  /** Of the first worker, as text. */
-  #signature: string | undefined = undefined;
 
   constructor(index: number, owner: SlotOwner, startWorker: StartWorker) {
     this.id = `${owner.unit} ${index}`;
@@ -120,14 +120,11 @@ export class WorkerSlot {
   }
 
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
-    const worker = this.#startWorker(this.#index, {
+    const events: WorkerEvents = {
       started: (model) => {
-        const signature = JSON.stringify(model.signature);
-        this.#signature ??= signature;
-        if (signature !== this.#signature) {
-          void worker.kill(
-            new Error('its inputs or outputs differ from those at the start; restart the server'),
-          );
+        if (!this.#owner.accepts(model.signature)) {
+          const message = 'its inputs or outputs differ from those at the start; restart the server';
+          void this.#worker?.kill(new Error(message));
           return;
         }
         this.isLive = true;
@@ -141,8 +138,12 @@ export class WorkerSlot {
         if (!hadStarted) onFailedStart?.(error);
         if (!this.#isClosed) this.#restart(error);
       },
-    });
-    this.#worker = worker;
+    };
+    try {
+      this.#worker = this.#startWorker(this.#index, events);
+    } catch (error) {
+      queueMicrotask(() => events.ended(error as Error));
+    }
   }
 
   #restart(error: Error): void {

@@ -39,6 +39,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly #slots: readonly WorkerSlot[];
   readonly #onWorkerDeath: ((error: BatchwiseError) => void) | undefined;
   #backends: BackendSet | undefined = undefined;
+  /** Of the first worker, as text. */
+  #signature: string | undefined = undefined;
   #example: Tensors | undefined = undefined;
   #isClosed = false;
 
@@ -112,6 +114,12 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#slots.map((slot) => slot.close(this.#closedError())));
+  }
+
+  accepts(signature: Signature): boolean {
+    const text = JSON.stringify(signature);
+    this.#signature ??= text;
+    return text === this.#signature;
   }
 
   slotReady(slot: WorkerSlot): void {

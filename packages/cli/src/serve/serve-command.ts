@@ -43,7 +43,7 @@ export interface ServeFlags extends ConfigCommandFlags {
 export function setUpServe(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model) or a service module (*.ts, *.js), in batches.',
+      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model, unix:///run/model.sock) or a service module (*.ts, *.js), in batches.',
     )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
@@ -75,7 +75,7 @@ function sortedFiles(files: readonly string[]): { models?: string[]; service?: s
   const other = files.find((file) => !models.includes(file) && !services.includes(file));
   if (other !== undefined) {
     throw new UsageFailure(
-      `${other}: expected a model (*.py, *.onnx, grpc://…, http://…) or a service module (*.ts, *.js).`,
+      `${other}: expected a model (*.py, *.onnx, grpc://…, http://…, unix://…) or a service module (*.ts, *.js).`,
     );
   }
   if (services.length > 1) {

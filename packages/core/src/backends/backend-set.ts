@@ -178,6 +178,7 @@ export class BackendSet<I = any, R = any> {
     const backend = this.#known(id, 'remove');
     backend.health.drain();
     this.#delete(backend);
+    this.#refresh(); // before its batches end, because their slots must not get new ones
     const error = new BatchwiseError('UNAVAILABLE', `The backend ${id} was removed.`);
     for (const user of [...this.#users]) user.abandonBatches(backend, error);
     this.#changed();

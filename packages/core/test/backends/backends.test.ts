@@ -646,6 +646,18 @@ describe('a changing set of backends', () => {
     expectRest(batcher);
   });
 
+  test('a removed backend gets no more batches, although its batches end with it', async () => {
+    const a = new GatedBackend('a', 2);
+    const { batcher, clock } = placed([a], one);
+    const outcomes = [1, 2, 3, 4].map((item) => outcomeOf(batcher.submit(item)));
+    await clock.advance(0);
+    batcher.backends.remove('a');
+    await clock.advance(0);
+    expect(a.batches).toEqual([[1], [2]]);
+    expect(outcomes.map(({ state }) => state)).toEqual(['rejected', 'rejected', 'pending', 'pending']);
+    batcher.destroy();
+  });
+
   test('a listener is called for every change of state', async () => {
     const a = new GatedBackend('a');
     const { batcher } = placed([a]);

@@ -19,5 +19,5 @@ export function logLines(stream: Readable, log: (line: string) => void): void {
     write(rest);
     rest = '';
   });
-  stream.on('end', () => write(rest));
+  stream.on('end', () => write(rest + decoder.end()));
 }

@@ -8,14 +8,9 @@ import type { Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import { encodeFrame, type Frame, FrameReader, tensorsOf } from './model-frame.js';
 
-export interface ReadyModel extends StartedModel {
-  /** The number of batches that the model runs at a time. */
-  readonly concurrency: number;
-}
-
 /** Each event is emitted at most once, `lost` last. */
 export interface ConnectionEvents {
-  ready(model: ReadyModel): void;
+  ready(model: StartedModel): void;
   /**
    * The connection was lost, the model failed to start, or it sent an invalid message. The owner calls `end()` when it
    * knows the reason.
@@ -38,6 +33,7 @@ export class ModelConnection {
   /** By id, in the order of sending. */
   readonly #pending = new Map<number, PendingBatch>();
   #nextId = 1;
+  #isReady = false;
   #isLost = false;
 
   constructor(socket: Duplex, events: ConnectionEvents) {
@@ -53,7 +49,11 @@ export class ModelConnection {
     return this.#pending.size;
   }
 
-  infer(inputs: Tensors, call: Pick<InferCall, 'outputs' | 'onRowError'>): Promise<Tensors> {
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  async infer(inputs: Tensors, call: Pick<InferCall, 'outputs' | 'onRowError'>): Promise<Tensors> {
     const id = this.#nextId++;
     const { outputs } = call;
     const frame = encodeFrame({ kind: 'infer', id, ...(outputs && { outputs }) }, inputs);
@@ -102,29 +102,36 @@ export class ModelConnection {
   #onFrame(frame: Frame): void {
     const { kind } = frame.header;
     switch (kind) {
-      case 'ready':
-        this.#events.ready(readyModel(frame));
+      case 'ready': {
+        if (this.#isReady) throw malformed('kind', 'expected ready only once.');
+        const model = readyModel(frame);
+        this.#isReady = true;
+        this.#events.ready(model);
         return;
+      }
       case 'failed':
+        if (this.#isReady) throw malformed('kind', 'expected no failed after ready.');
         this.#lose(startFailure(frame));
         return;
       case 'result':
         this.#onResult(frame);
         return;
-      case 'error':
-        this.#take(frame).reject(errorOf(frame.header));
+      case 'error': {
+        const error = errorOf(frame.header);
+        this.#take(frame).reject(error);
         return;
+      }
       default:
         throw malformed('kind', `expected ready, failed, result or error, got ${JSON.stringify(kind)}.`);
     }
   }
 
   #onResult(frame: Frame): void {
+    // All of the message is checked before the batch is settled.
     const outputs = tensorsOf(frame);
+    const errors = rowErrorsOf(frame, outputs);
     const { call, resolve } = this.#take(frame);
-    const { errors = [] } = frame.header;
-    if (!Array.isArray(errors)) throw malformed('errors', 'expected a list.');
-    for (const error of errors) call.onRowError?.(Number(error.row), errorOf(error));
+    for (const [row, error] of errors) call.onRowError?.(row, error);
     resolve(outputs);
   }
 
@@ -137,14 +144,13 @@ export class ModelConnection {
   }
 }
 
-function readyModel(frame: Frame): ReadyModel {
-  const { version, concurrency } = frame.header;
+function readyModel(frame: Frame): StartedModel {
+  const { version } = frame.header;
   if (version !== VERSION) throw malformed('version', `expected ${VERSION}, got ${version}.`);
   const example = tensorsOf(frame);
   return {
     signature: signatureOfJson(frame.header),
     example: example.size === 0 ? undefined : example,
-    concurrency: Math.max(1, Number(concurrency) || 1),
   };
 }
 
@@ -155,12 +161,23 @@ function startFailure({ header }: Frame): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', `${message}${details}`);
 }
 
+function rowErrorsOf({ header: { errors = [] } }: Frame, outputs: Tensors): (readonly [number, Error])[] {
+  if (!Array.isArray(errors)) throw malformed('errors', 'expected a list.');
+  const rows = Math.min(...[...outputs.values()].map(({ shape }) => shape[0] ?? 0));
+  return errors.map((error, index) => {
+    const row = error?.row;
+    if (Number.isSafeInteger(row) && row >= 0 && row < rows) return [row, errorOf(error)];
+    throw malformed(`errors[${index}].row`, `expected a row of the outputs, got ${JSON.stringify(row)}.`);
+  });
+}
+
 /** An error of the model. Its traceback is in the log and not in the response. */
 function errorOf({ code, message, traceback }: Readonly<Record<string, unknown>>): Error {
-  const text = String(message);
-  if (code === 'INVALID_ITEM' || code === 'BAD_RESULT') return new BatchwiseError(code, text);
-  const error = new Error(text);
+  if (typeof message !== 'string')
+    throw malformed('message', `expected a text, got ${JSON.stringify(message)}.`);
+  if (code === 'INVALID_ITEM' || code === 'BAD_RESULT') return new BatchwiseError(code, message);
+  const error = new Error(message);
   error.name = 'PythonError';
-  error.stack = typeof traceback === 'string' ? traceback.trimEnd() : text;
+  error.stack = typeof traceback === 'string' ? traceback.trimEnd() : message;
   return error;
 }

@@ -28,10 +28,10 @@ export interface ModelProcessOptions {
 
 /** How long a process without batches may take to end before it is killed. */
 const CLOSE_MS = 5000;
-/** The exit status arrives after the end of the connection. A process that only closed it is killed after this time. */
-const EXIT_MS = 1000;
+/** How long the output of a process that ended is read, if another process still holds it open. */
+const OUTPUT_MS = 1000;
 
-/** Processes that have not ended. They do not outlive this process, whatever ends it, nor do their children. */
+/** Processes that have not ended. When this process exits, they are killed with their children. */
 const live = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of live) killGroup(child);
@@ -45,7 +45,8 @@ export class ModelProcess implements ModelWorker {
   readonly #exited: Promise<void>;
   #hasStarted = false;
   #hasEnded = false;
-  #timer: unknown = undefined;
+  /** It sent an invalid message, which is a better reason than the exit status. */
+  #invalidMessage: Error | undefined = undefined;
 
   constructor(options: ModelProcessOptions, events: WorkerEvents) {
     const { python, file, object, concurrency, env, log } = options;
@@ -60,6 +61,11 @@ export class ModelProcess implements ModelWorker {
       detached: true,
     });
     const child = this.#child;
+    // Without a free file descriptor there are no pipes.
+    if (child.stdio[3] === undefined) {
+      child.on('error', () => {});
+      throw new Error(`the process cannot be started: ${python}: no free file descriptor or process`);
+    }
     live.add(child);
     for (const stream of [child.stdout, child.stderr]) logLines(stream as Readable, log);
     this.#exited = new Promise((resolve) => {
@@ -70,7 +76,9 @@ export class ModelProcess implements ModelWorker {
       });
       child.on('exit', (code, signal) => {
         live.delete(child);
-        this.#end(new Error(exitText(code, signal)));
+        killGroup(child);
+        this.#endOutput();
+        this.#end(this.#invalidMessage ?? new Error(exitText(code, signal)));
         resolve();
       });
     });
@@ -85,7 +93,9 @@ export class ModelProcess implements ModelWorker {
 
   /** The process reads one batch ahead. */
   get hasRoom(): boolean {
-    return this.#hasStarted && this.#connection.inFlight <= this.#options.concurrency;
+    return (
+      this.#hasStarted && !this.#connection.isLost && this.#connection.inFlight <= this.#options.concurrency
+    );
   }
 
   run(inputs: Tensors, call: InferCall): Promise<Tensors> {
@@ -109,22 +119,29 @@ export class ModelProcess implements ModelWorker {
     await this.#exited;
   }
 
-  /** A start failure is final. Otherwise the exit status says why, and arrives later. */
+  /**
+   * A start failure is final. Otherwise the exit status says why, and arrives later: it is that of the process even if
+   * the process was ending already when it is killed here.
+   */
   #onConnectionLost(error: Error): void {
     if (this.#hasEnded) return;
     if (error instanceof BatchwiseError) {
       this.#end(new BatchwiseError(error.code, `${this.#options.file} cannot be served: ${error.message}`));
-      killGroup(this.#child);
-      return;
-    }
-    this.#timer = this.#options.clock.setTimer(() => {
-      this.#end(error);
-      killGroup(this.#child);
-    }, EXIT_MS);
+    } else if (error.cause !== undefined) this.#invalidMessage = error;
+    killGroup(this.#child);
+  }
+
+  #endOutput(): void {
+    const { clock } = this.#options;
+    const { stdout, stderr } = this.#child;
+    const timer = clock.setTimer(() => {
+      stdout?.destroy();
+      stderr?.destroy();
+    }, OUTPUT_MS);
+    this.#child.once('close', () => clock.clearTimer(timer));
   }
 
   #end(error: Error): void {
-    this.#options.clock.clearTimer(this.#timer);
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#events.ended(error);
@@ -162,6 +179,7 @@ function spawnError(python: string, error: NodeJS.ErrnoException): Error {
 }
 
 function exitText(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal === 'SIGKILL') return 'killed by SIGKILL, for example because memory ran out';
+  if (signal === 'SIGKILL')
+    return 'killed by SIGKILL, for example because memory ran out or the process closed file descriptor 3';
   return signal === null ? `exit code ${code}` : `killed by ${signal}`;
 }

@@ -68,6 +68,11 @@ const THREAD_VARIABLES = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_TH
 function environmentOf({ cpu, gpu = [] }: Partial<ResourceSettings>, index: number): Record<string, string> {
   const env: Record<string, string> = {};
   if (cpu !== undefined) for (const name of THREAD_VARIABLES) env[name] = String(cpu);
-  if (gpu.length > 0) env.CUDA_VISIBLE_DEVICES = String(gpu[index % gpu.length]);
+  if (gpu.length > 0) {
+    const device = gpu[index % gpu.length] as number;
+    // A scheduler such as Slurm may have assigned devices to the server.
+    const visible = process.env.CUDA_VISIBLE_DEVICES?.split(',');
+    env.CUDA_VISIBLE_DEVICES = visible?.[device] ?? String(device);
+  }
   return env;
 }

@@ -4,7 +4,8 @@
  */
 import { connect } from 'node:net';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
-import { ModelConnection, type ReadyModel } from '../python/model-connection.js';
+import type { StartedModel } from '../model-worker-slot.js';
+import { ModelConnection } from '../python/model-connection.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import {
@@ -29,7 +30,9 @@ export interface UnixInferencePeerOptions {
 
 interface OpenConnection {
   readonly connection: ModelConnection;
-  readonly ready: Promise<ReadyModel>;
+  readonly ready: Promise<StartedModel>;
+  /** Rejects `ready` if the model is not ready yet. */
+  readonly fail: (error: Error) => void;
 }
 
 /** Rejects the batches of a lost connection. */
@@ -60,15 +63,19 @@ export class UnixInferencePeer implements InferencePeer {
   async infer(inputs: Tensors, call: InferCall): Promise<Outcome<Tensors>> {
     const { signal, timeoutMs } = call;
     const startedAt = this.#clock.now();
+    this.#open ??= this.#connect();
+    const open = this.#open;
     try {
       await this.#ready(timeoutMs);
+      if (this.#open !== open) throw new ConnectionLost('the connection was lost');
     } catch (error) {
       return outage(
         new BatchwiseError('UNAVAILABLE', connectionLoss(error as Error), { cause: error }),
         true,
       );
     }
-    const { connection } = this.#open as OpenConnection;
+    if (signal?.aborted) return abandoned();
+    const { connection } = open;
     return new Promise((resolve) => {
       const onTimeout = () => {
         // The connection has no way to cancel a batch, and a process that hangs answers nothing else either.
@@ -101,7 +108,7 @@ export class UnixInferencePeer implements InferencePeer {
   }
 
   /** Connects if necessary. Rejects if the model is not ready after `timeoutMs`. */
-  #ready(timeoutMs: number): Promise<ReadyModel> {
+  #ready(timeoutMs: number): Promise<StartedModel> {
     this.#open ??= this.#connect();
     const { connection, ready } = this.#open;
     return new Promise((resolve, reject) => {
@@ -116,30 +123,31 @@ export class UnixInferencePeer implements InferencePeer {
   }
 
   #connect(): OpenConnection {
-    const socket = connect(this.#path);
-    let onReady: (model: ReadyModel) => void = () => {};
-    let onLost: (error: Error) => void = () => {};
-    const ready = new Promise<ReadyModel>((resolve, reject) => {
+    let onReady: (model: StartedModel) => void = () => {};
+    let fail: (error: Error) => void = () => {};
+    const ready = new Promise<StartedModel>((resolve, reject) => {
       onReady = resolve;
-      onLost = reject;
+      fail = reject;
     });
     ready.catch(() => {}); // each call reports it
-    const connection = new ModelConnection(socket, {
+    const connection = new ModelConnection(connect(this.#path), {
       ready: (model) => {
         onReady(model);
         for (const listener of this.#listeners) listener(undefined);
       },
       lost: (error) => {
-        onLost(error);
+        fail(error);
         this.#lose(connection, new ConnectionLost(error.message, { cause: error.cause ?? error }));
       },
     });
-    return { connection, ready };
+    return { connection, ready, fail };
   }
 
   #lose(connection: ModelConnection, error: ConnectionLost): void {
-    if (this.#open?.connection !== connection) return;
+    const open = this.#open;
+    if (open?.connection !== connection) return;
     this.#open = undefined;
+    open.fail(error);
     connection.end(() => error);
     for (const listener of this.#listeners) listener(error);
   }

@@ -1,6 +1,6 @@
 /** Python models in real processes. */
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BatchwiseError } from 'batchwise';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,9 @@ import {
   type PythonModelOptions,
   predictor,
 } from '../../src/index.js';
+import { isAlive } from '../support/is-alive.js';
 import { PYTHON, pythonFile } from '../support/python.js';
+import { repeated } from '../support/repeated.js';
 import { settingsWith } from '../support/settings.js';
 import { until } from '../support/until.js';
 
@@ -53,24 +55,6 @@ async function running(
 
 function settled(promises: readonly Promise<unknown>[]): Promise<unknown[]> {
   return Promise.all(promises.map((promise) => promise.catch((error: Error) => error.message)));
-}
-
-/** Repeats a request that fails while a process restarts. */
-async function repeated(request: () => Promise<unknown>): Promise<unknown> {
-  for (;;) {
-    const answer = await request().catch((error: BatchwiseError) => error);
-    if (!(answer instanceof Error)) return answer;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A zombie has ended.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 const ITEMS = `

@@ -160,7 +160,8 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         cpu: {
           kind: optional(wholeNumber({ least: 1, most: 1024 })),
           default: resources.cpu,
-          description: 'Threads for one batch. With none, one.',
+          description:
+            'Threads for one batch. With none: one for ONNX, and as in the environment for Python.',
         },
         gpu: {
           kind: devices,
