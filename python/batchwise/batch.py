@@ -5,7 +5,7 @@ import asyncio
 import inspect
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, one_line, traceback_of
+from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, one_line, text_of, traceback_of
 from .inputs import make_reader
 from .outputs import OutputWriter, RowError, check_rows, to_rows
 from .signature import Tensor
@@ -202,8 +202,8 @@ def _result_frame(batch_id: Any, tensors: List[Any], errors: Dict[int, RowError]
 def _error_frame(batch_id: Any, error: BaseException) -> List[Buffer]:
     header = {"kind": "error", "id": batch_id}
     if isinstance(error, InvalidItem):
-        return build_frame({**header, "code": "INVALID_ITEM", "message": str(error)[:MAX_MESSAGE_CHARACTERS]})
+        return build_frame({**header, "code": "INVALID_ITEM", "message": text_of(error)[:MAX_MESSAGE_CHARACTERS]})
     if isinstance(error, BadResult):
-        return build_frame({**header, "code": "BAD_RESULT", "message": f"predict {error}"[:MAX_MESSAGE_CHARACTERS]})
+        return build_frame({**header, "code": "BAD_RESULT", "message": f"predict {text_of(error)}"[:MAX_MESSAGE_CHARACTERS]})
     header.update(code="HANDLER_FAILED", message=one_line(error), traceback=traceback_of(error))
     return build_frame(header)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import sys
 import threading
 from typing import Callable, List, Optional
@@ -29,11 +30,21 @@ class Connection:
         self._pending = 0  # batches without a response
         self._is_draining = False
         self._has_close = False
-        self._has_ended = False
+        self.has_ended = False  # responses can no longer be sent
 
-    def start_reading(self) -> None:
-        """Receive in a thread of its own, so that the next batch is here while the current one runs."""
-        threading.Thread(target=self._read, name="batchwise-reader", daemon=True).start()
+    def start_reading(self, first: Optional[List[Buffer]] = None) -> None:
+        """Receive in a thread of its own, so that the next batch is here while the current one runs.
+
+        The thread sends the frame `first` before it receives.
+        """
+        threading.Thread(target=self._read, args=(first,), name="batchwise-reader", daemon=True).start()
+
+    def limit_sends(self, seconds: float) -> None:
+        """End the connection if the peer takes no bytes for this time. Receiving has no limit."""
+        whole = int(seconds)
+        timeval = struct.pack("@ll", whole, int((seconds - whole) * 1_000_000))
+        self.socket.setblocking(True)  # the timeouts of Python apply to both directions
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
 
     def send(self, parts: List[Buffer]) -> None:
         try:
@@ -59,7 +70,9 @@ class Connection:
         print(f"batchwise: protocol error: {error}; the connection is closed", file=sys.stderr, flush=True)
         self._end(error)
 
-    def _read(self) -> None:
+    def _read(self, first: Optional[List[Buffer]]) -> None:
+        if first is not None:
+            self.send(first)
         try:
             while True:
                 message = read_message(self.socket)
@@ -106,7 +119,7 @@ class Connection:
 
     def _end(self, error: Optional[ProtocolError]) -> None:
         with self._state_lock:
-            if self._has_ended:
+            if self.has_ended:
                 return
-            self._has_ended = True
+            self.has_ended = True
         self._on_end(self, error)

@@ -56,19 +56,30 @@ class StartError(Exception):
         self.traceback = traceback_of(cause) if cause is not None else None
 
 
+def text_of(error: BaseException, default: Optional[str] = None) -> str:
+    """`str(error)`. If `__str__` itself raises, it is the default, or the name of the type."""
+    try:
+        return str(error)
+    except BaseException:
+        return type(error).__name__ if default is None else default
+
+
 def one_line(error: BaseException) -> str:
     """`ValueError: text`, on one line."""
-    text = " ".join(str(error).split())
+    text = " ".join(text_of(error, "").split())
     name = type(error).__name__
     return (f"{name}: {text}" if text else name)[:MAX_MESSAGE_CHARACTERS]
 
 
 def traceback_of(error: BaseException) -> str:
     """The traceback from the first frame that belongs to the model."""
-    frames: Optional[TracebackType] = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename.startswith((PACKAGE_DIRECTORY, "<frozen ")):
-        frames = frames.tb_next
-    text = "".join(tracebacks.format_exception(type(error), error, frames))
+    try:
+        frames: Optional[TracebackType] = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename.startswith((PACKAGE_DIRECTORY, "<frozen ")):
+            frames = frames.tb_next
+        text = "".join(tracebacks.format_exception(type(error), error, frames))
+    except BaseException as failure:  # raised by a method of the exception
+        return f"The traceback cannot be formatted: {type(failure).__name__}"
     return text[-MAX_TRACEBACK_CHARACTERS:]
 
 

@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
+import traceback
 from queue import Empty, SimpleQueue
 from typing import Optional, Tuple
 
@@ -57,9 +60,13 @@ class Executor:
                 return
             connection, message = job
             try:
-                connection.respond(model.respond(message))
+                if not connection.has_ended:
+                    connection.respond(model.respond(message))
             except ProtocolError as error:
                 connection.fail(error)
+            except BaseException as error:
+                _abort(error)
+                raise
             del job, message  # the buffer is free while this thread waits
 
     async def _run_async(self, model: Model, loop: asyncio.AbstractEventLoop) -> None:
@@ -83,6 +90,21 @@ class Executor:
                 return
             connection, message = job
             try:
-                connection.respond(await model.respond_async(message))
+                if not connection.has_ended:
+                    connection.respond(await model.respond_async(message))
             except ProtocolError as error:
                 connection.fail(error)
+            except BaseException as error:
+                _abort(error)
+                raise
+
+
+def _abort(error: BaseException) -> None:
+    """End the process: a worker that vanished would leave its batches without a response.
+
+    Returns for an exception that ends the program anyway: SystemExit or KeyboardInterrupt on the main thread.
+    """
+    if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
+        traceback.print_exception(type(error), error, error.__traceback__)
+        sys.stderr.flush()
+        os._exit(1)

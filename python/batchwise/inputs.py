@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Callable, Dict, List, Sequence
 
-from .errors import InvalidItem, ProtocolError
+from .errors import InvalidItem
 from .signature import Tensor
 from .tensors import ELEMENT_BYTES, is_array, join_elements, numpy_dtype, split_elements, to_json
+
+# Bounds the memory for a shape such as [1, 1000000000, 0], which needs no data.
+MAX_EMPTY_LISTS = 1 << 20
 
 # Called with the message buffer, the offset of the data, the tensor of the header, and a dict that
 # receives the invalid rows.
@@ -39,13 +43,10 @@ def _elements_reader(tensor: Tensor) -> Reader:
             return nest(elements, shape)
         if tensor.content == "json":
             try:
-                # One call for all rows. The count differs if an element is not one JSON value.
-                values = json.loads(b"[" + b",".join(elements) + b"]")
-                if len(values) == count:
-                    return values
+                return _decode_together(elements)
             except (ValueError, RecursionError):
-                pass
-        decode = json.loads if tensor.content == "json" else _decode_text
+                pass  # an element is invalid: each one is decoded alone
+        decode = _decode_json if tensor.content == "json" else _decode_text
         per_row = count // shape[0] if shape[0] else 1
         for index, element in enumerate(elements):
             try:
@@ -62,13 +63,53 @@ def _decode_text(element: bytes) -> str:
     return element.decode()
 
 
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value (RFC 8259, 6)")
+
+
+_json_decode = json.JSONDecoder(parse_constant=_reject_constant).decode
+
+
+def _decode_json(element: bytes) -> Any:
+    return _json_decode(element.decode())
+
+
+def _decode_together(elements: List[bytes]) -> List[Any]:
+    """The JSON values of all elements in one call; ValueError if an element is not exactly one JSON value.
+
+    The elements are texts of different clients and may have any content: `[1` and `2]` are one list if only a
+    comma separates them. The separator is a random JSON string that no client knows. If each separator is parsed as
+    a value of the list, at every second place, there is exactly one value between two of them.
+    """
+    nonce = os.urandom(8).hex()
+    separator = b',"' + nonce.encode() + b'",'
+    values: List[Any] = _json_decode((b"[" + separator.join(elements) + b"]").decode())
+    separators = values[1::2]
+    if len(values) != 2 * len(elements) - 1 or separators.count(nonce) != len(separators):
+        raise ValueError("an element is not one JSON value")
+    return values[::2]
+
+
 def nest(elements: List[Any], shape: Sequence[int]) -> List[Any]:
     """Nested lists of this shape."""
+    if 0 in shape:
+        return _nest_empty(shape)
     for dimension in reversed(shape[1:]):
-        if not dimension:
-            raise ProtocolError("a BYTES tensor has a dimension of 0")
         elements = [elements[index : index + dimension] for index in range(0, len(elements), dimension)]
     return elements
+
+
+def _nest_empty(shape: Sequence[int]) -> List[Any]:
+    """As numpy: `[2, 0]` has two empty lists, `[0, 2]` none."""
+    before = shape[: shape.index(0)]
+    if not before:
+        return []
+    lists = 1
+    for dimension in before:
+        lists *= dimension
+    if lists > MAX_EMPTY_LISTS:
+        raise InvalidItem(f"an input has the shape {shape}: expected at most {MAX_EMPTY_LISTS} empty lists")
+    return nest([[] for _ in range(lists)], before)
 
 
 def write_input(tensor: Tensor, value: Any) -> Any:

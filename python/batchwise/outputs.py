@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .errors import BadResult, InvalidItem, one_line
+from .errors import BadResult, InvalidItem, one_line, text_of
 from .signature import Tensor
 from .tensors import datatype_of, is_array, join_elements, numpy_dtype, to_json
 
@@ -20,7 +20,7 @@ RowErrors = Dict[int, RowError]
 
 def row_error(error: BaseException) -> RowError:
     if isinstance(error, InvalidItem):
-        return RowError("INVALID_ITEM", str(error))
+        return RowError("INVALID_ITEM", text_of(error))
     return RowError("HANDLER_FAILED", one_line(error))
 
 
@@ -108,7 +108,7 @@ class OutputWriter:
         try:
             array = numpy.asarray([value[index] for index in good])
         except ValueError as error:
-            raise BadResult(f"output {self.name!r}: the rows do not form an array: {error}") from None
+            raise BadResult(f"output {self.name!r}: the rows do not form an array: {text_of(error)}") from None
         if len(good) == len(value):
             return array
         shape = array.shape[1:] if good else [max(size, 0) for size in self.tensor.shape[1:]]
@@ -149,7 +149,7 @@ class OutputWriter:
             try:
                 row, row_shape = self._elements_of(result)
             except (TypeError, ValueError) as error:
-                errors[index] = RowError("BAD_RESULT", f"output {self.name!r}: {error}")
+                errors[index] = RowError("BAD_RESULT", f"output {self.name!r}: {text_of(error)}")
                 continue
             written[index] = row
             if row_shape != shape and len(written) > 1:

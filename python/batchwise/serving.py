@@ -7,6 +7,7 @@ import socket
 import stat
 import sys
 import threading
+import time
 import urllib.parse
 from types import FrameType
 from typing import Any, Dict, List, Optional, Union
@@ -17,6 +18,7 @@ from .executor import Executor
 from .loading import instantiate
 from .start import start_model
 
+SEND_TIMEOUT_SECONDS = 30.0  # a client that does not read its results must not block the model
 MAX_PATH_BYTES = 107  # sun_path of Linux has 108 bytes, with the final zero
 
 Path = Union[str, "os.PathLike[str]"]
@@ -36,6 +38,7 @@ class Server:
         _check_path(self.path)
         self._model = start_model(instantiate(model))
         self._executor = Executor(concurrency)
+        self._ready = self._model.ready(concurrency)
         self._lock = threading.Lock()
         self._connections: Dict[Connection, None] = {}
         self._listener: Optional[socket.socket] = None
@@ -104,14 +107,21 @@ class Server:
             try:
                 accepted, _ = listener.accept()
             except OSError:
-                return
+                if self._is_stopping:
+                    return
+                time.sleep(0.1)  # too many open files, for example: connections are accepted again later
+                continue
             connection = Connection(accepted, self._executor.submit, Connection.drain, self._end)
             with self._lock:
                 self._connections[connection] = None
             if self._is_stopping:
                 connection.shut_down()
-            connection.send(self._model.ready(self._executor.concurrency))
-            connection.start_reading()
+            try:
+                connection.limit_sends(SEND_TIMEOUT_SECONDS)
+                # Sending takes as long as the client wants: it is done by the thread of the connection.
+                connection.start_reading(list(self._ready))
+            except (OSError, RuntimeError):  # RuntimeError: no more threads
+                self._end(connection, None)
 
     def _end(self, connection: Connection, error: Optional[ProtocolError]) -> None:
         with self._lock:

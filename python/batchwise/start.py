@@ -13,6 +13,7 @@ from .outputs import check_rows, to_rows
 from .signature import EXPECTED_HINTS, Hint, Parameters, Signature, Tensor
 from .signature import parameters_of, tensor_from_hint, tensor_from_value
 from .tensors import is_array
+from .wire import MAX_BODY_BYTES
 
 
 def start_model(target: Any) -> Model:
@@ -111,6 +112,9 @@ def _write_example(inputs: List[Tensor], values: Dict[str, Any]) -> Example:
             raise StartError(f"the example of the input {tensor.name!r} has the shape {shape}: expected {tensor.shape}")
         headers.append({"name": tensor.name, "datatype": tensor.datatype, "shape": shape, "bytes": len(data)})
         body.append(data)
+    total = sum(len(data) + (-len(data) % 8) for data in body)
+    if total > MAX_BODY_BYTES:
+        raise StartError(f"the example has {total} bytes: expected at most 1 GiB")
     counts = {header["shape"][0] for header in headers}
     if len(counts) != 1 or 0 in counts:
         raise StartError("the example must have at least one row, and the same number of rows for each input")

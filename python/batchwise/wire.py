@@ -7,12 +7,13 @@ import socket
 import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
-from .errors import ProtocolError
+from .errors import BadResult, ProtocolError
 from .tensors import ELEMENT_BYTES
 
 MAGIC = b"BWM1"
 PREFIX = struct.Struct("<4sIQ")
 MAX_HEADER_BYTES = 1 << 20
+MAX_BODY_BYTES = 1 << 30
 IOV_MAX: int = os.sysconf("SC_IOV_MAX") if "SC_IOV_MAX" in getattr(os, "sysconf_names", {}) else 16
 
 Buffer = Union[bytes, bytearray, memoryview]
@@ -108,6 +109,8 @@ def build_frame(header: Dict[str, Any], body: Sequence[Buffer] = ()) -> List[Buf
         if length % 8:
             parts.append(_ZEROS[length % 8])
         body_bytes += length + (-length % 8)
+    if body_bytes > MAX_BODY_BYTES:
+        raise BadResult(f"returned {body_bytes} bytes: expected at most 1 GiB")
     parts[0] = PREFIX.pack(MAGIC, len(text), body_bytes) + text
     return parts
 

@@ -1,11 +1,15 @@
 """Single batches: what reaches `predict`, and how its result or its exception is reported."""
 from __future__ import annotations
 
+import json
+import random
 import re
-from typing import Any
+from typing import Any, List
 
 import pytest
 from conftest import PACKAGE, jsons, numbers, texts, value_of
+
+from batchwise.errors import StartError, traceback_of
 
 
 def test_json_values_are_passed_and_returned(inline: Any) -> None:
@@ -105,6 +109,161 @@ def test_invalid_json_and_text_fail_their_row(inline: Any) -> None:
     assert [error["row"] for error in message.header["errors"]] == [0]
     header = model.infer(texts("items", ["{"]), texts("names", ["a"])).header
     assert (header["kind"], header["code"]) == ("error", "INVALID_ITEM")
+
+
+# The JSON texts of a batch were joined with commas and parsed as one list, of which only the length was checked:
+# a text with a comma, an open bracket or half a string moved values to the rows of other clients.
+HOSTILE = [
+    ['1,"INJECTED"', '{"victim":1}', '"x', 'y"'],
+    ["[1", '"victim"', "2],3,4"],
+    ['{"a":1', '"victim":2}', "1,2"],
+    ['1,2', ""],
+    ['"a', 'b"', "1,2"],
+    ['"a\\', '"victim"', '1,2'],
+    ["1]", "[2"],
+    ["1],[2", "3"],
+    ['1,"0123456789abcdef",2', "3"],
+    ["\0", "\0"],
+]
+
+
+@pytest.mark.parametrize("elements", HOSTILE)
+def test_invalid_json_does_not_change_other_rows(inline: Any, elements: List[str]) -> None:
+    model = inline("def predict(items): return items")
+    model.receive()
+    for neighbours in (["0"], []):
+        batch = [*neighbours, *elements, *neighbours]
+        expected = [valid_json(element) for element in batch]
+        message = model.infer(texts("items", batch))
+        if not any(expected):
+            assert message.header["code"] == "INVALID_ITEM"
+            continue
+        assert [error["row"] for error in message.header["errors"]] == [i for i, ok in enumerate(expected) if not ok]
+        assert all(value == text.encode() for value, text, ok in zip(value_of(message), batch, expected) if ok)
+
+
+def valid_json(text: str) -> bool:
+    try:
+        json.loads(text)
+        return True
+    except ValueError:
+        return False
+
+
+def test_a_list_of_json_cut_at_any_comma_does_not_change_rows(inline: Any) -> None:
+    model = inline("def predict(items): return items")
+    model.receive()
+    seed = random.randrange(1 << 32)
+    rng = random.Random(seed)
+
+    def value(depth: int) -> Any:
+        kinds: List[Any] = [7, "a,b", ",", {"a": 1, "b": "]"}]
+        return [value(depth + 1) for _ in range(rng.randrange(4))] if depth < 3 and rng.random() < 0.5 else rng.choice(kinds)
+
+    for _ in range(300):
+        values = [value(0) for _ in range(rng.randrange(2, 6))]
+        parts = json.dumps(values, separators=(",", ":"))[1:-1].split(",")
+        cuts = sorted(rng.sample(range(1, len(parts)), len(values) - 1))
+        # As many elements as values; joined with commas they are the original list.
+        batch = [",".join(parts[start:end]) for start, end in zip([0, *cuts], [*cuts, len(parts)])]
+        expected = [valid_json(text) for text in batch]
+        message = model.infer(texts("items", batch))
+        if not any(expected):
+            assert message.header["code"] == "INVALID_ITEM", (seed, batch)
+            continue
+        errors = [error["row"] for error in message.header["errors"]]
+        assert errors == [row for row, is_valid in enumerate(expected) if not is_valid], (seed, batch)
+        for got, text, is_valid in zip(value_of(message), batch, expected):
+            assert not is_valid or json.loads(got) == json.loads(text), (seed, batch)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "[1,NaN]"])
+def test_nan_and_infinity_are_not_json(inline: Any, text: str) -> None:
+    model = inline("def predict(items): return [str(item) for item in items]")
+    model.receive()
+    message = model.infer(texts("items", ["1", text, "2"]))
+    (error,) = message.header["errors"]
+    assert (error["row"], error["code"]) == (1, "INVALID_ITEM")
+    assert "is not a JSON value" in error["message"]
+    assert model.infer(texts("items", [text])).header["code"] == "INVALID_ITEM"
+
+
+# `nest` raised ProtocolError for a dimension of 0, which is the shape of a client: the process ended.
+def test_a_dimension_of_0_is_empty_lists(inline: Any) -> None:
+    model = inline(
+        """
+        import batchwise
+        signature = batchwise.Signature([batchwise.Tensor("x", "BYTES", [-1, -1, -1])], [batchwise.Tensor("y", "BYTES", [-1], "json")])
+        @batchwise.model(signature=signature)
+        def predict(x): return x
+        """
+    )
+    model.receive()
+
+    def infer(shape: List[int]) -> Any:
+        return model.infer(({"name": "x", "datatype": "BYTES", "shape": shape, "bytes": 0}, b""))
+
+    assert value_of(infer([2, 0, 3])) == [b"[]", b"[]"]
+    assert value_of(infer([2, 2, 0])) == [b"[[],[]]", b"[[],[]]"]
+    assert value_of(infer([0, 2, 2])) == []
+    header = infer([1, 1 << 40, 0]).header
+    assert (header["kind"], header["code"]) == ("error", "INVALID_ITEM")
+    assert "expected at most 1048576 empty lists" in header["message"]
+
+
+# The message of an exception was read without a guard: one whose `__str__` raises ended the thread of the model.
+UNPRINTABLE = """
+    import batchwise
+    class Unprintable(ValueError):
+        def __str__(self): raise RuntimeError("no text")
+    class Invalid(batchwise.InvalidItem):
+        def __str__(self): raise SystemExit(1)
+    def predict(items):
+        if items == ["batch"]: raise Unprintable()
+        if items == ["invalid"]: raise Invalid()
+        return [Unprintable() if item == "row" else Invalid() if item == "invalid row" else item for item in items]
+"""
+
+
+def test_an_exception_without_a_text_is_reported_by_its_type(inline: Any) -> None:
+    model = inline(UNPRINTABLE)
+    model.receive()
+    header = model.infer(jsons("items", ["batch"])).header
+    assert (header["code"], header["message"]) == ("HANDLER_FAILED", "Unprintable")
+    assert "traceback" in header
+    header = model.infer(jsons("items", ["invalid"])).header
+    assert (header["code"], header["message"]) == ("INVALID_ITEM", "Invalid")
+    message = model.infer(jsons("items", ["row", 1, "invalid row"]))
+    assert message.header["errors"] == [
+        {"row": 0, "code": "HANDLER_FAILED", "message": "Unprintable"},
+        {"row": 2, "code": "INVALID_ITEM", "message": "Invalid"},
+    ]
+    assert value_of(message)[1] == b"1"
+
+
+def test_a_traceback_that_cannot_be_formatted_is_replaced() -> None:
+    class Unprintable(ValueError):
+        @property
+        def __notes__(self) -> List[str]:
+            raise RuntimeError("no notes")
+
+    assert isinstance(traceback_of(Unprintable()), str)
+
+
+# The server closes the connection for a body above 1 GiB, which it reads as a protocol error.
+def test_a_result_above_the_limit_of_a_frame_is_a_bad_result(inline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = inline("def predict(items): return [item * 1000 for item in items]")
+    model.receive()
+    monkeypatch.setattr("batchwise.wire.MAX_BODY_BYTES", 1000)
+    header = model.infer(texts("items", ['"a"'])).header
+    assert (header["kind"], header["code"]) == ("error", "BAD_RESULT")
+    assert header["message"] == "predict returned 1008 bytes: expected at most 1 GiB"
+
+
+def test_an_example_above_the_limit_of_a_frame_is_refused(inline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("batchwise.start.MAX_BODY_BYTES", 1000)
+    with pytest.raises(StartError, match="the example has 1008 bytes: expected at most 1 GiB"):
+        inline("class Model:\n  example = ['x' * 1000]\n  def predict(self, items): return items")
 
 
 def test_invalid_rows_beside_numbers(inline: Any) -> None:

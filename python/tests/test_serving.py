@@ -1,6 +1,7 @@
 """`batchwise.serve` and `batchwise.Server` on a Unix socket."""
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Iterator, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 from conftest import PACKAGE, TIMEOUT_SECONDS, infer, jsons, value_of
@@ -97,6 +98,122 @@ def test_a_connection_that_ends_does_not_disturb_the_others(path: str) -> None:
         leave.set()
         assert ask(second, 1, [1]) == [b"1"]
         second.close()
+
+
+# The batches of a connection that has ended were run although no response can be sent.
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_batches_of_a_connection_that_has_ended_are_skipped(path: str, is_async: bool) -> None:
+    entered, leave, ended = threading.Event(), threading.Event(), threading.Event()
+    seen: List[Any] = []
+
+    def run(items):  # type: ignore[no-untyped-def]
+        seen.extend(items)
+        if items == ["block"]:
+            entered.set()
+            assert ended.wait(TIMEOUT_SECONDS)
+            assert leave.wait(TIMEOUT_SECONDS)
+        return items
+
+    async def run_async(items):  # type: ignore[no-untyped-def]
+        return run(items)
+
+    class Server(batchwise.Server):
+        def _end(self, connection: Any, error: Any) -> None:
+            super()._end(connection, error)
+            ended.set()
+
+    with Server(run_async if is_async else run, path):
+        first, second = connect(path), connect(path)
+        send_parts(first, infer(1, jsons("items", ["block"])))
+        assert entered.wait(TIMEOUT_SECONDS)
+        for batch_id in range(2, 5):
+            send_parts(first, infer(batch_id, jsons("items", ["stale"])))
+        first.close()
+        leave.set()
+        assert ask(second, 1, [1]) == [b"1"]
+        second.close()
+    assert seen == ["block", 1]
+
+
+# The accept thread sent `ready`: a client that does not read stopped it when the frame exceeds the socket buffer.
+def test_a_client_that_never_reads_does_not_block_the_others(path: str) -> None:
+    class Large:
+        example = ["x" * 8_000_000]
+
+        def predict(self, items: List[str]) -> List[str]:
+            return items
+
+    with batchwise.Server(Large, path):
+        silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        silent.connect(path)
+        connect(path).close()
+        silent.close()
+
+
+# A client that sends batches and reads no result blocked the thread of the model for ever.
+def test_a_send_that_makes_no_progress_ends_its_connection(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("batchwise.serving.SEND_TIMEOUT_SECONDS", 0.2)
+    entered = threading.Event()
+
+    def predict(items):  # type: ignore[no-untyped-def]
+        if items == ["large"]:
+            entered.set()
+            return ["x" * 8_000_000]
+        return items
+
+    with batchwise.Server(predict, path):
+        silent, other = connect(path), connect(path)
+        send_parts(silent, infer(1, jsons("items", ["large"])))
+        assert entered.wait(TIMEOUT_SECONDS)
+        assert ask(other, 1, [1]) == [b"1"]
+        silent.close()
+        other.close()
+
+
+# The accept thread ended at its first error.
+def test_connections_are_accepted_after_too_many_open_files(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    accept = socket.socket.accept
+    calls: List[int] = []
+
+    def flaky(listener: socket.socket) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listener)
+
+    monkeypatch.setattr(socket.socket, "accept", flaky)
+    with batchwise.Server(echo, path):
+        connect(path).close()
+    assert len(calls) >= 2
+
+
+# An exception outside the model ended only its worker thread, and the batches had no response.
+@pytest.mark.parametrize("kind", ["main thread", "threads", "async"])
+def test_an_exception_in_a_worker_ends_the_process(kind: str) -> None:
+    source = f"""
+import asyncio
+from batchwise.executor import Executor
+class Connection:
+    has_ended = False
+    def respond(self, parts):
+        pass
+class Model:
+    loop = asyncio.new_event_loop() if {kind == "async"} else None
+    def respond(self, message):
+        raise RuntimeError("escaped")
+    async def respond_async(self, message):
+        raise RuntimeError("escaped")
+executor = Executor({1 if kind == "main thread" else 2})
+executor.submit(Connection(), None)
+try:
+    executor.run(Model())
+except RuntimeError:
+    print("the process continues")
+"""
+    environment: Dict[str, str] = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    ended = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "RuntimeError: escaped" in ended.stderr
 
 
 def test_close_finishes_the_batches_received(path: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Dict, List
 
 import pytest
 
-from batchwise.errors import ProtocolError
+from batchwise.errors import BadResult, ProtocolError
 from batchwise.inputs import nest
 from batchwise.tensors import ELEMENT_BYTES, join_elements, split_elements
 from batchwise.wire import build_frame, read_message, send_parts
@@ -164,3 +164,19 @@ def test_elements_are_nested_by_shape() -> None:
     assert nest(list("abcdef"), [3, 2]) == [["a", "b"], ["c", "d"], ["e", "f"]]
     assert nest(list("abcd"), [1, 2, 2]) == [[["a", "b"], ["c", "d"]]]
     assert nest([], [0, 2]) == []
+    assert nest([], [2, 0, 3]) == [[], []]
+    nested = nest([], [2, 2, 0])
+    assert nested == [[[], []], [[], []]]
+    assert len({id(item) for row in nested for item in row}) == 4
+
+
+def test_a_body_has_at_most_1_gib() -> None:
+    class Sized(bytes):
+        def __len__(self) -> int:
+            return size
+
+    size = 1 << 30
+    assert build_frame({}, [Sized()])
+    size = (1 << 30) + 1
+    with pytest.raises(BadResult, match="returned 1073741832 bytes: expected at most 1 GiB"):
+        build_frame({}, [Sized()])
