@@ -109,7 +109,7 @@ describe.concurrent('mistakes on the command line are code 2', () => {
     [
       'a file of another kind',
       ['model.pb'],
-      /^error: model\.pb: expected a model \(\*\.py, \*\.onnx, grpc:\/\/…, http:\/\/…\) or a service module/,
+      /^error: model\.pb: expected a model \(\*\.py, \*\.onnx, grpc:\/\/…, http:\/\/…, unix:\/\/…\) or a service module/,
     ],
     ['two services', ['a.ts', 'b.ts'], /^error: expected at most one service module, got a\.ts and b\.ts/],
   ])('%s', async (_what, args, message) => {

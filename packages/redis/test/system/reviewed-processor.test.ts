@@ -37,7 +37,8 @@ test('batches are full though there are many groups', async () => {
   const processor = await forThisTest(new RedisProcessor(handler, { ...options, maxBatchSize: 16, groupOf }));
   await Promise.all(answers);
   const { batchedItems, batches } = processor.stats();
-  expect(batchedItems / batches).toBeGreaterThan(10);
+  // It was 2, and is between 8 and 15: fetches that arrive one after the other on a busy machine make partial batches.
+  expect(batchedItems / batches).toBeGreaterThan(6);
 });
 
 // The rate of small batches was published as what the processor can do, and callers were refused for it.
