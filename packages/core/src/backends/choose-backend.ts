@@ -89,13 +89,17 @@ export function chooseBackend<C extends Candidate>(
     .map(({ freeMs }) => freeMs);
   const comingCost = othersFreeMs.length === 0 ? 0 : costPerMs * Math.min(...othersFreeMs);
   divide(servers, queuedCost + comingCost, maxBatchSize);
-  const own = servers.find((server) => server.candidate === backend) as Server;
-  const until = Math.min(...servers.filter(({ load }) => load > 0).map(({ freeMs }) => freeMs));
-  if (own.load === 0) return { ...atOnce(backend), holdUntil: now + Math.max(MIN_HOLD_MS, until) };
+  const loaded = servers.filter(({ load }) => load > 0);
+  const isFree = ({ candidate }: Server): boolean => usable.includes(candidate as C);
+  const taker = loaded.find(({ candidate }) => candidate === backend) ?? loaded.find(isFree);
+  if (taker === undefined) {
+    const until = Math.min(...loaded.map(({ freeMs }) => freeMs));
+    return { ...atOnce(backend), holdUntil: now + Math.max(MIN_HOLD_MS, until) };
+  }
   return {
-    backend,
+    backend: taker.candidate as C,
     holdUntil: undefined,
-    maxCost: own.load >= maxBatchSize ? Number.POSITIVE_INFINITY : own.load,
+    maxCost: taker.load >= maxBatchSize ? Number.POSITIVE_INFINITY : taker.load,
   };
 }
 

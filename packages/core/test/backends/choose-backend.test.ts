@@ -85,6 +85,14 @@ describe('a batch', () => {
     expect(choose([made(30), made(10, { busyMs: [25] })])?.holdUntil).toBeUndefined();
   });
 
+  // Root cause: the rotation chose one of the free backends, the queue was left to another free one, and the batch was
+  // held for that, again and again until another item came.
+  test('is not held for another free backend', () => {
+    const all = [made(90), made(0.8), made(0.9), made(0.95)];
+    const choices = [0, 1, 2, 3].map((turn) => choose(all, turn));
+    expect(choices.map((choice) => choice?.holdUntil)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
   test('is not held for a faster backend if further items are queued', () => {
     const fast = made(10, { busyMs: [5] });
     expect(choose([made(30), fast], 0, { queuedCost: 4 })?.holdUntil).toBeUndefined();
@@ -121,6 +129,19 @@ describe('a batch', () => {
     expect(choose([made(10, { busyMs: [1] })])).toBeUndefined();
     expect(choose([made(10, { busyMs: [1] }), made(10, { busyMs: [1] })])).toBeUndefined();
   });
+});
+
+test('a batch is held only for a busy backend', () => {
+  const candidates = fc.array(
+    fc.record({ ms: fc.double({ min: 0.1, max: 500, noNaN: true }), slots: fc.integer({ min: 1, max: 4 }) }),
+    { minLength: 1, maxLength: 6 },
+  );
+  fc.assert(
+    fc.property(candidates, fc.nat(9), fc.integer({ min: 1, max: 300 }), (drawn, turn, queuedCost) => {
+      const idle = drawn.map(({ ms, slots }) => made(ms, { slots }));
+      expect(choose(idle, turn, { queuedCost, maxBatchSize: 32 })?.holdUntil).toBeUndefined();
+    }),
+  );
 });
 
 test('the chosen backend has a free slot, and its duration is at most a quarter above the lowest', () => {
