@@ -1,0 +1,2 @@
+/** Every step of deploy/Dockerfile, with its installation and compilation. */
+import '../system/image.test.js';
