@@ -3,20 +3,27 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Mapping
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, one_line, text_of, traceback_of
+from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, log, one_line, text_of, traceback_of
 from .inputs import make_reader
-from .outputs import OutputWriter, RowError, check_rows, to_rows
+from .outputs import OutputWriter, RowErrors, row_error
 from .signature import Tensor
 from .tensors import is_array
-from .wire import Buffer, Message, build_frame
+from .wire import MAX_HEADER_BYTES, Buffer, Message, build_frame
 
 
 class Batch(NamedTuple):
     rows: int
-    arguments: List[Any]
-    invalid: Dict[int, InvalidItem]  # these rows are not passed to `predict`
+    valid: Sequence[int]  # the rows that are passed to `predict`
+    arguments: List[Any]  # an input each
+    errors: RowErrors  # of the other rows
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether no row can be passed to `predict`."""
+        return bool(self.errors) and not self.valid
 
 
 class Example(NamedTuple):
@@ -70,7 +77,7 @@ class Model:
         header = message.header
         try:
             batch = self._read(header.get("tensors", ()), message.buffer, message.offsets)
-            return self._write(header, batch, self._call(batch.arguments))
+            return self._write(header, batch, self._no_results() if batch.is_invalid else self._call(batch.arguments))
         except ProtocolError:
             raise
         except BaseException as error:
@@ -80,7 +87,7 @@ class Model:
         header = message.header
         try:
             batch = self._read(header.get("tensors", ()), message.buffer, message.offsets)
-            return self._write(header, batch, await self._call(batch.arguments))
+            return self._write(header, batch, self._no_results() if batch.is_invalid else await self._call(batch.arguments))
         except ProtocolError:
             raise
         except BaseException as error:
@@ -96,11 +103,11 @@ class Model:
         result = self._call(self._read(example.headers, buffer, offsets).arguments)
         return self.loop.run_until_complete(result) if self.loop is not None else result
 
-    def check(self, result: Any, rows: int) -> Dict[int, RowError]:
+    def check(self, result: Any, rows: int) -> RowErrors:
         """Check a result as that of a batch; returns the errors of rows."""
-        errors: Dict[int, RowError] = {}
+        errors: RowErrors = {}
         for writer, value in zip(self._writers, self._values(result, [tensor.name for tensor in self.outputs])):
-            writer.write(value, rows, errors)
+            writer.write(value, rows, range(rows), errors)
         return errors
 
     def close(self) -> None:
@@ -129,12 +136,11 @@ class Model:
                 raise InvalidItem(f"the input {name!r} has {shape[0]} rows, and another input {rows}")
             rows = shape[0]
             arguments.append(read(buffer, offsets[index], tensor, invalid))
-        if invalid:
-            keep = [row for row in range(rows) if row not in invalid]
-            if not keep:
-                raise next(iter(invalid.values()))
-            arguments = [values[keep] if is_array(values) else [values[row] for row in keep] for values in arguments]
-        return Batch(rows, arguments, invalid)
+        if not invalid:
+            return Batch(rows, range(rows), arguments, {})
+        valid = [row for row in range(rows) if row not in invalid]
+        arguments = [values[valid] if is_array(values) else [values[row] for row in valid] for values in arguments]
+        return Batch(rows, valid, arguments, {row: row_error(error) for row, error in invalid.items()})
 
     def _expected(self, name: str) -> str:
         tensor = next(tensor for tensor in self.inputs if tensor.name == name)
@@ -145,26 +151,29 @@ class Model:
         writers = self._writers
         if requested and len(requested) < len(writers):
             writers = [writer for writer in writers if writer.name in requested]
-        errors: Dict[int, RowError] = {}
+        errors = batch.errors
         tensors = []
         body = []
         for writer, value in zip(writers, self._values(result, [writer.name for writer in writers])):
-            if batch.invalid:
-                value = _with_invalid_rows(value, batch)
-            shape, data = writer.write(value, batch.rows, errors)
+            shape, data = writer.write(value, batch.rows, batch.valid, errors)
             tensor = writer.tensor
             tensors.append({"name": writer.name, "datatype": tensor.datatype, "shape": shape, "bytes": len(data)})
             body.append(data)
+        if errors:
+            _log_exception(errors, batch.rows)
         return _result_frame(header["id"], tensors, errors, body)
+
+    def _no_results(self) -> Dict[str, Any]:
+        return {tensor.name: [] for tensor in self.outputs}
 
     def _values(self, result: Any, names: List[str]) -> List[Any]:
         """The values of these outputs in what `predict` returned."""
-        if isinstance(result, dict):
+        if isinstance(result, Mapping):
             missing = [name for name in names if name not in result]
             if missing:
-                got = ", ".join(str(name) for name in result) or "nothing"
+                # The keys are not quoted: they may be texts of clients, and each client of the batch sees the message.
                 hint = "; give the model an `example` or a `signature`" if self._is_guess else ""
-                raise BadResult(f"returned a dict with {got}: expected the outputs {', '.join(missing)}{hint}")
+                raise BadResult(f"returned a dict without the outputs {', '.join(missing)}{hint}")
             return [result[name] for name in names]
         if len(self.outputs) == 1:
             return [result]
@@ -175,28 +184,32 @@ class Model:
         raise BadResult(f"returned an object of type {type(result).__name__}: expected a dict with the outputs {expected}")
 
 
-def _with_invalid_rows(value: Any, batch: Batch) -> List[Any]:
-    """The results of the valid rows, with the error of each invalid row in its place."""
-    results = list(value if is_array(value) else to_rows(value))
-    check_rows(len(results), batch.rows - len(batch.invalid))
-    remaining = iter(results)
-    return [batch.invalid[row] if row in batch.invalid else next(remaining) for row in range(batch.rows)]
+def _log_exception(errors: RowErrors, rows: int) -> None:
+    """One traceback for the exceptions of all rows."""
+    failed = sorted(row for row, error in errors.items() if error.exception)
+    if failed:
+        first = errors[failed[0]].exception
+        assert first is not None
+        log(f"batchwise: {len(failed)} of {rows} rows failed, the first one with:\n{traceback_of(first).rstrip()}")
 
 
-def _result_frame(batch_id: Any, tensors: List[Any], errors: Dict[int, RowError], body: List[Any]) -> List[Buffer]:
+def _result_frame(batch_id: Any, tensors: List[Any], errors: RowErrors, body: List[Any]) -> List[Buffer]:
     header: Dict[str, Any] = {"kind": "result", "id": batch_id, "tensors": tensors, "errors": []}
     if not errors:
         return build_frame(header, body)
-    # All messages together must fit the header.
-    for limit in (MAX_MESSAGE_CHARACTERS, 100):
+    # The messages are cut until all of them fit the header.
+    limit = min(MAX_MESSAGE_CHARACTERS, MAX_HEADER_BYTES // len(errors))
+    while True:
         header["errors"] = [
             {"row": row, "code": error.code, "message": error.message[:limit]} for row, error in sorted(errors.items())
         ]
         try:
             return build_frame(header, body)
         except OverflowError:
-            continue
-    raise BadResult(f"{len(errors)} rows failed, too many for one message; the first: {errors[min(errors)].message}")
+            if limit == 0:
+                # No message of a row is quoted: it may have the text of a client.
+                raise BadResult(f"failed for {len(errors)} rows, whose errors do not fit one message") from None
+        limit //= 2
 
 
 def _error_frame(batch_id: Any, error: BaseException) -> List[Buffer]:

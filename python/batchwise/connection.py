@@ -3,11 +3,10 @@ from __future__ import annotations
 
 import socket
 import struct
-import sys
 import threading
 from typing import Callable, List, Optional
 
-from .errors import ProtocolError
+from .errors import ProtocolError, log
 from .wire import Buffer, Message, read_message, send_parts
 
 
@@ -67,7 +66,7 @@ class Connection:
         self._shut_down_if_drained()
 
     def fail(self, error: ProtocolError) -> None:
-        print(f"batchwise: protocol error: {error}; the connection is closed", file=sys.stderr, flush=True)
+        log(f"batchwise: protocol error: {error}; the connection is closed")
         self._end(error)
 
     def _read(self, first: Optional[List[Buffer]]) -> None:

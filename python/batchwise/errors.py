@@ -83,6 +83,15 @@ def traceback_of(error: BaseException) -> str:
     return text[-MAX_TRACEBACK_CHARACTERS:]
 
 
+def log(text: str) -> None:
+    """Write to standard error. A model that has closed it changes nothing else."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except Exception:
+        pass
+
+
 def missing_module(name: str) -> str:
     """The message for a module that cannot be imported, with the command that installs it."""
     top = name.partition(".")[0]

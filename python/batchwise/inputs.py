@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Sequence
 
 from .errors import InvalidItem
 from .signature import Tensor
-from .tensors import ELEMENT_BYTES, is_array, join_elements, numpy_dtype, split_elements, to_json
+from .tensors import ELEMENT_BYTES, is_array, join_elements, numpy_dtype, records_of, split_elements, to_json, values_of
 
 # Bounds the memory for a shape such as [1, 1000000000, 0], which needs no data.
 MAX_EMPTY_LISTS = 1 << 20
@@ -119,9 +119,10 @@ def write_input(tensor: Tensor, value: Any) -> Any:
 
         array = numpy.ascontiguousarray(value, numpy_dtype(tensor.datatype))
         return list(array.shape), array.tobytes()
-    rows = value.tolist() if is_array(value) else list(value)
     if tensor.content == "json":
+        rows = records_of(value) if is_array(value) else list(value)
         return [len(rows)], join_elements(to_json(row) for row in rows)
+    rows = values_of(value) if is_array(value) else list(value)
     shape = [len(rows)]
     while len(shape) < len(tensor.shape):
         shape.append(len(rows[0]) if rows else 0)

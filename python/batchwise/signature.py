@@ -184,6 +184,8 @@ def tensor_from_value(name: str, value: Any, hint: Optional[Hint]) -> Tensor:
         array = numpy.asarray(value)
         if array.ndim == 0:
             raise ValueError(f"{name!r} is a single value: expected one per row")
+        if kind is None and array.dtype.kind == "O" and not all(isinstance(item, str) for item in array.flat):
+            return Tensor(name, "BYTES", [-1], "json")  # the columns of a DataFrame have different types, for example
         datatype = (hint.datatype if hint and kind == "array" else None) or datatype_of(array.dtype)
         return Tensor(name, datatype, [-1, *array.shape[1:]], "bytes" if array.dtype.kind == "S" else None)
     if kind is None and isinstance(value, (list, tuple)) and value:

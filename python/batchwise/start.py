@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Mapping
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .batch import Example, Model
@@ -138,12 +139,12 @@ def _run_example(model: Model, example: Example, declared: Optional[List[Tensor]
 
 def _outputs_of(result: Any, hint: Optional[Hint], rows: int) -> List[Tensor]:
     """The outputs with the names, datatypes and shapes of a result."""
-    named = result if isinstance(result, dict) else {"output": result}
+    named = result if isinstance(result, Mapping) else {"output": result}
     outputs = []
     for name, value in named.items():
         value = value if is_array(value) else to_rows(value)
         try:
-            output = tensor_from_value(str(name), value, None if isinstance(result, dict) else hint)
+            output = tensor_from_value(str(name), value, None if isinstance(result, Mapping) else hint)
         except (TypeError, ValueError) as error:
             raise BadResult(f"returned an output that has no datatype: {error}") from None
         if output.content != "json":

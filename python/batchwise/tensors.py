@@ -6,7 +6,7 @@ import json
 import struct
 from typing import Any, Iterable, List
 
-from .errors import ProtocolError
+from .errors import BadResult, ProtocolError
 
 # The numpy type code of each datatype. The data is little-endian.
 NUMPY_CODES = {
@@ -54,6 +54,24 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "__array__") and not isinstance(value, type)
 
 
+def values_of(array: Any) -> Any:
+    """An array as Python values: a list, or one value if it has no dimension."""
+    if hasattr(array, "tolist"):
+        return array.tolist()
+    import numpy
+
+    return numpy.asarray(array).tolist()
+
+
+def records_of(array: Any) -> Any:
+    """As `values_of`, but a DataFrame of pandas or polars is a list with one dict per row."""
+    if not hasattr(array, "columns"):
+        return values_of(array)
+    if len(set(array.columns)) != len(array.columns):
+        raise BadResult("returned a DataFrame with two columns of the same name")
+    return array.to_dicts() if hasattr(array, "to_dicts") else array.to_dict("records")
+
+
 def split_elements(buffer: bytearray, offset: int, length: int, count: int) -> List[bytes]:
     """The elements of a BYTES tensor."""
     elements = []
@@ -89,8 +107,12 @@ def _plain(value: Any) -> Any:
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode
+_encode_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain).encode
 
 
 def to_json(value: Any) -> bytes:
     """The JSON text of a value: numpy values and dataclasses as plain ones, no NaN and no Infinity."""
-    return _encode(value).encode()
+    try:
+        return _encode(value).encode()
+    except UnicodeEncodeError:
+        return _encode_ascii(value).encode()  # a lone surrogate, which a JSON text may have as `\\ud800`
