@@ -37,15 +37,15 @@ def read_message(sock: socket.socket) -> Optional[Message]:
     magic, header_bytes, body_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise ProtocolError(f"expected the magic {MAGIC!r}, got {bytes(magic)!r}")
-    if header_bytes % 8 or header_bytes > MAX_HEADER_BYTES:
-        raise ProtocolError(f"header of {header_bytes} bytes: expected a multiple of 8, at most {MAX_HEADER_BYTES}")
-    if body_bytes % 8:
-        raise ProtocolError(f"body of {body_bytes} bytes: expected a multiple of 8")
+    if header_bytes % 8 or not 0 < header_bytes <= MAX_HEADER_BYTES:
+        raise ProtocolError(f"header of {header_bytes} bytes: expected a multiple of 8, from 8 to {MAX_HEADER_BYTES}")
+    if body_bytes % 8 or body_bytes > MAX_BODY_BYTES:
+        raise ProtocolError(f"body of {body_bytes} bytes: expected a multiple of 8, at most {MAX_BODY_BYTES}")
     try:
         # The allocator aligns the buffer at 16 bytes and the header length is a multiple of 8,
         # so each tensor is aligned and is used in place.
         buffer = bytearray(header_bytes + body_bytes)
-    except (MemoryError, OverflowError):
+    except MemoryError:
         raise ProtocolError(f"no memory for a body of {body_bytes} bytes") from None
     if not _fill(sock, buffer):
         return None
@@ -59,19 +59,20 @@ def read_message(sock: socket.socket) -> Optional[Message]:
 
 def _tensor_offsets(tensors: Sequence[Dict[str, Any]], start: int, end: int) -> List[int]:
     offsets = []
+    names = set()
     for tensor in tensors:
-        name, length = tensor["name"], tensor["bytes"]
+        name, shape, length = tensor["name"], tensor["shape"], tensor["bytes"]
+        if not isinstance(name, str) or name in names:
+            raise ValueError(f"tensor {name!r}: expected a name of its own")
+        names.add(name)
+        if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in (length, *shape)):
+            raise ValueError(f"tensor {name!r} has the shape {shape} and {length} bytes: expected integers from 0")
         element_bytes = ELEMENT_BYTES[tensor["datatype"]]
-        if element_bytes:
-            expected = element_bytes
-            for dimension in tensor["shape"]:
-                if dimension < 0:
-                    raise ValueError(f"tensor {name!r} has the dimension {dimension}")
-                expected *= dimension
-            if length != expected:
-                raise ValueError(f"tensor {name!r} has {length} bytes, its shape needs {expected}")
-        elif length < 0:
-            raise ValueError(f"tensor {name!r} has {length} bytes")
+        expected = element_bytes
+        for size in shape:
+            expected *= size
+        if element_bytes and length != expected:
+            raise ValueError(f"tensor {name!r} has {length} bytes, its shape needs {expected}")
         offsets.append(start)
         start += length + (-length % 8)
     if start != end:

@@ -80,7 +80,7 @@ def test_a_frame_larger_than_the_socket_buffer_arrives_complete() -> None:
     data = os.urandom(5_000_003)
     tensor = {"name": "x", "datatype": "UINT8", "shape": [len(data)], "bytes": len(data)}
     reader, writer = socket.socketpair()
-    parts = build_frame({"tensors": [tensor, tensor]}, [memoryview(data), data])
+    parts = build_frame({"tensors": [tensor, {**tensor, "name": "y"}]}, [memoryview(data), data])
     thread = threading.Thread(target=send_parts, args=(writer, parts))
     thread.start()
     message = read_message(reader)
@@ -115,9 +115,11 @@ def raw(header: bytes, body: bytes = b"", magic: bytes = b"BWM1", header_bytes: 
 MALFORMED = {
     "magic": (raw(b"{}", magic=b"BWM2"), "magic"),
     "header length not a multiple of 8": (raw(b"{}", header_bytes=7), "multiple of 8"),
-    "header above 1 MiB": (raw(b"{}", header_bytes=(1 << 20) + 8), "at most 1048576"),
+    "header above 1 MiB": (raw(b"{}", header_bytes=(1 << 20) + 8), "from 8 to 1048576"),
     "body length not a multiple of 8": (raw(b"{}", b"1234567"), "multiple of 8"),
-    "body above the memory": (raw(b"{}", body_bytes=(1 << 63) - 8), "no memory"),
+    # The limit of the body was checked only for what is sent.
+    "body above 1 GiB": (raw(b"{}", body_bytes=(1 << 30) + 8), "at most 1073741824"),
+    "no header": (raw(b""), "from 8 to 1048576"),
     "body without tensors": (raw(b"{}", bytes(8)), "8 bytes before the body"),
     "not JSON": (raw(b"{"), "invalid header"),
     "not UTF-8": (raw(b'"\xff"'), "invalid header"),
@@ -133,11 +135,26 @@ MALFORMED = {
     ),
     "negative dimension": (
         raw(b'{"tensors":[{"name":"x","datatype":"FP32","shape":[-1,-2],"bytes":8}]}', bytes(8)),
-        "dimension -1",
+        "expected integers from 0",
     ),
-    "negative length": (raw(b'{"tensors":[{"name":"x","datatype":"BYTES","shape":[1],"bytes":-8}]}'), "-8 bytes"),
+    "negative dimension of BYTES": (raw(b'{"tensors":[{"name":"x","datatype":"BYTES","shape":[-1],"bytes":0}]}'), "from 0"),
+    "a dimension that is no integer": (raw(b'{"tensors":[{"name":"x","datatype":"FP32","shape":[2.0],"bytes":8}]}', bytes(8)), "from 0"),
+    "a shape that is no list": (raw(b'{"tensors":[{"name":"x","datatype":"BYTES","shape":7,"bytes":0}]}'), "the shape 7"),
+    # The second tensor of a name replaced the first one.
+    "the same name twice": (
+        raw(b'{"tensors":[' + b",".join([b'{"name":"x","datatype":"BYTES","shape":[0],"bytes":0}'] * 2) + b"]}"),
+        "tensor 'x': expected a name of its own",
+    ),
+    "a name that is no text": (raw(b'{"tensors":[{"name":1,"datatype":"BYTES","shape":[0],"bytes":0}]}'), "tensor 1: expected a name"),
+    "negative length": (raw(b'{"tensors":[{"name":"x","datatype":"BYTES","shape":[1],"bytes":-8}]}'), "-8 bytes: expected integers"),
     "unknown datatype": (raw(b'{"tensors":[{"name":"x","datatype":"FP31","shape":[1],"bytes":8}]}', bytes(8)), "FP31"),
 }
+
+
+def test_a_body_without_memory_is_a_protocol_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("batchwise.wire.MAX_BODY_BYTES", 1 << 62)
+    with pytest.raises(ProtocolError, match="no memory"):
+        received(raw(b"{}", body_bytes=1 << 62))
 
 
 @pytest.mark.parametrize("name", MALFORMED)
