@@ -1,6 +1,7 @@
 """One connection to a server: a thread that receives messages, and a lock around writes."""
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import threading
@@ -27,6 +28,7 @@ class Connection:
         self._write_lock = threading.Lock()
         self._state_lock = threading.Lock()
         self._pending = 0  # batches without a response
+        self._is_finishing = False
         self._is_draining = False
         self._has_close = False
         self.has_ended = False  # responses can no longer be sent
@@ -58,6 +60,13 @@ class Connection:
         with self._state_lock:
             self._pending -= 1
         self._shut_down_if_drained()
+        if self._is_finishing:
+            self._stop_reading_if_idle()
+
+    def finish(self) -> None:
+        """Answer the batches that the peer has sent, and shut the connection down when none is left."""
+        self._is_finishing = True
+        self._stop_reading_if_idle()
 
     def drain(self) -> None:
         """Accept no more batches, and shut the connection down after the last response."""
@@ -83,7 +92,10 @@ class Connection:
             return
         except OSError:
             pass
-        self._end(None)
+        if self._is_finishing and not self.has_ended:
+            self.drain()  # `_stop_reading_if_idle` ended the stream: responses may still be sent
+        else:
+            self._end(None)
 
     def _receive(self, message: Message) -> None:
         kind = message.header.get("kind")
@@ -103,11 +115,31 @@ class Connection:
         else:
             raise ProtocolError(f"expected a message of kind infer or close, got {kind!r}")
 
+    def _stop_reading_if_idle(self) -> None:
+        """Stop receiving if no batch is pending and no data has arrived.
+
+        This does not lose a batch that arrives at the same moment: the thread that receives reads all data before
+        the end of the stream.
+        """
+        with self._state_lock:
+            if self._pending > 0 or self._has_data():
+                return
+        try:
+            self.socket.shutdown(socket.SHUT_RD)
+        except OSError:
+            pass
+
+    def _has_data(self) -> bool:
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
     def _shut_down_if_drained(self) -> None:
         with self._state_lock:
             if not self._is_draining or self._pending > 0:
                 return
         self.shut_down()
+        self._end(None)
 
     def shut_down(self) -> None:
         """End the stream for both sides. The file descriptor is closed with the last reference to the socket."""

@@ -19,6 +19,9 @@ from .loading import instantiate
 from .start import start_model
 
 SEND_TIMEOUT_SECONDS = 30.0  # a client that does not read its results must not block the model
+# How long batches are still accepted on open connections after a stop. A connection ends as soon as it has no batch:
+# its server loses none. Under full load there is no such moment, and the batches in flight at the end are lost.
+FINISH_SECONDS = 5.0
 MAX_PATH_BYTES = 107  # sun_path of Linux has 108 bytes, with the final zero
 
 Path = Union[str, "os.PathLike[str]"]
@@ -39,11 +42,10 @@ class Server:
         self._model = start_model(instantiate(model))
         self._executor = Executor(concurrency)
         self._ready = self._model.ready(concurrency)
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._connections: Dict[Connection, None] = {}
-        self._listener: Optional[socket.socket] = None
         self._thread: Optional[threading.Thread] = None
-        self._is_stopping = False
+        self._stop = threading.Event()
 
     def start(self) -> None:
         """Listen, and run batches in a thread."""
@@ -53,7 +55,7 @@ class Server:
 
     def close(self) -> None:
         """Stop listening, finish the batches received, and call `close` of the model."""
-        self._stop()
+        self._stop.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -70,51 +72,56 @@ class Server:
         mask = os.umask(0o177)  # so that the socket is never open to other users
         try:
             listener.bind(self.path)
+        except OSError as error:
+            listener.close()
+            raise OSError(error.errno, error.strerror, self.path) from None
         finally:
             os.umask(mask)
         listener.listen()
-        self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), name="batchwise-accept", daemon=True).start()
+        threading.Thread(target=self._finish, args=(listener,), name="batchwise-finish", daemon=True).start()
 
     def _run(self) -> None:
         try:
             self._executor.run(self._model)
         finally:
-            # All responses are sent. A batch that arrived after the last one is not answered, as at the end of a process.
-            for connection in self._copy_connections():
-                connection.shut_down()
             self._model.close()
 
-    def _stop(self) -> None:
-        """Called once from a signal handler or any thread."""
-        if self._is_stopping:
-            return
-        self._is_stopping = True
-        if self._listener is not None:
-            try:
-                os.unlink(self.path)
-            except OSError:
-                pass
-            try:
-                self._listener.shutdown(socket.SHUT_RDWR)  # ends accept() in the other thread
-            except OSError:
-                pass
-            self._listener.close()
+    def _finish(self, listener: socket.socket) -> None:
+        """A thread, because a signal handler must not wait for the locks of the thread that it interrupts."""
+        self._stop.wait()
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass
+        try:
+            listener.shutdown(socket.SHUT_RDWR)  # ends accept() in the other thread
+        except OSError:
+            pass
+        listener.close()
+        for connection in self._copy_connections():
+            connection.finish()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._connections, FINISH_SECONDS)
+        for connection in self._copy_connections():
+            connection.drain()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._connections)
         self._executor.finish()
 
     def _accept(self, listener: socket.socket) -> None:
-        while not self._is_stopping:
+        while not self._stop.is_set():
             try:
                 accepted, _ = listener.accept()
             except OSError:
-                if self._is_stopping:
+                if self._stop.is_set():
                     return
                 time.sleep(0.1)  # too many open files, for example: connections are accepted again later
                 continue
             connection = Connection(accepted, self._executor.submit, Connection.drain, self._end)
             with self._lock:
                 self._connections[connection] = None
-            if self._is_stopping:
+            if self._stop.is_set():
                 connection.shut_down()
             try:
                 connection.limit_sends(SEND_TIMEOUT_SECONDS)
@@ -124,9 +131,10 @@ class Server:
                 self._end(connection, None)
 
     def _end(self, connection: Connection, error: Optional[ProtocolError]) -> None:
+        connection.shut_down()
         with self._lock:
             self._connections.pop(connection, None)
-        connection.shut_down()
+            self._lock.notify_all()
 
     def _copy_connections(self) -> List[Connection]:
         with self._lock:
@@ -144,7 +152,7 @@ def serve(model: Any, path: Path = "model.sock", concurrency: int = 1) -> None:
 
     def stop(number: int, frame: Optional[FrameType]) -> None:
         restore()
-        server._stop()
+        server._stop.set()
 
     def restore() -> None:
         for number, handler in previous.items():
@@ -159,8 +167,8 @@ def serve(model: Any, path: Path = "model.sock", concurrency: int = 1) -> None:
         print(f"Ready: batchwise serve {url}", file=sys.stderr, flush=True)
         server._run()
     finally:
-        server._stop()
-        restore()
+        restore()  # first: the handler must not run within set()
+        server._stop.set()
 
 
 def _check_path(path: str) -> None:
@@ -182,4 +190,6 @@ def _remove_stale(path: str) -> None:
         except ConnectionRefusedError:
             os.unlink(path)
             return
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from None
     raise FileExistsError(f"another process listens on {path}")

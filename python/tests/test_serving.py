@@ -239,6 +239,65 @@ def test_close_finishes_the_batches_received(path: str) -> None:
     client.close()
 
 
+# A stop ended the queue of the model at once: batches that arrived on open connections afterwards had no response.
+@pytest.mark.parametrize("is_async", [False, True])
+def test_batches_that_arrive_during_the_stop_are_answered(path: str, is_async: bool) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def run(items):  # type: ignore[no-untyped-def]
+        entered.set()
+        assert leave.wait(TIMEOUT_SECONDS)
+        return items
+
+    async def run_async(items):  # type: ignore[no-untyped-def]
+        return run(items)
+
+    server = batchwise.Server(run_async if is_async else run, path)
+    server.start()
+    client, idle = connect(path), connect(path)
+    send_parts(client, infer(1, jsons("items", [1])))
+    assert entered.wait(TIMEOUT_SECONDS)
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    assert read_message(idle) is None  # a connection without a batch ends at once
+    for batch_id in (2, 3):
+        send_parts(client, infer(batch_id, jsons("items", [batch_id])))
+    leave.set()
+    for batch_id in (1, 2, 3):
+        message = read_message(client)
+        assert message is not None and value_of(message) == [str(batch_id).encode()]
+    assert read_message(client) is None
+    closing.join()
+    client.close()
+    idle.close()
+
+
+def test_a_client_that_always_has_a_batch_does_not_prevent_the_stop(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("batchwise.serving.FINISH_SECONDS", 0.1)
+    server = batchwise.Server(echo, path)
+    server.start()
+    client = connect(path)
+    answered = threading.Event()
+
+    def load() -> None:
+        send_parts(client, infer(0, jsons("items", [0])))
+        try:
+            for batch_id in range(1, 1 << 30):
+                send_parts(client, infer(batch_id, jsons("items", [batch_id])))
+                if read_message(client) is None:
+                    return
+                answered.set()
+        except OSError:
+            pass
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    assert answered.wait(TIMEOUT_SECONDS)
+    server.close()
+    thread.join()
+    client.close()
+
+
 def test_a_drained_connection_after_close_sends_its_responses_first(path: str) -> None:
     with batchwise.Server(echo, path):
         client = connect(path)
@@ -331,6 +390,12 @@ def test_a_path_in_use_is_refused(path: str) -> None:
     with pytest.raises(FileExistsError, match="exists and is not a socket"):
         batchwise.serve(echo, path)
     assert Path(path).read_text() == "data"
+
+
+# The error of bind() has no path.
+def test_an_error_of_the_socket_names_its_path() -> None:
+    with pytest.raises(FileNotFoundError, match="'/nowhere/model.sock'"):
+        batchwise.serve(echo, "/nowhere/model.sock")
 
 
 def test_invalid_arguments_are_refused(path: str) -> None:
