@@ -15,9 +15,10 @@ import struct
 def report_old_python(argv):  # type: ignore[no-untyped-def]
     version = ".".join(str(part) for part in sys.version_info[:3])
     message = "Python 3.9 or newer is needed, this is %s at %s" % (version, sys.executable)
-    sys.stderr.write(message + "\n")
     if "--fd" not in argv[:-1]:
+        sys.stderr.write(message + "\n")
         return 1
+    message += ": set `python` to a newer interpreter, or to the folder of a virtual environment"
     header = json.dumps({"kind": "failed", "reason": "environment", "message": message}).encode("utf-8")
     header += b" " * (-len(header) % 8)
     frame = struct.pack("<4sIQ", b"BWM1", len(header), 0) + header

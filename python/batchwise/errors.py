@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import sys
 import sysconfig
 import traceback as tracebacks
@@ -14,6 +15,9 @@ PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # A frame header has at most 1 MiB; both parts of an error must fit.
 MAX_MESSAGE_CHARACTERS = 4_000
 MAX_TRACEBACK_CHARACTERS = 64_000
+
+# Of the file that `batchwise serve` runs, which looks for `.venv` there.
+model_directory = ""
 
 # Distributions whose name differs from the name of the import.
 DISTRIBUTIONS = {
@@ -53,7 +57,16 @@ class StartError(Exception):
     def __init__(self, message: str, cause: Optional[BaseException] = None, reason: str = "model") -> None:
         super().__init__(message)
         self.reason = reason
-        self.traceback = traceback_of(cause) if cause is not None else None
+        self.traceback = _without_last_line(traceback_of(cause), message, cause) if cause is not None else None
+
+
+def _without_last_line(traceback: str, message: str, cause: BaseException) -> Optional[str]:
+    """The traceback, which follows the message, without the line of the exception if the message has it already."""
+    lines = traceback.splitlines()
+    line = one_line(cause)
+    if lines and lines[-1].endswith(line) and line in message:
+        lines.pop()
+    return "\n".join(lines) or None
 
 
 def text_of(error: BaseException, default: Optional[str] = None) -> str:
@@ -101,11 +114,11 @@ def missing_module(name: str) -> str:
     package = DISTRIBUTIONS.get(name) or DISTRIBUTIONS.get(top, top)
     if _is_externally_managed():
         # PEP 668: pip refuses to install into the interpreter of the operating system.
-        return (
-            f"{message} Install it in a virtual environment and use its interpreter: "
-            f"{sys.executable} -m venv .venv && .venv/bin/python -m pip install {package}"
-        )
-    return f"{message} Install it with: {sys.executable} -m pip install {package}"
+        folder = os.path.join(model_directory, ".venv")
+        python = os.path.join(folder, "bin", "python")
+        command = f"{shlex.quote(sys.executable)} -m venv {shlex.quote(folder)} && {shlex.quote(python)}"
+        return f"{message} Install it in a virtual environment: {command} -m pip install {package}"
+    return f"{message} Install it with: {shlex.quote(sys.executable)} -m pip install {package}"
 
 
 def _is_externally_managed() -> bool:

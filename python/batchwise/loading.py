@@ -8,6 +8,7 @@ import sys
 from types import ModuleType
 from typing import Any, Dict, List, Optional, Tuple, TypeVar
 
+from . import errors
 from .errors import StartError, missing_module, one_line
 from .signature import Signature
 
@@ -55,7 +56,8 @@ def import_file(path: str) -> ModuleType:
         raise StartError(f"{path} does not exist (working directory {os.getcwd()})")
     if stem in PACKAGES or stem in sys.modules or stem in getattr(sys, "stdlib_module_names", ()):
         raise StartError(f"the file {file} hides the Python module {stem}: give the file another name")
-    sys.path.insert(0, os.path.dirname(absolute))
+    errors.model_directory = os.path.dirname(absolute)
+    sys.path.insert(0, errors.model_directory)
     spec = importlib.util.spec_from_file_location(stem, absolute)
     if spec is None or spec.loader is None:
         raise StartError(f"{path} is not a Python file: expected a name that ends in .py")
@@ -66,9 +68,9 @@ def import_file(path: str) -> ModuleType:
     except SyntaxError as error:
         raise StartError(f"{os.path.basename(error.filename or file)}, line {error.lineno}: {error.msg}", error) from None
     except SystemExit as error:
-        raise StartError(f"{file} called sys.exit({error.code!r}) while it was imported{_line(error, absolute)}", error) from None
+        raise StartError(f"the import called sys.exit({error.code!r}){_line(error, absolute)}", error) from None
     except BaseException as error:
-        raise start_error(f"{file} cannot be imported", error, _line(error, absolute)) from None
+        raise start_error("the import failed", error, _line(error, absolute)) from None
     return module
 
 

@@ -11,7 +11,6 @@ from .errors import missing_module
 from .signature import Signature, Tensor, read_hint, tensor_from_hint, tensor_from_value
 
 
-
 class Wrapped:
     """A model of a library. The inputs are declared; outputs that are not are learned from the example."""
 
@@ -62,7 +61,12 @@ def torch(module: Any, example: Any, device: Any = None) -> Wrapped:
     library = _import("torch")
     target = library.device(device or ("cuda" if library.cuda.is_available() else "cpu"))
     if isinstance(module, (str, os.PathLike)):
-        module = library.jit.load(os.path.join(_caller_directory(), os.fspath(module)), map_location=target)
+        module = _load_torch_script(library, os.path.join(_caller_directory(), os.fspath(module)), target)
+    if not isinstance(module, library.nn.Module):
+        raise TypeError(
+            f"expected a torch.nn.Module, got an object of type {type(module).__name__}. A state dict needs its module: "
+            "module.load_state_dict(state_dict), then batchwise.torch(module, example=...)"
+        )
     module = module.to(target).eval()
     is_named = isinstance(example, dict)
     arrays = {
@@ -86,6 +90,20 @@ def torch(module: Any, example: Any, device: Any = None) -> Wrapped:
     return Wrapped(predict, Signature([tensor_from_value(name, value, None) for name, value in arrays.items()]), arrays)
 
 
+def _load_torch_script(library: Any, file: str, target: Any) -> Any:
+    try:
+        return library.jit.load(file, map_location=target)
+    except RuntimeError as error:
+        if "PytorchStreamReader" not in str(error):
+            raise
+        name = os.path.basename(file)
+        raise ValueError(
+            f"{name} is not TorchScript. If torch.save wrote it, load it and pass the module: "
+            f"module = torch.load({name!r}, weights_only=False); "
+            "model = batchwise.torch(module, example=...)"
+        ) from None
+
+
 def keras(model: Any, example: Any = None) -> Wrapped:
     """A model, or the path of a saved one relative to the calling file.
 
@@ -95,7 +113,7 @@ def keras(model: Any, example: Any = None) -> Wrapped:
     if isinstance(model, (str, os.PathLike)):
         model = _import("keras").saving.load_model(os.path.join(_caller_directory(), os.fspath(model)))
     numpy = _import("numpy")
-    if example is None and not getattr(model, "inputs", None):
+    if example is None and not _keras_attribute(model, "inputs"):
         raise ValueError(f"{type(model).__name__} does not declare its inputs: pass an example to batchwise.keras")
     if example is None:
         tensors = [_keras_tensor(_plain_name(tensor.name), tensor) for tensor in model.inputs]
@@ -107,7 +125,7 @@ def keras(model: Any, example: Any = None) -> Wrapped:
         example = {name: numpy.asarray(value) for name, value in arrays.items()}
         tensors = [tensor_from_value(name, value, None) for name, value in example.items()]
     # A model with several inputs takes a dict or a list, as it was built.
-    takes_dict = isinstance(getattr(model, "input", None), dict)
+    takes_dict = isinstance(_keras_attribute(model, "input"), dict)
 
     def predict(**inputs: Any) -> Any:
         arguments: Any = inputs if takes_dict else list(inputs.values())
@@ -117,20 +135,28 @@ def keras(model: Any, example: Any = None) -> Wrapped:
             return dict(zip(names, result)) if len(names) == len(result) else _numbered(result)
         return result
 
-    names = list(getattr(model, "output_names", None) or [])
+    names = list(_keras_attribute(model, "output_names") or [])
     return Wrapped(predict, Signature(tensors, _keras_outputs(model, names)), example)
 
 
 def _keras_outputs(model: Any, names: List[str]) -> Optional[List[Tensor]]:
-    outputs = getattr(model, "outputs", None)
+    outputs = _keras_attribute(model, "outputs")
     if not outputs or any(tensor.shape[:1] != (None,) for tensor in outputs):
         return None
-    structure = getattr(model, "output", None)  # a Sequential model has none before its first call
+    structure = _keras_attribute(model, "output")
     if isinstance(structure, dict):
         return [_keras_tensor(name, tensor) for name, tensor in structure.items()]
     if len(outputs) == 1:
         return [_keras_tensor("output", outputs[0])]
     return [_keras_tensor(name, tensor) for name, tensor in zip(names, outputs)]
+
+
+def _keras_attribute(model: Any, name: str) -> Any:
+    """None if the model has no such attribute yet: keras 3.5 raises ValueError for a Sequential without a call."""
+    try:
+        return getattr(model, name, None)
+    except ValueError:
+        return None
 
 
 def _keras_tensor(name: str, tensor: Any) -> Tensor:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from conftest import PACKAGE, TIMEOUT_SECONDS, infer, jsons, numbers, texts, value_of
 
+from batchwise.errors import StartError
+from batchwise.loading import import_file
 from batchwise.wire import build_frame, read_message
 
 UPPER = """
@@ -102,8 +104,8 @@ def test_a_model_is_found(start: Any, tmp_path: Path, case: str) -> None:
 
 FAILURES = {
     "syntax": ("def f(:", "", "model", r"^model.py, line 1: "),
-    "an exception": ("x = 1\nraise ValueError('a\\nb')", "", "model", r"ValueError: a b \(model.py, line 2\)$"),
-    "sys.exit": ("import sys\nsys.exit(3)", "", "model", r"model.py called sys.exit\(3\) while it was imported"),
+    "an exception": ("x = 1\nraise ValueError('a\\nb')", "", "model", r"^the import failed: ValueError: a b \(model.py, line 2\)$"),
+    "sys.exit": ("import sys\nsys.exit(3)", "", "model", r"^the import called sys.exit\(3\) \(model.py, line 2\)$"),
     "a missing package": (
         "import cv2_missing.sub",
         "",
@@ -167,8 +169,42 @@ def test_a_failed_start_says_why(start: Any, case: str) -> None:
 
 
 def test_a_failed_start_has_the_traceback_of_the_model(start: Any) -> None:
-    header = header_of(start("def f():\n  raise ValueError('x')\nf()"))
+    header = header_of(start("def f():\n  raise ValueError('x\\ny')\nf()"))
     assert 'model.py", line 2, in f' in header["traceback"]
+    assert header["traceback"].endswith("\nValueError: x\ny")
+
+
+# The traceback follows the message, and ended with the same line.
+def test_a_failed_start_has_the_text_of_its_exception_once(start: Any) -> None:
+    header = header_of(start("class Model:\n  def __init__(self): raise ValueError('only once')\n  def predict(self, x): pass"))
+    assert header["message"] == "Model() failed, called without arguments: ValueError: only once"
+    assert "in __init__" in header["traceback"] and "ValueError: only once" not in header["traceback"]
+    header = header_of(start("class Model:\n  def __init__(self, path): pass\n  def predict(self, x): pass"))
+    assert "missing 1 required positional argument" in header["message"]
+    assert "traceback" not in header
+
+
+# The command created `.venv` in the working directory, and the server looks for it beside the model.
+def test_the_hint_for_a_missing_package_names_the_folder_of_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.executable", "/usr/bin/python3")
+    (tmp_path / "a b").mkdir()
+    model = tmp_path / "a b" / "needs_a_package.py"
+    model.write_text("import missing_package")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("batchwise.errors.model_directory", "")
+    for is_managed in (True, False):
+        monkeypatch.setattr("batchwise.errors._is_externally_managed", lambda: is_managed)
+        with pytest.raises(StartError) as raised:
+            import_file("a b/needs_a_package.py")
+        sys.modules.pop("needs_a_package")
+        folder = f"{tmp_path}/a b/.venv"
+        expected = (
+            f"/usr/bin/python3 -m venv '{folder}' && '{folder}/bin/python' -m pip install missing_package"
+            if is_managed
+            else "Install it with: /usr/bin/python3 -m pip install missing_package"
+        )
+        assert expected in str(raised.value)
 
 
 @pytest.mark.parametrize("file, expected", [("json.py", "hides the Python module json"), ("torch.py", "hides"), ("model.txt", ".py")])
@@ -194,8 +230,16 @@ def test_an_old_interpreter_reports_its_version(tmp_path: Path) -> None:
     assert header == {
         "kind": "failed",
         "reason": "environment",
-        "message": f"Python 3.9 or newer is needed, this is 3.7.3 at {sys.executable}",
+        "message": f"Python 3.9 or newer is needed, this is 3.7.3 at {sys.executable}: set `python` to a newer interpreter, "
+        "or to the folder of a virtual environment",
     }
+    # The message was in the log as well, so that the server printed it twice.
+    assert ended.stderr == b""
+    ended = subprocess.run(
+        [sys.executable, "-c", source.replace(", '--fd', '1'", "")], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"Python 3.9 or newer is needed, this is 3.7.3 at {sys.executable}\n"
 
 
 def test_prints_go_to_standard_output_line_by_line(start: Any) -> None:
@@ -310,7 +354,7 @@ def test_a_protocol_error_ends_the_process(start: Any, frame: bytes, expected: A
     process.receive()
     process.socket.sendall(frame)
     if expected is None:  # two empty elements: not valid JSON, but a valid frame
-        assert header_of(process)["code"] == "INVALID_ITEM"
+        assert [error["code"] for error in header_of(process)["errors"]] == ["INVALID_ITEM"] * 2
         return
     assert read_message(process.socket) is None
     _, errors = process.process.communicate(timeout=TIMEOUT_SECONDS)

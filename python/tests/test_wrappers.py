@@ -13,6 +13,7 @@ from conftest import InlineModel, jsons, numbers, texts, value_of
 import batchwise
 from batchwise.start import start_model
 from batchwise.loading import instantiate
+from batchwise.wrappers import _load_torch_script
 
 
 class Served(InlineModel):
@@ -106,6 +107,23 @@ def test_sklearn_pipeline_of_columns() -> None:
     assert float(value_of(served.infer(jsons("rows", [{"town": "b", "size": 2.0}])))[0]) == pytest.approx(2)
 
 
+# `list()` of a DataFrame is its column names: see test_batch.py.
+def test_sklearn_pipeline_with_pandas_output() -> None:
+    pytest.importorskip("sklearn")
+    pandas = pytest.importorskip("pandas")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 3.0], "c": [1.0, 1.0, 4.0]})
+    pipeline = make_pipeline(StandardScaler()).set_output(transform="pandas").fit(frame)
+    expected = pipeline.transform(frame).to_numpy()
+    served = Served(batchwise.sklearn(pipeline, method="transform"))
+    assert value_of(served.infer(numbers("rows", frame.to_numpy("f4")))) == pytest.approx(expected, abs=1e-6)
+    served = Served(batchwise.sklearn(pipeline, method="transform", input=dict))
+    values = value_of(served.infer(jsons("rows", frame.to_dict("records"))))
+    assert json.loads(values[2]) == pytest.approx(dict(zip("abc", expected[2])))
+
+
 def test_a_class_of_the_saving_script_is_explained(start: Any, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     (tmp_path / "custom.pkl").write_bytes(b"c__main__\nCustom\n.")
@@ -157,6 +175,53 @@ def test_torch_script_file_and_a_module_without_a_wrapper(start: Any, tmp_path: 
     assert process.receive().header["outputs"] == [{"name": "output", "datatype": "FP32", "shape": [-1, 1]}]
     header = start("import torch\nmodel = torch.nn.Linear(2, 1)").receive().header
     assert "write model = batchwise.torch(module, example=...)" in header["message"]
+
+
+def test_torch_explains_what_it_cannot_load(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save(torch.nn.Linear(2, 1), str(tmp_path / "full.pt"))
+    with pytest.raises(ValueError, match="full.pt is not TorchScript"):
+        batchwise.torch(tmp_path / "full.pt", example=torch.zeros(1, 2))
+    with pytest.raises(TypeError, match="expected a torch.nn.Module, got an object of type .*Dict"):
+        batchwise.torch(torch.nn.Linear(2, 1).state_dict(), example=torch.zeros(1, 2))
+
+
+# The message of torch for such a file: "PytorchStreamReader failed locating file constants.pkl".
+def test_a_file_of_torch_save_is_explained_without_torch() -> None:
+    def load(file: str, map_location: Any) -> Any:
+        raise RuntimeError(f"{map_location}: file not found" if "other" in file else "PytorchStreamReader failed locating file")
+
+    library = types.SimpleNamespace(jit=types.SimpleNamespace(load=load))
+    with pytest.raises(ValueError) as raised:
+        _load_torch_script(library, "/models/full.pt", "cpu")
+    assert str(raised.value) == (
+        "full.pt is not TorchScript. If torch.save wrote it, load it and pass the module: "
+        "module = torch.load('full.pt', weights_only=False); model = batchwise.torch(module, example=...)"
+    )
+    with pytest.raises(RuntimeError, match="^cpu: file not found$"):
+        _load_torch_script(library, "/models/other.pt", "cpu")
+
+
+# Keras 3.5 raises ValueError for `input` and `output` of a Sequential that has not been called: see test_keras_model.
+def test_keras_attributes_that_raise_are_not_needed() -> None:
+    np = pytest.importorskip("numpy")
+
+    class Sequential:
+        inputs = [types.SimpleNamespace(name="x", dtype="float32", shape=(None, 2))]
+        outputs = [types.SimpleNamespace(name="y", dtype="float32", shape=(None, 2))]
+
+        @property
+        def input(self) -> Any:
+            raise ValueError("The layer sequential has never been called and thus has no defined input.")
+
+        output = input
+
+        def predict_on_batch(self, x: Any) -> Any:
+            return x * 2
+
+    served = Served(batchwise.keras(Sequential()))
+    assert served.outputs == [("output", "FP32", [-1, 2])]
+    assert value_of(served.infer(numbers("x", np.ones((1, 2), "f4")))).tolist() == [[2, 2]]
 
 
 def test_keras_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
