@@ -38,7 +38,7 @@ def test_every_datatype_of_numbers(inline: Any, code: str) -> None:
         class Model:
             example = np.zeros((1, 3), "{code}")
             def predict(self, x):
-                assert x.flags.writeable and x.flags.aligned and x.dtype == "{code}"
+                assert x.flags.writeable and x.flags.aligned and not x.flags.owndata and x.dtype == "{code}"
                 return x[:, ::-1]
         """
     )
