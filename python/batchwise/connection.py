@@ -5,6 +5,7 @@ import select
 import socket
 import struct
 import threading
+import time
 from typing import Callable, List, Optional
 
 from .errors import ProtocolError, log
@@ -28,6 +29,7 @@ class Connection:
         self._write_lock = threading.Lock()
         self._state_lock = threading.Lock()
         self._pending = 0  # batches without a response
+        self._idle_since = time.monotonic()
         self._is_finishing = False
         self._is_draining = False
         self._has_close = False
@@ -59,14 +61,23 @@ class Connection:
         self.send(parts)
         with self._state_lock:
             self._pending -= 1
+            self._idle_since = time.monotonic()
         self._shut_down_if_drained()
-        if self._is_finishing:
-            self._stop_reading_if_idle()
 
-    def finish(self) -> None:
-        """Answer the batches that the peer has sent, and shut the connection down when none is left."""
-        self._is_finishing = True
-        self._stop_reading_if_idle()
+    def finish_if_idle(self, seconds: float) -> None:
+        """Stop receiving if no batch has been pending for this time and no data has arrived.
+
+        This does not lose a batch that arrives at the same moment: the thread that receives reads all data before
+        the end of the stream, and the connection is shut down after the last response.
+        """
+        with self._state_lock:
+            if self._pending > 0 or time.monotonic() - self._idle_since < seconds or self._has_data():
+                return
+            self._is_finishing = True
+        try:
+            self.socket.shutdown(socket.SHUT_RD)
+        except OSError:
+            pass
 
     def drain(self) -> None:
         """Accept no more batches, and shut the connection down after the last response."""
@@ -93,7 +104,7 @@ class Connection:
         except OSError:
             pass
         if self._is_finishing and not self.has_ended:
-            self.drain()  # `_stop_reading_if_idle` ended the stream: responses may still be sent
+            self.drain()  # `finish_if_idle` ended the stream: responses may still be sent
         else:
             self._end(None)
 
@@ -114,20 +125,6 @@ class Connection:
             self._on_close(self)
         else:
             raise ProtocolError(f"expected a message of kind infer or close, got {kind!r}")
-
-    def _stop_reading_if_idle(self) -> None:
-        """Stop receiving if no batch is pending and no data has arrived.
-
-        This does not lose a batch that arrives at the same moment: the thread that receives reads all data before
-        the end of the stream.
-        """
-        with self._state_lock:
-            if self._pending > 0 or self._has_data():
-                return
-        try:
-            self.socket.shutdown(socket.SHUT_RD)
-        except OSError:
-            pass
 
     def _has_data(self) -> bool:
         poll = select.poll()

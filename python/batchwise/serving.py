@@ -19,8 +19,10 @@ from .loading import instantiate
 from .start import start_model
 
 SEND_TIMEOUT_SECONDS = 30.0  # a client that does not read its results must not block the model
-# How long batches are still accepted on open connections after a stop. A connection ends as soon as it has no batch:
-# its server loses none. Under full load there is no such moment, and the batches in flight at the end are lost.
+# After a stop, open connections accept batches until they have had none for IDLE_SECONDS: the server sends the next
+# batch as soon as it has the last response. Under full load this does not happen, and the server loses the batches
+# that it sends after FINISH_SECONDS.
+IDLE_SECONDS = 0.1
 FINISH_SECONDS = 5.0
 MAX_PATH_BYTES = 107  # sun_path of Linux has 108 bytes, with the final zero
 
@@ -99,10 +101,12 @@ class Server:
         except OSError:
             pass
         listener.close()
-        for connection in self._copy_connections():
-            connection.finish()
-        with self._lock:
-            self._lock.wait_for(lambda: not self._connections, FINISH_SECONDS)
+        end = time.monotonic() + FINISH_SECONDS
+        while self._copy_connections() and time.monotonic() < end:
+            for connection in self._copy_connections():
+                connection.finish_if_idle(IDLE_SECONDS)
+            with self._lock:
+                self._lock.wait_for(lambda: not self._connections, IDLE_SECONDS / 2)
         for connection in self._copy_connections():
             connection.drain()
         with self._lock:
