@@ -1,12 +1,15 @@
 /** Guarantee 7: identical items in flight are computed once, for all their callers. */
-import { Batcher, type BatcherOptions, VirtualClock, window } from 'batchwise';
+import { Batcher, type BatcherOptions, type Decision, VirtualClock, window } from 'batchwise';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from './support/books.js';
+import { forever } from './support/deciding.js';
 import { Gate } from './support/gate.js';
+import { GatedBackend, notStarted, placed } from './support/gated-backend.js';
 import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 
+const dispatchAll: Decision = { action: 'dispatch', count: Infinity, reason: 'idle' };
 const square = (items: string[]) => items.map((item) => `${item}²`);
 
 function sharing(options: BatcherOptions<string> = {}) {
@@ -320,4 +323,31 @@ test('under random operations, each caller of a shared item is settled once, wit
     }),
     { numRuns: 300 },
   );
+});
+
+// The entry of a cancelled first caller kept its ended batch when the item went back to the queue, so that callers who
+// joined later were counted as running in that batch.
+test('a returned item whose first caller has cancelled is queued for the callers that join it', async () => {
+  const a = new GatedBackend('a');
+  const policy = { name: 'first only', decide: () => (a.batches.length === 0 ? dispatchAll : forever) };
+  const { clock, batcher } = placed([a], { dedupeBy: (item) => item, policy });
+  const controller = new AbortController();
+  const outcomes = [
+    outcomeOf(batcher.submit(1, { signal: controller.signal })),
+    outcomeOf(batcher.submit(1)),
+  ];
+  await clock.settle();
+  controller.abort();
+  await clock.settle();
+  a.fail(notStarted('a'));
+  await clock.settle();
+  outcomes.push(outcomeOf(batcher.submit(1)));
+  expect(batcher.stats()).toMatchObject({ queued: 2, running: 0 });
+  const closed = outcomeOf(batcher.close());
+  await clock.settle();
+  a.answer();
+  await clock.settle();
+  expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['CANCELLED', 1, 1]);
+  expect(closed.state).toBe('resolved');
+  expectRest(batcher);
 });

@@ -352,6 +352,7 @@ export class Dispatcher implements BackendUser {
     const { rest, returned } = this.placement.retriesOf(batch.placed as Placed, entries);
     for (const entry of returned.reverse()) {
       const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
+      entry.batch = undefined; // also when its own caller has cancelled, and it carries the item for others
       for (const caller of entry.shared?.callers ?? [entry]) {
         caller.batch = undefined;
         caller.lane = lane;
