@@ -325,7 +325,7 @@ test('under random operations, each caller of a shared item is settled once, wit
   );
 });
 
-// The entry of a cancelled first caller kept its ended batch when the item went back to the queue, so that callers who
+// Root cause: the entry of a cancelled first caller kept its ended batch when the item went back to the queue, so that callers who
 // joined later were counted as running in that batch.
 test('a returned item whose first caller has cancelled is queued for the callers that join it', async () => {
   const a = new GatedBackend('a');

@@ -9,6 +9,9 @@ import {
   VirtualClock,
 } from 'batchwise';
 import { describe, expect, test } from 'vitest';
+import { expectRest } from './support/books.js';
+import { GatedBackend, lost, placed } from './support/gated-backend.js';
+import { outcomeOf } from './support/outcome.js';
 import { RecordingSink } from './support/recording-sink.js';
 import { uncaughtErrorsDuring } from './support/uncaught.js';
 
@@ -198,4 +201,41 @@ test('a class with static methods may be a sink', async () => {
   batcher.enqueue(2, StaticSink);
   expect(await batcher.submit(3)).toBe(3);
   expect(settled).toEqual([1, new Error('two')]);
+});
+
+// Root cause: listeners of a backend set and `slotOrder` were called in the middle of the end of a batch.
+describe('a backend set whose listener throws goes on', () => {
+  const one = { maxBatchSize: 1, concurrency: 1, policy: greedy() };
+
+  test.each(['onEjected', 'onChange', 'slotOrder'])('%s', async (name) => {
+    const thrown = new Error(`${name} is broken`);
+    const isBroken = (listener: string) => {
+      if (listener === name) throw thrown;
+    };
+    const [a, b] = [new GatedBackend('a'), new GatedBackend('b')];
+    const set = { maxFailures: 1, onEjected: () => isBroken('onEjected') };
+    const slotOrder = () => isBroken('slotOrder') ?? 0;
+    const { clock, batcher } = placed([a, b], { ...one, set, slotOrder });
+    // Only batchers that share a set are asked for their order.
+    const other = new Batcher<number, number>({ backends: batcher.backends, clock, ...one });
+    batcher.backends.onChange(() => isBroken('onChange'));
+    const errors = await uncaughtErrorsDuring(async () => {
+      const outcomes = [1, 2, 3].map((item) => outcomeOf(batcher.submit(item)));
+      other.submit(4);
+      await clock.advance(1);
+      a.fail(lost('a'));
+      for (let i = 0; i < 3; i++) {
+        await clock.advance(1);
+        b.answer();
+      }
+      const closed = outcomeOf(batcher.close());
+      await clock.advance(1);
+      expect(outcomes.map(({ code, value }) => code ?? value)).toEqual(['UNAVAILABLE', 2, 3]);
+      expect(closed.state).toBe('resolved');
+    });
+    expectRest(batcher);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(new Set(errors)).toEqual(new Set([thrown]));
+    other.destroy();
+  });
 });

@@ -2,7 +2,7 @@
  * The backends of one batcher, or of several that share them and their slots: which backends are usable and what runs on
  * them. Each backend has a state machine (backend-health.ts); the timer and the listeners are here.
  */
-import { BatchwiseError } from '../errors/errors.js';
+import { BatchwiseError, throwUncaught } from '../errors/errors.js';
 import {
   invalidOption,
   validClock,
@@ -209,7 +209,7 @@ export class BackendSet<I = any, R = any> {
     const started = { ejections: health.ejections, isTrial: false };
     if (outcome === 'succeeded') health.succeeded(started);
     else if (!health.failed(started, error, this.#clock.now())) return;
-    else this.#onEjected?.(id, health.backOffMs, error);
+    else this.#notifyEjected(id, health.backOffMs, error);
     this.#changed();
   }
 
@@ -341,7 +341,7 @@ export class BackendSet<I = any, R = any> {
         health.ejectAsOutlier(error, now);
     } else if (outcome === 'failed') health.failed(batch, error, now);
     else health.forgotten(batch, now);
-    if (health.ejections !== ejections) this.#onEjected?.(backend.id, health.backOffMs, error);
+    if (health.ejections !== ejections) this.#notifyEjected(backend.id, health.backOffMs, error);
     this.#removeIfDrained(backend);
     if (batch.isTrial || health.state !== state || health.ejections !== ejections) this.#changed();
     this.#slotQueue.wake();
@@ -378,13 +378,17 @@ export class BackendSet<I = any, R = any> {
   #delete(backend: ScheduledBackend<I, R>): void {
     backend.isGone = true;
     if (this.#backends.get(backend.id) === backend) this.#backends.delete(backend.id);
-    for (const notify of backend.removed.splice(0)) notify();
+    for (const resolve of backend.removed.splice(0)) resolve();
+  }
+
+  #notifyEjected(id: string, backOffMs: number, error: unknown): void {
+    notify(() => this.#onEjected?.(id, backOffMs, error));
   }
 
   #changed(): void {
     this.#refresh();
     for (const user of [...this.#users]) user.backendsChanged();
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) notify(listener);
     this.#slotQueue.wake();
   }
 
@@ -442,5 +446,14 @@ export class BackendSet<I = any, R = any> {
       () => done(true, undefined),
       (error: unknown) => done(false, error),
     );
+  }
+}
+
+/** A listener that throws must not stop the batchers, which have slots to free and callers to settle. */
+function notify(listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    throwUncaught(error);
   }
 }

@@ -13,7 +13,7 @@ import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
 import { RunningBatch } from '../batch/running-batch.js';
-import type { BatchwiseError } from '../errors/errors.js';
+import { type BatchwiseError, throwUncaught } from '../errors/errors.js';
 import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
 import { LearnedGroups } from '../learning/learned-groups.js';
 import { ServiceCurve } from '../learning/service-curve.js';
@@ -366,7 +366,12 @@ export class Dispatcher implements BackendUser {
   // Backends
 
   get slotOrder(): number {
-    return this.settings.slotOrder?.() ?? 0;
+    try {
+      return this.settings.slotOrder?.() ?? 0;
+    } catch (error) {
+      throwUncaught(error);
+      return 0;
+    }
   }
 
   /** Groups that are held stay held: otherwise two batchers that hold groups would wake each other for ever. */
