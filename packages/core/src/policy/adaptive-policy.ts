@@ -13,6 +13,7 @@
  */
 import { describe } from '../errors/describe.js';
 import { invalidOption, validKeys } from '../errors/valid.js';
+import type { CurveEstimate } from '../learning/service-curve.js';
 import { reasonToDispatch } from './greedy-policy.js';
 import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
@@ -64,12 +65,19 @@ export function adaptiveWithout(...rules: readonly Rule[]): Policy {
   return new AdaptivePolicy(false, rules);
 }
 
+/** What is planned and probed with one curve, and its `samples` at the latest decision. */
+interface CurvePlans {
+  readonly planner: DispatchPlanner;
+  readonly probing: Probing;
+  samples: number;
+}
+
 class AdaptivePolicy implements Policy {
   readonly name = 'adaptive';
   readonly #savesBackend: boolean;
   readonly #removed: readonly Rule[];
-  readonly #planner = new DispatchPlanner();
-  readonly #probing = new Probing();
+  readonly #plansOf = new WeakMap<CurveEstimate, CurvePlans>();
+  #latest: CurvePlans | undefined;
 
   constructor(savesBackend: boolean, removed: readonly Rule[] = []) {
     this.#savesBackend = savesBackend;
@@ -81,7 +89,20 @@ class AdaptivePolicy implements Policy {
   }
 
   prepare(now: number): void {
-    this.#planner.work(now);
+    this.#latest?.planner.work(now);
+  }
+
+  /** Backends, groups and batchers with curves of their own have plans of their own. */
+  #plans({ curve }: QueueView): CurvePlans {
+    let plans = this.#plansOf.get(curve);
+    // Fewer samples than before: the curve was reset by `configure({ batchSizes })`.
+    if (plans === undefined || curve.samples < plans.samples) {
+      plans = { planner: new DispatchPlanner(), probing: new Probing(), samples: 0 };
+      this.#plansOf.set(curve, plans);
+    }
+    plans.samples = curve.samples;
+    this.#latest = plans;
+    return plans;
   }
 
   decide(view: QueueView, now: number): Decision {
@@ -118,9 +139,10 @@ class AdaptivePolicy implements Policy {
 
   #probe(view: QueueView, now: number, cost: number, instead = cost): Decision | undefined {
     if (view.isGrouped || !this.#has('probing')) return undefined;
-    const size = this.#probing.candidate(view.curve, view.limits, cost, instead);
+    const { probing } = this.#plans(view);
+    const size = probing.candidate(view.curve, view.limits, cost, instead);
     if (size === 0 || !restCanWait(view, now, size)) return undefined;
-    this.#probing.tried(size, view.curve);
+    probing.tried(size, view.curve);
     return dispatch(view, countWithin(view, size));
   }
 
@@ -170,7 +192,7 @@ class AdaptivePolicy implements Policy {
   }
 
   #planned(view: QueueView, now: number, latestStart: number): Decision | undefined {
-    const advice = this.#has('plan') ? this.#planner.advice(view, now) : undefined;
+    const advice = this.#has('plan') ? this.#plans(view).planner.advice(view, now) : undefined;
     if (advice === undefined) return undefined;
     if (advice.cost > 0) return dispatch(view, countWithin(view, advice.cost));
     const { timerResolutionMs, maxBatchSize } = view.limits;
