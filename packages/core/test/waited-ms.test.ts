@@ -1,6 +1,8 @@
 /** `waitedMs`: the time that an item has waited before the call. */
 import { Batcher, type QueueView, VirtualClock, window } from 'batchwise';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { Heap } from '../src/queue/heap.js';
+import { OlderItem } from '../src/queue/lane.js';
 import { gated } from './support/gate.js';
 
 test('the window of an item with waitedMs began that much earlier', async () => {
@@ -115,4 +117,23 @@ test('a flush does not apply to later items, whatever their waitedMs', async () 
     [10, 'manual'],
     [1005, 'window'],
   ]);
+});
+
+// Root cause: the age of an item was only removed when it was the oldest of its group, and one old item stayed first.
+test('ages of items that have left the queue are not kept behind an older item', async () => {
+  const { batcher, clock, gate } = gated({ maxBatchSize: 8, priorityAgeMs: 1e6 });
+  const sink = { resolve() {}, reject() {} };
+  const push = vi.spyOn(Heap.prototype, 'push');
+  batcher.enqueue(0, sink);
+  await clock.advance(1);
+  batcher.enqueue(0, sink, { priority: -100, waitedMs: 1000 });
+  for (let batch = 0; batch < 100; batch++) {
+    for (let item = 0; item < 10; item++) batcher.enqueue(item, sink, { waitedMs: 5 });
+    gate.call(batch).answer(gate.call(batch).items);
+    await clock.advance(1);
+  }
+  const kept = push.mock.calls.filter(([node]) => node instanceof OlderItem && node.heapIndex !== -1);
+  push.mockRestore();
+  expect(kept.length).toBeLessThan(2 * batcher.stats().queued + 100);
+  batcher.destroy();
 });

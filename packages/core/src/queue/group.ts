@@ -8,6 +8,9 @@ import type { Tenant, Tenants } from './tenants.js';
 /** `wakeAt` of a group that is not held. */
 export const AWAKE = Number.NEGATIVE_INFINITY;
 
+/** Ages of items that have left the queue are dropped when they are first, and all of them when there are so many more. */
+const SPARE_AGES = 64;
+
 /** Items that were taken, and their cost. */
 export interface Taken {
   readonly entries: readonly Entry[];
@@ -44,7 +47,7 @@ export class Group implements HeapNode {
   /** The earliest arrival; Infinity when nothing is queued. */
   get oldestAt(): number {
     let { first } = this.#ages;
-    while (first instanceof OlderItem && first.entry.lane === undefined) {
+    while (first instanceof OlderItem && !first.isQueued) {
       this.#ages.remove(first);
       first = this.#ages.first;
     }
@@ -53,7 +56,12 @@ export class Group implements HeapNode {
 
   /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
   hasOlder(entry: Entry): void {
-    if (entry.lane?.head !== entry) this.#ages.push(new OlderItem(entry));
+    if (entry.lane?.head === entry) return;
+    if (this.#ages.size > 2 * this.length + SPARE_AGES) {
+      for (const age of [...this.#ages])
+        if (age instanceof OlderItem && !age.isQueued) this.#ages.remove(age);
+    }
+    this.#ages.push(new OlderItem(entry));
   }
 
   /** The policy holds it until a certain time. */

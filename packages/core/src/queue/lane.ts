@@ -139,6 +139,10 @@ export class OlderItem implements Aged {
     this.entry = entry;
     this.arrivedAt = entry.moment.at;
   }
+
+  get isQueued(): boolean {
+    return this.entry.lane !== undefined;
+  }
 }
 
 /** The order within a tenant: by arrival minus the head start of the priority. It never changes, so priorities age. */
