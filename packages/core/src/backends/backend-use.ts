@@ -106,7 +106,8 @@ export class BackendUse implements Candidate, BackendView {
     const margin = 1 + Math.max(MIN_MARGIN, DEVIATIONS * this.#own.variation);
     const dueAt = expectedMs === undefined ? undefined : now + margin * (this.#aheadMs(now) + expectedMs);
     this.running.push(work);
-    return { use: this, started: NOT_STARTED, startedAt: work.startedAt, expectedMs: this.mean(cost), dueAt };
+    const { startedAt } = work;
+    return { use: this, started: NOT_STARTED, startedAt, cost, expectedMs: this.mean(cost), dueAt };
   }
 
   ended(work: RunningWork): void {

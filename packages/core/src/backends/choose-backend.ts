@@ -5,6 +5,7 @@
 
 /** A batch in progress on a backend, of any batcher that uses it. */
 export interface PlacedWork {
+  readonly cost: number;
   readonly startedAt: number;
   /** As predicted at its start; undefined if nothing was known. */
   readonly expectedMs: number | undefined;

@@ -7,7 +7,7 @@ import type { Group } from '../queue/group.js';
 import type { ScheduledBackend } from './backend.js';
 import type { BackendSet, BatchOutcome } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
-import { type Choice, chooseBackend } from './choose-backend.js';
+import { type Choice, chooseBackend, type PlacedWork } from './choose-backend.js';
 
 /** Backends share one curve until two of them differ by more than this, or by three standard errors. */
 const ALIKE = Math.log(1.4);
@@ -54,6 +54,13 @@ export class Placement {
   get hasFreeSlot(): boolean {
     const { busySlots, settings } = this.#dispatcher;
     return busySlots < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
+  }
+
+  /** The batches that must end before a slot is free: where backends are shared, those of other batchers, too. */
+  get inSlots(): readonly PlacedWork[] {
+    const { busySlots, settings, running } = this.#dispatcher;
+    const isShared = this.set?.isShared && settings.concurrency - busySlots > this.set.freeSlots;
+    return isShared ? this.#usable.flatMap(({ work }) => work) : running;
   }
 
   /** The backends as the policy sees them. */

@@ -3,18 +3,19 @@
  * that an item which cannot be in time is rejected at once and not after a wait. It admits in doubt, because the policy
  * decides again when the batch is formed.
  */
+import type { PlacedWork } from '../backends/choose-backend.js';
 import { type CurveEstimate, type CurvePoint, FRESH_MS } from '../learning/service-curve.js';
 import type { TrafficEstimate } from '../learning/traffic.js';
-import type { RunningWork } from '../policy/policy.js';
 import type { Ahead } from '../queue/item-queue.js';
 
-/** What a prediction reads: a batcher. */
-export interface Backend {
+/** What a prediction reads of a batcher: its slots, the batches in them, and what was learned. */
+export interface Capacity {
   readonly settings: { readonly maxBatchSize: number; readonly targetLatencyMs: number };
   /** Of all ready backends. */
   readonly slots: number;
   readonly freeSlots: number;
-  readonly running: readonly RunningWork[];
+  /** Of other batchers, too, where they share the backends. */
+  readonly inSlots: readonly PlacedWork[];
   readonly curve: CurveEstimate;
   readonly traffic: TrafficEstimate;
 }
@@ -34,7 +35,7 @@ export function hasTimeEnough(
   cost: number,
   ahead: Omit<Ahead, 'oldestAt'>,
   allowedMs: number,
-  { curve, settings }: Backend,
+  { curve, settings }: Capacity,
 ): boolean {
   const best = curve.bestSize(settings.maxBatchSize);
   if (best === undefined) return true;
@@ -51,11 +52,11 @@ export function predict(
   cost: number,
   ahead: Ahead,
   allowedMs: number,
-  backend: Backend,
+  capacity: Capacity,
   now: number,
-  own: Pick<Backend, 'curve' | 'traffic'> = backend,
+  own: Pick<Capacity, 'curve' | 'traffic'> = capacity,
 ): Prediction | undefined {
-  const { curve, settings } = backend;
+  const { curve, settings } = capacity;
   const { maxBatchSize, targetLatencyMs } = settings;
   const aloneMs = own.curve.mean(cost);
   const best = curve.bestSize(maxBatchSize);
@@ -63,11 +64,11 @@ export function predict(
   const isHopeless = aloneMs > allowedMs;
   // With time for two full batches, an item can wait for one and be served in the next. With less time, the policy makes
   // smaller batches, for which the oldest item has time, unless that item is late in any case.
-  const oldestMs = ahead.oldestAt + targetLatencyMs - now - freeSlotAfterMs(backend, now, 0);
+  const oldestMs = ahead.oldestAt + targetLatencyMs - now - freeSlotAfterMs(capacity, now, 0);
   const isCut = 2 * best.durationMs > allowedMs && aloneMs <= oldestMs;
   const withinMs = isCut ? Math.min(allowedMs, oldestMs) : allowedMs;
   const batch = curve.bestSize(maxBatchSize, isHopeless ? undefined : withinMs) as CurvePoint;
-  const startMs = startsAfterMs(ahead, batch, backend, now);
+  const startMs = startsAfterMs(ahead, batch, capacity, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
   const arriving = own.traffic.steadyRatePerMs(now) * own.traffic.meanCost * startMs;
@@ -87,44 +88,44 @@ export function retryAfterMs(
   cost: number,
   ahead: Ahead,
   allowedMs: number,
-  backend: Backend,
+  capacity: Capacity,
   now: number,
 ): number {
-  return predict(cost, ahead, allowedMs, backend, now)?.retryAfterMs ?? FRESH_MS;
+  return predict(cost, ahead, allowedMs, capacity, now)?.retryAfterMs ?? FRESH_MS;
 }
 
 /** How long until there is room again in a full queue. */
-export function roomAfterMs(backend: Backend, now: number): number {
-  const best = backend.curve.bestSize(backend.settings.maxBatchSize);
+export function roomAfterMs(capacity: Capacity, now: number): number {
+  const best = capacity.curve.bestSize(capacity.settings.maxBatchSize);
   if (best === undefined) return FRESH_MS;
-  return roundedUp(freeSlotAfterMs(backend, now, 0) + best.durationMs / backend.slots);
+  return roundedUp(freeSlotAfterMs(capacity, now, 0) + best.durationMs / capacity.slots);
 }
 
 /** When the batch starts that has room for one more item after those ahead. */
-function startsAfterMs(ahead: Ahead, best: CurvePoint, backend: Backend, now: number): number {
-  const { slots } = backend;
+function startsAfterMs(ahead: Ahead, best: CurvePoint, capacity: Capacity, now: number): number {
+  const { slots } = capacity;
   const fullBatches = Math.floor(ahead.cost / best.cost);
   // Each group is dispatched in batches of its own.
   const groupBatches = Math.max(ahead.groups, Math.floor(ahead.groupsCost / best.cost));
   const batches = fullBatches + groupBatches;
-  if (batches === 0 || slots === Number.POSITIVE_INFINITY) return freeSlotAfterMs(backend, now, 0);
+  if (batches === 0 || slots === Number.POSITIVE_INFINITY) return freeSlotAfterMs(capacity, now, 0);
   const groupBatchMs =
-    groupBatches === 0 ? 0 : (backend.curve.mean(ahead.groupsCost / groupBatches) ?? best.durationMs);
+    groupBatches === 0 ? 0 : (capacity.curve.mean(ahead.groupsCost / groupBatches) ?? best.durationMs);
   const meanMs = (fullBatches * best.durationMs + groupBatches * groupBatchMs) / batches;
   const rounds = Math.floor(batches / slots);
-  return rounds * meanMs + freeSlotAfterMs(backend, now, batches - rounds * slots);
+  return rounds * meanMs + freeSlotAfterMs(capacity, now, batches - rounds * slots);
 }
 
 /** When a slot is free if so many other batches take the slots that are free earlier. */
-function freeSlotAfterMs({ running, freeSlots, curve }: Backend, now: number, others: number): number {
+function freeSlotAfterMs({ inSlots, freeSlots, curve }: Capacity, now: number, others: number): number {
   if (others < freeSlots) return 0;
   // Each batch by the curve of its own backend.
-  const after = running.map(
+  const after = inSlots.map(
     ({ cost, startedAt, expectedMs = curve.mean(cost) ?? 0 }) => startedAt + expectedMs - now,
   );
   after.sort((a, b) => a - b);
   // A batch that was sent ahead takes the slot of another.
-  const batchesAhead = running.filter(({ startedAt }) => startedAt > now).length;
+  const batchesAhead = inSlots.filter(({ startedAt }) => startedAt > now).length;
   return Math.max(0, after[others - freeSlots + batchesAhead] ?? 0);
 }
 

@@ -8,6 +8,7 @@
 import type { ScheduledBackend } from '../backends/backend.js';
 import type { BackendUser } from '../backends/backend-set.js';
 import type { BackendUse, Placed } from '../backends/backend-use.js';
+import type { PlacedWork } from '../backends/choose-backend.js';
 import { Placement } from '../backends/placement.js';
 import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
@@ -102,6 +103,10 @@ export class Dispatcher implements BackendUser {
 
   get freeSlots(): number {
     return this.placement.freeSlots;
+  }
+
+  get inSlots(): readonly PlacedWork[] {
+    return this.placement.inSlots;
   }
 
   /** Why items are rejected because no backend is ready; undefined if they wait for one. */

@@ -13,7 +13,7 @@ interface Making extends Partial<Candidate> {
 }
 
 function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more }: Making = {}): Made {
-  const work = busyMs.map((leftMs) => ({ startedAt: leftMs, expectedMs: 0 }));
+  const work = busyMs.map((leftMs) => ({ startedAt: leftMs, cost: 1, expectedMs: 0 }));
   return {
     durationMs,
     slots,
@@ -70,7 +70,10 @@ describe('a batch', () => {
       choose([made(5, { doubtfulUntil }), made(20, { busyMs })], 0, { isRetry: true })?.holdUntil;
     expect(retry(200, [9])).toBe(9);
     expect(retry(4, [9])).toBe(4);
-    const unknown = made(undefined, { work: [{ startedAt: 0, expectedMs: undefined }], freeSlots: 0 });
+    const unknown = made(undefined, {
+      work: [{ cost: 1, startedAt: 0, expectedMs: undefined }],
+      freeSlots: 0,
+    });
     expect(
       choose([made(5, { doubtfulUntil: 200 }), unknown], 0, { isRetry: true })?.holdUntil,
     ).toBeUndefined();

@@ -156,3 +156,31 @@ test('no slot is free while a batcher waits for one', async () => {
   );
   await fc.assert(property, { numRuns: 100 });
 });
+
+// Root cause: admission counted only the running batches of its own batcher.
+test('admission counts the batches of other batchers that hold the slots', async () => {
+  const clock = new VirtualClock();
+  const run = (items: number[]) =>
+    new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 100));
+  const backends = new BackendSet([{ id: 'a', slots: 1, run }], { clock });
+  const [own, other] = [150, Number.POSITIVE_INFINITY].map(
+    (targetLatencyMs) => new Batcher<number, number>({ backends, clock, targetLatencyMs, maxBatchSize: 4 }),
+  ) as [Batcher<number, number>, Batcher<number, number>];
+  for (let i = 0; i < 4; i++) {
+    const results = [own.submit(1)];
+    await clock.advance(200);
+    results.push(other.submit(1));
+    await clock.advance(200);
+    await Promise.all(results);
+  }
+  const inFlight = other.submit(1);
+  await clock.advance(1);
+  const late = outcomeOf(own.submit(2));
+  await clock.advance(0);
+  expect(late).toMatchObject({ code: 'OVERLOADED', error: { retryAfterMs: expect.closeTo(61.5, 6) } });
+  await clock.advance(59);
+  const inTime = outcomeOf(own.submit(3));
+  await clock.advance(1000);
+  expect(inTime.value).toBe(3);
+  await inFlight;
+});
