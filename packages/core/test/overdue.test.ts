@@ -3,6 +3,7 @@ import { adaptive, type Batcher, greedy, window } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { type Arrival, Driven, type Fate } from './support/driven.js';
 import { gated } from './support/gate.js';
+import { GatedBackend, notStarted, placed } from './support/gated-backend.js';
 
 const TARGET_MS = 1000;
 const BATCH_MS = 50;
@@ -208,4 +209,46 @@ describe('a rejected caller that calls the batcher at once:', () => {
       expect(clock.pendingTimers).toBe(0);
     }
   });
+});
+
+// Root cause: the age of the oldest queued item was only read again after a sweep, not when an older item arrived.
+test('an item with waitedMs behind a younger one is rejected on time', async () => {
+  const curve = [{ cost: 4, durationMs: 10 }];
+  const { batcher, clock } = gated({ maxBatchSize: 4, targetLatencyMs: TARGET_MS, curve });
+  const young = { resolve() {}, reject() {} };
+  batcher.enqueue(0, young);
+  await clock.advance(5);
+  batcher.enqueue(1, young);
+  await clock.advance(1);
+  const start = clock.now();
+  const rejectedAt: number[] = [];
+  batcher.enqueue(2, { resolve() {}, reject: () => void rejectedAt.push(clock.now()) }, { waitedMs: 900 });
+  await clock.advance(300);
+  expect(rejectedAt).toEqual([start + 110]);
+  batcher.destroy();
+});
+
+// Root cause: items that went back to the queue were not compared with the oldest queued item.
+test('an item that a backend has not started is rejected on time behind younger ones', async () => {
+  const a = new GatedBackend('a');
+  const curve = [{ cost: 4, durationMs: 10 }];
+  const { batcher, clock } = placed([a], {
+    maxBatchSize: 4,
+    targetLatencyMs: TARGET_MS,
+    curve,
+    concurrency: 1,
+  });
+  const rejectedAt: number[] = [];
+  const ignored = { resolve() {}, reject() {} };
+  batcher.enqueue(0, ignored);
+  batcher.enqueue(1, { resolve() {}, reject: () => void rejectedAt.push(clock.now()) }, { waitedMs: 900 });
+  await clock.advance(50);
+  batcher.enqueue(2, ignored);
+  await clock.advance(1);
+  a.isUnavailable = true;
+  batcher.backends.setHealth('a', false);
+  a.fail(notStarted('a'));
+  await clock.advance(300);
+  expect(rejectedAt).toEqual([110]);
+  batcher.destroy();
 });

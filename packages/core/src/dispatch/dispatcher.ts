@@ -125,6 +125,12 @@ export class Dispatcher implements BackendUser {
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
+  /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
+  hasOlder(entry: Entry): void {
+    entry.lane?.group.hasOlder(entry);
+    this.#overdue.hasOlder(entry.arrivedAt);
+  }
+
   /** Adds a caller to a computation that is in flight. */
   join(entry: Entry, work: SharedWork): void {
     work.join(entry);
@@ -365,6 +371,7 @@ export class Dispatcher implements BackendUser {
         this.ledger.returned();
       }
     }
+    for (const entry of returned) this.hasOlder(entry);
     return rest;
   }
 

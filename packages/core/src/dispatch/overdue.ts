@@ -20,6 +20,11 @@ export class Overdue {
     this.#dispatcher = dispatcher;
   }
 
+  /** To be called for an item that may be older than the items queued before it. */
+  hasOlder(arrivedAt: number): void {
+    if (this.#oldestAt !== NEVER) this.#oldestAt = Math.min(this.#oldestAt, arrivedAt);
+  }
+
   /** When to sweep next; Infinity while no queued item can become overdue. */
   sweepAt(now: number): number {
     const { queue } = this.#dispatcher;
