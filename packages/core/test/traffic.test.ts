@@ -160,3 +160,14 @@ test('for any arrivals, the rate is finite and above 0 once there was a gap', ()
     }),
   );
 });
+
+// Root cause: the mean was over batches, each with the mean cost of its items.
+test('the mean cost of an item is that of all items, whatever the sizes of their batches', () => {
+  const traffic = new Traffic();
+  for (let i = 0; i < 400; i++) {
+    traffic.batchEnded({ size: 1, cost: 100, callers: 1, durationMs: 1 }, 2 * i);
+    traffic.batchEnded({ size: 99, cost: 99, callers: 99, durationMs: 1 }, 2 * i + 1);
+  }
+  expect(traffic.meanCost).toBeGreaterThan(1.9);
+  expect(traffic.meanCost).toBeLessThan(2.1);
+});

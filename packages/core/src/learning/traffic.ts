@@ -36,16 +36,21 @@ const STEADY = 512;
 const LONGEST_GAPS = 64;
 
 export class Traffic implements TrafficEstimate {
-  meanCost = 1;
+  /** Means over the latest batches. */
   #busyMs = 0;
-  #busyCost = 0;
+  #batchCost = 0;
+  #batchSize = 0;
   lastAt = Number.NEGATIVE_INFINITY;
   readonly #recent = new MeanGap(RECENT);
   readonly #steady = new MeanGap(STEADY);
   readonly #arrivals = new ArrivalForecast();
 
   get busyMsPerCost(): number {
-    return this.#busyCost > 0 ? this.#busyMs / this.#busyCost : 0;
+    return this.#batchCost > 0 ? this.#busyMs / this.#batchCost : 0;
+  }
+
+  get meanCost(): number {
+    return this.#batchSize > 0 ? this.#batchCost / this.#batchSize : 1;
   }
 
   get samples(): number {
@@ -63,9 +68,9 @@ export class Traffic implements TrafficEstimate {
   }
 
   batchEnded({ size, cost, callers, durationMs }: EndedBatch, now: number): void {
-    this.meanCost += (cost / size - this.meanCost) * FADE;
     this.#busyMs += (durationMs - this.#busyMs) * FADE;
-    this.#busyCost += (cost - this.#busyCost) * FADE;
+    this.#batchCost += (cost - this.#batchCost) * FADE;
+    this.#batchSize += (size - this.#batchSize) * FADE;
     this.#arrivals.batchEnded(callers, durationMs, now);
   }
 
