@@ -1,6 +1,8 @@
+import { Batcher, type BatcherOptions, type Policy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Traffic } from '../src/learning/traffic.js';
+import { gated } from './support/gate.js';
 import { normal, seeded } from './support/random.js';
 
 /** Traffic of `count` items together every `gapMs`, `times` times. */
@@ -170,4 +172,82 @@ test('the mean cost of an item is that of all items, whatever the sizes of their
   }
   expect(traffic.meanCost).toBeGreaterThan(1.9);
   expect(traffic.meanCost).toBeLessThan(2.1);
+});
+
+// Root cause: callers that join a computation counted, and items that found the queue full did not.
+describe('the arrival rate counts the items that were offered to the queue:', () => {
+  const ignored = { resolve() {}, reject() {} };
+
+  async function perSecond(
+    options: BatcherOptions<number>,
+    submit: (batcher: Batcher<number, number>) => void,
+  ) {
+    const { batcher, clock } = gated(options);
+    for (let i = 0; i < 500; i++) {
+      submit(batcher);
+      await clock.advance(10);
+    }
+    const { arrivalsPerSecond } = batcher.stats();
+    batcher.destroy();
+    await clock.settle();
+    return arrivalsPerSecond;
+  }
+
+  test('not callers that share an item', async () => {
+    let next = 0;
+    const options = { dedupeBy: (item: number) => item };
+    const rate = await perSecond(options, (batcher) => {
+      for (let caller = 0; caller < 10; caller++) batcher.enqueue(next, ignored);
+      next += 1;
+    });
+    expect(rate).toBeCloseTo(100, 6);
+  });
+
+  test.each([
+    ['a full queue', { maxQueueSize: 1 }],
+    ['overload', { targetLatencyMs: 20, curve: [{ cost: 1, durationMs: 15 }] }],
+  ])('also items that are rejected because of %s', async (_, options) => {
+    const rate = await perSecond({ ...options, maxBatchSize: 1 }, (batcher) => batcher.enqueue(1, ignored));
+    expect(rate).toBeCloseTo(100, 6);
+  });
+
+  test('also the items of a request that is rejected as a whole', async () => {
+    const rate = await perSecond({ maxQueueSize: 5, maxBatchSize: 1 }, (batcher) => {
+      batcher.submitMany([1, 2, 3]).catch(() => {});
+    });
+    expect(rate).toBeGreaterThan(290);
+  });
+
+  test('not items that are invalid or cancelled beforehand', async () => {
+    const options = { costOf: (item: number) => item, maxBatchSize: 8 };
+    const rate = await perSecond(options, (batcher) => {
+      batcher.enqueue(1, ignored);
+      batcher.enqueue(9, ignored);
+      batcher.enqueue(Number.NaN, ignored);
+      batcher.submit(1, { signal: AbortSignal.abort() }).catch(() => {});
+    });
+    expect(rate).toBeCloseTo(100, 6);
+  });
+
+  test('of each group likewise', async () => {
+    const seen: number[] = [];
+    const policy: Policy = {
+      name: 'reading',
+      decide: ({ traffic, length }, now) => {
+        seen.push(traffic.ratePerMs(now));
+        return { action: 'dispatch', count: length, reason: 'idle' };
+      },
+    };
+    const clock = new VirtualClock();
+    const options = { clock, policy, groupOf: (item: number) => item, maxQueueSize: 2, maxBatchSize: 1 };
+    const handler = (items: number[]) =>
+      new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 50));
+    const batcher = new Batcher(handler, options);
+    for (let i = 0; i < 1000; i++) {
+      batcher.enqueue(i % 3, ignored);
+      await clock.advance(5);
+    }
+    for (const rate of seen.slice(-10)) expect(rate).toBeCloseTo(1 / 15, 3);
+    batcher.destroy();
+  });
 });

@@ -70,8 +70,8 @@ export class Dispatcher implements BackendUser {
   readonly #whenClosed = new Promise<void>((resolve) => {
     this.#resolveClosed = resolve;
   });
-  /** Groups with items that arrived since the arrivals were last recorded. */
-  #arrivedIn: Group[] = [];
+  /** Arrivals by group since they were last recorded. */
+  readonly #arrivedIn = new Map<unknown, number>();
   #isDispatching = false;
   #endedWhileDispatching = false;
   #fullIsDue = false;
@@ -116,12 +116,18 @@ export class Dispatcher implements BackendUser {
     return outage && unavailableError(this.settings.name, outage);
   }
 
-  // Admitted items
+  // Items
+
+  /** Counts an arrival. Rejected items count, because they are part of the load; callers that share an item do not. */
+  offered(groupKey: unknown): void {
+    this.turn.arrived(1);
+    if (this.settings.groupOf === undefined) return;
+    this.#arrivedIn.set(groupKey, (this.#arrivedIn.get(groupKey) ?? 0) + 1);
+  }
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
     const group = this.queue.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
-    if (this.settings.groupOf !== undefined && group.arrived++ === 0) this.#arrivedIn.push(group);
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
@@ -426,11 +432,8 @@ export class Dispatcher implements BackendUser {
     const moment = this.turn.endMoment();
     if (moment === undefined) return;
     this.traffic.arrived(moment.arrivals, moment.at);
-    for (const group of this.#arrivedIn) {
-      this.groups.arrived(group.key, group.arrived, moment.at);
-      group.arrived = 0;
-    }
-    this.#arrivedIn = [];
+    for (const [group, count] of this.#arrivedIn) this.groups.arrived(group, count, moment.at);
+    this.#arrivedIn.clear();
     const { policy } = this.settings;
     if (policy.observeArrivals === undefined) return;
     this.#notifyPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));

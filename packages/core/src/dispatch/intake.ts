@@ -20,6 +20,7 @@ import {
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
+import type { SharedWork } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
 import { hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -48,7 +49,7 @@ export class Intake {
     const dispatcher = this.#dispatcher;
     if (options !== undefined || !dispatcher.admitsUnchecked) return this.#submitChecked(item, sink, options);
     dispatcher.ledger.submitted += 1;
-    const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrival(), 1);
+    const entry = new Entry<I, R>(item, sink, dispatcher.turn.arrived(1), 1);
     dispatcher.append(entry, undefined, dispatcher.queue.tenants.unnamed, 0);
     return entry;
   }
@@ -82,10 +83,13 @@ export class Intake {
       const noRoom = this.#noRoomFor(1, tenant);
       // Making room dispatches batches, whose handlers may have closed or reconfigured the batcher.
       rejection = this.#rejection(cost, timeoutMs, signal) ?? noRoom;
-      if (rejection !== undefined) return this.#reject(item, sink, rejection);
+      if (rejection !== undefined) {
+        if (rejection === noRoom) this.#offered(shareKey, group);
+        return this.#reject(item, sink, rejection);
+      }
     }
 
-    const arrival = dispatcher.turn.arrival();
+    const arrival = dispatcher.turn.moment;
     const moment = waitedMs === 0 ? arrival : { at: arrival.at - waitedMs, arrivals: 0 };
     const isTied = timeoutMs !== POSITIVE_INFINITY || signal !== undefined || shareKey !== undefined;
     const entry = isTied
@@ -101,7 +105,7 @@ export class Intake {
       if (!isNativeSignal(signal)) rejection = this.#rejection(cost, timeoutMs, signal);
       if (rejection !== undefined) return this.#settle(entry, rejection);
     }
-    const work = shareKey === undefined ? undefined : sharedWorks.find(shareKey);
+    const work = this.#offered(shareKey, group);
     const allowedMs = Math.min(timeoutMs, settings.targetLatencyMs - waitedMs);
     // Joining a computation in flight adds no work.
     if (work === undefined && settings.admission && allowedMs !== POSITIVE_INFINITY) {
@@ -121,6 +125,14 @@ export class Intake {
     }
     if (timeoutMs !== POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
     return entry;
+  }
+
+  /** Counts an item that is offered to the queue, admitted or not; returns the computation that it can join instead. */
+  #offered(shareKey: unknown, group: unknown): SharedWork | undefined {
+    const { sharedWorks } = this.#dispatcher;
+    const work = shareKey === undefined ? undefined : sharedWorks.find(shareKey);
+    if (work === undefined) this.#dispatcher.offered(group);
+    return work;
   }
 
   /** Why an item cannot be admitted, whatever is queued. */

@@ -19,6 +19,7 @@ export class ManyItems<I, R> {
     if (items.length === 0) return Promise.resolve([]);
     const rejection = this.#dispatcher.intake.rejectionOf(items.length);
     if (rejection !== undefined) {
+      if (rejection.code === 'QUEUE_FULL') this.#dispatcher.turn.arrived(items.length);
       this.#dispatcher.ledger.rejectMany(items.length, rejection);
       return Promise.reject(rejection);
     }

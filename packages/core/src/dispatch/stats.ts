@@ -39,7 +39,7 @@ export interface BatcherStats {
   readonly batchesRunning: number;
   readonly reasons: Readonly<Record<Reason, number>>;
 
-  /** The estimated arrival rate of items. */
+  /** The estimated rate of items offered to the queue: rejected ones count, callers that share an item do not. */
   readonly arrivalsPerSecond: number;
   /** Predicted duration of a full batch, or of the largest one so far; undefined before the first. */
   readonly fullBatchMs: number | undefined;

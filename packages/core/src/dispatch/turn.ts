@@ -40,10 +40,15 @@ export class Turn {
     return now - this.#openedAt >= TURN_BUDGET_MS;
   }
 
-  /** Counts an arrival. All arrivals since the clock was last read share one moment. */
-  arrival(): Moment {
-    const moment = this.#moment ?? this.#beginMoment();
-    moment.arrivals += 1;
+  /** All arrivals since the clock was last read share one moment. */
+  get moment(): Moment {
+    return this.#moment ?? this.#beginMoment();
+  }
+
+  /** Counts items that are offered to the queue. */
+  arrived(count: number): Moment {
+    const { moment } = this;
+    moment.arrivals += count;
     return moment;
   }
 
@@ -70,7 +75,7 @@ export class Turn {
   endMoment(): Moment | undefined {
     const moment = this.#moment;
     this.#moment = undefined;
-    return moment;
+    return moment?.arrivals === 0 ? undefined : moment;
   }
 
   #beginMoment(): Moment {

@@ -1,5 +1,5 @@
 /**
- * What is known of the arrivals: their rate and cost, and a forecast of the next ones. One object for each queue, shared
+ * What is known of the arrivals of items, admitted or rejected for lack of room or time: their rate and cost, and a forecast of the next ones. One object for each queue, shared
  * by policy, admission, planner and Retry-After.
  */
 import { ArrivalForecast, FADE, type Forecast } from './arrival-forecast.js';

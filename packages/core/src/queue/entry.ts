@@ -29,6 +29,7 @@ export interface Ticket {
 /** An arrival time, shared by all items of one turn, because reading the clock costs more than queueing an item. */
 export interface Moment {
   readonly at: number;
+  /** Items that were offered to the queue. */
   arrivals: number;
 }
 

@@ -22,8 +22,6 @@ export class Group implements HeapNode {
   readonly removal: EntryRemoval;
   length = 0;
   cost = 0;
-  /** Items that arrived since the arrivals were last recorded. */
-  arrived = 0;
   /** Until when the policy holds it. */
   wakeAt = AWAKE;
   /** Its place in the heap of held groups. */
