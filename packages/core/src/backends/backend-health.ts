@@ -14,7 +14,7 @@ export interface HealthSettings {
   readonly maxFailures: number;
   /** How long it is ejected at first. */
   readonly backOffMs: number;
-  /** The longest back-off. */
+  /** The longest back-off to which doubling leads. */
   readonly maxBackOffMs: number;
 }
 
@@ -233,6 +233,7 @@ export class BackendHealth {
   }
 
   #doubleBackOff(maxMs: number): void {
-    this.#backOffMs = Math.min(maxMs, 2 * this.#backOffMs);
+    // A first back-off above the longest one stays as it is.
+    this.#backOffMs = Math.max(this.#backOffMs, Math.min(maxMs, 2 * this.#backOffMs));
   }
 }

@@ -30,7 +30,10 @@ export interface BackendSetOptions {
    * @default 1000
    */
   readonly backOffMs?: number | undefined;
-  /** @default 30_000 */
+  /**
+   * The longest time to which doubling leads.
+   * @default 30_000
+   */
   readonly maxBackOffMs?: number | undefined;
   /**
    * How often an item is sent again whose batch was certainly not started. Over all batches, retries are limited

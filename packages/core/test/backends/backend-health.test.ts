@@ -235,3 +235,17 @@ test('for any events, an ejected backend gets at most one trial per back-off, an
   });
   fc.assert(property, { numRuns: 1000 });
 });
+
+// Root cause: the doubled back-off was cut to the longest one, even where the first was longer.
+test.each(['trial batches', 'probes'])('a first back-off above the longest one is kept by %s', (by) => {
+  const health = new BackendHealth(
+    { maxFailures: 1, backOffMs: 60_000, maxBackOffMs: 30_000 },
+    by === 'probes',
+  );
+  fail(health, 1, 0);
+  for (let now = health.retryAt; now < 300_000; now = health.retryAt) {
+    if (by === 'probes') health.probeFailed(reason, 5000, now);
+    else fail(health, 1, now);
+    expect(health.retryAt - now).toBe(60_000);
+  }
+});
