@@ -409,10 +409,15 @@ export class Dispatcher implements BackendUser {
 
   /** After a change of settings or backends: rejects all queued items if no backend can run them. */
   #updateAdmission(): void {
-    const { outage } = this;
+    let { outage } = this;
     this.admitsUnchecked = this.isOpen && outage === undefined && needsNoItemChecks(this.settings);
     if (outage === undefined) return;
-    for (const entry of this.queue.entries()) this.removal.removeAll(entry, 'refused', outage);
+    for (const entry of this.queue.entries()) {
+      // A caller that is rejected may make a backend ready, and the others are dispatched.
+      ({ outage } = this);
+      if (outage === undefined) return;
+      if (entry.lane !== undefined) this.removal.removeAll(entry, 'refused', outage);
+    }
   }
 
   // Learning

@@ -2,8 +2,10 @@
 import { Batcher, type BatcherOptions, BatchwiseError, greedy, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from '../support/books.js';
+import { forever } from '../support/deciding.js';
 import { GatedBackend, lost, notStarted, placed } from '../support/gated-backend.js';
 import { outcomeOf } from '../support/outcome.js';
+import { RecordingSink } from '../support/recording-sink.js';
 
 const { POSITIVE_INFINITY } = Number;
 const one = { maxBatchSize: 1, policy: greedy() };
@@ -703,4 +705,22 @@ describe('invalid backends are rejected with the reason:', () => {
     const batcher = new Batcher((items: number[]) => items);
     expect(() => batcher.backends).toThrow('batcher: the batcher has a handler.');
   });
+});
+
+// Root cause: the error of an outage was read once for all queued items, and rejected callers can end the outage.
+test('items are rejected only until a rejected caller makes a backend ready', async () => {
+  const a = new GatedBackend('a');
+  const { batcher, clock } = placed([a], { policy: { name: 'holds', decide: () => forever } });
+  const sinks = [1, 2, 3].map(() => new RecordingSink(() => batcher.backends.setHealth('a', true)));
+  for (const sink of sinks) batcher.enqueue(1, sink);
+  await clock.settle();
+  batcher.backends.setHealth('a', 'unreachable');
+  await clock.settle();
+  expect(sinks.map(({ fate }) => fate)).toEqual(['UNAVAILABLE', 'pending', 'pending']);
+  batcher.flush();
+  await clock.settle();
+  a.answer();
+  await clock.settle();
+  expect(sinks.map(({ fate }) => fate)).toEqual(['UNAVAILABLE', 'ok', 'ok']);
+  expectRest(batcher);
 });
