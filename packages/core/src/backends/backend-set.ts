@@ -38,7 +38,7 @@ export interface BackendSetOptions {
   /**
    * How often an item is sent again whose batch was certainly not started. Over all batches, retries are limited
    * to a tenth, apart from trial batches and a few that are saved.
-   * @default Infinity
+   * @default 1
    */
   readonly retries?: number | undefined;
   /**

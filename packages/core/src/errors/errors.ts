@@ -45,7 +45,7 @@ export interface BatchwiseErrorOptions {
 
 export class BatchwiseError extends Error {
   readonly code: ErrorCode;
-  /** When to retry; set on `QUEUE_FULL` and `OVERLOADED`. */
+  /** When to retry; set on `QUEUE_FULL` and `OVERLOADED`, and on `UNAVAILABLE` where a backend is to be tried again. */
   declare readonly retryAfterMs: number | undefined;
   declare readonly notStarted: boolean | undefined;
 

@@ -61,7 +61,10 @@ export interface QueueView {
   deadlineAt(position: number): number;
   /** The earliest deadline of the first `count` items. */
   earliestDeadline(count: number): number;
-  /** A lower bound of all deadlines in the queue, cheap to read; Infinity when no item has one. */
+  /**
+   * A lower bound of all deadlines in the queue, cheap to read; Infinity when no item has one. Deadlines of callers whose
+   * batch is running and of other groups count, too.
+   */
   readonly nextDeadline: number;
 
   /** Those of all ready backends together; where backends are unequal, of the one that would be chosen now. */
@@ -119,7 +122,10 @@ export interface CompletedBatch extends RunningWork {
 
 export interface Policy {
   readonly name: string;
-  /** Asked only when a slot is free and the queue is not empty. */
+  /**
+   * Asked when a slot is free and the queue is not empty. For a full batch also while no slot is free, if a backend takes
+   * a batch ahead (`readsAhead`).
+   */
   decide(view: QueueView, now: number): Decision;
   /** Called at the end of each event-loop turn with arrivals. */
   observeArrivals?(count: number, at: number): void;

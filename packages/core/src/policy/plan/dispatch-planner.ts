@@ -1,7 +1,7 @@
 /**
  * Keeps a dispatch plan at hand for the traffic of the moment: requests one when the rate or the curve has changed
- * enough to matter, computes it between decisions, and reads it when a decision is due. A plan that is read is finished
- * and does not change.
+ * enough to matter, computes it between decisions, and reads it when a decision is due. A plan is read as soon as it is
+ * useful, and is refined further until it is solved.
  */
 import type { CurveEstimate } from '../../learning/service-curve.js';
 import { MOST_POSITIONS } from '../on-time-window.js';
