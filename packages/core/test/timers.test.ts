@@ -216,3 +216,10 @@ test('there is at most one timer, and no unnecessary callback', async () => {
     { numRuns: 200 },
   );
 });
+
+// Root cause: Infinity was accepted, and from then on no timer was ever due before the others.
+test('a virtual clock advances by finite times only', async () => {
+  const clock = new CountingClock();
+  await expect(clock.advance(Infinity)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  expect(clock.now()).toBe(0);
+});

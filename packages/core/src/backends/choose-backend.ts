@@ -39,7 +39,7 @@ const FRESH_MS = 10_000;
 const ALIKE = 1.25;
 /** An item is left to a busy backend if it completes sooner there by this factor. */
 const SOONER = 1.25;
-/** The number of parts into which the queue is divided among unequal backends. */
+/** The number of parts into which the queue is divided among unequal backends, and the batches of each slot that count. */
 const PARTS = 32;
 /** Shortest hold: the timer resolution of Node. */
 const MIN_HOLD_MS = 1;
@@ -142,7 +142,7 @@ function areEqual(servers: readonly Server[], cost: number): boolean {
 function divide(servers: readonly Server[], queuedCost: number, maxBatchSize: number): void {
   const part = Math.min(maxBatchSize, Math.max(1, queuedCost / PARTS));
   for (const server of servers) server.addedMs = addedMs(server, part, maxBatchSize);
-  for (let left = queuedCost; left > 0; left -= part) {
+  for (let left = Math.min(queuedCost, servers.length * PARTS * maxBatchSize); left > 0; left -= part) {
     let best = servers[0] as Server;
     for (const server of servers) if (server.addedMs < best.addedMs) best = server;
     const { candidate, filled, startMs } = best;

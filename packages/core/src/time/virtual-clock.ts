@@ -1,4 +1,4 @@
-import { validMs } from '../errors/valid.js';
+import { validWaitedMs } from '../errors/valid.js';
 import { Heap, type HeapNode } from '../queue/heap.js';
 import { type Clock, realClock } from './clock.js';
 
@@ -58,7 +58,7 @@ export class VirtualClock implements Clock {
   }
 
   async advance(ms: number): Promise<void> {
-    validMs('advance(ms)', ms);
+    validWaitedMs('advance(ms)', ms);
     const end = this.#now + ms;
     await this.settle();
     for (let timer = this.#timers.first; timer !== undefined && timer.at <= end; timer = this.#timers.first) {

@@ -30,6 +30,21 @@ function made(durationMs: number | undefined, { slots = 1, busyMs = [], ...more 
 const choose = (all: readonly Made[], turn = 0, demand: Partial<Demand> = {}) =>
   chooseBackend(all, { queuedCost: 1, costPerMs: 0, maxBatchSize: 1, isRetry: false, ...demand }, turn, 0);
 
+// Root cause: the whole queue was divided among the slots, in steps of one batch.
+test('a longer queue than the backends can serve soon is not divided further', () => {
+  let predictions = 0;
+  const counted = (durationMs: number) => {
+    const mean = () => {
+      predictions += 1;
+      return durationMs;
+    };
+    return made(durationMs, { mean });
+  };
+  const choice = choose([counted(10), counted(30)], 0, { queuedCost: 1e6, maxBatchSize: 8 });
+  expect(choice).toMatchObject({ maxCost: Infinity, holdUntil: undefined });
+  expect(predictions).toBeLessThan(1000);
+});
+
 describe('a batch', () => {
   test('goes to the free backend with the earliest predicted completion', () => {
     const [slow, fast] = [made(30), made(10)];
