@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceCurve } from '../src/learning/service-curve.js';
-import { normal, seeded } from './support/random.js';
+import { lognormal, normal, seeded } from './support/random.js';
 
 /** A curve that has recorded these batches, `times` times. */
 function curveOf(batches: Iterable<readonly [cost: number, durationMs: number]>, times = 1): ServiceCurve {
@@ -418,6 +418,20 @@ describe('a backend that pads', () => {
     expect(curve.mean(3)).toBeUndefined();
     curve.record(3, 70, 6);
     expect(curve.mean(8)).toBe(70);
+  });
+
+  // Root cause: the variation, and since when batches were surprising, were kept when the estimates were dropped.
+  test('to other sizes is learned as by a new curve', () => {
+    const random = seeded(1);
+    const [curve, fresh] = [new ServiceCurve([], SIZES), new ServiceCurve([], [8])];
+    for (let i = 0; i < 100; i++) curve.record(3, 40 * lognormal(random, 0.3), 100 * i);
+    for (let i = 100; i < 103; i++) curve.record(3, 400, 100 * i);
+    curve.padTo([8]);
+    for (let i = 110; i < 150; i++) {
+      const durationMs = (i < 130 ? 20 : 45) * lognormal(random, 0.05);
+      for (const each of [curve, fresh]) each.record(1 + (i % 8), durationMs, 100 * i);
+      expect([curve.points(), curve.variation]).toEqual([fresh.points(), fresh.variation]);
+    }
   });
 });
 

@@ -2,7 +2,8 @@
  * What is learned of each group: its arrivals, and its curve. All groups share one curve until the durations of a group
  * differ from it, as with groups by model or by length. Bounded: the group that was used least recently is forgotten.
  */
-import { CERTAIN, type ServiceCurve, SURE_WEIGHT } from './service-curve.js';
+import { SURE_WEIGHT } from './bucket.js';
+import { CERTAIN, type ServiceCurve } from './service-curve.js';
 import { type EndedBatch, Traffic } from './traffic.js';
 
 /** Groups that are remembered: some 500 KiB. */

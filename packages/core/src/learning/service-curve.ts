@@ -3,6 +3,8 @@
  * measured and not a fitted line, because real curves are flat and then linear, stepped, or slower per item past some
  * size. Policy, admission, planner and Retry-After all ask this one predictor.
  */
+import { type Bucket, MEMORY, SURE_WEIGHT, TRUSTED_SAMPLES } from './bucket.js';
+import { type Change, ChangeDetector } from './change-detector.js';
 import { type CurvePoint, durationAt, type LearnedPoint, monotone, paddedTo } from './curve-table.js';
 
 export type { CurvePoint, LearnedPoint } from './curve-table.js';
@@ -33,35 +35,12 @@ export interface CurveEstimate {
   readonly updatedAt: number;
 }
 
-interface Bucket {
-  readonly key: number;
-  cost: number;
-  durationMs: number;
-  weight: number;
-  /** The value of `samples` when the estimate was made, and when a batch of this cost was last recorded. */
-  since: number;
-  seenAt: number;
-  /** Surprising batches of this cost in a row, all slower or all quicker. */
-  surprises: number;
-  isSlower: boolean;
-  /** The estimate before a surprising batch replaced it. */
-  formerMs: number | undefined;
-}
-
-/** Batches that an estimate remembers, so that it follows a backend that changes. */
-const MEMORY = 64;
-/** Batches after which the estimate of a size is trusted: a single outlier no longer replaces it. */
-export const SURE_WEIGHT = 3;
-/** Batches after which the estimate of the variation is usable. */
-const TRUSTED_SAMPLES = 8;
 /** Standard deviations beyond which a duration is an outlier. */
 const OUTLIER = 4;
 /** The smallest coefficient of variation: no clock and no backend is steadier. */
 const LEAST_VARIATION = 0.02;
 /** Relative differences below this are learned from as they come; larger ones may be a change of the backend. */
 const LEAST_SURPRISE = 0.25;
-/** The probability that surprises in a row are chance, below which the backend is taken to have changed. */
-const CHANCE = 1e-5;
 /** Standard deviations between the mean and the bounds: one duration in 18 is above the upper bound. */
 const BOUND = 1.6;
 /** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
@@ -82,17 +61,7 @@ export class ServiceCurve implements CurveEstimate {
   #buckets: Bucket[] = [];
   #variance = 0;
   #residuals = 0;
-  /** Durations ÷ expectation of the latest batches, as long as all were surprising on the same side. */
-  #surprises: number[] = [];
-  /** Whether any of them contradicted a trusted estimate. */
-  #contradictsTrusted = false;
-  #isSlower = false;
-  /** Whether a batch has met its expectation since the latest surprise. */
-  #isConfirmed = true;
-  #surprisedSince = 0;
-  #surprisedAt = Number.NEGATIVE_INFINITY;
-  /** The share of batches that are surprising: higher with heavy tails. */
-  #surpriseRate = 1 / MEMORY;
+  #changes = new ChangeDetector();
   #points: readonly LearnedPoint[] | undefined;
   #best: CurvePoint | undefined;
   #bestUpTo = Number.NaN;
@@ -125,7 +94,9 @@ export class ServiceCurve implements CurveEstimate {
     this.#batchSizes = batchSizes;
     this.samples = 0;
     this.#buckets = [];
-    this.#surprises = [];
+    this.#variance = 0;
+    this.#residuals = 0;
+    this.#changes = new ChangeDetector();
     this.#changed();
   }
 
@@ -138,13 +109,11 @@ export class ServiceCurve implements CurveEstimate {
     const bucket = this.#bucketFor(cost);
     const ratio = this.#surpriseRatio(bucket, cost, durationMs);
     // A batch that confirms an estimate made by a surprise confirms that surprise.
-    const isSecond = ratio === 1 && this.#surprises.length > 0 && bucket.formerMs !== undefined;
-    this.#watchForChange(
-      bucket,
-      isSecond ? durationMs / (bucket.formerMs as number) : ratio,
-      now - durationMs,
-      now,
-    );
+    const isSecond = ratio === 1 && this.#changes.hasSurprises && bucket.formerMs !== undefined;
+    const surprise = isSecond ? durationMs / (bucket.formerMs as number) : ratio;
+    const compared = bucket.weight > 0 ? [bucket] : this.#neighbours(bucket);
+    const change = this.#changes.observe(bucket, surprise, compared, this.samples, now - durationMs, now);
+    if (change !== undefined) this.#rescale(change);
     this.#learn(bucket, cost, durationMs, ratio !== 1);
     this.samples += 1;
     this.updatedAt = now;
@@ -299,63 +268,16 @@ export class ServiceCurve implements CurveEstimate {
   }
 
   /**
-   * One batch that is far off is an outlier; several in a row on the same side are a change of the backend. How many
-   * depends on how common outliers are. Batches that overlap in time may all have been delayed by one event and count
-   * as one.
+   * The backend has changed, or the `curve` option was wrong. The shape of the curve is kept, so that nothing has to be
+   * explored again.
    */
-  #watchForChange(bucket: Bucket, ratio: number, startedAt: number, now: number): void {
-    const isSurprise = ratio !== 1;
-    if (isSurprise && startedAt < this.#surprisedAt) return;
-    // Only an estimate that was made before the first surprise can confirm that nothing has changed.
-    const isNew = bucket.weight === 0 || bucket.since >= this.#surprisedSince;
-    if (!isSurprise && isNew && !this.#isConfirmed) return;
-    const isSlower = ratio > 1;
-    bucket.surprises = isSurprise && isSlower === bucket.isSlower ? bucket.surprises + 1 : Number(isSurprise);
-    bucket.isSlower = isSlower;
-    if (!isSurprise) {
-      this.#endSurprises();
-      this.#isConfirmed = true;
-      this.#surpriseRate -= this.#surpriseRate / MEMORY;
-      return;
-    }
-    if (isSlower !== this.#isSlower) this.#endSurprises();
-    if (this.#isConfirmed || isSlower !== this.#isSlower) this.#surprisedSince = this.samples;
-    if (this.#surprises.length === 0) this.#contradictsTrusted = false;
-    this.#isConfirmed = false;
-    this.#isSlower = isSlower;
-    for (const known of bucket.weight > 0 ? [bucket] : this.#neighbours(bucket)) {
-      if (known !== undefined && known.weight >= SURE_WEIGHT) this.#contradictsTrusted = true;
-    }
-    this.#surprises.push(ratio);
-    this.#surprisedAt = now;
-    const isSlowStart = this.samples < TRUSTED_SAMPLES && ratio < 0.5;
-    const rate = Math.max(this.#surpriseRate, 1 / MEMORY);
-    const needed = isSlowStart ? 1 : Math.ceil(Math.log(CHANCE) / Math.log(rate));
-    if (this.#surprises.length >= needed) this.#rescale();
-    // The other sizes may be right, and this one alone wrong.
-    else if (bucket.surprises >= needed) bucket.weight = 1;
-  }
-
-  /**
-   * The backend has changed, or the `curve` option was wrong: all durations change by the median factor. The shape of
-   * the curve is kept, so that nothing has to be explored again. What was measured meanwhile is right already.
-   */
-  #rescale(): void {
-    const factor = this.#surprises.sort((a, b) => a - b)[this.#surprises.length >> 1] as number;
+  #rescale({ factor, isRight }: Change): void {
     for (const bucket of this.#buckets) {
-      if (bucket.since >= this.#surprisedSince || (bucket.weight >= SURE_WEIGHT && !this.#contradictsTrusted))
-        continue;
+      bucket.formerMs = undefined;
+      if (isRight(bucket)) continue;
       bucket.durationMs *= factor;
       bucket.weight = Math.min(bucket.weight, SURE_WEIGHT - 1);
     }
-    for (const bucket of this.#buckets) bucket.formerMs = undefined;
-    this.#surprises = [];
-  }
-
-  /** They were outliers. */
-  #endSurprises(): void {
-    for (const _ of this.#surprises) this.#surpriseRate += (1 - this.#surpriseRate) / MEMORY;
-    this.#surprises = [];
   }
 
   #learn(bucket: Bucket, cost: number, durationMs: number, isSurprise: boolean): void {

@@ -2,7 +2,8 @@
  * Sizes to measure. Traffic makes batches of many sizes, but the steps of a backend that pads show only at the very
  * size of a step, and a queue that is always long never shows that smaller batches are better.
  */
-import { type CurveEstimate, type LearnedPoint, SURE_WEIGHT } from '../learning/service-curve.js';
+import { SURE_WEIGHT } from '../learning/bucket.js';
+import type { CurveEstimate, LearnedPoint } from '../learning/service-curve.js';
 import type { Limits } from './policy.js';
 
 /** Batches after which the curve is worth acting on. */
