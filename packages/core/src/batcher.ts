@@ -11,7 +11,6 @@ import { type BatcherStats, statsOf } from './dispatch/stats.js';
 import { describe } from './errors/describe.js';
 import { BatchwiseError } from './errors/errors.js';
 import { noBackendsError } from './errors/rejections.js';
-import { validKeys, validMethods, validMs } from './errors/valid.js';
 import type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
 import {
   type BackendOptions,
@@ -20,6 +19,7 @@ import {
   type LiveOptions,
   newSettings,
 } from './options/options.js';
+import { validKeys, validMethods, validMs } from './options/valid.js';
 import type { Resolve, Sink, Ticket } from './queue/entry.js';
 
 export interface CloseOptions {

@@ -1,9 +1,9 @@
 /** The dispatch order can be read without a change of the queue, and equals the order in which items are taken. */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { Heap } from '../src/heap.js';
 import { Entry } from '../src/queue/entry.js';
 import type { Group } from '../src/queue/group.js';
-import { Heap } from '../src/queue/heap.js';
 import { ItemQueue } from '../src/queue/item-queue.js';
 
 const removal = { cancel: () => {}, expire: () => {} };

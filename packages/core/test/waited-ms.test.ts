@@ -1,7 +1,7 @@
 /** `waitedMs`: the time that an item has waited before the call. */
 import { Batcher, type QueueView, VirtualClock, window } from 'batchwise';
 import { expect, test, vi } from 'vitest';
-import { Heap } from '../src/queue/heap.js';
+import { Heap } from '../src/heap.js';
 import { OlderItem } from '../src/queue/lane.js';
 import { gated } from './support/gate.js';
 

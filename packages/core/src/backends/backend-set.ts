@@ -10,12 +10,13 @@ import {
   validFunction,
   validKeys,
   validMsAboveZero,
-} from '../errors/valid.js';
+} from '../options/valid.js';
 import { Alarm } from '../time/alarm.js';
 import { type Clock, realClock } from '../time/clock.js';
 import { type Backend, ScheduledBackend, validBackend, validBackends } from './backend.js';
 import type { BackendHealth, BackendState, HealthSettings, StartedBatch } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
+import { RetryBudget } from './retry-budget.js';
 import { SlotQueue, type SlotUser } from './slot-queue.js';
 
 export interface BackendSetOptions {
@@ -96,30 +97,6 @@ const MIN_DELAY_MS = 1;
 const NONE_READY = ['wait', 'fail', 'try'];
 /** The longest back-off between probes. */
 const MAX_PROBE_BACK_OFF_MS = 5000;
-/** Retries per batch. */
-const RETRY_SHARE = 0.1;
-/** Saved retries: enough for a backend that goes away while it runs a few batches. */
-const MIN_SAVED = 10;
-
-/**
- * Limits retries to a share of all batches, plus what was saved. Retries help while few batches fail. Without a limit
- * they would double the load of a backend that recovers from an outage.
- */
-export class RetryBudget {
-  #saved = Number.POSITIVE_INFINITY;
-
-  /** Called at the start of each batch. One retry for each slot may be saved: all of them may fail at one moment. */
-  earn(slots: number): void {
-    this.#saved = Math.min(Math.max(MIN_SAVED, slots), this.#saved + RETRY_SHARE);
-  }
-
-  /** Returns false if the budget is used up. */
-  spend(): boolean {
-    if (this.#saved < 1) return false;
-    this.#saved -= 1;
-    return true;
-  }
-}
 
 // biome-ignore lint/suspicious/noExplicitAny: see ScheduledBackend
 export class BackendSet<I = any, R = any> {
@@ -304,17 +281,17 @@ export class BackendSet<I = any, R = any> {
 
   detach(user: BackendUser): void {
     this.#users.delete(user);
-    this.#slotQueue.leave(user);
+    this.#slotQueue.dequeue(user);
     this.#setAlarm(this.#clock.now());
   }
 
-  /** Whether a slot is free for a batcher, and no other batcher precedes it. */
-  mayTake(user: BackendUser): boolean {
-    return this.isShared ? this.#slotQueue.mayTake(user) : this.hasFreeSlot;
+  /** Returns true if a slot is free for the batcher and no other batcher precedes it. Otherwise it waits for one. */
+  requestSlot(user: BackendUser): boolean {
+    return this.isShared ? this.#slotQueue.request(user) : this.hasFreeSlot;
   }
 
   tookTurn(user: BackendUser): void {
-    this.#slotQueue.leave(user);
+    this.#slotQueue.dequeue(user);
   }
 
   started(backend: ScheduledBackend<I, R>, work: PlacedWork, now: number): StartedBatch {

@@ -95,7 +95,7 @@ export class BackendUse implements Candidate, BackendView {
     this.#own.padTo(batchSizes);
   }
 
-  /** When a batch that is sent ahead is expected to start. */
+  /** When a prefetched batch is expected to start. */
   startOfNext(now: number): number {
     return now + this.#aheadMs(now) / this.slots;
   }

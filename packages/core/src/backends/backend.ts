@@ -8,7 +8,7 @@ import {
   validFunction,
   validObject,
   validString,
-} from '../errors/valid.js';
+} from '../options/valid.js';
 import { BackendHealth, type HealthSettings } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
 
@@ -97,7 +97,7 @@ export class ScheduledBackend<I = any, R = any> {
     return this.isTrialDue ? Math.min(1, free) : free;
   }
 
-  get takesAhead(): boolean {
+  get canPrefetch(): boolean {
     return this.readsAhead && this.isUsable && !this.isTrialDue && this.work.length === this.slots;
   }
 }

@@ -89,21 +89,21 @@ export class Placement {
     return this.set?.isShared ?? false;
   }
 
-  /** Whether it is the turn of this batcher among the batchers that share the backends. */
-  get mayStart(): boolean {
-    return this.set === undefined || this.set.mayTake(this.#dispatcher);
+  /** Returns true if it is the turn of this batcher among those that share the backends. Otherwise it waits for a slot. */
+  requestSlot(): boolean {
+    return this.set === undefined || this.set.requestSlot(this.#dispatcher);
   }
 
   tookTurn(): void {
     this.set?.tookTurn(this.#dispatcher);
   }
 
-  /** A backend that takes a batch ahead, the one that is free first. */
-  aheadBackend(now: number): BackendUse | undefined {
+  /** The backend that takes a prefetched batch: of several, the one that is free first. */
+  prefetchingBackend(now: number): BackendUse | undefined {
     let first: BackendUse | undefined;
     if (this.isShared) return undefined;
     for (const use of this.#usable) {
-      if (use.backend.takesAhead && !(first && first.startOfNext(now) <= use.startOfNext(now))) first = use;
+      if (use.backend.canPrefetch && !(first && first.startOfNext(now) <= use.startOfNext(now))) first = use;
     }
     this.chosen = first;
     return first;

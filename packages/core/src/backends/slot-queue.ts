@@ -22,15 +22,15 @@ export class SlotQueue {
     this.#freeSlots = freeSlots;
   }
 
-  /** Whether a slot is free that no waiting batcher precedes this one for. If not, this one waits from now on. */
-  mayTake(user: SlotUser): boolean {
+  /** Returns true if a slot is free for the batcher and no waiting batcher precedes it. Otherwise it waits from now on. */
+  request(user: SlotUser): boolean {
     if (this.#freeSlots() > this.#ahead(user)) return true;
     this.#waiting.set(user, true);
     return false;
   }
 
   /** It has had its turn, or needs no slot any more. */
-  leave(user: SlotUser): void {
+  dequeue(user: SlotUser): void {
     if (this.#waiting.delete(user)) this.wake();
   }
 
@@ -48,7 +48,7 @@ export class SlotQueue {
         this.#waiting.set(user, false);
         user.slotFreed();
         // It has nothing to dispatch any more, or holds it for another reason.
-        if (this.#waiting.get(user) === false) this.leave(user);
+        if (this.#waiting.get(user) === false) this.dequeue(user);
       }
     });
   }

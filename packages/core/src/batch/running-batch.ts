@@ -31,7 +31,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
-  /** Of a batch that was sent ahead: the expected time, until it starts. */
+  /** Of a prefetched batch: the expected time, until it starts. */
   startedAt: number;
   /** 1 for the first batch of its batcher. */
   readonly number: number;
@@ -46,7 +46,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   /** Calls of the same batcher that the handler of this batch awaits. */
   awaitedCalls = 0;
   /** It is with a backend that has not started it: see `readsAhead`. */
-  isAhead = false;
+  isPrefetched = false;
   /** Its index in the list of running batches. */
   index = -1;
   /** Set while it runs on a backend. */
@@ -140,9 +140,9 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.resume();
   }
 
-  /** The backend has a free slot for the batch that was sent ahead. */
+  /** The backend has a free slot for the prefetched batch. */
   begin(now: number): void {
-    this.isAhead = false;
+    this.isPrefetched = false;
     this.startedAt = now;
     (this.placed as Placed).startedAt = now;
     this.#call?.begin(now, this.dispatcher.timeouts);
@@ -167,7 +167,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.#succeededBefore = this.succeeded;
     this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
-    this.#call.start(this.isAhead ? undefined : this.dispatcher.timeouts);
+    this.#call.start(this.isPrefetched ? undefined : this.dispatcher.timeouts);
   }
 
   /** Counts a caller of this batch. */
@@ -222,7 +222,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
       this.#learnAtLeast(call);
     }
     // A backend that is down may fail every item quickly, which is not its service time.
-    else if (this.succeeded > this.#succeededBefore && !this.isAhead) {
+    else if (this.succeeded > this.#succeededBefore && !this.isPrefetched) {
       const completed = {
         size: entries.length,
         cost,
@@ -285,7 +285,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
-    if (this.isAhead) return;
+    if (this.isPrefetched) return;
     const now = this.settings.clock.now();
     this.dispatcher.curve.recordAtLeast(cost, now - startedAt, now);
   }

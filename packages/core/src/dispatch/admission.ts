@@ -61,13 +61,13 @@ export function predict(
   const aloneMs = own.curve.mean(cost);
   const best = curve.bestSize(maxBatchSize);
   if (best === undefined || aloneMs === undefined) return undefined;
-  const isHopeless = aloneMs > allowedMs;
+  const exceedsLimitAlone = aloneMs > allowedMs;
   // With time for two full batches, an item can wait for one and be served in the next. With less time, the policy makes
   // smaller batches, for which the oldest item has time, unless that item is late in any case.
   const oldestMs = ahead.oldestAt + targetLatencyMs - now - freeSlotAfterMs(capacity, now, 0);
   const isCut = 2 * best.durationMs > allowedMs && aloneMs <= oldestMs;
   const withinMs = isCut ? Math.min(allowedMs, oldestMs) : allowedMs;
-  const batch = curve.bestSize(maxBatchSize, isHopeless ? undefined : withinMs) as CurvePoint;
+  const batch = curve.bestSize(maxBatchSize, exceedsLimitAlone ? undefined : withinMs) as CurvePoint;
   const startMs = startsAfterMs(ahead, batch, capacity, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
@@ -79,7 +79,7 @@ export function predict(
   // Too slow even with an empty queue: until the estimate is old enough to be checked.
   return {
     latencyMs,
-    retryAfterMs: roundedUp(isHopeless ? latencyMs + FRESH_MS : retryAfterMs),
+    retryAfterMs: roundedUp(exceedsLimitAlone ? latencyMs + FRESH_MS : retryAfterMs),
   };
 }
 
@@ -124,9 +124,9 @@ function freeSlotAfterMs({ inSlots, freeSlots, curve }: Capacity, now: number, o
     ({ cost, startedAt, expectedMs = curve.mean(cost) ?? 0 }) => startedAt + expectedMs - now,
   );
   after.sort((a, b) => a - b);
-  // A batch that was sent ahead takes the slot of another.
-  const batchesAhead = inSlots.filter(({ startedAt }) => startedAt > now).length;
-  return Math.max(0, after[others - freeSlots + batchesAhead] ?? 0);
+  // A prefetched batch takes the slot of another.
+  const prefetchedBatches = inSlots.filter(({ startedAt }) => startedAt > now).length;
+  return Math.max(0, after[others - freeSlots + prefetchedBatches] ?? 0);
 }
 
 /** To the microsecond: a quick backend runs several batches in a millisecond. Coarser timers round up. */

@@ -44,8 +44,8 @@ export class Dispatcher implements BackendUser {
   readonly queue: ItemQueue;
   readonly groups: LearnedGroups;
   readonly running: RunningBatch[] = [];
-  /** Of the running batches, those that were sent ahead and wait for a slot of their backend. */
-  batchesAhead = 0;
+  /** Running batches that a backend with `readsAhead` has got before it has a free slot for them. */
+  prefetchedBatches = 0;
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
   readonly traffic = new Traffic();
@@ -98,7 +98,7 @@ export class Dispatcher implements BackendUser {
   }
 
   get busySlots(): number {
-    return this.running.length - this.batchesAhead;
+    return this.running.length - this.prefetchedBatches;
   }
 
   get freeSlots(): number {
@@ -183,7 +183,7 @@ export class Dispatcher implements BackendUser {
       for (;;) {
         this.#expireDue(now);
         if (!this.#mayHaveSlot) {
-          this.#sendAhead(now);
+          this.#prefetch(now);
           break;
         }
         const group = this.queue.next(now);
@@ -192,7 +192,7 @@ export class Dispatcher implements BackendUser {
           this.turn.open(now); // the end of the turn dispatches the others
           if (!this.#isFull(group) || this.turn.isSpent(now)) break;
         }
-        if (!this.placement.mayStart) break;
+        if (!this.placement.requestSlot()) break;
         if (this.#isHeldForBackend(group, now)) continue;
         const decision = this.#decider.decide(group, now);
         this.placement.tookTurn();
@@ -226,12 +226,12 @@ export class Dispatcher implements BackendUser {
   }
 
   /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
-  #sendAhead(now: number): void {
-    const use = this.placement.aheadBackend(now);
+  #prefetch(now: number): void {
+    const use = this.placement.prefetchingBackend(now);
     const group = use && this.queue.next(now);
     if (use === undefined || group === undefined || !this.#isFull(group)) return;
     const decision = this.#decider.decide(group, now);
-    if (decision?.action !== 'dispatch' || !use.backend.takesAhead) return;
+    if (decision?.action !== 'dispatch' || !use.backend.canPrefetch) return;
     const { entries, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
     if (entries.length > 0) this.#start(entries, cost, group, decision, now, use);
   }
@@ -310,14 +310,14 @@ export class Dispatcher implements BackendUser {
     group: Group,
     decision: Dispatch,
     now: number,
-    ahead?: BackendUse,
+    prefetching?: BackendUse,
   ): void {
-    const use = ahead ?? this.#backendFor(decision, cost, now);
-    const startsAt = ahead?.startOfNext(now) ?? now;
+    const use = prefetching ?? this.#backendFor(decision, cost, now);
+    const startsAt = prefetching?.startOfNext(now) ?? now;
     const batch = new RunningBatch(this, entries, cost, decision.reason, group.key, startsAt, use);
-    if (ahead !== undefined) {
-      batch.isAhead = true;
-      this.batchesAhead += 1;
+    if (prefetching !== undefined) {
+      batch.isPrefetched = true;
+      this.prefetchedBatches += 1;
     }
     if (use !== undefined) batch.placed = this.placement.start(use, batch, now);
     batch.index = this.running.length;
@@ -345,8 +345,8 @@ export class Dispatcher implements BackendUser {
     }
     const { placed } = batch;
     if (placed !== undefined) this.placement.ended(placed, batch, batch.outcome(now), batch.error, now);
-    if (batch.isAhead) this.batchesAhead -= 1;
-    else if (this.batchesAhead > 0) this.#beginNext(batch, now);
+    if (batch.isPrefetched) this.prefetchedBatches -= 1;
+    else if (this.prefetchedBatches > 0) this.#beginNext(batch, now);
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
     this.#recordArrivals();
@@ -355,11 +355,11 @@ export class Dispatcher implements BackendUser {
     else this.#dispatch(now, false);
   }
 
-  /** The backend of a batch that ended starts the batch that was sent ahead. */
+  /** The backend of a batch that ended starts the prefetched batch. */
   #beginNext({ backend }: RunningBatch, now: number): void {
-    const next = this.running.find((batch) => batch.isAhead && batch.backend === backend);
+    const next = this.running.find((batch) => batch.isPrefetched && batch.backend === backend);
     if (next === undefined) return;
-    this.batchesAhead -= 1;
+    this.prefetchedBatches -= 1;
     next.begin(now);
   }
 

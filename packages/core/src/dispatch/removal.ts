@@ -5,7 +5,7 @@
 
 import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
-import { cancelledError, expiredError, overtakenError } from '../errors/rejections.js';
+import { cancelledError, expiredError, missedDeadlineError } from '../errors/rejections.js';
 import type { Entry, EntryRemoval } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
 import { retryAfterMs } from './admission.js';
@@ -48,7 +48,7 @@ export class Removal implements EntryRemoval {
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMsOf(first) ?? Number.POSITIVE_INFINITY);
     const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
     const stepMs = (dispatcher.curve.bestSize(maxBatchSize)?.durationMs ?? 0) / entries.length;
-    return entries.map((entry, i) => [entry, overtakenError(name, firstMs + i * stepMs)]);
+    return entries.map((entry, i) => [entry, missedDeadlineError(name, firstMs + i * stepMs)]);
   }
 
   /** Removes all callers of an entry. A caller that is settled may cancel others of them. */

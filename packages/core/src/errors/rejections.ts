@@ -74,7 +74,7 @@ export function tooLateError(
 }
 
 /** For an item that was admitted and can no longer meet its deadline or the target. */
-export function overtakenError(name: string, retryAfterMs: number): BatchwiseError {
+export function missedDeadlineError(name: string, retryAfterMs: number): BatchwiseError {
   return rejection('OVERLOADED', `${name}: the item can no longer meet its deadline or target latency.`, {
     retryAfterMs,
   });

@@ -3,6 +3,10 @@
 import { type Backend, validBackends } from '../backends/backend.js';
 import { BackendSet } from '../backends/backend-set.js';
 import { type Handler, type HandlerObject, validHandler } from '../batch/handler.js';
+import type { CurvePoint } from '../learning/service-curve.js';
+import { adaptive } from '../policy/adaptive-policy.js';
+import type { Limits, Policy } from '../policy/policy.js';
+import { type Clock, realClock } from '../time/clock.js';
 import {
   invalidOption,
   unknownKey,
@@ -18,11 +22,7 @@ import {
   validPositive,
   validSizes,
   validString,
-} from '../errors/valid.js';
-import type { CurvePoint } from '../learning/service-curve.js';
-import { adaptive } from '../policy/adaptive-policy.js';
-import type { Limits, Policy } from '../policy/policy.js';
-import { type Clock, realClock } from '../time/clock.js';
+} from './valid.js';
 
 /** Options that `configure()` can change. */
 export interface LiveOptions<I> {

@@ -12,10 +12,10 @@
  * Until the first batches have ended, it is greedy.
  */
 import { describe } from '../errors/describe.js';
-import { invalidOption, validKeys } from '../errors/valid.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
+import { invalidOption, validKeys } from '../options/valid.js';
+import { latestStart as latestStartOf, mayBeLate } from './efficiency.js';
 import { reasonToDispatch } from './greedy-policy.js';
-import { latestStart as latestStartOf, mayBeLate } from './latest-start.js';
 import { bestWindow } from './on-time-window.js';
 import { BACKLOG } from './plan/dispatch-plan.js';
 import { DispatchPlanner, MOST_VARIATION } from './plan/dispatch-planner.js';
@@ -48,7 +48,7 @@ export interface AdaptiveOptions {
 }
 
 /** How many times the hold weighs a returning caller that would miss the batch: it waits for the whole batch. */
-const LEFT_BEHIND = 3;
+const MISSED_RETURN_COST = 3;
 /** The least share of a batch's duration that a hold must save. */
 const LEAST_SAVING = 0.15;
 
@@ -223,7 +223,7 @@ class AdaptivePolicy implements Policy {
     }
     // Returning callers share every batch from then on, which is worth the time until the last of them is back. A caller
     // that misses the batch waits for all of it.
-    const isMissed = expected * LEFT_BEHIND * durationMs(view, cost) > lostMs;
+    const isMissed = expected * MISSED_RETURN_COST * durationMs(view, cost) > lostMs;
     const allMs =
       (horizonMs * (1 + Math.log(Math.max(1, inAll)))) / -Math.log(1 - Math.min(0.999, expected / inAll));
     return isMissed && CAUTION * savesMs > allMs ? { action: 'wait', until: now + horizonMs } : undefined;

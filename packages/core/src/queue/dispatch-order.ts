@@ -3,8 +3,9 @@
  * at positions. It is the order of `Group.take`, with the charges of the items that have been read. Reading one more
  * position takes O(log(lanes read)). It is valid until the queue changes.
  */
+
+import { Heap, type HeapNode } from '../heap.js';
 import type { Entry } from './entry.js';
-import { Heap, type HeapNode } from './heap.js';
 import { isServedBefore, type Lane, type LaneNode, type NextOfLane } from './lane.js';
 import type { Tenant } from './tenants.js';
 

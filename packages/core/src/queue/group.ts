@@ -1,7 +1,8 @@
 /** Items that may share a batch. */
+
+import { Heap, type HeapNode } from '../heap.js';
 import { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
-import { Heap, type HeapNode } from './heap.js';
 import { type Aged, isServedBefore, type Lane, type LaneNode, OlderItem } from './lane.js';
 import type { Tenant, Tenants } from './tenants.js';
 
@@ -118,7 +119,7 @@ export class Group implements HeapNode {
     this.#ages.remove(lane);
     this.#order.remove(lane.inGroup);
     this.#tenants.remove(lane);
-    if (tenant.queuedItems === 0) this.#tenants.leave(tenant);
+    if (tenant.queuedItems === 0) this.#tenants.becameEmpty(tenant);
     if (this.length > 0) return;
     this.cost = 0; // sums of fractions do not come back to 0 by themselves
     this.#flushedAt = Number.NEGATIVE_INFINITY;

@@ -9,9 +9,10 @@
  * earliest, a priority counting as a head start in time, so that no item starves. The policy is asked about the
  * group of that item. Its batch is filled by the same rule among the lanes of the group.
  */
+
+import { Heap } from '../heap.js';
 import type { Entry, EntryRemoval } from './entry.js';
 import { AWAKE, Group, type Taken } from './group.js';
-import { Heap } from './heap.js';
 import { Lane, type PriorityClass } from './lane.js';
 import { type Tenant, Tenants } from './tenants.js';
 

@@ -2,9 +2,10 @@
  * Queued items of one group, one tenant and one priority, first in, first out: a doubly linked list, so that an
  * item is removed without a search. A lane exists while it has items.
  */
+
+import type { HeapNode } from '../heap.js';
 import type { Entry } from './entry.js';
 import type { Group } from './group.js';
-import type { HeapNode } from './heap.js';
 import type { Tenant } from './tenants.js';
 
 /** All queued items of one priority. */

@@ -3,7 +3,7 @@
  * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that comes back
  * after a pause starts level with the others: absence earns no credit.
  */
-import { Heap, type HeapNode } from './heap.js';
+import { Heap, type HeapNode } from '../heap.js';
 import { isEarlier, type Lane, type LaneNode } from './lane.js';
 
 export class Tenant implements HeapNode {
@@ -89,7 +89,7 @@ export class Tenants {
   }
 
   /** To be called when a tenant has nothing queued any more. */
-  leave(tenant: Tenant): void {
+  becameEmpty(tenant: Tenant): void {
     tenant.queuedCost = 0; // sums of fractions do not come back to 0 by themselves
     this.#waitingWeight -= tenant.weight;
   }

@@ -1,4 +1,4 @@
-import { Heap, type HeapNode } from '../queue/heap.js';
+import { Heap, type HeapNode } from '../heap.js';
 
 /** Callers with a deadline, a call of the handler, or `close({ timeoutMs })`. */
 export interface Expiring extends HeapNode {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RetryBudget } from '../../src/backends/backend-set.js';
+import { RetryBudget } from '../../src/backends/retry-budget.js';
 
 test('for any order of batches and failures, retries are at most 10 plus a tenth of all batches', () => {
   fc.assert(

@@ -134,10 +134,10 @@ test('no slot is free while a batcher waits for one', async () => {
           left: wants,
           slotFreed: () => user.ask(),
           ask() {
-            while (user.left > 0 && queue.mayTake(user)) {
+            while (user.left > 0 && queue.request(user)) {
               user.left -= 1;
               free -= 1;
-              queue.leave(user);
+              queue.dequeue(user);
             }
           },
         };

@@ -30,8 +30,8 @@ export const BACKLOG = 2;
 const LONG_QUEUE = 4;
 
 const MOST_SWEEPS = 1000;
-/** The multiple of the likely average above which the iteration diverges. */
-const LOST = 100;
+/** The multiple of the likely average above which the iteration has diverged. */
+const DIVERGED_FACTOR = 100;
 /** Policy improvements after which a plan is good enough to use. */
 const GOOD_IMPROVEMENTS = 8;
 /** Improvements that adapt a plan for a similar problem. */
@@ -85,12 +85,12 @@ export class DispatchPlan {
     this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs, this.#drainPerMs);
     this.#rowOutcomes = Array.from({ length: rows }, (_, row) => arrivalOutcomes(ratePerMs * row * stepMs));
     const likelyAverage = 1.5 * ratePerMs * usualMs;
-    this.#mostAverage = LOST * likelyAverage;
+    this.#mostAverage = DIVERGED_FACTOR * likelyAverage;
     this.#lookahead = new PlanLookahead(problem, this.#states, likelyAverage);
     this.#improvingUnits = 4 + problem.sizes.length / 2;
     this.#choices = new Float64Array(this.#states.size);
     this.#usualState = this.#states.stateOf(rows >> 1, this.#states.indexBelow(usualSize));
-    if (similar === undefined || similar.#isLost) this.#startSimply();
+    if (similar === undefined || similar.#hasDiverged) this.#startSimply();
     else this.#startFrom(similar);
   }
 
@@ -111,7 +111,7 @@ export class DispatchPlan {
   /** Whether it is good enough to use. */
   get isUseful(): boolean {
     const isGood = this.isSolved || this.#improvements >= GOOD_IMPROVEMENTS;
-    return isGood && this.#lookahead.average > 0 && !this.#isLost;
+    return isGood && this.#lookahead.average > 0 && !this.#hasDiverged;
   }
 
   /** Computes a little further: a unit is a fraction of a microsecond. */
@@ -212,7 +212,7 @@ export class DispatchPlan {
   }
 
   /** Whether the iteration has diverged. */
-  get #isLost(): boolean {
+  get #hasDiverged(): boolean {
     return !(Math.abs(this.#lookahead.average) < this.#mostAverage);
   }
 
@@ -221,7 +221,7 @@ export class DispatchPlan {
     this.#nextState = 0;
     // With the right average, values do not drift.
     this.#lookahead.average += (CORRECTION * this.#drift) / this.#usualMs;
-    if (this.#isLost) this.#sweeps = MOST_SWEEPS;
+    if (this.#hasDiverged) this.#sweeps = MOST_SWEEPS;
     const unit = Math.abs(this.#lookahead.average) * this.#usualMs;
     const isSettled = this.#largestChange - this.#leastChange < PRECISION * unit;
     if (isSettled && this.#improves) this.#sweeps = MOST_SWEEPS;

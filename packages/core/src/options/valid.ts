@@ -1,9 +1,9 @@
 /** One validator for each kind of option. Its message says what was expected and what was given. */
 
+import { describe, didYouMean } from '../errors/describe.js';
+import { BatchwiseError } from '../errors/errors.js';
 import type { CurvePoint } from '../learning/service-curve.js';
 import type { Clock } from '../time/clock.js';
-import { describe, didYouMean } from './describe.js';
-import { BatchwiseError } from './errors.js';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);
