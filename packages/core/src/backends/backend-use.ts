@@ -1,5 +1,5 @@
 /** One backend as one batcher uses it: how long the batches of this batcher take there, and which batches hang. */
-import type { CurveEstimate, ServiceCurve } from '../learning/service-curve.js';
+import { CERTAIN_DEVIATIONS, type CurveEstimate, type ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { ScheduledBackend } from './backend.js';
 import type { StartedBatch } from './backend-health.js';
@@ -22,7 +22,6 @@ const RATIO_MEMORY = 16;
  * Callers that give up earlier say nothing about the backend.
  */
 const MIN_MARGIN = 0.25;
-const DEVIATIONS = 3;
 /** A backend that has never answered may keep callers waiting for this long in total. */
 const MAX_UNANSWERED_MS = 1000;
 
@@ -103,7 +102,7 @@ export class BackendUse implements Candidate, BackendView {
   place(work: RunningWork, now: number): Placed {
     const { cost } = work;
     const expectedMs = this.#own.mean(cost);
-    const margin = 1 + Math.max(MIN_MARGIN, DEVIATIONS * this.#own.variation);
+    const margin = 1 + Math.max(MIN_MARGIN, CERTAIN_DEVIATIONS * this.#own.variation);
     const dueAt = expectedMs === undefined ? undefined : now + margin * (this.#aheadMs(now) + expectedMs);
     this.running.push(work);
     const { startedAt } = work;

@@ -34,11 +34,9 @@ export interface Choice<C> {
 }
 
 /** What was learned expires after this time: a backend that was slow once would otherwise never be used again. */
-const FRESH_MS = 10_000;
+const BACKEND_FRESH_MS = 10_000;
 /** Predictions that differ by less than this factor count as equal, because they are not more accurate. */
-const ALIKE = 1.25;
-/** An item is left to a busy backend if it completes sooner there by this factor. */
-const SOONER = 1.25;
+const EQUAL_PREDICTIONS_FACTOR = 1.25;
 /** The number of parts into which the queue is divided among unequal backends, and the batches of each slot that count. */
 const PARTS = 32;
 /** Shortest hold: the timer resolution of Node. */
@@ -73,7 +71,7 @@ export function chooseBackend<C extends Candidate>(
   const cost = Math.min(queuedCost, maxBatchSize);
   const durations = usable.map((candidate) => durationMs(candidate, cost, now));
   const leastMs = Math.min(...durations);
-  const alike = usable.filter((_, i) => (durations[i] as number) <= leastMs * ALIKE);
+  const alike = usable.filter((_, i) => (durations[i] as number) <= leastMs * EQUAL_PREDICTIONS_FACTOR);
   const leastBusy = Math.min(...alike.map(busyShare));
   const idlest = alike.filter((candidate) => busyShare(candidate) === leastBusy);
   const backend = idlest[turn % idlest.length];
@@ -135,7 +133,9 @@ function serversOf(candidate: Candidate, now: number): Server[] {
 function areEqual(servers: readonly Server[], cost: number): boolean {
   const durations = servers.map(({ candidate }) => candidate.mean(cost));
   const known = durations.filter((duration) => duration !== undefined);
-  return known.length < durations.length || Math.max(...known) <= ALIKE * Math.min(...known);
+  return (
+    known.length < durations.length || Math.max(...known) <= EQUAL_PREDICTIONS_FACTOR * Math.min(...known)
+  );
 }
 
 /** Gives each part of the queue to the slot where it adds least to the total latency. */
@@ -159,7 +159,8 @@ function divide(servers: readonly Server[], queuedCost: number, maxBatchSize: nu
 
 function addedMs({ candidate, startMs, filled, freeMs }: Server, part: number, maxBatchSize: number): number {
   const predict = (cost: number): number => candidate.mean(cost) as number;
-  const sooner = freeMs > 0 ? SOONER : 1;
+  // An item is left to a busy backend only if it completes clearly sooner there.
+  const sooner = freeMs > 0 ? EQUAL_PREDICTIONS_FACTOR : 1;
   if (filled + part > maxBatchSize) return sooner * part * (startMs + predict(maxBatchSize) + predict(part));
   const before = filled === 0 ? 0 : filled * (startMs + predict(filled));
   return sooner * ((filled + part) * (startMs + predict(filled + part)) - before);
@@ -168,7 +169,7 @@ function addedMs({ candidate, startMs, filled, freeMs }: Server, part: number, m
 /** 0 if nothing current is known and nothing runs there, so that one batch measures it. */
 function durationMs(candidate: Candidate, cost: number, now: number): number {
   const expectedMs = candidate.mean(cost);
-  const isKnown = expectedMs !== undefined && now - candidate.answeredAt <= FRESH_MS;
+  const isKnown = expectedMs !== undefined && now - candidate.answeredAt <= BACKEND_FRESH_MS;
   if (!isKnown && candidate.work.length === 0) return 0;
   return expectedMs ?? Number.POSITIVE_INFINITY;
 }

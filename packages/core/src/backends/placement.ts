@@ -1,6 +1,7 @@
 /** Where the batches of one batcher run. A batcher with a handler has no backend set, and skips all of this. */
 import type { Dispatcher } from '../dispatch/dispatcher.js';
-import { ServiceCurve } from '../learning/service-curve.js';
+import { SURE_WEIGHT } from '../learning/bucket.js';
+import { CERTAIN_DEVIATIONS, DIFFERENT_CURVES_LOG_RATIO, ServiceCurve } from '../learning/service-curve.js';
 import type { BackendView, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
@@ -8,11 +9,6 @@ import type { ScheduledBackend } from './backend.js';
 import type { BackendSet, BatchOutcome } from './backend-set.js';
 import { BackendUse, type Placed } from './backend-use.js';
 import { type Choice, chooseBackend, type PlacedWork } from './choose-backend.js';
-
-/** Backends share one curve until two of them differ by more than this, or by three standard errors. */
-const ALIKE = Math.log(1.4);
-const DEVIATIONS = 3;
-const MIN_COMPARED = 4;
 
 /** The one backend of a batcher with a handler. */
 const HANDLER_ID = 'handler';
@@ -196,14 +192,15 @@ export class Placement {
     let least: BackendUse | undefined;
     let most: BackendUse | undefined;
     for (const use of this.#uses.values()) {
-      if (use.compared < MIN_COMPARED) continue;
+      if (use.compared <= SURE_WEIGHT) continue;
       if (least === undefined || use.logRatio < least.logRatio) least = use;
       if (most === undefined || use.logRatio > most.logRatio) most = use;
     }
     if (least === undefined || most === undefined || least === most) return;
     const spread = Math.max(least.variation, most.variation);
     const error = spread * Math.sqrt(1 / least.compared + 1 / most.compared);
-    if (most.logRatio - least.logRatio <= Math.max(ALIKE, DEVIATIONS * error)) return;
+    if (most.logRatio - least.logRatio <= Math.max(DIFFERENT_CURVES_LOG_RATIO, CERTAIN_DEVIATIONS * error))
+      return;
     this.#areAlike = false;
     for (const use of this.#uses.values()) use.separate();
   }

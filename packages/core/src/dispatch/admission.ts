@@ -4,7 +4,7 @@
  * decides again when the batch is formed.
  */
 import type { PlacedWork } from '../backends/choose-backend.js';
-import { type CurveEstimate, type CurvePoint, FRESH_MS } from '../learning/service-curve.js';
+import { type CurveEstimate, type CurvePoint, ESTIMATE_FRESH_MS } from '../learning/service-curve.js';
 import type { TrafficEstimate } from '../learning/traffic.js';
 import type { Ahead } from '../queue/item-queue.js';
 
@@ -30,6 +30,9 @@ interface Prediction {
 /** The share of the best batch's duration over which retries of rejected items are spread. */
 const RETRY_SPREAD = 1 / 8;
 
+/** How many times the predicted time an item must have, to be admitted without a closer look. */
+export const AMPLE = 2;
+
 /** Whether there is time for twice the work ahead, so that no prediction is needed: the case of most items. */
 export function hasTimeEnough(
   cost: number,
@@ -41,7 +44,7 @@ export function hasTimeEnough(
   if (best === undefined) return true;
   // The running batch, the work ahead, and the item's own batch.
   const batches = 2 + ahead.groups + (ahead.groupsCost + ahead.cost + cost) / best.cost;
-  return 2 * batches * (curve.upper(best.cost) as number) <= allowedMs;
+  return AMPLE * batches * (curve.upper(best.cost) as number) <= allowedMs;
 }
 
 /**
@@ -79,11 +82,11 @@ export function predict(
   // Too slow even with an empty queue: until the estimate is old enough to be checked.
   return {
     latencyMs,
-    retryAfterMs: roundedUp(exceedsLimitAlone ? latencyMs + FRESH_MS : retryAfterMs),
+    retryAfterMs: roundedUp(exceedsLimitAlone ? latencyMs + ESTIMATE_FRESH_MS : retryAfterMs),
   };
 }
 
-/** Retry-After for an item that is rejected whatever the prediction; `FRESH_MS` while nothing is known of the backend. */
+/** Retry-After for an item that is rejected whatever the prediction; `ESTIMATE_FRESH_MS` while nothing is known of the backend. */
 export function retryAfterMs(
   cost: number,
   ahead: Ahead,
@@ -91,13 +94,13 @@ export function retryAfterMs(
   capacity: Capacity,
   now: number,
 ): number {
-  return predict(cost, ahead, allowedMs, capacity, now)?.retryAfterMs ?? FRESH_MS;
+  return predict(cost, ahead, allowedMs, capacity, now)?.retryAfterMs ?? ESTIMATE_FRESH_MS;
 }
 
 /** How long until there is room again in a full queue. */
 export function roomAfterMs(capacity: Capacity, now: number): number {
   const best = capacity.curve.bestSize(capacity.settings.maxBatchSize);
-  if (best === undefined) return FRESH_MS;
+  if (best === undefined) return ESTIMATE_FRESH_MS;
   return roundedUp(freeSlotAfterMs(capacity, now, 0) + best.durationMs / capacity.slots);
 }
 

@@ -22,7 +22,7 @@ import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue
 import type { SharedWork } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from './abort-watch.js';
-import { hasTimeEnough, predict, roomAfterMs } from './admission.js';
+import { AMPLE, hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 const { POSITIVE_INFINITY } = Number;
@@ -183,7 +183,7 @@ export class Intake {
     const ahead = this.#dispatcher.queue.ungroupedCost + cost;
     const ample = this.#ample;
     if (arrival === ample.arrival && allowedMs >= ample.allowedMs && ahead <= ample.cost) return true;
-    const most = { cost: 2 * ahead + LEAST_AMPLE_COST, groups: 0, groupsCost: 0 };
+    const most = { cost: AMPLE * ahead + LEAST_AMPLE_COST, groups: 0, groupsCost: 0 };
     const isAmple = hasTimeEnough(0, most, allowedMs, this.#dispatcher);
     if (isAmple) this.#ample = { arrival, allowedMs, cost: most.cost };
     return isAmple;

@@ -5,6 +5,7 @@
  * arrival, or after the end of a batch.
  */
 import { Hazard } from './hazard.js';
+import { BATCH_MEMORY } from './traffic-memory.js';
 
 export interface Forecast {
   /** Expected arrivals within the horizon. */
@@ -26,7 +27,7 @@ const BURST = 3;
 /** The same for callers that come back. */
 const RETURN = 2;
 /** Weight of a new observation in the means. */
-export const FADE = 1 / 32;
+const FADE = 1 / BATCH_MEMORY;
 /** A gap below this share of the mean gap is within a burst. */
 const CLOSE = 0.5;
 

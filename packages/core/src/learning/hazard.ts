@@ -2,11 +2,12 @@
  * The rate at which an event happens, by the time since another event. Times are sorted into bins that double in
  * length; each bin counts how often the event happened in it and for how long it could have.
  */
+import { ROUNDING_MS } from '../time/clock.js';
+import { RECENT_ARRIVALS } from './traffic-memory.js';
+
 const BINS = 12;
 /** Doublings from the end of the first bin to the unit. */
 const DOUBLINGS_BELOW = 9;
-/** Arrivals that are remembered, about: enough to be off by a tenth only, few enough to follow the traffic. */
-export const RECENT = 128;
 
 interface Likelihood {
   readonly chance: number;
@@ -44,9 +45,9 @@ export class Hazard {
   /** Reduces the weight of all that was learned in favour of what follows. */
   fade(): void {
     for (let bin = 0; bin < BINS; bin++) {
-      this.#happened[bin] = (this.#happened[bin] as number) * (1 - 1 / RECENT);
-      this.#happenedMs[bin] = (this.#happenedMs[bin] as number) * (1 - 1 / RECENT);
-      this.#passedMs[bin] = (this.#passedMs[bin] as number) * (1 - 1 / RECENT);
+      this.#happened[bin] = (this.#happened[bin] as number) * (1 - 1 / RECENT_ARRIVALS);
+      this.#happenedMs[bin] = (this.#happenedMs[bin] as number) * (1 - 1 / RECENT_ARRIVALS);
+      this.#passedMs[bin] = (this.#passedMs[bin] as number) * (1 - 1 / RECENT_ARRIVALS);
     }
   }
 
@@ -81,7 +82,7 @@ export class Hazard {
       happened += this.#happened[bin] as number;
       sumMs += this.#happenedMs[bin] as number;
     }
-    return happened > 0 ? Math.min(horizonMs, Math.max(sumMs / happened, 1e-6)) : horizonMs;
+    return happened > 0 ? Math.min(horizonMs, Math.max(sumMs / happened, ROUNDING_MS)) : horizonMs;
   }
 
   /** The times from now to the ends of the bins ahead. */

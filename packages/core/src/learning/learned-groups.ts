@@ -3,13 +3,11 @@
  * differ from it, as with groups by model or by length. Bounded: the group that was used least recently is forgotten.
  */
 import { SURE_WEIGHT } from './bucket.js';
-import { CERTAIN, type ServiceCurve } from './service-curve.js';
+import { CERTAIN_DEVIATIONS, DIFFERENT_CURVES_LOG_RATIO, type ServiceCurve } from './service-curve.js';
 import { type EndedBatch, Traffic } from './traffic.js';
 
 /** Groups that are remembered: some 500 KiB. */
 const MOST_GROUPS = 256;
-/** A group gets a curve of its own from this ratio to the shared one on, in either direction. */
-const OWN_CURVE = Math.log(1.4);
 
 export class LearnedGroups {
   readonly #shared: ServiceCurve;
@@ -80,8 +78,8 @@ class LearnedGroup {
     const difference = ratio - this.#mean;
     this.#mean += difference / this.#batches;
     this.#squares += difference * (ratio - this.#mean);
-    const error = (CERTAIN * Math.sqrt(this.#squares)) / this.#batches;
-    if (this.#batches > SURE_WEIGHT && Math.abs(this.#mean) > Math.max(OWN_CURVE, error))
+    const error = (CERTAIN_DEVIATIONS * Math.sqrt(this.#squares)) / this.#batches;
+    if (this.#batches > SURE_WEIGHT && Math.abs(this.#mean) > Math.max(DIFFERENT_CURVES_LOG_RATIO, error))
       this.curve = this.own;
   }
 }

@@ -44,15 +44,23 @@ const LEAST_SURPRISE = 0.25;
 /** Standard deviations between the mean and the bounds: one duration in 18 is above the upper bound. */
 const BOUND = 1.6;
 /** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
-export const FRESH_MS = 1000;
+export const ESTIMATE_FRESH_MS = 1000;
 /** Every whole cost up to this has its own estimate: a backend that pads may jump from any of them to the next. */
 const FINE = 256;
 /** Estimates per doubling of the cost above that, and below 1. */
 const PER_DOUBLING = 32;
-/** Standard errors from which a difference is not chance: of many sizes, some are lucky. */
-export const CERTAIN = 3;
+/** Standard deviations, or errors of a mean, from which a difference is not chance, even the largest of many. */
+export const CERTAIN_DEVIATIONS = 3;
+/** Durations that differ by this factor are learned as two curves: of two backends, or of a group and all items. */
+export const DIFFERENT_CURVES_LOG_RATIO = Math.log(1.4);
+/** Next to a measured size, only a factor of 2 is a surprise: real curves are not smooth. */
+const UNMEASURED_SURPRISE = 0.5;
+/** The share of the largest size from which a batch counts as full. */
+const NEARLY_FULL = 0.9;
+/** A throughput that drops only at more than this multiple of a size is no step at that size. */
+const STEP_REACH = 1.5;
 /** The least relative gain in throughput that makes a smaller size better than a larger one. */
-const LEAST_GAIN = 0.03;
+const MIN_THROUGHPUT_GAIN = 0.03;
 
 export class ServiceCurve implements CurveEstimate {
   samples = 0;
@@ -176,7 +184,7 @@ export class ServiceCurve implements CurveEstimate {
     const [smallest] = this.#buckets;
     return (
       this.isColdStart(slots) ||
-      now - this.updatedAt >= FRESH_MS ||
+      now - this.updatedAt >= ESTIMATE_FRESH_MS ||
       smallest === undefined ||
       cost < smallest.cost
     );
@@ -215,13 +223,13 @@ export class ServiceCurve implements CurveEstimate {
     if (fullMs === undefined) return undefined;
     let best: CurvePoint = { cost: maxCost, durationMs: fullMs };
     if (maxCost === Number.POSITIVE_INFINITY) return best;
-    const full = points.filter(({ cost }) => cost > 0.9 * maxCost);
+    const full = points.filter(({ cost }) => cost > NEARLY_FULL * maxCost);
     const fullWeight = full.reduce((sum, { weight }) => sum + weight, 0);
     // As long as no full batch was measured, a smaller size cannot be known to be better.
     if (fullWeight === 0) return best;
     for (const { cost, durationMs, weight } of points) {
       if (cost >= maxCost) break;
-      const gain = 1 + Math.max(LEAST_GAIN, this.#doubt(weight, fullWeight));
+      const gain = 1 + Math.max(MIN_THROUGHPUT_GAIN, this.#doubt(weight, fullWeight));
       const isBetter = cost * fullMs > gain * maxCost * durationMs;
       if (isBetter && cost * best.durationMs > best.cost * durationMs) best = { cost, durationMs };
     }
@@ -234,17 +242,17 @@ export class ServiceCurve implements CurveEstimate {
     const { cost, durationMs, weight } = points[index] as LearnedPoint;
     for (let i = index + 1; i < points.length; i++) {
       const next = points[i] as LearnedPoint;
-      if (next.cost > 1.5 * cost + 1) return false;
+      if (next.cost > STEP_REACH * cost + 1) return false;
       const ratio = (next.cost * durationMs) / (next.durationMs * cost);
       if (ratio > 1) return false;
-      if (ratio < 1 - Math.max(LEAST_GAIN, this.#doubt(weight, next.weight))) return true;
+      if (ratio < 1 - Math.max(MIN_THROUGHPUT_GAIN, this.#doubt(weight, next.weight))) return true;
     }
     return false;
   }
 
   /** The relative difference of two means of so many batches that may be chance. */
   #doubt(weight: number, otherWeight: number): number {
-    return CERTAIN * this.variation * Math.sqrt(1 / weight + 1 / otherWeight);
+    return CERTAIN_DEVIATIONS * this.variation * Math.sqrt(1 / weight + 1 / otherWeight);
   }
 
   /**
@@ -261,8 +269,7 @@ export class ServiceCurve implements CurveEstimate {
         above?.durationMs ??
         (below === undefined ? Number.POSITIVE_INFINITY : (below.durationMs * cost) / below.cost);
     }
-    // Real curves are not smooth: next to a measured size, only a factor of 2 is a surprise.
-    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? 0.5 : LEAST_SURPRISE);
+    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? UNMEASURED_SURPRISE : LEAST_SURPRISE);
     if (durationMs > most * (1 + tolerance) && most > 0) return durationMs / most;
     return durationMs < least * (1 - tolerance) ? durationMs / least : 1;
   }

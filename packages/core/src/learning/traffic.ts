@@ -2,8 +2,8 @@
  * What is known of the arrivals of items, admitted or rejected for lack of room or time: their rate and cost, and a forecast of the next ones. One object for each queue, shared
  * by policy, admission, planner and Retry-After.
  */
-import { ArrivalForecast, FADE, type Forecast } from './arrival-forecast.js';
-import { RECENT } from './hazard.js';
+import { ArrivalForecast, type Forecast } from './arrival-forecast.js';
+import { BATCH_MEMORY, RECENT_ARRIVALS, STEADY_ARRIVALS } from './traffic-memory.js';
 
 export interface TrafficEstimate {
   /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
@@ -30,8 +30,6 @@ export interface EndedBatch {
   readonly callers: number;
 }
 
-/** Gaps that the steady rate remembers. */
-const STEADY = 512;
 /** Gaps that are longer than so many usual ones are pauses: after a pause, traffic goes on as before. */
 const LONGEST_GAPS = 64;
 
@@ -41,8 +39,8 @@ export class Traffic implements TrafficEstimate {
   #batchCost = 0;
   #batchSize = 0;
   lastAt = Number.NEGATIVE_INFINITY;
-  readonly #recent = new MeanGap(RECENT);
-  readonly #steady = new MeanGap(STEADY);
+  readonly #recent = new MeanGap(RECENT_ARRIVALS);
+  readonly #steady = new MeanGap(STEADY_ARRIVALS);
   readonly #arrivals = new ArrivalForecast();
 
   get busyMsPerCost(): number {
@@ -68,9 +66,9 @@ export class Traffic implements TrafficEstimate {
   }
 
   batchEnded({ size, cost, callers, durationMs }: EndedBatch, now: number): void {
-    this.#busyMs += (durationMs - this.#busyMs) * FADE;
-    this.#batchCost += (cost - this.#batchCost) * FADE;
-    this.#batchSize += (size - this.#batchSize) * FADE;
+    this.#busyMs += (durationMs - this.#busyMs) / BATCH_MEMORY;
+    this.#batchCost += (cost - this.#batchCost) / BATCH_MEMORY;
+    this.#batchSize += (size - this.#batchSize) / BATCH_MEMORY;
     this.#arrivals.batchEnded(callers, durationMs, now);
   }
 

@@ -2,6 +2,7 @@
  * Efficiency mode: a batch that starts at the last moment at which all its items are still in time has grown as large as
  * it can, and the backend runs as few batches as possible.
  */
+import { ROUNDING_MS } from '../time/clock.js';
 import type { QueueView } from './policy.js';
 import { costPerMs, countWithin, durationMs, earliestDeadline } from './view-questions.js';
 
@@ -11,8 +12,6 @@ interface LatestStart {
   readonly count: number;
 }
 
-/** The largest rounding error of a sum of times: a batch that starts at the last moment is not late by that. */
-const ROUNDING_MS = 1e-6;
 /** The share of answers that may be late because a batch that starts at the last moment takes longer than expected. */
 const MOST_LATE = 0.0025;
 /** The share of a standard deviation within which further items are late together with the first. */

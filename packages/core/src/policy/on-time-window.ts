@@ -15,10 +15,10 @@ export interface OnTimeWindow {
 /** The duration to assume for a batch of a cost: the mean, or a safe bound; monotone. */
 type DurationOf = (cost: number) => number;
 
-/** The longest queue that is examined, and the largest batch that is planned for: bounds the time of a decision. */
-export const MOST_POSITIONS = 2048;
+/** The longest queue that is examined: bounds the time of a decision. */
+const MOST_POSITIONS = 2048;
 /** The relative gain of throughput that justifies further rejections. */
-const LEAST_GAIN = 1.01;
+const MIN_GAIN_TO_REJECT_MORE = 1.01;
 
 export function bestWindow(
   view: QueueView,
@@ -58,7 +58,7 @@ export function bestWindow(
     );
     const takesMs = durationMs(cost);
     const perMs = cost / takesMs;
-    const isBetter = perMs > best.perMs * (i > 0 ? LEAST_GAIN : 1);
+    const isBetter = perMs > best.perMs * (i > 0 ? MIN_GAIN_TO_REJECT_MORE : 1);
     if (isBetter) best = { cost, endsAt: now + takesMs, perMs };
     if (isWithin(feasible, first, rank, cost)) {
       // No item need be given up if all others can follow in a second batch.

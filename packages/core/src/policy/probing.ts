@@ -10,12 +10,14 @@ import type { Limits } from './policy.js';
 export const LEARNED_BATCHES = 16;
 /** Batches from one probe to the next: probes cost at most a quarter of the batches. */
 const PROBE_EVERY = 4;
+/** Probes of one size: a batch may turn out smaller than asked for, and would be tried forever. */
+const MAX_PROBES_PER_SIZE = 3;
 /** The relative jump above a straight continuation that makes a step. */
-const STEP = 0.1;
+const MIN_STEP_JUMP = 0.1;
 
 export class Probing {
   #from = LEARNED_BATCHES;
-  /** Tries per size: a batch may turn out smaller than asked for, and would be tried forever. */
+  /** Probes so far, by size. */
   readonly #tries = new Map<number, number>();
 
   /** The size below `cost` to measure now, if it may have a higher throughput than a batch of `instead`; 0 for none. */
@@ -25,7 +27,7 @@ export class Probing {
       size >= 1 &&
       size < cost &&
       curve.weightOf(size) < SURE_WEIGHT &&
-      (this.#tries.get(size) ?? 0) < SURE_WEIGHT;
+      (this.#tries.get(size) ?? 0) < MAX_PROBES_PER_SIZE;
     if (limits.batchSizes.length > 0) return limits.batchSizes.findLast(isOpen) ?? 0;
     const most = Math.min(cost, limits.maxBatchSize);
     const usual = Math.min(instead, limits.maxBatchSize);
@@ -59,7 +61,7 @@ function stepsToLocate(points: readonly LearnedPoint[]): number[] {
     ];
     const gap = after.cost - at.cost;
     const slope = (at.durationMs - before.durationMs) / (at.cost - before.cost);
-    const isStep = after.durationMs > (at.durationMs + slope * gap) * (1 + STEP);
+    const isStep = after.durationMs > (at.durationMs + slope * gap) * (1 + MIN_STEP_JUMP);
     if (isStep && gap >= 2) sizes.push(Math.floor((at.cost + after.cost) / 2));
   }
   return sizes;

@@ -14,7 +14,7 @@ import { Heap } from '../heap.js';
 import type { Entry, EntryRemoval } from './entry.js';
 import { AWAKE, Group, type Taken } from './group.js';
 import { Lane, type PriorityClass } from './lane.js';
-import { type Tenant, Tenants } from './tenants.js';
+import { MOST_COUNTED, type Tenant, Tenants } from './tenants.js';
 
 /** The work that is dispatched before a new item. */
 export interface Ahead {
@@ -27,8 +27,6 @@ export interface Ahead {
   readonly oldestAt: number;
 }
 
-/** How many groups are counted one by one to estimate the work ahead of a new item. */
-const MOST_COUNTED = 64;
 /** After so many batches of one group in a row, the policy is told that there is only one group. */
 const SINGLE_GROUP_BATCHES = 64;
 

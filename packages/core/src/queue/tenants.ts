@@ -35,8 +35,8 @@ const HIGHEST_LEVEL = 2 ** 24;
 const FIRST_SWEEP = 1024;
 /** From this number on, the weights of tenants without items are forgotten too. */
 const MOST_REMEMBERED = 65_536;
-/** How many other tenants are counted one by one to estimate the work ahead of a new item. */
-const MOST_COUNTED = 64;
+/** How many other tenants or groups are counted one by one to estimate the work ahead of a new item. */
+export const MOST_COUNTED = 64;
 
 export class Tenants {
   /** The tenant of all items that name none. */

@@ -17,6 +17,9 @@ export interface Clock {
   readonly timerResolutionMs?: number;
 }
 
+/** More than the rounding error of a sum of times: what is due at a time is not late by that. */
+export const ROUNDING_MS = 1e-6;
+
 /** The longest delay that `setTimeout` takes; a longer one would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 

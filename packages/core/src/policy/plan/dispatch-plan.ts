@@ -30,6 +30,10 @@ export const BACKLOG = 2;
 const LONG_QUEUE = 4;
 
 const MOST_SWEEPS = 1000;
+/** The queue to expect, in arrivals during a usual batch: where the iteration starts. */
+const LIKELY_QUEUE = 1.5;
+/** The least rate at which a long queue becomes shorter, as a share of the capacity. */
+const MIN_DRAIN = 0.1;
 /** The multiple of the likely average above which the iteration has diverged. */
 const DIVERGED_FACTOR = 100;
 /** Policy improvements after which a plan is good enough to use. */
@@ -84,7 +88,7 @@ export class DispatchPlan {
     const stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
     this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs, this.#drainPerMs);
     this.#rowOutcomes = Array.from({ length: rows }, (_, row) => arrivalOutcomes(ratePerMs * row * stepMs));
-    const likelyAverage = 1.5 * ratePerMs * usualMs;
+    const likelyAverage = LIKELY_QUEUE * ratePerMs * usualMs;
     this.#mostAverage = DIVERGED_FACTOR * likelyAverage;
     this.#lookahead = new PlanLookahead(problem, this.#states, likelyAverage);
     this.#improvingUnits = 4 + problem.sizes.length / 2;
@@ -188,7 +192,7 @@ export class DispatchPlan {
 
   /** The rate at which a long queue becomes shorter. */
   get #drainPerMs(): number {
-    return Math.max(0.1 * this.#mostPerMs, this.#mostPerMs - this.ratePerMs);
+    return Math.max(MIN_DRAIN * this.#mostPerMs, this.#mostPerMs - this.ratePerMs);
   }
 
   // Finding the values

@@ -4,13 +4,13 @@
  * useful, and is refined further until it is solved.
  */
 import type { CurveEstimate } from '../../learning/service-curve.js';
-import { MOST_POSITIONS } from '../on-time-window.js';
+import { ROUNDING_MS } from '../../time/clock.js';
 import type { QueueView, RunningWork } from '../policy.js';
 import { LEARNED_BATCHES } from '../probing.js';
 import { CAUTION } from '../view-questions.js';
 import { DispatchPlan } from './dispatch-plan.js';
 import type { PlanProblem } from './plan-problem.js';
-import { STEP } from './plan-states.js';
+import { PLAN_GRID_RATIO } from './plan-states.js';
 
 interface Advice {
   /** The cost to dispatch; 0 to wait. */
@@ -22,6 +22,8 @@ interface Advice {
 /** How far the rate may be above and below that of the plan, in such steps, before another is requested: 2 % of latency. */
 const MOST_ABOVE = 0.25;
 const MOST_BELOW = 1.5;
+/** The largest batches that are planned for: bounds the memory and the time of a plan. */
+const MAX_PLANNED_BATCH_SIZE = 2048;
 /** Plans that are kept: some 50 KiB each. */
 const MOST_PLANS = 8;
 /** The coefficient of variation above which the end of a running batch cannot be planned with. */
@@ -53,7 +55,7 @@ export class DispatchPlanner {
     const { curve, limits, traffic } = view;
     const working = withoutHung(view, now);
     const slots = Math.max(1, view.slots - (view.running.length - working.length));
-    if (limits.maxBatchSize > MOST_POSITIONS || slots === Number.POSITIVE_INFINITY) return undefined;
+    if (limits.maxBatchSize > MAX_PLANNED_BATCH_SIZE || slots === Number.POSITIVE_INFINITY) return undefined;
     const arrivingPerMs = traffic.steadyRatePerMs(now) * traffic.meanCost;
     if (curve.samples < LEARNED_BATCHES || !(arrivingPerMs > 0)) return undefined;
     if (slots > 1 && curve.variation > MOST_VARIATION) return undefined;
@@ -114,14 +116,14 @@ export class DispatchPlanner {
   }
 
   #planFor(sketch: Sketch, ratePerMs: number): DispatchPlan {
-    const position = Math.log(ratePerMs) / Math.log(STEP);
+    const position = Math.log(ratePerMs) / Math.log(PLAN_GRID_RATIO);
     // A plan for a little too much costs next to nothing; one for too little does not keep up.
     const above = position - this.#level;
     if (!(above < MOST_ABOVE && above > -MOST_BELOW)) this.#level = Math.ceil(position + MOST_ABOVE);
     let plan = this.#plans.get(this.#level);
     if (plan === undefined) {
       if (this.#plans.size === MOST_PLANS) this.#plans.delete(this.#plans.keys().next().value as number);
-      const planned = Math.min(STEP ** this.#level, MOST_LOAD * sketch.capacityPerMs);
+      const planned = Math.min(PLAN_GRID_RATIO ** this.#level, MOST_LOAD * sketch.capacityPerMs);
       plan = new DispatchPlan({ ...sketch, ratePerMs: planned }, this.#wanted);
       this.#plans.set(this.#level, plan);
     }
@@ -146,7 +148,7 @@ function meanResidualMs(
   let sumMs = 0;
   for (const { cost, startedAt } of running) {
     // A batch that should have ended is about to.
-    sumMs += Math.max(1e-6, startedAt + (curve.mean(cost) as number) - now);
+    sumMs += Math.max(ROUNDING_MS, startedAt + (curve.mean(cost) as number) - now);
   }
   return slots === 1 ? 0 : sumMs / (slots - 1);
 }

@@ -15,10 +15,13 @@ export interface PlanProblem {
   durationMs(cost: number): number;
 }
 
+/** Steps after which the usual duration has converged, except close to full load. */
+const FIXED_POINT_STEPS = 20;
+
 /** The duration of the batches that such traffic makes, up to the best size. */
 export function usualDuration({ slots, ratePerMs, bestSize, durationMs }: PlanProblem): number {
   let usualMs = durationMs(1);
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < FIXED_POINT_STEPS; i++) {
     usualMs = durationMs(Math.min(bestSize, Math.max(1, (ratePerMs * usualMs) / slots)));
   }
   return usualMs;

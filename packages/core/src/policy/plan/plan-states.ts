@@ -3,10 +3,10 @@
  * interpolated between states.
  */
 
-/** Queued costs up to this are states of their own; beyond, each that is larger by `STEP`. */
+/** Queued costs up to this are states of their own; beyond, each that is larger by `PLAN_GRID_RATIO`. */
 const EXACT_COUNTS = 24;
 /** The resolution of plans: the ratio of neighbouring queue lengths, and of the rates of two plans. */
-export const STEP = 1.12;
+export const PLAN_GRID_RATIO = 1.12;
 /** The longest queue with states, in batches of the expected size. */
 export const LARGEST_BATCHES = 3;
 
@@ -31,7 +31,7 @@ export class PlanStates {
     drainPerMs: number,
   ) {
     this.counts = countGrid(largestSize, steps);
-    this.#beforeLast = this.indexBelow((this.counts.at(-1) as number) / STEP);
+    this.#beforeLast = this.indexBelow((this.counts.at(-1) as number) / PLAN_GRID_RATIO);
     this.#bend = 1 / (2 * drainPerMs);
     this.rows = rows;
     this.stepMs = stepMs;
@@ -96,7 +96,8 @@ function countGrid(largestSize: number, steps: readonly number[]): Float64Array 
   const counts = new Set<number>();
   const largest = LARGEST_BATCHES * largestSize;
   for (let count = 0; count <= Math.min(EXACT_COUNTS, largest); count++) counts.add(count);
-  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * STEP)) counts.add(count);
+  for (let count = EXACT_COUNTS; count < largest; count = Math.ceil(count * PLAN_GRID_RATIO))
+    counts.add(count);
   for (const step of steps) if (step > EXACT_COUNTS && step < largest) counts.add(step).add(step + 1);
   return Float64Array.from(counts.add(largest)).sort();
 }
