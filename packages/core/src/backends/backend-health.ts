@@ -57,9 +57,9 @@ export class BackendHealth {
   #trials = 0;
   /** Ready because of a probe or a health check, and no batch has succeeded since: the first failure ejects it again. */
   #isOnProbation = false;
-  /** It responds, but with errors: an error response in a trial is a failure. */
+  /** The backend responds, but with errors: an error response in a trial is a failure. */
   #isOutlier = false;
-  /** It was ejected because of failures, or is checked by its probe. */
+  /** The backend was ejected because of failures, or is checked by its probe. */
   #hadFailed = false;
   /** A health check keeps it out, and only a health check brings it back. */
   #isUnhealthy = false;
@@ -83,7 +83,7 @@ export class BackendHealth {
     return this.#backOffMs;
   }
 
-  /** It gets no batch, and no trial batch is due or running. */
+  /** The backend gets no batch, and no trial batch is due or running. */
   isOut(now: number): boolean {
     return this.state === 'ejected' && this.#trials === 0 && !this.isTrialDue(now);
   }
@@ -123,7 +123,7 @@ export class BackendHealth {
     return true;
   }
 
-  /** The outcome says nothing about the backend: the callers had gone. */
+  /** The outcome says nothing about the backend: all callers were cancelled or expired. */
   forgotten(batch: StartedBatch, now: number): void {
     if (!this.#counts(batch) || !batch.isTrial || this.state !== 'ejected') return;
     this.#trials -= 1;

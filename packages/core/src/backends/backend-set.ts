@@ -63,7 +63,7 @@ export interface BackendStats {
   readonly running: number;
   /** Batches that were started there. */
   readonly batches: number;
-  /** Of those: not started by the backend, so that their items went back to the queue. */
+  /** Batches that the backend did not start, so that their items went back to the queue. */
   readonly returned: number;
   /** Failures in a row. */
   readonly failures: number;

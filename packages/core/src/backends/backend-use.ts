@@ -29,7 +29,7 @@ const NOT_STARTED: StartedBatch = { ejections: Number.NaN, isTrial: false };
 
 export class BackendUse implements Candidate, BackendView {
   readonly backend: ScheduledBackend;
-  /** Its batches of this batcher. */
+  /** The batches of this batcher that run there. */
   readonly running: RunningWork[] = [];
   /** The number of batches in `logRatio`. */
   compared = 0;
@@ -123,7 +123,7 @@ export class BackendUse implements Candidate, BackendView {
       (Math.log(durationMs / sharedMs) - this.logRatio) / Math.min(this.compared, RATIO_MEMORY);
   }
 
-  /** The outcome of a batch whose callers had all gone. */
+  /** The outcome of a batch whose callers were all cancelled or expired. */
   outcomeWithoutCallers({ startedAt, dueAt }: Placed, now: number): BatchOutcome {
     if (dueAt !== undefined) return now > dueAt ? 'failed' : 'forgotten';
     if (this.#own.samples > 0) return 'forgotten';

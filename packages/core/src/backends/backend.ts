@@ -69,7 +69,7 @@ export class ScheduledBackend<I = any, R = any> {
   readonly readsAhead: boolean;
   readonly health: BackendHealth;
   slots: number;
-  /** Of all batchers. */
+  /** The running batches of all batchers. */
   readonly work: PlacedWork[] = [];
   batches = 0;
   returned = 0;
@@ -84,7 +84,7 @@ export class ScheduledBackend<I = any, R = any> {
     const { id, slots, probe, readsAhead = false } = backend;
     this.id = id;
     this.readsAhead = readsAhead;
-    this.slots = slots === -1 ? Number.POSITIVE_INFINITY : slots;
+    this.slots = slots;
     // Looked up at each call, so that a method that is replaced later (subclass, spy) takes effect.
     this.run = (items, context) => backend.run(items, context);
     this.probe = probe === undefined ? undefined : () => probe.call(backend);

@@ -207,6 +207,5 @@ export class Placement {
 }
 
 function throughputOf({ curve, slots }: BackendUse, maxBatchSize: number): number {
-  const best = curve.bestSize(maxBatchSize);
-  return best === undefined || !(best.durationMs > 0) ? 0 : (slots * best.cost) / best.durationMs;
+  return slots * (curve.capacityPerMs(maxBatchSize) ?? 0);
 }

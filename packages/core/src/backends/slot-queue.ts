@@ -29,7 +29,7 @@ export class SlotQueue {
     return false;
   }
 
-  /** It has had its turn, or needs no slot any more. */
+  /** The batcher has had its turn, or needs no slot any more. */
   dequeue(user: SlotUser): void {
     if (this.#waiting.delete(user)) this.wake();
   }
@@ -47,7 +47,7 @@ export class SlotQueue {
         if (this.#freeSlots() <= 0) break;
         this.#waiting.set(user, false);
         user.slotFreed();
-        // It has nothing to dispatch any more, or holds it for another reason.
+        // The batcher has nothing to dispatch any more, or holds its items for another reason.
         if (this.#waiting.get(user) === false) this.dequeue(user);
       }
     });

@@ -31,7 +31,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   readonly cost: number;
   readonly reason: Reason;
   readonly group: unknown;
-  /** Of a prefetched batch: the expected time, until it starts. */
+  /** For a prefetched batch the expected start, until it starts. */
   startedAt: number;
   /** 1 for the first batch of its batcher. */
   readonly number: number;
@@ -45,7 +45,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   callers = 0;
   /** Calls of the same batcher that the handler of this batch awaits. */
   awaitedCalls = 0;
-  /** It is with a backend that has not started it: see `readsAhead`. */
+  /** The batch is with a backend that has not started it: see `readsAhead`. */
   isPrefetched = false;
   /** Its index in the list of running batches. */
   index = -1;
@@ -66,7 +66,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
   #answeredAt: number | undefined = undefined;
   /** The backend failed, not single items. */
   #backendFailed = false;
-  /** All callers had gone before the handler returned. */
+  /** All callers were cancelled or expired before the handler returned. */
   #hadNoCallers = false;
   #wasAbandoned = false;
 
@@ -92,7 +92,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
     for (const entry of entries) {
       if (entry.shared === undefined) this.join(entry);
       else {
-        // It carries the item for others even if its own caller has gone.
+        // The entry carries the item for other callers even if its own was cancelled.
         entry.lane = undefined;
         entry.batch = this;
         for (const caller of entry.shared.callers) this.join(caller);
@@ -177,12 +177,12 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.callers += 1;
   }
 
-  /** The last caller of this item has gone. */
+  /** The last caller of this item was cancelled or has expired. */
   gone(entry: Entry): void {
     this.#call?.gone(entry);
   }
 
-  /** Fires the handler's signal once all callers have gone. */
+  /** Fires the handler's signal once all callers were cancelled or expired. */
   abortIfUnwanted(): void {
     if (this.callers > 0) return;
     this.#parts = NO_PARTS;

@@ -11,10 +11,10 @@ import type { Ahead } from '../queue/item-queue.js';
 /** What a prediction reads of a batcher: its slots, the batches in them, and what was learned. */
 export interface Capacity {
   readonly settings: { readonly maxBatchSize: number; readonly targetLatencyMs: number };
-  /** Of all ready backends. */
+  /** The slots of all ready backends. */
   readonly slots: number;
   readonly freeSlots: number;
-  /** Of other batchers, too, where they share the backends. */
+  /** The batches in the slots; where backends are shared, those of other batchers, too. */
   readonly inSlots: readonly PlacedWork[];
   readonly curve: CurveEstimate;
   readonly traffic: TrafficEstimate;
@@ -74,7 +74,7 @@ export function predict(
   const startMs = startsAfterMs(ahead, batch, capacity, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
-  const arriving = own.traffic.steadyRatePerMs(now) * own.traffic.meanCost * startMs;
+  const arriving = own.traffic.steadyCostPerMs(now) * startMs;
   const ownCost = Math.max(cost, Math.min(batch.cost, partial + arriving + cost));
   const ownMs = own.curve.mean(ownCost) as number;
   const latencyMs = startMs + ownMs;
@@ -84,17 +84,6 @@ export function predict(
     latencyMs,
     retryAfterMs: roundedUp(exceedsLimitAlone ? latencyMs + ESTIMATE_FRESH_MS : retryAfterMs),
   };
-}
-
-/** Retry-After for an item that is rejected whatever the prediction; `ESTIMATE_FRESH_MS` while nothing is known of the backend. */
-export function retryAfterMs(
-  cost: number,
-  ahead: Ahead,
-  allowedMs: number,
-  capacity: Capacity,
-  now: number,
-): number {
-  return predict(cost, ahead, allowedMs, capacity, now)?.retryAfterMs ?? ESTIMATE_FRESH_MS;
 }
 
 /** How long until there is room again in a full queue. */

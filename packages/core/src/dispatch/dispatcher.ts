@@ -92,7 +92,7 @@ export class Dispatcher implements BackendUser {
     return this.state === 'open';
   }
 
-  /** Of all ready backends; at least 1, because an ejected backend comes back. */
+  /** The slots of all ready backends; at least 1, because an ejected backend comes back. */
   get slots(): number {
     return Math.max(1, this.placement.slots);
   }

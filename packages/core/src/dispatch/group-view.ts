@@ -9,7 +9,7 @@ import type { Dispatcher } from './dispatcher.js';
 
 export class GroupView implements QueueView {
   readonly #dispatcher: Dispatcher;
-  /** Of the group when it was shown, even if the policy changes the queue. */
+  /** The items of the group when it was shown, even if the policy changes the queue. */
   length = 0;
   cost = 0;
   #group: Group | undefined = undefined;

@@ -7,7 +7,7 @@ import { callingBatch } from '../batch/async-context.js';
 import { deadlockError } from '../errors/rejections.js';
 import type { Dispatcher } from './dispatcher.js';
 
-export interface CancellableCall<T> {
+interface CancellableCall<T> {
   readonly promise: Promise<T>;
   cancel(reason: string): void;
 }

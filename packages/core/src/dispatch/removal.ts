@@ -6,9 +6,10 @@
 import type { Ending } from '../batch/ledger.js';
 import type { BatchwiseError } from '../errors/errors.js';
 import { cancelledError, expiredError, missedDeadlineError } from '../errors/rejections.js';
+import { ESTIMATE_FRESH_MS } from '../learning/service-curve.js';
 import type { Entry, EntryRemoval } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import { retryAfterMs } from './admission.js';
+import { predict } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 export class Removal implements EntryRemoval {
@@ -46,7 +47,8 @@ export class Removal implements EntryRemoval {
     const dispatcher = this.#dispatcher;
     const { name, targetLatencyMs, maxBatchSize } = dispatcher.settings;
     const allowedMs = Math.min(targetLatencyMs, first.cohort?.timeoutMsOf(first) ?? Number.POSITIVE_INFINITY);
-    const firstMs = retryAfterMs(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
+    const prediction = predict(first.cost, dispatcher.queue.behindAll(group), allowedMs, dispatcher, now);
+    const firstMs = prediction?.retryAfterMs ?? ESTIMATE_FRESH_MS;
     const stepMs = (dispatcher.curve.bestSize(maxBatchSize)?.durationMs ?? 0) / entries.length;
     return entries.map((entry, i) => [entry, missedDeadlineError(name, firstMs + i * stepMs)]);
   }

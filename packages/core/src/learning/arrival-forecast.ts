@@ -28,6 +28,9 @@ const BURST = 3;
 const RETURN = 2;
 /** Weight of a new observation in the means. */
 const FADE = 1 / BATCH_MEMORY;
+/** Batches in the mean duration that is the unit of the hazards, and the ratio from which they start anew. */
+const UNIT_BATCHES = 16;
+const UNIT_RATIO = 8;
 /** A gap below this share of the mean gap is within a burst. */
 const CLOSE = 0.5;
 
@@ -104,8 +107,9 @@ export class ArrivalForecast {
   /** The bins of the hazards are multiples of a batch duration. When it changes much, they start anew. */
   #learnUnit(durationMs: number): void {
     this.#batches += 1;
-    this.#meanBatchMs += (durationMs - this.#meanBatchMs) / Math.min(this.#batches, 16);
-    const isFar = this.#meanBatchMs > 8 * this.#unitMs || this.#meanBatchMs * 8 < this.#unitMs;
+    this.#meanBatchMs += (durationMs - this.#meanBatchMs) / Math.min(this.#batches, UNIT_BATCHES);
+    const isFar =
+      this.#meanBatchMs > UNIT_RATIO * this.#unitMs || this.#meanBatchMs * UNIT_RATIO < this.#unitMs;
     if (!isFar || this.#meanBatchMs === 0) return;
     this.#unitMs = this.#meanBatchMs;
     this.#afterArrival = new Hazard(this.#unitMs);
@@ -132,7 +136,7 @@ export class ArrivalForecast {
       const chance = hazard.chanceWithin(sinceMs, horizonMs);
       const everyMs = hazard.meanWithin(horizonMs);
       // Each arrival may be followed by another, as long as there is time.
-      const inARow = Math.min(chance / (1 - Math.min(chance, 0.99)), horizonMs / everyMs);
+      const inARow = Math.min(chance / (1 - chance), horizonMs / everyMs);
       const expected = Math.min(missing, inARow * this.#meanTogether);
       const gatherMs = (expected / this.#meanTogether) * everyMs;
       const takesMs = Math.min(horizonMs, gatherMs + (1 - chance) * horizonMs);

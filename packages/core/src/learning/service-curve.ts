@@ -18,6 +18,10 @@ export interface CurveEstimate {
   upper(cost: number): number | undefined;
   /** The batch cost up to `maxCost` with the highest throughput that takes no longer than `withinMs`, and its expected duration. */
   bestSize(maxCost: number, withinMs?: number): CurvePoint | undefined;
+  /** The cost that a slot can serve per millisecond in batches of that size; undefined while nothing is known. */
+  capacityPerMs(maxCost: number): number | undefined;
+  /** The part of the duration of a batch of this cost that does not depend on it; all of it until larger ones were measured. */
+  fixedPartMs(cost: number): number;
   /** Costs below `maxCost` at which throughput drops when a little is added: where a padded backend has its steps. */
   steps(maxCost: number): readonly number[];
   /** The measured points by rising cost. A larger batch is never quicker. */
@@ -43,6 +47,8 @@ const LEAST_VARIATION = 0.02;
 const LEAST_SURPRISE = 0.25;
 /** Standard deviations between the mean and the bounds: one duration in 18 is above the upper bound. */
 const BOUND = 1.6;
+/** Standard deviations by which two durations are moved closer before a larger one is extrapolated from them. */
+const GROWTH_DOUBT = 2;
 /** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
 export const ESTIMATE_FRESH_MS = 1000;
 /** Every whole cost up to this has its own estimate: a backend that pads may jump from any of them to the next. */
@@ -149,7 +155,7 @@ export class ServiceCurve implements CurveEstimate {
     if (cost === Number.POSITIVE_INFINITY) return last.durationMs;
     // Beyond the largest measured size, the growth that is certain: too low an estimate lets the size be tried and
     // measured, too high a one would keep it from ever being tried.
-    const doubt = 2 * Math.max(this.variation, LEAST_VARIATION);
+    const doubt = GROWTH_DOUBT * Math.max(this.variation, LEAST_VARIATION);
     const rise = last.durationMs * (1 - doubt) - first.durationMs * (1 + doubt);
     const slope = first === last ? 0 : Math.max(0, rise / (last.cost - first.cost));
     return last.durationMs + slope * (cost - last.cost);
@@ -201,6 +207,18 @@ export class ServiceCurve implements CurveEstimate {
     const largest = points.findLast(({ durationMs }) => durationMs <= withinMs);
     const mayBeQuick = largest === points.at(-1) && this.#best.cost > this.largestCost;
     return mayBeQuick ? this.#best : (largest ?? points[0]);
+  }
+
+  capacityPerMs(maxCost: number): number | undefined {
+    const best = this.bestSize(maxCost);
+    return best !== undefined && best.durationMs > 0 ? best.cost / best.durationMs : undefined;
+  }
+
+  fixedPartMs(cost: number): number {
+    const ownMs = this.mean(cost) ?? 0;
+    const largest = this.points().at(-1);
+    if (largest === undefined || largest.cost <= cost) return ownMs;
+    return Math.max(0, ownMs - ((largest.durationMs - ownMs) * cost) / (largest.cost - cost));
   }
 
   steps(maxCost: number): readonly number[] {

@@ -2,6 +2,7 @@
  * What is known of the arrivals of items, admitted or rejected for lack of room or time: their rate and cost, and a forecast of the next ones. One object for each queue, shared
  * by policy, admission, planner and Retry-After.
  */
+import type { CompletedBatch } from '../policy/policy.js';
 import { ArrivalForecast, type Forecast } from './arrival-forecast.js';
 import { BATCH_MEMORY, RECENT_ARRIVALS, STEADY_ARRIVALS } from './traffic-memory.js';
 
@@ -10,6 +11,9 @@ export interface TrafficEstimate {
   ratePerMs(now: number): number;
   /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
   steadyRatePerMs(now: number): number;
+  /** The cost that arrives per millisecond, of each kind of rate. */
+  costPerMs(now: number): number;
+  steadyCostPerMs(now: number): number;
   /** The mean cost of an item. */
   readonly meanCost: number;
   /** The backend time per cost of the latest batches; 0 before the first. */
@@ -22,13 +26,7 @@ export interface TrafficEstimate {
   forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined;
 }
 
-export interface EndedBatch {
-  readonly size: number;
-  readonly cost: number;
-  readonly durationMs: number;
-  /** The callers that got an answer and may come back. */
-  readonly callers: number;
-}
+export type EndedBatch = Omit<CompletedBatch, 'startedAt' | 'expectedMs'>;
 
 /** Gaps that are longer than so many usual ones are pauses: after a pause, traffic goes on as before. */
 const LONGEST_GAPS = 64;
@@ -80,6 +78,14 @@ export class Traffic implements TrafficEstimate {
     return this.#steady.ratePerMs(now - this.lastAt);
   }
 
+  costPerMs(now: number): number {
+    return this.ratePerMs(now) * this.meanCost;
+  }
+
+  steadyCostPerMs(now: number): number {
+    return this.steadyRatePerMs(now) * this.meanCost;
+  }
+
   forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined {
     return this.#arrivals.best(now, leastMs, mostMs, this.ratePerMs(now));
   }
@@ -92,6 +98,8 @@ export function shareOf(traffic: TrafficEstimate, share: number): TrafficEstimat
     ...{ meanCost, busyMsPerCost, lastAt, samples },
     ratePerMs: (now) => share * traffic.ratePerMs(now),
     steadyRatePerMs: (now) => share * traffic.steadyRatePerMs(now),
+    costPerMs: (now) => share * traffic.costPerMs(now),
+    steadyCostPerMs: (now) => share * traffic.steadyCostPerMs(now),
     forecast: (now, leastMs, mostMs) => traffic.forecast(now, leastMs, mostMs),
   };
 }

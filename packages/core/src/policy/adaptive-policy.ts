@@ -16,23 +16,12 @@ import type { CurveEstimate } from '../learning/service-curve.js';
 import { invalidOption, validKeys } from '../options/valid.js';
 import { latestStart as latestStartOf, mayBeLate } from './efficiency.js';
 import { reasonToDispatch } from './greedy-policy.js';
+import { costOf, countWithin, durationMs, earliestDeadline, heldMs, safeMs } from './next-batch.js';
 import { bestWindow } from './on-time-window.js';
-import { BACKLOG } from './plan/dispatch-plan.js';
+import { BACKLOG, CAUTION } from './plan/dispatch-plan.js';
 import { DispatchPlanner, MOST_VARIATION } from './plan/dispatch-planner.js';
 import type { Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
-import {
-  CAUTION,
-  costOf,
-  costPerMs,
-  countWithin,
-  durationMs,
-  earliestDeadline,
-  fixedPartMs,
-  heldMs,
-  isOverload,
-  safeMs,
-} from './view-questions.js';
 
 /** The rules that the arena removes one at a time to measure what each gains. */
 export const RULES = ['on-time window', 'plan', 'best size', 'forecast', 'probing'] as const;
@@ -152,7 +141,7 @@ class AdaptivePolicy implements Policy {
     const ends = now + durationMs(view, Math.min(cost, limits.maxBatchSize));
     if (ends <= view.nextDeadline || ends <= earliestDeadline(view)) return undefined;
     const most = this.#bestCost(view);
-    const arrivingPerMs = costPerMs(view, now);
+    const arrivingPerMs = view.traffic.costPerMs(now);
     const windowBy = (duration: (cost: number) => number) =>
       bestWindow(view, now, most, duration, arrivingPerMs);
     // When not all can be served, a safe bound decides which. Otherwise no item is rejected that may be in time.
@@ -208,7 +197,7 @@ class AdaptivePolicy implements Policy {
   #heldForArrivals(view: QueueView, now: number, latestStart: number): Decision | undefined {
     const { cost, length, limits, traffic } = view;
     if (cost >= limits.maxBatchSize || !this.#has('forecast')) return undefined;
-    const leftMs = Math.min(fixedPartMs(view) - heldMs(view, now), latestStart - now);
+    const leftMs = Math.min(view.curve.fixedPartMs(traffic.meanCost) - heldMs(view, now), latestStart - now);
     if (leftMs <= 0) return undefined;
     const forecast = traffic.forecast(now, limits.timerResolutionMs, leftMs);
     if (forecast === undefined) return undefined;
@@ -224,10 +213,16 @@ class AdaptivePolicy implements Policy {
     // Returning callers share every batch from then on, which is worth the time until the last of them is back. A caller
     // that misses the batch waits for all of it.
     const isMissed = expected * MISSED_RETURN_COST * durationMs(view, cost) > lostMs;
-    const allMs =
-      (horizonMs * (1 + Math.log(Math.max(1, inAll)))) / -Math.log(1 - Math.min(0.999, expected / inAll));
+    const allMs = (horizonMs * (1 + Math.log(Math.max(1, inAll)))) / -Math.log(1 - expected / inAll);
     return isMissed && CAUTION * savesMs > allMs ? { action: 'wait', until: now + horizonMs } : undefined;
   }
+}
+
+/** Whether more arrives than all slots can serve in batches of the best size. */
+function isOverload({ curve, limits, slots, traffic }: QueueView, now: number): boolean {
+  return (
+    traffic.costPerMs(now) > slots * (curve.capacityPerMs(limits.maxBatchSize) ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 /** Whether the items left behind by a batch of this cost can still be served in time after it. */

@@ -3,8 +3,8 @@
  * it can, and the backend runs as few batches as possible.
  */
 import { ROUNDING_MS } from '../time/clock.js';
+import { countWithin, durationMs, earliestDeadline } from './next-batch.js';
 import type { QueueView } from './policy.js';
-import { costPerMs, countWithin, durationMs, earliestDeadline } from './view-questions.js';
 
 /** When to start, and with how many items if that is now. */
 interface LatestStart {
@@ -26,7 +26,7 @@ export function mayBeLate({ limits, isGrouped }: QueueView): boolean {
 export function latestStart(view: QueueView, now: number): LatestStart {
   const { limits, length, cost, traffic } = view;
   const { maxBatchSize, timerResolutionMs } = limits;
-  const arrivingPerMs = costPerMs(view, now);
+  const arrivingPerMs = traffic.costPerMs(now);
   const deadline = earliestDeadline(view);
   const size = cheapestSize(view, now, deadline, arrivingPerMs);
   const takesMs = durationMs(view, size < cost ? size : cost + traffic.meanCost);

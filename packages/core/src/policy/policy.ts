@@ -67,7 +67,7 @@ export interface QueueView {
    */
   readonly nextDeadline: number;
 
-  /** Those of all ready backends together; where backends are unequal, of the one that would be chosen now. */
+  /** The slots and batches of all ready backends together; where backends are unequal, of the one that would be chosen now. */
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];
@@ -79,9 +79,9 @@ export interface QueueView {
   readonly freeSince: number;
 
   readonly limits: Limits;
-  /** That of the group, or of the backend that would be chosen now. */
+  /** The curve of the group, or of the backend that would be chosen now. */
   readonly curve: CurveEstimate;
-  /** That of the group, where `isGrouped`. */
+  /** The traffic of the group, where `isGrouped`. */
   readonly traffic: TrafficEstimate;
 }
 

@@ -41,7 +41,7 @@ export class Lane implements Aged {
     this.order = order;
   }
 
-  /** Of its head; its items are in order of arrival, except for items that were queued elsewhere before. */
+  /** The arrival of its head. Its items are in order of arrival, except for items that were queued elsewhere before. */
   get arrivedAt(): number {
     return (this.head as Entry).moment.at;
   }

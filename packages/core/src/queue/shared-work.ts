@@ -20,7 +20,7 @@ export class SharedWork {
     this.callers.add(entry);
   }
 
-  /** Of all callers, because the computation is useful as long as one of them can be answered in time. */
+  /** The latest of all callers, because the computation is useful as long as one of them can be answered in time. */
   latestDeadline(targetLatencyMs: number): number {
     let latest = Number.NEGATIVE_INFINITY;
     for (const { deadline, arrivedAt } of this.callers) {

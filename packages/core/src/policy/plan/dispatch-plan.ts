@@ -10,7 +10,6 @@
  * beyond the average. Values are found by modified policy iteration, a few states at a time, so that planning never
  * blocks the thread.
  */
-import { CAUTION } from '../view-questions.js';
 import { PlanLookahead } from './plan-lookahead.js';
 import {
   type ArrivalOutcomes,
@@ -23,6 +22,8 @@ import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
 
 /** Steps into which the time until the other slot is free is divided. */
 const RESIDUALS = 16;
+/** The share of a prediction that counts where too high a one would do harm: of a saving, or of a rising rate. */
+export const CAUTION = 0.9;
 /** Batches of the best size from which only throughput counts. */
 export const BACKLOG = 2;
 

@@ -7,8 +7,7 @@ import type { CurveEstimate } from '../../learning/service-curve.js';
 import { ROUNDING_MS } from '../../time/clock.js';
 import type { QueueView, RunningWork } from '../policy.js';
 import { LEARNED_BATCHES } from '../probing.js';
-import { CAUTION } from '../view-questions.js';
-import { DispatchPlan } from './dispatch-plan.js';
+import { CAUTION, DispatchPlan } from './dispatch-plan.js';
 import type { PlanProblem } from './plan-problem.js';
 import { PLAN_GRID_RATIO } from './plan-states.js';
 
@@ -56,7 +55,7 @@ export class DispatchPlanner {
     const working = withoutHung(view, now);
     const slots = Math.max(1, view.slots - (view.running.length - working.length));
     if (limits.maxBatchSize > MAX_PLANNED_BATCH_SIZE || slots === Number.POSITIVE_INFINITY) return undefined;
-    const arrivingPerMs = traffic.steadyRatePerMs(now) * traffic.meanCost;
+    const arrivingPerMs = traffic.steadyCostPerMs(now);
     if (curve.samples < LEARNED_BATCHES || !(arrivingPerMs > 0)) return undefined;
     if (slots > 1 && curve.variation > MOST_VARIATION) return undefined;
     // A plan has two slots at most. With more, each has less to do with the items beyond the usual number.
@@ -74,7 +73,7 @@ export class DispatchPlanner {
     const plan = this.#inUse;
     const residualMs = meanResidualMs(view.curve, working, slots, now);
     const count = Math.min(view.cost, Math.ceil(plan.usualSize + (view.cost - plan.usualSize) * share));
-    const recentPerMs = CAUTION * traffic.ratePerMs(now) * traffic.meanCost * share;
+    const recentPerMs = CAUTION * traffic.costPerMs(now) * share;
     const cost = plan.sizeFor(count, residualMs, Math.max(ratePerMs, recentPerMs));
     return { cost, waitMs: cost > 0 ? 0 : plan.waitMs(count, residualMs) * share };
   }
@@ -93,9 +92,8 @@ export class DispatchPlanner {
     if (isSameProblem && curve.samples < this.#lookAt) return known;
     this.#lookAt = curve.samples + LEARNED_BATCHES;
     const steps = curve.steps(maxBatchSize);
-    const best = curve.bestSize(maxBatchSize);
-    const bestSize = best?.cost ?? maxBatchSize;
-    const capacityPerMs = (slots * bestSize) / (best?.durationMs ?? 1);
+    const bestSize = curve.bestSize(maxBatchSize)?.cost ?? maxBatchSize;
+    const capacityPerMs = slots * (curve.capacityPerMs(maxBatchSize) ?? Number.POSITIVE_INFINITY);
     const gain = capacityPerMs / (known?.capacityPerMs ?? 0) - 1;
     const isSame =
       isSameProblem && steps.join() === known.steps.join() && Math.abs(gain) <= allowedChange(curve);

@@ -8,7 +8,7 @@ export interface PlanProblem {
   readonly ratePerMs: number;
   /** The batch sizes to consider besides all queued items, rising. */
   readonly sizes: readonly number[];
-  /** Those of them above which throughput drops. */
+  /** The sizes among them above which throughput drops. */
   readonly steps: readonly number[];
   /** The size with the highest throughput. */
   readonly bestSize: number;
@@ -38,7 +38,7 @@ const FEW = 4;
 /** The precision of plans: the probability of the cases that are left out, and the relative change of settled values. */
 export const PRECISION = 1e-3;
 
-/** Of a Poisson distribution. */
+/** The arrivals are Poisson distributed. */
 export function arrivalOutcomes(mean: number): ArrivalOutcomes {
   return mean <= FEW ? eachNumber(mean) : threeCases(mean);
 }

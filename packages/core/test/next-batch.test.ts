@@ -1,6 +1,6 @@
 /** The number of queued items that the adaptive policy reads for one decision. */
 import { expect, test } from 'vitest';
-import { earliestDeadline } from '../src/policy/view-questions.js';
+import { earliestDeadline } from '../src/policy/next-batch.js';
 import { shownView } from './support/shown-view.js';
 
 // Root cause: with different costs, each decision read the whole queue for the earliest deadline of the next batch:
