@@ -47,6 +47,7 @@ export type {
   Reject,
   RunningWork,
   Wait,
+  WaitingGroup,
 } from './policy/policy.js';
 export { type WindowOptions, window } from './policy/window-policy.js';
 export type { Sink, Ticket } from './queue/entry.js';

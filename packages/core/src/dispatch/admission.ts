@@ -86,6 +86,32 @@ export function predict(
   };
 }
 
+/**
+ * The work ahead of an item if the policy chooses between groups: when its batch is due, it is before the other groups of
+ * its tenant if it has a higher throughput than they have now. With all of them ahead, the item would be rejected, and
+ * the batches of its group would never grow.
+ */
+export function aheadByThroughput(
+  cost: number,
+  ahead: Ahead,
+  allowedMs: number,
+  { maxBatchSize, targetLatencyMs }: Capacity['settings'],
+  { curve, traffic }: Pick<Capacity, 'curve' | 'traffic'>,
+  ownGroups: number,
+  now: number,
+): Ahead {
+  if (ahead.groups === 0) return ahead;
+  const durationMs = (size: number) => curve.mean(size) as number;
+  const queued = ahead.cost + cost;
+  const dueAfterMs = Math.min(allowedMs, ahead.oldestAt + targetLatencyMs - now) - durationMs(queued);
+  const arriving = traffic.costPerMs(now) * Math.max(0, dueAfterMs);
+  const size = Math.min(maxBatchSize, queued + arriving);
+  const otherSize = Math.min(maxBatchSize, ahead.groupsCost / ahead.groups);
+  if (size * durationMs(otherSize) <= otherSize * durationMs(size)) return ahead;
+  const groups = Math.max(0, ahead.groups - ownGroups);
+  return { ...ahead, groups, groupsCost: (ahead.groupsCost * groups) / ahead.groups };
+}
+
 /** How long until there is room again in a full queue. */
 export function roomAfterMs(capacity: Capacity, now: number): number {
   const best = capacity.curve.bestSize(capacity.settings.maxBatchSize);

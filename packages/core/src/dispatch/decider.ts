@@ -4,7 +4,7 @@
  */
 
 import { reasonToDispatch } from '../policy/greedy-policy.js';
-import { type Decision, type Reason, validDecision } from '../policy/policy.js';
+import { type Decision, type Reason, validDecision, type WaitingGroup } from '../policy/policy.js';
 import type { Group } from '../queue/group.js';
 import type { Dispatcher } from './dispatcher.js';
 import { GroupView } from './group-view.js';
@@ -20,6 +20,34 @@ export class Decider {
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
     this.#view = new GroupView(dispatcher);
+  }
+
+  /** The next group: of those that the queue leaves equal, the one that the policy chooses. */
+  nextGroup(now: number): Group | undefined {
+    const { queue, settings, deadlines, groups, slots, isOpen, ledger } = this.#dispatcher;
+    const { policy, targetLatencyMs, maxBatchSize } = settings;
+    const first = queue.next(now);
+    const earliest = Math.min(targetLatencyMs, deadlines.earliest);
+    if (policy.nextGroup === undefined || earliest === Number.POSITIVE_INFINITY || !isOpen) return first;
+    const rivals = queue.rivals();
+    if (rivals.length < 2) return first;
+    const { changes } = queue;
+    let next: Group | undefined;
+    try {
+      const waiting = rivals.map(
+        (group): WaitingGroup => ({
+          cost: Math.min(group.cost, maxBatchSize),
+          deadline: group.deadline(targetLatencyMs),
+          curve: groups.of(group.key).curve,
+        }),
+      );
+      next = rivals[policy.nextGroup(waiting, slots, now)];
+      if (next === undefined)
+        throw new TypeError(`nextGroup must return a position from 0 to ${rivals.length - 1}`);
+    } catch (error) {
+      ledger.policyFailed(error);
+    }
+    return changes === queue.changes ? (next ?? first) : queue.next(now);
   }
 
   /** What to do with a group; undefined if the policy's decision is outdated. */

@@ -186,7 +186,7 @@ export class Dispatcher implements BackendUser {
           this.#prefetch(now);
           break;
         }
-        const group = this.queue.next(now);
+        const group = this.#decider.nextGroup(now);
         if (group === undefined) break;
         if (!anySize) {
           this.turn.open(now); // the end of the turn dispatches the others
@@ -228,7 +228,7 @@ export class Dispatcher implements BackendUser {
   /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
   #prefetch(now: number): void {
     const use = this.placement.prefetchingBackend(now);
-    const group = use && this.queue.next(now);
+    const group = use && this.#decider.nextGroup(now);
     if (use === undefined || group === undefined || !this.#isFull(group)) return;
     const decision = this.#decider.decide(group, now);
     if (decision?.action !== 'dispatch' || !use.backend.canPrefetch) return;

@@ -22,7 +22,7 @@ import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue
 import type { SharedWork } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
 import { cancelOnAbort, hasFired, isNativeSignal } from './abort-watch.js';
-import { AMPLE, hasTimeEnough, predict, roomAfterMs } from './admission.js';
+import { AMPLE, aheadByThroughput, hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
 const { POSITIVE_INFINITY } = Number;
@@ -201,9 +201,13 @@ export class Intake {
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
     const { settings, queue, slots } = dispatcher;
-    const ahead = queue.ahead(cost, group, tenant, priority);
-    if (hasTimeEnough(cost, ahead, allowedMs, dispatcher)) return undefined;
+    const byAge = queue.ahead(cost, group, tenant, priority);
+    if (hasTimeEnough(cost, byAge, allowedMs, dispatcher)) return undefined;
     const own = settings.groupOf === undefined ? dispatcher : dispatcher.groups.of(group);
+    const ahead =
+      settings.policy.nextGroup === undefined
+        ? byAge
+        : aheadByThroughput(cost, byAge, allowedMs, settings, own, tenant.groups, now);
     const prediction = predict(cost, ahead, allowedMs, dispatcher, now, own);
     if (prediction === undefined || prediction.latencyMs <= allowedMs) return undefined;
     // While the backend is idle, an uncertain or old estimate is measured again instead of trusted.

@@ -9,6 +9,8 @@
  *  5. Forecast: a short hold for items that are about to arrive.
  *  6. Plan: the optimal size where the backend pads or has several slots.
  *
+ * Before them, with several groups under deadlines, the group order says which group the decision is about.
+ *
  * Until the first batches have ended, it is greedy.
  */
 import { describe } from '../errors/describe.js';
@@ -16,6 +18,7 @@ import type { CurveEstimate } from '../learning/service-curve.js';
 import { invalidOption, validKeys } from '../options/valid.js';
 import { latestStart as latestStartOf, mayBeLate } from './efficiency.js';
 import { reasonToDispatch } from './greedy-policy.js';
+import { nextGroup } from './group-order.js';
 import { costOf, countWithin, durationMs, earliestDeadline, heldMs, safeMs } from './next-batch.js';
 import { bestWindow } from './on-time-window.js';
 import { BACKLOG, CAUTION } from './plan/dispatch-plan.js';
@@ -24,7 +27,7 @@ import type { Decision, Policy, QueueView, Reason } from './policy.js';
 import { Probing } from './probing.js';
 
 /** The rules that the arena removes one at a time to measure what each gains. */
-export const RULES = ['on-time window', 'plan', 'best size', 'forecast', 'probing'] as const;
+export const RULES = ['group order', 'on-time window', 'plan', 'best size', 'forecast', 'probing'] as const;
 
 export type Rule = (typeof RULES)[number];
 
@@ -63,6 +66,7 @@ interface CurvePlans {
 
 class AdaptivePolicy implements Policy {
   readonly name = 'adaptive';
+  readonly nextGroup?: typeof nextGroup;
   readonly #savesBackend: boolean;
   readonly #removed: readonly Rule[];
   readonly #plansOf = new WeakMap<CurveEstimate, CurvePlans>();
@@ -71,6 +75,7 @@ class AdaptivePolicy implements Policy {
   constructor(savesBackend: boolean, removed: readonly Rule[] = []) {
     this.#savesBackend = savesBackend;
     this.#removed = removed;
+    if (this.#has('group order')) this.nextGroup = nextGroup;
   }
 
   #has(rule: Rule): boolean {

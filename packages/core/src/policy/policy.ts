@@ -120,6 +120,15 @@ export interface CompletedBatch extends RunningWork {
   readonly callers: number;
 }
 
+/** A group that may be dispatched next. */
+export interface WaitingGroup {
+  /** Of its queued items, up to `maxBatchSize`. */
+  readonly cost: number;
+  /** Of its oldest item; Infinity without one. */
+  readonly deadline: number;
+  readonly curve: CurveEstimate;
+}
+
 export interface Policy {
   readonly name: string;
   /**
@@ -127,6 +136,11 @@ export interface Policy {
    * a batch ahead (`readsAhead`).
    */
   decide(view: QueueView, now: number): Decision;
+  /**
+   * The position of the group to decide about, when items have deadlines and several groups are not held. The groups are
+   * of one tenant and one priority; the first is the one that is next by age, and is next without this method.
+   */
+  nextGroup?(groups: readonly WaitingGroup[], slots: number, now: number): number;
   /** Called at the end of each event-loop turn with arrivals. */
   observeArrivals?(count: number, at: number): void;
   /** Called for each batch that succeeded. */

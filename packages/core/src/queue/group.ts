@@ -53,6 +53,13 @@ export class Group implements HeapNode {
     return first?.arrivedAt ?? Number.POSITIVE_INFINITY;
   }
 
+  /** Of its oldest item, and of the next of each lane. */
+  deadline(targetLatencyMs: number): number {
+    let earliest = this.oldestAt + targetLatencyMs;
+    for (const { next } of this.#order) earliest = Math.min(earliest, (next as Entry).deadline);
+    return earliest;
+  }
+
   /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
   hasOlder(entry: Entry): void {
     if (entry.lane?.head === entry) return;

@@ -27,6 +27,8 @@ export interface Ahead {
   readonly oldestAt: number;
 }
 
+/** Groups that are compared to choose the next one: bounds the time of a decision. */
+const MOST_RIVALS = 256;
 /** After so many batches of one group in a row, the policy is told that there is only one group. */
 const SINGLE_GROUP_BATCHES = 64;
 
@@ -147,6 +149,17 @@ export class ItemQueue {
       lane.group.park(lane);
     }
     return undefined;
+  }
+
+  /** The groups that are not held and have items of the tenant and the priority of the next item, the next group first. */
+  rivals(): Group[] {
+    const first = this.tenants.firstLane;
+    const groups: Group[] = [];
+    for (const { lane } of first?.tenant.lanes ?? []) {
+      const isRival = lane.priorityClass === first?.priorityClass && lane.group.wakeAt === AWAKE;
+      if (isRival && groups.push(lane.group) === MOST_RIVALS) break;
+    }
+    return groups;
   }
 
   /** Holds a group until then, or until an item arrives in it, or, if `wakeOnBatchEnd`, until a batch ends. */
