@@ -63,12 +63,12 @@ describe.each(EXTENTS)('the cells of the %s grid', (extent) => {
 describe('the full grid', () => {
   const cells = TARGETS.flatMap((target) => target.cells('full', FIRST_SEED));
 
-  test('has every curve, 1, 2 and 4 slots, every kind of arrivals, every target, noise and timers', () => {
+  test('has every curve, 1, 2, 4 and 16 slots, every kind of arrivals, every target, noise and timers', () => {
     const distinct = (of: (each: Cell) => unknown) => new Set(cells.map(of));
     expect(distinct(({ curve }) => curve)).toEqual(
       new Set([...GRID_CURVES, ...HOLD_OUT_CURVES].map(({ name }) => name)),
     );
-    expect(distinct(({ slots }) => slots)).toEqual(new Set([1, 2, 4]));
+    expect(distinct(({ slots }) => slots)).toEqual(new Set([1, 2, 4, 16]));
     expect(distinct(({ arrivals }) => arrivals.kind)).toEqual(
       new Set(['poisson', 'mmpp', 'on-off', 'fan-out', 'lognormal', 'trace', 'closed']),
     );

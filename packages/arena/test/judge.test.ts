@@ -77,7 +77,8 @@ describe.each(TARGETS)('target $number, $name,', (target) => {
   test('has the measures of its goals, asides and families in its cells', async () => {
     const cells = target.cells('quick', FIRST_SEED);
     // Short runs of a few cells: only the names of measures matter.
-    const small = cells.filter(({ curve }) => curve === 'a' || curve === 'c').slice(0, 2);
+    const quickest = cells.filter(({ curve }) => curve === 'a' || curve === 'c');
+    const small = (quickest.length > 0 ? quickest : cells).slice(0, 2);
     const played = await Promise.all(
       small.map((each) => target.play({ ...each, items: Math.min(each.items, 1500) })),
     );

@@ -35,7 +35,7 @@ export type CellArrivals =
     };
 
 /** The trait in which items differ. */
-export type CellMix = 'groups' | 'tenants' | 'priorities';
+export type CellMix = 'groups' | '50 groups' | 'tenants' | 'priorities';
 
 export interface Cell {
   /** The name of its target. */
@@ -45,8 +45,9 @@ export interface Cell {
   readonly curve: string;
   readonly slots: number;
   readonly arrivals: CellArrivals;
-  /** The target latency, as a multiple of the duration of a full batch. @default none */
+  /** The target latency, as a multiple of the duration of a full batch, or of a batch of `targetSize`. @default none */
   readonly targetFactor?: number;
+  readonly targetSize?: number;
   /** @default 0 */
   readonly noise?: number;
   /** @default 0, ideal timers */
@@ -72,7 +73,9 @@ export function curveOf({ curve }: Pick<Cell, 'curve'>): Curve {
 
 export function targetMsOf(cell: Cell): number {
   const curve = curveOf(cell);
-  return (cell.targetFactor ?? Number.POSITIVE_INFINITY) * curve.durationMs(curve.maxBatchSize);
+  return (
+    (cell.targetFactor ?? Number.POSITIVE_INFINITY) * curve.durationMs(cell.targetSize ?? curve.maxBatchSize)
+  );
 }
 
 /** Items per millisecond; NaN for a closed loop. */
@@ -83,9 +86,18 @@ export function ratePerMs(cell: Cell): number {
   return (arrivals.load * fastSlots * capacity(curveOf(cell)).perMs) / slowdown;
 }
 
-/** The first of 8 groups or tenants has half of the items, the second a quarter, and so on. 10 % have a priority. */
+const MANY_GROUPS = 50;
+/** Of 1 + ½ + ⅓ and so on. */
+const ZIPF_SUMS: number[] = [];
+for (let rank = 1; rank <= MANY_GROUPS; rank++) ZIPF_SUMS.push((ZIPF_SUMS.at(-1) ?? 0) + 1 / rank);
+
+/**
+ * The first of 8 groups or tenants has half of the items, the second a quarter, and so on. Of 50 groups, the second has
+ * half as many as the first, the third a third. 10 % have a priority.
+ */
 const TRAITS: Readonly<Record<CellMix, (random: Random) => Traits>> = {
   groups: (random) => ({ group: halving(random) }),
+  '50 groups': (random) => ({ group: zipf(random) }),
   tenants: (random) => ({ tenant: `tenant ${halving(random)}` }),
   priorities: (random) => ({ priority: random() < 0.1 ? 5 : 0 }),
 };
@@ -96,6 +108,11 @@ function oneSlot(curve: Curve): SimulatedBackend {
 
 function halving(random: Random): number {
   return Math.min(7, Math.floor(-Math.log2(1 - random())));
+}
+
+function zipf(random: Random): number {
+  const drawn = random() * (ZIPF_SUMS.at(-1) as number);
+  return ZIPF_SUMS.findIndex((sum) => drawn < sum);
 }
 
 export function scenarioOf(cell: Cell, seed: number): Scenario {
@@ -120,7 +137,18 @@ export function scenarioOf(cell: Cell, seed: number): Scenario {
 
 /** Unique among the cells of a target. */
 export function cellName(cell: Cell): string {
-  const { curve, slots, slower, arrivals, targetFactor, noise = 0, timerMs = 0, slowdown, mix } = cell;
+  const {
+    curve,
+    slots,
+    slower,
+    arrivals,
+    targetFactor,
+    targetSize = 'B',
+    noise = 0,
+    timerMs = 0,
+    slowdown,
+    mix,
+  } = cell;
   const traffic =
     arrivals.kind === 'closed'
       ? `closed N ${arrivals.users} Z ${arrivals.think}·T(N) ${arrivals.thinking}`
@@ -128,7 +156,7 @@ export function cellName(cell: Cell): string {
   return [
     `${curve} k ${slots} ${traffic}`,
     ...(slower === undefined ? [] : [`one backend ${slower}× slower`]),
-    ...(targetFactor === undefined ? [] : [`target ${targetFactor}·T(B)`]),
+    ...(targetFactor === undefined ? [] : [`target ${targetFactor}·T(${targetSize})`]),
     ...(noise === 0 ? [] : [`noise ${Math.round(100 * noise)} %`]),
     ...(timerMs === 0 ? [] : [`timer ${timerMs} ms`]),
     ...(slowdown === undefined ? [] : [`${slowdown}× as slow`]),

@@ -5,6 +5,7 @@ import { bestPeer } from './best-peer.js';
 import { closedLoop } from './closed-loop.js';
 import { efficiency } from './efficiency.js';
 import { goodput } from './goodput.js';
+import { groups } from './groups.js';
 import { oneSlot, twoSlots } from './poisson.js';
 import { roughBackend } from './rough-backend.js';
 import type { Target } from './target.js';
@@ -19,6 +20,7 @@ export const TARGETS: readonly Target[] = [
   closedLoop,
   roughBackend,
   admission,
+  groups,
   unequalBackends,
 ];
 
