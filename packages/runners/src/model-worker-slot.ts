@@ -35,11 +35,20 @@ export interface ModelWorker {
 
 export type StartWorker = (index: number, events: WorkerEvents) => ModelWorker;
 
+/** A batch that was sent to a worker. */
+interface SentBatch {
+  readonly timeoutMs: number;
+  /** Set while the worker runs the batch. */
+  timer: unknown;
+  timeout: BatchwiseError | undefined;
+}
+
 /** The model of a slot. */
 export interface SlotOwner {
   readonly file: string;
   readonly unit: string;
-  readonly readsAhead: boolean;
+  /** The number of batches that a worker runs at a time. The others are read ahead. */
+  readonly slotsPerWorker: number;
   readonly clock: Clock;
   /** Whether a worker that started has the inputs and outputs of the first one. */
   accepts(signature: Signature): boolean;
@@ -56,6 +65,8 @@ export class WorkerSlot {
   readonly #owner: SlotOwner;
   readonly #startWorker: StartWorker;
   #worker: ModelWorker | undefined = undefined;
+  /** In the order of sending, in which the worker runs them. */
+  readonly #sent = new Set<SentBatch>();
   #isClosed = false;
   /** Workers that ended since the last completed request. */
   #failures = 0;
@@ -90,26 +101,19 @@ export class WorkerSlot {
   async run(inputs: Tensors, call: InferCall): Promise<Tensors> {
     const worker = this.#worker;
     if (worker === undefined || !this.hasRoom) throw notStartedError(this.#owner.unit);
-    const { clock, readsAhead } = this.#owner;
-    const { signal, timeoutMs } = call;
-    // A request without callers may finish within `timeoutMs`, because a restart costs more. A request that is read
-    // ahead may wait as long for the one before it. No timer is needed while there are callers.
-    const killAt = clock.now() + (readsAhead ? 2 : 1) * timeoutMs;
-    let timer: unknown;
-    const onAbort = (): void => {
-      const kill = () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`));
-      // At once, because the batcher regards the slot as free.
-      if (isTimeout(signal?.reason)) kill();
-      else timer = clock.setTimer(kill, Math.max(0, killAt - clock.now()));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const sent: SentBatch = { timeoutMs: call.timeoutMs, timer: undefined, timeout: undefined };
+    this.#sent.add(sent);
+    this.#timeRunning(worker);
     try {
       const outputs = await worker.run(inputs, call);
       this.#failures = 0;
       return outputs;
+    } catch (error) {
+      throw sent.timeout ?? error;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
-      clock.clearTimer(timer);
+      this.#sent.delete(sent);
+      this.#owner.clock.clearTimer(sent.timer);
+      this.#timeRunning(worker);
     }
   }
 
@@ -117,6 +121,26 @@ export class WorkerSlot {
     this.#isClosed = true;
     this.#owner.clock.clearTimer(this.#pause);
     await this.#worker?.kill(error);
+  }
+
+  /**
+   * Each batch has its timeout from the moment at which the worker begins it. The signal of its callers is no measure:
+   * it fires at their deadlines, which the time in the queue brings forward, and then not again.
+   */
+  #timeRunning(worker: ModelWorker): void {
+    const { clock, slotsPerWorker } = this.#owner;
+    let position = 0;
+    for (const sent of this.#sent) {
+      if (position++ === slotsPerWorker) return;
+      if (sent.timer !== undefined || sent.timeoutMs === Number.POSITIVE_INFINITY) continue;
+      sent.timer = clock.setTimer(() => this.#timedOut(worker, sent), sent.timeoutMs);
+    }
+  }
+
+  #timedOut(worker: ModelWorker, sent: SentBatch): void {
+    const why = `no reply within ${sent.timeoutMs} ms; terminated`;
+    sent.timeout = new BatchwiseError('HANDLER_TIMEOUT', `the ${this.#owner.unit} of the model gave ${why}.`);
+    void worker.kill(new Error(why));
   }
 
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
@@ -166,10 +190,6 @@ export function workerEndedError(unit: string, error: Error): BatchwiseError {
   if (error instanceof BatchwiseError) return error;
   const message = `the ${unit} of the model ended during this batch: ${error.message}`;
   return new BatchwiseError('UNAVAILABLE', message, { cause: error });
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof BatchwiseError && reason.code === 'HANDLER_TIMEOUT';
 }
 
 /** The batch returns to the queue. */

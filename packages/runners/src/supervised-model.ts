@@ -31,11 +31,12 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly platform: string;
   readonly file: string;
   readonly unit: 'thread' | 'process';
-  readonly readsAhead: boolean;
+  readonly timesBatches = true;
+  readonly slotsPerWorker: number;
   readonly clock: Clock;
   readonly availability: Availability;
   readonly #listeners = new Set<() => void>();
-  readonly #slotsPerWorker: number;
+  readonly #readsAhead: boolean;
   readonly #slots: readonly WorkerSlot[];
   readonly #onWorkerDeath: ((error: BatchwiseError) => void) | undefined;
   #backends: BackendSet | undefined = undefined;
@@ -49,9 +50,9 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.platform = platform;
     this.file = file;
     this.unit = unit;
-    this.readsAhead = options.readsAhead;
+    this.#readsAhead = options.readsAhead;
     this.clock = clock ?? realClock;
-    this.#slotsPerWorker = slotsPerWorker;
+    this.slotsPerWorker = slotsPerWorker;
     this.#onWorkerDeath = onWorkerDeath;
     const outage = () => this.#outage;
     this.availability = {
@@ -71,7 +72,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   get slots(): number {
-    return this.#slots.length * this.#slotsPerWorker;
+    return this.#slots.length * this.slotsPerWorker;
   }
 
   get example(): Tensors | undefined {
@@ -93,8 +94,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
-    const { readsAhead } = this;
-    const slots = this.#slotsPerWorker;
+    const { slotsPerWorker: slots } = this;
+    const readsAhead = this.#readsAhead;
     const backends = this.#slots.map(({ id }) => ({ id, slots, readsAhead, run }));
     // The slots report their health. Errors of the model are no evidence about its worker.
     const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
