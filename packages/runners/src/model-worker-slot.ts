@@ -8,6 +8,12 @@ import type { InferCall } from './tensor-model.js';
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
+/**
+ * The limit of a restart, as a multiple of the first start on this machine. A restart is slower only if memory is short
+ * or the files of the model are no longer in the cache. The first start has no limit: it may fetch the model.
+ */
+const RESTART_FACTOR = 10;
+const MIN_RESTART_LIMIT_MS = 30_000;
 
 /** What a worker reports after its start. */
 export interface StartedModel {
@@ -50,12 +56,16 @@ export interface SlotOwner {
   /** The number of batches that a worker runs at a time. The others are read ahead. */
   readonly slotsPerWorker: number;
   readonly clock: Clock;
+  /** The timeout of requests. A slot without a live worker for so long is broken. */
+  readonly timeoutMs: number;
   /** Whether a worker that started has the inputs and outputs of the first one. */
   accepts(signature: Signature): boolean;
   /** The worker has started. */
   slotReady(slot: WorkerSlot): void;
   /** The slot has no worker until the restart. */
   slotLost(slot: WorkerSlot, error: Error): void;
+  /** The slot has been without a live worker for `timeoutMs`. */
+  slotOverdue(slot: WorkerSlot): void;
 }
 
 export class WorkerSlot {
@@ -71,6 +81,11 @@ export class WorkerSlot {
   /** Workers that ended since the last completed request. */
   #failures = 0;
   #pause: unknown = undefined;
+  /** The duration of the first start. */
+  #firstStartMs: number | undefined = undefined;
+  #startTimer: unknown = undefined;
+  #overdueTimer: unknown = undefined;
+  #isOverdue = false;
 
   constructor(index: number, owner: SlotOwner, startWorker: StartWorker) {
     this.id = `${owner.unit} ${index}`;
@@ -83,9 +98,12 @@ export class WorkerSlot {
     return this.isLive && this.#worker?.hasRoom === true;
   }
 
-  /** The workers of the slot keep ending before they complete a request, so requests fail instead of being queued. */
+  /**
+   * The workers of the slot keep ending before they complete a request, or a restart takes longer than a request may
+   * wait, so requests fail instead of being queued.
+   */
   get isBroken(): boolean {
-    return !this.isLive && this.#failures > 1;
+    return !this.isLive && (this.#failures > 1 || this.#isOverdue);
   }
 
   /** Starts the first worker. No restart is attempted if that fails. */
@@ -119,7 +137,7 @@ export class WorkerSlot {
 
   async close(error: Error): Promise<void> {
     this.#isClosed = true;
-    this.#owner.clock.clearTimer(this.#pause);
+    this.#clearTimers();
     await this.#worker?.kill(error);
   }
 
@@ -144,6 +162,8 @@ export class WorkerSlot {
   }
 
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
+    const { clock } = this.#owner;
+    const beganAt = clock.now();
     const events: WorkerEvents = {
       started: (model) => {
         if (!this.#owner.accepts(model.signature)) {
@@ -151,6 +171,9 @@ export class WorkerSlot {
           void this.#worker?.kill(new Error(message));
           return;
         }
+        this.#clearTimers();
+        this.#firstStartMs ??= clock.now() - beganAt;
+        this.#isOverdue = false;
         this.isLive = true;
         onStart(model);
         this.#owner.slotReady(this);
@@ -159,15 +182,33 @@ export class WorkerSlot {
         const hadStarted = this.isLive;
         this.#worker = undefined;
         this.isLive = false;
+        clock.clearTimer(this.#startTimer);
         if (!hadStarted) onFailedStart?.(error);
-        if (!this.#isClosed) this.#restart(error);
+        if (this.#isClosed) return;
+        if (hadStarted) this.#watchOutage();
+        this.#restart(error);
       },
     };
     try {
       this.#worker = this.#startWorker(this.#index, events);
     } catch (error) {
       queueMicrotask(() => events.ended(error as Error));
+      return;
     }
+    if (this.#firstStartMs === undefined) return;
+    const limitMs = Math.max(MIN_RESTART_LIMIT_MS, Math.ceil(RESTART_FACTOR * this.#firstStartMs));
+    const worker = this.#worker;
+    this.#startTimer = clock.setTimer(() => {
+      void worker.kill(new Error(`not ready within ${limitMs} ms; terminated`));
+    }, limitMs);
+  }
+
+  #watchOutage(): void {
+    const { clock, timeoutMs } = this.#owner;
+    this.#overdueTimer = clock.setTimer(() => {
+      this.#isOverdue = true;
+      this.#owner.slotOverdue(this);
+    }, timeoutMs);
   }
 
   #restart(error: Error): void {
@@ -175,6 +216,11 @@ export class WorkerSlot {
     this.#failures += 1;
     this.#pause = this.#owner.clock.setTimer(() => this.#begin(() => {}), pauseMs);
     this.#owner.slotLost(this, error);
+  }
+
+  #clearTimers(): void {
+    const { clock } = this.#owner;
+    for (const timer of [this.#pause, this.#startTimer, this.#overdueTimer]) clock.clearTimer(timer);
   }
 
   #startError(error: Error): BatchwiseError {

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import { type SlotOwner, type StartWorker, WorkerSlot } from './model-worker-slot.js';
 import type { Availability } from './runner.js';
+import { DEFAULT_RUNNER_SETTINGS } from './runner-settings.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { InferCall, TensorModel } from './tensor-model.js';
 
@@ -21,6 +22,11 @@ export interface SupervisedModelOptions {
   /** Whether a worker takes a batch while its slots are busy, so that the data is there when a slot is free. */
   readonly readsAhead: boolean;
   readonly start: StartWorker;
+  /**
+   * The timeout of requests. The model is unavailable after it has had no live worker for so long.
+   * @default 30000
+   */
+  readonly timeoutMs?: number | undefined;
   /** Called for each worker that ended unexpectedly. A replacement is being started. */
   readonly onWorkerDeath?: ((error: BatchwiseError) => void) | undefined;
   /** @default the real clock */
@@ -34,6 +40,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly timesBatches = true;
   readonly slotsPerWorker: number;
   readonly clock: Clock;
+  readonly timeoutMs: number;
   readonly availability: Availability;
   readonly #listeners = new Set<() => void>();
   readonly #readsAhead: boolean;
@@ -52,6 +59,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.unit = unit;
     this.#readsAhead = options.readsAhead;
     this.clock = clock ?? realClock;
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_RUNNER_SETTINGS.timeoutMs;
     this.slotsPerWorker = slotsPerWorker;
     this.#onWorkerDeath = onWorkerDeath;
     const outage = () => this.#outage;
@@ -133,7 +141,11 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.#onWorkerDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
   }
 
-  /** Requests are queued until a worker has restarted, unless all workers keep failing. */
+  slotOverdue(slot: WorkerSlot): void {
+    this.#reportHealth(slot);
+  }
+
+  /** Requests are queued until a worker has restarted, unless all workers keep failing or do not start in time. */
   #reportHealth({ id, isLive, isBroken }: WorkerSlot): void {
     this.#backends?.setHealth(id, isLive || (isBroken && 'unreachable'), this.#failingError());
     for (const listener of this.#listeners) listener();
@@ -144,8 +156,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   #failingError(): BatchwiseError {
-    const units = this.unit === 'thread' ? 'threads' : 'processes';
-    const message = `${this.file}: the ${units} of the model keep failing; a restart is pending.`;
+    const { file, unit } = this;
+    const message = `${file}: no ${unit} of the model is running: the starts keep failing or take too long. It is tried again.`;
     return new BatchwiseError('UNAVAILABLE', message);
   }
 

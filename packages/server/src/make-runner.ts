@@ -88,12 +88,12 @@ export function makeRunner(
 function modelOf(
   name: string,
   source: Extract<RunnerSource, { kind: 'onnx' | 'python' }>,
-  { python, replicas, concurrency, resources }: RunnerSettings,
+  { python, replicas, concurrency, resources, timeoutMs }: RunnerSettings,
   log: (line: string) => void,
 ): TensorModel {
   const onDeath = (error: Error) => log(`${name}: ${error.message}`);
   if (source.kind === 'onnx')
-    return new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath: onDeath });
+    return new OnnxModel({ file: source.path, concurrency, resources, timeoutMs, onThreadDeath: onDeath });
   const { path: file, object } = source;
   return new PythonModel({
     file,
@@ -102,6 +102,7 @@ function modelOf(
     replicas,
     concurrency,
     resources,
+    timeoutMs,
     log: (line) => log(`${name}: ${line}`),
     onProcessDeath: onDeath,
   });

@@ -148,6 +148,28 @@ describe.each([
     expect((await server.client.get('/readyz')).status).toBe(200);
   });
 
+  // A restart that hung in its import kept the runner ready: only a process that ended counted as failed.
+  test('a restart that hangs makes the server not ready, and requests fail at once', async () => {
+    const server = await Serving.start(['once.py', ...workers], {
+      env: { ...env, BATCHWISE__RUNNERS__TIMEOUT: '500ms' },
+      files: {
+        'once.py': `
+import os, pathlib, time
+started = pathlib.Path(__file__).with_name("started")
+if started.exists():
+    time.sleep(600)
+started.touch()
+def predict(items: list) -> list:
+    os._exit(1)
+`,
+      },
+    });
+    const ask = () => server.client.post('/v1/models/once:predict', { instances: [1] });
+    expect((await ask()).status).toBe(503);
+    await until(async () => (await server.client.get('/readyz')).status === 503, 'not ready');
+    expect(problemIn(await ask())).toMatchObject({ status: 503 });
+  });
+
   test('what a model prints is in the log, with the name of the runner', async () => {
     const server = await Serving.start(['loud.py', ...workers], {
       env,
