@@ -205,7 +205,10 @@ test('an exception of the model is in the log, and not in the response', async (
   const answer = await server.client.post('/v1/models/m:predict', { instances: ['word'] });
   expect(problemIn(answer)).toMatchObject({ status: 500, code: 'HANDLER_FAILED' });
   expect(answer.body.toString()).not.toContain('secret');
-  await server.said(/ValueError: secret word/);
+  await server.said(/^m: ValueError: secret word$/m);
+  expect(server.stderr.match(/^.*in m$/gm)).toEqual([
+    expect.stringMatching(/^m: {3}File ".*m\.py", line 2, in m$/),
+  ]);
 });
 
 test('python() of a service predicts items, with the interpreter next to the service', async () => {
@@ -238,7 +241,7 @@ sys.path.insert(0, ${JSON.stringify(join(root, 'python'))})
 import batchwise
 
 def lengths(items: list[str]) -> list[dict]:
-    return [{"length": len(item)} for item in items]
+    return [{"length": len(item) // len(item[:1])} for item in items]
 
 batchwise.serve(lengths, ${JSON.stringify(socket)})
 `;
@@ -248,4 +251,6 @@ batchwise.serve(lengths, ${JSON.stringify(socket)})
   const path = '/v1/models/lengths:predict';
   const answer = await server.client.post(path, { instances: ['a', 'bcd'] });
   expect(jsonOf(answer)).toEqual({ predictions: [{ length: 1 }, { length: 3 }] });
+  expect((await server.client.post(path, { instances: [''] })).status).toBe(500);
+  await server.said(/^lengths: ZeroDivisionError: /m);
 });

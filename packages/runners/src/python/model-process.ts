@@ -14,6 +14,7 @@ import type { InferCall } from '../tensor-model.js';
 import { logLines } from './line-log.js';
 import { ModelConnection } from './model-connection.js';
 import { packageFolder } from './python-interpreter.js';
+import { TracebackLog } from './traceback-log.js';
 
 export interface ModelProcessOptions {
   readonly python: string;
@@ -82,11 +83,13 @@ export class ModelProcess implements ModelWorker {
         resolve();
       });
     });
+    const tracebacks = new TracebackLog(log, options.clock);
     this.#connection = new ModelConnection(child.stdio[3] as Duplex, {
       ready: (model) => {
         this.#hasStarted = true;
         events.started(model);
       },
+      raised: (traceback) => tracebacks.write(traceback),
       lost: (error) => this.#onConnectionLost(error),
     });
   }

@@ -36,7 +36,7 @@ export interface PythonModelOptions {
    * @default 30000
    */
   readonly timeoutMs?: number | undefined;
-  /** Called for each line that the processes print. */
+  /** Called for each line that the processes print, and for each line of the traceback of an exception. */
   readonly log?: ((line: string) => void) | undefined;
   /** Called for each process that ended unexpectedly. A replacement is being started. */
   readonly onProcessDeath?: ((error: BatchwiseError) => void) | undefined;

@@ -1,6 +1,6 @@
 /** Python models in real processes. */
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BatchwiseError } from 'batchwise';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -146,6 +146,32 @@ def predict(ids: NDArray[np.int64], texts: list[str]):
     const { rows } = await running(ITEMS, {}, { isolate: false });
     const answers = await settled(['a', 'raise', 'b'].map((item) => rows.predict(item)));
     for (const answer of answers) expect(answer).toMatch(/ValueError: secret detail/);
+  });
+
+  // The traceback went to the log with the response of the request, so it was lost when no caller waited any more.
+  test('that raises after its callers are gone leaves its traceback in the log', async () => {
+    const { rows, lines } = await running(`
+import pathlib, time
+def predict(items):
+    print('began')
+    while not pathlib.Path(items[0]).exists(): time.sleep(0.01)
+    raise ValueError('late')
+`);
+    const gate = join(dirname(pythonFile('')), 'gate');
+    const caller = new AbortController();
+    const answer = rows.predict(gate, { signal: caller.signal });
+    await until(() => lines.includes('began'), 'the batch to start');
+    caller.abort();
+    await expect(answer).rejects.toMatchObject({ code: 'CANCELLED' });
+    writeFileSync(gate, '');
+    await until(() => lines.includes('ValueError: late'), 'the traceback');
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}File ".*model\.py", line 6, in predict$/));
+  });
+
+  test('that is bisected leaves one traceback in the log', async () => {
+    const { rows, lines } = await running(ITEMS, {}, { batching: { maxBatchSize: 8 } });
+    await settled([1, 2, 3, 4, 5, 6, 7, 'raise'].map((item) => rows.predict(item)));
+    expect(lines.filter((line) => line === 'ValueError: secret detail')).toHaveLength(1);
   });
 
   test('is warmed up with the example at all sizes', async () => {
