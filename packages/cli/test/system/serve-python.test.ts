@@ -7,6 +7,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { InferenceClient } from '../../../server/test/grpc/support/inference-client.js';
 import { type Answer, jsonOf, problemIn } from './support/http-client.js';
 import { Load } from './support/load.js';
+import { Metrics } from './support/metrics.js';
 import { batchSizeIn } from './support/model-samples.js';
 import { IRIS, modelPids, PAIR, pythonEnv, TEXT } from './support/python-models.js';
 import { root, Serving } from './support/serving.js';
@@ -136,6 +137,9 @@ describe.each([
     });
     await load.more(5);
     const [pid = 0] = modelPids(server.folder);
+    const restarts = async () =>
+      (await Metrics.of(server)).value('batchwise_process_restarts_total', { kind: 'model', runner: 'text' });
+    expect(await restarts()).toBe(0);
     process.kill(pid, 'SIGKILL');
     await server.said(/^text: .*text\.py: a process of the model ended: killed by SIGKILL/m);
     await load.more(5);
@@ -145,6 +149,7 @@ describe.each([
       [],
     );
     expect(modelPids(server.folder)).not.toContain(pid);
+    expect(await restarts()).toBe(1);
     expect((await server.client.get('/readyz')).status).toBe(200);
   });
 
