@@ -345,14 +345,23 @@ describe('a start fails with the reason and the remedy', () => {
   test('an interpreter that does not exist', async () => {
     const model = new PythonModel({ file: pythonFile(ITEMS), python: '/nowhere/python' });
     await expect(model.load()).rejects.toThrow(
-      /interpreter \/nowhere\/python cannot be started.*Install Python/,
+      /interpreter \/nowhere\/python cannot be started: there is no such program\. Install Python .* BATCHWISE__RUNNERS__PYTHON=/,
     );
   });
 
   test('a virtual environment without an interpreter', async () => {
     const file = pythonFile(ITEMS);
     const model = new PythonModel({ file, python: dirname(file) });
-    await expect(model.load()).rejects.toThrow(join(dirname(file), 'bin', 'python'));
+    const starting = model.load();
+    await expect(starting).rejects.toThrow(join(dirname(file), 'bin', 'python'));
+    await expect(starting).rejects.toThrow(`python3 -m venv ${dirname(file)})`);
+  });
+
+  test('a program that is not Python', async () => {
+    const model = new PythonModel({ file: pythonFile(ITEMS), python: '/bin/true' });
+    await expect(model.load()).rejects.toThrow(
+      /exit code 0 without a message.*\/bin\/true is not Python 3\.9.*`\/bin\/true --version`.*BATCHWISE__RUNNERS__PYTHON=/,
+    );
   });
 });
 
