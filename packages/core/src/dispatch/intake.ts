@@ -121,7 +121,6 @@ export class Intake {
     else {
       if (shareKey !== undefined) sharedWorks.begin(shareKey, entry);
       dispatcher.append(entry, group, tenant, priority);
-      if (waitedMs > 0) dispatcher.hasOlder(entry);
     }
     if (timeoutMs !== POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
     return entry;

@@ -84,6 +84,11 @@ export class Entry<I = Any, R = Any> implements Ticket {
     return this.sink === undefined;
   }
 
+  /** All callers that share its item; without sharing itself. */
+  get callers(): Iterable<Entry> {
+    return this.shared?.callers ?? [this];
+  }
+
   cancel(reason?: unknown): void {
     removalOf(this)?.cancel(this, reason);
   }

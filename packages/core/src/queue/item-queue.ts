@@ -12,7 +12,7 @@
 
 import { Heap } from '../heap.js';
 import type { Entry, EntryRemoval } from './entry.js';
-import { AWAKE, Group, type Taken } from './group.js';
+import { Group, type Taken } from './group.js';
 import { Lane, type PriorityClass } from './lane.js';
 import { MOST_COUNTED, type Tenant, Tenants } from './tenants.js';
 
@@ -36,6 +36,8 @@ export class ItemQueue {
   readonly tenants = new Tenants();
   /** Queued items; callers that share a queued item are not counted. */
   length = 0;
+  /** No queued item arrived before this time: a lower bound of `oldestAt` that is cheap to read. */
+  noneBefore = Number.POSITIVE_INFINITY;
   /** Grows with each change of the queued items, and of when they may be dispatched. */
   changes = 0;
 
@@ -66,11 +68,11 @@ export class ItemQueue {
     return lane.group;
   }
 
-  /** Puts an item of a batch back at the head of its lane, and takes back the charge. */
+  /** Puts an item of a batch back into its lane, and takes back the charge. */
   putBack(entry: Entry, { group, tenant, priorityClass }: Lane): Lane {
     const known = this.tenants.find(tenant.id, undefined);
     const lane = this.#laneFor(group.key, known, priorityClass.priority);
-    lane.prepend(entry);
+    lane.putBack(entry);
     this.#added(entry, lane);
     this.tenants.refund(known, entry.cost);
     return lane;
@@ -80,8 +82,11 @@ export class ItemQueue {
     const { group } = lane;
     this.length += 1;
     this.changes += 1;
-    if (lane.head === entry) group.headChanged(lane);
-    if (group.wakeAt !== AWAKE) this.wake(group);
+    if (lane.head === entry) {
+      group.headChanged(lane);
+      if (entry.moment.at < this.noneBefore) this.noneBefore = entry.moment.at;
+    }
+    if (group.isHeld) this.wake(group);
   }
 
   remove(entry: Entry): void {
@@ -115,9 +120,12 @@ export class ItemQueue {
     this.changes += 1;
     this.length -= items;
     if (group.length > 0) return;
-    // Sums of fractions do not come back to 0 by themselves.
-    if (this.length === 0) for (const priorityClass of this.#priorities) priorityClass.cost = 0;
-    if (group.wakeAt !== AWAKE) this.wake(group);
+    if (this.length === 0) {
+      this.noneBefore = Number.POSITIVE_INFINITY;
+      // Sums of fractions do not come back to 0 by themselves.
+      for (const priorityClass of this.#priorities) priorityClass.cost = 0;
+    }
+    if (group.isHeld) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
   }
@@ -133,22 +141,14 @@ export class ItemQueue {
   arrivedBy(at: number): [Group, Entry[]][] {
     const groups = [...this.#groups()].filter(({ oldestAt }) => oldestAt <= at);
     return groups.map((group) => {
-      const callers = group.entries().flatMap((entry) => (entry.shared ? [...entry.shared.callers] : entry));
+      const callers = group.entries().flatMap((entry) => [...entry.callers]);
       return [group, callers.filter(({ arrivedAt }) => arrivedAt <= at)];
     });
   }
 
   /** The group of the next item, among the groups that are not held. */
-  next(now: number): Group | undefined {
-    for (let due = this.#held.first; due !== undefined && due.wakeAt <= now; due = this.#held.first) {
-      this.wake(due);
-    }
-    const { tenants } = this;
-    for (let lane = tenants.firstLane; lane !== undefined; lane = tenants.firstLane) {
-      if (lane.group.wakeAt === AWAKE) return lane.group;
-      lane.group.park(lane);
-    }
-    return undefined;
+  get next(): Group | undefined {
+    return this.tenants.firstLane?.group;
   }
 
   /** The groups that are not held and have items of the tenant and the priority of the next item, the next group first. */
@@ -156,15 +156,15 @@ export class ItemQueue {
     const first = this.tenants.firstLane;
     const groups: Group[] = [];
     for (const { lane } of first?.tenant.lanes ?? []) {
-      const isRival = lane.priorityClass === first?.priorityClass && lane.group.wakeAt === AWAKE;
-      if (isRival && groups.push(lane.group) === MOST_RIVALS) break;
+      if (lane.priorityClass !== first?.priorityClass) continue;
+      if (groups.push(lane.group) === MOST_RIVALS) break;
     }
     return groups;
   }
 
   /** Holds a group until then, or until an item arrives in it, or, if `wakeOnBatchEnd`, until a batch ends. */
   hold(group: Group, until: number, wakeOnBatchEnd: boolean): void {
-    group.wakeAt = until;
+    group.hold(until);
     this.#held.push(group);
     if (wakeOnBatchEnd) this.#heldForBatchEnd.add(group);
   }
@@ -173,6 +173,12 @@ export class ItemQueue {
     this.#held.remove(group);
     this.#heldForBatchEnd.delete(group);
     group.wake();
+  }
+
+  wakeDue(now: number): void {
+    for (let due = this.#held.first; due !== undefined && due.wakeAt <= now; due = this.#held.first) {
+      this.wake(due);
+    }
   }
 
   batchEnded(): void {

@@ -74,7 +74,7 @@ export class Tenants {
     return tenant;
   }
 
-  /** The lane of the next item, among the groups that are not held. */
+  /** The lane of the next item, among those of groups that are not held. */
   get firstLane(): Lane | undefined {
     return this.#waiting.first?.lanes.first?.lane;
   }
