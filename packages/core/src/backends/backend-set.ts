@@ -183,16 +183,6 @@ export class BackendSet<I = any, R = any> {
     if (backend.health.state === 'ejected') this.#probe(backend);
   }
 
-  /** Reports the outcome of a call that ran outside of a batch. */
-  report(id: string, outcome: 'succeeded' | 'failed', error?: unknown): void {
-    const { health } = this.#known(id, 'report');
-    const started = { ejections: health.ejections, isTrial: false };
-    if (outcome === 'succeeded') health.succeeded(started);
-    else if (!health.failed(started, error, this.#clock.now())) return;
-    else this.#notifyEjected(id, health.backOffMs, error);
-    this.#changed();
-  }
-
   /** Calls the listener when backends are added or removed, or change their state. Returns a function that removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
