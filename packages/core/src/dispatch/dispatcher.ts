@@ -266,10 +266,8 @@ export class Dispatcher implements BackendUser {
    * would get one batch for each item that another tenant gets within a batch.
    */
   #chargeForSlot(entries: readonly Entry[], cost: number): void {
-    const best = this.curve.bestSize(this.settings.maxBatchSize);
-    const durationMs = this.curve.mean(cost);
-    if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
-    const missed = (best.cost * durationMs) / best.durationMs - cost;
+    const { curve, settings } = this;
+    const missed = (curve.mean(cost) ?? 0) * (curve.capacityPerMs(settings.maxBatchSize) ?? 0) - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
     const { tenants } = this.queue;
     for (const { lane, cost: own } of entries)

@@ -68,7 +68,7 @@ export class Group implements HeapNode {
     return this.#lanes.get(tenant)?.find(({ priorityClass }) => priorityClass.priority === priority);
   }
 
-  /** To be called when the head of a lane has changed. */
+  /** The head of a lane has changed, or its last item was removed. */
   headChanged(lane: Lane): void {
     if (lane.head === undefined) this.#remove(lane);
     else if (lane.heapIndex === -1) this.#add(lane);
@@ -119,7 +119,6 @@ export class Group implements HeapNode {
   take(count: number, maxCost: number): Taken {
     const entries: Entry[] = [];
     let cost = 0;
-    this.#tenants.beginBatch();
     while (entries.length < count) {
       const lane = this.#order.first?.lane;
       if (lane === undefined) break;
@@ -131,7 +130,7 @@ export class Group implements HeapNode {
       this.#tenants.charge(lane.tenant, laneCost, (entries.at(-1) as Entry).cost);
       this.headChanged(lane);
     }
-    this.#tenants.endBatch();
+    this.#tenants.lowerIfHigh();
     return { entries, cost };
   }
 
@@ -141,7 +140,7 @@ export class Group implements HeapNode {
     if (wasHead) this.headChanged(lane);
   }
 
-  /** To be called when the tenant of a lane has been served less than when the lane was last sorted. */
+  /** For a lane whose tenant may have been served less than when it was last sorted. */
   resort({ inGroup, tenant }: Lane): void {
     inGroup.served = tenant.served;
     this.#order.update(inGroup);

@@ -29,8 +29,10 @@ export interface Ahead {
 
 /** Groups that are compared to choose the next one: bounds the time of a decision. */
 const MOST_RIVALS = 256;
-/** After so many batches of one group in a row, the policy is told that there is only one group. */
+/** After more batches of one group in a row, the view of the policy is that of a queue without groups. */
 const SINGLE_GROUP_BATCHES = 64;
+/** In place of the key of a group before the first batch. */
+const NONE = Symbol('none');
 
 export class ItemQueue {
   readonly tenants = new Tenants();
@@ -51,9 +53,9 @@ export class ItemQueue {
   readonly #priorities: PriorityClass[] = [];
   #lanes = 0;
   #recentLane: Lane | undefined = undefined;
-  #recentGroup: unknown = undefined;
-  #batchesInARow = 0;
-  #hadSeveralGroups = false;
+  #recentGroup: unknown = NONE;
+  /** Batches since the latest one of another group. */
+  #batchesInARow = SINGLE_GROUP_BATCHES + 1;
 
   constructor(removal: EntryRemoval, priorityAgeMs: number) {
     this.#removal = removal;
@@ -101,19 +103,17 @@ export class ItemQueue {
   take(group: Group, count: number, maxCost: number): Taken {
     const taken = group.take(count, maxCost);
     this.#shrink(group, taken.entries.length);
-    if (this.#batchesInARow > 0 && !Object.is(group.key, this.#recentGroup)) {
-      this.#hadSeveralGroups = true;
-      this.#batchesInARow = 0;
-    }
-    this.#recentGroup = group.key;
     this.#batchesInARow += 1;
-    if (this.#batchesInARow > SINGLE_GROUP_BATCHES) this.#hadSeveralGroups = false;
+    if (!Object.is(group.key, this.#recentGroup)) {
+      if (this.#recentGroup !== NONE) this.#batchesInARow = 1;
+      this.#recentGroup = group.key;
+    }
     return taken;
   }
 
   /** Whether items of several groups arrive: a `groupOf` may put all of them into one. */
   get hasSeveralGroups(): boolean {
-    return this.groups > 1 || this.#hadSeveralGroups;
+    return this.groups > 1 || this.#batchesInARow <= SINGLE_GROUP_BATCHES;
   }
 
   #shrink(group: Group, items: number): void {

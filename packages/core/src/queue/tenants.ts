@@ -57,8 +57,7 @@ export class Tenants {
   #time = 0;
   #newLevel = 0;
   #highest = 0;
-  /** The weight of the tenants with items when the latest batch was begun. */
-  #sharedBy = 1;
+  /** The weight of all tenants with items. */
   #waitingWeight = 0;
   #order = 0;
   #sweepAt = FIRST_SWEEP;
@@ -79,7 +78,7 @@ export class Tenants {
     return this.#waiting.first?.lanes.first?.lane;
   }
 
-  /** To be called when a tenant has its first item. */
+  /** The tenant has its first item. */
   enter(tenant: Tenant): void {
     tenant.order = this.#order++;
     this.#waitingWeight += tenant.weight;
@@ -88,7 +87,7 @@ export class Tenants {
     if (tenant.served < start) tenant.served = start;
   }
 
-  /** To be called when a tenant has nothing queued any more. */
+  /** The tenant has nothing queued any more. */
   becameEmpty(tenant: Tenant): void {
     tenant.queuedCost = 0; // sums of fractions do not come back to 0 by themselves
     this.#waitingWeight -= tenant.weight;
@@ -109,29 +108,19 @@ export class Tenants {
     if (tenant.lanes.size === 0) this.#waiting.remove(tenant);
   }
 
-  /** To be called before the items of a batch are charged. */
-  beginBatch(): void {
-    this.#sharedBy = this.#waitingWeight;
-  }
-
-  /** To be called after the items of a batch have been charged. */
-  endBatch(): void {
-    if (this.#level > HIGHEST_LEVEL) this.#lowerAll();
-  }
-
   /** `lastCost` is that of the last item. */
   charge(tenant: Tenant, cost: number, lastCost: number): void {
     this.#time = Math.max(this.#time, tenant.served);
     this.surcharge(tenant, cost);
     this.#level = tenant.served - lastCost / tenant.weight;
-    this.#newLevel = this.#time - lastCost / this.#sharedBy;
+    this.#newLevel = this.#time - lastCost / this.#waitingWeight;
   }
 
   /** Charges a tenant for more than its items cost; the level stays. */
   surcharge(tenant: Tenant, cost: number): void {
     tenant.served += cost / tenant.weight;
     this.#highest = Math.max(this.#highest, tenant.served);
-    this.#time = Math.min(this.#time + cost / this.#sharedBy, this.#highest);
+    this.#time = Math.min(this.#time + cost / this.#waitingWeight, this.#highest);
   }
 
   /** Takes back the charge for an item that was not served. */
@@ -140,9 +129,10 @@ export class Tenants {
     this.#resort(tenant);
   }
 
-  /** Only differences count: lowers all accounts, so that small charges are not lost in rounding. */
-  #lowerAll(): void {
+  /** Only differences count: lowers all accounts when they are high, so that small charges are not lost in rounding. */
+  lowerIfHigh(): void {
     const level = this.#level;
+    if (level <= HIGHEST_LEVEL) return;
     this.#level = 0;
     this.#newLevel -= level;
     this.#time -= level;
@@ -151,7 +141,7 @@ export class Tenants {
     for (const tenant of [...this.#waiting]) this.#resort(tenant);
   }
 
-  /** To be called when a tenant may have been served less than when it was last sorted. */
+  /** For a tenant that may have been served less than when it was last sorted. */
   #resort(tenant: Tenant): void {
     tenant.sortedServed = tenant.served;
     this.#waiting.update(tenant);
