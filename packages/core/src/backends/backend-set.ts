@@ -3,16 +3,9 @@
  * them. Each backend has a state machine (backend-health.ts); the timer and the listeners are here.
  */
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
-import {
-  invalidOption,
-  validClock,
-  validCount,
-  validFunction,
-  validKeys,
-  validMsAboveZero,
-} from '../options/valid.js';
+import { invalidOption, validCount, validFunction, validKeys, validMsAboveZero } from '../errors/valid.js';
 import { Alarm } from '../time/alarm.js';
-import { type Clock, realClock } from '../time/clock.js';
+import { type Clock, realClock, validClock } from '../time/clock.js';
 import { type Backend, ScheduledBackend, validBackend, validBackends } from './backend.js';
 import type { BackendHealth, BackendState, HealthSettings, StartedBatch } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';

@@ -18,10 +18,10 @@ import {
   tooManyError,
 } from '../errors/rejections.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
+import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
 import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
 import type { SharedWork } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
-import { cancelOnAbort, hasFired, isNativeSignal } from './abort-watch.js';
 import { AMPLE, aheadByThroughput, hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 

@@ -3,18 +3,14 @@
 import { type Backend, validBackends } from '../backends/backend.js';
 import { BackendSet } from '../backends/backend-set.js';
 import { type Handler, type HandlerObject, validHandler } from '../batch/handler.js';
-import type { CurvePoint } from '../learning/service-curve.js';
-import { adaptive } from '../policy/adaptive-policy.js';
-import type { Limits, Policy } from '../policy/policy.js';
-import { type Clock, realClock } from '../time/clock.js';
 import {
+  expected,
   invalidOption,
   unknownKey,
   validBoolean,
-  validClock,
   validCount,
-  validCurve,
   validFunction,
+  validKeys,
   validMethods,
   validMs,
   validMsAboveZero,
@@ -22,7 +18,11 @@ import {
   validPositive,
   validSizes,
   validString,
-} from './valid.js';
+} from '../errors/valid.js';
+import type { CurvePoint } from '../learning/service-curve.js';
+import { adaptive } from '../policy/adaptive-policy.js';
+import type { Limits, Policy } from '../policy/policy.js';
+import { type Clock, realClock, validClock } from '../time/clock.js';
 
 /** Options that `configure()` can change. */
 export interface LiveOptions<I> {
@@ -269,4 +269,22 @@ function checked<I>(where: string, options: BatcherOptions<I>): Partial<Settings
     if (value !== undefined) valid[key] = OPTIONS[key as keyof typeof OPTIONS].check(key, value);
   }
   return valid as Partial<Settings<I, never>>;
+}
+
+/** Points of a service curve, by rising cost. */
+function validCurve(name: string, value: unknown): readonly CurvePoint[] {
+  if (!Array.isArray(value)) throw expected(name, 'a list of { cost, durationMs }', value);
+  const points = value.map((point, i) => {
+    const { cost, durationMs } = validKeys(`${name}[${i}]`, point, ['cost', 'durationMs']);
+    return {
+      cost: validPositive(`${name}[${i}].cost`, cost),
+      durationMs: validPositive(`${name}[${i}].durationMs`, durationMs),
+    };
+  });
+  if (points.length > 0)
+    validSizes(
+      `costs of ${name}`,
+      points.map(({ cost }) => cost),
+    );
+  return points;
 }

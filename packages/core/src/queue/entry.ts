@@ -5,9 +5,9 @@
 
 import type { BatchRecord } from '../batch/diagnostics.js';
 import type { RunningBatch } from '../batch/running-batch.js';
-import type { AbortWatch } from '../dispatch/abort-watch.js';
-import type { Cohort } from '../dispatch/cohort.js';
 import { throwUncaught } from '../errors/errors.js';
+import type { AbortWatch } from './abort-watch.js';
+import type { Cohort } from './cohort.js';
 import type { Lane } from './lane.js';
 import type { SharedWork } from './shared-work.js';
 
