@@ -77,7 +77,7 @@ export class Removal implements EntryRemoval {
     this.#rejectLate(callers, group, now);
   }
 
-  /** Rejects callers that were admitted and can no longer be in time. Their `retryAfterMs` are spread over the duration of a batch. */
+  /** Rejects admitted callers that cannot be in time. Their `retryAfterMs` are spread over the duration of a batch. */
   #rejectLate(callers: readonly Entry[], group: Group, now: number): void {
     const [first] = callers;
     if (first === undefined) return;

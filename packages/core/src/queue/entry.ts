@@ -120,7 +120,8 @@ export class Entry<I = Any, R = Any> implements Ticket {
   }
 }
 
-// Defaults on the prototype: most entries need none of these fields, which would take 40 of 300 bytes and 3 % of the time.
+// Defaults on the prototype: most entries need none of these fields, which would take 40 of 300 bytes and 3 % of the
+// time.
 Object.assign(Entry.prototype, {
   cohort: undefined,
   cohortIndex: 0,

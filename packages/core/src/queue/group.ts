@@ -115,7 +115,7 @@ export class Group implements HeapNode {
     return new DispatchOrder(this.#order);
   }
 
-  /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
+  /** Takes up to `count` items in order, up to a total of `maxCost`, and charges their tenants. */
   take(count: number, maxCost: number): Taken {
     const entries: Entry[] = [];
     let cost = 0;

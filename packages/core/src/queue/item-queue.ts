@@ -99,7 +99,7 @@ export class ItemQueue {
     this.#shrink(lane.group, 1);
   }
 
-  /** Takes up to `count` items of a group in order, as long as their cost together is within `maxCost`. */
+  /** Takes up to `count` items of a group in order, up to a total of `maxCost`. */
   take(group: Group, count: number, maxCost: number): Taken {
     const taken = group.take(count, maxCost);
     this.#shrink(group, taken.entries.length);
@@ -151,7 +151,7 @@ export class ItemQueue {
     return this.tenants.firstLane?.group;
   }
 
-  /** The groups that are not held and have items of the tenant and the priority of the next item, the next group first. */
+  /** The groups that are not held and have items of the next tenant and priority; the next group is the first. */
   rivals(): Group[] {
     const first = this.tenants.firstLane;
     const groups: Group[] = [];

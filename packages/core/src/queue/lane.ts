@@ -51,8 +51,8 @@ export class Lane implements HeapNode {
   /** Adds an item behind those that arrived earlier or at the same time. */
   append(entry: Entry): void {
     const { tail } = this;
-    const isYoungest = tail === undefined || tail.moment.at <= entry.moment.at;
-    this.#insert(entry, isYoungest ? undefined : this.#firstAfter(entry.moment.at));
+    const { at } = entry.moment;
+    this.#insert(entry, tail === undefined || tail.moment.at <= at ? undefined : this.#firstAfter(at, tail));
   }
 
   /** Puts an item back that was ahead of the items which arrived at the same time. */
@@ -65,15 +65,15 @@ export class Lane implements HeapNode {
     this.#insert(entry, next);
   }
 
-  /** The first item that arrived after this time, if there is one. It is searched from both ends, because most items are near one. */
-  #firstAfter(at: number): Entry | undefined {
+  /** The first item that arrived after this time. It is searched from both ends, because most items are near one. */
+  #firstAfter(at: number, tail: Entry): Entry {
     let fromHead = this.head;
-    let fromTail: Entry | undefined;
+    let fromTail = tail;
     for (let compared = 0; compared < MOST_COMPARED; compared++) {
-      if (fromHead === undefined || fromHead.moment.at > at) return fromHead;
-      const previous: Entry | undefined = fromTail === undefined ? this.tail : fromTail.previous;
+      if (fromHead !== undefined && fromHead.moment.at > at) return fromHead;
+      const { previous } = fromTail;
       if (previous === undefined || previous.moment.at <= at) return fromTail;
-      fromHead = fromHead.next;
+      fromHead = fromHead?.next;
       fromTail = previous;
     }
     return fromTail;

@@ -155,7 +155,10 @@ export class Tenants {
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
-  /** The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and no more than it has queued. */
+  /**
+   * The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and
+   * no more than it has queued.
+   */
   othersServedUntil(tenant: Tenant, cost: number): number {
     return this.#sumOfOthers(tenant, (other) =>
       Math.min(other.queuedCost, (cost * other.weight) / tenant.weight),
