@@ -130,20 +130,6 @@ Object.assign(Entry.prototype, {
   shared: undefined,
 });
 
-/** An entry with fields for a deadline, a signal and shared work. */
-export class TiedEntry<I = Any, R = Any> extends Entry<I, R> {
-  override cohort: Cohort | undefined = undefined;
-  override cohortIndex = 0;
-  override watch: AbortWatch | undefined = undefined;
-  override watchIndex = 0;
-  override shared: SharedWork | undefined = undefined;
-
-  // An implicit constructor would spread its arguments, which is slow.
-  constructor(item: I, sink: Sink<R> | Resolve, moment: Moment, cost: number) {
-    super(item, sink, moment, cost);
-  }
-}
-
 // Functions, not private methods, because private methods add a hidden field to each object.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {
