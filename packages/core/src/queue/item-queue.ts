@@ -193,7 +193,7 @@ export class ItemQueue {
 
   wakeAll(): void {
     this.changes += 1;
-    for (let group = this.#held.first; group !== undefined; group = this.#held.first) this.wake(group);
+    this.wakeDue(Number.POSITIVE_INFINITY);
   }
 
   /** When the first held group wakes. */
@@ -212,39 +212,33 @@ export class ItemQueue {
     const othersCost = costAhead - ownCost;
     // A new group comes after all others of its tenant, and takes turns with those of other tenants.
     const mostGroups = this.tenants.groupsServedUntil(tenant);
-    if (own === undefined || own.length === 0)
-      return {
-        cost: 0,
-        groups: Math.min(this.groups, mostGroups),
-        groupsCost: othersCost,
-        oldestAt: Number.POSITIVE_INFINITY,
-      };
+    const oldestAt = own?.oldestAt ?? Number.POSITIVE_INFINITY;
     let groups = 0;
     let groupsCost = 0;
-    let counted = 0;
-    for (const group of this.#groups()) {
-      if (++counted > MOST_COUNTED) break;
-      if (group === own || group.length === 0 || group.oldestAt > own.oldestAt) continue;
-      groups += 1;
-      groupsCost += group.cost;
+    if (oldestAt === Number.POSITIVE_INFINITY) {
+      groups = this.groups;
+      groupsCost = othersCost;
+    } else {
+      let counted = 0;
+      for (const group of this.#groups()) {
+        if (++counted > MOST_COUNTED) break;
+        if (group === own || group.oldestAt > oldestAt) continue;
+        groups += 1;
+        groupsCost += group.cost;
+      }
     }
     return {
       cost: ownCost,
       groups: Math.min(groups, mostGroups),
       groupsCost: Math.min(groupsCost, othersCost),
-      oldestAt: own.oldestAt,
+      oldestAt,
     };
   }
 
   /** The work ahead of a new item of this group if all queued items are dispatched first. */
   behindAll(group: Group): Ahead {
-    const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
-    return {
-      cost: group.cost,
-      groups: otherGroups,
-      groupsCost: this.cost - group.cost,
-      oldestAt: group.oldestAt,
-    };
+    const { cost, length, oldestAt } = group;
+    return { cost, groups: this.groups - (length > 0 ? 1 : 0), groupsCost: this.cost - cost, oldestAt };
   }
 
   #costAhead(cost: number, tenant: Tenant, priority: number): number {
