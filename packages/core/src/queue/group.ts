@@ -106,7 +106,7 @@ export class Group implements HeapNode {
     this.#tenants.remove(lane);
     if (tenant.queuedItems === 0) this.#tenants.becameEmpty(tenant);
     if (this.length > 0) return;
-    this.cost = 0; // sums of fractions do not come back to 0 by themselves
+    this.cost = 0; // the rounding errors of a sum of fractions remain otherwise
     this.#flushedAt = NEGATIVE_INFINITY;
   }
 

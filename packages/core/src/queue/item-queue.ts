@@ -122,7 +122,7 @@ export class ItemQueue {
     if (group.length > 0) return;
     if (this.length === 0) {
       this.noneBefore = Number.POSITIVE_INFINITY;
-      // Sums of fractions do not come back to 0 by themselves.
+      // The rounding errors of a sum of fractions remain otherwise.
       for (const priorityClass of this.#priorities) priorityClass.cost = 0;
     }
     if (group.isHeld) this.wake(group);

@@ -1,6 +1,6 @@
 /**
  * Fair queueing among tenants. A tenant's `served` is what its items have cost so far, divided by its weight. Of the
- * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that comes back
+ * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that returns
  * after a pause starts level with the others: absence earns no credit.
  */
 import { Heap, type HeapNode } from '../heap.js';
@@ -89,7 +89,7 @@ export class Tenants {
 
   /** The tenant has nothing queued any more. */
   becameEmpty(tenant: Tenant): void {
-    tenant.queuedCost = 0; // sums of fractions do not come back to 0 by themselves
+    tenant.queuedCost = 0; // the rounding errors of a sum of fractions remain otherwise
     this.#waitingWeight -= tenant.weight;
   }
 
