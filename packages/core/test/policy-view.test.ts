@@ -71,13 +71,13 @@ test('a policy sees the slots, the running batches, the limits and the estimates
         freeSlots,
         running: running.map(({ size, cost, startedAt }) => ({ size, cost, startedAt })),
         lastDispatchAt,
-        limits: [limits.maxBatchSize, limits.maxWaitMs, limits.targetLatencyMs],
+        limits: [limits.maxBatchSize, limits.targetLatencyMs],
         curve: [curve.samples, curve.mean(2), curve.updatedAt],
         lastArrivalAt: traffic.lastAt,
       };
       return { action: 'dispatch', count: view.length, reason: 'idle' };
     },
-    { concurrency: 3, maxBatchSize: 8, maxWaitMs: 500 },
+    { concurrency: 3, maxBatchSize: 8, targetLatencyMs: 500 },
   );
   await clock.advance(5);
   submit(1);
@@ -101,7 +101,7 @@ test('a policy sees the slots, the running batches, the limits and the estimates
     freeSlots: 2,
     running: [{ size: 1, cost: 1, startedAt: 5 }],
     lastDispatchAt: 15,
-    limits: [8, 500, Infinity],
+    limits: [8, 500],
     curve: [1, 20, 35],
     lastArrivalAt: 35,
   });

@@ -3,16 +3,9 @@
  * them. Each backend has a state machine (backend-health.ts); the timer and the listeners are here.
  */
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
-import {
-  invalidOption,
-  validClock,
-  validCount,
-  validFunction,
-  validKeys,
-  validMsAboveZero,
-} from '../options/valid.js';
+import { invalidOption, validCount, validFunction, validKeys, validMsAboveZero } from '../errors/valid.js';
 import { Alarm } from '../time/alarm.js';
-import { type Clock, realClock } from '../time/clock.js';
+import { type Clock, realClock, validClock } from '../time/clock.js';
 import { type Backend, ScheduledBackend, validBackend, validBackends } from './backend.js';
 import type { BackendHealth, BackendState, HealthSettings, StartedBatch } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
@@ -181,16 +174,6 @@ export class BackendSet<I = any, R = any> {
   probe(id: string): void {
     const backend = this.#known(id, 'probe');
     if (backend.health.state === 'ejected') this.#probe(backend);
-  }
-
-  /** Reports the outcome of a call that ran outside of a batch. */
-  report(id: string, outcome: 'succeeded' | 'failed', error?: unknown): void {
-    const { health } = this.#known(id, 'report');
-    const started = { ejections: health.ejections, isTrial: false };
-    if (outcome === 'succeeded') health.succeeded(started);
-    else if (!health.failed(started, error, this.#clock.now())) return;
-    else this.#notifyEjected(id, health.backOffMs, error);
-    this.#changed();
   }
 
   /** Calls the listener when backends are added or removed, or change their state. Returns a function that removes it. */

@@ -8,7 +8,7 @@ import {
   validFunction,
   validObject,
   validString,
-} from '../options/valid.js';
+} from '../errors/valid.js';
 import { BackendHealth, type HealthSettings } from './backend-health.js';
 import type { PlacedWork } from './choose-backend.js';
 

@@ -26,7 +26,7 @@ export class Decider {
   nextGroup(now: number): Group | undefined {
     const { queue, settings, deadlines, groups, slots, isOpen, ledger } = this.#dispatcher;
     const { policy, targetLatencyMs, maxBatchSize } = settings;
-    const first = queue.next(now);
+    const first = queue.next;
     const earliest = Math.min(targetLatencyMs, deadlines.earliest);
     if (policy.nextGroup === undefined || earliest === Number.POSITIVE_INFINITY || !isOpen) return first;
     const rivals = queue.rivals();
@@ -47,7 +47,7 @@ export class Decider {
     } catch (error) {
       ledger.policyFailed(error);
     }
-    return changes === queue.changes ? (next ?? first) : queue.next(now);
+    return changes === queue.changes ? (next ?? first) : queue.next;
   }
 
   /** What to do with a group; undefined if the policy's decision is outdated. */

@@ -31,7 +31,6 @@ import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
 import { Intake } from './intake.js';
-import { Overdue } from './overdue.js';
 import { Removal } from './removal.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
@@ -64,7 +63,6 @@ export class Dispatcher implements BackendUser {
   admitsUnchecked = false;
 
   readonly #decider = new Decider(this);
-  readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
   #resolveClosed = (): void => {};
   readonly #whenClosed = new Promise<void>((resolve) => {
@@ -131,12 +129,6 @@ export class Dispatcher implements BackendUser {
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
   }
 
-  /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
-  hasOlder(entry: Entry): void {
-    entry.lane?.group.hasOlder(entry);
-    this.#overdue.hasOlder(entry.arrivedAt);
-  }
-
   /** Adds a caller to a computation that is in flight. */
   join(entry: Entry, work: SharedWork): void {
     work.join(entry);
@@ -181,7 +173,7 @@ export class Dispatcher implements BackendUser {
     let anySize = turnIsOver;
     try {
       for (;;) {
-        this.#expireDue(now);
+        this.#runDue(now);
         if (!this.#mayHaveSlot) {
           this.#prefetch(now);
           break;
@@ -217,12 +209,13 @@ export class Dispatcher implements BackendUser {
     this.#setAlarm(now);
   }
 
-  /** No expired item is dispatched, even if a busy thread has delayed the timer. */
-  #expireDue(now: number): void {
+  /** No expired item is dispatched, and no group is held too long, even if a busy thread has delayed the timer. */
+  #runDue(now: number): void {
     this.turn.runCohorts(now);
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
     if (this.timeouts.earliest <= now) this.timeouts.expire(now);
-    this.#overdue.reject(now);
+    this.removal.sweep(now);
+    this.queue.wakeDue(now);
   }
 
   /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
@@ -273,10 +266,8 @@ export class Dispatcher implements BackendUser {
    * would get one batch for each item that another tenant gets within a batch.
    */
   #chargeForSlot(entries: readonly Entry[], cost: number): void {
-    const best = this.curve.bestSize(this.settings.maxBatchSize);
-    const durationMs = this.curve.mean(cost);
-    if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
-    const missed = (best.cost * durationMs) / best.durationMs - cost;
+    const { curve, settings } = this;
+    const missed = (curve.mean(cost) ?? 0) * (curve.capacityPerMs(settings.maxBatchSize) ?? 0) - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
     const { tenants } = this.queue;
     for (const { lane, cost: own } of entries)
@@ -363,21 +354,20 @@ export class Dispatcher implements BackendUser {
     next.begin(now);
   }
 
-  /** Puts items that were not started back at the head of the queue; returns the items that have to fail. */
+  /** Puts items that were not started back into the queue; returns the items that have to fail. */
   returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
     if (this.state === 'closed') return entries;
     const { rest, returned } = this.placement.retriesOf(batch.placed as Placed, entries);
     for (const entry of returned.reverse()) {
       const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
       entry.batch = undefined; // also when its own caller has cancelled, and it carries the item for others
-      for (const caller of entry.shared?.callers ?? [entry]) {
+      for (const caller of entry.callers) {
         caller.batch = undefined;
         caller.lane = lane;
         batch.callers -= 1;
         this.ledger.returned();
       }
     }
-    for (const entry of returned) this.hasOlder(entry);
     return rest;
   }
 
@@ -516,7 +506,7 @@ export class Dispatcher implements BackendUser {
   #setAlarm(now: number): void {
     if (this.state === 'closed') return;
     const wakeAt = this.#mayHaveSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
-    const sweepAt = this.#overdue.sweepAt(now);
+    const sweepAt = this.removal.nextSweepAt();
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
 

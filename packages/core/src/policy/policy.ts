@@ -13,7 +13,6 @@ export const REASONS: readonly Reason[] = ['full', 'idle', 'window', 'deadline',
 
 export interface Limits {
   readonly maxBatchSize: number;
-  readonly maxWaitMs: number;
   readonly targetLatencyMs: number;
   /** The costs that batches are padded to, rising; empty if the backend does not pad. */
   readonly batchSizes: readonly number[];

@@ -506,20 +506,6 @@ describe('while no backend is ready', () => {
     expect(() => placed([], { set: { whenNoneReady: 'try' } })).not.toThrow();
   });
 
-  test('a trial does not exceed the slots of its backend', async () => {
-    const a = new GatedBackend('a');
-    const { batcher, clock } = placed([a], { set: { maxFailures: 1, backOffMs: 10 }, ...one });
-    batcher.submit(1).catch(() => {});
-    await clock.advance(0);
-    batcher.backends.report('a', 'failed', lost('a'));
-    batcher.submit(2).catch(() => {});
-    await clock.advance(50);
-    expect(a.batches).toEqual([[1]]);
-    a.answer();
-    await clock.advance(0);
-    expect(a.batches).toEqual([[1], [2]]);
-  });
-
   test('no timer remains after close()', async () => {
     const a = new GatedBackend('a');
     const { batcher, clock } = placed([a], { set: { maxFailures: 1 } });
