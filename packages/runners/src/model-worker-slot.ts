@@ -19,6 +19,8 @@ export interface StartedModel {
 /** Each event is emitted at most once, and none after the end. */
 export interface WorkerEvents {
   started(model: StartedModel): void;
+  /** The worker takes no more requests: its connection is lost. `ended` follows with the reason. */
+  lost(): void;
   /** The worker ended unexpectedly, was killed, or could not start. */
   ended(error: Error): void;
 }
@@ -43,8 +45,8 @@ export interface SlotOwner {
   readonly clock: Clock;
   /** Whether a worker that started has the inputs and outputs of the first one. */
   accepts(signature: Signature): boolean;
-  /** The worker has started. */
-  slotReady(slot: WorkerSlot): void;
+  /** The worker has started, or takes no more requests. */
+  slotChanged(slot: WorkerSlot): void;
   /** The slot has no worker until the restart. */
   slotLost(slot: WorkerSlot, error: Error): void;
 }
@@ -120,6 +122,7 @@ export class WorkerSlot {
   }
 
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
+    let hasStarted = false;
     const events: WorkerEvents = {
       started: (model) => {
         if (!this.#owner.accepts(model.signature)) {
@@ -127,15 +130,20 @@ export class WorkerSlot {
           void this.#worker?.kill(new Error(message));
           return;
         }
+        hasStarted = true;
         this.isLive = true;
         onStart(model);
-        this.#owner.slotReady(this);
+        this.#owner.slotChanged(this);
+      },
+      lost: () => {
+        if (!this.isLive) return;
+        this.isLive = false;
+        this.#owner.slotChanged(this);
       },
       ended: (error) => {
-        const hadStarted = this.isLive;
         this.#worker = undefined;
         this.isLive = false;
-        if (!hadStarted) onFailedStart?.(error);
+        if (!hasStarted) onFailedStart?.(error);
         if (!this.#isClosed) this.#restart(error);
       },
     };

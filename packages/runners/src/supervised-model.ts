@@ -122,7 +122,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     return text === this.#signature;
   }
 
-  slotReady(slot: WorkerSlot): void {
+  slotChanged(slot: WorkerSlot): void {
     this.#reportHealth(slot);
   }
 
