@@ -64,7 +64,7 @@ export async function createModelHandler(options: ModelHandlerOptions): Promise<
     maxQueueSize: POSITIVE_INFINITY,
     policy: 'greedy',
   } as const;
-  const runner = createModelRunner({ ...options, settings: { ...settings, batching } });
+  const runner = createModelRunner({ ...options, settings: { ...settings, batching }, admission: false });
   await runner.ready;
   return new RunnerHandler(runner, options);
 }

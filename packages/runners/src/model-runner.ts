@@ -40,6 +40,11 @@ export interface ModelRunnerOptions {
   /** The runner owns the model: it loads and closes it. */
   readonly model: TensorModel;
   readonly settings: RunnerSettings;
+  /**
+   * Whether requests are rejected if their predicted latency is too long.
+   * @default true
+   */
+  readonly admission?: boolean | undefined;
   /** @default the real clock */
   readonly clock?: Clock | undefined;
   /** Called for each batch with the time spent on concatenating the inputs and splitting the outputs. */
@@ -64,6 +69,7 @@ class BatchingModelRunner implements ModelRunner {
 
   readonly #state = new WatchedState('loading');
   readonly #model: TensorModel;
+  readonly #admission: boolean;
   readonly #clock: Clock;
   readonly #onAssembly: ModelRunnerOptions['onAssembly'];
   readonly #onWhole: ModelRunnerOptions['onWhole'];
@@ -77,8 +83,10 @@ class BatchingModelRunner implements ModelRunner {
   #rowDim: number | undefined = undefined;
   #groupKey: ((inputs: Tensors) => unknown) | undefined = undefined;
 
-  constructor({ name, model, settings, clock = realClock, onAssembly, onWhole }: ModelRunnerOptions) {
+  constructor(options: ModelRunnerOptions) {
+    const { name, model, settings, admission = true, clock = realClock, onAssembly, onWhole } = options;
     this.name = name;
+    this.#admission = admission;
     this.platform = model.platform;
     this.#model = model;
     this.#settings = settings;
@@ -214,6 +222,7 @@ class BatchingModelRunner implements ModelRunner {
       groupOf: this.#groupKey === undefined ? undefined : ({ group }: ModelRequest) => group,
       policy: policyOf(batching),
       isolate: this.#settings.isolate,
+      admission: this.#admission,
       concurrency: this.#slots,
       curve: curve.filter(({ cost }) => cost <= this.#maxCost),
       clock: this.#clock,
@@ -294,7 +303,7 @@ class BatchingModelRunner implements ModelRunner {
 
   #paceFor(options: EnqueueOptions | undefined): PartsPace | undefined {
     const { batching, timeoutMs } = this.#settings;
-    const stats = this.#batcher?.stats();
+    const stats = this.#admission ? this.#batcher?.stats() : undefined;
     if (stats?.fullBatchMs === undefined) return undefined;
     const { fullBatchMs: partMs, queued, batchesRunning } = stats;
     const allowedMs = Math.min(batching.maxLatencyMs, options?.timeoutMs ?? timeoutMs);

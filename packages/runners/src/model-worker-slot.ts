@@ -25,6 +25,8 @@ export interface StartedModel {
 /** Each event is emitted at most once, and none after the end. */
 export interface WorkerEvents {
   started(model: StartedModel): void;
+  /** The worker takes no more requests: its connection is lost. `ended` follows with the reason. */
+  lost(): void;
   /** The worker ended unexpectedly, was killed, or could not start. */
   ended(error: Error): void;
 }
@@ -60,8 +62,8 @@ export interface SlotOwner {
   readonly timeoutMs: number;
   /** Whether a worker that started has the inputs and outputs of the first one. */
   accepts(signature: Signature): boolean;
-  /** The worker has started. */
-  slotReady(slot: WorkerSlot): void;
+  /** The worker has started, or takes no more requests. */
+  slotChanged(slot: WorkerSlot): void;
   /** The slot has no worker until the restart. */
   slotLost(slot: WorkerSlot, error: Error): void;
   /** The slot has been without a live worker for `timeoutMs`. */
@@ -164,6 +166,7 @@ export class WorkerSlot {
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
     const { clock } = this.#owner;
     const beganAt = clock.now();
+    let hasStarted = false;
     const events: WorkerEvents = {
       started: (model) => {
         if (!this.#owner.accepts(model.signature)) {
@@ -174,18 +177,23 @@ export class WorkerSlot {
         this.#clearTimers();
         this.#firstStartMs ??= clock.now() - beganAt;
         this.#isOverdue = false;
+        hasStarted = true;
         this.isLive = true;
         onStart(model);
-        this.#owner.slotReady(this);
+        this.#owner.slotChanged(this);
+      },
+      lost: () => {
+        if (!this.isLive) return;
+        this.isLive = false;
+        this.#owner.slotChanged(this);
       },
       ended: (error) => {
-        const hadStarted = this.isLive;
         this.#worker = undefined;
         this.isLive = false;
         clock.clearTimer(this.#startTimer);
-        if (!hadStarted) onFailedStart?.(error);
+        if (!hasStarted) onFailedStart?.(error);
         if (this.#isClosed) return;
-        if (hadStarted) this.#watchOutage();
+        if (hasStarted) this.#watchOutage();
         this.#restart(error);
       },
     };

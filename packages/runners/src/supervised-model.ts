@@ -131,7 +131,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     return text === this.#signature;
   }
 
-  slotReady(slot: WorkerSlot): void {
+  slotChanged(slot: WorkerSlot): void {
     this.#reportHealth(slot);
   }
 

@@ -9,6 +9,7 @@ import {
   requestToData,
   resultFromData,
   type Signature,
+  type Tensors,
 } from '../src/index.js';
 import {
   DOUBLING,
@@ -77,6 +78,27 @@ test('rows as nested arrays share batches with requests and get rows back', asyn
   expect(row).toEqual({ double: [10, 12], sum: 11 });
   expect(sumsOf(result)).toEqual([1]);
   expect(model.shapesOf('x')).toEqual([[2, 2]]);
+});
+
+// Root cause: the runner in the handler rejected, by its deadline, what the processor had admitted and fetched. A processor
+// that rejects is quick, and fetches all the more.
+test('no request is rejected for its predicted latency', async () => {
+  const settings = settingsWith({ timeoutMs: 1000, batching: { maxBatchSize: 4 } });
+  // For 3 rows and more, a batch is predicted to take longer than its deadline.
+  const durations = [10, 900, 950, 950];
+  const durationMs = (inputs: Tensors) => durations[(inputs.get('x')?.shape[0] ?? 0) - 1] as number;
+  const { clock, handler } = await started(settings, { durationMs });
+  const context = { signal: new AbortController().signal } as BatchContext;
+  for (const requests of [1, 2, 4]) {
+    for (let i = 0; i < 10; i++) {
+      const answers = handler.handler(
+        Array.from({ length: requests }, (_, row) => rowsFrom(row)),
+        context,
+      );
+      await clock.advance(1000);
+      expect((await answers).map(sumsOf)).toEqual(Array.from({ length: requests }, (_, row) => [row]));
+    }
+  }
 });
 
 test('only the requested outputs are returned', async () => {

@@ -1,4 +1,5 @@
 /** The arithmetic of a service curve: points of rising cost, interpolation between them, padding. */
+import { SURE_WEIGHT } from './bucket.js';
 
 export interface CurvePoint {
   readonly cost: number;
@@ -26,15 +27,23 @@ export function durationAt(points: readonly CurvePoint[], cost: number): number 
   return a.durationMs + ((b.durationMs - a.durationMs) * (cost - a.cost)) / (b.cost - a.cost);
 }
 
-/** The same points with durations that never fall: neighbours out of order are averaged (isotonic regression). */
+/**
+ * The same points with durations that never fall: neighbours out of order are averaged (isotonic regression). Smaller
+ * sizes that are hardly measured do not count next to a larger one that is trusted.
+ */
 export function monotone(points: readonly LearnedPoint[]): LearnedPoint[] {
-  const pools: { durationMs: number; weight: number; size: number }[] = [];
+  const pools: { durationMs: number; weight: number; isTrusted: boolean; size: number }[] = [];
   for (const { durationMs, weight } of points) {
-    let pool = { durationMs, weight, size: 1 };
+    let pool = { durationMs, weight, isTrusted: weight >= SURE_WEIGHT, size: 1 };
     for (let last = pools.at(-1); last && last.durationMs > pool.durationMs; last = pools.at(-1)) {
       const total = last.weight + pool.weight;
       const sum = last.durationMs * last.weight + pool.durationMs * pool.weight;
-      pool = { durationMs: sum / total, weight: total, size: last.size + pool.size };
+      pool = {
+        durationMs: pool.isTrusted && !last.isTrusted ? pool.durationMs : sum / total,
+        weight: total,
+        isTrusted: pool.isTrusted || last.isTrusted,
+        size: last.size + pool.size,
+      };
       pools.pop();
     }
     pools.push(pool);

@@ -45,6 +45,12 @@ const OUTLIER = 4;
 const LEAST_VARIATION = 0.02;
 /** Relative differences below this are learned from as they come; larger ones may be a change of the backend. */
 const LEAST_SURPRISE = 0.25;
+/**
+ * A duration below this share of its expectation is a surprise however much durations vary, as one above the inverse is.
+ * Otherwise a backend that becomes slow would be noticed, and its recovery would not: 100 batches after a spell of 100 ×
+ * the duration, the estimate would be 13 × too high.
+ */
+const LEAST_RATIO = 1 / (1 + OUTLIER);
 /** Standard deviations by which two durations are moved closer before a larger one is extrapolated from them. */
 const GROWTH_DOUBT = 2;
 /** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
@@ -287,7 +293,7 @@ export class ServiceCurve implements CurveEstimate {
     }
     const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? UNMEASURED_SURPRISE : LEAST_SURPRISE);
     if (durationMs > most * (1 + tolerance) && most > 0) return durationMs / most;
-    return durationMs < least * (1 - tolerance) ? durationMs / least : 1;
+    return durationMs < least * Math.max(1 - tolerance, LEAST_RATIO) ? durationMs / least : 1;
   }
 
   /**
@@ -295,8 +301,12 @@ export class ServiceCurve implements CurveEstimate {
    * explored again.
    */
   #rescale({ factor, isRight }: Change): void {
-    for (const bucket of this.#buckets) {
+    // No size takes longer than a larger one that is trusted: errors must not multiply from change to change.
+    let mostMs = Number.POSITIVE_INFINITY;
+    for (const bucket of this.#buckets.toReversed()) {
       bucket.formerMs = undefined;
+      if (bucket.weight >= SURE_WEIGHT) mostMs = Math.min(mostMs, bucket.durationMs);
+      else bucket.durationMs = Math.min(mostMs, bucket.durationMs);
       if (isRight(bucket)) continue;
       bucket.durationMs *= factor;
       bucket.weight = Math.min(bucket.weight, SURE_WEIGHT - 1);

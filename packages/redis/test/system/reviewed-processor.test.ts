@@ -1,4 +1,5 @@
 /** What a review of the processor found. Each opens with its root cause. */
+import { greedy } from 'batchwise';
 import { expect, test } from 'vitest';
 import { RedisBatcher, RedisProcessor } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
@@ -34,11 +35,13 @@ test('batches are full though there are many groups', async () => {
   );
   const handler = async (items: number[]) => items;
   const groupOf = (item: number) => item % 8;
-  const processor = await forThisTest(new RedisProcessor(handler, { ...options, maxBatchSize: 16, groupOf }));
+  // Not the adaptive policy: it prefers small batches if a large one happened to take long while its size was tried.
+  const batching = { maxBatchSize: 16, groupOf, policy: greedy() };
+  const processor = await forThisTest(new RedisProcessor(handler, { ...options, ...batching }));
   await Promise.all(answers);
-  const { batchedItems, batches } = processor.stats();
-  // It was 2, and is between 8 and 15: fetches that arrive one after the other on a busy machine make partial batches.
-  expect(batchedItems / batches).toBeGreaterThan(6);
+  // The first fetch knows of no groups: two items of each. Then 16 of each, 15 times, and 8 of each at the end: at most
+  // 17 batches of each group, whenever the fetches arrive. Most batches were of 2 items, so that it was about 100 of each.
+  expect(processor.stats().batches).toBeLessThanOrEqual(8 * 17);
 });
 
 // The rate of small batches was published as what the processor can do, and callers were refused for it.

@@ -132,7 +132,10 @@ export class ModelProcess implements ModelWorker {
     if (this.#hasEnded) return;
     if (error instanceof BatchwiseError) {
       this.#end(new BatchwiseError(error.code, `${this.#options.file} cannot be served: ${error.message}`));
-    } else if (error.cause !== undefined) this.#invalidMessage = error;
+    } else {
+      if (error.cause !== undefined) this.#invalidMessage = error;
+      this.#events.lost();
+    }
     killGroup(this.#child);
   }
 

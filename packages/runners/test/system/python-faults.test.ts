@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { BatchwiseError } from 'batchwise';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createModelRunner, PythonModel, predictor } from '../../src/index.js';
 import { UnixInferencePeer } from '../../src/upstream/unix-inference-peer.js';
 import { isAlive } from '../support/is-alive.js';
@@ -39,11 +39,11 @@ setInterval(() => {}, 1e6);
   return file;
 }
 
-async function running(options: { python: string; source?: string }) {
+async function running(options: { python: string; source?: string; replicas?: number }) {
   const deaths: BatchwiseError[] = [];
-  const file = pythonFile(options.source ?? '');
+  const { python, source = '', replicas } = options;
   const onProcessDeath = (error: BatchwiseError) => deaths.push(error);
-  const model = new PythonModel({ file, python: options.python, onProcessDeath });
+  const model = new PythonModel({ file: pythonFile(source), python, replicas, onProcessDeath });
   const settings = settingsWith({ timeoutMs: 600_000, batching: { maxLatencyMs: 600_000, maxBatchSize: 1 } });
   const runner = createModelRunner({ name: 'model', model, settings });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));
@@ -76,6 +76,32 @@ test.each([
 test('a process that closes its connection is replaced', async () => {
   const { rows } = await running({ python: interpreter('require("node:fs").closeSync(3);') });
   await expect(rows.predict('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+// It stayed a backend until its exit status was known: batches were returned by it at once, until the retries of their
+// items and the retry budget were used up, and the callers failed though another process was alive.
+test('a process that has lost its connection gets no batches, also before its exit status is known', async () => {
+  const source = `
+import os, socket, time
+def predict(items):
+    if items == ['cut']:
+        os._exit = lambda code: None
+        socket.socket(fileno=os.dup(3)).shutdown(socket.SHUT_RDWR)
+        time.sleep(3600)
+    return items
+`;
+  const { rows, deaths } = await running({ python: PYTHON, source, replicas: 2 });
+  const cut = rows.predict('cut').catch((error: Error) => error.message);
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  onTestFinished(() => kill.mockRestore());
+  await until(() => kill.mock.calls.length > 0, 'the lost connection to be noticed');
+  const items = Array.from({ length: 100 }, (_, i) => i);
+  expect(await Promise.all(items.map((item) => rows.predict(item)))).toEqual(items);
+  expect(deaths).toEqual([]);
+  const [[group]] = kill.mock.calls as [[number]];
+  kill.mockRestore();
+  process.kill(group, 'SIGKILL');
+  expect(await cut).toMatch(/the process of the model ended during this batch: killed by SIGKILL/);
 });
 
 test('a restart that cannot start the interpreter is tried again', async () => {

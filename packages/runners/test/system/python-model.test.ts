@@ -222,10 +222,10 @@ describe('a process', () => {
     const { pid } = (await rows.predict('info')) as { pid: number };
     const answers = settled(Array.from({ length: 2000 }, (_, i) => rows.predict(i)));
     process.kill(pid, 'SIGKILL');
-    for (const [i, answer] of (await answers).entries()) {
-      if (answer !== i)
-        expect(answer).toMatch(/the process of the model ended during this batch: killed by SIGKILL/);
-    }
+    const failures = (await answers).filter((answer, i) => answer !== i);
+    expect(failures.length).toBeLessThanOrEqual(8); // one batch
+    for (const failure of failures)
+      expect(failure).toMatch(/the process of the model ended during this batch: killed by SIGKILL/);
     expect(await rows.predict('after')).toBe('after');
   });
 
