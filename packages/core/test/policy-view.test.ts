@@ -69,15 +69,15 @@ test('a policy sees the slots, the running batches, the limits and the estimates
       seen = {
         slots,
         freeSlots,
-        running: running.map(({ size, cost, startedAt }) => ({ size, cost, startedAt })),
+        running: running.map(({ cost, startedAt }) => ({ cost, startedAt })),
         lastDispatchAt,
-        limits: [limits.maxBatchSize, limits.maxWaitMs, limits.targetLatencyMs],
+        limits: [limits.maxBatchSize, limits.targetLatencyMs],
         curve: [curve.samples, curve.mean(2), curve.updatedAt],
         lastArrivalAt: traffic.lastAt,
       };
       return { action: 'dispatch', count: view.length, reason: 'idle' };
     },
-    { concurrency: 3, maxBatchSize: 8, maxWaitMs: 500 },
+    { concurrency: 3, maxBatchSize: 8 },
   );
   await clock.advance(5);
   submit(1);
@@ -99,9 +99,9 @@ test('a policy sees the slots, the running batches, the limits and the estimates
   expect(seen).toEqual({
     slots: 3,
     freeSlots: 2,
-    running: [{ size: 1, cost: 1, startedAt: 5 }],
+    running: [{ cost: 1, startedAt: 5 }],
     lastDispatchAt: 15,
-    limits: [8, 500, Infinity],
+    limits: [8, Infinity],
     curve: [1, 20, 35],
     lastArrivalAt: 35,
   });

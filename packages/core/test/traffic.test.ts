@@ -113,7 +113,7 @@ describe('a pause', () => {
 test('the steady rate follows a change more slowly than the recent one', () => {
   const traffic = trafficOf(1, 10, 3000);
   for (let i = 0; i < 60; i++) traffic.arrived(1, traffic.lastAt + 1);
-  const [recent, steady] = [traffic.ratePerMs(traffic.lastAt), traffic.steadyRatePerMs(traffic.lastAt)];
+  const [recent, steady] = [traffic.ratePerMs(traffic.lastAt), traffic.steadyCostPerMs(traffic.lastAt)];
   expect(recent).toBeGreaterThan(1.25 * steady);
   expect(steady).toBeGreaterThan(0.1);
   expect(steady).toBeLessThan(0.15);
@@ -129,7 +129,7 @@ test('the steady rate of random arrivals is off by less than the recent one', ()
     traffic.arrived(1, now);
     if (i < 1000) continue;
     recent += Math.abs(4 * traffic.ratePerMs(now) - 1);
-    steady += Math.abs(4 * traffic.steadyRatePerMs(now) - 1);
+    steady += Math.abs(4 * traffic.steadyCostPerMs(now) - 1);
   }
   expect(steady).toBeLessThan(0.7 * recent);
 });

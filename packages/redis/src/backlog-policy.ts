@@ -68,7 +68,7 @@ export class BacklogPolicy implements Policy {
     this.#tellEnded(now);
     if (this.#backlog.isStale && this.#mayFetch(now)) return { action: 'wait', until: now + PATIENCE_MS };
     const waiting = this.#isGrouped ? 0 : this.#backlog.waiting;
-    this.#view ??= new BacklogView(view, this.#traffic, this.#isGrouped, this.#maxWaitMs);
+    this.#view ??= new BacklogView(view, this.#traffic, this.#isGrouped);
     const shown = this.#view.show(view, waiting);
     const decision = this.#within(this.#policy.decide(shown, now), view, now);
     if (decision.action === 'wait') {

@@ -8,13 +8,11 @@ export class BacklogView implements QueueView {
   readonly traffic: TrafficEstimate;
   /** Whether the user has groups; the processor keeps some items apart for reasons of its own. */
   readonly isGrouped: boolean;
-  readonly #maxWaitMs: number;
   #here: QueueView;
   #elsewhere = 0;
 
-  constructor(here: QueueView, traffic: TrafficEstimate, isGrouped: boolean, maxWaitMs: number) {
+  constructor(here: QueueView, traffic: TrafficEstimate, isGrouped: boolean) {
     this.#here = here;
-    this.#maxWaitMs = maxWaitMs;
     this.traffic = traffic;
     this.isGrouped = isGrouped;
   }
@@ -87,8 +85,7 @@ export class BacklogView implements QueueView {
   }
 
   get limits(): Limits {
-    const { limits } = this.#here;
-    return limits.maxWaitMs <= this.#maxWaitMs ? limits : { ...limits, maxWaitMs: this.#maxWaitMs };
+    return this.#here.limits;
   }
 
   get curve(): CurveEstimate {

@@ -67,7 +67,7 @@ function viewOf(length: number, { maxBatchSize = 64, cost = length } = {}): Queu
     deadlineAt: (position) => 200 + position,
     earliestDeadline: (count) => 200 + 0 * count,
     limits: {
-      ...{ maxBatchSize, maxWaitMs: Number.POSITIVE_INFINITY, targetLatencyMs: Number.POSITIVE_INFINITY },
+      ...{ maxBatchSize, targetLatencyMs: Number.POSITIVE_INFINITY },
       ...{ batchSizes: [], timerResolutionMs: 1 },
     },
     curve: new ServiceCurve(),

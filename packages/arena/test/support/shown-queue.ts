@@ -27,7 +27,6 @@ export function shownQueue(shown: Shown): QueueView & { readonly lookedAt: numbe
   const { arrivedAt, costs = arrivedAt.map(() => 1), maxBatchSize = 4, curve = [], ratePerMs = 1 } = shown;
   const limits: Limits = {
     maxBatchSize,
-    maxWaitMs: Number.POSITIVE_INFINITY,
     targetLatencyMs: Number.POSITIVE_INFINITY,
     batchSizes: [],
     timerResolutionMs: 0,

@@ -55,7 +55,7 @@ export class Cohort implements Expiring {
     this.#schedule();
   }
 
-  /** To be called once for each caller, when it is settled. */
+  /** Called once for each caller, when it is settled. */
   entrySettled(entry: Entry): void {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#deadlines.remove(this);

@@ -9,9 +9,7 @@ import { BATCH_MEMORY, RECENT_ARRIVALS, STEADY_ARRIVALS } from './traffic-memory
 export interface TrafficEstimate {
   /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
   ratePerMs(now: number): number;
-  /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
-  steadyRatePerMs(now: number): number;
-  /** The cost that arrives per millisecond, of each kind of rate. */
+  /** The cost that arrives per millisecond, and the same over about 512 arrivals: what a plan can rely on. */
   costPerMs(now: number): number;
   steadyCostPerMs(now: number): number;
   /** The mean cost of an item. */
@@ -20,8 +18,6 @@ export interface TrafficEstimate {
   readonly busyMsPerCost: number;
   /** The time of the latest arrival; −Infinity before the first. */
   readonly lastAt: number;
-  /** The gaps between arrivals learned so far. */
-  readonly samples: number;
   /** The hold, between `leastMs` and `mostMs`, with the most expected arrivals per millisecond, if that is clearly more than usual. */
   forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined;
 }
@@ -74,16 +70,12 @@ export class Traffic implements TrafficEstimate {
     return this.#recent.ratePerMs(now - this.lastAt);
   }
 
-  steadyRatePerMs(now: number): number {
-    return this.#steady.ratePerMs(now - this.lastAt);
-  }
-
   costPerMs(now: number): number {
     return this.ratePerMs(now) * this.meanCost;
   }
 
   steadyCostPerMs(now: number): number {
-    return this.steadyRatePerMs(now) * this.meanCost;
+    return this.#steady.ratePerMs(now - this.lastAt) * this.meanCost;
   }
 
   forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined {
@@ -93,11 +85,10 @@ export class Traffic implements TrafficEstimate {
 
 /** The traffic of a backend that gets a share of all items. */
 export function shareOf(traffic: TrafficEstimate, share: number): TrafficEstimate {
-  const { meanCost, busyMsPerCost, lastAt, samples } = traffic;
+  const { meanCost, busyMsPerCost, lastAt } = traffic;
   return {
-    ...{ meanCost, busyMsPerCost, lastAt, samples },
+    ...{ meanCost, busyMsPerCost, lastAt },
     ratePerMs: (now) => share * traffic.ratePerMs(now),
-    steadyRatePerMs: (now) => share * traffic.steadyRatePerMs(now),
     costPerMs: (now) => share * traffic.costPerMs(now),
     steadyCostPerMs: (now) => share * traffic.steadyCostPerMs(now),
     forecast: (now, leastMs, mostMs) => traffic.forecast(now, leastMs, mostMs),

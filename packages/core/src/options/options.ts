@@ -153,6 +153,7 @@ export interface Settings<I = any, R = any> extends Limits {
   readonly backends: BackendSet<I, R> | undefined;
   readonly slotOrder: (() => number) | undefined;
   readonly admission: boolean;
+  readonly maxWaitMs: number;
   readonly timeoutMs: number;
   readonly maxQueueSize: number;
   readonly concurrency: number;

@@ -142,7 +142,7 @@ export class OlderItem implements Aged {
   }
 
   get isQueued(): boolean {
-    return this.entry.lane !== undefined;
+    return this.entry.isQueued;
   }
 }
 

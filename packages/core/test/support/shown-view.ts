@@ -24,7 +24,6 @@ export function shownView(shown: Shown): QueueView {
   const { waiting, slots = 1, running = [] } = shown;
   const limits: Limits = {
     maxBatchSize: shown.maxBatchSize ?? 64,
-    maxWaitMs: shown.maxWaitMs ?? Number.POSITIVE_INFINITY,
     targetLatencyMs: shown.targetLatencyMs ?? Number.POSITIVE_INFINITY,
     batchSizes: shown.batchSizes ?? [],
     timerResolutionMs: shown.timerResolutionMs ?? 0,
