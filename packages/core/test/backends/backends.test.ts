@@ -141,7 +141,7 @@ test('a batch runs on the backend whose slots and curve the policy has seen', as
   const random = seeded(1);
   const decided: number[] = [];
   const started: number[] = [];
-  const backends = [1, 2].map((slots) => {
+  const backends = [2, 1].map((slots) => {
     const run = (items: number[]) => {
       started.push(slots);
       const durationMs = slots === 1 ? 5 + items.length : 30 + 2 * items.length;
