@@ -45,7 +45,8 @@ export function chooseBackend(
   const free = backends.filter(({ freeSlots }) => freeSlots > 0);
   const trial = free.find(({ member }) => member.isTrialDue);
   if (trial !== undefined) return atOnce(trial);
-  const isSound = ({ member }: LearnedBackend): boolean => member.health.doubtfulUntil <= now;
+  // Up to and including the moment of a failure: a retry at once goes elsewhere, even if no failures eject.
+  const isSound = ({ member }: LearnedBackend): boolean => member.health.doubtfulUntil < now;
   const sound = free.filter(isSound);
   const usable = sound.length > 0 ? sound : free;
   const cost = Math.min(queuedCost, maxBatchSize);

@@ -113,7 +113,7 @@ export class Placement implements SetUser {
     if (set === undefined) return undefined;
     const { queue, settings, traffic } = this.#dispatcher;
     const { cost: queuedCost, length } = queue;
-    const isDoubtful = usable.some(({ member }) => member.health.doubtfulUntil > now);
+    const isDoubtful = usable.some(({ member }) => member.health.doubtfulUntil >= now);
     const first = isDoubtful ? group.order().at(0) : undefined;
     const demand = {
       queuedCost,

@@ -17,7 +17,8 @@ interface Making {
 
 /** What the choice reads of a backend. */
 function made(durationMs: number | undefined, making: Making = {}) {
-  const { slots = 1, busyMs = [], isTrialDue = false, doubtfulUntil = 0, answeredAt = 0 } = making;
+  const { slots = 1, busyMs = [], isTrialDue = false, answeredAt = 0 } = making;
+  const { doubtfulUntil = Number.NEGATIVE_INFINITY } = making;
   const running = busyMs.map((leftMs) => ({
     cost: 1,
     startedAt: leftMs ?? 0,
@@ -92,6 +93,8 @@ describe('a batch', () => {
     const other = made(20);
     expect(choose([doubtful, other])?.backend).toBe(other);
     expect(choose([doubtful, doubtful])).toMatchObject({ backend: doubtful, holdUntil: undefined });
+    // Root cause: without a limit of failures, a retry at the moment of the failure went to the same backend.
+    expect(choose([made(5, { doubtfulUntil: 0 }), other])?.backend).toBe(other);
   });
 
   test('that was not started is held until another backend is free, at most while its own is doubtful', () => {
