@@ -18,7 +18,10 @@ def report_old_python(argv):  # type: ignore[no-untyped-def]
     if "--fd" not in argv[:-1]:
         sys.stderr.write(message + "\n")
         return 1
-    message += ": set `python` to a newer interpreter, or to the folder of a virtual environment"
+    message += (
+        ". Select a newer interpreter or the folder of a virtual environment: BATCHWISE__RUNNERS__PYTHON=<path> for"
+        " `batchwise serve`, or `runners: { python: <path> }` in its configuration file"
+    )
     header = json.dumps({"kind": "failed", "reason": "environment", "message": message}).encode("utf-8")
     header += b" " * (-len(header) % 8)
     frame = struct.pack("<4sIQ", b"BWM1", len(header), 0) + header

@@ -230,8 +230,9 @@ def test_an_old_interpreter_reports_its_version(tmp_path: Path) -> None:
     assert header == {
         "kind": "failed",
         "reason": "environment",
-        "message": f"Python 3.9 or newer is needed, this is 3.7.3 at {sys.executable}: set `python` to a newer interpreter, "
-        "or to the folder of a virtual environment",
+        "message": f"Python 3.9 or newer is needed, this is 3.7.3 at {sys.executable}. Select a newer "
+        "interpreter or the folder of a virtual environment: BATCHWISE__RUNNERS__PYTHON=<path> for `batchwise serve`, or "
+        "`runners: { python: <path> }` in its configuration file",
     }
     # The message was in the log as well, so that the server printed it twice.
     assert ended.stderr == b""

@@ -63,7 +63,7 @@ describe('the largest rate', () => {
     const { largest } = await planFor({ noise: 0.1 });
     const perSecond = largest?.perSecond ?? Number.NaN;
     const there = await planFor({ noise: 0.1, slots: 1, perSecond });
-    const beyond = await planFor({ noise: 0.1, slots: 1, perSecond: 1.03 * perSecond });
+    const beyond = await planFor({ noise: 0.1, slots: 1, perSecond: 1.05 * perSecond });
     expect([there.verdict.kind, beyond.verdict.kind]).toEqual(['holds', 'too few slots']);
     expect(there.expected).toEqual(largest);
   });

@@ -1,8 +1,8 @@
 import { type BatchContext, isThenable, type Results } from './batch/handler.js';
 import { Batcher } from './batcher.js';
+import { invalidOption, validBoolean, validCount, validFunction, validKeys } from './errors/valid.js';
 import type { SubmitOptions } from './options/call-options.js';
 import { type BatcherOptions, OPTION_NAMES } from './options/options.js';
-import { invalidOption, validBoolean, validCount, validFunction, validKeys } from './options/valid.js';
 
 export interface AsyncBatcherOptions<I> extends BatcherOptions<I> {
   /** Another name for `maxBatchSize`. */

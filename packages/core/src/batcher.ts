@@ -11,6 +11,7 @@ import { type BatcherStats, statsOf } from './dispatch/stats.js';
 import { describe } from './errors/describe.js';
 import { BatchwiseError } from './errors/errors.js';
 import { noBackendsError } from './errors/rejections.js';
+import { validKeys, validMethods, validMs } from './errors/valid.js';
 import type { EnqueueOptions, SubmitOptions } from './options/call-options.js';
 import {
   type BackendOptions,
@@ -19,7 +20,6 @@ import {
   type LiveOptions,
   newSettings,
 } from './options/options.js';
-import { validKeys, validMethods, validMs } from './options/valid.js';
 import type { Resolve, Sink, Ticket } from './queue/entry.js';
 
 export interface CloseOptions {
@@ -98,7 +98,11 @@ export class Batcher<I, R> {
     if (typeof sink?.resolve !== 'function' || typeof sink.reject !== 'function') {
       validMethods('sink', sink, ['resolve', 'reject']);
     }
-    return this.#dispatcher.intake.submit(item, typeof sink === 'function' ? asObject(sink) : sink, options);
+    // A function would be taken for the `resolve` of a promise.
+    const { resolve, reject } = sink;
+    const isFunction = typeof sink === 'function';
+    const object = isFunction ? { resolve: resolve.bind(sink), reject: reject.bind(sink) } : sink;
+    return this.#dispatcher.intake.submit(item, object, options);
   }
 
   /** A snapshot of counters and learned values. */
@@ -157,12 +161,4 @@ export function batched<I, R>(
   const batcher = new Batcher(handler, options);
   const submit = (item: I, callOptions?: SubmitOptions) => batcher.submit(item, callOptions);
   return Object.assign(submit, { batcher });
-}
-
-/** Wraps a sink that is a function with these two methods, because a function is taken for the `resolve` of a promise. */
-function asObject<R>(sink: Sink<R>): Sink<R> {
-  return {
-    resolve: (result, batch) => sink.resolve(result, batch),
-    reject: (error) => sink.reject(error),
-  };
 }

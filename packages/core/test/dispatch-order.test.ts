@@ -65,14 +65,14 @@ class Played {
       );
       entries.push(entry);
       groups.set(group, queue.append(entry, group, queue.tenants.find(tenant, weight), priority));
-      if (waitedMs > 0) groups.get(group)?.hasOlder(entry);
       this.#now += afterMs;
     } else if (each.kind === 'cancel') {
       const entry = entries[each.which % Math.max(1, entries.length)];
       if (entry !== undefined) queue.remove(entry);
     } else if (each.kind === 'take') this.take(each.group, each.count, each.maxCost);
     else {
-      const group = queue.next(this.#now);
+      queue.wakeDue(this.#now);
+      const group = queue.next;
       if (group !== undefined) queue.hold(group, this.#now + 500, true);
     }
   }

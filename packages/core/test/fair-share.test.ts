@@ -293,16 +293,16 @@ test('ten times as many tenants cost about ten times as much', async () => {
       const options = { tenant: `tenant ${i}` };
       void batcher.submit(i, options);
     }
-    const own = Object.getOwnPropertyDescriptor(Lane.prototype, 'arrivedAt') as PropertyDescriptor;
-    const counted = function arrivedAt(this: Lane) {
+    const own = Object.getOwnPropertyDescriptor(Lane.prototype, 'oldestAt') as PropertyDescriptor;
+    const counted = function oldestAt(this: Lane) {
       reads += 1;
       return own.get?.call(this);
     };
-    Object.defineProperty(Lane.prototype, 'arrivedAt', { ...own, get: counted });
+    Object.defineProperty(Lane.prototype, 'oldestAt', { ...own, get: counted });
     try {
       await clock.advance(10);
     } finally {
-      Object.defineProperty(Lane.prototype, 'arrivedAt', own);
+      Object.defineProperty(Lane.prototype, 'oldestAt', own);
     }
     expect(batcher.stats().succeeded).toBe(tenants);
     return reads;

@@ -39,7 +39,7 @@ describe('the estimates of a group', () => {
 
   test('are bounded in number: the least recently used group is forgotten', () => {
     const groups = new LearnedGroups(new ServiceCurve());
-    const samplesOf = (group: number) => groups.of(group).traffic.samples;
+    const lastAtOf = (group: number) => groups.of(group).traffic.lastAt;
     for (let group = 0; group < REMEMBERED; group++) {
       groups.arrived(group, 1, group);
       groups.arrived(group, 1, group + 1);
@@ -48,8 +48,8 @@ describe('the estimates of a group', () => {
     groups.batchEnded(1, ended(5), 1000);
     groups.arrived('new', 1, 1000);
     groups.arrived('newer', 1, 1000);
-    expect([0, 1, 2, 3, 4].map(samplesOf)).toEqual([2, 1, 0, 0, 1]);
+    expect([0, 1, 2, 3, 4].map(lastAtOf)).toEqual([1000, 2, -Infinity, -Infinity, 5]);
     for (let i = 0; i < 10 * REMEMBERED; i++) groups.arrived({}, 1, 2000);
-    expect([0, 1, 4].map(samplesOf)).toEqual([0, 0, 0]);
+    expect([0, 1, 4].map(lastAtOf)).toEqual([-Infinity, -Infinity, -Infinity]);
   });
 });

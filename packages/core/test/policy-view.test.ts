@@ -77,7 +77,7 @@ test('a policy sees the slots, the running batches, the limits and the estimates
       };
       return { action: 'dispatch', count: view.length, reason: 'idle' };
     },
-    { concurrency: 3, maxBatchSize: 8 },
+    { concurrency: 3, maxBatchSize: 8, targetLatencyMs: 500 },
   );
   await clock.advance(5);
   submit(1);
@@ -101,7 +101,7 @@ test('a policy sees the slots, the running batches, the limits and the estimates
     freeSlots: 2,
     running: [{ cost: 1, startedAt: 5 }],
     lastDispatchAt: 15,
-    limits: [8, Infinity],
+    limits: [8, 500],
     curve: [1, 20, 35],
     lastArrivalAt: 35,
   });

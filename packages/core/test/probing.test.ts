@@ -10,7 +10,7 @@ type Duration = (cost: number) => number;
 
 const limitsOf = (maxBatchSize: number, batchSizes: readonly number[] = []): Limits => ({
   ...{ maxBatchSize, batchSizes, timerResolutionMs: 0 },
-  ...{ maxWaitMs: Number.POSITIVE_INFINITY, targetLatencyMs: Number.POSITIVE_INFINITY },
+  targetLatencyMs: Number.POSITIVE_INFINITY,
 });
 
 /** Dispatches all queued items, up to a full batch, except where a probe is due; returns the probes in order. */

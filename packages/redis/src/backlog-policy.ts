@@ -4,6 +4,7 @@
  * are here, they are fetched first.
  */
 import { type CompletedBatch, type Decision, type Policy, type QueueView, Traffic } from 'batchwise';
+import type { WholePolicy } from 'batchwise/internal';
 import { BacklogView } from './backlog-view.js';
 
 export interface Backlog {
@@ -22,7 +23,10 @@ export interface Backlog {
 /** How long to wait for a fetch before what is here leaves without: when Redis does not answer. */
 const PATIENCE_MS = 1000;
 
-export class BacklogPolicy implements Policy {
+export class BacklogPolicy implements WholePolicy {
+  readonly nextGroup: Policy['nextGroup'];
+  /** What the batcher counts are fetches: arrivals are reported by `arrived()`. */
+  readonly observeArrivals = undefined;
   readonly #policy: Policy;
   readonly #backlog: Backlog;
   readonly #isGrouped: boolean;
@@ -37,6 +41,7 @@ export class BacklogPolicy implements Policy {
   /** `maxWaitMs` is kept here, and not by the batcher: what has waited that long still waits for a fetch. */
   constructor(policy: Policy, backlog: Backlog, isGrouped: boolean, maxWaitMs = Number.POSITIVE_INFINITY) {
     this.#policy = policy;
+    this.nextGroup = policy.nextGroup?.bind(policy);
     this.#backlog = backlog;
     this.#isGrouped = isGrouped;
     this.#maxWaitMs = maxWaitMs;

@@ -187,3 +187,13 @@ test('whatever the policy decides, no item is held beyond maxWaitMs after it rea
   expect(await fetched).toBe(1);
   expect(starts).toEqual([40]);
 });
+
+// Optional members of the inner policy were lost: groups under overload were dispatched by age.
+test('the inner policy chooses between groups', () => {
+  const { backlog } = setUp();
+  const inner: Policy = { name: 'last', decide: () => ({ action: 'wait', until: 1 }), nextGroup: () => 1 };
+  const group = { cost: 1, deadline: 10, curve: new ServiceCurve() };
+  expect(new BacklogPolicy(inner, backlog, true).nextGroup?.([group, group], 1, 0)).toBe(1);
+  const { policy } = setUp();
+  expect(policy.nextGroup).toBeUndefined();
+});

@@ -17,12 +17,12 @@ import { rowDimOf } from './batch-dim.js';
 import { maxRowsOf } from './batching-options.js';
 import { checkRequest } from './check-request.js';
 import { groupKeyOf } from './group-key.js';
+import { ModelRows } from './model-rows.js';
 import { createModelRunner } from './model-runner.js';
-import { type Predictor, predictor } from './predictor.js';
 import { isRequestData, requestFromData, resultToData } from './request-data.js';
-import type { InferRequest, ModelRunner, RunnerTicket } from './runner.js';
+import type { BatchTrace, InferRequest, ModelRunner, RunnerTicket } from './runner.js';
 import type { RunnerSettings } from './runner-settings.js';
-import type { Signature } from './tensor.js';
+import type { Signature, Tensors } from './tensor.js';
 import type { TensorModel } from './tensor-model.js';
 
 export interface ModelHandlerOptions {
@@ -78,7 +78,7 @@ class RunnerHandler implements ModelHandler {
   readonly signature: Signature;
   readonly options: ModelBatching;
   readonly #runner: ModelRunner;
-  readonly #predictor: Predictor;
+  readonly #rows: ModelRows;
   readonly #rowDim: number | undefined;
   /** Parsed once per item, for its cost, its group and its result. */
   readonly #parsed = new WeakMap<object, ParsedRequest | BatchwiseError>();
@@ -87,7 +87,7 @@ class RunnerHandler implements ModelHandler {
     const { batchDim, batching } = settings;
     const signature = runner.signature as Signature;
     this.#runner = runner;
-    this.#predictor = predictor(runner, batchDim);
+    this.#rows = new ModelRows(runner, batchDim);
     this.signature = signature;
     this.#rowDim = rowDimOf(signature, settings);
     const groupKey = this.#rowDim === undefined ? undefined : groupKeyOf(signature, this.#rowDim);
@@ -112,14 +112,8 @@ class RunnerHandler implements ModelHandler {
 
   readonly handler = async (items: unknown[], { signal }: BatchContext): Promise<Results<unknown>> => {
     const tickets: RunnerTicket[] = [];
-    const answers = items.map((item) => {
-      if (!isRequestData(item)) return this.#predictor.predict(item, { signal }).catch(asError);
-      const parsed = this.#requestOf(item);
-      if (parsed instanceof BatchwiseError) return parsed;
-      return new Promise<unknown>((resolve) => {
-        tickets.push(this.#submit(parsed.request, resolve));
-      });
-    });
+    const answers = items.map((item) => this.#answerTo(item, tickets));
+    // One listener for the batch: Node warns of a leak when a signal has more than ten.
     const cancelAll = () => {
       for (const ticket of tickets) ticket.cancel(signal.reason);
     };
@@ -135,21 +129,35 @@ class RunnerHandler implements ModelHandler {
     return this.#runner.close({ timeoutMs: 0 });
   }
 
-  #submit(request: InferRequest, answer: (result: unknown) => void): RunnerTicket {
-    return this.#runner.enqueue(request, {
-      resolve: (tensors, trace) => answer(resultToData(tensors, trace)),
-      reject: answer,
+  /** The result of an item, or its error. */
+  #answerTo(item: unknown, tickets: RunnerTicket[]): unknown {
+    const isRow = !isRequestData(item);
+    const request = isRow ? valueOrError(() => this.#rows.request([item])) : this.#requestOf(item);
+    if (request instanceof Error) return request;
+    const resultOf = (tensors: Tensors, trace: BatchTrace) =>
+      isRow ? valueOrError(() => this.#rows.results(tensors)[0]) : resultToData(tensors, trace);
+    return new Promise<unknown>((resolve) => {
+      const sink = {
+        resolve: (tensors: Tensors, trace: BatchTrace) => resolve(resultOf(tensors, trace)),
+        reject: resolve,
+      };
+      tickets.push(this.#runner.enqueue(request, sink));
     });
   }
 
   /** Undefined for a row and for an invalid request. */
   #validRequest(item: unknown): ParsedRequest | undefined {
     if (!isRequestData(item)) return undefined;
-    const parsed = this.#requestOf(item);
+    const parsed = this.#parsedOf(item);
     return parsed instanceof BatchwiseError ? undefined : parsed;
   }
 
-  #requestOf(item: object): ParsedRequest | BatchwiseError {
+  #requestOf(item: object): InferRequest | BatchwiseError {
+    const parsed = this.#parsedOf(item);
+    return parsed instanceof BatchwiseError ? parsed : parsed.request;
+  }
+
+  #parsedOf(item: object): ParsedRequest | BatchwiseError {
     const known = this.#parsed.get(item);
     if (known !== undefined) return known;
     const parsed = this.#parse(item);
@@ -171,6 +179,10 @@ class RunnerHandler implements ModelHandler {
 }
 
 /** A result that is an error fails only its item. */
-function asError(error: unknown): Error {
-  return error as Error;
+function valueOrError<T>(compute: () => T): T | Error {
+  try {
+    return compute();
+  } catch (error) {
+    return error as Error;
+  }
 }

@@ -13,7 +13,13 @@ import {
   realClock,
 } from 'batchwise';
 import { rowDimOf } from './batch-dim.js';
-import { batchingOptions, changedPolicy, maxRowsOf, policyOf } from './batching-options.js';
+import {
+  type BatchingOptions,
+  batchingOptions,
+  changedPolicy,
+  maxRowsOf,
+  policyOf,
+} from './batching-options.js';
 import { checkRequest } from './check-request.js';
 import { Deliveries } from './deliveries.js';
 import { groupKeyOf } from './group-key.js';
@@ -125,7 +131,7 @@ class BatchingModelRunner implements ModelRunner {
       maxCost: this.#maxCost,
       costsChange: this.#isBatching && !wasBatching,
       options: {
-        ...batchingOptions(this.#settings, this.#isBatching),
+        ...this.#batchingOptions,
         policy: changedPolicy(before.batching, batching),
       },
       undo: () => {
@@ -202,7 +208,7 @@ class BatchingModelRunner implements ModelRunner {
       return runModelBatch(batched, requests, context, this.#settings.timeoutMs);
     };
     const options = {
-      ...batchingOptions(this.#settings, this.#isBatching),
+      ...this.#batchingOptions,
       name: this.name,
       costOf: ({ cost }: ModelRequest) => cost,
       groupOf: this.#groupKey === undefined ? undefined : ({ group }: ModelRequest) => group,
@@ -214,6 +220,11 @@ class BatchingModelRunner implements ModelRunner {
     };
     const backends = this.#model.createBackends?.(handler, this.#clock);
     return backends === undefined ? new Batcher(handler, options) : new Batcher({ ...options, backends });
+  }
+
+  get #batchingOptions(): BatchingOptions {
+    const options = batchingOptions(this.#settings, this.#isBatching);
+    return this.#model.timesBatches ? { ...options, handlerTimeoutMs: Number.POSITIVE_INFINITY } : options;
   }
 
   /** The number of batches that run at a time. */

@@ -8,6 +8,12 @@ import type { InferCall } from './tensor-model.js';
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
+/**
+ * The limit of a restart, as a multiple of the first start on this machine. A restart is slower only if memory is short
+ * or the files of the model are no longer in the cache. The first start has no limit: it may fetch the model.
+ */
+const RESTART_FACTOR = 10;
+const MIN_RESTART_LIMIT_MS = 30_000;
 
 /** What a worker reports after its start. */
 export interface StartedModel {
@@ -35,18 +41,31 @@ export interface ModelWorker {
 
 export type StartWorker = (index: number, events: WorkerEvents) => ModelWorker;
 
+/** A batch that was sent to a worker. */
+interface SentBatch {
+  readonly timeoutMs: number;
+  /** Set while the worker runs the batch. */
+  timer: unknown;
+  timeout: BatchwiseError | undefined;
+}
+
 /** The model of a slot. */
 export interface SlotOwner {
   readonly file: string;
   readonly unit: string;
-  readonly readsAhead: boolean;
+  /** The number of batches that a worker runs at a time. The others are read ahead. */
+  readonly slotsPerWorker: number;
   readonly clock: Clock;
+  /** The timeout of requests. A slot without a live worker for so long is broken. */
+  readonly timeoutMs: number;
   /** Whether a worker that started has the inputs and outputs of the first one. */
   accepts(signature: Signature): boolean;
   /** The worker has started. */
   slotReady(slot: WorkerSlot): void;
   /** The slot has no worker until the restart. */
   slotLost(slot: WorkerSlot, error: Error): void;
+  /** The slot has been without a live worker for `timeoutMs`. */
+  slotOverdue(slot: WorkerSlot): void;
 }
 
 export class WorkerSlot {
@@ -56,10 +75,17 @@ export class WorkerSlot {
   readonly #owner: SlotOwner;
   readonly #startWorker: StartWorker;
   #worker: ModelWorker | undefined = undefined;
+  /** In the order of sending, in which the worker runs them. */
+  readonly #sent = new Set<SentBatch>();
   #isClosed = false;
   /** Workers that ended since the last completed request. */
   #failures = 0;
   #pause: unknown = undefined;
+  /** The duration of the first start. */
+  #firstStartMs: number | undefined = undefined;
+  #startTimer: unknown = undefined;
+  #overdueTimer: unknown = undefined;
+  #isOverdue = false;
 
   constructor(index: number, owner: SlotOwner, startWorker: StartWorker) {
     this.id = `${owner.unit} ${index}`;
@@ -72,9 +98,12 @@ export class WorkerSlot {
     return this.isLive && this.#worker?.hasRoom === true;
   }
 
-  /** The workers of the slot keep ending before they complete a request, so requests fail instead of being queued. */
+  /**
+   * The workers of the slot keep ending before they complete a request, or a restart takes longer than a request may
+   * wait, so requests fail instead of being queued.
+   */
   get isBroken(): boolean {
-    return !this.isLive && this.#failures > 1;
+    return !this.isLive && (this.#failures > 1 || this.#isOverdue);
   }
 
   /** Starts the first worker. No restart is attempted if that fails. */
@@ -90,36 +119,51 @@ export class WorkerSlot {
   async run(inputs: Tensors, call: InferCall): Promise<Tensors> {
     const worker = this.#worker;
     if (worker === undefined || !this.hasRoom) throw notStartedError(this.#owner.unit);
-    const { clock, readsAhead } = this.#owner;
-    const { signal, timeoutMs } = call;
-    // A request without callers may finish within `timeoutMs`, because a restart costs more. A request that is read
-    // ahead may wait as long for the one before it. No timer is needed while there are callers.
-    const killAt = clock.now() + (readsAhead ? 2 : 1) * timeoutMs;
-    let timer: unknown;
-    const onAbort = (): void => {
-      const kill = () => void worker.kill(new Error(`no reply within ${timeoutMs} ms; terminated`));
-      // At once, because the batcher regards the slot as free.
-      if (isTimeout(signal?.reason)) kill();
-      else timer = clock.setTimer(kill, Math.max(0, killAt - clock.now()));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const sent: SentBatch = { timeoutMs: call.timeoutMs, timer: undefined, timeout: undefined };
+    this.#sent.add(sent);
+    this.#timeRunning(worker);
     try {
       const outputs = await worker.run(inputs, call);
       this.#failures = 0;
       return outputs;
+    } catch (error) {
+      throw sent.timeout ?? error;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
-      clock.clearTimer(timer);
+      this.#sent.delete(sent);
+      this.#owner.clock.clearTimer(sent.timer);
+      this.#timeRunning(worker);
     }
   }
 
   async close(error: Error): Promise<void> {
     this.#isClosed = true;
-    this.#owner.clock.clearTimer(this.#pause);
+    this.#clearTimers();
     await this.#worker?.kill(error);
   }
 
+  /**
+   * Each batch has its timeout from the moment at which the worker begins it. The signal of its callers is no measure:
+   * it fires at their deadlines, which the time in the queue brings forward, and then not again.
+   */
+  #timeRunning(worker: ModelWorker): void {
+    const { clock, slotsPerWorker } = this.#owner;
+    let position = 0;
+    for (const sent of this.#sent) {
+      if (position++ === slotsPerWorker) return;
+      if (sent.timer !== undefined || sent.timeoutMs === Number.POSITIVE_INFINITY) continue;
+      sent.timer = clock.setTimer(() => this.#timedOut(worker, sent), sent.timeoutMs);
+    }
+  }
+
+  #timedOut(worker: ModelWorker, sent: SentBatch): void {
+    const why = `no reply within ${sent.timeoutMs} ms; terminated`;
+    sent.timeout = new BatchwiseError('HANDLER_TIMEOUT', `the ${this.#owner.unit} of the model gave ${why}.`);
+    void worker.kill(new Error(why));
+  }
+
   #begin(onStart: (model: StartedModel) => void, onFailedStart?: (error: Error) => void): void {
+    const { clock } = this.#owner;
+    const beganAt = clock.now();
     const events: WorkerEvents = {
       started: (model) => {
         if (!this.#owner.accepts(model.signature)) {
@@ -127,6 +171,9 @@ export class WorkerSlot {
           void this.#worker?.kill(new Error(message));
           return;
         }
+        this.#clearTimers();
+        this.#firstStartMs ??= clock.now() - beganAt;
+        this.#isOverdue = false;
         this.isLive = true;
         onStart(model);
         this.#owner.slotReady(this);
@@ -135,15 +182,33 @@ export class WorkerSlot {
         const hadStarted = this.isLive;
         this.#worker = undefined;
         this.isLive = false;
+        clock.clearTimer(this.#startTimer);
         if (!hadStarted) onFailedStart?.(error);
-        if (!this.#isClosed) this.#restart(error);
+        if (this.#isClosed) return;
+        if (hadStarted) this.#watchOutage();
+        this.#restart(error);
       },
     };
     try {
       this.#worker = this.#startWorker(this.#index, events);
     } catch (error) {
       queueMicrotask(() => events.ended(error as Error));
+      return;
     }
+    if (this.#firstStartMs === undefined) return;
+    const limitMs = Math.max(MIN_RESTART_LIMIT_MS, Math.ceil(RESTART_FACTOR * this.#firstStartMs));
+    const worker = this.#worker;
+    this.#startTimer = clock.setTimer(() => {
+      void worker.kill(new Error(`not ready within ${limitMs} ms; terminated`));
+    }, limitMs);
+  }
+
+  #watchOutage(): void {
+    const { clock, timeoutMs } = this.#owner;
+    this.#overdueTimer = clock.setTimer(() => {
+      this.#isOverdue = true;
+      this.#owner.slotOverdue(this);
+    }, timeoutMs);
   }
 
   #restart(error: Error): void {
@@ -151,6 +216,11 @@ export class WorkerSlot {
     this.#failures += 1;
     this.#pause = this.#owner.clock.setTimer(() => this.#begin(() => {}), pauseMs);
     this.#owner.slotLost(this, error);
+  }
+
+  #clearTimers(): void {
+    const { clock } = this.#owner;
+    for (const timer of [this.#pause, this.#startTimer, this.#overdueTimer]) clock.clearTimer(timer);
   }
 
   #startError(error: Error): BatchwiseError {
@@ -166,10 +236,6 @@ export function workerEndedError(unit: string, error: Error): BatchwiseError {
   if (error instanceof BatchwiseError) return error;
   const message = `the ${unit} of the model ended during this batch: ${error.message}`;
   return new BatchwiseError('UNAVAILABLE', message, { cause: error });
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof BatchwiseError && reason.code === 'HANDLER_TIMEOUT';
 }
 
 /** The batch returns to the queue. */

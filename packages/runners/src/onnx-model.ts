@@ -19,6 +19,11 @@ export interface OnnxModelOptions {
    * @default one core, no GPU
    */
   readonly resources?: Partial<ResourceSettings> | undefined;
+  /**
+   * The timeout of requests. The model is unavailable after it has had no live thread for so long.
+   * @default 30000
+   */
+  readonly timeoutMs?: number | undefined;
   /** Called for each thread that ended unexpectedly. A replacement is being started. */
   readonly onThreadDeath?: ((error: BatchwiseError) => void) | undefined;
   /** @default the real clock */
@@ -41,6 +46,7 @@ export class OnnxModel extends SupervisedModel {
     file,
     concurrency = 1,
     resources = {},
+    timeoutMs,
     onThreadDeath,
     clock,
     thread = THREAD,
@@ -54,6 +60,7 @@ export class OnnxModel extends SupervisedModel {
       slotsPerWorker: 1,
       readsAhead: false,
       onWorkerDeath: onThreadDeath,
+      timeoutMs,
       clock,
       start: (index, events) => {
         // The runtime takes a whole number of threads.

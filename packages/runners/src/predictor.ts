@@ -99,10 +99,17 @@ async function submitAll<I, R>(
   options: SubmitOptions | undefined,
 ): Promise<R[]> {
   const rest = withoutSignal(options);
+  const { signal } = options ?? {};
   const answers: PromisedAnswer<R>[] = [];
   const promises: Promise<R>[] = [];
+  const cancelAll = (reason: unknown) => {
+    for (const answer of answers) answer.cancel(reason);
+  };
+  // One listener for the request: Node warns of a leak when a signal has more than ten.
+  const onAbort = () => cancelAll(signal?.reason);
+  signal?.addEventListener('abort', onAbort);
   for (const item of items) {
-    const answer = new PromisedAnswer<R>(runner.name, options?.signal);
+    const answer = new PromisedAnswer<R>(runner.name, signal?.aborted ? signal : undefined);
     answers.push(answer);
     promises.push(answer.of(runner, item, rest));
     if (answer.isSettled) break; // rejected at admission, which rejects the request
@@ -110,8 +117,10 @@ async function submitAll<I, R>(
   try {
     return await Promise.all(promises);
   } catch (error) {
-    for (const answer of answers) answer.cancel('another item of the same request failed');
+    cancelAll('another item of the same request failed');
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
 import { type SlotOwner, type StartWorker, WorkerSlot } from './model-worker-slot.js';
 import type { Availability } from './runner.js';
+import { DEFAULT_RUNNER_SETTINGS } from './runner-settings.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { InferCall, TensorModel } from './tensor-model.js';
 
@@ -21,6 +22,11 @@ export interface SupervisedModelOptions {
   /** Whether a worker takes a batch while its slots are busy, so that the data is there when a slot is free. */
   readonly readsAhead: boolean;
   readonly start: StartWorker;
+  /**
+   * The timeout of requests. The model is unavailable after it has had no live worker for so long.
+   * @default 30000
+   */
+  readonly timeoutMs?: number | undefined;
   /** Called for each worker that ended unexpectedly. A replacement is being started. */
   readonly onWorkerDeath?: ((error: BatchwiseError) => void) | undefined;
   /** @default the real clock */
@@ -31,11 +37,13 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   readonly platform: string;
   readonly file: string;
   readonly unit: 'thread' | 'process';
-  readonly readsAhead: boolean;
+  readonly timesBatches = true;
+  readonly slotsPerWorker: number;
   readonly clock: Clock;
+  readonly timeoutMs: number;
   readonly availability: Availability;
   readonly #listeners = new Set<() => void>();
-  readonly #slotsPerWorker: number;
+  readonly #readsAhead: boolean;
   readonly #slots: readonly WorkerSlot[];
   readonly #onWorkerDeath: ((error: BatchwiseError) => void) | undefined;
   #backends: BackendSet | undefined = undefined;
@@ -49,9 +57,10 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.platform = platform;
     this.file = file;
     this.unit = unit;
-    this.readsAhead = options.readsAhead;
+    this.#readsAhead = options.readsAhead;
     this.clock = clock ?? realClock;
-    this.#slotsPerWorker = slotsPerWorker;
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_RUNNER_SETTINGS.timeoutMs;
+    this.slotsPerWorker = slotsPerWorker;
     this.#onWorkerDeath = onWorkerDeath;
     const outage = () => this.#outage;
     this.availability = {
@@ -71,7 +80,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   get slots(): number {
-    return this.#slots.length * this.#slotsPerWorker;
+    return this.#slots.length * this.slotsPerWorker;
   }
 
   get example(): Tensors | undefined {
@@ -93,8 +102,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   createBackends<I, R>(run: Handler<I, R>, clock: Clock): BackendSet<I, R> {
-    const { readsAhead } = this;
-    const slots = this.#slotsPerWorker;
+    const { slotsPerWorker: slots } = this;
+    const readsAhead = this.#readsAhead;
     const backends = this.#slots.map(({ id }) => ({ id, slots, readsAhead, run }));
     // The slots report their health. Errors of the model are no evidence about its worker.
     const set = new BackendSet(backends, { maxFailures: Number.POSITIVE_INFINITY, clock });
@@ -132,7 +141,11 @@ export class SupervisedModel implements TensorModel, SlotOwner {
     this.#onWorkerDeath?.(new BatchwiseError('UNAVAILABLE', message, { cause: error }));
   }
 
-  /** Requests are queued until a worker has restarted, unless all workers keep failing. */
+  slotOverdue(slot: WorkerSlot): void {
+    this.#reportHealth(slot);
+  }
+
+  /** Requests are queued until a worker has restarted, unless all workers keep failing or do not start in time. */
   #reportHealth({ id, isLive, isBroken }: WorkerSlot): void {
     this.#backends?.setHealth(id, isLive || (isBroken && 'unreachable'), this.#failingError());
     for (const listener of this.#listeners) listener();
@@ -143,8 +156,8 @@ export class SupervisedModel implements TensorModel, SlotOwner {
   }
 
   #failingError(): BatchwiseError {
-    const units = this.unit === 'thread' ? 'threads' : 'processes';
-    const message = `${this.file}: the ${units} of the model keep failing; a restart is pending.`;
+    const { file, unit } = this;
+    const message = `${file}: no ${unit} of the model is running: the starts keep failing or take too long. It is tried again.`;
     return new BatchwiseError('UNAVAILABLE', message);
   }
 

@@ -10,7 +10,7 @@ export interface InferCall {
   readonly signal: AbortSignal | undefined;
   /**
    * The timeout of the call. A call that exceeds it hangs and must be stopped, so that the next call finds a free
-   * slot. The signal has fired by then.
+   * slot.
    */
   readonly timeoutMs: number;
   /** The id of the backend that runs the batch, for a model with backends. */
@@ -32,6 +32,11 @@ export interface TensorModel {
   readonly backendIds?: readonly string[] | undefined;
   /** The number of batches that all backends run at a time. Undefined: the `concurrency` of the settings. */
   readonly slots?: number | undefined;
+  /**
+   * If true, the model ends a call that exceeds its `timeoutMs` and rejects it with `HANDLER_TIMEOUT`. Otherwise the
+   * batcher does that, which may regard the slot as free a moment before the model has stopped the call.
+   */
+  readonly timesBatches?: boolean | undefined;
   /**
    * Called once, after `load()`, if the batcher schedules batches onto the backends of the model. `run` passes
    * `context.backend` to `infer()`. The model reports the health of each backend.

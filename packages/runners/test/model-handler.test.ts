@@ -1,4 +1,5 @@
-import { Batcher, type BatcherOptions, BatchwiseError, VirtualClock } from 'batchwise';
+import { getEventListeners } from 'node:events';
+import { type BatchContext, Batcher, type BatcherOptions, BatchwiseError, VirtualClock } from 'batchwise';
 import { expect, test } from 'vitest';
 import {
   createModelHandler,
@@ -165,6 +166,22 @@ test('the signal of the model fires when all callers of a batch have cancelled',
   for (const outcome of await outcomes) {
     expect((outcome as PromiseRejectedResult).reason).toBeInstanceOf(BatchwiseError);
   }
+});
+
+// Each row added its own listener, and Node warned of a memory leak for a batch of eleven.
+test('a batch of rows adds one listener to its signal, which cancels all rows', async () => {
+  const { clock, model, handler } = await started();
+  model.held = [];
+  const aborter = new AbortController();
+  const { signal } = aborter;
+  const rows = Array.from({ length: 20 }, (_, n) => [n, n]);
+  const results = handler.handler(rows, { signal } as BatchContext);
+  await clock.settle();
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  aborter.abort();
+  expect(await results).toEqual(rows.map(() => expect.objectContaining({ code: 'CANCELLED' })));
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  model.release();
 });
 
 test('a model with a fixed batch dimension gets batches of one', async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import {
@@ -240,6 +241,24 @@ describe('the predictor of a function', () => {
     expect(runner.stats()).toMatchObject({ queued: 0, cancelled: 3, submitted: 5 });
     expect(await answer(clock, busy)).toBe(90);
     expect(batches).toEqual([[9]]);
+  });
+
+  // Each item added its own listener, and Node warned of a memory leak for eleven items.
+  test('predictMany() adds one listener to a signal, which cancels all items', async () => {
+    const { clock, predictor, runner } = tenfold();
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    const answers = predictor.predictMany(
+      Array.from({ length: 20 }, (_, item) => item),
+      { signal },
+    );
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    aborter.abort();
+    await expect(answers).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    expect(runner.stats()?.cancelled).toBe(20);
+    await clock.advance(1);
+    await expect(predictor.predictMany([1, 2], { signal })).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
   test('predictMany() rejects values that are not arrays, and infer() is rejected', async () => {

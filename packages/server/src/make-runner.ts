@@ -24,7 +24,7 @@ export interface RunnerSurroundings {
   /** The module of the service, for the threads of its functions. */
   readonly servicePath: string | undefined;
   log(line: string): void;
-  readonly metrics: Pick<ServerMetrics, 'assemblyOf' | 'wholesOf'>;
+  readonly metrics: Pick<ServerMetrics, 'assemblyOf' | 'wholesOf' | 'modelRestartsOf'>;
   /** Of the code of the service, where nobody else would tell whoever runs it. */
   onFault?(error: Error): void;
 }
@@ -36,12 +36,10 @@ export function makeRunner(
   const isInRedis = settings.redis.queue !== undefined;
   if (source.kind === 'onnx' || source.kind === 'python') {
     // With a queue in Redis, the model is loaded here once, only for its signature.
-    const model = modelOf(
-      name,
-      source,
-      isInRedis ? { ...settings, replicas: 1, concurrency: 1 } : settings,
+    const model = modelOf(name, source, isInRedis ? { ...settings, replicas: 1, concurrency: 1 } : settings, {
       log,
-    );
+      metrics,
+    });
     if (isInRedis) {
       const form = new ModelForm(name, model);
       return new RedisRunner({ name, settings, form, log, env: process.env }) as Runner;
@@ -88,13 +86,14 @@ export function makeRunner(
 function modelOf(
   name: string,
   source: Extract<RunnerSource, { kind: 'onnx' | 'python' }>,
-  { python, replicas, concurrency, resources }: RunnerSettings,
-  log: (line: string) => void,
+  { python, replicas, concurrency, resources, timeoutMs }: RunnerSettings,
+  { log, metrics }: Pick<RunnerSurroundings, 'log' | 'metrics'>,
 ): TensorModel {
   const onDeath = (error: Error) => log(`${name}: ${error.message}`);
   if (source.kind === 'onnx')
-    return new OnnxModel({ file: source.path, concurrency, resources, onThreadDeath: onDeath });
+    return new OnnxModel({ file: source.path, concurrency, resources, timeoutMs, onThreadDeath: onDeath });
   const { path: file, object } = source;
+  const countRestart = metrics.modelRestartsOf(name);
   return new PythonModel({
     file,
     object,
@@ -102,8 +101,12 @@ function modelOf(
     replicas,
     concurrency,
     resources,
+    timeoutMs,
     log: (line) => log(`${name}: ${line}`),
-    onProcessDeath: onDeath,
+    onProcessDeath: (error) => {
+      onDeath(error);
+      countRestart();
+    },
   });
 }
 

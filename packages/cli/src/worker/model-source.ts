@@ -37,16 +37,16 @@ export async function modelSource(
 
 function onnxModel(
   { file }: ModelOfWorker,
-  { concurrency, resources }: RunnerSettings,
+  { concurrency, resources, timeoutMs }: RunnerSettings,
   note: (line: string) => void,
 ): TensorModel {
   const onThreadDeath = (error: Error) => note(error.message);
-  return new OnnxModel({ file, concurrency, resources, onThreadDeath });
+  return new OnnxModel({ file, concurrency, resources, timeoutMs, onThreadDeath });
 }
 
 function pythonModel(
   { file, object }: ModelOfWorker,
-  { python, replicas, concurrency, resources }: RunnerSettings,
+  { python, replicas, concurrency, resources, timeoutMs }: RunnerSettings,
   note: (line: string) => void,
 ): TensorModel {
   const onProcessDeath = (error: Error) => note(error.message);
@@ -57,6 +57,7 @@ function pythonModel(
     replicas,
     concurrency,
     resources,
+    timeoutMs,
     log: note,
     onProcessDeath,
   });

@@ -26,7 +26,8 @@ async function stubborn(args: readonly string[], options: ServingOptions = {}) {
     files: { 'stubborn.py': STUBBORN },
     ...options,
   });
-  expect(modelPids(server.folder, /^sleep\0/)).toHaveLength(1);
+  // exec() releases the model before the command line of its child can be read.
+  await until(() => modelPids(server.folder, /^sleep\0/).length === 1, 'the child of the model');
   const client = new HttpClient(server.port);
   const answer = client.post('/v1/models/stubborn:predict', { instances: [1] }).finally(() => client.close());
   answer.catch(() => {});

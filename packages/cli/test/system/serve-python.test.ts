@@ -7,6 +7,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { InferenceClient } from '../../../server/test/grpc/support/inference-client.js';
 import { type Answer, jsonOf, problemIn } from './support/http-client.js';
 import { Load } from './support/load.js';
+import { Metrics } from './support/metrics.js';
 import { batchSizeIn } from './support/model-samples.js';
 import { IRIS, modelPids, PAIR, pythonEnv, TEXT } from './support/python-models.js';
 import { root, Serving } from './support/serving.js';
@@ -136,6 +137,9 @@ describe.each([
     });
     await load.more(5);
     const [pid = 0] = modelPids(server.folder);
+    const restarts = async () =>
+      (await Metrics.of(server)).value('batchwise_process_restarts_total', { kind: 'model', runner: 'text' });
+    expect(await restarts()).toBe(0);
     process.kill(pid, 'SIGKILL');
     await server.said(/^text: .*text\.py: a process of the model ended: killed by SIGKILL/m);
     await load.more(5);
@@ -145,7 +149,30 @@ describe.each([
       [],
     );
     expect(modelPids(server.folder)).not.toContain(pid);
+    expect(await restarts()).toBe(1);
     expect((await server.client.get('/readyz')).status).toBe(200);
+  });
+
+  // A restart that hung in its import kept the runner ready: only a process that ended counted as failed.
+  test('a restart that hangs makes the server not ready, and requests fail at once', async () => {
+    const server = await Serving.start(['once.py', ...workers], {
+      env: { ...env, BATCHWISE__RUNNERS__TIMEOUT: '500ms' },
+      files: {
+        'once.py': `
+import os, pathlib, time
+started = pathlib.Path(__file__).with_name("started")
+if started.exists():
+    time.sleep(600)
+started.touch()
+def predict(items: list) -> list:
+    os._exit(1)
+`,
+      },
+    });
+    const ask = () => server.client.post('/v1/models/once:predict', { instances: [1] });
+    expect((await ask()).status).toBe(503);
+    await until(async () => (await server.client.get('/readyz')).status === 503, 'not ready');
+    expect(problemIn(await ask())).toMatchObject({ status: 503 });
   });
 
   test('what a model prints is in the log, with the name of the runner', async () => {
@@ -183,7 +210,10 @@ test('an exception of the model is in the log, and not in the response', async (
   const answer = await server.client.post('/v1/models/m:predict', { instances: ['word'] });
   expect(problemIn(answer)).toMatchObject({ status: 500, code: 'HANDLER_FAILED' });
   expect(answer.body.toString()).not.toContain('secret');
-  await server.said(/ValueError: secret word/);
+  await server.said(/^m: ValueError: secret word$/m);
+  expect(server.stderr.match(/^.*in m$/gm)).toEqual([
+    expect.stringMatching(/^m: {3}File ".*m\.py", line 2, in m$/),
+  ]);
 });
 
 test('python() of a service predicts items, with the interpreter next to the service', async () => {
@@ -216,7 +246,7 @@ sys.path.insert(0, ${JSON.stringify(join(root, 'python'))})
 import batchwise
 
 def lengths(items: list[str]) -> list[dict]:
-    return [{"length": len(item)} for item in items]
+    return [{"length": len(item) // len(item[:1])} for item in items]
 
 batchwise.serve(lengths, ${JSON.stringify(socket)})
 `;
@@ -226,4 +256,6 @@ batchwise.serve(lengths, ${JSON.stringify(socket)})
   const path = '/v1/models/lengths:predict';
   const answer = await server.client.post(path, { instances: ['a', 'bcd'] });
   expect(jsonOf(answer)).toEqual({ predictions: [{ length: 1 }, { length: 3 }] });
+  expect((await server.client.post(path, { instances: [''] })).status).toBe(500);
+  await server.said(/^lengths: ZeroDivisionError: /m);
 });

@@ -89,6 +89,18 @@ test('a server with a queue knows the signature, and its requests run on a worke
   expect(worker.batches).toHaveLength(1);
 });
 
+// A worker showed an error only if it failed a whole batch, and neither a client nor a server gets a traceback.
+test('the traceback of an exception is in the log of the worker', async () => {
+  const model = 'def raises(items: list) -> list:\n    raise ValueError("secret " + items[0])\n';
+  const worker = await workerOf('raises.py', 'raising', { 'raises.py': model });
+  const error = await client('raising')
+    .submit('word')
+    .catch((reason: Error) => reason);
+  expect(error).toMatchObject({ code: 'HANDLER_FAILED' });
+  await worker.said(/^ {2}File ".*raises\.py", line 2, in raises$/m);
+  await worker.said(/^ValueError: secret word$/m);
+});
+
 test('a runner of a service with two processes runs two batches at a time', async () => {
   const service = `
     import { defineService, python } from '@batchwise/server';

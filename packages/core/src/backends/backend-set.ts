@@ -4,16 +4,9 @@
  */
 import type { RunningBatch } from '../batch/running-batch.js';
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
-import {
-  invalidOption,
-  validClock,
-  validCount,
-  validFunction,
-  validKeys,
-  validMsAboveZero,
-} from '../options/valid.js';
+import { invalidOption, validCount, validFunction, validKeys, validMsAboveZero } from '../errors/valid.js';
 import { Alarm } from '../time/alarm.js';
-import { type Clock, realClock } from '../time/clock.js';
+import { type Clock, realClock, validClock } from '../time/clock.js';
 import { type Backend, SetMember, validBackend, validBackends } from './backend.js';
 import type { BackendHealth, BackendState, HealthSettings } from './backend-health.js';
 import { Retries } from './retries.js';

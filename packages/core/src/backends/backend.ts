@@ -9,7 +9,7 @@ import {
   validFunction,
   validObject,
   validString,
-} from '../options/valid.js';
+} from '../errors/valid.js';
 import { BackendHealth, type HealthSettings } from './backend-health.js';
 
 /** One of several places where the batches of a batcher run: a process, a device, a remote server. */

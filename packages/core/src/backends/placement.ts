@@ -152,7 +152,7 @@ export class Placement implements SetUser {
     if (batch.runsOn !== undefined) this.set?.ended(batch, batch.runsOn.member, batch.outcome(now), now);
   }
 
-  /** Puts items of a batch that was not started back at the head of the queue; returns the items that have to fail. */
+  /** Puts items of a batch that was not started back into the queue; returns the items that have to fail. */
   returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
     const { state, queue, ledger } = this.#dispatcher;
     const returned = (state !== 'closed' && this.set?.retries.of(entries, batch.isTrial)) || [];
@@ -161,14 +161,13 @@ export class Placement implements SetUser {
     for (const entry of returned.toReversed()) {
       const lane = queue.putBack(entry, entry.lane as Lane);
       entry.batch = undefined; // also when its own caller has cancelled, and it carries the item for others
-      for (const caller of entry.shared?.callers ?? [entry]) {
+      for (const caller of entry.callers) {
         caller.batch = undefined;
         caller.lane = lane;
         batch.callers -= 1;
         ledger.returned();
       }
     }
-    for (const entry of returned) this.#dispatcher.hasOlder(entry);
     return entries.filter((entry) => entry.batch === batch);
   }
 

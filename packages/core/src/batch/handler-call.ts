@@ -2,8 +2,8 @@
 
 import { describe } from '../errors/describe.js';
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
+import { invalidOption } from '../errors/valid.js';
 import { paddedTo } from '../learning/curve-table.js';
-import { invalidOption } from '../options/valid.js';
 import type { Reason } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';

@@ -1,7 +1,7 @@
 /** The handler of a batch, as users write it, and the checks of what it returns. */
 import { describe, messageOf } from '../errors/describe.js';
 import { BatchwiseError, type BatchwiseErrorOptions } from '../errors/errors.js';
-import { invalidOption } from '../options/valid.js';
+import { invalidOption } from '../errors/valid.js';
 import type { Reason } from '../policy/policy.js';
 
 /** The second argument of a handler. */

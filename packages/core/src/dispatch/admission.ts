@@ -76,7 +76,8 @@ export function predict(
   // Items that arrive until the batch starts make it longer.
   const arriving = own.traffic.steadyCostPerMs(now) * startMs;
   const ownCost = Math.max(cost, Math.min(batch.cost, partial + arriving + cost));
-  const ownMs = own.curve.mean(ownCost) as number;
+  // The lower bound admits in doubt: with durations that vary, many of the batches predicted to be late are not.
+  const ownMs = own.curve.lower(ownCost) as number;
   const latencyMs = startMs + ownMs;
   const retryAfterMs = Math.max(0, latencyMs - allowedMs) + RETRY_SPREAD * best.durationMs;
   // Too slow even with an empty queue: until the estimate is old enough to be checked.

@@ -22,7 +22,7 @@ export class Decider {
   nextGroup(now: number): Group | undefined {
     const { queue, settings, deadlines, groups, placement, isOpen } = this.#dispatcher;
     const { policy, targetLatencyMs, maxBatchSize } = settings;
-    const first = queue.next(now);
+    const first = queue.next;
     const earliest = Math.min(targetLatencyMs, deadlines.earliest);
     if (policy.nextGroup === undefined || earliest === Number.POSITIVE_INFINITY || !isOpen) return first;
     const rivals = queue.rivals();
@@ -40,7 +40,7 @@ export class Decider {
         throw new TypeError(`nextGroup must return a position from 0 to ${rivals.length - 1}`);
       return chosen;
     });
-    return next ?? queue.next(now);
+    return next ?? queue.next;
   }
 
   /** What to do with a group. */

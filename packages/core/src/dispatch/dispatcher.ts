@@ -28,7 +28,6 @@ import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
 import { Intake } from './intake.js';
 import { Learning } from './learning.js';
-import { Overdue } from './overdue.js';
 import { Removal } from './removal.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
@@ -60,7 +59,6 @@ export class Dispatcher {
   admitsUnchecked = false;
 
   readonly #decider = new Decider(this);
-  readonly #overdue = new Overdue(this);
   readonly #alarm: Alarm;
   #resolveClosed = (): void => {};
   readonly #whenClosed = new Promise<void>((resolve) => {
@@ -92,12 +90,6 @@ export class Dispatcher {
     const group = this.queue.append(entry, groupKey, tenant, priority);
     this.ledger.queued += 1;
     if (!this.#fullIsDue && this.#isFull(group)) this.#dispatchFullSoon();
-  }
-
-  /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
-  hasOlder(entry: Entry): void {
-    entry.lane?.group.hasOlder(entry);
-    this.#overdue.hasOlder(entry.arrivedAt);
   }
 
   /** Adds a caller to a computation that is in flight. */
@@ -144,7 +136,7 @@ export class Dispatcher {
     let anySize = turnIsOver;
     try {
       for (;;) {
-        this.#expireDue(now);
+        this.#runDue(now);
         if (!this.placement.mayHaveSlot) {
           this.#prefetch(now);
           break;
@@ -179,12 +171,13 @@ export class Dispatcher {
     this.#setAlarm(now);
   }
 
-  /** No expired item is dispatched, even if a busy thread has delayed the timer. */
-  #expireDue(now: number): void {
+  /** No expired item is dispatched, and no group is held too long, even if a busy thread has delayed the timer. */
+  #runDue(now: number): void {
     this.turn.runCohorts(now);
     if (this.deadlines.earliest <= now) this.deadlines.expire(now);
     if (this.timeouts.earliest <= now) this.timeouts.expire(now);
-    this.#overdue.reject(now);
+    this.removal.sweep(now);
+    this.queue.wakeDue(now);
   }
 
   /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
@@ -237,10 +230,8 @@ export class Dispatcher {
    * would get one batch for each item that another tenant gets within a batch.
    */
   #chargeForSlot(entries: readonly Entry[], cost: number): void {
-    const best = this.curve.bestSize(this.settings.maxBatchSize);
-    const durationMs = this.curve.mean(cost);
-    if (best === undefined || durationMs === undefined || !(cost < best.cost)) return;
-    const missed = (best.cost * durationMs) / best.durationMs - cost;
+    const { curve, settings } = this;
+    const missed = (curve.mean(cost) ?? 0) * (curve.capacityPerMs(settings.maxBatchSize) ?? 0) - cost;
     if (!(missed > 0) || missed === POSITIVE_INFINITY) return;
     const { tenants } = this.queue;
     for (const { lane, cost: own } of entries)
@@ -384,7 +375,7 @@ export class Dispatcher {
   #setAlarm(now: number): void {
     if (this.state === 'closed') return;
     const wakeAt = this.placement.mayHaveSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
-    const sweepAt = this.#overdue.sweepAt(now);
+    const sweepAt = this.removal.nextSweepAt();
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
 

@@ -18,10 +18,10 @@ import {
   tooManyError,
 } from '../errors/rejections.js';
 import { type CallSettings, callSettings, type EnqueueOptions } from '../options/call-options.js';
-import { Entry, type Moment, type Resolve, type Sink, TiedEntry } from '../queue/entry.js';
+import { cancelOnAbort, hasFired, isNativeSignal } from '../queue/abort-watch.js';
+import { Entry, type Moment, type Resolve, type Sink } from '../queue/entry.js';
 import type { SharedWork } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
-import { cancelOnAbort, hasFired, isNativeSignal } from './abort-watch.js';
 import { AMPLE, aheadByThroughput, hasTimeEnough, predict, roomAfterMs } from './admission.js';
 import type { Dispatcher } from './dispatcher.js';
 
@@ -91,10 +91,7 @@ export class Intake {
 
     const arrival = dispatcher.turn.moment;
     const moment = waitedMs === 0 ? arrival : { at: arrival.at - waitedMs, arrivals: 0 };
-    const isTied = timeoutMs !== POSITIVE_INFINITY || signal !== undefined || shareKey !== undefined;
-    const entry = isTied
-      ? new TiedEntry<I, R>(item, sink, moment, cost)
-      : new Entry<I, R>(item, sink, moment, cost);
+    const entry = new Entry<I, R>(item, sink, moment, cost);
     if (signal !== undefined) {
       try {
         cancelOnAbort(entry, signal);
@@ -121,7 +118,6 @@ export class Intake {
     else {
       if (shareKey !== undefined) sharedWorks.begin(shareKey, entry);
       dispatcher.append(entry, group, tenant, priority);
-      if (waitedMs > 0) dispatcher.hasOlder(entry);
     }
     if (timeoutMs !== POSITIVE_INFINITY) dispatcher.turn.cohort(arrival).add(entry, timeoutMs);
     return entry;

@@ -1,9 +1,9 @@
 /** The current turn of the event loop: its arrivals, their deadlines, and a callback at its end. */
 
+import { Cohort } from '../queue/cohort.js';
 import type { Moment } from '../queue/entry.js';
 import type { Clock } from '../time/clock.js';
 import type { Deadlines } from '../time/deadlines.js';
-import { Cohort } from './cohort.js';
 
 /**
  * How long batches may be dispatched one after another within one turn. Synchronous handlers would otherwise delay

@@ -15,7 +15,10 @@ const GRPC_STATUS = {
 export interface ErrorKind {
   readonly httpStatus: number;
   readonly grpcStatus: keyof typeof GRPC_STATUS;
-  /** The same call may succeed later or elsewhere. The item was not executed, unless it was running when the batcher was destroyed. */
+  /**
+   * The same call may succeed later or elsewhere. The item was not executed, unless it was running when the batcher was
+   * destroyed.
+   */
   readonly retryable: boolean;
 }
 

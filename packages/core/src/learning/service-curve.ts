@@ -12,9 +12,9 @@ export type { CurvePoint, LearnedPoint } from './curve-table.js';
 export interface CurveEstimate {
   /** The expected duration of a batch of this cost; undefined before anything was learned. */
   mean(cost: number): number | undefined;
-  /** A duration that most batches of this cost exceed. */
+  /** The mean less one standard deviation: a duration that most batches of this cost exceed. */
   lower(cost: number): number | undefined;
-  /** A duration that most batches of this cost do not exceed: what to count on under a deadline. */
+  /** The mean plus one standard deviation: what to count on under a deadline. */
   upper(cost: number): number | undefined;
   /** The batch cost up to `maxCost` with the highest throughput that takes no longer than `withinMs`, and its expected duration. */
   bestSize(maxCost: number, withinMs?: number): CurvePoint | undefined;
@@ -45,8 +45,6 @@ const OUTLIER = 4;
 const LEAST_VARIATION = 0.02;
 /** Relative differences below this are learned from as they come; larger ones may be a change of the backend. */
 const LEAST_SURPRISE = 0.25;
-/** Standard deviations between the mean and the bounds: one duration in 18 is above the upper bound. */
-const BOUND = 1.6;
 /** Standard deviations by which two durations are moved closer before a larger one is extrapolated from them. */
 const GROWTH_DOUBT = 2;
 /** The age of the latest measurement after which items are not rejected because of it: one batch is tried. */
@@ -161,12 +159,12 @@ export class ServiceCurve implements CurveEstimate {
 
   lower(cost: number): number | undefined {
     const mean = this.mean(cost);
-    return mean && mean * Math.max(0, 1 - BOUND * this.variation);
+    return mean && mean * Math.max(0, 1 - this.variation);
   }
 
   upper(cost: number): number | undefined {
     const mean = this.mean(cost);
-    return mean && mean * (1 + BOUND * this.variation);
+    return mean && mean * (1 + this.variation);
   }
 
   points(): readonly LearnedPoint[] {

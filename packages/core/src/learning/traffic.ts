@@ -9,8 +9,9 @@ import { BATCH_MEMORY, RECENT_ARRIVALS, STEADY_ARRIVALS } from './traffic-memory
 export interface TrafficEstimate {
   /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
   ratePerMs(now: number): number;
-  /** The cost that arrives per millisecond, and the same over about 512 arrivals: what a plan can rely on. */
+  /** The cost that arrives per millisecond, over the same arrivals. */
   costPerMs(now: number): number;
+  /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
   steadyCostPerMs(now: number): number;
   /** The mean cost of an item. */
   readonly meanCost: number;
@@ -43,10 +44,6 @@ export class Traffic implements TrafficEstimate {
 
   get meanCost(): number {
     return this.#batchSize > 0 ? this.#batchCost / this.#batchSize : 1;
-  }
-
-  get samples(): number {
-    return this.#recent.samples;
   }
 
   /** `count` items arrived together at `at`. */

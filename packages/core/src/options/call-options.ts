@@ -1,6 +1,5 @@
 /** The options of a call. Hot path: one pass over the keys that are given. */
 
-import { isNativeSignal } from '../dispatch/abort-watch.js';
 import { describe } from '../errors/describe.js';
 import {
   invalidOption,
@@ -11,7 +10,8 @@ import {
   validString,
   validWaitedMs,
   validWeight,
-} from './valid.js';
+} from '../errors/valid.js';
+import { isNativeSignal } from '../queue/abort-watch.js';
 
 export interface EnqueueOptions {
   /** The deadline, from now. When it passes, the call is rejected with `DEADLINE_EXCEEDED` at once. */

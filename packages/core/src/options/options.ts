@@ -3,18 +3,14 @@
 import { type Backend, validBackends } from '../backends/backend.js';
 import { BackendSet } from '../backends/backend-set.js';
 import { type Handler, type HandlerObject, validHandler } from '../batch/handler.js';
-import type { CurvePoint } from '../learning/service-curve.js';
-import { adaptive } from '../policy/adaptive-policy.js';
-import type { Limits, Policy } from '../policy/policy.js';
-import { type Clock, realClock } from '../time/clock.js';
 import {
+  expected,
   invalidOption,
   unknownKey,
   validBoolean,
-  validClock,
   validCount,
-  validCurve,
   validFunction,
+  validKeys,
   validMethods,
   validMs,
   validMsAboveZero,
@@ -22,7 +18,11 @@ import {
   validPositive,
   validSizes,
   validString,
-} from './valid.js';
+} from '../errors/valid.js';
+import type { CurvePoint } from '../learning/service-curve.js';
+import { adaptive } from '../policy/adaptive-policy.js';
+import type { Limits, Policy } from '../policy/policy.js';
+import { type Clock, realClock, validClock } from '../time/clock.js';
 
 /** Options that `configure()` can change. */
 export interface LiveOptions<I> {
@@ -145,60 +145,60 @@ export interface BatcherOptions<I> extends LiveOptions<I> {
   readonly clock?: Clock | undefined;
 }
 
+/** Settings that have no default. */
+type Unset = 'slotOrder' | 'costOf' | 'groupOf' | 'dedupeBy';
+type Complete<T> = { readonly [Key in keyof T]-?: Exclude<T[Key], undefined> };
+
 /** All options, validated and complete. Immutable: `configure()` replaces the object. */
 // biome-ignore lint/suspicious/noExplicitAny: the dispatcher passes items and results through and reads neither
-export interface Settings<I = any, R = any> extends Limits {
+export interface Settings<I = any, R = any>
+  extends Limits,
+    Complete<Omit<BackendOptions<I, R>, Unset | 'backends'>>,
+    Pick<BackendOptions<I, R>, Unset> {
   /** Not called where there are backends. */
   readonly handler: Handler<I, R>;
   readonly backends: BackendSet<I, R> | undefined;
-  readonly slotOrder: (() => number) | undefined;
-  readonly admission: boolean;
-  readonly maxWaitMs: number;
-  readonly timeoutMs: number;
-  readonly maxQueueSize: number;
-  readonly concurrency: number;
-  readonly handlerTimeoutMs: number;
-  readonly costOf: ((item: I) => number) | undefined;
-  readonly groupOf: ((item: I) => unknown) | undefined;
-  readonly dedupeBy: ((item: I) => unknown) | undefined;
-  readonly isolate: boolean;
-  readonly policy: Policy;
-  readonly name: string;
-  readonly curve: readonly CurvePoint[];
-  readonly priorityAgeMs: number;
-  readonly clock: Clock;
 }
 
 const { POSITIVE_INFINITY } = Number;
 
-type Check = (name: string, value: unknown) => unknown;
-const countOrMinusOne: Check = (name, value) => validCount(name, value, { minusOne: true });
+interface Option {
+  readonly check: (name: string, value: unknown) => unknown;
+  readonly default?: unknown;
+  /** `configure()` cannot change it. */
+  readonly isFixed?: true;
+}
 
-const checks: { readonly [Key in keyof Required<BackendOptions<unknown, unknown>>]: Check } = {
-  maxBatchSize: countOrMinusOne,
-  batchSizes: validSizes,
-  maxWaitMs: validMs,
-  targetLatencyMs: validMsAboveZero,
-  admission: validBoolean,
-  timeoutMs: validMsAboveZero,
-  maxQueueSize: countOrMinusOne,
-  concurrency: validCount,
-  handlerTimeoutMs: validMsAboveZero,
-  costOf: validFunction,
-  groupOf: validFunction,
-  dedupeBy: validFunction,
-  isolate: validBoolean,
-  policy: (name, value) => validMethods(name, value, ['decide']),
-  name: validString,
-  curve: validCurve,
-  priorityAgeMs: validPositive,
-  clock: validClock,
-  backends: (_, value) => (value instanceof BackendSet ? value : validBackends(value)),
-  slotOrder: validFunction,
+const countOrMinusOne: Option['check'] = (name, value) => validCount(name, value, { minusOne: true });
+
+const OPTIONS: { readonly [Key in keyof Required<BackendOptions<unknown, unknown>>]: Option } = {
+  maxBatchSize: { check: countOrMinusOne, default: 64 },
+  batchSizes: { check: validSizes, default: [] },
+  maxWaitMs: { check: validMs, default: POSITIVE_INFINITY },
+  targetLatencyMs: { check: validMsAboveZero, default: POSITIVE_INFINITY },
+  admission: { check: validBoolean, default: true },
+  timeoutMs: { check: validMsAboveZero, default: POSITIVE_INFINITY },
+  maxQueueSize: { check: countOrMinusOne, default: POSITIVE_INFINITY },
+  concurrency: { check: validCount, default: 1 },
+  handlerTimeoutMs: { check: validMsAboveZero, default: POSITIVE_INFINITY },
+  costOf: { check: validFunction },
+  groupOf: { check: validFunction },
+  dedupeBy: { check: validFunction },
+  isolate: { check: validBoolean, default: false },
+  policy: { check: (name, value) => validMethods(name, value, ['decide']) },
+  name: { check: validString, default: 'batcher', isFixed: true },
+  curve: { check: validCurve, default: [], isFixed: true },
+  priorityAgeMs: { check: validPositive, default: 1000, isFixed: true },
+  clock: { check: validClock, default: realClock, isFixed: true },
+  backends: {
+    check: (_, value) => (value instanceof BackendSet ? value : validBackends(value)),
+    isFixed: true,
+  },
+  slotOrder: { check: validFunction, isFixed: true },
 };
 
-export const OPTION_NAMES: readonly string[] = Object.keys(checks);
-const FIXED = ['name', 'curve', 'priorityAgeMs', 'clock', 'backends', 'slotOrder'];
+export const OPTION_NAMES: readonly string[] = Object.keys(OPTIONS);
+const DEFAULTS = Object.fromEntries(Object.entries(OPTIONS).map(([name, option]) => [name, option.default]));
 
 export function newSettings<I, R>(
   handler: Handler<I, R> | HandlerObject<I, R> | BackendOptions<I, R>,
@@ -236,30 +236,8 @@ function notCalled(): never {
 }
 
 function withDefaults<I, R>(handler: Handler<I, R>, given: Partial<Settings<I, R>>): Settings<I, R> {
-  const settings = {
-    handler,
-    backends: undefined,
-    slotOrder: undefined,
-    maxBatchSize: 64,
-    batchSizes: [],
-    maxWaitMs: POSITIVE_INFINITY,
-    targetLatencyMs: POSITIVE_INFINITY,
-    admission: true,
-    timeoutMs: POSITIVE_INFINITY,
-    maxQueueSize: POSITIVE_INFINITY,
-    concurrency: 1,
-    handlerTimeoutMs: POSITIVE_INFINITY,
-    costOf: undefined,
-    groupOf: undefined,
-    dedupeBy: undefined,
-    isolate: false,
-    policy: given.policy ?? adaptive(),
-    name: 'batcher',
-    curve: [],
-    priorityAgeMs: 1000,
-    clock: realClock,
-    ...given,
-  };
+  const { policy = adaptive() } = given;
+  const settings = { ...DEFAULTS, ...given, handler, policy } as Settings<I, R>;
   return Object.freeze({ ...settings, timerResolutionMs: settings.clock.timerResolutionMs ?? 0 });
 }
 
@@ -276,8 +254,9 @@ export function needsNoItemChecks(settings: Settings): boolean {
 
 export function changedSettings<I, R>(settings: Settings<I, R>, changes: LiveOptions<I>): Settings<I, R> {
   const valid = checked('configure(options)', changes);
-  for (const key of FIXED) {
-    if (key in valid) throw invalidOption(`configure(options): ${key} cannot be changed after construction.`);
+  for (const key of Object.keys(valid)) {
+    if (OPTIONS[key as keyof typeof OPTIONS].isFixed)
+      throw invalidOption(`configure(options): ${key} cannot be changed after construction.`);
   }
   return Object.freeze({ ...settings, ...valid });
 }
@@ -286,8 +265,26 @@ export function changedSettings<I, R>(settings: Settings<I, R>, changes: LiveOpt
 function checked<I>(where: string, options: BatcherOptions<I>): Partial<Settings<I, never>> {
   const valid: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(validObject(where, options))) {
-    if (!Object.hasOwn(checks, key)) throw unknownKey(where, key, OPTION_NAMES);
-    if (value !== undefined) valid[key] = checks[key as keyof typeof checks](key, value);
+    if (!Object.hasOwn(OPTIONS, key)) throw unknownKey(where, key, OPTION_NAMES);
+    if (value !== undefined) valid[key] = OPTIONS[key as keyof typeof OPTIONS].check(key, value);
   }
   return valid as Partial<Settings<I, never>>;
+}
+
+/** Points of a service curve, by rising cost. */
+function validCurve(name: string, value: unknown): readonly CurvePoint[] {
+  if (!Array.isArray(value)) throw expected(name, 'a list of { cost, durationMs }', value);
+  const points = value.map((point, i) => {
+    const { cost, durationMs } = validKeys(`${name}[${i}]`, point, ['cost', 'durationMs']);
+    return {
+      cost: validPositive(`${name}[${i}].cost`, cost),
+      durationMs: validPositive(`${name}[${i}].durationMs`, durationMs),
+    };
+  });
+  if (points.length > 0)
+    validSizes(
+      `costs of ${name}`,
+      points.map(({ cost }) => cost),
+    );
+  return points;
 }

@@ -14,8 +14,8 @@
  * Until the first batches have ended, it is greedy.
  */
 import { describe } from '../errors/describe.js';
+import { invalidOption, validKeys } from '../errors/valid.js';
 import type { CurveEstimate } from '../learning/service-curve.js';
-import { invalidOption, validKeys } from '../options/valid.js';
 import { latestStart as latestStartOf, mayBeLate } from './efficiency.js';
 import { reasonToDispatch } from './greedy-policy.js';
 import { nextGroup } from './group-order.js';

@@ -149,14 +149,17 @@ export interface Policy {
    * The position of the group to decide about, when items have deadlines and several groups are not held. The groups are
    * of one tenant and one priority; the first is the one that is next by age, and is next without this method.
    */
-  nextGroup?(groups: readonly WaitingGroup[], slots: number, now: number): number;
+  nextGroup?: ((groups: readonly WaitingGroup[], slots: number, now: number) => number) | undefined;
   /** Called at the end of each event-loop turn with arrivals. */
-  observeArrivals?(count: number, at: number): void;
+  observeArrivals?: ((count: number, at: number) => void) | undefined;
   /** Called for each batch that succeeded. */
   observeBatch?(batch: CompletedBatch, now: number): void;
   /** Called after decisions, with no batch waiting for it: the place for longer computations, up to some 0.2 ms. */
   prepare?(now: number): void;
 }
+
+/** All members of a policy. A policy around another implements this type, so that no optional member is lost. */
+export type WholePolicy = { [Member in keyof Required<Policy>]: Policy[Member] };
 
 /** A policy may be user code: its decisions are checked. */
 export function validDecision(decision: Decision, now: number, length: number): Decision {

@@ -1,4 +1,4 @@
-import { validKeys, validMs } from '../options/valid.js';
+import { validKeys, validMs } from '../errors/valid.js';
 import type { Policy } from './policy.js';
 
 export interface WindowOptions {

@@ -3,14 +3,10 @@
 import { Heap, type HeapNode } from '../heap.js';
 import { DispatchOrder } from './dispatch-order.js';
 import type { Entry, EntryRemoval } from './entry.js';
-import { type Aged, isServedBefore, type Lane, type LaneNode, OlderItem } from './lane.js';
+import { isServedBefore, type Lane, type LaneNode } from './lane.js';
 import type { Tenant, Tenants } from './tenants.js';
 
-/** `wakeAt` of a group that is not held. */
-export const AWAKE = Number.NEGATIVE_INFINITY;
-
-/** Ages of items that have left the queue are dropped when they are first, and all of them when there are so many more. */
-const SPARE_AGES = 64;
+const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
 
 /** Items that were taken, and their cost. */
 export interface Taken {
@@ -23,19 +19,17 @@ export class Group implements HeapNode {
   readonly removal: EntryRemoval;
   length = 0;
   cost = 0;
-  /** Until when the policy holds it. */
-  wakeAt = AWAKE;
+  /** Until when it is held; Infinity for until the next event, −Infinity while it is not held. */
+  wakeAt = NEGATIVE_INFINITY;
   /** Its place in the heap of held groups. */
   heapIndex = -1;
   /** Items that arrived until then are dispatched without being held. */
-  #flushedAt = Number.NEGATIVE_INFINITY;
+  #flushedAt = NEGATIVE_INFINITY;
 
   readonly #tenants: Tenants;
   readonly #lanes = new Map<Tenant, Lane[]>();
   readonly #order = new Heap<LaneNode>(isServedBefore, refresh);
-  /** Lanes that were next in their tenant's order while the group was held. */
-  #parked: Lane[] = [];
-  readonly #ages = new Heap<Aged>((a, b) => a.arrivedAt < b.arrivedAt);
+  readonly #ages = new Heap<Lane>((a, b) => a.oldestAt < b.oldestAt);
 
   constructor(key: unknown, removal: EntryRemoval, tenants: Tenants) {
     this.key = key;
@@ -45,12 +39,7 @@ export class Group implements HeapNode {
 
   /** The earliest arrival; Infinity when nothing is queued. */
   get oldestAt(): number {
-    let { first } = this.#ages;
-    while (first instanceof OlderItem && !first.isQueued) {
-      this.#ages.remove(first);
-      first = this.#ages.first;
-    }
-    return first?.arrivedAt ?? Number.POSITIVE_INFINITY;
+    return this.#ages.first?.oldestAt ?? POSITIVE_INFINITY;
   }
 
   /** Of its oldest item, and of the next of each lane. */
@@ -60,19 +49,8 @@ export class Group implements HeapNode {
     return earliest;
   }
 
-  /** To be called for an entry that was queued elsewhere before, and may be older than the entries ahead of it. */
-  hasOlder(entry: Entry): void {
-    if (entry.lane?.head === entry) return;
-    if (this.#ages.size > 2 * this.length + SPARE_AGES) {
-      for (const age of [...this.#ages])
-        if (age instanceof OlderItem && !age.isQueued) this.#ages.remove(age);
-    }
-    this.#ages.push(new OlderItem(entry));
-  }
-
-  /** The policy holds it until a certain time. */
   get isHeld(): boolean {
-    return this.wakeAt !== AWAKE && this.wakeAt !== Number.POSITIVE_INFINITY;
+    return this.wakeAt !== NEGATIVE_INFINITY;
   }
 
   /** What is queued now is dispatched without being held. */
@@ -81,16 +59,16 @@ export class Group implements HeapNode {
   }
 
   get isFlushed(): boolean {
-    if (this.#flushedAt === Number.NEGATIVE_INFINITY) return false;
-    if (this.oldestAt > this.#flushedAt) this.#flushedAt = Number.NEGATIVE_INFINITY;
-    return this.#flushedAt !== Number.NEGATIVE_INFINITY;
+    if (this.#flushedAt === NEGATIVE_INFINITY) return false;
+    if (this.oldestAt > this.#flushedAt) this.#flushedAt = NEGATIVE_INFINITY;
+    return this.#flushedAt !== NEGATIVE_INFINITY;
   }
 
   lane(tenant: Tenant, priority: number): Lane | undefined {
     return this.#lanes.get(tenant)?.find(({ priorityClass }) => priorityClass.priority === priority);
   }
 
-  /** To be called when the head of a lane has changed. */
+  /** The head of a lane has changed, or its last item was removed. */
   headChanged(lane: Lane): void {
     if (lane.head === undefined) this.#remove(lane);
     else if (lane.heapIndex === -1) this.#add(lane);
@@ -128,8 +106,8 @@ export class Group implements HeapNode {
     this.#tenants.remove(lane);
     if (tenant.queuedItems === 0) this.#tenants.becameEmpty(tenant);
     if (this.length > 0) return;
-    this.cost = 0; // sums of fractions do not come back to 0 by themselves
-    this.#flushedAt = Number.NEGATIVE_INFINITY;
+    this.cost = 0; // the rounding errors of a sum of fractions remain otherwise
+    this.#flushedAt = NEGATIVE_INFINITY;
   }
 
   /** The order in which its items are dispatched. Valid until the queue changes. */
@@ -137,11 +115,10 @@ export class Group implements HeapNode {
     return new DispatchOrder(this.#order);
   }
 
-  /** Takes up to `count` items in order, as long as their cost together is within `maxCost`, and charges their tenants. */
+  /** Takes up to `count` items in order, up to a total of `maxCost`, and charges their tenants. */
   take(count: number, maxCost: number): Taken {
     const entries: Entry[] = [];
     let cost = 0;
-    this.#tenants.beginBatch();
     while (entries.length < count) {
       const lane = this.#order.first?.lane;
       if (lane === undefined) break;
@@ -153,7 +130,7 @@ export class Group implements HeapNode {
       this.#tenants.charge(lane.tenant, laneCost, (entries.at(-1) as Entry).cost);
       this.headChanged(lane);
     }
-    this.#tenants.endBatch();
+    this.#tenants.lowerIfHigh();
     return { entries, cost };
   }
 
@@ -163,26 +140,22 @@ export class Group implements HeapNode {
     if (wasHead) this.headChanged(lane);
   }
 
-  /** To be called when the tenant of a lane has been served less than when the lane was last sorted. */
+  /** For a lane whose tenant may have been served less than when it was last sorted. */
   resort({ inGroup, tenant }: Lane): void {
     inGroup.served = tenant.served;
     this.#order.update(inGroup);
   }
 
-  /** Takes a lane out of its tenant's order until the group wakes. */
-  park(lane: Lane): void {
-    this.#tenants.remove(lane);
-    this.#parked.push(lane);
+  /** Takes its lanes out of the orders of their tenants until it wakes. */
+  hold(until: number): void {
+    this.wakeAt = until;
+    for (const { lane } of this.#order) this.#tenants.remove(lane);
   }
 
   wake(): void {
-    this.wakeAt = AWAKE;
-    const parked = this.#parked;
-    if (parked.length === 0) return;
-    this.#parked = [];
-    for (const lane of parked) {
-      if (lane.head === undefined) continue;
-      this.resort(lane);
+    this.wakeAt = NEGATIVE_INFINITY;
+    for (const { lane } of [...this.#order]) {
+      this.resort(lane); // its tenant may have got a refund
       this.#tenants.add(lane);
     }
   }

@@ -12,7 +12,7 @@
 
 import { Heap } from '../heap.js';
 import type { Entry, EntryRemoval } from './entry.js';
-import { AWAKE, Group, type Taken } from './group.js';
+import { Group, type Taken } from './group.js';
 import { Lane, type PriorityClass } from './lane.js';
 import { MOST_COUNTED, type Tenant, Tenants } from './tenants.js';
 
@@ -29,13 +29,17 @@ export interface Ahead {
 
 /** Groups that are compared to choose the next one: bounds the time of a decision. */
 const MOST_RIVALS = 256;
-/** After so many batches of one group in a row, the policy is told that there is only one group. */
+/** After more batches of one group in a row, the view of the policy is that of a queue without groups. */
 const SINGLE_GROUP_BATCHES = 64;
+/** In place of the key of a group before the first batch. */
+const NONE = Symbol('none');
 
 export class ItemQueue {
   readonly tenants = new Tenants();
   /** Queued items; callers that share a queued item are not counted. */
   length = 0;
+  /** No queued item arrived before this time: a lower bound of `oldestAt` that is cheap to read. */
+  noneBefore = Number.POSITIVE_INFINITY;
   /** Grows with each change of the queued items, and of when they may be dispatched. */
   changes = 0;
 
@@ -49,9 +53,9 @@ export class ItemQueue {
   readonly #priorities: PriorityClass[] = [];
   #lanes = 0;
   #recentLane: Lane | undefined = undefined;
-  #recentGroup: unknown = undefined;
-  #batchesInARow = 0;
-  #hadSeveralGroups = false;
+  #recentGroup: unknown = NONE;
+  /** Batches since the latest one of another group. */
+  #batchesInARow = SINGLE_GROUP_BATCHES + 1;
 
   constructor(removal: EntryRemoval, priorityAgeMs: number) {
     this.#removal = removal;
@@ -66,11 +70,11 @@ export class ItemQueue {
     return lane.group;
   }
 
-  /** Puts an item of a batch back at the head of its lane, and takes back the charge. */
+  /** Puts an item of a batch back into its lane, and takes back the charge. */
   putBack(entry: Entry, { group, tenant, priorityClass }: Lane): Lane {
     const known = this.tenants.find(tenant.id, undefined);
     const lane = this.#laneFor(group.key, known, priorityClass.priority);
-    lane.prepend(entry);
+    lane.putBack(entry);
     this.#added(entry, lane);
     this.tenants.refund(known, entry.cost);
     return lane;
@@ -80,8 +84,11 @@ export class ItemQueue {
     const { group } = lane;
     this.length += 1;
     this.changes += 1;
-    if (lane.head === entry) group.headChanged(lane);
-    if (group.wakeAt !== AWAKE) this.wake(group);
+    if (lane.head === entry) {
+      group.headChanged(lane);
+      if (entry.moment.at < this.noneBefore) this.noneBefore = entry.moment.at;
+    }
+    if (group.isHeld) this.wake(group);
   }
 
   remove(entry: Entry): void {
@@ -92,32 +99,33 @@ export class ItemQueue {
     this.#shrink(lane.group, 1);
   }
 
-  /** Takes up to `count` items of a group in order, as long as their cost together is within `maxCost`. */
+  /** Takes up to `count` items of a group in order, up to a total of `maxCost`. */
   take(group: Group, count: number, maxCost: number): Taken {
     const taken = group.take(count, maxCost);
     this.#shrink(group, taken.entries.length);
-    if (this.#batchesInARow > 0 && !Object.is(group.key, this.#recentGroup)) {
-      this.#hadSeveralGroups = true;
-      this.#batchesInARow = 0;
-    }
-    this.#recentGroup = group.key;
     this.#batchesInARow += 1;
-    if (this.#batchesInARow > SINGLE_GROUP_BATCHES) this.#hadSeveralGroups = false;
+    if (!Object.is(group.key, this.#recentGroup)) {
+      if (this.#recentGroup !== NONE) this.#batchesInARow = 1;
+      this.#recentGroup = group.key;
+    }
     return taken;
   }
 
   /** Whether items of several groups arrive: a `groupOf` may put all of them into one. */
   get hasSeveralGroups(): boolean {
-    return this.groups > 1 || this.#hadSeveralGroups;
+    return this.groups > 1 || this.#batchesInARow <= SINGLE_GROUP_BATCHES;
   }
 
   #shrink(group: Group, items: number): void {
     this.changes += 1;
     this.length -= items;
     if (group.length > 0) return;
-    // Sums of fractions do not come back to 0 by themselves.
-    if (this.length === 0) for (const priorityClass of this.#priorities) priorityClass.cost = 0;
-    if (group.wakeAt !== AWAKE) this.wake(group);
+    if (this.length === 0) {
+      this.noneBefore = Number.POSITIVE_INFINITY;
+      // The rounding errors of a sum of fractions remain otherwise.
+      for (const priorityClass of this.#priorities) priorityClass.cost = 0;
+    }
+    if (group.isHeld) this.wake(group);
     if (group.key === undefined) return;
     this.#grouped.delete(group.key);
   }
@@ -133,38 +141,30 @@ export class ItemQueue {
   arrivedBy(at: number): [Group, Entry[]][] {
     const groups = [...this.#groups()].filter(({ oldestAt }) => oldestAt <= at);
     return groups.map((group) => {
-      const callers = group.entries().flatMap((entry) => (entry.shared ? [...entry.shared.callers] : entry));
+      const callers = group.entries().flatMap((entry) => [...entry.callers]);
       return [group, callers.filter(({ arrivedAt }) => arrivedAt <= at)];
     });
   }
 
   /** The group of the next item, among the groups that are not held. */
-  next(now: number): Group | undefined {
-    for (let due = this.#held.first; due !== undefined && due.wakeAt <= now; due = this.#held.first) {
-      this.wake(due);
-    }
-    const { tenants } = this;
-    for (let lane = tenants.firstLane; lane !== undefined; lane = tenants.firstLane) {
-      if (lane.group.wakeAt === AWAKE) return lane.group;
-      lane.group.park(lane);
-    }
-    return undefined;
+  get next(): Group | undefined {
+    return this.tenants.firstLane?.group;
   }
 
-  /** The groups that are not held and have items of the tenant and the priority of the next item, the next group first. */
+  /** The groups that are not held and have items of the next tenant and priority; the next group is the first. */
   rivals(): Group[] {
     const first = this.tenants.firstLane;
     const groups: Group[] = [];
     for (const { lane } of first?.tenant.lanes ?? []) {
-      const isRival = lane.priorityClass === first?.priorityClass && lane.group.wakeAt === AWAKE;
-      if (isRival && groups.push(lane.group) === MOST_RIVALS) break;
+      if (lane.priorityClass !== first?.priorityClass) continue;
+      if (groups.push(lane.group) === MOST_RIVALS) break;
     }
     return groups;
   }
 
   /** Holds a group until then, or until an item arrives in it, or, if `wakeOnBatchEnd`, until a batch ends. */
   hold(group: Group, until: number, wakeOnBatchEnd: boolean): void {
-    group.wakeAt = until;
+    group.hold(until);
     this.#held.push(group);
     if (wakeOnBatchEnd) this.#heldForBatchEnd.add(group);
   }
@@ -173,6 +173,12 @@ export class ItemQueue {
     this.#held.remove(group);
     this.#heldForBatchEnd.delete(group);
     group.wake();
+  }
+
+  wakeDue(now: number): void {
+    for (let due = this.#held.first; due !== undefined && due.wakeAt <= now; due = this.#held.first) {
+      this.wake(due);
+    }
   }
 
   batchEnded(): void {
@@ -187,7 +193,7 @@ export class ItemQueue {
 
   wakeAll(): void {
     this.changes += 1;
-    for (let group = this.#held.first; group !== undefined; group = this.#held.first) this.wake(group);
+    this.wakeDue(Number.POSITIVE_INFINITY);
   }
 
   /** When the first held group wakes. */
@@ -206,39 +212,33 @@ export class ItemQueue {
     const othersCost = costAhead - ownCost;
     // A new group comes after all others of its tenant, and takes turns with those of other tenants.
     const mostGroups = this.tenants.groupsServedUntil(tenant);
-    if (own === undefined || own.length === 0)
-      return {
-        cost: 0,
-        groups: Math.min(this.groups, mostGroups),
-        groupsCost: othersCost,
-        oldestAt: Number.POSITIVE_INFINITY,
-      };
+    const oldestAt = own?.oldestAt ?? Number.POSITIVE_INFINITY;
     let groups = 0;
     let groupsCost = 0;
-    let counted = 0;
-    for (const group of this.#groups()) {
-      if (++counted > MOST_COUNTED) break;
-      if (group === own || group.length === 0 || group.oldestAt > own.oldestAt) continue;
-      groups += 1;
-      groupsCost += group.cost;
+    if (oldestAt === Number.POSITIVE_INFINITY) {
+      groups = this.groups;
+      groupsCost = othersCost;
+    } else {
+      let counted = 0;
+      for (const group of this.#groups()) {
+        if (++counted > MOST_COUNTED) break;
+        if (group === own || group.oldestAt > oldestAt) continue;
+        groups += 1;
+        groupsCost += group.cost;
+      }
     }
     return {
       cost: ownCost,
       groups: Math.min(groups, mostGroups),
       groupsCost: Math.min(groupsCost, othersCost),
-      oldestAt: own.oldestAt,
+      oldestAt,
     };
   }
 
   /** The work ahead of a new item of this group if all queued items are dispatched first. */
   behindAll(group: Group): Ahead {
-    const otherGroups = this.groups - (group.length > 0 ? 1 : 0);
-    return {
-      cost: group.cost,
-      groups: otherGroups,
-      groupsCost: this.cost - group.cost,
-      oldestAt: group.oldestAt,
-    };
+    const { cost, length, oldestAt } = group;
+    return { cost, groups: this.groups - (length > 0 ? 1 : 0), groupsCost: this.cost - cost, oldestAt };
   }
 
   #costAhead(cost: number, tenant: Tenant, priority: number): number {

@@ -1,6 +1,6 @@
 /**
- * Queued items of one group, one tenant and one priority, first in, first out: a doubly linked list, so that an
- * item is removed without a search. A lane exists while it has items.
+ * Queued items of one group, one tenant and one priority, in order of arrival: a doubly linked list, so that an item is
+ * removed without a search. A lane exists while it has items.
  */
 
 import type { HeapNode } from '../heap.js';
@@ -16,12 +16,14 @@ export interface PriorityClass {
   cost: number;
 }
 
-/** A node of the heap that finds the oldest item of a group. */
-export interface Aged extends HeapNode {
-  readonly arrivedAt: number;
-}
+/**
+ * How many items from either end are compared with an item that was queued elsewhere before, so that no call takes time
+ * in proportion to the queue. Behind that, the item overtakes so many younger ones, and not all.
+ */
+const MOST_COMPARED = 256;
 
-export class Lane implements Aged {
+/** A node of the heap that finds the oldest item of its group. */
+export class Lane implements HeapNode {
   readonly group: Group;
   readonly tenant: Tenant;
   readonly priorityClass: PriorityClass;
@@ -41,33 +43,52 @@ export class Lane implements Aged {
     this.order = order;
   }
 
-  /** The arrival of its head. Its items are in order of arrival, except for items that were queued elsewhere before. */
-  get arrivedAt(): number {
+  /** The arrival of its oldest item. */
+  get oldestAt(): number {
     return (this.head as Entry).moment.at;
   }
 
+  /** Adds an item behind those that arrived earlier or at the same time. */
   append(entry: Entry): void {
     const { tail } = this;
-    entry.lane = this;
-    if (tail === undefined) this.head = entry;
-    else {
-      tail.next = entry;
-      entry.previous = tail;
-    }
-    this.tail = entry;
-    this.#addToSums(1, entry.cost);
+    const { at } = entry.moment;
+    this.#insert(entry, tail === undefined || tail.moment.at <= at ? undefined : this.#firstAfter(at, tail));
   }
 
-  prepend(entry: Entry): void {
-    const { head } = this;
-    if (head === undefined) {
-      this.append(entry);
-      return;
+  /** Puts an item back that was ahead of the items which arrived at the same time. */
+  putBack(entry: Entry): void {
+    let next = this.head;
+    for (let compared = 0; next !== undefined && next.moment.at < entry.moment.at; compared++) {
+      if (compared === MOST_COMPARED) break;
+      next = next.next;
     }
+    this.#insert(entry, next);
+  }
+
+  /** The first item that arrived after this time. It is searched from both ends, because most items are near one. */
+  #firstAfter(at: number, tail: Entry): Entry {
+    let fromHead = this.head;
+    let fromTail = tail;
+    for (let compared = 0; compared < MOST_COMPARED; compared++) {
+      if (fromHead !== undefined && fromHead.moment.at > at) return fromHead;
+      const { previous } = fromTail;
+      if (previous === undefined || previous.moment.at <= at) return fromTail;
+      fromHead = fromHead?.next;
+      fromTail = previous;
+    }
+    return fromTail;
+  }
+
+  /** Behind all others without `next`. */
+  #insert(entry: Entry, next: Entry | undefined): void {
+    const previous = next === undefined ? this.tail : next.previous;
     entry.lane = this;
-    head.previous = entry;
-    entry.next = head;
-    this.head = entry;
+    entry.previous = previous;
+    entry.next = next;
+    if (previous === undefined) this.head = entry;
+    else previous.next = entry;
+    if (next === undefined) this.tail = entry;
+    else next.previous = entry;
     this.#addToSums(1, entry.cost);
   }
 
@@ -127,22 +148,6 @@ export class LaneNode implements HeapNode {
 
   get next(): Entry | undefined {
     return this.lane.head;
-  }
-}
-
-/** An item that is older than items ahead of it in its lane, because it was queued elsewhere before. */
-export class OlderItem implements Aged {
-  readonly entry: Entry;
-  readonly arrivedAt: number;
-  heapIndex = -1;
-
-  constructor(entry: Entry) {
-    this.entry = entry;
-    this.arrivedAt = entry.moment.at;
-  }
-
-  get isQueued(): boolean {
-    return this.entry.isQueued;
   }
 }
 

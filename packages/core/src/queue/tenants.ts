@@ -1,6 +1,6 @@
 /**
  * Fair queueing among tenants. A tenant's `served` is what its items have cost so far, divided by its weight. Of the
- * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that comes back
+ * tenants with items, the one that has been served least is next, so that they share by weight. A tenant that returns
  * after a pause starts level with the others: absence earns no credit.
  */
 import { Heap, type HeapNode } from '../heap.js';
@@ -57,8 +57,7 @@ export class Tenants {
   #time = 0;
   #newLevel = 0;
   #highest = 0;
-  /** The weight of the tenants with items when the latest batch was begun. */
-  #sharedBy = 1;
+  /** The weight of all tenants with items. */
   #waitingWeight = 0;
   #order = 0;
   #sweepAt = FIRST_SWEEP;
@@ -74,12 +73,12 @@ export class Tenants {
     return tenant;
   }
 
-  /** The lane of the next item, among the groups that are not held. */
+  /** The lane of the next item, among those of groups that are not held. */
   get firstLane(): Lane | undefined {
     return this.#waiting.first?.lanes.first?.lane;
   }
 
-  /** To be called when a tenant has its first item. */
+  /** The tenant has its first item. */
   enter(tenant: Tenant): void {
     tenant.order = this.#order++;
     this.#waitingWeight += tenant.weight;
@@ -88,9 +87,9 @@ export class Tenants {
     if (tenant.served < start) tenant.served = start;
   }
 
-  /** To be called when a tenant has nothing queued any more. */
+  /** The tenant has nothing queued any more. */
   becameEmpty(tenant: Tenant): void {
-    tenant.queuedCost = 0; // sums of fractions do not come back to 0 by themselves
+    tenant.queuedCost = 0; // the rounding errors of a sum of fractions remain otherwise
     this.#waitingWeight -= tenant.weight;
   }
 
@@ -109,29 +108,19 @@ export class Tenants {
     if (tenant.lanes.size === 0) this.#waiting.remove(tenant);
   }
 
-  /** To be called before the items of a batch are charged. */
-  beginBatch(): void {
-    this.#sharedBy = this.#waitingWeight;
-  }
-
-  /** To be called after the items of a batch have been charged. */
-  endBatch(): void {
-    if (this.#level > HIGHEST_LEVEL) this.#lowerAll();
-  }
-
   /** `lastCost` is that of the last item. */
   charge(tenant: Tenant, cost: number, lastCost: number): void {
     this.#time = Math.max(this.#time, tenant.served);
     this.surcharge(tenant, cost);
     this.#level = tenant.served - lastCost / tenant.weight;
-    this.#newLevel = this.#time - lastCost / this.#sharedBy;
+    this.#newLevel = this.#time - lastCost / this.#waitingWeight;
   }
 
   /** Charges a tenant for more than its items cost; the level stays. */
   surcharge(tenant: Tenant, cost: number): void {
     tenant.served += cost / tenant.weight;
     this.#highest = Math.max(this.#highest, tenant.served);
-    this.#time = Math.min(this.#time + cost / this.#sharedBy, this.#highest);
+    this.#time = Math.min(this.#time + cost / this.#waitingWeight, this.#highest);
   }
 
   /** Takes back the charge for an item that was not served. */
@@ -140,9 +129,10 @@ export class Tenants {
     this.#resort(tenant);
   }
 
-  /** Only differences count: lowers all accounts, so that small charges are not lost in rounding. */
-  #lowerAll(): void {
+  /** Only differences count: lowers all accounts when they are high, so that small charges are not lost in rounding. */
+  lowerIfHigh(): void {
     const level = this.#level;
+    if (level <= HIGHEST_LEVEL) return;
     this.#level = 0;
     this.#newLevel -= level;
     this.#time -= level;
@@ -151,7 +141,7 @@ export class Tenants {
     for (const tenant of [...this.#waiting]) this.#resort(tenant);
   }
 
-  /** To be called when a tenant may have been served less than when it was last sorted. */
+  /** For a tenant that may have been served less than when it was last sorted. */
   #resort(tenant: Tenant): void {
     tenant.sortedServed = tenant.served;
     this.#waiting.update(tenant);
@@ -165,7 +155,10 @@ export class Tenants {
     return tenant.weight / Math.max(this.#waitingWeight, tenant.weight + 1);
   }
 
-  /** The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and no more than it has queued. */
+  /**
+   * The cost of other tenants that is served until this one has been served `cost`: of each as much for its weight, and
+   * no more than it has queued.
+   */
   othersServedUntil(tenant: Tenant, cost: number): number {
     return this.#sumOfOthers(tenant, (other) =>
       Math.min(other.queuedCost, (cost * other.weight) / tenant.weight),

@@ -1,3 +1,5 @@
+import { validMethods } from '../errors/valid.js';
+
 /**
  * Time, injected. Nothing else in this package reads a clock or sets a timer, so that a test, or the
  * simulator, runs hours of traffic in milliseconds.
@@ -15,6 +17,10 @@ export interface Clock {
   defer(callback: () => void): void;
   /** Resolution of its timers; 0 or undefined when they are exact. No shorter delay is set. */
   readonly timerResolutionMs?: number;
+}
+
+export function validClock(name: string, value: unknown): Clock {
+  return validMethods(name, value, ['now', 'setTimer', 'clearTimer', 'defer']);
 }
 
 /** More than the rounding error of a sum of times: what is due at a time is not late by that. */

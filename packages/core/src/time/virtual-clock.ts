@@ -1,5 +1,5 @@
+import { validWaitedMs } from '../errors/valid.js';
 import { Heap, type HeapNode } from '../heap.js';
-import { validWaitedMs } from '../options/valid.js';
 import { type Clock, realClock } from './clock.js';
 
 interface Timer extends HeapNode {

@@ -1,14 +1,17 @@
 /** Holds batches of a throttled tenant, and otherwise leaves the decision to another policy. */
 import type { CompletedBatch, Decision, Policy, QueueView } from 'batchwise';
+import type { WholePolicy } from 'batchwise/internal';
 import type { Tenants } from './tenants.js';
 
-export class ThrottlingPolicy implements Policy {
+export class ThrottlingPolicy implements WholePolicy {
+  readonly nextGroup: Policy['nextGroup'];
   readonly #policy: Policy;
   readonly #tenants: Tenants;
 
   constructor(policy: Policy, tenants: Tenants) {
     this.#policy = policy;
     this.#tenants = tenants;
+    this.nextGroup = policy.nextGroup?.bind(policy);
   }
 
   get name(): string {
@@ -27,6 +30,10 @@ export class ThrottlingPolicy implements Policy {
 
   observeBatch(batch: CompletedBatch, now: number): void {
     this.#policy.observeBatch?.(batch, now);
+  }
+
+  prepare(now: number): void {
+    this.#policy.prepare?.(now);
   }
 
   /** Only a batch of a single tenant is throttled, so that the other tenants of a batch are not held. */

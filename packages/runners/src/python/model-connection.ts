@@ -8,9 +8,11 @@ import type { Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import { encodeFrame, type Frame, FrameReader, tensorsOf } from './model-frame.js';
 
-/** Each event is emitted at most once, `lost` last. */
+/** `ready` and `lost` are emitted at most once, `lost` last. */
 export interface ConnectionEvents {
   ready(model: StartedModel): void;
+  /** The model raised an exception in a batch. */
+  raised(traceback: string): void;
   /**
    * The connection was lost, the model failed to start, or it sent an invalid message. The owner calls `end()` when it
    * knows the reason.
@@ -118,7 +120,10 @@ export class ModelConnection {
         return;
       case 'error': {
         const error = errorOf(frame.header);
-        this.#take(frame).reject(error);
+        const pending = this.#take(frame);
+        const { traceback } = frame.header;
+        if (typeof traceback === 'string') this.#events.raised(traceback);
+        pending.reject(error);
         return;
       }
       default:
@@ -171,13 +176,13 @@ function rowErrorsOf({ header: { errors = [] } }: Frame, outputs: Tensors): (rea
   });
 }
 
-/** An error of the model. Its traceback is in the log and not in the response. */
-function errorOf({ code, message, traceback }: Readonly<Record<string, unknown>>): Error {
+/** An error of the model. Its traceback is not part of it, because the log has it already. */
+function errorOf({ code, message }: Readonly<Record<string, unknown>>): Error {
   if (typeof message !== 'string')
     throw malformed('message', `expected a text, got ${JSON.stringify(message)}.`);
   if (code === 'INVALID_ITEM' || code === 'BAD_RESULT') return new BatchwiseError(code, message);
   const error = new Error(message);
   error.name = 'PythonError';
-  error.stack = typeof traceback === 'string' ? traceback.trimEnd() : message;
+  error.stack = message;
   return error;
 }

@@ -13,7 +13,8 @@ import type { Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import { logLines } from './line-log.js';
 import { ModelConnection } from './model-connection.js';
-import { packageFolder } from './python-interpreter.js';
+import { interpreterAdvice, packageFolder } from './python-interpreter.js';
+import { TracebackLog } from './traceback-log.js';
 
 export interface ModelProcessOptions {
   readonly python: string;
@@ -78,15 +79,19 @@ export class ModelProcess implements ModelWorker {
         live.delete(child);
         killGroup(child);
         this.#endOutput();
-        this.#end(this.#invalidMessage ?? new Error(exitText(code, signal)));
+        const isSilent = !this.#hasStarted && code !== null;
+        const text = isSilent ? exitBeforeReportText(python, code) : exitText(code, signal);
+        this.#end(this.#invalidMessage ?? new Error(text));
         resolve();
       });
     });
+    const tracebacks = new TracebackLog(log, options.clock);
     this.#connection = new ModelConnection(child.stdio[3] as Duplex, {
       ready: (model) => {
         this.#hasStarted = true;
         events.started(model);
       },
+      raised: (traceback) => tracebacks.write(traceback),
       lost: (error) => this.#onConnectionLost(error),
     });
   }
@@ -167,13 +172,18 @@ function pythonPath(): string {
   return [packageFolder(), process.env.PYTHONPATH].filter(Boolean).join(delimiter);
 }
 
+const SPAWN_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such program',
+  EACCES: 'it is not executable',
+  ENOEXEC: 'it is not a program',
+};
+
 function spawnError(python: string, error: NodeJS.ErrnoException): Error {
-  if (error.code !== 'ENOENT' && error.code !== 'EACCES') return error;
-  const why = error.code === 'ENOENT' ? 'there is no such program' : 'it is not executable';
+  const why = SPAWN_ERRORS[error.code ?? ''];
+  if (why === undefined) return error;
   return new BatchwiseError(
     'INVALID_OPTION',
-    `The Python interpreter ${python} cannot be started: ${why}. Install Python 3.9 or newer, or set ` +
-      '`python` to an interpreter or to the folder of a virtual environment.',
+    `The Python interpreter ${python} cannot be started: ${why}. ${interpreterAdvice(python)}`,
     { cause: error },
   );
 }
@@ -182,4 +192,12 @@ function exitText(code: number | null, signal: NodeJS.Signals | null): string {
   if (signal === 'SIGKILL')
     return 'killed by SIGKILL, for example because memory ran out or the process closed file descriptor 3';
   return signal === null ? `exit code ${code}` : `killed by ${signal}`;
+}
+
+/** A Python process reports why it cannot load its model. It exits without a report only if the model does so. */
+function exitBeforeReportText(python: string, code: number): string {
+  return (
+    `exit code ${code} without a message. Either the model ended its process, or ${python} is not Python ` +
+    `3.9 or newer: see \`${python} --version\`. ${interpreterAdvice(python)}`
+  );
 }

@@ -20,6 +20,17 @@ export function findInterpreter(
   return 'python3';
 }
 
+/** How to select another interpreter, for messages about one that does not work. */
+export function interpreterAdvice(python: string): string {
+  const [, folder] = /^(.+)\/bin\/python$/.exec(python) ?? [];
+  const command = `python3 -m venv ${folder ?? '.venv'}`;
+  return (
+    `Install Python 3.9 or newer, create a virtual environment (${command}), or select another one: ` +
+    'BATCHWISE__RUNNERS__PYTHON=<interpreter or folder> for `batchwise serve`, or ' +
+    '`runners: { python: <interpreter or folder> }` in its configuration file.'
+  );
+}
+
 /** The Python package that runs models: in the root of the repository, or in the installed package. */
 export function packageFolder(): string {
   const places = ['../../../../python', '../../python'].map((path) =>

@@ -31,7 +31,12 @@ export interface PythonModelOptions {
    * @default as in the environment
    */
   readonly resources?: Partial<ResourceSettings> | undefined;
-  /** Called for each line that the processes print. */
+  /**
+   * The timeout of requests. The model is unavailable after it has had no live process for so long.
+   * @default 30000
+   */
+  readonly timeoutMs?: number | undefined;
+  /** Called for each line that the processes print, and for each line of the traceback of an exception. */
   readonly log?: ((line: string) => void) | undefined;
   /** Called for each process that ended unexpectedly. A replacement is being started. */
   readonly onProcessDeath?: ((error: BatchwiseError) => void) | undefined;
@@ -42,7 +47,7 @@ export interface PythonModelOptions {
 export class PythonModel extends SupervisedModel {
   constructor(options: PythonModelOptions) {
     const { file, object, replicas = 1, concurrency = 1, resources = {}, clock = realClock } = options;
-    const { log = () => {}, onProcessDeath } = options;
+    const { log = () => {}, onProcessDeath, timeoutMs } = options;
     const python = findInterpreter(options.python, file);
     super({
       platform: 'python',
@@ -52,6 +57,7 @@ export class PythonModel extends SupervisedModel {
       slotsPerWorker: concurrency,
       readsAhead: true,
       onWorkerDeath: onProcessDeath,
+      timeoutMs,
       clock,
       start: (index, events) => {
         const env = environmentOf(resources, index);

@@ -74,6 +74,7 @@ function peerOf(
   { name, settings, clock, log }: PeerContext,
 ): InferencePeer | FunctionPeer {
   const { connections, format } = settings;
+  const namedLog = (line: string) => log?.(`${name}: ${line}`);
   const tls = address.isTls ? readTls(name, settings) : undefined;
   const shared = { url: address.url, connections, clock, tls };
   switch (address.kind) {
@@ -91,12 +92,12 @@ function peerOf(
         format,
       });
     case 'unix-model':
-      return new UnixInferencePeer({ url: address.url, path: address.path, clock });
+      return new UnixInferencePeer({ url: address.url, path: address.path, log: namedLog, clock });
     case 'predict':
       return new PredictPeer(shared);
     case 'grpc-stream': {
       const { target, path } = address;
-      return new StreamPeer({ ...shared, target, path, log: (line) => log?.(`${name}: ${line}`) });
+      return new StreamPeer({ ...shared, target, path, log: namedLog });
     }
   }
 }

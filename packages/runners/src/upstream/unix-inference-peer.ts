@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { BatchwiseError, type Clock, realClock } from 'batchwise';
 import type { StartedModel } from '../model-worker-slot.js';
 import { ModelConnection } from '../python/model-connection.js';
+import { TracebackLog } from '../python/traceback-log.js';
 import type { Signature, Tensors } from '../tensor.js';
 import type { InferCall } from '../tensor-model.js';
 import {
@@ -24,6 +25,8 @@ export interface UnixInferencePeerOptions {
   readonly url: string;
   /** The path of the socket. */
   readonly path: string;
+  /** Called for each line of the traceback of an exception of the model. */
+  readonly log?: ((line: string) => void) | undefined;
   /** @default the real clock */
   readonly clock?: Clock | undefined;
 }
@@ -43,13 +46,15 @@ export class UnixInferencePeer implements InferencePeer {
   readonly place: string;
   readonly #path: string;
   readonly #clock: Clock;
+  readonly #tracebacks: TracebackLog;
   readonly #listeners: ((error: Error | undefined) => void)[] = [];
   #open: OpenConnection | undefined = undefined;
 
-  constructor({ url, path, clock = realClock }: UnixInferencePeerOptions) {
+  constructor({ url, path, log = () => {}, clock = realClock }: UnixInferencePeerOptions) {
     this.place = shownUrl(url);
     this.#path = path;
     this.#clock = clock;
+    this.#tracebacks = new TracebackLog(log, clock);
   }
 
   async checkReady(timeoutMs: number): Promise<void> {
@@ -135,6 +140,7 @@ export class UnixInferencePeer implements InferencePeer {
         onReady(model);
         for (const listener of this.#listeners) listener(undefined);
       },
+      raised: (traceback) => this.#tracebacks.write(traceback),
       lost: (error) => {
         fail(error);
         this.#lose(connection, new ConnectionLost(error.message, { cause: error.cause ?? error }));

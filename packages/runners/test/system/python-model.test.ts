@@ -1,6 +1,6 @@
 /** Python models in real processes. */
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BatchwiseError } from 'batchwise';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -146,6 +146,32 @@ def predict(ids: NDArray[np.int64], texts: list[str]):
     const { rows } = await running(ITEMS, {}, { isolate: false });
     const answers = await settled(['a', 'raise', 'b'].map((item) => rows.predict(item)));
     for (const answer of answers) expect(answer).toMatch(/ValueError: secret detail/);
+  });
+
+  // The traceback went to the log with the response of the request, so it was lost when no caller waited any more.
+  test('that raises after its callers are gone leaves its traceback in the log', async () => {
+    const { rows, lines } = await running(`
+import pathlib, time
+def predict(items):
+    print('began')
+    while not pathlib.Path(items[0]).exists(): time.sleep(0.01)
+    raise ValueError('late')
+`);
+    const gate = join(dirname(pythonFile('')), 'gate');
+    const caller = new AbortController();
+    const answer = rows.predict(gate, { signal: caller.signal });
+    await until(() => lines.includes('began'), 'the batch to start');
+    caller.abort();
+    await expect(answer).rejects.toMatchObject({ code: 'CANCELLED' });
+    writeFileSync(gate, '');
+    await until(() => lines.includes('ValueError: late'), 'the traceback');
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}File ".*model\.py", line 6, in predict$/));
+  });
+
+  test('that is bisected leaves one traceback in the log', async () => {
+    const { rows, lines } = await running(ITEMS, {}, { batching: { maxBatchSize: 8 } });
+    await settled([1, 2, 3, 4, 5, 6, 7, 'raise'].map((item) => rows.predict(item)));
+    expect(lines.filter((line) => line === 'ValueError: secret detail')).toHaveLength(1);
   });
 
   test('is warmed up with the example at all sizes', async () => {
@@ -319,14 +345,23 @@ describe('a start fails with the reason and the remedy', () => {
   test('an interpreter that does not exist', async () => {
     const model = new PythonModel({ file: pythonFile(ITEMS), python: '/nowhere/python' });
     await expect(model.load()).rejects.toThrow(
-      /interpreter \/nowhere\/python cannot be started.*Install Python/,
+      /interpreter \/nowhere\/python cannot be started: there is no such program\. Install Python .* BATCHWISE__RUNNERS__PYTHON=/,
     );
   });
 
   test('a virtual environment without an interpreter', async () => {
     const file = pythonFile(ITEMS);
     const model = new PythonModel({ file, python: dirname(file) });
-    await expect(model.load()).rejects.toThrow(join(dirname(file), 'bin', 'python'));
+    const starting = model.load();
+    await expect(starting).rejects.toThrow(join(dirname(file), 'bin', 'python'));
+    await expect(starting).rejects.toThrow(`python3 -m venv ${dirname(file)})`);
+  });
+
+  test('a program that is not Python', async () => {
+    const model = new PythonModel({ file: pythonFile(ITEMS), python: '/bin/true' });
+    await expect(model.load()).rejects.toThrow(
+      /exit code 0 without a message.*\/bin\/true is not Python 3\.9.*`\/bin\/true --version`.*BATCHWISE__RUNNERS__PYTHON=/,
+    );
   });
 });
 

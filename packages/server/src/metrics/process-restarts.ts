@@ -1,5 +1,14 @@
-/** How often processes had to be started again. The supervisor counts that: those who know it best are gone. */
-import type { CounterSnapshot } from '@batchwise/metrics';
+/**
+ * How often processes had to be restarted. The supervisor counts the restarts of web and runner processes, and the
+ * process of a runner those of the processes of its model.
+ */
+import type { CounterDefinition, CounterSnapshot } from '@batchwise/metrics';
+
+export const PROCESS_RESTARTS = {
+  name: 'batchwise_process_restarts_total',
+  help: 'Processes that ended on their own and were started again.',
+  labels: ['kind', 'runner'],
+} as const satisfies CounterDefinition<readonly string[]>;
 
 export interface RestartCount {
   readonly kind: string;
@@ -11,9 +20,9 @@ export interface RestartCount {
 export function processRestarts(counts: readonly RestartCount[]): CounterSnapshot {
   return {
     type: 'counter',
-    name: 'batchwise_process_restarts_total',
-    help: 'Processes that ended on their own and were started again.',
-    labelNames: ['kind', 'runner'],
+    name: PROCESS_RESTARTS.name,
+    help: PROCESS_RESTARTS.help,
+    labelNames: PROCESS_RESTARTS.labels,
     parts: 1,
     series: counts.map(({ kind, runner = '', restarts }) => ({ labels: [kind, runner], value: restarts })),
   };

@@ -4,6 +4,7 @@
  */
 import {
   buildInfo,
+  type Counter,
   type CounterChild,
   LoopLag,
   type MetricsSnapshot,
@@ -17,6 +18,7 @@ import {
   WatchedRunners,
 } from '@batchwise/metrics';
 import { withBentomlNames } from './bentoml-names.js';
+import { PROCESS_RESTARTS } from './process-restarts.js';
 
 /** `server`: one process that does it all. */
 export type ProcessKind = 'server' | 'web' | 'runner';
@@ -40,6 +42,7 @@ export class ServerMetrics {
   readonly #bentomlNames: boolean;
   readonly #loopLag: LoopLag;
   readonly #unhandled: CounterChild;
+  readonly #restarts: Counter<typeof PROCESS_RESTARTS.labels>;
 
   constructor({ version, kind, bentomlNames = false, maxLabelSets, loopLag }: ServerMetricsOptions) {
     this.#registry = new Registry({ maxLabelSets });
@@ -59,6 +62,7 @@ export class ServerMetrics {
         labels: [],
       })
       .labels();
+    this.#restarts = this.#registry.counter(PROCESS_RESTARTS);
     this.#runners = new WatchedRunners(this.#registry, this.#instruments);
   }
 
@@ -79,6 +83,12 @@ export class ServerMetrics {
   /** To be told, when it starts, of a batch that its batcher counts as 1: how many rows it has. */
   wholesOf(runner: string): (rows: number) => void {
     return (rows) => this.#runners.wholeStarted(runner, rows);
+  }
+
+  /** To be told of each process of the model that ended and is restarted. The counter exists, at 0, from now on. */
+  modelRestartsOf(runner: string): () => void {
+    const restarts = this.#restarts.labels('model', runner);
+    return () => restarts.inc();
   }
 
   /** A promise was rejected that nobody waited for. */

@@ -3,9 +3,9 @@
  * a listener costs microseconds, and removal is linear in the listeners of one signal; a request that
  * fans out into a thousand calls would otherwise spend its time here.
  */
-import type { Entry } from '../queue/entry.js';
+import type { Entry } from './entry.js';
 
-/** By signals with unsettled calls. A WeakMap would be several times slower; each watch is removed with its last call. */
+/** By signal. Each watch is removed with its last call: a WeakMap would do that too, and is several times slower. */
 const watches = new Map<AbortSignal, AbortWatch>();
 let recent: AbortWatch | undefined;
 

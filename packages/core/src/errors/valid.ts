@@ -1,15 +1,13 @@
 /** One validator for each kind of option. Its message says what was expected and what was given. */
 
-import { describe, didYouMean } from '../errors/describe.js';
-import { BatchwiseError } from '../errors/errors.js';
-import type { CurvePoint } from '../learning/service-curve.js';
-import type { Clock } from '../time/clock.js';
+import { describe, didYouMean } from './describe.js';
+import { BatchwiseError } from './errors.js';
 
 export function invalidOption(message: string): BatchwiseError {
   return new BatchwiseError('INVALID_OPTION', message);
 }
 
-function expected(name: string, what: string, came: unknown): BatchwiseError {
+export function expected(name: string, what: string, came: unknown): BatchwiseError {
   return invalidOption(`${name}: expected ${what}, got ${describe(came)}.`);
 }
 
@@ -73,24 +71,6 @@ export function validSizes(name: string, value: unknown): readonly number[] {
   return Object.freeze([...value]);
 }
 
-/** Points of a service curve, by rising cost. */
-export function validCurve(name: string, value: unknown): readonly CurvePoint[] {
-  if (!Array.isArray(value)) throw expected(name, 'a list of { cost, durationMs }', value);
-  const points = value.map((point, i) => {
-    const { cost, durationMs } = validKeys(`${name}[${i}]`, point, ['cost', 'durationMs']);
-    return {
-      cost: validPositive(`${name}[${i}].cost`, cost),
-      durationMs: validPositive(`${name}[${i}].durationMs`, durationMs),
-    };
-  });
-  if (points.length > 0)
-    validSizes(
-      `costs of ${name}`,
-      points.map(({ cost }) => cost),
-    );
-  return points;
-}
-
 export function validBoolean(name: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   throw expected(name, 'true or false', value);
@@ -117,10 +97,6 @@ export function validMethods<T extends object>(name: string, value: unknown, met
     if (typeof member !== 'function') throw expected(`${name}.${method}`, 'a function', member);
   }
   return value as T;
-}
-
-export function validClock(name: string, value: unknown): Clock {
-  return validMethods(name, value, ['now', 'setTimer', 'clearTimer', 'defer']);
 }
 
 export function validSignal(name: string, value: unknown): AbortSignal {

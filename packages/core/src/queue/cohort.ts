@@ -4,8 +4,8 @@
  * call.
  */
 
-import type { Entry, Moment } from '../queue/entry.js';
 import type { Deadlines, Expiring } from '../time/deadlines.js';
+import type { Entry, Moment } from './entry.js';
 
 /** Bounds the scan for the next deadline, and how many settled entries one slow call keeps in memory. */
 const MOST_CALLERS = 64;
@@ -55,7 +55,7 @@ export class Cohort implements Expiring {
     this.#schedule();
   }
 
-  /** Called once for each caller, when it is settled. */
+  /** A caller is settled: once for each. */
   entrySettled(entry: Entry): void {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#deadlines.remove(this);
