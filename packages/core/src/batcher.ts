@@ -112,7 +112,7 @@ export class Batcher<I, R> {
 
   /** How many batches could start now. Cheaper than `stats()`. */
   get freeSlots(): number {
-    return this.#dispatcher.freeSlots;
+    return this.#dispatcher.placement.freeSlots;
   }
 
   /** Changes limits or the policy: all given options, or none if one is invalid. */

@@ -30,6 +30,11 @@ describe('the estimates of a group', () => {
     expect(groups.of(0).curve).toBe(curve);
     expect(groups.of(9).curve.mean(1)).toBeCloseTo(40, 0);
     expect(groups.of('unknown').curve).toBe(curve);
+    // Root cause: batches that exceed handlerTimeoutMs were learned by the shared curve only.
+    const { curve: own } = groups.of(9);
+    const { samples } = own;
+    groups.learnAtLeast(9, 1, 500, 20);
+    expect(own.samples).toBe(samples + 1);
   });
 
   test('are bounded in number: the least recently used group is forgotten', () => {

@@ -69,7 +69,7 @@ test('a policy sees the slots, the running batches, the limits and the estimates
       seen = {
         slots,
         freeSlots,
-        running: running.map(({ size, cost, startedAt }) => ({ size, cost, startedAt })),
+        running: running.map(({ cost, startedAt }) => ({ cost, startedAt })),
         lastDispatchAt,
         limits: [limits.maxBatchSize, limits.targetLatencyMs],
         curve: [curve.samples, curve.mean(2), curve.updatedAt],
@@ -99,7 +99,7 @@ test('a policy sees the slots, the running batches, the limits and the estimates
   expect(seen).toEqual({
     slots: 3,
     freeSlots: 2,
-    running: [{ size: 1, cost: 1, startedAt: 5 }],
+    running: [{ cost: 1, startedAt: 5 }],
     lastDispatchAt: 15,
     limits: [8, 500],
     curve: [1, 20, 35],

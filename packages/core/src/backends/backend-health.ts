@@ -22,8 +22,8 @@ export type BackendState = 'ready' | 'ejected' | 'draining';
 
 /** A batch that was started. Its outcome counts only if the backend has not been ejected since. */
 export interface StartedBatch {
-  readonly ejections: number;
-  readonly isTrial: boolean;
+  ejections: number;
+  isTrial: boolean;
 }
 
 /** The error rate is averaged over about so many batches. */
@@ -88,13 +88,12 @@ export class BackendHealth {
     return this.state === 'ejected' && this.#trials === 0 && !this.isTrialDue(now);
   }
 
-  started(now: number): StartedBatch {
-    const isTrial = this.isTrialDue(now);
-    if (isTrial) {
-      this.#trials += 1;
-      this.#retryIn(this.#settings.backOffMs, now);
-    }
-    return { ejections: this.ejections, isTrial };
+  started(batch: StartedBatch, now: number): void {
+    batch.ejections = this.ejections;
+    batch.isTrial = this.isTrialDue(now);
+    if (!batch.isTrial) return;
+    this.#trials += 1;
+    this.#retryIn(this.#settings.backOffMs, now);
   }
 
   succeeded(batch: StartedBatch): void {
@@ -109,18 +108,17 @@ export class BackendHealth {
     else this.#responded(1);
   }
 
-  /** The backend did not respond. Returns true if that ejects it. */
-  failed(batch: StartedBatch, error: unknown, now: number): boolean {
-    if (!this.#counts(batch)) return false;
+  /** The backend did not respond. */
+  failed(batch: StartedBatch, error: unknown, now: number): void {
+    if (!this.#counts(batch)) return;
     this.failures += 1;
     this.lastError = error;
     this.doubtfulUntil = now + (this.#settings.backOffMs * this.failures) / this.#settings.maxFailures;
     this.#rate(1);
-    if (this.state === 'ejected' && !batch.isTrial) return false; // it was tried because all others were out, too
+    if (this.state === 'ejected' && !batch.isTrial) return; // it was tried because all others were out, too
     if (this.state === 'ejected' || this.#isOnProbation) this.#doubleBackOff(this.#settings.maxBackOffMs);
-    else if (this.failures < this.#settings.maxFailures) return false;
+    else if (this.failures < this.#settings.maxFailures) return;
     this.eject(error, now);
-    return true;
   }
 
   /** The outcome says nothing about the backend: all callers were cancelled or expired. */

@@ -2,15 +2,15 @@
  * The backends of one batcher, or of several that share them and their slots: which backends are usable and what runs on
  * them. Each backend has a state machine (backend-health.ts); the timer and the listeners are here.
  */
+import type { RunningBatch } from '../batch/running-batch.js';
 import { BatchwiseError, throwUncaught } from '../errors/errors.js';
 import { invalidOption, validCount, validFunction, validKeys, validMsAboveZero } from '../errors/valid.js';
 import { Alarm } from '../time/alarm.js';
 import { type Clock, realClock, validClock } from '../time/clock.js';
-import { type Backend, ScheduledBackend, validBackend, validBackends } from './backend.js';
-import type { BackendHealth, BackendState, HealthSettings, StartedBatch } from './backend-health.js';
-import type { PlacedWork } from './choose-backend.js';
-import { RetryBudget } from './retry-budget.js';
-import { SlotQueue, type SlotUser } from './slot-queue.js';
+import { type Backend, SetMember, validBackend, validBackends } from './backend.js';
+import type { BackendHealth, BackendState, HealthSettings } from './backend-health.js';
+import { Retries } from './retries.js';
+import { SlotQueue } from './slot-queue.js';
 
 export interface BackendSetOptions {
   /**
@@ -69,11 +69,15 @@ export interface BackendStats {
 export type BatchOutcome = 'succeeded' | 'answeredWithErrors' | 'failed' | 'forgotten';
 
 /** A batcher that uses the set. */
-export interface BackendUser extends SlotUser {
+export interface SetUser {
+  /** Decides which of the batchers that share the set gets the next free slot: the lowest. */
+  readonly slotOrder: number;
+  /** A slot may be free for it. */
+  slotFreed(): void;
   /** Backends were added or removed, or have changed their state. */
   backendsChanged(): void;
   /** Ends the batches that run on this backend with an error. */
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void;
+  abandonBatches(member: SetMember, error: BatchwiseError): void;
 }
 
 const OPTIONS = [
@@ -91,20 +95,19 @@ const NONE_READY = ['wait', 'fail', 'try'];
 /** The longest back-off between probes. */
 const MAX_PROBE_BACK_OFF_MS = 5000;
 
-// biome-ignore lint/suspicious/noExplicitAny: see ScheduledBackend
+// biome-ignore lint/suspicious/noExplicitAny: see SetMember
 export class BackendSet<I = any, R = any> {
   readonly whenNoneReady: 'wait' | 'fail' | 'try';
-  readonly retries: number;
-  readonly budget = new RetryBudget();
+  readonly retries: Retries;
 
   readonly #clock: Clock;
   readonly #onEjected: ((id: string, backOffMs: number, error: unknown) => void) | undefined;
   readonly #health: HealthSettings;
-  readonly #backends = new Map<string, ScheduledBackend<I, R>>();
-  readonly #users = new Set<BackendUser>();
+  readonly #backends = new Map<string, SetMember<I, R>>();
+  readonly #users = new Set<SetUser>();
   readonly #listeners = new Set<() => void>();
   readonly #slotQueue: SlotQueue;
-  #usable: readonly ScheduledBackend<I, R>[] = [];
+  #usable: readonly SetMember<I, R>[] = [];
   readonly #alarm: Alarm;
 
   constructor(backends: readonly Backend<I, R>[] = [], options: BackendSetOptions = {}) {
@@ -116,7 +119,7 @@ export class BackendSet<I = any, R = any> {
       backOffMs: validMsAboveZero('backOffMs', backOffMs),
       maxBackOffMs: validMsAboveZero('maxBackOffMs', maxBackOffMs),
     };
-    this.retries = retries === 0 ? 0 : validCount('retries', retries);
+    this.retries = new Retries(retries === 0 ? 0 : validCount('retries', retries));
     if (!NONE_READY.includes(whenNoneReady))
       throw invalidOption(`whenNoneReady: expected 'wait', 'fail' or 'try', got ${String(whenNoneReady)}.`);
     this.whenNoneReady = whenNoneReady;
@@ -139,7 +142,7 @@ export class BackendSet<I = any, R = any> {
   drain(id: string): Promise<void> {
     const backend = this.#known(id, 'drain');
     return new Promise((resolve) => {
-      backend.removed.push(resolve);
+      backend.onRemoved.push(resolve);
       backend.health.drain();
       this.#removeIfDrained(backend);
       this.#changed();
@@ -216,11 +219,11 @@ export class BackendSet<I = any, R = any> {
   }
 
   stats(): BackendStats[] {
-    return [...this.#backends.values()].map(({ id, health, slots, work, batches, returned }) => ({
+    return [...this.#backends.values()].map(({ id, health, slots, running, batches, returned }) => ({
       id,
       state: health.state,
       slots,
-      running: work.length,
+      running: running.length,
       batches,
       returned,
       failures: health.failures,
@@ -232,7 +235,7 @@ export class BackendSet<I = any, R = any> {
   // For the batchers that use it
 
   /** The backends that get batches now, or would if a slot were free. */
-  get usable(): readonly ScheduledBackend<I, R>[] {
+  get usable(): readonly SetMember<I, R>[] {
     return this.#usable;
   }
 
@@ -257,70 +260,64 @@ export class BackendSet<I = any, R = any> {
     return false;
   }
 
-  attach(user: BackendUser): void {
+  attach(user: SetUser): void {
     this.#users.add(user);
     this.#refresh();
   }
 
-  detach(user: BackendUser): void {
+  detach(user: SetUser): void {
     this.#users.delete(user);
     this.#slotQueue.dequeue(user);
     this.#setAlarm(this.#clock.now());
   }
 
   /** Returns true if a slot is free for the batcher and no other batcher precedes it. Otherwise it waits for one. */
-  requestSlot(user: BackendUser): boolean {
+  requestSlot(user: SetUser): boolean {
     return this.isShared ? this.#slotQueue.request(user) : this.hasFreeSlot;
   }
 
-  tookTurn(user: BackendUser): void {
+  /** The batcher has used the slot, or needs none now. */
+  endRequest(user: SetUser): void {
     this.#slotQueue.dequeue(user);
   }
 
-  started(backend: ScheduledBackend<I, R>, work: PlacedWork, now: number): StartedBatch {
-    backend.work.push(work);
-    backend.batches += 1;
-    const started = backend.health.started(now);
-    if (started.isTrial) this.#refresh();
-    else this.budget.earn(this.slots);
-    return started;
+  started(batch: RunningBatch, member: SetMember<I, R>, now: number): void {
+    member.running.push(batch);
+    member.batches += 1;
+    member.health.started(batch, now);
+    if (batch.isTrial) this.#refresh();
+    else this.retries.earn(this.slots);
   }
 
-  ended(
-    backend: ScheduledBackend<I, R>,
-    work: PlacedWork,
-    batch: StartedBatch,
-    outcome: BatchOutcome,
-    error: unknown,
-    now: number,
-  ): void {
-    backend.work.splice(backend.work.indexOf(work), 1);
-    const { health } = backend;
+  ended(batch: RunningBatch, member: SetMember<I, R>, outcome: BatchOutcome, now: number): void {
+    member.running.splice(member.running.indexOf(batch), 1);
+    const { health } = member;
+    const { error } = batch;
     const { state, ejections } = health;
     if (outcome === 'succeeded') health.succeeded(batch);
     else if (outcome === 'answeredWithErrors') {
       health.answeredWithErrors(batch, error, now);
-      if (health.state === 'ready' && health.isOutlier(this.#othersReady(backend)))
+      if (health.state === 'ready' && health.isOutlier(this.#othersReady(member)))
         health.ejectAsOutlier(error, now);
     } else if (outcome === 'failed') health.failed(batch, error, now);
     else health.forgotten(batch, now);
-    if (health.ejections !== ejections) this.#notifyEjected(backend.id, health.backOffMs, error);
-    this.#removeIfDrained(backend);
+    if (health.ejections !== ejections) notify(() => this.#onEjected?.(member.id, health.backOffMs, error));
+    this.#removeIfDrained(member);
     if (batch.isTrial || health.state !== state || health.ejections !== ejections) this.#changed();
     this.#slotQueue.wake();
   }
 
   /** The id of a draining backend may be used by a new one. */
-  #insert(backend: Backend<I, R>): ScheduledBackend<I, R> {
+  #insert(backend: Backend<I, R>): SetMember<I, R> {
     const known = this.#backends.get(backend.id);
     if (known !== undefined && known.health.state !== 'draining')
       throw invalidOption(`backends: there are two with the id ${JSON.stringify(backend.id)}.`);
-    const added = new ScheduledBackend(backend, this.#health);
+    const added = new SetMember(backend, this.#health);
     this.#backends.set(backend.id, added);
     return added;
   }
 
-  #known(id: string, method: string): ScheduledBackend<I, R> {
+  #known(id: string, method: string): SetMember<I, R> {
     const backend = this.#backends.get(id);
     if (backend !== undefined) return backend;
     const known = [...this.#backends.keys()].join(', ') || 'none';
@@ -329,23 +326,19 @@ export class BackendSet<I = any, R = any> {
     );
   }
 
-  #othersReady(backend: ScheduledBackend<I, R>): BackendHealth[] {
+  #othersReady(backend: SetMember<I, R>): BackendHealth[] {
     const others = [...this.#backends.values()].filter((other) => other !== backend);
     return others.map(({ health }) => health).filter(({ state }) => state === 'ready');
   }
 
-  #removeIfDrained(backend: ScheduledBackend<I, R>): void {
-    if (backend.health.state === 'draining' && backend.work.length === 0) this.#delete(backend);
+  #removeIfDrained(backend: SetMember<I, R>): void {
+    if (backend.health.state === 'draining' && backend.running.length === 0) this.#delete(backend);
   }
 
-  #delete(backend: ScheduledBackend<I, R>): void {
-    backend.isGone = true;
+  #delete(backend: SetMember<I, R>): void {
+    backend.isRemoved = true;
     if (this.#backends.get(backend.id) === backend) this.#backends.delete(backend.id);
-    for (const resolve of backend.removed.splice(0)) resolve();
-  }
-
-  #notifyEjected(id: string, backOffMs: number, error: unknown): void {
-    notify(() => this.#onEjected?.(id, backOffMs, error));
+    for (const resolve of backend.onRemoved.splice(0)) resolve();
   }
 
   #changed(): void {
@@ -369,7 +362,7 @@ export class BackendSet<I = any, R = any> {
     this.#setAlarm(now);
   }
 
-  #useEjected(all: readonly ScheduledBackend<I, R>[]): void {
+  #useEjected(all: readonly SetMember<I, R>[]): void {
     const ejected = all.filter(({ health }) => health.state === 'ejected');
     const reachable = ejected.filter(({ health }) => !health.isUnreachable);
     for (const backend of reachable.length > 0 ? reachable : ejected) backend.isUsable = true;
@@ -392,7 +385,7 @@ export class BackendSet<I = any, R = any> {
     this.#changed();
   }
 
-  #probe(backend: ScheduledBackend<I, R>): void {
+  #probe(backend: SetMember<I, R>): void {
     const { health, probe } = backend;
     if (probe === undefined || backend.isProbing) return;
     backend.isProbing = true;

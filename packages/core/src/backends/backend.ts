@@ -1,5 +1,6 @@
 /** A backend as users describe it, its validation, and its state within a set. */
 import type { BatchContext, Handler, Results, TypedResults } from '../batch/handler.js';
+import type { RunningBatch } from '../batch/running-batch.js';
 import { describe } from '../errors/describe.js';
 import {
   invalidOption,
@@ -10,7 +11,6 @@ import {
   validString,
 } from '../errors/valid.js';
 import { BackendHealth, type HealthSettings } from './backend-health.js';
-import type { PlacedWork } from './choose-backend.js';
 
 /** One of several places where the batches of a batcher run: a process, a device, a remote server. */
 export interface Backend<I, R> {
@@ -60,44 +60,44 @@ export function validBackends<I, R>(value: unknown): readonly Backend<I, R>[] {
   return value.map((backend, i) => validBackend<I, R>(`backends[${i}]`, backend));
 }
 
-/** A backend with its slots and its state. */
+/** A backend in a set: its slots, its health, and the batches of all batchers that run there. */
 // biome-ignore lint/suspicious/noExplicitAny: it passes items and results through and reads neither
-export class ScheduledBackend<I = any, R = any> {
+export class SetMember<I = any, R = any> {
   readonly id: string;
+  readonly slots: number;
   readonly run: Handler<I, R>;
   readonly probe: (() => PromiseLike<unknown>) | undefined;
-  readonly readsAhead: boolean;
   readonly health: BackendHealth;
-  slots: number;
-  /** The running batches of all batchers. */
-  readonly work: PlacedWork[] = [];
+  readonly running: RunningBatch[] = [];
   batches = 0;
   returned = 0;
   /** Ready, or with a trial due, or tried because none is ready. */
   isUsable = false;
   isTrialDue = false;
   isProbing = false;
-  isGone = false;
-  removed: (() => void)[] = [];
+  isRemoved = false;
+  /** Called when it is removed. */
+  onRemoved: (() => void)[] = [];
+  readonly #readsAhead: boolean;
 
   constructor(backend: Backend<I, R>, health: HealthSettings) {
     const { id, slots, probe, readsAhead = false } = backend;
     this.id = id;
-    this.readsAhead = readsAhead;
     this.slots = slots;
     // Looked up at each call, so that a method that is replaced later (subclass, spy) takes effect.
     this.run = (items, context) => backend.run(items, context);
     this.probe = probe === undefined ? undefined : () => probe.call(backend);
     this.health = new BackendHealth(health, probe !== undefined);
+    this.#readsAhead = readsAhead;
   }
 
   get freeSlots(): number {
     if (!this.isUsable) return 0;
-    const free = Math.max(0, this.slots - this.work.length);
+    const free = Math.max(0, this.slots - this.running.length);
     return this.isTrialDue ? Math.min(1, free) : free;
   }
 
   get canPrefetch(): boolean {
-    return this.readsAhead && this.isUsable && !this.isTrialDue && this.work.length === this.slots;
+    return this.#readsAhead && this.isUsable && !this.isTrialDue && this.running.length === this.slots;
   }
 }

@@ -1,83 +1,83 @@
 /** Where the batches of one batcher run. A batcher with a handler has no backend set, and skips all of this. */
+import type { RunningBatch } from '../batch/running-batch.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
-import { SURE_WEIGHT } from '../learning/bucket.js';
-import { CERTAIN_DEVIATIONS, DIFFERENT_CURVES_LOG_RATIO, ServiceCurve } from '../learning/service-curve.js';
-import type { BackendView, RunningWork } from '../policy/policy.js';
+import { type BatchwiseError, throwUncaught } from '../errors/errors.js';
+import { unavailableError } from '../errors/rejections.js';
+import type { RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group } from '../queue/group.js';
-import type { ScheduledBackend } from './backend.js';
-import type { BackendSet, BatchOutcome } from './backend-set.js';
-import { BackendUse, type Placed } from './backend-use.js';
-import { type Choice, chooseBackend, type PlacedWork } from './choose-backend.js';
+import type { Lane } from '../queue/lane.js';
+import type { SetMember } from './backend.js';
+import type { BackendSet, SetUser } from './backend-set.js';
+import { chooseBackend } from './choose-backend.js';
+import { LearnedBackend } from './learned-backend.js';
 
-/** The one backend of a batcher with a handler. */
-const HANDLER_ID = 'handler';
-
-export class Placement {
+export class Placement implements SetUser {
   /** Undefined for a batcher with a handler. */
   readonly set: BackendSet | undefined;
-  /** The backend that would get the next batch, and the largest cost that it should take. */
-  chosen: BackendUse | undefined = undefined;
+  /** The backends that get batches now. */
+  usable: readonly LearnedBackend[] = [];
+  /** The backend of the next batch, and the largest cost that the batch should have. */
+  chosen: LearnedBackend | undefined = undefined;
   maxCost = Number.POSITIVE_INFINITY;
 
   readonly #dispatcher: Dispatcher;
-  readonly #uses = new Map<ScheduledBackend, BackendUse>();
-  #usable: readonly BackendUse[] = [];
+  readonly #learned = new Map<SetMember, LearnedBackend>();
   #areAlike = true;
-  /** How often an item was in a batch that a backend did not start. */
-  readonly #attempts = new WeakMap<Entry, number>();
-  #turn = 0;
+  /** Grows with each batch. */
+  #rotation = 0;
 
   constructor(dispatcher: Dispatcher, set: BackendSet | undefined) {
     this.#dispatcher = dispatcher;
     this.set = set;
     if (set === undefined) return;
-    set.attach(dispatcher);
-    this.update();
+    set.attach(this);
+    this.#update();
   }
 
+  /** The slots of all ready backends; at least 1, because an ejected backend comes back. */
   get slots(): number {
     const { concurrency } = this.#dispatcher.settings;
-    return this.set === undefined ? concurrency : Math.min(concurrency, this.set.slots);
+    return this.set === undefined ? concurrency : Math.max(1, Math.min(concurrency, this.set.slots));
   }
 
   get freeSlots(): number {
-    const { busySlots, settings } = this.#dispatcher;
-    const free = Math.max(0, settings.concurrency - busySlots);
+    const free = Math.max(0, this.#unusedConcurrency);
     return this.set === undefined ? free : Math.min(free, this.set.freeSlots);
   }
 
   get hasFreeSlot(): boolean {
-    const { busySlots, settings } = this.#dispatcher;
-    return busySlots < settings.concurrency && (this.set === undefined || this.set.hasFreeSlot);
+    return this.#unusedConcurrency > 0 && (this.set === undefined || this.set.hasFreeSlot);
+  }
+
+  /** A batcher that shares its backends requests a slot even if none is free, to keep its place in the slot queue. */
+  get mayHaveSlot(): boolean {
+    const { running, settings } = this.#dispatcher;
+    return this.isShared ? running.all.length < settings.concurrency : this.hasFreeSlot;
+  }
+
+  get #unusedConcurrency(): number {
+    const { running, settings } = this.#dispatcher;
+    return settings.concurrency - running.busySlots;
   }
 
   /** The batches that must end before a slot is free: where backends are shared, those of other batchers, too. */
-  get inSlots(): readonly PlacedWork[] {
-    const { busySlots, settings, running } = this.#dispatcher;
-    const isShared = this.set?.isShared && settings.concurrency - busySlots > this.set.freeSlots;
-    return isShared ? this.#usable.flatMap(({ work }) => work) : running;
-  }
-
-  /** The backends as the policy sees them. */
-  get views(): readonly BackendView[] {
-    if (this.set !== undefined) return this.#usable;
-    const { slots, freeSlots } = this;
-    const { running, curve } = this.#dispatcher;
-    return [{ id: HANDLER_ID, slots, freeSlots, running, curve }];
+  get inSlots(): readonly RunningWork[] {
+    const isShared = this.set?.isShared && this.#unusedConcurrency > this.set.freeSlots;
+    return isShared ? this.usable.flatMap(({ member }) => member.running) : this.#dispatcher.running.all;
   }
 
   /** The only backend whose slots and batches the policy sees; undefined while all backends are alike. */
-  get viewed(): BackendUse | undefined {
+  get viewed(): LearnedBackend | undefined {
     return this.#areAlike ? undefined : this.chosen;
   }
 
-  /** The share of the chosen backend in the throughput of all backends. */
-  shareOfChosen(maxBatchSize: number): number {
+  /** The share of the viewed backend in the throughput of all backends. */
+  shareOfViewed(maxBatchSize: number): number {
     const { viewed } = this;
     if (viewed === undefined) return 1;
     let all = 0;
-    for (const use of this.#usable) all += throughputOf(use, maxBatchSize);
+    for (const backend of this.usable) all += throughputOf(backend, maxBatchSize);
     return all > 0 ? throughputOf(viewed, maxBatchSize) / all : 1;
   }
 
@@ -85,127 +85,154 @@ export class Placement {
     return this.set?.isShared ?? false;
   }
 
-  /** Returns true if it is the turn of this batcher among those that share the backends. Otherwise it waits for a slot. */
+  /** Returns true if this batcher is next among those that share the backends. Otherwise it waits for a slot. */
   requestSlot(): boolean {
-    return this.set === undefined || this.set.requestSlot(this.#dispatcher);
+    return this.set === undefined || this.set.requestSlot(this);
   }
 
-  tookTurn(): void {
-    this.set?.tookTurn(this.#dispatcher);
+  /** The batcher has used the slot, or needs none now. */
+  endRequest(): void {
+    this.set?.endRequest(this);
   }
 
-  /** The backend that takes a prefetched batch: of several, the one that is free first. */
-  prefetchingBackend(now: number): BackendUse | undefined {
-    let first: BackendUse | undefined;
+  /** Chooses the backend of a prefetched batch: of several, the one that is free first. */
+  choosePrefetching(now: number): LearnedBackend | undefined {
+    let first: LearnedBackend | undefined;
     if (this.isShared) return undefined;
-    for (const use of this.#usable) {
-      if (use.backend.canPrefetch && !(first && first.startOfNext(now) <= use.startOfNext(now))) first = use;
+    for (const backend of this.usable) {
+      if (backend.member.canPrefetch && !(first && first.startOfNext(now) <= backend.startOfNext(now)))
+        first = backend;
     }
     this.chosen = first;
     return first;
   }
 
   /** Chooses the backend for the next batch; returns until when to hold the batch for a better one. */
-  choose(queuedCost: number, costPerMs: number, group: Group, now: number): number | undefined {
-    if (this.set === undefined) return undefined;
-    const choice = this.#choice(queuedCost, costPerMs, now, group);
+  choose(group: Group, now: number): number | undefined {
+    const { set, usable } = this;
+    if (set === undefined) return undefined;
+    const { queue, settings, traffic } = this.#dispatcher;
+    const { cost: queuedCost, length } = queue;
+    const isDoubtful = usable.some(({ member }) => member.health.doubtfulUntil >= now);
+    const first = isDoubtful ? group.order().at(0) : undefined;
+    const demand = {
+      queuedCost,
+      costPerMs: (traffic.ratePerMs(now) * queuedCost) / length,
+      maxBatchSize: settings.maxBatchSize,
+      isRetry: first !== undefined && set.retries.isRetry(first),
+    };
+    const choice = chooseBackend(usable, demand, this.#rotation, now);
     this.chosen = choice?.backend;
     this.maxCost = choice?.maxCost ?? Number.POSITIVE_INFINITY;
     return choice?.holdUntil;
   }
 
-  /** The backend for a batch that is about to start; `id` is that named by the policy, if it has a free slot. */
-  backendFor(id: string | undefined, cost: number, now: number): BackendUse | undefined {
+  /** The backend of a batch that is about to start: the one that the policy names, if it has a free slot, or the chosen one. */
+  backendFor(named: string | undefined): LearnedBackend | undefined {
     if (this.set === undefined) return undefined;
-    const named =
-      id === undefined ? undefined : this.#usable.find((use) => use.id === id && use.freeSlots > 0);
-    const backend = named ?? this.#choice(cost, 0, now)?.backend;
-    this.#turn += 1;
-    return backend;
+    this.#rotation += 1;
+    const free = this.usable.filter(({ freeSlots }) => freeSlots > 0);
+    const found = named === undefined ? undefined : free.find(({ id }) => id === named);
+    if (named !== undefined && found === undefined)
+      this.#dispatcher.ledger.policyFailed(
+        new TypeError(`backend ${JSON.stringify(named)} has no free slot`),
+      );
+    // The policy may have changed the state of the chosen one.
+    return found ?? free.find((backend) => backend === this.chosen) ?? free[0];
   }
 
-  start(use: BackendUse, work: RunningWork, now: number): Placed {
-    const placed = use.place(work, now);
-    placed.started = (this.set as BackendSet).started(use.backend, placed, now);
-    return placed;
+  started(batch: RunningBatch, now: number): void {
+    const { runsOn } = batch;
+    if (runsOn === undefined) return;
+    runsOn.expect(batch, now);
+    this.set?.started(batch, runsOn.member, now);
   }
 
-  ended(placed: Placed, work: RunningWork, outcome: BatchOutcome, error: unknown, now: number): void {
-    placed.use.ended(work);
-    this.set?.ended(placed.use.backend, placed, placed.started, outcome, error, now);
+  ended(batch: RunningBatch, now: number): void {
+    if (batch.runsOn !== undefined) this.set?.ended(batch, batch.runsOn.member, batch.outcome(now), now);
   }
 
-  learn({ use }: Placed, cost: number, durationMs: number, now: number): void {
-    use.learn(cost, durationMs, this.#dispatcher.curve.mean(cost), now);
-    if (this.#areAlike) this.#compare();
-  }
-
-  /** Which items of a batch that was not started may be retried. A trial is limited by its back-off already. */
-  retriesOf({ use, started }: Placed, entries: readonly Entry[]): { returned: Entry[]; rest: Entry[] } {
-    const { retries, budget } = this.set as BackendSet;
-    const returned: Entry[] = [];
-    const rest: Entry[] = [];
-    for (const entry of entries) {
-      const attempts = this.#attempts.get(entry) ?? 0;
-      (started.isTrial || attempts < retries ? returned : rest).push(entry);
-      if (!started.isTrial) this.#attempts.set(entry, attempts + 1);
+  /** Puts items of a batch that was not started back into the queue; returns the items that have to fail. */
+  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
+    const { state, queue, ledger } = this.#dispatcher;
+    const returned = (state !== 'closed' && this.set?.retries.of(entries, batch.isTrial)) || [];
+    if (batch.runsOn === undefined || returned.length === 0) return entries;
+    batch.runsOn.member.returned += 1;
+    for (const entry of returned.toReversed()) {
+      const lane = queue.putBack(entry, entry.lane as Lane);
+      entry.batch = undefined; // also when its own caller has cancelled, and it carries the item for others
+      for (const caller of entry.callers) {
+        caller.batch = undefined;
+        caller.lane = lane;
+        batch.callers -= 1;
+        ledger.returned();
+      }
     }
-    if (returned.length === 0 || (!started.isTrial && !budget.spend()))
-      return { returned: [], rest: [...entries] };
-    use.backend.returned += 1;
-    return { returned, rest };
+    return entries.filter((entry) => entry.batch === batch);
+  }
+
+  learn(backend: LearnedBackend, cost: number, durationMs: number, now: number): void {
+    backend.record(cost, durationMs, now);
+    if (!this.#areAlike || !backend.isSeparate) return;
+    // The shared curve is a mean of curves that differ: it is wrong for all of them.
+    this.#areAlike = false;
+    for (const each of this.#learned.values()) each.separate();
   }
 
   padTo(batchSizes: readonly number[]): void {
-    for (const use of this.#uses.values()) use.padTo(batchSizes);
+    for (const { own } of this.#learned.values()) own?.padTo(batchSizes);
   }
 
   close(): void {
-    this.set?.detach(this.#dispatcher);
+    this.set?.detach(this);
   }
 
-  /** To be called when backends have been added or removed, or have changed their state. */
-  update(): void {
-    if (this.set === undefined) return;
-    this.#usable = this.set.usable.map((backend) => this.#uses.get(backend) ?? this.#use(backend));
-    for (const [backend] of this.#uses) if (backend.isGone) this.#uses.delete(backend);
+  /** Why items are rejected because no backend is ready; undefined if they wait for one. */
+  get outage(): BatchwiseError | undefined {
+    const outage = this.set?.failsWhenNoneReady ? this.set.outage : undefined;
+    return outage && unavailableError(this.#dispatcher.settings.name, outage);
   }
 
-  #choice(queuedCost: number, costPerMs: number, now: number, group?: Group): Choice<BackendUse> | undefined {
-    const isDoubtful = group !== undefined && this.#usable.some(({ doubtfulUntil }) => doubtfulUntil > now);
-    const first = isDoubtful ? group.order().at(0) : undefined;
-    const isRetry = first !== undefined && this.#attempts.has(first);
-    const { maxBatchSize } = this.#dispatcher.settings;
-    return chooseBackend(this.#usable, { queuedCost, costPerMs, maxBatchSize, isRetry }, this.#turn, now);
-  }
+  // For the set
 
-  #use(backend: ScheduledBackend): BackendUse {
-    const { curve, settings } = this.#dispatcher;
-    const own = new ServiceCurve([], settings.batchSizes);
-    const use = new BackendUse(backend, own, this.#areAlike ? curve : undefined);
-    this.#uses.set(backend, use);
-    return use;
-  }
-
-  /** Equal backends share one curve and so learn as quickly as one backend. Backends that differ get their own curves. */
-  #compare(): void {
-    let least: BackendUse | undefined;
-    let most: BackendUse | undefined;
-    for (const use of this.#uses.values()) {
-      if (use.compared <= SURE_WEIGHT) continue;
-      if (least === undefined || use.logRatio < least.logRatio) least = use;
-      if (most === undefined || use.logRatio > most.logRatio) most = use;
+  get slotOrder(): number {
+    try {
+      return this.#dispatcher.settings.slotOrder?.() ?? 0;
+    } catch (error) {
+      throwUncaught(error);
+      return 0;
     }
-    if (least === undefined || most === undefined || least === most) return;
-    const spread = Math.max(least.variation, most.variation);
-    const error = spread * Math.sqrt(1 / least.compared + 1 / most.compared);
-    if (most.logRatio - least.logRatio <= Math.max(DIFFERENT_CURVES_LOG_RATIO, CERTAIN_DEVIATIONS * error))
-      return;
-    this.#areAlike = false;
-    for (const use of this.#uses.values()) use.separate();
+  }
+
+  /** Groups that are held stay held: otherwise two batchers that hold groups would wake each other without end. */
+  slotFreed(): void {
+    this.#dispatcher.dispatchNow();
+  }
+
+  backendsChanged(): void {
+    this.#update();
+    this.#dispatcher.backendsChanged();
+  }
+
+  abandonBatches(member: SetMember, error: BatchwiseError): void {
+    for (const batch of [...this.#dispatcher.running.all])
+      if (batch.runsOn?.member === member) batch.abandon(error);
+  }
+
+  #update(): void {
+    const { usable = [] } = this.set ?? {};
+    this.usable = usable.map((member) => this.#learned.get(member) ?? this.#add(member));
+    for (const [member] of this.#learned) if (member.isRemoved) this.#learned.delete(member);
+  }
+
+  #add(member: SetMember): LearnedBackend {
+    const backend = new LearnedBackend(member, this.#dispatcher);
+    if (!this.#areAlike) backend.separate();
+    this.#learned.set(member, backend);
+    return backend;
   }
 }
 
-function throughputOf({ curve, slots }: BackendUse, maxBatchSize: number): number {
+function throughputOf({ curve, slots }: LearnedBackend, maxBatchSize: number): number {
   return slots * (curve.capacityPerMs(maxBatchSize) ?? 0);
 }

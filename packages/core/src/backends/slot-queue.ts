@@ -3,18 +3,13 @@
  * `slotOrder`; among equals, to the batcher that has waited longest.
  */
 import type { Clock } from '../time/clock.js';
-
-export interface SlotUser {
-  readonly slotOrder: number;
-  /** A slot may be free for it. */
-  slotFreed(): void;
-}
+import type { SetUser } from './backend-set.js';
 
 export class SlotQueue {
   readonly #clock: Clock;
   readonly #freeSlots: () => number;
   /** In order of arrival, and whether each has requested a slot since it was last woken. */
-  readonly #waiting = new Map<SlotUser, boolean>();
+  readonly #waiting = new Map<SetUser, boolean>();
   #isDue = false;
 
   constructor(clock: Clock, freeSlots: () => number) {
@@ -23,14 +18,14 @@ export class SlotQueue {
   }
 
   /** Returns true if a slot is free for the batcher and no waiting batcher precedes it. Otherwise it waits from now on. */
-  request(user: SlotUser): boolean {
+  request(user: SetUser): boolean {
     if (this.#freeSlots() > this.#ahead(user)) return true;
     this.#waiting.set(user, true);
     return false;
   }
 
-  /** The batcher has had its turn, or needs no slot any more. */
-  dequeue(user: SlotUser): void {
+  /** The batcher has used its slot, or needs none now. */
+  dequeue(user: SetUser): void {
     if (this.#waiting.delete(user)) this.wake();
   }
 
@@ -53,7 +48,7 @@ export class SlotQueue {
     });
   }
 
-  #ahead(user: SlotUser): number {
+  #ahead(user: SetUser): number {
     if (this.#waiting.size === 0) return 0;
     const { slotOrder } = user;
     let ahead = 0;

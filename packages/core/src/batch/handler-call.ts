@@ -18,6 +18,11 @@ export class HandlerCall implements Expiring {
   deadline: number;
   heapIndex = -1;
   settled = false;
+  /** When the handler returned its results. */
+  answeredAt: number | undefined = undefined;
+  /** Callers that it has settled, and those of them with a result. */
+  settledCallers = 0;
+  succeeded = 0;
 
   readonly #batch: RunningBatch;
   readonly #context: LazyContext;
@@ -44,8 +49,8 @@ export class HandlerCall implements Expiring {
   }
 
   /** No caller waits for this item any more. */
-  gone(entry: Entry): void {
-    const listener = this.#context.goneListener;
+  unwanted(entry: Entry): void {
+    const listener = this.#context.unwantedListener;
     if (this.settled || listener === undefined) return;
     const index = this.entries.indexOf(entry);
     if (index < 0) return;
@@ -158,7 +163,7 @@ class LazyContext implements BatchContext {
   readonly reason: Reason;
   readonly group: unknown;
   readonly answered: Results<never> = ONE_BY_ONE;
-  goneListener: ((index: number) => void) | undefined = undefined;
+  unwantedListener: ((index: number) => void) | undefined = undefined;
   abortReason: BatchwiseError | undefined = undefined;
   readonly #call: HandlerCall;
   readonly #batchSizes: readonly number[];
@@ -186,7 +191,7 @@ class LazyContext implements BatchContext {
         `${this.name}: context.onGone(listener): expected a function, got ${describe(listener)}.`,
       );
     }
-    this.goneListener = listener;
+    this.unwantedListener = listener;
   }
 
   get oldestWaitMs(): number {

@@ -6,7 +6,7 @@ import type { Reason } from '../policy/policy.js';
 
 /** The second argument of a handler. */
 export interface BatchContext {
-  /** Fires when no caller waits for a result any more: all have gone, time-out, `destroy()`. */
+  /** Fires when no caller waits for a result any more: all were cancelled or have expired, time-out, `destroy()`. */
   readonly signal: AbortSignal;
   /** The batcher's name. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface BatchContext {
   readonly group: unknown;
   /**
    * Answers one item before the rest of its batch: with its result, or with an `Error` that fails
-   * only this item. Does nothing for an item that is answered already, or whose caller has gone.
+   * only this item. Does nothing for an item that is answered already, or without a caller that waits for it.
    */
   answer(index: number, result: unknown): void;
   /** Calls the listener when no caller waits for an item any more, while others of the batch still wait. One listener a batch. */

@@ -3,15 +3,15 @@
  * is set. Each caller is settled once, and the batch ends once.
  */
 
+import type { StartedBatch } from '../backends/backend-health.js';
 import type { BatchOutcome } from '../backends/backend-set.js';
-import type { BackendUse, Placed } from '../backends/backend-use.js';
+import type { LearnedBackend } from '../backends/learned-backend.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import { messageOf } from '../errors/describe.js';
 import { BatchwiseError, type ErrorCode } from '../errors/errors.js';
 import type { Settings } from '../options/options.js';
 import type { Reason, RunningWork } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
-import type { Lane } from '../queue/lane.js';
 import type { BatchRecord } from './diagnostics.js';
 import {
   type Handler,
@@ -24,7 +24,7 @@ import {
 } from './handler.js';
 import { HandlerCall } from './handler-call.js';
 
-export class RunningBatch implements BatchRecord, RunningWork {
+export class RunningBatch implements BatchRecord, RunningWork, StartedBatch {
   readonly dispatcher: Dispatcher;
   /** The settings at the start of the batch. They apply until its end. */
   readonly settings: Settings;
@@ -45,28 +45,27 @@ export class RunningBatch implements BatchRecord, RunningWork {
   callers = 0;
   /** Calls of the same batcher that the handler of this batch awaits. */
   awaitedCalls = 0;
-  /** The batch is with a backend that has not started it: see `readsAhead`. */
-  isPrefetched = false;
   /** Its index in the list of running batches. */
   index = -1;
-  /** Set while it runs on a backend. */
-  placed: Placed | undefined = undefined;
+
+  /** Undefined where a handler runs it. */
+  readonly runsOn: LearnedBackend | undefined;
+  /** The batch is with a backend that has not started it: see `readsAhead`. */
+  isPrefetched: boolean;
+  isTrial = false;
+  ejections = 0;
+  expectedMs: number | undefined = undefined;
+  /** After this time a batch without an answer counts as a failure; undefined if no duration is known. */
+  dueAt: number | undefined = undefined;
 
   readonly #entries: readonly Entry[];
-  readonly #use: BackendUse | undefined;
-  /** The lanes of the items, which may be returned to the queue; only for backends. */
-  readonly #lanes: Map<Entry, Lane | undefined> | undefined;
   /** Parts of a bisected batch that have not run yet, the next one last. */
   #parts: (readonly Entry[])[] = NO_PARTS;
   #call: HandlerCall | undefined = undefined;
   #isOver = false;
-  #succeededBefore = 0;
-  #settledInCall = 0;
-  /** When the latest call returned its results. */
-  #answeredAt: number | undefined = undefined;
   /** The backend failed, not single items. */
   #backendFailed = false;
-  /** All callers were cancelled or expired before the handler returned. */
+  /** All callers were cancelled or expired before the handler had a result. */
   #hadNoCallers = false;
   #wasAbandoned = false;
 
@@ -77,7 +76,8 @@ export class RunningBatch implements BatchRecord, RunningWork {
     reason: Reason,
     group: unknown,
     startedAt: number,
-    use?: BackendUse,
+    runsOn: LearnedBackend | undefined,
+    isPrefetched: boolean,
   ) {
     this.dispatcher = dispatcher;
     this.settings = dispatcher.settings;
@@ -86,14 +86,13 @@ export class RunningBatch implements BatchRecord, RunningWork {
     this.group = group;
     this.startedAt = startedAt;
     this.number = dispatcher.ledger.batches + 1;
+    this.runsOn = runsOn;
+    this.isPrefetched = isPrefetched;
     this.#entries = entries;
-    this.#use = use;
-    this.#lanes = use === undefined ? undefined : new Map(entries.map((entry) => [entry, entry.lane]));
     for (const entry of entries) {
       if (entry.shared === undefined) this.join(entry);
       else {
         // The entry carries the item for other callers even if its own was cancelled.
-        entry.lane = undefined;
         entry.batch = this;
         for (const caller of entry.shared.callers) this.join(caller);
       }
@@ -101,21 +100,12 @@ export class RunningBatch implements BatchRecord, RunningWork {
   }
 
   get handler(): Handler<never, unknown> {
-    return this.#use === undefined ? this.settings.handler : this.#use.backend.run;
+    return this.runsOn === undefined ? this.settings.handler : this.runsOn.member.run;
   }
 
   /** The id of its backend; undefined where a handler runs it. */
   get backend(): string | undefined {
-    return this.#use?.id;
-  }
-
-  get expectedMs(): number | undefined {
-    return this.placed?.expectedMs;
-  }
-
-  /** The lane in which an item was queued; only for batches on backends. */
-  laneOf(entry: Entry): Lane | undefined {
-    return this.#lanes?.get(entry);
+    return this.runsOn?.id;
   }
 
   get name(): string {
@@ -144,7 +134,6 @@ export class RunningBatch implements BatchRecord, RunningWork {
   begin(now: number): void {
     this.isPrefetched = false;
     this.startedAt = now;
-    (this.placed as Placed).startedAt = now;
     this.#call?.begin(now, this.dispatcher.timeouts);
   }
 
@@ -163,30 +152,31 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   #run(entries: readonly Entry[], cost: number, startedAt: number): void {
     this.calls += 1;
-    this.#answeredAt = undefined;
-    this.#succeededBefore = this.succeeded;
-    this.#settledInCall = 0;
     this.#call = new HandlerCall(this, entries, cost, startedAt);
     this.#call.start(this.isPrefetched ? undefined : this.dispatcher.timeouts);
   }
 
   /** Counts a caller of this batch. */
   join(entry: Entry): void {
-    entry.lane = undefined;
     entry.batch = this;
     this.callers += 1;
   }
 
   /** The last caller of this item was cancelled or has expired. */
-  gone(entry: Entry): void {
-    this.#call?.gone(entry);
+  unwanted(entry: Entry): void {
+    this.#call?.unwanted(entry);
   }
 
   /** Fires the handler's signal once all callers were cancelled or expired. */
   abortIfUnwanted(): void {
     if (this.callers > 0) return;
     this.#parts = NO_PARTS;
-    this.#call?.abort(new BatchwiseError('CANCELLED', `${this.name}: all callers of this batch have gone.`));
+    this.#call?.abort(
+      new BatchwiseError(
+        'CANCELLED',
+        `${this.name}: all callers of this batch were cancelled or have expired.`,
+      ),
+    );
   }
 
   /** Ends the batch: its callers fail, its signal fires, and later results of the handler are ignored. */
@@ -204,33 +194,29 @@ export class RunningBatch implements BatchRecord, RunningWork {
   /** The handler returned. */
   answered(call: HandlerCall, results: unknown): void {
     const { entries, cost, startedAt } = call;
-    const oneByOne = results === ONE_BY_ONE;
-    const wrong = oneByOne ? undefined : wrongResults(results, entries.length, this.name);
+    const wasOneByOne = results === ONE_BY_ONE;
+    const wrong = wasOneByOne ? undefined : wrongResults(results, entries.length, this.name);
     if (wrong !== undefined) {
       this.error = wrong;
       this.#failAll(entries, wrong);
       return;
     }
     const now = this.settings.clock.now();
-    this.#answeredAt = now;
+    call.answeredAt = now;
     this.durationMs = this.#elapsedMs(now);
-    if (!oneByOne) {
+    if (!wasOneByOne) {
       for (let i = 0; i < entries.length; i++) this.#answer(entries[i] as Entry, results as unknown[], i);
     } else if (this.callers > 0) this.#failAll(entries, neverAnswered(this.name));
     if (call.isAborted) {
-      this.#hadNoCallers = oneByOne;
+      // A handler that has answered one by one may stop early once no caller is left: that is no result.
+      this.#hadNoCallers = wasOneByOne;
       this.#learnAtLeast(call);
     }
     // A backend that is down may fail every item quickly, which is not its service time.
-    else if (this.succeeded > this.#succeededBefore && !this.isPrefetched) {
-      const completed = {
-        size: entries.length,
-        cost,
-        startedAt,
-        durationMs: now - startedAt,
-        callers: this.#settledInCall,
-      };
-      this.dispatcher.learn(completed, this.group, this.placed, now);
+    else if (call.succeeded > 0 && !this.isPrefetched) {
+      const { length: size } = entries;
+      const completed = { size, cost, startedAt, durationMs: now - startedAt, callers: call.settledCallers };
+      this.dispatcher.learning.learn(completed, this, now);
     }
   }
 
@@ -247,7 +233,7 @@ export class RunningBatch implements BatchRecord, RunningWork {
       this.#hadNoCallers = true;
       this.#learnAtLeast(call);
     }
-    if (this.#use !== undefined && isForWholeBatch(thrown, entries)) {
+    if (this.runsOn !== undefined && isForWholeBatch(thrown, entries)) {
       this.#failed(entries, thrown);
       return;
     }
@@ -270,7 +256,9 @@ export class RunningBatch implements BatchRecord, RunningWork {
   /** The backend failed the whole batch. Callers get its error unchanged. */
   #failed(entries: readonly Entry[], error: BatchwiseError): void {
     if (error.notStarted || OUTAGES.includes(error.code)) this.#backendFailed = true;
-    const rest = error.notStarted ? this.dispatcher.returnToQueue(entries.filter(isWanted), this) : entries;
+    const rest = error.notStarted
+      ? this.dispatcher.placement.returnToQueue(entries.filter(isWanted), this)
+      : entries;
     this.#failAll(rest, error);
   }
 
@@ -279,15 +267,14 @@ export class RunningBatch implements BatchRecord, RunningWork {
     if (this.#wasAbandoned) return 'forgotten';
     if (this.#backendFailed) return 'failed';
     if (this.succeeded > 0) return 'succeeded';
-    if (this.#hadNoCallers)
-      return (this.#use as BackendUse).outcomeWithoutCallers(this.placed as Placed, now);
+    if (this.#hadNoCallers && this.runsOn !== undefined) return this.runsOn.outcomeWithoutCallers(this, now);
     return this.failed > 0 ? 'answeredWithErrors' : 'succeeded';
   }
 
   #learnAtLeast({ cost, startedAt }: HandlerCall): void {
     if (this.isPrefetched) return;
     const now = this.settings.clock.now();
-    this.dispatcher.curve.recordAtLeast(cost, now - startedAt, now);
+    this.dispatcher.learning.learnAtLeast(cost, this.group, now - startedAt, now);
   }
 
   #failAll(entries: readonly Entry[], error: Error): void {
@@ -323,13 +310,15 @@ export class RunningBatch implements BatchRecord, RunningWork {
 
   #settleCaller(caller: Entry, answer: unknown, isError: boolean): void {
     if (caller.sink === undefined) return; // cancelled, maybe by the callback of another caller
+    const call = this.#call as HandlerCall;
     this.callers -= 1;
-    this.#settledInCall += 1;
+    call.settledCallers += 1;
     if (isError) {
       this.failed += 1;
       this.dispatcher.ledger.fail(caller, answer as Error);
     } else {
       this.succeeded += 1;
+      call.succeeded += 1;
       this.dispatcher.ledger.succeed(caller, answer, this);
     }
   }
@@ -337,8 +326,8 @@ export class RunningBatch implements BatchRecord, RunningWork {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    const now = this.#call?.answeredAt ?? this.settings.clock.now();
     this.#call = undefined;
-    const now = this.#answeredAt ?? this.settings.clock.now();
     this.durationMs = this.#elapsedMs(now);
     this.dispatcher.batchEnded(this, now);
   }

@@ -3,19 +3,19 @@
  * that an item which cannot be in time is rejected at once and not after a wait. It admits in doubt, because the policy
  * decides again when the batch is formed.
  */
-import type { PlacedWork } from '../backends/choose-backend.js';
 import { type CurveEstimate, type CurvePoint, ESTIMATE_FRESH_MS } from '../learning/service-curve.js';
 import type { TrafficEstimate } from '../learning/traffic.js';
+import { type RunningWork, remainingMs } from '../policy/policy.js';
 import type { Ahead } from '../queue/item-queue.js';
 
 /** What a prediction reads of a batcher: its slots, the batches in them, and what was learned. */
 export interface Capacity {
   readonly settings: { readonly maxBatchSize: number; readonly targetLatencyMs: number };
-  /** The slots of all ready backends. */
-  readonly slots: number;
-  readonly freeSlots: number;
-  /** The batches in the slots; where backends are shared, those of other batchers, too. */
-  readonly inSlots: readonly PlacedWork[];
+  readonly placement: {
+    readonly slots: number;
+    readonly freeSlots: number;
+    readonly inSlots: readonly RunningWork[];
+  };
   readonly curve: CurveEstimate;
   readonly traffic: TrafficEstimate;
 }
@@ -117,12 +117,12 @@ export function aheadByThroughput(
 export function roomAfterMs(capacity: Capacity, now: number): number {
   const best = capacity.curve.bestSize(capacity.settings.maxBatchSize);
   if (best === undefined) return ESTIMATE_FRESH_MS;
-  return roundedUp(freeSlotAfterMs(capacity, now, 0) + best.durationMs / capacity.slots);
+  return roundedUp(freeSlotAfterMs(capacity, now, 0) + best.durationMs / capacity.placement.slots);
 }
 
 /** When the batch starts that has room for one more item after those ahead. */
 function startsAfterMs(ahead: Ahead, best: CurvePoint, capacity: Capacity, now: number): number {
-  const { slots } = capacity;
+  const { slots } = capacity.placement;
   const fullBatches = Math.floor(ahead.cost / best.cost);
   // Each group is dispatched in batches of its own.
   const groupBatches = Math.max(ahead.groups, Math.floor(ahead.groupsCost / best.cost));
@@ -136,12 +136,11 @@ function startsAfterMs(ahead: Ahead, best: CurvePoint, capacity: Capacity, now: 
 }
 
 /** When a slot is free if so many other batches take the slots that are free earlier. */
-function freeSlotAfterMs({ inSlots, freeSlots, curve }: Capacity, now: number, others: number): number {
+function freeSlotAfterMs({ placement, curve }: Capacity, now: number, others: number): number {
+  const { freeSlots, inSlots } = placement;
   if (others < freeSlots) return 0;
-  // Each batch by the curve of its own backend.
-  const after = inSlots.map(
-    ({ cost, startedAt, expectedMs = curve.mean(cost) ?? 0 }) => startedAt + expectedMs - now,
-  );
+  // One that is overdue ends now: taken as hung, it would have most items rejected after a slow phase of the backend.
+  const after = inSlots.map((batch) => remainingMs(batch, now, curve) ?? 0);
   after.sort((a, b) => a - b);
   // A prefetched batch takes the slot of another.
   const prefetchedBatches = inSlots.filter(({ startedAt }) => startedAt > now).length;

@@ -5,46 +5,41 @@
  * exception is a full batch: holding it cannot make it larger, so it is dispatched in the next microtask.
  */
 
-import type { ScheduledBackend } from '../backends/backend.js';
-import type { BackendUser } from '../backends/backend-set.js';
-import type { BackendUse, Placed } from '../backends/backend-use.js';
-import type { PlacedWork } from '../backends/choose-backend.js';
+import type { LearnedBackend } from '../backends/learned-backend.js';
 import { Placement } from '../backends/placement.js';
 import { inOwnContext } from '../batch/async-context.js';
 import { batchChannel } from '../batch/diagnostics.js';
 import { Ledger } from '../batch/ledger.js';
 import { RunningBatch } from '../batch/running-batch.js';
-import { type BatchwiseError, throwUncaught } from '../errors/errors.js';
-import { closedError, tooCostlyError, unavailableError } from '../errors/rejections.js';
+import { RunningBatches } from '../batch/running-batches.js';
+import { closedError, tooCostlyError } from '../errors/rejections.js';
 import { LearnedGroups } from '../learning/learned-groups.js';
 import { ServiceCurve } from '../learning/service-curve.js';
 import { Traffic } from '../learning/traffic.js';
 import { needsNoItemChecks, type Settings } from '../options/options.js';
-import type { CompletedBatch, Decision, Dispatch } from '../policy/policy.js';
+import type { Decision, Dispatch } from '../policy/policy.js';
 import type { Entry } from '../queue/entry.js';
 import type { Group, Taken } from '../queue/group.js';
 import { ItemQueue } from '../queue/item-queue.js';
-import type { Lane } from '../queue/lane.js';
 import { type SharedWork, SharedWorks } from '../queue/shared-work.js';
 import type { Tenant } from '../queue/tenants.js';
 import { Alarm } from '../time/alarm.js';
 import { Deadlines } from '../time/deadlines.js';
 import { Decider } from './decider.js';
 import { Intake } from './intake.js';
+import { Learning } from './learning.js';
 import { Removal } from './removal.js';
 import { TURN_BUDGET_MS, Turn } from './turn.js';
 
 const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
 const resolved = Promise.resolve();
 
-export class Dispatcher implements BackendUser {
+export class Dispatcher {
   settings: Settings;
   readonly ledger = new Ledger();
   readonly queue: ItemQueue;
   readonly groups: LearnedGroups;
-  readonly running: RunningBatch[] = [];
-  /** Running batches that a backend with `readsAhead` has got before it has a free slot for them. */
-  prefetchedBatches = 0;
+  readonly running = new RunningBatches();
   readonly sharedWorks = new SharedWorks();
   readonly curve: ServiceCurve;
   readonly traffic = new Traffic();
@@ -53,6 +48,7 @@ export class Dispatcher implements BackendUser {
   /** Time limits of handler calls and of `close()`, which policies do not see. */
   readonly timeouts = new Deadlines();
   readonly turn: Turn;
+  readonly learning = new Learning(this);
   readonly intake = new Intake(this);
   readonly removal = new Removal(this);
   readonly placement: Placement;
@@ -68,8 +64,6 @@ export class Dispatcher implements BackendUser {
   readonly #whenClosed = new Promise<void>((resolve) => {
     this.#resolveClosed = resolve;
   });
-  /** Arrivals by group since they were last recorded. */
-  readonly #arrivedIn = new Map<unknown, number>();
   #isDispatching = false;
   #endedWhileDispatching = false;
   #fullIsDue = false;
@@ -90,38 +84,7 @@ export class Dispatcher implements BackendUser {
     return this.state === 'open';
   }
 
-  /** The slots of all ready backends; at least 1, because an ejected backend comes back. */
-  get slots(): number {
-    return Math.max(1, this.placement.slots);
-  }
-
-  get busySlots(): number {
-    return this.running.length - this.prefetchedBatches;
-  }
-
-  get freeSlots(): number {
-    return this.placement.freeSlots;
-  }
-
-  get inSlots(): readonly PlacedWork[] {
-    return this.placement.inSlots;
-  }
-
-  /** Why items are rejected because no backend is ready; undefined if they wait for one. */
-  get outage(): BatchwiseError | undefined {
-    const { set } = this.placement;
-    const outage = set?.failsWhenNoneReady ? set.outage : undefined;
-    return outage && unavailableError(this.settings.name, outage);
-  }
-
   // Items
-
-  /** Counts an arrival. Rejected items count, because they are part of the load; callers that share an item do not. */
-  offered(groupKey: unknown): void {
-    this.turn.arrived(1);
-    if (this.settings.groupOf === undefined) return;
-    this.#arrivedIn.set(groupKey, (this.#arrivedIn.get(groupKey) ?? 0) + 1);
-  }
 
   append(entry: Entry, groupKey: unknown, tenant: Tenant, priority: number): void {
     const group = this.queue.append(entry, groupKey, tenant, priority);
@@ -161,7 +124,7 @@ export class Dispatcher implements BackendUser {
   };
 
   #turnEnded(): void {
-    this.#recordArrivals();
+    this.learning.recordArrivals();
     this.#dispatch(this.settings.clock.now(), true);
   }
 
@@ -174,7 +137,7 @@ export class Dispatcher implements BackendUser {
     try {
       for (;;) {
         this.#runDue(now);
-        if (!this.#mayHaveSlot) {
+        if (!this.placement.mayHaveSlot) {
           this.#prefetch(now);
           break;
         }
@@ -187,8 +150,7 @@ export class Dispatcher implements BackendUser {
         if (!this.placement.requestSlot()) break;
         if (this.#isHeldForBackend(group, now)) continue;
         const decision = this.#decider.decide(group, now);
-        this.placement.tookTurn();
-        if (decision === undefined) continue;
+        this.placement.endRequest();
         this.#endedWhileDispatching = false;
         const goesOn = this.#carryOut(decision, group, now);
         // A handler may block the thread before its first await.
@@ -197,14 +159,14 @@ export class Dispatcher implements BackendUser {
           this.turn.open(now);
           break;
         }
-        // Sockets and timers need the thread, too.
+        // The event loop must also serve sockets and timers.
         if (this.#endedWhileDispatching || now - at >= TURN_BUDGET_MS) anySize = false;
       }
     } finally {
       this.#isDispatching = false;
     }
     const { policy } = this.settings;
-    if (turnIsOver && policy.prepare !== undefined) this.#notifyPolicy(() => policy.prepare?.(now));
+    if (turnIsOver && policy.prepare !== undefined) this.learning.notifyPolicy(() => policy.prepare?.(now));
     this.restIfIdle();
     this.#setAlarm(now);
   }
@@ -220,13 +182,13 @@ export class Dispatcher implements BackendUser {
 
   /** A full batch whose size the policy agrees to is sent to a backend that reads ahead. */
   #prefetch(now: number): void {
-    const use = this.placement.prefetchingBackend(now);
-    const group = use && this.#decider.nextGroup(now);
-    if (use === undefined || group === undefined || !this.#isFull(group)) return;
+    const backend = this.placement.choosePrefetching(now);
+    const group = backend && this.#decider.nextGroup(now);
+    if (backend === undefined || group === undefined || !this.#isFull(group)) return;
     const decision = this.#decider.decide(group, now);
-    if (decision?.action !== 'dispatch' || !use.backend.canPrefetch) return;
+    if (decision.action !== 'dispatch' || group.length === 0 || !backend.member.canPrefetch) return;
     const { entries, cost } = this.queue.take(group, decision.count, this.settings.maxBatchSize);
-    if (entries.length > 0) this.#start(entries, cost, group, decision, now, use);
+    if (entries.length > 0) this.#start(entries, cost, group, decision, now, backend, true);
   }
 
   #isFull(group: Group): boolean {
@@ -247,10 +209,12 @@ export class Dispatcher implements BackendUser {
         this.#hold(group, decision.until, decision.wakeOnBatchEnd ?? true);
         return true;
       case 'dispatch': {
-        if (!this.placement.hasFreeSlot) return false; // the policy has removed the last backend
+        // The policy may have removed the last backend, or the items.
+        if (!this.placement.hasFreeSlot || group.length === 0) return false;
         const { entries, cost } = this.#take(group, decision);
         if (group.length === 0 && this.queue.length > 0) this.#chargeForSlot(entries, cost);
-        if (entries.length > 0) this.#start(entries, cost, group, decision, now);
+        const backend = this.placement.backendFor(decision.backend);
+        if (entries.length > 0) this.#start(entries, cost, group, decision, now, backend, false);
         return entries.length > 0;
       }
     }
@@ -277,12 +241,11 @@ export class Dispatcher implements BackendUser {
   /** Holds the group if its batch is predicted to complete sooner on a backend that is busy now. */
   #isHeldForBackend(group: Group, now: number): boolean {
     if (this.placement.set === undefined) return false;
-    const { cost, length } = this.queue;
-    const holdUntil = this.placement.choose(cost, (this.traffic.ratePerMs(now) * cost) / length, group, now);
+    const holdUntil = this.placement.choose(group, now);
     if (holdUntil === undefined || !this.isOpen || group.isFlushed) return false;
     if (Math.min(holdUntil, group.oldestAt + this.settings.maxWaitMs) <= now) return false;
     this.#hold(group, holdUntil, true);
-    this.placement.tookTurn();
+    this.placement.endRequest();
     return true;
   }
 
@@ -298,147 +261,51 @@ export class Dispatcher implements BackendUser {
   #start(
     entries: readonly Entry[],
     cost: number,
-    group: Group,
-    decision: Dispatch,
+    { key }: Group,
+    { reason }: Dispatch,
     now: number,
-    prefetching?: BackendUse,
+    backend: LearnedBackend | undefined,
+    isPrefetched: boolean,
   ): void {
-    const use = prefetching ?? this.#backendFor(decision, cost, now);
-    const startsAt = prefetching?.startOfNext(now) ?? now;
-    const batch = new RunningBatch(this, entries, cost, decision.reason, group.key, startsAt, use);
-    if (prefetching !== undefined) {
-      batch.isPrefetched = true;
-      this.prefetchedBatches += 1;
-    }
-    if (use !== undefined) batch.placed = this.placement.start(use, batch, now);
-    batch.index = this.running.length;
-    this.running.push(batch);
+    const startsAt = isPrefetched && backend !== undefined ? backend.startOfNext(now) : now;
+    const batch = new RunningBatch(this, entries, cost, reason, key, startsAt, backend, isPrefetched);
+    this.placement.started(batch, now);
+    this.running.add(batch);
     this.lastDispatchAt = now;
     this.ledger.dispatched(batch);
     inOwnContext(startBatch, batch);
   }
 
-  #backendFor({ backend }: Dispatch, cost: number, now: number): BackendUse | undefined {
-    const use = this.placement.backendFor(backend, cost, now);
-    if (backend !== undefined && use !== undefined && use.id !== backend) {
-      this.ledger.policyFailed(new TypeError(`backend ${JSON.stringify(backend)} has no free slot`));
-    }
-    return use;
-  }
-
   /** All callers of the batch are settled, and its slot is free. */
   batchEnded(batch: RunningBatch, now: number): void {
     if (!this.placement.hasFreeSlot) this.freeSince = now;
-    const last = this.running.pop();
-    if (last !== undefined && last !== batch) {
-      this.running[batch.index] = last;
-      last.index = batch.index;
-    }
-    const { placed } = batch;
-    if (placed !== undefined) this.placement.ended(placed, batch, batch.outcome(now), batch.error, now);
-    if (batch.isPrefetched) this.prefetchedBatches -= 1;
-    else if (this.prefetchedBatches > 0) this.#beginNext(batch, now);
+    this.running.remove(batch, now);
+    this.placement.ended(batch, now);
     if (batchChannel.hasSubscribers) batchChannel.publish(batch.record());
     if (this.state === 'closed') return;
-    this.#recordArrivals();
+    this.learning.recordArrivals();
     this.queue.batchEnded();
     if (this.#isDispatching) this.#endedWhileDispatching = true;
     else this.#dispatch(now, false);
   }
 
-  /** The backend of a batch that ended starts the prefetched batch. */
-  #beginNext({ backend }: RunningBatch, now: number): void {
-    const next = this.running.find((batch) => batch.isPrefetched && batch.backend === backend);
-    if (next === undefined) return;
-    this.prefetchedBatches -= 1;
-    next.begin(now);
-  }
-
-  /** Puts items that were not started back into the queue; returns the items that have to fail. */
-  returnToQueue(entries: readonly Entry[], batch: RunningBatch): readonly Entry[] {
-    if (this.state === 'closed') return entries;
-    const { rest, returned } = this.placement.retriesOf(batch.placed as Placed, entries);
-    for (const entry of returned.reverse()) {
-      const lane = this.queue.putBack(entry, batch.laneOf(entry) as Lane);
-      entry.batch = undefined; // also when its own caller has cancelled, and it carries the item for others
-      for (const caller of entry.callers) {
-        caller.batch = undefined;
-        caller.lane = lane;
-        batch.callers -= 1;
-        this.ledger.returned();
-      }
-    }
-    return rest;
-  }
-
   // Backends
 
-  get slotOrder(): number {
-    try {
-      return this.settings.slotOrder?.() ?? 0;
-    } catch (error) {
-      throwUncaught(error);
-      return 0;
-    }
-  }
-
-  /** Groups that are held stay held: otherwise two batchers that hold groups would wake each other for ever. */
-  slotFreed(): void {
-    this.#dispatch(this.settings.clock.now(), true);
-  }
-
   backendsChanged(): void {
-    this.placement.update();
     this.#updateAdmission();
     if (this.queue.length > 0) this.#wake();
   }
 
-  abandonBatches(backend: ScheduledBackend, error: BatchwiseError): void {
-    for (const batch of [...this.running]) if (batch.backend === backend.id) batch.abandon(error);
-  }
-
   /** After a change of settings or backends: rejects all queued items if no backend can run them. */
   #updateAdmission(): void {
-    let { outage } = this;
+    let { outage } = this.placement;
     this.admitsUnchecked = this.isOpen && outage === undefined && needsNoItemChecks(this.settings);
     if (outage === undefined) return;
     for (const entry of this.queue.entries()) {
       // A caller that is rejected may make a backend ready, and the others are dispatched.
-      ({ outage } = this);
+      ({ outage } = this.placement);
       if (outage === undefined) return;
-      if (entry.lane !== undefined) this.removal.removeAll(entry, 'refused', outage);
-    }
-  }
-
-  // Learning
-
-  /** A call of the handler succeeded: its duration is learned. */
-  learn(call: CompletedBatch, group: unknown, placed: Placed | undefined, now: number): void {
-    this.#recordArrivals(); // events are recorded in the order of time
-    if (placed !== undefined) this.placement.learn(placed, call.cost, call.durationMs, now);
-    if (this.settings.groupOf !== undefined) this.groups.batchEnded(group, call, now);
-    this.curve.record(call.cost, call.durationMs, now);
-    this.traffic.batchEnded(call, now);
-    const { policy } = this.settings;
-    if (policy.observeBatch !== undefined) this.#notifyPolicy(() => policy.observeBatch?.(call, now));
-  }
-
-  #recordArrivals(): void {
-    const moment = this.turn.endMoment();
-    if (moment === undefined) return;
-    this.traffic.arrived(moment.arrivals, moment.at);
-    for (const [group, count] of this.#arrivedIn) this.groups.arrived(group, count, moment.at);
-    this.#arrivedIn.clear();
-    const { policy } = this.settings;
-    if (policy.observeArrivals === undefined) return;
-    this.#notifyPolicy(() => policy.observeArrivals?.(moment.arrivals, moment.at));
-  }
-
-  #notifyPolicy(notify: () => void): void {
-    try {
-      notify();
-    } catch (error) {
-      this.ledger.policyFailed(error);
+      if (entry.isQueued) this.removal.removeAll(entry, 'refused', outage);
     }
   }
 
@@ -446,9 +313,7 @@ export class Dispatcher implements BackendUser {
 
   configure(settings: Settings): void {
     const shrinks = settings.maxBatchSize < this.settings.maxBatchSize;
-    this.curve.padTo(settings.batchSizes);
-    this.groups.padTo(settings.batchSizes);
-    this.placement.padTo(settings.batchSizes);
+    this.learning.padTo(settings.batchSizes);
     this.settings = settings;
     this.#updateAdmission();
     if (shrinks) this.#rejectTooCostly();
@@ -457,7 +322,7 @@ export class Dispatcher implements BackendUser {
 
   flush(): void {
     if (this.queue.length === 0) return;
-    this.#recordArrivals();
+    this.learning.recordArrivals();
     const now = this.settings.clock.now();
     this.queue.flush(now);
     this.#dispatch(now, true);
@@ -482,12 +347,16 @@ export class Dispatcher implements BackendUser {
     this.admitsUnchecked = false;
     const error = closedError(this.settings.name);
     for (const entry of this.queue.entries()) this.removal.removeAll(entry, 'failed', error);
-    for (const batch of [...this.running]) batch.abandon(error);
+    for (const batch of [...this.running.all]) batch.abandon(error);
     this.restIfIdle();
   }
 
   #wake(): void {
     this.queue.wakeAll();
+    this.dispatchNow();
+  }
+
+  dispatchNow(): void {
     this.#dispatch(this.settings.clock.now(), true);
   }
 
@@ -505,7 +374,7 @@ export class Dispatcher implements BackendUser {
 
   #setAlarm(now: number): void {
     if (this.state === 'closed') return;
-    const wakeAt = this.#mayHaveSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
+    const wakeAt = this.placement.mayHaveSlot ? this.queue.wakeAt : POSITIVE_INFINITY;
     const sweepAt = this.removal.nextSweepAt();
     this.#alarm.ringBy(Math.min(wakeAt, sweepAt, this.deadlines.earliest, this.timeouts.earliest), now);
   }
@@ -520,14 +389,8 @@ export class Dispatcher implements BackendUser {
     this.#resolveClosed();
   }
 
-  /** A batcher that shares its backends requests a slot even if none is free, to keep its place in the slot queue. */
-  get #mayHaveSlot(): boolean {
-    const { placement, running, settings } = this;
-    return placement.isShared ? running.length < settings.concurrency : placement.hasFreeSlot;
-  }
-
   get #isIdle(): boolean {
-    return this.ledger.queued === 0 && this.running.length === 0;
+    return this.ledger.queued === 0 && this.running.all.length === 0;
   }
 }
 

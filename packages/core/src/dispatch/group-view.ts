@@ -14,8 +14,7 @@ export class GroupView implements QueueView {
   cost = 0;
   #group: Group | undefined = undefined;
   #order: DispatchOrder | undefined = undefined;
-  /** `changes` of the queue when the view was shown. */
-  #changes = 0;
+  #traffic: TrafficEstimate | undefined = undefined;
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
@@ -25,7 +24,6 @@ export class GroupView implements QueueView {
     this.#group = group;
     this.length = group.length;
     this.cost = group.cost;
-    this.#changes = this.#dispatcher.queue.changes;
     return this;
   }
 
@@ -33,11 +31,7 @@ export class GroupView implements QueueView {
   hide(): void {
     this.#group = undefined;
     this.#order = undefined;
-  }
-
-  /** What it shows is out of date: the policy itself has changed the queue. */
-  get isOutdated(): boolean {
-    return this.#changes !== this.#dispatcher.queue.changes;
+    this.#traffic = undefined;
   }
 
   get oldestAt(): number {
@@ -96,11 +90,11 @@ export class GroupView implements QueueView {
   }
 
   get backends(): readonly BackendView[] {
-    return this.#dispatcher.placement.views;
+    return this.#dispatcher.placement.usable;
   }
 
   get running(): readonly RunningWork[] {
-    return this.#dispatcher.placement.viewed?.running ?? this.#dispatcher.running;
+    return this.#dispatcher.placement.viewed?.running ?? this.#dispatcher.running.all;
   }
 
   get lastDispatchAt(): number {
@@ -121,20 +115,26 @@ export class GroupView implements QueueView {
   }
 
   get curve(): CurveEstimate {
-    const { placement, curve, groups } = this.#dispatcher;
-    return placement.chosen?.curve ?? (this.isGrouped ? groups.of(this.#group?.key).curve : curve);
+    return (this.#dispatcher.placement.viewed ?? this.#learned).curve;
   }
 
   get traffic(): TrafficEstimate {
-    const { groups, placement } = this.#dispatcher;
-    const { traffic } = this.isGrouped ? groups.of(this.#group?.key) : this.#dispatcher;
-    const share = placement.shareOfChosen(this.limits.maxBatchSize);
-    return share === 1 ? traffic : shareOf(traffic, share);
+    if (this.#traffic === undefined) {
+      const { traffic } = this.#learned;
+      const share = this.#dispatcher.placement.shareOfViewed(this.limits.maxBatchSize);
+      this.#traffic = share === 1 ? traffic : shareOf(traffic, share);
+    }
+    return this.#traffic;
+  }
+
+  /** What was learned of the group, or of all items. */
+  get #learned(): { readonly curve: CurveEstimate; readonly traffic: TrafficEstimate } {
+    return this.isGrouped ? this.#dispatcher.groups.of(this.#group?.key) : this.#dispatcher;
   }
 
   #at(position: number): Entry {
     this.#order ??= this.#group?.order();
-    const entry = this.isOutdated ? undefined : this.#order?.at(position);
+    const entry = this.#order?.at(position);
     if (entry === undefined)
       throw new RangeError(`There is no position ${position} in a queue of ${this.length}.`);
     return entry;

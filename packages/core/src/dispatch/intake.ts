@@ -127,13 +127,14 @@ export class Intake {
   #offered(shareKey: unknown, group: unknown): SharedWork | undefined {
     const { sharedWorks } = this.#dispatcher;
     const work = shareKey === undefined ? undefined : sharedWorks.find(shareKey);
-    if (work === undefined) this.#dispatcher.offered(group);
+    if (work === undefined) this.#dispatcher.learning.offered(group);
     return work;
   }
 
   /** Why an item cannot be admitted, whatever is queued. */
   #rejection(cost: number, timeoutMs: number, signal: AbortSignal | undefined): BatchwiseError | undefined {
-    const { isOpen, settings, outage } = this.#dispatcher;
+    const { isOpen, settings, placement } = this.#dispatcher;
+    const { outage } = placement;
     const { name, maxBatchSize } = settings;
     if (!isOpen) return closedError(name);
     if (outage !== undefined) return outage;
@@ -196,7 +197,7 @@ export class Intake {
     priority: number,
   ): BatchwiseError | undefined {
     const dispatcher = this.#dispatcher;
-    const { settings, queue, slots } = dispatcher;
+    const { settings, queue, placement } = dispatcher;
     const byAge = queue.ahead(cost, group, tenant, priority);
     if (hasTimeEnough(cost, byAge, allowedMs, dispatcher)) return undefined;
     const own = settings.groupOf === undefined ? dispatcher : dispatcher.groups.of(group);
@@ -207,9 +208,9 @@ export class Intake {
     const prediction = predict(cost, ahead, allowedMs, dispatcher, now, own);
     if (prediction === undefined || prediction.latencyMs <= allowedMs) return undefined;
     // While the backend is idle, an uncertain or old estimate is measured again instead of trusted.
-    const isIdle = queue.length === 0 && dispatcher.placement.hasFreeSlot;
-    if (isIdle && own.curve.isUncertain(cost, slots, now)) return undefined;
-    if ((own.curve.mean(cost) ?? 0) > allowedMs && own.curve.isColdStart(slots)) return undefined;
+    const isIdle = queue.length === 0 && placement.hasFreeSlot;
+    if (isIdle && own.curve.isUncertain(cost, placement.slots, now)) return undefined;
+    if ((own.curve.mean(cost) ?? 0) > allowedMs && own.curve.isColdStart(placement.slots)) return undefined;
     const limitMs = `${limit} (${Math.max(0, Math.round(allowedMs))} ms)`;
     return tooLateError(settings.name, prediction.latencyMs, limitMs, prediction.retryAfterMs);
   }

@@ -13,7 +13,8 @@ interface CancellableCall<T> {
 }
 
 export function submitNested<T>(dispatcher: Dispatcher, submit: () => CancellableCall<T>): Promise<T> {
-  const { running, settings } = dispatcher;
+  const { settings } = dispatcher;
+  const running = dispatcher.running.all;
   const caller = callingBatch();
   // A batch that is not running belongs to another batcher or has ended.
   const batch = running.find((one) => one === caller);
@@ -27,7 +28,7 @@ export function submitNested<T>(dispatcher: Dispatcher, submit: () => Cancellabl
     isAwaited = false;
   };
   const rejectIfDeadlocked = (): void => {
-    if (!isAwaited || !running.includes(batch) || running.length < dispatcher.slots) return;
+    if (!isAwaited || !running.includes(batch) || running.length < dispatcher.placement.slots) return;
     isDeadlocked = running.every(({ awaitedCalls }) => awaitedCalls > 0);
     if (isDeadlocked) cancel('the handler would wait for itself');
   };
@@ -41,7 +42,7 @@ export function submitNested<T>(dispatcher: Dispatcher, submit: () => Cancellabl
   promise.then(ended, ended);
   return new AwaitedPromise<T>(awaited, (resolve, reject) => {
     promise.then(resolve, (error) =>
-      reject(isDeadlocked ? deadlockError(settings.name, dispatcher.slots) : error),
+      reject(isDeadlocked ? deadlockError(settings.name, dispatcher.placement.slots) : error),
     );
   });
 }

@@ -106,7 +106,7 @@ export class Removal implements EntryRemoval {
     const unwanted = this.#detach(entry);
     this.#dispatcher.ledger.end(entry, ending, error);
     if (batch !== undefined) {
-      if (unwanted !== undefined) batch.gone(unwanted);
+      if (unwanted !== undefined) batch.unwanted(unwanted);
       batch.abortIfUnwanted();
     }
     this.#dispatcher.restIfIdle();

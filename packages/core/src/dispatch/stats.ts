@@ -63,7 +63,7 @@ export function statsOf(dispatcher: Dispatcher): BatcherStats {
     reasons: { ...ledger.reasons },
     queuedCost: queue.cost,
     oldestWaitMs: queue.length === 0 ? 0 : now - queue.oldestAt,
-    batchesRunning: running.length,
+    batchesRunning: running.all.length,
     arrivalsPerSecond: 1000 * traffic.ratePerMs(now),
     fullBatchMs: curve.mean(Math.min(settings.maxBatchSize, curve.largestCost)),
     curve: curve.points().map(({ cost, durationMs }) => ({ cost, durationMs })),

@@ -63,7 +63,7 @@ export class Turn {
     return cohort;
   }
 
-  /** To be called when the clock has been read: starts the time of the cohorts. */
+  /** Called when the clock has been read: starts the time of the cohorts. */
   runCohorts(now: number): void {
     if (this.#cohorts.length === 0) return;
     for (const cohort of this.#cohorts) cohort.run(now);

@@ -1,13 +1,17 @@
 /**
- * What is learned of each group: its arrivals, and its curve. All groups share one curve until the durations of a group
- * differ from it, as with groups by model or by length. Bounded: the group that was used least recently is forgotten.
+ * What is learned of each group: its arrivals, and its curve. Bounded: the group that was used least recently is
+ * forgotten.
  */
-import { SURE_WEIGHT } from './bucket.js';
-import { CERTAIN_DEVIATIONS, DIFFERENT_CURVES_LOG_RATIO, type ServiceCurve } from './service-curve.js';
+import { CurveOwner } from './curve-owner.js';
+import type { ServiceCurve } from './service-curve.js';
 import { type EndedBatch, Traffic } from './traffic.js';
 
 /** Groups that are remembered: some 500 KiB. */
 const MOST_GROUPS = 256;
+
+class LearnedGroup extends CurveOwner {
+  readonly traffic = new Traffic();
+}
 
 export class LearnedGroups {
   readonly #shared: ServiceCurve;
@@ -30,11 +34,16 @@ export class LearnedGroups {
     this.#used(key).traffic.arrived(count, at);
   }
 
-  /** To be called before the shared curve records the batch. */
+  /** Called before the shared curve records the batch. */
   batchEnded(key: unknown, batch: EndedBatch, now: number): void {
     const group = this.#used(key);
     group.record(batch.cost, batch.durationMs, now);
     group.traffic.batchEnded(batch, now);
+  }
+
+  /** A batch was abandoned after `elapsedMs`. */
+  learnAtLeast(key: unknown, cost: number, elapsedMs: number, now: number): void {
+    this.#groups.get(key)?.own?.recordAtLeast(cost, elapsedMs, now);
   }
 
   padTo(batchSizes: readonly number[]): void {
@@ -49,37 +58,5 @@ export class LearnedGroups {
     } else this.#groups.delete(key);
     this.#groups.set(key, group);
     return group;
-  }
-}
-
-class LearnedGroup {
-  readonly traffic = new Traffic();
-  own: ServiceCurve | undefined;
-  /** Its own if that differs from the shared one. */
-  curve: ServiceCurve;
-  readonly #shared: ServiceCurve;
-  /** Of ln(duration ÷ expectation of the shared curve). */
-  #batches = 0;
-  #mean = 0;
-  #squares = 0;
-
-  constructor(shared: ServiceCurve) {
-    this.curve = shared;
-    this.#shared = shared;
-  }
-
-  record(cost: number, durationMs: number, now: number): void {
-    this.own ??= this.#shared.copy();
-    this.own.record(cost, durationMs, now);
-    const expected = this.#shared.mean(cost);
-    if (this.curve === this.own || !(expected !== undefined && expected > 0 && durationMs > 0)) return;
-    const ratio = Math.log(durationMs / expected);
-    this.#batches += 1;
-    const difference = ratio - this.#mean;
-    this.#mean += difference / this.#batches;
-    this.#squares += difference * (ratio - this.#mean);
-    const error = (CERTAIN_DEVIATIONS * Math.sqrt(this.#squares)) / this.#batches;
-    if (this.#batches > SURE_WEIGHT && Math.abs(this.#mean) > Math.max(DIFFERENT_CURVES_LOG_RATIO, error))
-      this.curve = this.own;
   }
 }

@@ -61,8 +61,6 @@ const FINE = 256;
 const PER_DOUBLING = 32;
 /** Standard deviations, or errors of a mean, from which a difference is not chance, even the largest of many. */
 export const CERTAIN_DEVIATIONS = 3;
-/** Durations that differ by this factor are learned as two curves: of two backends, or of a group and all items. */
-export const DIFFERENT_CURVES_LOG_RATIO = Math.log(1.4);
 /** Next to a measured size, only a factor of 2 is a surprise: real curves are not smooth. */
 const UNMEASURED_SURPRISE = 0.5;
 /** The share of the largest size from which a batch counts as full. */

@@ -22,11 +22,20 @@ export interface Limits {
 
 /** A batch in flight. */
 export interface RunningWork {
-  readonly size: number;
   readonly cost: number;
   readonly startedAt: number;
-  /** How long it was expected to take on its backend; undefined where there is one backend, with the curve of the view. */
+  /** How long it was expected to take on its backend; undefined where a handler runs it, or if nothing was known. */
   readonly expectedMs?: number | undefined;
+}
+
+/** The expected remaining time of a batch, below 0 if it is overdue; undefined if nothing is known. */
+export function remainingMs(
+  { cost, startedAt, expectedMs }: RunningWork,
+  now: number,
+  curve: CurveEstimate,
+): number | undefined {
+  const durationMs = expectedMs ?? curve.mean(cost);
+  return durationMs === undefined ? undefined : startedAt + durationMs - now;
 }
 
 /** A backend, as a policy sees it. */
@@ -70,7 +79,7 @@ export interface QueueView {
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];
-  /** The backends that get batches now. */
+  /** The backends that get batches now; none where a handler does. */
   readonly backends: readonly BackendView[];
   /** The time of the latest dispatch; −Infinity before the first. */
   readonly lastDispatchAt: number;
@@ -114,6 +123,7 @@ export type Decision = Dispatch | Wait | Reject;
 
 /** A batch that succeeded, as a policy learns from it. */
 export interface CompletedBatch extends RunningWork {
+  readonly size: number;
   readonly durationMs: number;
   /** The number of callers it answered: each may come back with its next item. */
   readonly callers: number;

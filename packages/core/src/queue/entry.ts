@@ -48,7 +48,7 @@ type Any = any;
 export class Entry<I = Any, R = Any> implements Ticket {
   item: I | undefined;
   sink: Sink<R> | Resolve | undefined;
-  /** Set while it is queued. */
+  /** Where it is queued, or was before its batch. */
   lane: Lane | undefined = undefined;
   /** Set while its batch runs. */
   batch: RunningBatch | undefined = undefined;
@@ -78,6 +78,10 @@ export class Entry<I = Any, R = Any> implements Ticket {
   /** Infinity without one. */
   get deadline(): number {
     return this.cohort?.deadlineOf(this) ?? Number.POSITIVE_INFINITY;
+  }
+
+  get isQueued(): boolean {
+    return this.lane !== undefined && this.batch === undefined;
   }
 
   get settled(): boolean {
@@ -133,7 +137,7 @@ Object.assign(Entry.prototype, {
 // Functions, not private methods, because private methods add a hidden field to each object.
 
 function removalOf(entry: Entry): EntryRemoval | undefined {
-  return entry.settled ? undefined : (entry.lane?.group ?? entry.batch?.dispatcher)?.removal;
+  return entry.settled ? undefined : entry.lane?.group.removal;
 }
 
 /** Drops all references, so that a ticket kept by its caller keeps nothing else alive. */

@@ -54,6 +54,7 @@ export class SharedWorks {
     work.carrier.shared = undefined;
     if (!work.carrier.settled) return;
     work.carrier.item = undefined; // kept for the other callers until now
+    if (!work.carrier.isQueued) work.carrier.lane = undefined;
     work.carrier.batch = undefined;
   }
 }

@@ -7,15 +7,21 @@ const settings = { maxFailures: 3, backOffMs: 1000, maxBackOffMs: 30_000 };
 const reason = new Error('no response');
 const healthOf = (hasProbe = false) => new BackendHealth(settings, hasProbe);
 
+function started(health: BackendHealth, now: number): StartedBatch {
+  const batch = { ejections: 0, isTrial: false };
+  health.started(batch, now);
+  return batch;
+}
+
 function fail(health: BackendHealth, times: number, now: number): void {
-  for (let i = 0; i < times; i++) health.failed(health.started(now), reason, now);
+  for (let i = 0; i < times; i++) health.failed(started(health, now), reason, now);
 }
 
 describe('a backend', () => {
   test('is ejected after the given number of consecutive failures', () => {
     const health = healthOf();
     fail(health, 2, 0);
-    health.succeeded(health.started(0));
+    health.succeeded(started(health, 0));
     fail(health, 2, 0);
     expect(health.state).toBe('ready');
     fail(health, 1, 0);
@@ -27,7 +33,7 @@ describe('a backend', () => {
     const health = healthOf();
     fail(health, 3, 0);
     expect([health.isTrialDue(999), health.isTrialDue(1000)]).toEqual([false, true]);
-    const trial = health.started(1000);
+    const trial = started(health, 1000);
     expect(trial.isTrial).toBe(true);
     expect([health.isTrialDue(1000), health.isOut(1000)]).toEqual([false, false]);
     health.succeeded(trial);
@@ -37,7 +43,7 @@ describe('a backend', () => {
   test('gets another trial batch when the first takes longer than the back-off', () => {
     const health = healthOf();
     fail(health, 3, 0);
-    health.started(1000);
+    started(health, 1000);
     expect([health.isTrialDue(1999), health.isTrialDue(2000)]).toEqual([false, true]);
   });
 
@@ -49,7 +55,7 @@ describe('a backend', () => {
     for (let i = 0; i < 7; i++) {
       pauses.push(health.retryAt - now);
       now = health.retryAt;
-      health.failed(health.started(now), reason, now);
+      health.failed(started(health, now), reason, now);
     }
     expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   });
@@ -57,17 +63,17 @@ describe('a backend', () => {
   test('gets its next trial at once if all callers of the last trial had cancelled', () => {
     const health = healthOf();
     fail(health, 3, 0);
-    health.forgotten(health.started(1000), 1010);
+    health.forgotten(started(health, 1000), 1010);
     expect(health.isTrialDue(1010)).toBe(true);
   });
 
   test('ignores results of batches that were started before its ejection', () => {
     const health = healthOf();
-    const before = [health.started(0), health.started(0)] as const;
+    const before = [started(health, 0), started(health, 0)] as const;
     fail(health, 3, 0);
     health.succeeded(before[0]);
     expect(health.state).toBe('ejected');
-    health.succeeded(health.started(1000));
+    health.succeeded(started(health, 1000));
     health.failed(before[1], reason, 1000);
     expect(health.failures).toBe(0);
   });
@@ -76,7 +82,7 @@ describe('a backend', () => {
     const health = healthOf();
     health.becomeUnhealthy(reason, false, 0);
     expect(health.isTrialDue(1e9)).toBe(false);
-    health.succeeded(health.started(1e9)); // a batch for lack of a ready backend
+    health.succeeded(started(health, 1e9)); // a batch for lack of a ready backend
     expect(health.state).toBe('ejected');
     health.becomeHealthy();
     expect(health.state).toBe('ready');
@@ -131,7 +137,7 @@ describe('a backend', () => {
     expect(health.doubtfulUntil).toBeCloseTo(5 + 1000 / 3);
     fail(health, 1, 5);
     expect(health.doubtfulUntil).toBeCloseTo(5 + 2000 / 3);
-    health.succeeded(health.started(6));
+    health.succeeded(started(health, 6));
     expect(health.doubtfulUntil).toBe(Number.NEGATIVE_INFINITY);
   });
 
@@ -147,8 +153,8 @@ describe('a backend', () => {
 describe('an outlier', () => {
   const after = (errors: number, successes: number) => {
     const health = healthOf();
-    for (let i = 0; i < errors; i++) health.answeredWithErrors(health.started(0), reason, 0);
-    for (let i = 0; i < successes; i++) health.succeeded(health.started(0));
+    for (let i = 0; i < errors; i++) health.answeredWithErrors(started(health, 0), reason, 0);
+    for (let i = 0; i < successes; i++) health.succeeded(started(health, 0));
     return health;
   };
 
@@ -168,14 +174,14 @@ describe('an outlier', () => {
 
   test('is never ejected without a limit of failures', () => {
     const never = new BackendHealth({ ...settings, maxFailures: Number.POSITIVE_INFINITY });
-    for (let i = 0; i < 10; i++) never.answeredWithErrors(never.started(0), reason, 0);
+    for (let i = 0; i < 10; i++) never.answeredWithErrors(started(never, 0), reason, 0);
     expect(never.isOutlier([after(0, 10)])).toBe(false);
   });
 
   test('is ejected again by an error response in its trial', () => {
     const health = after(10, 0);
     health.ejectAsOutlier(reason, 0);
-    health.answeredWithErrors(health.started(1000), reason, 1000);
+    health.answeredWithErrors(started(health, 1000), reason, 1000);
     expect(health).toMatchObject({ state: 'ejected', retryAt: 3000 });
   });
 });
@@ -210,7 +216,7 @@ test('for any events, an ejected backend gets at most one trial per back-off, an
           expect(now - triedAt).toBeGreaterThanOrEqual(settings.backOffMs);
           triedAt = now;
         }
-        running.push(health.started(now));
+        running.push(started(health, now));
       } else if (batch !== undefined) {
         if (event === 'succeed') health.succeeded(batch);
         else if (event === 'fail') health.failed(batch, reason, now);
@@ -229,7 +235,7 @@ test('for any events, an ejected backend gets at most one trial per back-off, an
     else {
       now = Math.max(now, health.retryAt);
       expect(health.isTrialDue(now)).toBe(true);
-      health.succeeded(health.started(now));
+      health.succeeded(started(health, now));
     }
     expect(health.state).toBe('ready');
   });

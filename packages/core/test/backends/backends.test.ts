@@ -1,10 +1,11 @@
 /** Batches on several backends: choice, failures and retries. */
-import { Batcher, type BatcherOptions, BatchwiseError, greedy, VirtualClock } from 'batchwise';
+import { Batcher, type BatcherOptions, BatchwiseError, greedy, type Policy, VirtualClock } from 'batchwise';
 import { describe, expect, test } from 'vitest';
 import { expectBooksToBalance, expectRest } from '../support/books.js';
 import { forever } from '../support/deciding.js';
 import { GatedBackend, lost, notStarted, placed } from '../support/gated-backend.js';
 import { outcomeOf } from '../support/outcome.js';
+import { seeded } from '../support/random.js';
 import { RecordingSink } from '../support/recording-sink.js';
 
 const { POSITIVE_INFINITY } = Number;
@@ -132,6 +133,57 @@ describe('a batch', () => {
     expect(a.batches.length + b.batches.length).toBe(5);
     batcher.destroy();
   });
+});
+
+// Root cause: the backend was chosen again when the batch started, for another cost than the policy had decided about.
+test('a batch runs on the backend whose slots and curve the policy has seen', async () => {
+  const clock = new VirtualClock();
+  const random = seeded(1);
+  const decided: number[] = [];
+  const started: number[] = [];
+  const backends = [2, 1].map((slots) => {
+    const run = (items: number[]) => {
+      started.push(slots);
+      const durationMs = slots === 1 ? 5 + items.length : 30 + 2 * items.length;
+      return new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), durationMs));
+    };
+    return { id: `${slots}`, slots, run };
+  });
+  const decide: Policy['decide'] = (view) => {
+    decided.push(view.slots);
+    return { action: 'dispatch', count: 1 + Math.floor(view.length / 2), reason: 'idle' };
+  };
+  const batcher = new Batcher<number, number>({ backends, clock, policy: { name: 'records', decide } });
+  for (let i = 0; i < 500; i++) {
+    for (let items = 20 * random(); items > 0; items--) void batcher.submit(i);
+    await clock.advance(20 * random());
+  }
+  await clock.advance(10_000);
+  const learned = decided.lastIndexOf(3) + 1;
+  expect(learned).toBeLessThan(50);
+  expect(started.slice(learned)).toEqual(decided.slice(learned));
+  expect(new Set(started.slice(learned)).size).toBe(2);
+});
+
+// Root cause: the curve of the chosen backend took the place of that of the group, even while all backends were alike.
+test('the policy sees the curve of the group', async () => {
+  const clock = new VirtualClock();
+  const run = (items: number[]) =>
+    new Promise<number[]>((resolve) => clock.setTimer(() => resolve(items), 10 * (items[0] as number)));
+  const seen = new Map<number, number | undefined>();
+  const decide: Policy['decide'] = (view, now) => {
+    seen.set(now % 2, view.curve.mean(1));
+    return { action: 'dispatch', count: 1, reason: 'idle' };
+  };
+  const batcher = new Batcher<number, number>({
+    ...{ backends: [{ id: 'a', slots: 1, run }], clock, groupOf: (item: number) => item },
+    policy: { name: 'records', decide },
+  });
+  for (let i = 0; i < 40; i++) {
+    void batcher.submit(i % 4 === 0 ? 4 : 1);
+    await clock.advance(i % 4 === 0 || i % 4 === 3 ? 101 : 100);
+  }
+  expect([seen.get(0), seen.get(1)]).toEqual([expect.closeTo(40), expect.closeTo(10)]);
 });
 
 test('the context has the expected duration of a batch once it is known', async () => {
@@ -504,6 +556,21 @@ describe('while no backend is ready', () => {
     await clock.advance(0);
     expect(outcomes[0]?.state).toBe('resolved');
     expect(() => placed([], { set: { whenNoneReady: 'try' } })).not.toThrow();
+  });
+
+  test('a trial does not exceed the slots of its backend', async () => {
+    const a = new GatedBackend('a', 2);
+    const { batcher, clock } = placed([a], { set: { maxFailures: 1, backOffMs: 10 }, ...one });
+    for (let i = 1; i <= 4; i++) batcher.submit(i).catch(() => {});
+    await clock.advance(0);
+    a.fail(lost('a'));
+    await clock.advance(50);
+    // The batch from before the ejection and one trial; the next trial is due, too.
+    expect(a.batches).toEqual([[1], [2], [3]]);
+    a.gate.call(0).answer([1]);
+    await clock.advance(0);
+    expect(a.batches).toEqual([[1], [2], [3], [4]]);
+    batcher.destroy();
   });
 
   test('no timer remains after close()', async () => {

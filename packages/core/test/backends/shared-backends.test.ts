@@ -2,7 +2,8 @@
 import { BackendSet, Batcher, greedy, VirtualClock } from 'batchwise';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SlotQueue, type SlotUser } from '../../src/backends/slot-queue.js';
+import type { SetUser } from '../../src/backends/backend-set.js';
+import { SlotQueue } from '../../src/backends/slot-queue.js';
 import { GatedBackend, lost } from '../support/gated-backend.js';
 import { outcomeOf } from '../support/outcome.js';
 
@@ -129,10 +130,12 @@ test('no slot is free while a batcher waits for one', async () => {
       let free = slots;
       const queue = new SlotQueue(clock, () => free);
       const users = all.map(({ order, wants }) => {
-        const user: SlotUser & { left: number; ask(): void } = {
+        const user: SetUser & { left: number; ask(): void } = {
           slotOrder: order,
           left: wants,
           slotFreed: () => user.ask(),
+          backendsChanged() {},
+          abandonBatches() {},
           ask() {
             while (user.left > 0 && queue.request(user)) {
               user.left -= 1;

@@ -135,11 +135,11 @@ export class BackendPool {
     let chosen: Backend | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (let i = 0; i < usable.length; i++) {
-      const { id, work } = usable[(first + i) % usable.length] as (typeof usable)[number];
+      const { id, running } = usable[(first + i) % usable.length] as (typeof usable)[number];
       const backend = this.#backends.get(id);
-      if (backend === undefined || work.length + backend.openCalls >= fewest) continue;
+      if (backend === undefined || running.length + backend.openCalls >= fewest) continue;
       chosen = backend;
-      fewest = work.length + backend.openCalls;
+      fewest = running.length + backend.openCalls;
     }
     return chosen;
   }
