@@ -3,13 +3,13 @@ import type { ModelRunner, Signature, TensorSpec } from '@batchwise/runners';
 import type { JsonSchema, MediaType, Operation, PlacedOperation, Reference, Response } from './open-api.js';
 import { problems, TRACE_HEADERS } from './shared-parts.js';
 import {
-  ANY_JSON,
+  columnSchema,
   exampleShape,
   flatExample,
   flatSchema,
   JSON_EXAMPLE,
   nestedExample,
-  nestedSchema,
+  rowValueSchema,
   shapeSchema,
 } from './tensor-schema.js';
 
@@ -109,18 +109,12 @@ function predictResponse({ outputs }: Signature): Record<string, MediaType> {
 
 /** A row is the rest of the shape behind the first dimension; with several tensors, each by its name. */
 function rowSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
-  return one(specs, ({ datatype, shape, content }) =>
-    content === 'json' ? ANY_JSON : nestedSchema(datatype, shape.slice(1), isAnswer),
-  );
+  return one(specs, (spec) => rowValueSchema(spec, isAnswer));
 }
 
 function columnsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
   const rows = isAnswer ? {} : { minItems: 1 };
-  return one(specs, ({ datatype, shape, content }) =>
-    content === 'json'
-      ? { type: 'array', ...rows, items: ANY_JSON }
-      : { ...rows, ...nestedSchema(datatype, shape, isAnswer) },
-  );
+  return one(specs, (spec) => ({ ...rows, ...columnSchema(spec, isAnswer) }));
 }
 
 function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonSchema): JsonSchema {
@@ -202,7 +196,7 @@ function tensorsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSch
     required: ['name', 'datatype', 'shape', 'data'],
     properties: {
       name: { type: 'string', const: spec.name },
-      datatype: { type: 'string', const: spec.datatype },
+      datatype: spec.anyDatatype ? { type: 'string' } : { type: 'string', const: spec.datatype },
       shape: shapeSchema(spec, isAnswer),
       data: flatSchema(spec, isAnswer),
     },
@@ -259,6 +253,11 @@ const TENSOR_METADATA = {
       name: { type: 'string' },
       datatype: { type: 'string', examples: ['FP32'] },
       shape: { type: 'array', items: { type: 'integer', minimum: -1 } },
+      parameters: {
+        type: 'object',
+        description: 'Whether each request or result has its own datatype, and its own number of dimensions.',
+        properties: { any_datatype: { type: 'boolean' }, any_shape: { type: 'boolean' } },
+      },
     },
   },
 } as const;

@@ -5,6 +5,20 @@ import type { JsonSchema } from './open-api.js';
 /** An example of more would be longer than anybody reads, and than a page can show. */
 const MOST_EXAMPLE_ELEMENTS = 2048;
 
+/** Rows, without the dimension that counts them. */
+export function rowValueSchema({ datatype, shape, ...spec }: TensorSpec, isAnswer: boolean): JsonSchema {
+  if (spec.content === 'json') return ANY_JSON;
+  if (spec.anyDatatype || spec.anyShape) return ANY_VALUES;
+  return nestedSchema(datatype, shape.slice(1), isAnswer);
+}
+
+/** All rows in one array. */
+export function columnSchema(spec: TensorSpec, isAnswer: boolean): JsonSchema {
+  if (spec.content === 'json' || spec.anyDatatype || spec.anyShape)
+    return { type: 'array', items: rowValueSchema(spec, isAnswer) };
+  return nestedSchema(spec.datatype, spec.shape, isAnswer);
+}
+
 /** Arrays in arrays. What JSON has no number for, NaN say, an answer has null for. */
 export function nestedSchema(datatype: Datatype, shape: readonly number[], isAnswer = false): JsonSchema {
   return shape.reduceRight<JsonSchema>(
@@ -16,10 +30,16 @@ export function nestedSchema(datatype: Datatype, shape: readonly number[], isAns
 
 /** The values of a tensor with `content: 'json'`. */
 export const ANY_JSON: JsonSchema = { description: 'Any JSON value.' };
+const ANY_VALUES: JsonSchema = { description: 'A number, a boolean, a text, or nested arrays of these.' };
 export const JSON_EXAMPLE = { key: 'value' };
 
 /** One element after the other. */
-export function flatSchema({ datatype, shape, content }: TensorSpec, isAnswer = false): JsonSchema {
+export function flatSchema(
+  { datatype, shape, content, anyDatatype }: TensorSpec,
+  isAnswer = false,
+): JsonSchema {
+  if (anyDatatype)
+    return { type: 'array', description: 'In the order of the shape, the last dimension fastest.' };
   const items = content === 'json' ? JSON_TEXT : elementSchema(datatype, isAnswer);
   const order = `In the order of the shape [${shape}], the last dimension fastest.`;
   return { type: 'array', items, description: order };
@@ -29,7 +49,8 @@ export function flatSchema({ datatype, shape, content }: TensorSpec, isAnswer = 
  * A request has at least one row. In words that generators of clients know, too: they fail at `const` in a tuple, and at
  * `items: false` behind one.
  */
-export function shapeSchema({ shape }: TensorSpec, isAnswer = false): JsonSchema {
+export function shapeSchema({ shape, anyShape }: TensorSpec, isAnswer = false): JsonSchema {
+  if (anyShape) return { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 1 };
   const dimension = (length: number, index: number) =>
     length === -1
       ? { type: 'integer', minimum: index === 0 && !isAnswer ? 1 : 0 }

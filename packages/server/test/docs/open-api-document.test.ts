@@ -27,6 +27,11 @@ const SEVERAL: Signature = {
   ],
 };
 
+const OPEN: Signature = {
+  inputs: [{ name: 'rows', datatype: 'FP32', shape: [-1, -1], anyDatatype: true, anyShape: true }],
+  outputs: [{ name: 'output', datatype: 'FP32', shape: [-1, -1], anyDatatype: true, anyShape: true }],
+};
+
 const IMAGE: Signature = {
   inputs: [{ name: 'image', datatype: 'FP32', shape: [-1, 3, 224, 224] }],
   outputs: [{ name: 'classes', datatype: 'FP32', shape: [-1, 1000] }],
@@ -81,6 +86,7 @@ const all = () =>
   documentOf([
     model('iris', IRIS),
     model('several', SEVERAL),
+    model('open', OPEN),
     model('image', IMAGE),
     model('cold', undefined),
   ]);
@@ -354,6 +360,7 @@ test('a value of few has a type as well, for generated clients', () => {
 test.each([
   ['iris', IRIS],
   ['several', SEVERAL],
+  ['open', OPEN],
 ])('the examples of %s are requests that the server takes', (name, signature) => {
   const document = all();
   const body = (path: string) => Buffer.from(JSON.stringify(exampleOf(document, path)));
