@@ -108,6 +108,40 @@ test('a runner of a service with two processes runs two batches at a time', asyn
   }, 'both processes have run batches');
 });
 
+test('flags set the interpreter, the processes and their devices', async () => {
+  // There were none: a worker of a file ran one process, with the interpreter that it found.
+  const model = `
+import os, sys
+
+def describe(items: list) -> list:
+    return [[sys.executable, os.environ.get("CUDA_VISIBLE_DEVICES")] for _ in items]
+`;
+  const worker = await Working.worker(
+    [
+      ...['model.py', '--queue', 'devices', '--url', redis.url, '--max-batch-size', '1'],
+      ...['--python', 'bin/python3', '--replicas', '2', '--gpu', '1,3'],
+    ],
+    {
+      files: { 'model.py': model },
+      env: { CUDA_VISIBLE_DEVICES: '' },
+      prepare: (folder) => {
+        mkdirSync(join(folder, 'bin'));
+        symlinkSync(pythonWithPackages(), join(folder, 'bin/python3'));
+      },
+    },
+  );
+  expect(modelPids(worker.folder)).toHaveLength(2);
+  const models = client<number, [string, string]>('devices');
+  const seen = new Map<string, string>();
+  await until(async () => {
+    for (const [python, device] of await models.submitMany(Array.from({ length: 8 }, (_, index) => index)))
+      seen.set(device, python);
+    return seen.size === 2;
+  }, 'both processes have run batches');
+  expect([...seen.keys()].sort()).toEqual(['1', '3']);
+  expect(new Set(seen.values())).toEqual(new Set([join(worker.folder, 'bin/python3')]));
+});
+
 test('a second Ctrl-C gives the items of a model that hangs back to the queue, and ends its process', async () => {
   const worker = await workerOf('stubborn.py', 'stubborn', { 'stubborn.py': STUBBORN });
   const answer = client<number, number>('stubborn').submit(1);
