@@ -65,6 +65,22 @@ test('a class and a function are served in one process, rows and JSON items in b
   });
 });
 
+test('the API docs show the example of a model, with web processes too', async () => {
+  const model = TEXT.replace(
+    'def describe',
+    '@batchwise.model(example=[{"text": "A great phone"}])\ndef describe',
+  );
+  const server = await Serving.start(['text.py', '--workers', '2'], { env, files: { 'text.py': model } });
+  const document = jsonOf<{ paths: Record<string, unknown> }>(await server.client.get('/docs.json'));
+  expect(document.paths['/v1/models/text:predict']).toMatchObject({
+    post: {
+      requestBody: {
+        content: { 'application/json': { example: { instances: [{ text: 'A great phone' }] } } },
+      },
+    },
+  });
+});
+
 test('an invalid item fails its request, and not the requests that share its batch', async () => {
   const server = await Serving.start(['text.py'], {
     env,

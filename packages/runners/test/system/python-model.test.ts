@@ -115,8 +115,8 @@ def predict(ids: NDArray[np.int64], texts: list[str]):
 `);
     expect(runner.signature).toEqual({
       inputs: [
-        { name: 'ids', datatype: 'INT64', shape: [-1, 2] },
-        { name: 'texts', datatype: 'BYTES', shape: [-1] },
+        { name: 'ids', datatype: 'INT64', shape: [-1, 2], example: [0, 0] },
+        { name: 'texts', datatype: 'BYTES', shape: [-1], example: 'a' },
       ],
       outputs: [
         { name: 'total', datatype: 'INT64', shape: [-1] },

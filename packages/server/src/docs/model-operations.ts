@@ -4,13 +4,11 @@ import type { JsonSchema, MediaType, Operation, PlacedOperation, Reference, Resp
 import { problems, TRACE_HEADERS } from './shared-parts.js';
 import {
   columnSchema,
-  exampleShape,
-  flatExample,
   flatSchema,
-  JSON_EXAMPLE,
-  nestedExample,
+  rowExampleOf,
   rowValueSchema,
   shapeSchema,
+  tensorExample,
 } from './tensor-schema.js';
 
 /** Nothing is known of a model before it is loaded. */
@@ -129,10 +127,7 @@ function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonS
 }
 
 function rowExample(specs: readonly TensorSpec[]): unknown {
-  const rows = specs.map(
-    ({ name, datatype, shape, content }) =>
-      [name, content === 'json' ? JSON_EXAMPLE : nestedExample(datatype, shape.slice(1))] as const,
-  );
+  const rows = specs.map((spec) => [spec.name, rowExampleOf(spec)] as const);
   if (rows.length === 0 || rows.some(([, row]) => row === undefined)) return undefined;
   return rows.length === 1 ? rows[0]?.[1] : Object.fromEntries(rows);
 }
@@ -202,12 +197,6 @@ function tensorsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSch
     },
   }));
   return { type: 'array', items: items.length > 1 ? { anyOf: items } : (items[0] ?? { type: 'object' }) };
-}
-
-function tensorExample(spec: TensorSpec): unknown {
-  const data = flatExample(spec);
-  const { name, datatype, shape } = spec;
-  return data === undefined ? undefined : { name, datatype, shape: exampleShape(shape), data };
 }
 
 /** Without an example of ours a page would make one up from the schema, however large. */
