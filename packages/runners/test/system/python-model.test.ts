@@ -100,7 +100,8 @@ class Sum:
     const { rows } = await running(ITEMS);
     const items = [1, 'bad', { a: [null, 'é'] }, 'bad', [true]];
     const answers = await settled(items.map((item) => rows.predict(item)));
-    expect(answers).toEqual([1, 'ValueError: bad item', { a: [null, 'é'] }, 'ValueError: bad item', [true]]);
+    const failed = expect.stringMatching(/: ValueError: bad item$/);
+    expect(answers).toEqual([1, failed, { a: [null, 'é'] }, failed, [true]]);
   });
 
   test('with several inputs and outputs uses their names', async () => {
