@@ -1,8 +1,6 @@
 /**
- * Copies the Python package into @batchwise/runners before npm packs it, and removes the copy afterwards:
- *
- *     node ../../scripts/pack-python.js            as `prepack`, in packages/runners
- *     node ../../scripts/pack-python.js --remove   as `postpack`
+ * Copies the Python package into @batchwise/runners, which npm packs. Part of the build and not of a `prepack` script:
+ * with `ignore-scripts`, npm would pack and publish the package without it.
  */
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +13,10 @@ const target = join(runners, 'python');
 // Models may be served meanwhile: their processes find the whole copy or none.
 const folder = mkdtempSync(join(runners, '.python-'));
 try {
+  const isSource = (/** @type {string} */ path) => !path.includes('__pycache__');
+  cpSync(source, join(folder, 'new/batchwise'), { recursive: true, filter: isSource });
   if (existsSync(target)) renameSync(target, join(folder, 'old'));
-  if (process.argv[2] !== '--remove') {
-    const isSource = (/** @type {string} */ path) => !path.includes('__pycache__');
-    cpSync(source, join(folder, 'new/batchwise'), { recursive: true, filter: isSource });
-    renameSync(join(folder, 'new'), target);
-  }
+  renameSync(join(folder, 'new'), target);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

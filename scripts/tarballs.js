@@ -23,8 +23,7 @@ function pack(from, to) {
   const packages = readdirSync(from)
     .filter((name) => existsSync(join(from, name, 'package.json')))
     .map((name) => `./${from}/${name}`);
-  // A script of @batchwise/runners adds the Python package.
-  const options = ['--silent', '--ignore-scripts=false', '--pack-destination', to];
+  const options = ['--silent', '--pack-destination', to];
   const { status } = spawnSync('npm', ['pack', ...options, ...packages], {
     stdio: 'inherit',
     // On Windows, npm is a script.

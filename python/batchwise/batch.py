@@ -8,7 +8,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .errors import MAX_MESSAGE_CHARACTERS, BadResult, InvalidItem, ProtocolError, log, one_line, text_of, traceback_of
 from .inputs import make_reader
-from .outputs import OutputWriter, RowErrors, row_error
+from .open_outputs import Writer, make_writer
+from .outputs import RowErrors, row_error
 from .signature import Tensor
 from .tensors import is_array
 from .wire import MAX_HEADER_BYTES, Buffer, Message, build_frame
@@ -50,14 +51,14 @@ class Model:
         self._target = target
         self._call = call
         self._readers = [(tensor.name, make_reader(tensor)) for tensor in inputs]
-        self._specs = {tensor.name: (tensor.datatype, len(tensor.shape)) for tensor in inputs}
-        self._writers: List[OutputWriter] = []
+        self._specs = {tensor.name: tensor for tensor in inputs}
+        self._writers: List[Writer] = []
 
     def set_outputs(self, outputs: List[Tensor], is_guess: bool) -> None:
-        """`is_guess` says that the shapes are neither declared nor learned from an example."""
+        """`is_guess` says that the names are neither declared nor learned from a result."""
         self.outputs = outputs
         self._is_guess = is_guess
-        self._writers = [OutputWriter(tensor, is_guess) for tensor in outputs]
+        self._writers = [make_writer(tensor) for tensor in outputs]
 
     def ready(self, concurrency: int) -> List[Buffer]:
         """The `ready` frame, with the tensors of the example."""
@@ -130,8 +131,11 @@ class Model:
                 raise InvalidItem(f"the input {name!r} is missing; the batch has {', '.join(by_name) or 'no inputs'}")
             tensor = tensors[index]
             shape = tensor["shape"]
-            if (tensor["datatype"], len(shape)) != self._specs[name]:
-                raise InvalidItem(f"the input {name!r} is {tensor['datatype']} {shape}: expected {self._expected(name)}")
+            spec = self._specs[name]
+            is_datatype = spec.any_datatype or tensor["datatype"] == spec.datatype
+            if not is_datatype or not (shape if spec.any_shape else len(shape) == len(spec.shape)):
+                expected = f"{spec.datatype} {spec.shape}"
+                raise InvalidItem(f"the input {name!r} is {tensor['datatype']} {shape}: expected {expected}")
             if rows >= 0 and shape[0] != rows:
                 raise InvalidItem(f"the input {name!r} has {shape[0]} rows, and another input {rows}")
             rows = shape[0]
@@ -142,10 +146,6 @@ class Model:
         arguments = [values[valid] if is_array(values) else [values[row] for row in valid] for values in arguments]
         return Batch(rows, valid, arguments, {row: row_error(error) for row, error in invalid.items()})
 
-    def _expected(self, name: str) -> str:
-        tensor = next(tensor for tensor in self.inputs if tensor.name == name)
-        return f"{tensor.datatype} {tensor.shape}"
-
     def _write(self, header: Dict[str, Any], batch: Batch, result: Any) -> List[Buffer]:
         requested = header.get("outputs")
         writers = self._writers
@@ -155,9 +155,8 @@ class Model:
         tensors = []
         body = []
         for writer, value in zip(writers, self._values(result, [writer.name for writer in writers])):
-            shape, data = writer.write(value, batch.rows, batch.valid, errors)
-            tensor = writer.tensor
-            tensors.append({"name": writer.name, "datatype": tensor.datatype, "shape": shape, "bytes": len(data)})
+            datatype, shape, data = writer.write(value, batch.rows, batch.valid, errors)
+            tensors.append({"name": writer.name, "datatype": datatype, "shape": shape, "bytes": len(data)})
             body.append(data)
         if errors:
             _log_exception(errors, batch.rows)

@@ -19,6 +19,8 @@ Reader = Callable[[bytearray, int, Dict[str, Any], Dict[int, InvalidItem]], Any]
 
 def make_reader(tensor: Tensor) -> Reader:
     """The function that reads this input from a message."""
+    if tensor.any_datatype:
+        return _any_reader(tensor)
     if tensor.datatype == "BYTES":
         return _elements_reader(tensor)
     from numpy import frombuffer
@@ -30,6 +32,21 @@ def make_reader(tensor: Tensor) -> Reader:
         return frombuffer(buffer, dtype, header["bytes"] // size, offset).reshape(header["shape"])
 
     return read_array
+
+
+def _any_reader(tensor: Tensor) -> Reader:
+    """Reads arrays of the datatype that each message has."""
+    import numpy
+
+    readers: Dict[str, Reader] = {}
+
+    def read_any(buffer: bytearray, offset: int, header: Dict[str, Any], invalid: Dict[int, InvalidItem]) -> Any:
+        datatype = header["datatype"]
+        if datatype not in readers:
+            readers[datatype] = make_reader(Tensor(tensor.name, datatype))
+        return numpy.asarray(readers[datatype](buffer, offset, header, invalid))
+
+    return read_any
 
 
 def _elements_reader(tensor: Tensor) -> Reader:
@@ -54,6 +71,7 @@ def _elements_reader(tensor: Tensor) -> Reader:
             except (ValueError, RecursionError) as error:
                 kind = "JSON" if tensor.content == "json" else "UTF-8 text"
                 invalid[index // per_row] = InvalidItem(f"the input {tensor.name!r} is not valid {kind}: {error}")
+                elements[index] = ""
         return nest(elements, shape)
 
     return read_elements

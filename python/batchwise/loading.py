@@ -1,6 +1,7 @@
 """Find the model: import its file, choose the class, object or function, and create it."""
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import os
@@ -45,7 +46,10 @@ def load(reference: str) -> Any:
     """Import the file of `model.py[:Name]` and return its model."""
     path, name = split_reference(reference)
     module = import_file(path)
-    return instantiate(choose(module, name, path))
+    target = choose(module, name, path)
+    if name is None:
+        errors.log(f"batchwise: the model of {path} is {_description(module, target)}")
+    return instantiate(target)
 
 
 def import_file(path: str) -> ModuleType:
@@ -94,7 +98,10 @@ def _line(error: BaseException, path: str) -> str:
 
 
 def choose(module: ModuleType, name: Optional[str], path: str) -> Any:
-    """The object called `name`; otherwise `model`, `Model`, or the only class, object or function."""
+    """The object called `name`; otherwise `model`, `Model`, or the only class, object or function.
+
+    An object of a library is not chosen if the file also has a function, which may call it.
+    """
     members: Dict[str, Any] = {key: value for key, value in vars(module).items() if not key.startswith("_")}
     own = {key: value for key, value in members.items() if getattr(value, "__module__", None) == module.__name__}
     classes = [key for key, value in own.items() if inspect.isclass(value) and _has_predict(value)]
@@ -106,13 +113,35 @@ def choose(module: ModuleType, name: Optional[str], path: str) -> Any:
         return getattr(module, name)
     for default in ("model", "Model"):
         if default in members and not inspect.ismodule(members[default]):
-            return members[default]
+            return _unambiguous(module, path, default, functions)
     for candidates in (classes, objects, functions):
         if len(candidates) == 1:
-            return members[candidates[0]]
+            return _unambiguous(module, path, candidates[0], functions)
         if len(candidates) > 1:
             raise StartError(f"{path} has several models.{_candidates(path, candidates)}")
     raise StartError(f"{path} has no model: expected a class with a predict method, or a function")
+
+
+def _unambiguous(module: ModuleType, path: str, name: str, functions: List[str]) -> Any:
+    """The object called `name`, unless it may be the estimator or network that a function of the file calls."""
+    target = getattr(module, name)
+    kind = type(target)
+    is_own = kind.__module__ == module.__name__ and _has_predict(target)
+    is_code = inspect.isclass(target) or inspect.isroutine(target) or isinstance(target, functools.partial)
+    if not functions or is_own or is_code or kind.__module__ == "batchwise.wrappers":
+        return target
+    shown = f"function{'s' if len(functions) > 1 else ''} {', '.join(functions)}"
+    raise StartError(
+        f"{path} has the object {name} ({kind.__name__}) and the {shown}.{_candidates(path, [name, *functions])}"
+        ". Or begin the other names with _"
+    )
+
+
+def _description(module: ModuleType, target: Any) -> str:
+    name = next(name for name, value in vars(module).items() if value is target and not name.startswith("_"))
+    if inspect.isclass(target):
+        return f"the class {name}"
+    return f"the function {name}" if inspect.isroutine(target) else f"the object {name} ({type(target).__name__})"
 
 
 def _candidates(path: str, candidates: List[str]) -> str:

@@ -21,8 +21,8 @@ class RowError(NamedTuple):
     exception: Optional[BaseException] = None  # raised by the model; its traceback goes to the log
 
 
-# The shape and the data, as a view of single bytes.
-Written = Tuple[List[int], Any]
+# The datatype, the shape, and the data as a view of single bytes.
+Written = Tuple[str, List[int], Any]
 # By row. A later error of the same row replaces the earlier one.
 RowErrors = Dict[int, RowError]
 Shape = Tuple[int, ...]
@@ -54,15 +54,14 @@ def to_rows(value: Any) -> Sequence[Any]:
 
 
 class OutputWriter:
-    """Writes one output. `is_guess` says that the shape is neither declared nor learned.
+    """Writes one output.
 
     `write` receives the result, the number of rows in the batch, and the rows that were passed to `predict`.
     """
 
-    def __init__(self, tensor: Tensor, is_guess: bool = False) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         self.name = tensor.name
         self.tensor = tensor
-        self.is_guess = is_guess
         self._rank = len(tensor.shape)
         self._fixed = [(axis, size) for axis, size in enumerate(tensor.shape) if size >= 0]
         if tensor.datatype == "BYTES":
@@ -96,32 +95,34 @@ class OutputWriter:
             filled[list(good)] = array
             array = filled
         # ravel() copies only an array that is not contiguous. The view has single bytes, for any shape.
-        return list(array.shape), memoryview(array.ravel().view("u1"))
+        return self.tensor.datatype, list(array.shape), memoryview(array.ravel().view("u1"))
 
     def _fit(self, array: Any) -> Any:
         """The array with the datatype of the output."""
         if len(array.shape) != self._rank or self._fixed:
-            if self.is_guess and array.ndim == 1:
-                array = array.reshape(-1, 1)
             self._check_shape(array.shape)
         return array if array.dtype == self._dtype else self._cast(array)
 
     def _check_shape(self, shape: Shape) -> None:
         if len(shape) != self._rank or any(shape[axis] != size for axis, size in self._fixed):
-            hint = "; give the model an `example`, from which the shape is learned" if self.is_guess else ""
-            raise BadResult(f"output {self.name!r}: expected the shape {self.tensor.shape}, got {list(shape)}{hint}")
+            raise BadResult(f"output {self.name!r}: expected the shape {self.tensor.shape}, got {list(shape)}")
 
     def _cast(self, array: Any) -> Any:
-        is_same_kind = self._numpy.can_cast(array.dtype, self._dtype, "same_kind")
+        """The values in the datatype of the output. Floats are rounded; nothing else may change a value."""
+        numpy = self._numpy
+        why = "which cannot be converted safely"
+        is_same_kind = numpy.can_cast(array.dtype, self._dtype, "same_kind")
         if is_same_kind or (array.dtype.kind in "iu" and self._dtype.kind in "iu"):
-            cast = array.astype(self._dtype)
-            if self._dtype.kind not in "iu" or (cast == array).all():
-                return cast
+            with numpy.errstate(over="ignore", invalid="ignore"):
+                cast = array.astype(self._dtype)
+                if _is_lossless(array, cast, numpy):
+                    return cast
+            why = "with a value that would change"
         try:
             got = datatype_of(array.dtype)
         except ValueError:
             got = f"the numpy type {array.dtype}"
-        raise BadResult(f"output {self.name!r}: expected {self.tensor.datatype}, got {got}, which cannot be converted safely")
+        raise BadResult(f"output {self.name!r}: expected {self.tensor.datatype}, got {got}, {why}")
 
     def _array_of_rows(self, results: Sequence[Any], valid: Sequence[int], errors: RowErrors) -> Tuple[Any, List[int]]:
         """The rows that fit, as an array, and their numbers."""
@@ -183,7 +184,7 @@ class OutputWriter:
                 elements[row] = to_json(result)
             except Exception as error:
                 errors[row] = RowError("BAD_RESULT", f"output {self.name!r} is not JSON: {one_line(error)}")
-        return [rows], join_elements(elements)
+        return "BYTES", [rows], join_elements(elements)
 
     def _write_elements(self, value: Any, rows: int, valid: Sequence[int], errors: RowErrors) -> Written:
         results = to_rows(values_of(value) if is_array(value) else value)
@@ -204,11 +205,11 @@ class OutputWriter:
             count *= size
         failed = [b""] * count
         elements = (written[row] if shapes.get(row) == shape else failed for row in range(rows))
-        return [rows, *shape], join_elements(item for row in elements for item in row)
+        return "BYTES", [rows, *shape], join_elements(item for row in elements for item in row)
 
     def _elements_of(self, row: Any) -> Tuple[List[bytes], Shape]:
         shape: List[int] = []
-        items = [row]
+        items = [values_of(row) if is_array(row) else row]
         while len(shape) < self._rank - 1:
             if not all(isinstance(item, (list, tuple)) and len(item) == len(items[0]) for item in items):
                 raise ValueError(f"output {self.name!r}: expected the shape {self.tensor.shape}")
@@ -219,3 +220,13 @@ class OutputWriter:
             if not isinstance(item, (str, bytes)):
                 raise TypeError(f"output {self.name!r}: expected str or bytes, got {type(item).__name__}")
         return [item if isinstance(item, bytes) else item.encode() for item in items], tuple(shape)
+
+
+def _is_lossless(array: Any, cast: Any, numpy: Any) -> bool:
+    kinds = array.dtype.kind + cast.dtype.kind
+    if kinds in ("if", "uf"):
+        # Back to integers: a comparison of integers and floats rounds the integers.
+        return bool((cast.astype(array.dtype) == array).all())
+    if kinds == "ff":
+        return bool((numpy.isinf(cast) == numpy.isinf(array)).all())
+    return bool((cast == array).all())

@@ -18,16 +18,28 @@ class Tensor:
     `datatype` is a name of the Open Inference Protocol or a numpy dtype. Dimension 0 of `shape` counts the
     rows of the batch and is -1. A BYTES tensor has elements of type `str` (`content='text'`, the default),
     `bytes` (`content='bytes'`), or any JSON value (`content='json'`).
+
+    With `any_datatype` or `any_shape`, each batch has its own; what is declared is an assumption for clients.
     """
 
-    __slots__ = ("name", "datatype", "shape", "content")
+    __slots__ = ("name", "datatype", "shape", "content", "any_datatype", "any_shape")
 
-    def __init__(self, name: str, datatype: Any, shape: Sequence[int] = (-1,), content: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        datatype: Any,
+        shape: Sequence[int] = (-1,),
+        content: Optional[str] = None,
+        any_datatype: bool = False,
+        any_shape: bool = False,
+    ) -> None:
         known = isinstance(datatype, str) and datatype in ELEMENT_BYTES
         self.name = name
         self.datatype: str = datatype if known else datatype_of(datatype)
         self.shape = [int(dimension) for dimension in shape]
         self.content = content or ("text" if self.datatype == "BYTES" else None)
+        self.any_datatype = any_datatype
+        self.any_shape = any_shape
         if not self.shape or self.shape[0] != -1:
             raise ValueError(f"{self}: expected -1 as dimension 0, which counts the rows of the batch")
         if self.content not in (("text", "bytes", "json") if self.datatype == "BYTES" else (None,)):
@@ -37,8 +49,17 @@ class Tensor:
 
     def describe(self) -> Dict[str, Any]:
         """The form of the tensor in `ready`."""
-        description = {"name": self.name, "datatype": self.datatype, "shape": self.shape}
-        return {**description, "content": "json"} if self.content == "json" else description
+        description: Dict[str, Any] = {"name": self.name, "datatype": self.datatype, "shape": self.shape}
+        if self.content == "json":
+            description["content"] = "json"
+        for flag in ("any_datatype", "any_shape"):
+            if getattr(self, flag):
+                description[flag] = True
+        return description
+
+    @property
+    def is_open(self) -> bool:
+        return self.any_datatype or self.any_shape
 
     def __repr__(self) -> str:
         content = f", content={self.content!r}" if self.content else ""
@@ -161,10 +182,10 @@ def _is_concrete(scalar: Any) -> bool:
 
 
 def tensor_from_hint(name: str, hint: Optional[Hint]) -> Tensor:
-    """An input or output without an example."""
+    """An input or output without an example. A hint of an array does not say the shape, and often not the datatype."""
     kind = hint.kind if hint else "json"
     if hint and kind == "array":
-        return Tensor(name, hint.datatype or "FP32", [-1, -1])
+        return Tensor(name, hint.datatype or "FP32", [-1, -1], any_datatype=hint.datatype is None, any_shape=True)
     return Tensor(name, "BYTES", [-1], kind)
 
 

@@ -36,8 +36,8 @@ def start_model(target: Any) -> Model:
     elif declared:
         model.set_outputs(declared, is_guess=False)
     else:
-        learned = _probe(model, hint)
-        model.set_outputs(learned or _guess(model, hint), is_guess=learned is None)
+        assumed = _probe(model, hint)
+        model.set_outputs(assumed or _guess(model, hint), is_guess=assumed is None)
     return model
 
 
@@ -156,7 +156,10 @@ def _outputs_of(result: Any, hint: Optional[Hint], rows: int) -> List[Tensor]:
 
 
 def _probe(model: Model, hint: Optional[Hint]) -> Optional[List[Tensor]]:
-    """Learn the outputs of a model of numbers from one row of zeros, if it accepts that."""
+    """The names of the outputs of a model of numbers, and an assumption of their datatypes, from one row of zeros.
+
+    None if the model does not accept zeros.
+    """
     has_other_inputs = any(tensor.datatype == "BYTES" for tensor in model.inputs)
     if has_other_inputs or (hint and hint.kind not in ("array", "dict")):
         return None
@@ -167,12 +170,18 @@ def _probe(model: Model, hint: Optional[Hint]) -> Optional[List[Tensor]]:
         outputs = _outputs_of(model.run(_write_example(model.inputs, zeros)), hint, 1)
     except BaseException:
         return None
-    # The sizes of one probe say nothing: only the number of dimensions is kept.
-    return [Tensor(tensor.name, tensor.datatype, [-1] * len(tensor.shape), tensor.content) for tensor in outputs]
+    datatype = hint.datatype if hint else None
+    return [tensor if tensor.content == "json" else _assumption(tensor, datatype) for tensor in outputs]
+
+
+def _assumption(tensor: Tensor, datatype: Optional[str]) -> Tensor:
+    """Zeros may give another datatype and shape than real rows."""
+    shape = [-1] * len(tensor.shape)
+    return Tensor(tensor.name, tensor.datatype, shape, tensor.content, any_datatype=datatype is None, any_shape=True)
 
 
 def _guess(model: Model, hint: Optional[Hint]) -> List[Tensor]:
-    """The output that the type hint says; without one, FP32 for a model of numbers and JSON for any other."""
+    """The output that the type hint says; without one, an array for a model of numbers and JSON for any other."""
     if hint and hint.kind == "dict":
         raise StartError("predict returns a dict: give the model an `example` or a `signature`, which name its outputs")
     has_numbers = all(tensor.datatype != "BYTES" for tensor in model.inputs)

@@ -646,3 +646,177 @@ def test_an_input_that_does_not_fit_is_an_invalid_item(inline: Any) -> None:
     assert "'texts' is missing" in model.infer(texts("other", ["a"])).header["message"]
     header, data = texts("texts", ["a", "b"])
     assert "expected BYTES [-1]" in model.infer(({**header, "shape": [1, 2]}, data)).header["message"]
+
+
+# A hint of np.ndarray without an example was FP32 [-1, -1]: a result of one dimension got a second one, integers
+# became floats, and texts failed.
+OPEN_RESULTS = {
+    "integers": ("np.array([2, 0])", "INT64", [2], [2, 0]),
+    "integers that FP32 cannot hold": ("np.array([2**24 + 1, 0])", "INT64", [2], [2**24 + 1, 0]),
+    "floats": ("np.array([0.1, 0.2])", "FP64", [2], [0.1, 0.2]),
+    "a small type": ("np.zeros((2, 1, 3), 'i1')", "INT8", [2, 1, 3], [[[0, 0, 0]], [[0, 0, 0]]]),
+    "booleans": ("x[:, 0] > 0", "BOOL", [2], [False, True]),
+    "texts": ("np.array(['a', 'größer'])", "BYTES", [2], [b"a", "größer".encode()]),
+    "texts as objects": ("np.array(['a', 'b'], object)", "BYTES", [2], [b"a", b"b"]),
+    "texts of two dimensions": ("np.array([['a', 'b'], ['c', 'd']])", "BYTES", [2, 2], [b"a", b"b", b"c", b"d"]),
+    "rows of texts as arrays": ("[np.array(['a', 'b']), np.array(['c', 'd'])]", "BYTES", [2, 2], [b"a", b"b", b"c", b"d"]),
+    "bytes": ("np.array([b'a', b'b'])", "BYTES", [2], [b"a", b"b"]),
+    "a list of integers": ("[3, 4]", "INT64", [2], [3, 4]),
+    "a list of rows": ("[row for row in x]", "FP32", [2, 3], [[0, 1, 2], [3, 4, 5]]),
+    "big-endian": ("np.array([1, 2], '>i4')", "INT32", [2], [1, 2]),
+}
+
+
+@pytest.mark.parametrize("hints", ["np.ndarray", "list"])
+@pytest.mark.parametrize("case", OPEN_RESULTS)
+def test_a_result_without_an_example_keeps_its_datatype_and_shape(inline: Any, case: str, hints: str) -> None:
+    np = pytest.importorskip("numpy")
+    result, datatype, shape, expected = OPEN_RESULTS[case]
+    model = inline(
+        f"""
+        import numpy as np
+        class Classifier:
+            def predict(self, rows: {hints}) -> np.ndarray:
+                x = np.array(rows, 'f4')
+                if x.shape[1] != 3: raise ValueError("expected 3 columns")
+                return {result}
+        """
+    )
+    output = model.receive().header["outputs"][0]
+    assert (output["any_datatype"], output["any_shape"]) == (True, True)
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    message = model.infer(numbers("rows", x) if hints == "np.ndarray" else jsons("rows", x.tolist()))
+    (tensor,) = message.header["tensors"]
+    assert (tensor["datatype"], tensor["shape"]) == (datatype, shape)
+    value = value_of(message)
+    assert (value if datatype == "BYTES" else value.tolist()) == expected
+
+
+def test_a_result_of_zeros_does_not_decide_the_datatype(inline: Any) -> None:
+    # One row of zeros is run at the start. Its result was the datatype of all others: 0.5 failed.
+    np = pytest.importorskip("numpy")
+    model = inline(
+        """
+        import numpy as np
+        def halves(x: np.ndarray) -> np.ndarray:
+            return np.array([value / 2 if value % 2 else int(value) // 2 for value in x.ravel().tolist()])
+        """
+    )
+    assert model.receive().header["outputs"][0]["datatype"] == "INT64"
+    assert value_of(model.infer(numbers("x", np.array([[1], [2]], "f4")))).tolist() == [0.5, 1.0]
+    assert value_of(model.infer(numbers("x", np.array([[4], [2]], "f4")))).tolist() == [2, 1]
+
+
+def test_an_array_has_the_datatype_and_shape_of_the_request(inline: Any) -> None:
+    np = pytest.importorskip("numpy")
+    model = inline(
+        """
+        import numpy as np
+        def echo(x: np.ndarray) -> np.ndarray:
+            assert isinstance(x, np.ndarray)
+            return x
+        """
+    )
+    (spec,) = model.receive().header["inputs"]
+    assert spec == {"name": "x", "datatype": "FP32", "shape": [-1, -1], "any_datatype": True, "any_shape": True}
+    for array in (np.arange(4), np.zeros((2, 3, 1), "f8"), np.array([True, False])):
+        value = value_of(model.infer(numbers("x", array)))
+        assert (value.dtype, value.tolist()) == (array.dtype, array.tolist())
+    message = model.infer(texts("x", ["a", b"\xff", "b"]))
+    assert [(error["row"], error["code"]) for error in message.header["errors"]] == [(1, "INVALID_ITEM")]
+    assert value_of(message) == [b"a", b"", b"b"]
+    header, data = numbers("x", np.zeros(1))
+    assert "'x' is FP64 []" in model.infer(({**header, "shape": []}, data)).header["message"]
+
+
+def test_a_hint_with_a_dtype_leaves_only_the_shape_open(inline: Any) -> None:
+    np = pytest.importorskip("numpy")
+    model = inline(
+        """
+        import numpy as np
+        from numpy.typing import NDArray
+        def double(x: NDArray[np.int64]) -> NDArray[np.float32]:
+            if x.ndim == 2: raise ValueError("expected one dimension")
+            return x * 2
+        """
+    )
+    header = model.receive().header
+    assert ["any_datatype" in tensor for tensor in header["inputs"] + header["outputs"]] == [False, False]
+    value = value_of(model.infer(numbers("x", np.array([1, 2]))))
+    assert (value.dtype, value.tolist()) == (np.float32, [2.0, 4.0])
+    assert model.infer(numbers("x", np.zeros(2))).header["code"] == "INVALID_ITEM"
+
+
+OPEN_ROWS = {
+    "an exception": ([1, ValueError("x"), 3], {1: "ValueError: x"}, [1, 0, 3]),
+    "only exceptions": ([ValueError("x"), ValueError("y")], {0: "ValueError: x", 1: "ValueError: y"}, [0, 0]),
+    "a text beside numbers": ([1, "a", 3], {1: "expected INT64, got BYTES"}, [1, 0, 3]),
+    "a number beside texts": (["a", 1, "b"], {1: "expected str or bytes, got int"}, [b"a", b"", b"b"]),
+    "None beside numbers": ([1.5, None, 3], {1: "expected FP64, got BYTES"}, [1.5, 0, 3]),
+    "lengths": ([[1, 2], [3], [4, 5]], {1: "most rows have [2]"}, [[1, 2], [0, 0], [4, 5]]),
+    "dimensions": ([[1, 2], 3, [4.5, 5]], {1: "expected the shape [-1, -1], got [1]"}, [[1, 2], [0, 0], [4.5, 5]]),
+}
+
+
+@pytest.mark.parametrize("case", OPEN_ROWS)
+def test_most_rows_decide_the_open_datatype_and_shape(inline: Any, case: str) -> None:
+    pytest.importorskip("numpy")
+    rows, failed, expected = OPEN_ROWS[case]
+    model = inline(f"import numpy as np\ndef predict(items: list) -> np.ndarray: return {rows!r}")
+    model.receive()
+    message = model.infer(jsons("items", [0] * len(rows)))
+    errors = {error["row"]: error["message"] for error in message.header["errors"]}
+    assert errors.keys() == failed.keys() and all(text in errors[row] for row, text in failed.items()), errors
+    value = value_of(message)
+    assert (value if isinstance(value, list) else value.tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    "result, expected",
+    [
+        ("[{'a': 1}]", "a row of type dict has no datatype; the type hint `list` makes it JSON"),
+        ("np.array(['2020-01-01'], 'M8[D]')", "the dtype datetime64[D] has no datatype"),
+        ("np.float32(1)", "is a single value"),
+    ],
+)
+def test_a_result_without_a_datatype_is_a_bad_result(inline: Any, result: str, expected: str) -> None:
+    pytest.importorskip("numpy")
+    model = inline(f"import numpy as np\ndef predict(items: list) -> np.ndarray: return {result}")
+    model.receive()
+    header = model.infer(jsons("items", [1])).header
+    assert header["code"] == "BAD_RESULT" and expected in header["message"], header
+
+
+# Integers were rounded to floats, and large floats became infinite, without an error.
+@pytest.mark.parametrize(
+    "source, target, exact, lossy",
+    [
+        ("INT64", "FP32", 2**24, 2**24 + 1),
+        ("INT64", "FP64", 2**53, 2**53 + 1),
+        ("INT64", "FP64", -(2**63), 2**63 - 1),
+        ("UINT64", "FP64", 2**63, 2**64 - 1),
+        ("INT32", "FP16", 2048, 2049),
+        ("FP64", "FP32", 0.1, 1e300),
+        ("FP64", "FP32", float("inf"), -1e39),
+    ],
+)
+def test_a_value_that_a_conversion_would_change_fails_its_row(
+    inline: Any, source: str, target: str, exact: Any, lossy: Any
+) -> None:
+    np = pytest.importorskip("numpy")
+    from batchwise.tensors import numpy_dtype
+
+    model = inline(
+        f"""
+        import batchwise
+        T = batchwise.Tensor
+        @batchwise.model(signature=batchwise.Signature([T("x", {source!r})], [T("y", {target!r})]))
+        def predict(x): return x
+        """
+    )
+    model.receive()
+    message = model.infer(numbers("x", np.array([exact, lossy], numpy_dtype(source))))
+    (error,) = message.header["errors"]
+    assert error["row"] == 1
+    assert error["message"] == f"output 'y': expected {target}, got {source}, with a value that would change"
+    assert value_of(message)[0] == numpy_dtype(target).type(exact)

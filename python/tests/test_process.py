@@ -78,11 +78,27 @@ def test_the_example_is_sent_with_ready(start: Any) -> None:
     assert [tensor["name"] for tensor in message.header["tensors"]] == ["text"]
 
 
+BESIDE = "def echo(items): return items\nclass Library:\n  def predict(self, items): return items"
+
 STARTS = {
     "a variable `model`": ("model = lambda items: ['variable' for _ in items]\ndef other(items): pass", ""),
     "a class `Model`": ("class Model:\n  def predict(self, items): return ['x' for _ in items]\nclass Other(Model): pass", ""),
     "the only class": ("class Any:\n  def predict(self, items): return items\ndef helper(x): pass", ""),
     "the only object": ("class _Any:\n  def predict(self, items): return items\nthing = _Any()\ndef helper(x): pass", ""),
+    "an object of a class of the file": (
+        "class _Any:\n  def predict(self, items): return items\nmodel = _Any()\ndef helper(x): pass",
+        "",
+    ),
+    "an object of a helper of batchwise": (
+        "import batchwise.wrappers as w\nfrom batchwise import Signature, Tensor\ndef network(items): return items\n"
+        "model = w.Wrapped(network, Signature([Tensor('items', 'BYTES', [-1], 'json')]))",
+        "",
+    ),
+    "a part of a function": (
+        "import functools\ndef echo(items, prefix): return items\nmodel = functools.partial(echo, prefix='a')",
+        "",
+    ),
+    "a named object beside a function": ("import beside\nmodel = beside.Library()\ndef other(x): pass", ":model"),
     "the only function": ("from os.path import join\ndef _helper(x): pass\ndef echo(items): return items", ""),
     "a name": ("def one(items): return items\ndef two(items): return items", ":two"),
     "a callable object": ("class Any:\n  def __call__(self, items): return items\nmodel = Any()", ""),
@@ -94,12 +110,50 @@ STARTS = {
 @pytest.mark.parametrize("case", STARTS)
 def test_a_model_is_found(start: Any, tmp_path: Path, case: str) -> None:
     source, name = STARTS[case]
-    (tmp_path / "beside.py").write_text("def echo(items): return items")
+    (tmp_path / "beside.py").write_text(BESIDE)
     process = start(source, name=name)
     header = header_of(process)
     assert header["kind"] == "ready", header
     assert process.infer(jsons("items", [1, 2])).header["kind"] == "result"
     process.close()
+
+
+CHOICES = {
+    "the class Any": "class Any:\n  def predict(self, items): return items\ndef helper(x): pass",
+    "the function echo": "def echo(items): return items",
+    "the object model (Library)": "import beside\nmodel = beside.Library()",
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_chosen_object_is_in_the_log(start: Any, tmp_path: Path, choice: str) -> None:
+    (tmp_path / "beside.py").write_text(BESIDE)
+    process = start(CHOICES[choice])
+    process.receive()
+    process.send(build_frame({"kind": "close"}))
+    _, errors = process.process.communicate(timeout=TIMEOUT_SECONDS)
+    assert errors == f"batchwise: the model of model.py is {choice}\n"
+
+
+AMBIGUOUS = [
+    ("model", "Library", "from beside import Library as _Library\nmodel = _Library()"),
+    ("forest", "Library", "from beside import Library as _Library\nforest = _Library()"),
+    ("model", "_Network", "class _Network:\n  def __call__(self, x): return x\nmodel = _Network()"),
+]
+
+
+@pytest.mark.parametrize("name, kind, source", AMBIGUOUS)
+def test_an_object_that_a_function_may_call_is_ambiguous(
+    start: Any, tmp_path: Path, name: str, kind: str, source: str
+) -> None:
+    # The object was served, and the function that calls it was never called; nothing said so.
+    (tmp_path / "beside.py").write_text(BESIDE)
+    process = start(f"{source}\ndef classify(rows): return {name}.predict(rows)")
+    header = header_of(process)
+    assert header["message"] == (
+        f"model.py has the object {name} ({kind}) and the function classify. "
+        f"Choose one: model.py:{name}, model.py:classify. Or begin the other names with _"
+    )
 
 
 FAILURES = {
@@ -260,6 +314,7 @@ def test_prints_go_to_standard_output_line_by_line(start: Any) -> None:
     process.infer(jsons("items", [1, 2]))
     assert process.process.stdout.readline() == "predict 2\n"
     assert process.process.stdout.readline() == "child\n"
+    assert "is the function predict" in process.process.stderr.readline()
     assert process.process.stderr.readline() == "warning\n"
     process.close()
 

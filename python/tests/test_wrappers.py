@@ -1,8 +1,10 @@
 """Models of real libraries, each only if it is installed."""
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
+import sys
 import types
 from pathlib import Path
 from typing import Any, List
@@ -184,6 +186,109 @@ def test_torch_explains_what_it_cannot_load(tmp_path: Path) -> None:
         batchwise.torch(tmp_path / "full.pt", example=torch.zeros(1, 2))
     with pytest.raises(TypeError, match="expected a torch.nn.Module, got an object of type .*Dict"):
         batchwise.torch(torch.nn.Linear(2, 1).state_dict(), example=torch.zeros(1, 2))
+
+
+class FakeTorch(types.ModuleType):
+    """The functions of torch that the wrapper uses, on numpy. torch itself is not on the machine of the tests."""
+
+    def __init__(self) -> None:
+        super().__init__("torch")
+        self.float32, self.bfloat16 = "float32", "bfloat16"
+        self.cuda = types.SimpleNamespace(is_available=lambda: False)
+        self.nn = types.SimpleNamespace(Module=FakeModule)
+        self.Tensor = FakeTensor
+        self.inference_mode = contextlib.nullcontext
+        self.device = str
+
+    def as_tensor(self, value: Any) -> "FakeTensor":
+        return value if isinstance(value, FakeTensor) else FakeTensor(__import__("numpy").asarray(value))
+
+    def from_numpy(self, array: Any) -> "FakeTensor":
+        return FakeTensor(array)
+
+
+class FakeTensor:
+    def __init__(self, array: Any, dtype: str = "", device: str = "cpu") -> None:
+        self.array, self.dtype, self.device = array, dtype or str(array.dtype), device
+
+    def to(self, device: str) -> "FakeTensor":
+        return FakeTensor(self.array, self.dtype, device)
+
+    def cpu(self) -> "FakeTensor":
+        return self.to("cpu")
+
+    def detach(self) -> "FakeTensor":
+        return self
+
+    def float(self) -> "FakeTensor":
+        return FakeTensor(self.array.astype("f4"))
+
+    def numpy(self) -> Any:
+        if self.dtype == "bfloat16" or self.device != "cpu":
+            raise TypeError("numpy has no such array")
+        return self.array
+
+
+class FakeModule:
+    is_training = True
+
+    def to(self, device: str) -> "FakeModule":
+        self.device = device
+        return self
+
+    def eval(self) -> "FakeModule":
+        self.is_training = False
+        return self
+
+    def __call__(self, *tensors: Any, **named: Any) -> Any:
+        assert not self.is_training
+        assert all(tensor.device == self.device for tensor in (*tensors, *named.values()))
+        return self.forward(*tensors, **named)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def fake_torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
+    pytest.importorskip("numpy")
+    library = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", library)
+    return library
+
+
+def test_a_stand_in_of_torch_runs_on_its_device(fake_torch: FakeTorch) -> None:
+    import numpy as np
+
+    class Double(FakeModule):
+        def forward(self, x: Any) -> Any:
+            return FakeTensor(x.array * 2, device=x.device)
+
+    for device, available in (("cpu", False), ("cuda", True)):
+        fake_torch.cuda.is_available = lambda: available  # noqa: B023
+        module = Double()
+        served = Served(batchwise.torch(module, example=np.zeros((1, 4), "f4")))
+        assert module.device == device
+        assert (served.inputs, served.outputs) == ([("input", "FP32", [-1, 4])], [("output", "FP32", [-1, 4])])
+        x = np.arange(8, dtype="f4").reshape(2, 4)
+        assert value_of(served.infer(numbers("input", x))).tolist() == (x * 2).tolist()
+
+
+def test_a_stand_in_of_torch_has_named_inputs_and_several_outputs(fake_torch: FakeTorch) -> None:
+    import numpy as np
+
+    class Pair(FakeModule):
+        def forward(self, ids: Any, mask: Any, as_dict: bool = False) -> Any:
+            return FakeTensor(ids.array * mask.array, "bfloat16"), mask
+
+    class Named(FakeModule):
+        def forward(self, x: Any) -> Any:
+            return {"logits": x, "hidden": None}
+
+    example = {"ids": np.ones((2, 3), "i8"), "mask": np.ones((2, 1), "f4")}
+    served = Served(batchwise.torch(Pair(), example=example))
+    assert served.inputs == [("ids", "INT64", [-1, 3]), ("mask", "FP32", [-1, 1])]
+    assert served.outputs == [("output_0", "FP32", [-1, 3]), ("output_1", "FP32", [-1, 1])]
+    assert Served(batchwise.torch(Named(), example=np.ones((1, 2), "f4"))).outputs == [("logits", "FP32", [-1, 2])]
+    with pytest.raises(TypeError, match="expected a torch.nn.Module, got an object of type dict"):
+        batchwise.torch({}, example=np.zeros((1, 2)))
 
 
 # The message of torch for such a file: "PytorchStreamReader failed locating file constants.pkl".

@@ -60,11 +60,17 @@ function linkOthers(from: string, to: string): void {
   }
 }
 
-test('the copy of the Python package is only in the tarball', () => {
+test('the Python package is in the tarball, also of npm pack without scripts', async () => {
+  // A prepack script added it, which npm skips with ignore-scripts: `npm pack` and `npm publish` left it out.
   const folder = (path: string) => readdirSync(path).filter((name) => name !== '__pycache__');
-  const installed = folder(join(elsewhere, 'node_modules/@batchwise/runners/python/batchwise'));
-  expect(installed).toEqual(folder(join(root, 'python/batchwise')));
-  expect(readdirSync(join(root, 'packages/runners')).filter((name) => name.includes('python'))).toEqual([]);
+  const files = folder(join(root, 'python/batchwise'));
+  expect(folder(join(elsewhere, 'node_modules/@batchwise/runners/python/batchwise'))).toEqual(files);
+  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const { stdout } = await run('npm', pack, { cwd: join(root, 'packages/runners') });
+  const [{ files: packed }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+  const prefix = 'python/batchwise/';
+  const names = packed.flatMap(({ path }) => (path.startsWith(prefix) ? path.slice(prefix.length) : []));
+  expect(names.sort()).toEqual(files.sort());
 });
 
 test('an installed batchwise serves model.py', async () => {

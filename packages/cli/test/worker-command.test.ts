@@ -110,6 +110,8 @@ describe('mistakes on the command line have code 2', () => {
     ['h.mjs', ['--policy', 'fifo'], /Allowed choices are adaptive, greedy, window/],
     ['h.mjs', ['--payload', 'xml'], /Allowed choices are json, msgpack, bytes/],
     ['h.mjs', ['--concurrency', '0'], /Expected a whole number from 1 to 1,024/],
+    ['h.mjs', ['--replicas', '2'], /--replicas is for a Python model \(model\.py\), and .*h\.mjs is none/],
+    ['m.py', ['--gpu', '0,x'], /Expected numbers of devices, as 0 or 0,1/],
     ['h.mjs', ['--verbose', '--quiet'], /cannot be used with option '--quiet'/],
     ['h.mjs', ['--leas-ms', '5'], /unknown option '--leas-ms'\n\(Did you mean --lease-ms\?\)/],
   ])('%s %s', async (file, args, message) => {

@@ -5,9 +5,9 @@ import { policyOf, workerSettings } from '../src/worker/worker-settings.js';
 
 describe('what is said of a worker', () => {
   test('nothing, where nothing is said: the handler may have something to say', () => {
-    expect(workerSettings({}, {})).toEqual({ options: {}, rule: undefined });
+    expect(workerSettings({}, {})).toEqual({ options: {}, rule: undefined, processes: {} });
     const empty = { DYNAMIC_BATCHER__BATCH_SIZE: '', DYNAMIC_BATCHER__BATCH_TIME: '' };
-    expect(workerSettings({}, empty)).toEqual({ options: {}, rule: undefined });
+    expect(workerSettings({}, empty)).toEqual({ options: {}, rule: undefined, processes: {} });
   });
 
   test('the batch size and time of the environment', () => {
@@ -15,6 +15,7 @@ describe('what is said of a worker', () => {
     expect(workerSettings({}, env)).toEqual({
       options: { maxBatchSize: 64 },
       rule: { kind: 'window', seconds: 0.5 },
+      processes: {},
     });
   });
 
@@ -23,6 +24,7 @@ describe('what is said of a worker', () => {
     expect(workerSettings({ maxBatchSize: 8, batchTime: 0.25 }, env)).toEqual({
       options: { maxBatchSize: 8 },
       rule: { kind: 'window', seconds: 0.25 },
+      processes: {},
     });
     expect(workerSettings({ policy: 'adaptive' }, env).rule).toEqual({ kind: 'adaptive' });
     expect(workerSettings({ policy: 'window' }, env).rule).toEqual({ kind: 'window', seconds: 2 });
@@ -48,6 +50,17 @@ describe('what is said of a worker', () => {
       isolate: true,
     };
     expect(workerSettings({ ...options, quiet: true, queue: 'q' }, {}).options).toEqual(options);
+  });
+
+  test('the processes of a Python model, whose interpreter may be that of the machine', () => {
+    const env = { BATCHWISE__RUNNERS__PYTHON: '/opt/python' };
+    expect(workerSettings({}, env).processes).toEqual({ python: '/opt/python' });
+    expect(workerSettings({}, { BATCHWISE__RUNNERS__PYTHON: '' }).processes).toEqual({});
+    expect(workerSettings({ python: '.venv', replicas: 2, gpu: [0, 1] }, env).processes).toEqual({
+      python: '.venv',
+      replicas: 2,
+      resources: { cpu: undefined, gpu: [0, 1] },
+    });
   });
 
   test('rules are made policies', () => {

@@ -1,8 +1,9 @@
 /** Checks a request against the signature of the model before the model runs. */
 import { BatchwiseError } from 'batchwise';
-import { dataName, elementCount, isDataOf } from './datatype.js';
+import { dataName, elementCount, isDataOf, isDatatype } from './datatype.js';
 import { quoted, quotedList, shownValue } from './open-inference/shown-value.js';
 import type { InferRequest } from './runner.js';
+import { MAX_DIMENSIONS } from './spec-of-rows.js';
 import type { Signature, Tensor, TensorSpec } from './tensor.js';
 
 /**
@@ -39,9 +40,11 @@ export function checkRequest(
 
 function checkTensor(spec: TensorSpec, tensor: Tensor): void {
   const { datatype, shape, data } = tensor;
-  if (datatype !== spec.datatype) throw wrong(spec, `datatype ${spec.datatype}`, shownValue(datatype));
+  const isDatatypeRight = spec.anyDatatype ? isDatatype(datatype) : datatype === spec.datatype;
+  if (!isDatatypeRight) throw wrong(spec, `datatype ${spec.datatype}`, shownValue(datatype));
   if (!Array.isArray(shape)) throw wrong(spec, 'a shape', typeof shape);
-  if (!fits(spec.shape, shape)) throw wrong(spec, `shape [${spec.shape}]${freeHint(spec)}`, shapeOf(tensor));
+  if (!fits(expectedShape(spec, shape), shape))
+    throw wrong(spec, `shape [${spec.shape}]${freeHint(spec)}`, shapeOf(tensor));
   if (!isDataOf(datatype, data)) throw wrong(spec, `data as ${dataName(datatype)}`, kindOf(data));
   const elements = elementCount(shape);
   if (data.length !== elements) {
@@ -55,9 +58,10 @@ function checkTensor(spec: TensorSpec, tensor: Tensor): void {
  * nothing to send, but the response may have elements for each of them, so their product has a limit.
  */
 function checkEmpty(spec: TensorSpec, tensor: Tensor): void {
+  const expected = expectedShape(spec, tensor.shape);
   let product = 1;
-  for (let i = 0; i < spec.shape.length; i++) {
-    if (spec.shape[i] === -1) product *= Math.max(1, tensor.shape[i] as number);
+  for (let i = 0; i < expected.length; i++) {
+    if (expected[i] === -1) product *= Math.max(1, tensor.shape[i] as number);
   }
   if (product <= MAX_EMPTY) return;
   throw wrong(
@@ -65,6 +69,12 @@ function checkEmpty(spec: TensorSpec, tensor: Tensor): void {
     `open dimensions with a product of at most ${MAX_EMPTY} in a tensor without elements`,
     shapeOf(tensor),
   );
+}
+
+/** An input of any shape has at least one dimension, which counts rows. */
+function expectedShape(spec: TensorSpec, shape: readonly number[]): readonly number[] {
+  const isAny = spec.anyShape && shape.length > 0 && shape.length <= MAX_DIMENSIONS;
+  return isAny ? shape.map(() => -1) : spec.shape;
 }
 
 function fits(expected: readonly number[], shape: readonly number[]): boolean {

@@ -98,6 +98,7 @@ export {
   type RunnerSettings,
   type UpstreamSettings,
 } from './runner-settings.js';
+export { specOfRows } from './spec-of-rows.js';
 export { enterInParts, type PartsRule } from './split-request.js';
 export type { Datatype, Signature, Tensor, TensorData, TensorSpec, Tensors } from './tensor.js';
 export type { InferCall, TensorModel } from './tensor-model.js';

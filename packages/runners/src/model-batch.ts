@@ -10,6 +10,8 @@ export interface Piece {
   readonly inputs: Tensors;
   readonly outputs: readonly string[] | undefined;
   readonly rows: number;
+  /** Of a part: the number of its first row in the request. */
+  readonly firstRow?: number | undefined;
 }
 
 export interface BatchedModel {
@@ -38,7 +40,11 @@ export async function runModelBatch(
     if (batchDim === undefined) {
       const whole = await runWhole(batched, pieces[0] as Piece, call);
       const [failed] = rowsInOrder(rowErrors);
-      return [failed === undefined ? whole : (rowErrors.get(failed) as Error)];
+      return [
+        failed === undefined
+          ? whole
+          : ofRow(batched, pieces[0] as Piece, failed, rowErrors.get(failed) as Error),
+      ];
     }
     const { clock, onAssembly } = batched;
     const ownsInputs = pieces.length > 1;
@@ -49,7 +55,7 @@ export async function runModelBatch(
     const splitsAt = onAssembly === undefined ? 0 : clock.now();
     const results = resultsOf(batched, pieces, outputs, batchDim[1]);
     onAssembly?.(joinedMs + clock.now() - splitsAt);
-    return rowErrors.size === 0 ? results : withErrors(results, pieces, rowErrors);
+    return rowErrors.size === 0 ? results : withErrors(batched, results, pieces, rowErrors);
   } catch (error) {
     if (isForWholeBatch(error, pieces)) {
       if (backend !== undefined) throw error; // the batcher passes it on to every request
@@ -73,6 +79,7 @@ async function runWhole(
 
 /** A request fails with the error of its first failed row. */
 function withErrors(
+  batched: BatchedModel,
   results: readonly Tensors[],
   pieces: readonly Piece[],
   rowErrors: ReadonlyMap<number, Error>,
@@ -81,12 +88,26 @@ function withErrors(
   let next = 0;
   let end = 0;
   return results.map((result, index) => {
-    end += (pieces[index] as Piece).rows;
+    const piece = pieces[index] as Piece;
+    const start = end;
+    end += piece.rows;
     const first = failed[next] as number;
     if (!(first < end)) return result;
     while ((failed[next] as number) < end) next += 1;
-    return rowErrors.get(first) as Error;
+    return ofRow(batched, piece, first - start, rowErrors.get(first) as Error);
   });
+}
+
+/**
+ * The error of a row as that of its request. It names the row if the request has others. Any exception of the model
+ * has the code of one that fails a batch.
+ */
+function ofRow({ name }: BatchedModel, { rows, firstRow }: Piece, row: number, error: Error): Error {
+  const isOnly = rows === 1 && firstRow === undefined;
+  const where = isOnly ? '' : `row ${(firstRow ?? 0) + row}: `;
+  if (!(error instanceof BatchwiseError))
+    return new BatchwiseError('HANDLER_FAILED', `${name}: ${where}${error.message}`, { cause: error });
+  return isOnly ? error : new BatchwiseError(error.code, `${where}${error.message}`, { cause: error });
 }
 
 function rowsInOrder(rowErrors: ReadonlyMap<number, Error>): number[] {

@@ -11,12 +11,13 @@ export class ModelRequest extends RunnerCall<Tensors> implements Piece {
   readonly inputs: Tensors;
   readonly outputs: readonly string[] | undefined;
   readonly rows: number;
+  readonly firstRow: number | undefined;
   readonly group: unknown;
 
   constructor(
     readmission: Readmission<Tensors>,
     deliveries: Deliveries<Tensors>,
-    { inputs, outputs, rows }: Piece,
+    { inputs, outputs, rows, firstRow }: Piece,
     cost: number,
     group: unknown,
     sink: RunnerSink<Tensors>,
@@ -26,6 +27,7 @@ export class ModelRequest extends RunnerCall<Tensors> implements Piece {
     this.inputs = inputs;
     this.outputs = outputs;
     this.rows = rows;
+    this.firstRow = firstRow;
     this.group = group;
   }
 

@@ -3,6 +3,7 @@ import { BatchwiseError } from 'batchwise';
 import { concatTensors } from './concat-tensors.js';
 import { dataName, elementCount, isDataOf, newRequestData } from './datatype.js';
 import { elementAt, setElement, valueName } from './element.js';
+import { specOfRows } from './spec-of-rows.js';
 import { splitTensor } from './split-tensor.js';
 import type { Tensor, TensorData, TensorSpec } from './tensor.js';
 
@@ -10,7 +11,8 @@ import type { Tensor, TensorData, TensorSpec } from './tensor.js';
  * Concatenates rows along `dim`. Each row is a nested array with the shape of the input without that dimension, or a
  * typed array with all its elements. An input without that dimension takes one row.
  */
-export function tensorOfRows(spec: TensorSpec, dim: number, rows: readonly unknown[]): Tensor {
+export function tensorOfRows(input: TensorSpec, dim: number, rows: readonly unknown[]): Tensor {
+  const spec = specOfRows(input, rows);
   const rowShape = spec.shape.filter((_, index) => index !== dim);
   const parts = rows.map((row, index) => {
     const where = `row ${index} of input ${JSON.stringify(spec.name)}`;

@@ -20,7 +20,8 @@ export function partsOf(piece: Piece, dim: number, maxRows: number): Piece[] {
     const end = Math.min(piece.rows, start + maxRows);
     const inputs = new Map<string, Tensor>();
     for (const [name, tensor] of piece.inputs) inputs.set(name, sliceTensor(tensor, dim, start, end));
-    parts.push({ inputs, outputs: piece.outputs, rows: end - start });
+    const firstRow = (piece.firstRow ?? 0) + start;
+    parts.push({ inputs, outputs: piece.outputs, rows: end - start, firstRow });
   }
   return parts;
 }

@@ -4,9 +4,10 @@
  */
 import { stat } from 'node:fs/promises';
 import { BackendSet, BatchwiseError, type Clock, type Handler, realClock } from 'batchwise';
-import { type SlotOwner, type StartWorker, WorkerSlot } from './model-worker-slot.js';
+import { type SlotOwner, type StartedModel, type StartWorker, WorkerSlot } from './model-worker-slot.js';
 import type { Availability } from './runner.js';
 import { DEFAULT_RUNNER_SETTINGS } from './runner-settings.js';
+import { signatureWithExample } from './signature-with-example.js';
 import type { Signature, Tensors } from './tensor.js';
 import type { InferCall, TensorModel } from './tensor-model.js';
 
@@ -93,7 +94,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
       if (this.#isClosed) throw this.#closedError();
       const [first] = await Promise.all(this.#slots.map((slot) => slot.start()));
       this.#example = first?.example;
-      return first?.signature as Signature;
+      return signatureWithExample((first as StartedModel).signature, first?.example);
     } catch (error) {
       const wasClosed = this.#isClosed;
       await this.close();

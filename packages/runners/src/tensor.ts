@@ -48,6 +48,12 @@ export interface TensorSpec {
    * values themselves.
    */
   readonly content?: 'json' | undefined;
+  /** Each request or result has its own datatype; `datatype` is an assumption. */
+  readonly anyDatatype?: true | undefined;
+  /** Each request or result has its own number of dimensions, at least one; `shape` is an assumption. */
+  readonly anyShape?: true | undefined;
+  /** A row of an input as a client of `:predict` sends it, for the API docs. */
+  readonly example?: unknown;
 }
 
 export interface Signature {

@@ -405,6 +405,43 @@ describe('faults', () => {
     }
   });
 
+  describe('a row that fails alone', () => {
+    const compute: FakeModelOptions['compute'] = (inputs, call) => {
+      const numbers = numbersOf(inputs.get('x'));
+      for (let row = 0; row < numbers.length / 2; row++) {
+        if (numbers[2 * row] === 13) call.onRowError?.(row, new Error('no thirteens'));
+        if (numbers[2 * row] === 2) call.onRowError?.(row, new BatchwiseError('INVALID_ITEM', 'no twos'));
+      }
+      return doubled(inputs, call);
+    };
+
+    test('has the code of an exception that fails a batch', async () => {
+      // It had INTERNAL, as if the server had failed.
+      const { clock, runner } = await running(settingsWith(), { compute });
+      const outcomes = [1, 13].map((n) => enqueue(runner, rowsFrom(n)));
+      await clock.settle();
+      expectRowsFrom(outcomes[0] as RunnerOutcome<Tensors>, 1);
+      expect(outcomes[1]?.error).toMatchObject({
+        code: 'HANDLER_FAILED',
+        message: expect.stringMatching(/: no thirteens$/),
+        cause: new Error('no thirteens'),
+      });
+    });
+
+    test('is named in a request of several rows, also of one that is split', async () => {
+      // A request of 100 rows was told that one of them is invalid, and not which.
+      const settings = settingsWith({ batching: { maxBatchSize: 4 } });
+      const { clock, runner } = await running(settings, { compute });
+      const outcomes = [rowsFrom(1, 3), rowsFrom(-2, 6), rowsFrom(2)].map((rows) => enqueue(runner, rows));
+      await clock.settle();
+      expect(outcomes.map(({ error }) => [error?.code, error?.message])).toEqual([
+        ['INVALID_ITEM', 'row 1: no twos'],
+        ['INVALID_ITEM', 'row 4: no twos'],
+        ['INVALID_ITEM', 'no twos'],
+      ]);
+    });
+  });
+
   test('an unavailable model fails its batch without bisecting', async () => {
     const compute = () => {
       throw new BatchwiseError('UNAVAILABLE', 'the thread died');

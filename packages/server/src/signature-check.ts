@@ -1,5 +1,13 @@
 /** What a request of either protocol says of its tensors, held against what the model takes and gives. */
-import { quoted, quotedList, shownValue, type TensorSpec } from '@batchwise/runners';
+import {
+  DATATYPES,
+  type Datatype,
+  isDatatype,
+  quoted,
+  quotedList,
+  shownValue,
+  type TensorSpec,
+} from '@batchwise/runners';
 import { nearestWord } from 'batchwise';
 import { badRequest } from './request-error.js';
 
@@ -40,8 +48,15 @@ export function checkAllThere(
   throw badRequest(where, `expected all inputs of the model, got none for ${quotedList(missing)}.`);
 }
 
-export function checkDatatype(came: unknown, { datatype }: TensorSpec, where: string): void {
-  if (came === datatype) return;
+export function checkDatatype(
+  came: unknown,
+  { datatype, anyDatatype }: TensorSpec,
+  where: string,
+): asserts came is Datatype {
+  if (anyDatatype ? isDatatype(came) : came === datatype) return;
+  if (anyDatatype) {
+    throw badRequest(where, `expected one of ${DATATYPES.join(', ')}, got ${shownValue(came)}.`);
+  }
   throw badRequest(where, `expected ${quoted(datatype)}, as the model takes, got ${shownValue(came)}.`);
 }
 
@@ -50,7 +65,10 @@ export function readShape(value: unknown, spec: TensorSpec, where: string): read
   if (!Array.isArray(value)) {
     throw badRequest(where, `expected an array of dimensions, got ${shownValue(value)}.`);
   }
-  if (value.length !== spec.shape.length) {
+  if (spec.anyShape && value.length === 0) {
+    throw badRequest(where, 'expected at least 1 dimension, which counts rows, got none.');
+  }
+  if (!spec.anyShape && value.length !== spec.shape.length) {
     throw badRequest(
       where,
       `expected ${dimensions(spec.shape.length)}, as the model takes ${shapeText(spec.shape)}, got ${value.length}.`,
@@ -58,7 +76,7 @@ export function readShape(value: unknown, spec: TensorSpec, where: string): read
   }
   for (const [index, length] of value.entries()) {
     checkLength(length, `${where}[${index}]`);
-    const expected = spec.shape[index];
+    const expected = spec.anyShape ? undefined : spec.shape[index];
     if (expected !== undefined && expected >= 0 && length !== expected) {
       throw badRequest(
         `${where}[${index}]`,

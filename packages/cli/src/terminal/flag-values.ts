@@ -17,6 +17,12 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+/** Numbers of devices: `0`, or `0,1`. */
+export function deviceList(text: string): number[] {
+  if (/^\d{1,4}(?:,\d{1,4})*$/.test(text)) return text.split(',').map(Number);
+  throw new InvalidArgumentError('Expected numbers of devices, as 0 or 0,1.');
+}
+
 /** `0.05` or `5%`. */
 export function share(most: number): (text: string) => number {
   return (text) => {

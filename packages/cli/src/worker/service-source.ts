@@ -9,7 +9,7 @@ import {
 import { Failure } from '../terminal/failure.js';
 import { modelSource } from './model-source.js';
 import { upstreamSource } from './upstream-source.js';
-import type { BatchRule, WorkerOptions } from './worker-settings.js';
+import type { BatchRule, ProcessSettings, WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
 export async function serviceSource(
@@ -17,6 +17,7 @@ export async function serviceSource(
   name: string,
   asked: WorkerOptions,
   note: (line: string) => void,
+  processes: ProcessSettings = {},
 ): Promise<WorkerSource> {
   const { runners } = await loadService(path);
   const declaration = runners.get(name);
@@ -48,11 +49,17 @@ export async function serviceSource(
     return { ...source, options: { ...options, ...source.options }, rule };
   }
   const { isolate, python, replicas } = settings;
-  const resources = settings.resources && { cpu: undefined, gpu: [], ...settings.resources };
   // The replicas of an ONNX model are processes of a server. A worker is one process.
-  const ofPython = declaration.kind === 'python' ? { python, replicas } : {};
+  const ofPython = declaration.kind === 'python' ? { ...defined({ python, replicas }), ...processes } : {};
+  const said = ofPython.resources && { gpu: ofPython.resources.gpu };
+  const resources = (settings.resources || said) && {
+    cpu: undefined,
+    gpu: [],
+    ...settings.resources,
+    ...said,
+  };
   const { kind, path: file, object } = declaration;
-  const ofModel = defined({ batchDim, isolate, resources, timeoutMs, warmup, ...ofPython });
+  const ofModel = defined({ batchDim, isolate, timeoutMs, warmup, ...ofPython, resources });
   const model = { name, kind, file, object, settings: ofModel, maxBatchSize, concurrency };
   const source = await modelSource(model, asked, note);
   return { ...source, options: { ...options, ...source.options }, rule };

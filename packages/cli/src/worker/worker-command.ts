@@ -8,26 +8,27 @@ import { addQueueFlags, queueAddress } from '../queue/queue-flags.js';
 import { type EndingSignals, endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { Failure, messageOf } from '../terminal/failure.js';
-import { positiveNumber, wholeNumber } from '../terminal/flag-values.js';
+import { deviceList, positiveNumber, wholeNumber } from '../terminal/flag-values.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { OutagePause } from './outage-pause.js';
 import { WorkerLog } from './worker-log.js';
 import {
   type BatchRule,
+  checkProcessFlags,
   LARGEST_BATCH,
   LONGEST_SECONDS,
   policyOf,
   type WorkerFlags,
   workerSettings,
 } from './worker-settings.js';
-import { loadWorkerSource, type WorkerSource } from './worker-source.js';
+import { isPythonModel, loadWorkerSource, type WorkerSource } from './worker-source.js';
 
 const EXAMPLES = `
 Examples:
   $ batchwise worker handler.ts --queue digits
   $ batchwise worker models/digits.onnx --queue digits --max-batch-size 32
   $ batchwise worker model.py --queue reviews
-  $ batchwise worker model.py:Classifier --queue reviews
+  $ batchwise worker model.py:Classifier --queue reviews --python .venv --replicas 2 --gpu 0,1
   $ batchwise worker grpc://gpu:8001/minilm --queue minilm
   $ batchwise worker service.ts#iris --queue iris --url redis://cache:6379/1
   $ REDIS__HOST=cache DYNAMIC_BATCHER__BATCH_TIME=2 batchwise worker handler.ts -bs 64
@@ -85,6 +86,17 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
     .option('--concurrency <count>', 'batches that run at a time (default: 1)', wholeNumber(1, MOST_SLOTS))
     .option('--handler-timeout-ms <ms>', 'how long a batch may take', milliseconds)
     .option('--isolate', 'run a batch that fails in parts, until only the guilty items fail')
+    .optionsGroup('A Python model:')
+    .option(
+      '--python <path>',
+      'an interpreter or the folder of a virtual environment (default: BATCHWISE__RUNNERS__PYTHON, else .venv)',
+    )
+    .option(
+      '--replicas <count>',
+      'processes, each with a copy of the model (default: 1)',
+      wholeNumber(1, MOST_SLOTS),
+    )
+    .option('--gpu <devices>', 'the devices of the processes, as 0,1 (CUDA_VISIBLE_DEVICES)', deviceList)
     .optionsGroup('When processors fail:')
     .option(
       '--lease-ms <ms>',
@@ -106,11 +118,12 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
 
 async function work(what: string, flags: WorkerFlags, terminal: Terminal): Promise<number> {
   const settings = workerSettings(flags, terminal.env);
+  if (!isPythonModel(what)) checkProcessFlags(flags, what);
   const address = queueAddress(flags, terminal.env);
   const note = (line: string) => terminal.stderr.write(`${line}\n`);
   const ending = endingSignals();
   try {
-    const loading = loadWorkerSource(what, address.queue, settings.options, note);
+    const loading = loadWorkerSource(what, address.queue, settings, note);
     const source = await Promise.race([loading, ending.first]);
     if (typeof source === 'string') return EXIT_CODES.ok; // told to end before it had begun
     try {

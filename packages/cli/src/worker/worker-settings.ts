@@ -1,5 +1,6 @@
 /** What flags and environment say of a worker. What they leave open is its handler's to say. */
 import type { PayloadKind, RedisProcessorOptions } from '@batchwise/redis';
+import type { RunnerSettings } from '@batchwise/runners';
 import { adaptive, greedy, type Policy, window } from 'batchwise';
 import type { QueueFlags } from '../queue/queue-flags.js';
 import { Failure, UsageFailure } from '../terminal/failure.js';
@@ -18,6 +19,9 @@ export interface WorkerFlags extends QueueFlags {
   readonly payload?: PayloadKind;
   readonly policy?: 'adaptive' | 'greedy' | 'window';
   readonly isolate?: boolean;
+  readonly python?: string;
+  readonly replicas?: number;
+  readonly gpu?: readonly number[];
   readonly verbose?: boolean;
   readonly quiet?: boolean;
 }
@@ -40,7 +44,11 @@ export interface WorkerSettings {
   /** Only what was said. */
   readonly options: WorkerOptions;
   readonly rule: BatchRule | undefined;
+  readonly processes: ProcessSettings;
 }
+
+/** Of the processes of a Python model, only what was said. */
+export type ProcessSettings = Partial<Pick<RunnerSettings, 'python' | 'replicas' | 'resources'>>;
 
 const OPTION_FLAGS = [
   'maxBatchSize',
@@ -69,7 +77,25 @@ export function workerSettings(flags: WorkerFlags, env: Terminal['env']): Worker
   return {
     options: { ...(batchSize === undefined ? {} : { maxBatchSize: batchSize }), ...said },
     rule: ruleOf(flags, seconds),
+    processes: processesOf(flags, env),
   };
+}
+
+/** The interpreter of the environment is that of the machine, for `serve` too. */
+function processesOf({ python, replicas, gpu }: WorkerFlags, env: Terminal['env']): ProcessSettings {
+  const interpreter = python ?? (env.BATCHWISE__RUNNERS__PYTHON || undefined);
+  return {
+    ...(interpreter !== undefined && { python: interpreter }),
+    ...(replicas !== undefined && { replicas }),
+    ...(gpu !== undefined && { resources: { cpu: undefined, gpu } }),
+  };
+}
+
+/** Throws for a flag that would have no effect. */
+export function checkProcessFlags({ python, replicas, gpu }: WorkerFlags, what: string): void {
+  const said = Object.entries({ python, replicas, gpu }).find(([, value]) => value !== undefined);
+  if (said === undefined) return;
+  throw new UsageFailure(`--${said[0]} is for a Python model (model.py), and ${what} is none.`);
 }
 
 function ruleOf({ policy, batchTime, maxWaitMs }: WorkerFlags, seconds?: number): BatchRule | undefined {

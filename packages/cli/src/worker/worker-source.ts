@@ -5,7 +5,7 @@
 import { type Availability, isUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
 import { UsageFailure } from '../terminal/failure.js';
-import type { BatchRule, WorkerOptions } from './worker-settings.js';
+import type { BatchRule, WorkerOptions, WorkerSettings } from './worker-settings.js';
 
 export interface WorkerSource {
   readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
@@ -18,11 +18,11 @@ export interface WorkerSource {
   close(): Promise<void>;
 }
 
-/** `asked` is what flags and environment say. Throws what is told to the user when there is nothing to run. */
+/** The settings are what flags and environment say. Throws what is told to the user when there is nothing to run. */
 export async function loadWorkerSource(
   argument: string,
   queue: string,
-  asked: WorkerOptions,
+  { options: asked, processes }: Pick<WorkerSettings, 'options' | 'processes'>,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
   if (isUrl(argument)) {
@@ -37,7 +37,11 @@ export async function loadWorkerSource(
   const [, python, object] = /^(.*\.py)(?::(\w+))?$/.exec(argument) ?? [];
   if (python !== undefined) {
     const { modelSource } = await import('./model-source.js');
-    return modelSource({ name: argument, kind: 'python', file: python, object }, asked, note);
+    return modelSource(
+      { name: argument, kind: 'python', file: python, object, settings: processes },
+      asked,
+      note,
+    );
   }
   const [, path, runner] = /^(.*\.[cm]?[jt]s)(?:#(.*))?$/.exec(argument) ?? [];
   if (path === undefined) {
@@ -47,5 +51,10 @@ export async function loadWorkerSource(
     );
   }
   if (runner === undefined) return (await import('./handler-source.js')).handlerSource(path);
-  return (await import('./service-source.js')).serviceSource(path, runner, asked, note);
+  return (await import('./service-source.js')).serviceSource(path, runner, asked, note, processes);
+}
+
+/** A runner of a service may be one: that is seen when the service is loaded. */
+export function isPythonModel(argument: string): boolean {
+  return /\.py(?::\w+)?$/.test(argument) || /\.[cm]?[jt]s#/.test(argument);
 }

@@ -66,6 +66,22 @@ test('a class and a function are served in one process, rows and JSON items in b
   });
 });
 
+test('the API docs show the example of a model, with web processes too', async () => {
+  const model = TEXT.replace(
+    'def describe',
+    '@batchwise.model(example=[{"text": "A great phone"}])\ndef describe',
+  );
+  const server = await Serving.start(['text.py', '--workers', '2'], { env, files: { 'text.py': model } });
+  const document = jsonOf<{ paths: Record<string, unknown> }>(await server.client.get('/docs.json'));
+  expect(document.paths['/v1/models/text:predict']).toMatchObject({
+    post: {
+      requestBody: {
+        content: { 'application/json': { example: { instances: [{ text: 'A great phone' }] } } },
+      },
+    },
+  });
+});
+
 test('an invalid item fails its request, and not the requests that share its batch', async () => {
   const server = await Serving.start(['text.py'], {
     env,
@@ -105,6 +121,60 @@ test('two inputs and two outputs by the Open Inference Protocol, REST and gRPC',
   client.close();
   expect(response.outputs).toMatchObject([{ name: 'larger', datatype: 'BOOL', shape: ['2'] }]);
   expect(response.outputs[0].contents.bool_contents).toEqual([true, false]);
+});
+
+test('a class with np.ndarray as its only type needs no example', async () => {
+  // The result was expected to be FP32 of two dimensions: classes were [[2], [0]] as floats, and texts failed.
+  const species = `
+import numpy as np
+
+class Classifier:
+    def __init__(self):
+        self.petals = np.array([1.5, 4.3, 5.6])
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        if rows.shape[1] != 4:
+            raise ValueError("expected 4 columns")
+        return np.abs(rows[:, 2:3] - self.petals).argmin(axis=1)
+`;
+  const labels = species.replace(/return (.*)/, 'return np.array(["setosa", "versicolor", "virginica"])[$1]');
+  const server = await Serving.start(['species.py', 'labels.py', '--grpc-port', '0'], {
+    env,
+    files: { 'species.py': species, 'labels.py': labels },
+  });
+  const instances = [
+    [6.5, 3, 5.5, 2],
+    [5, 3.4, 1.5, 0.2],
+  ];
+  const predicted = async (model: string) =>
+    jsonOf<{ predictions: unknown }>(await server.client.post(`/v1/models/${model}:predict`, { instances }))
+      .predictions;
+  expect(await predicted('species')).toEqual([2, 0]);
+  expect(await predicted('labels')).toEqual(['virginica', 'setosa']);
+
+  const metadata = jsonOf<{ outputs: unknown }>(await server.client.get('/v2/models/species'));
+  expect(metadata.outputs).toEqual([
+    {
+      name: 'output',
+      datatype: 'FP32',
+      shape: [-1, -1],
+      parameters: { any_datatype: true, any_shape: true },
+    },
+  ]);
+  const rows = { name: 'rows', datatype: 'FP64', shape: [2, 4] };
+  const answer = await server.client.post('/v2/models/labels/infer', {
+    inputs: [{ ...rows, data: instances }],
+  });
+  expect(jsonOf<{ outputs: unknown }>(answer).outputs).toEqual([
+    { name: 'output', datatype: 'BYTES', shape: [2], data: ['virginica', 'setosa'] },
+  ]);
+  const client = new InferenceClient(server.grpcPort);
+  const { response } = await client.infer({
+    model_name: 'species',
+    inputs: [{ ...rows, contents: { fp64_contents: instances.flat() } }],
+  });
+  client.close();
+  expect(response.outputs).toMatchObject([{ name: 'output', datatype: 'INT64', shape: ['2'] }]);
 });
 
 describe.each([

@@ -1,12 +1,12 @@
 /** Python models behind a real Redis: workers run the batches, servers and other clients send the items. */
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { RedisBatcher } from '@batchwise/redis';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type RedisServer, startRedis } from '../../../redis/test/support/redis-server.js';
 import { jsonOf, problemIn } from './support/http-client.js';
 import { IRIS, modelPids, pythonEnv, pythonWithPackages, STUBBORN, TEXT } from './support/python-models.js';
-import { Serving } from './support/serving.js';
+import { root, Serving } from './support/serving.js';
 import { until } from './support/until.js';
 import { Working } from './support/working.js';
 
@@ -118,6 +118,60 @@ test('a runner of a service with two processes runs two batches at a time', asyn
       seen.add(pid);
     return seen.size === 2;
   }, 'both processes have run batches');
+});
+
+test('the function of the guide for users of dynamic_batcher runs as it says', async () => {
+  // The guide sent users of a Python package to a handler in TypeScript.
+  const guide = readFileSync(join(root, 'docs/guides/coming-from-dynamic-batcher.md'), 'utf8');
+  const [, model = ''] = /```python\n([\s\S]*?)```/.exec(guide) ?? [];
+  expect(guide).toContain('npx batchwise worker model.py --queue items\n');
+  await workerOf('model.py', 'items', { 'model.py': model });
+  expect(await client<number, number>('items').submit(1)).toBe(2);
+
+  const [, yaml = ''] = /<<'END'\n([\s\S]*?)END\n/.exec(guide) ?? [];
+  expect(guide).toContain('npx batchwise worker model.py --queue rows --payload msgpack');
+  await workerOf('model.py', 'rows', { 'model.py': model }, '--payload', 'msgpack');
+  const server = await Serving.start(['model.py'], {
+    env: { ...pythonEnv(), BATCHWISE__RUNNERS__REDIS__URL: redis.url },
+    files: { 'model.py': model },
+    yaml,
+  });
+  const answer = await server.client.post('/v1/models/model:predict', { instances: [1] });
+  expect(jsonOf(answer)).toEqual({ predictions: [2] });
+});
+
+test('flags set the interpreter, the processes and their devices', async () => {
+  // There were none: a worker of a file ran one process, with the interpreter that it found.
+  const model = `
+import os, sys
+
+def describe(items: list) -> list:
+    return [[sys.executable, os.environ.get("CUDA_VISIBLE_DEVICES")] for _ in items]
+`;
+  const worker = await Working.worker(
+    [
+      ...['model.py', '--queue', 'devices', '--url', redis.url, '--max-batch-size', '1'],
+      ...['--python', 'bin/python3', '--replicas', '2', '--gpu', '1,3'],
+    ],
+    {
+      files: { 'model.py': model },
+      env: { CUDA_VISIBLE_DEVICES: '' },
+      prepare: (folder) => {
+        mkdirSync(join(folder, 'bin'));
+        symlinkSync(pythonWithPackages(), join(folder, 'bin/python3'));
+      },
+    },
+  );
+  expect(modelPids(worker.folder)).toHaveLength(2);
+  const models = client<number, [string, string]>('devices');
+  const seen = new Map<string, string>();
+  await until(async () => {
+    for (const [python, device] of await models.submitMany(Array.from({ length: 8 }, (_, index) => index)))
+      seen.set(device, python);
+    return seen.size === 2;
+  }, 'both processes have run batches');
+  expect([...seen.keys()].sort()).toEqual(['1', '3']);
+  expect(new Set(seen.values())).toEqual(new Set([join(worker.folder, 'bin/python3')]));
 });
 
 test('a second Ctrl-C gives the items of a model that hangs back to the queue, and ends its process', async () => {

@@ -65,13 +65,20 @@ function specsOfJson(list: unknown, where: string): TensorSpec[] {
   if (!Array.isArray(list)) throw malformed(where, `expected an array, got ${shownValue(list)}.`);
   return list.map((entry, index) => {
     const at = `${where}[${index}]`;
-    const { name, datatype, shape, content } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    const { name, datatype, shape, content, ...rest } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    // In the metadata of a server these are parameters, which the protocol leaves to extensions.
+    const { any_datatype, any_shape } = { ...(rest.parameters as object), ...rest } as typeof rest;
     if (typeof name !== 'string')
       throw malformed(`${at}.name`, `expected a string, got ${shownValue(name)}.`);
     if (!Array.isArray(shape)) throw malformed(`${at}.shape`, `expected an array, got ${shownValue(shape)}.`);
     const spec = specOf(name, datatype, shape.map(lengthOf), at);
     const isJson = content === 'json' && spec.datatype === 'BYTES' && spec.shape.length === 1;
-    return isJson ? { ...spec, content } : spec;
+    return {
+      ...spec,
+      ...(isJson && { content }),
+      ...(any_datatype === true && { anyDatatype: true }),
+      ...(any_shape === true && { anyShape: true }),
+    };
   });
 }
 

@@ -71,7 +71,8 @@ export class UpstreamModel implements TensorModel {
       const output = outputs.get(spec.name);
       if (output === undefined) continue;
       const { datatype, shape } = output;
-      if (datatype === spec.datatype && shape.length === spec.shape.length) continue;
+      const isDatatype = spec.anyDatatype || datatype === spec.datatype;
+      if (isDatatype && (spec.anyShape || shape.length === spec.shape.length)) continue;
       const message =
         `${this.#options.name}: the upstream: output ${JSON.stringify(spec.name)}: expected ${spec.datatype} ` +
         `[${spec.shape}] as in its metadata, got ${datatype} [${shape}].`;

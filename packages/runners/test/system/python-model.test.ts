@@ -100,7 +100,8 @@ class Sum:
     const { rows } = await running(ITEMS);
     const items = [1, 'bad', { a: [null, 'é'] }, 'bad', [true]];
     const answers = await settled(items.map((item) => rows.predict(item)));
-    expect(answers).toEqual([1, 'ValueError: bad item', { a: [null, 'é'] }, 'ValueError: bad item', [true]]);
+    const failed = expect.stringMatching(/: ValueError: bad item$/);
+    expect(answers).toEqual([1, failed, { a: [null, 'é'] }, failed, [true]]);
   });
 
   test('with several inputs and outputs uses their names', async () => {
@@ -115,8 +116,8 @@ def predict(ids: NDArray[np.int64], texts: list[str]):
 `);
     expect(runner.signature).toEqual({
       inputs: [
-        { name: 'ids', datatype: 'INT64', shape: [-1, 2] },
-        { name: 'texts', datatype: 'BYTES', shape: [-1] },
+        { name: 'ids', datatype: 'INT64', shape: [-1, 2], example: [0, 0] },
+        { name: 'texts', datatype: 'BYTES', shape: [-1], example: 'a' },
       ],
       outputs: [
         { name: 'total', datatype: 'INT64', shape: [-1] },

@@ -60,7 +60,7 @@ test('waits for the socket, runs batches, and fails only the faulty item', async
   const answers = await Promise.allSettled(['a', 'bad', { b: 1 }].map((item) => rows.predict(item)));
   expect(answers).toMatchObject([
     { value: ['a', expect.any(Number)] },
-    { reason: { message: 'ValueError: bad item' } },
+    { reason: { code: 'HANDLER_FAILED', message: expect.stringMatching(/: ValueError: bad item$/) } },
     { value: [{ b: 1 }, expect.any(Number)] },
   ]);
 });

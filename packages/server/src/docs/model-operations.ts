@@ -3,14 +3,12 @@ import type { ModelRunner, Signature, TensorSpec } from '@batchwise/runners';
 import type { JsonSchema, MediaType, Operation, PlacedOperation, Reference, Response } from './open-api.js';
 import { problems, TRACE_HEADERS } from './shared-parts.js';
 import {
-  ANY_JSON,
-  exampleShape,
-  flatExample,
+  columnSchema,
   flatSchema,
-  JSON_EXAMPLE,
-  nestedExample,
-  nestedSchema,
+  rowExampleOf,
+  rowValueSchema,
   shapeSchema,
+  tensorExample,
 } from './tensor-schema.js';
 
 /** Nothing is known of a model before it is loaded. */
@@ -109,18 +107,12 @@ function predictResponse({ outputs }: Signature): Record<string, MediaType> {
 
 /** A row is the rest of the shape behind the first dimension; with several tensors, each by its name. */
 function rowSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
-  return one(specs, ({ datatype, shape, content }) =>
-    content === 'json' ? ANY_JSON : nestedSchema(datatype, shape.slice(1), isAnswer),
-  );
+  return one(specs, (spec) => rowValueSchema(spec, isAnswer));
 }
 
 function columnsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSchema {
   const rows = isAnswer ? {} : { minItems: 1 };
-  return one(specs, ({ datatype, shape, content }) =>
-    content === 'json'
-      ? { type: 'array', ...rows, items: ANY_JSON }
-      : { ...rows, ...nestedSchema(datatype, shape, isAnswer) },
-  );
+  return one(specs, (spec) => ({ ...rows, ...columnSchema(spec, isAnswer) }));
 }
 
 function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonSchema): JsonSchema {
@@ -135,10 +127,7 @@ function one(specs: readonly TensorSpec[], schemaOf: (spec: TensorSpec) => JsonS
 }
 
 function rowExample(specs: readonly TensorSpec[]): unknown {
-  const rows = specs.map(
-    ({ name, datatype, shape, content }) =>
-      [name, content === 'json' ? JSON_EXAMPLE : nestedExample(datatype, shape.slice(1))] as const,
-  );
+  const rows = specs.map((spec) => [spec.name, rowExampleOf(spec)] as const);
   if (rows.length === 0 || rows.some(([, row]) => row === undefined)) return undefined;
   return rows.length === 1 ? rows[0]?.[1] : Object.fromEntries(rows);
 }
@@ -202,18 +191,12 @@ function tensorsSchema(specs: readonly TensorSpec[], isAnswer: boolean): JsonSch
     required: ['name', 'datatype', 'shape', 'data'],
     properties: {
       name: { type: 'string', const: spec.name },
-      datatype: { type: 'string', const: spec.datatype },
+      datatype: spec.anyDatatype ? { type: 'string' } : { type: 'string', const: spec.datatype },
       shape: shapeSchema(spec, isAnswer),
       data: flatSchema(spec, isAnswer),
     },
   }));
   return { type: 'array', items: items.length > 1 ? { anyOf: items } : (items[0] ?? { type: 'object' }) };
-}
-
-function tensorExample(spec: TensorSpec): unknown {
-  const data = flatExample(spec);
-  const { name, datatype, shape } = spec;
-  return data === undefined ? undefined : { name, datatype, shape: exampleShape(shape), data };
 }
 
 /** Without an example of ours a page would make one up from the schema, however large. */
@@ -259,6 +242,11 @@ const TENSOR_METADATA = {
       name: { type: 'string' },
       datatype: { type: 'string', examples: ['FP32'] },
       shape: { type: 'array', items: { type: 'integer', minimum: -1 } },
+      parameters: {
+        type: 'object',
+        description: 'Whether each request or result has its own datatype, and its own number of dimensions.',
+        properties: { any_datatype: { type: 'boolean' }, any_shape: { type: 'boolean' } },
+      },
     },
   },
 } as const;

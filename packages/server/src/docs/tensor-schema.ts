@@ -5,8 +5,22 @@ import type { JsonSchema } from './open-api.js';
 /** An example of more would be longer than anybody reads, and than a page can show. */
 const MOST_EXAMPLE_ELEMENTS = 2048;
 
+/** Rows, without the dimension that counts them. */
+export function rowValueSchema({ datatype, shape, ...spec }: TensorSpec, isAnswer: boolean): JsonSchema {
+  if (spec.content === 'json') return ANY_JSON;
+  if (spec.anyDatatype || spec.anyShape) return ANY_VALUES;
+  return nestedSchema(datatype, shape.slice(1), isAnswer);
+}
+
+/** All rows in one array. */
+export function columnSchema(spec: TensorSpec, isAnswer: boolean): JsonSchema {
+  if (spec.content === 'json' || spec.anyDatatype || spec.anyShape)
+    return { type: 'array', items: rowValueSchema(spec, isAnswer) };
+  return nestedSchema(spec.datatype, spec.shape, isAnswer);
+}
+
 /** Arrays in arrays. What JSON has no number for, NaN say, an answer has null for. */
-export function nestedSchema(datatype: Datatype, shape: readonly number[], isAnswer = false): JsonSchema {
+function nestedSchema(datatype: Datatype, shape: readonly number[], isAnswer = false): JsonSchema {
   return shape.reduceRight<JsonSchema>(
     (items, length) =>
       length === -1 ? { type: 'array', items } : { type: 'array', items, minItems: length, maxItems: length },
@@ -15,11 +29,17 @@ export function nestedSchema(datatype: Datatype, shape: readonly number[], isAns
 }
 
 /** The values of a tensor with `content: 'json'`. */
-export const ANY_JSON: JsonSchema = { description: 'Any JSON value.' };
-export const JSON_EXAMPLE = { key: 'value' };
+const ANY_JSON: JsonSchema = { description: 'Any JSON value.' };
+const ANY_VALUES: JsonSchema = { description: 'A number, a boolean, a text, or nested arrays of these.' };
+const JSON_EXAMPLE = { key: 'value' };
 
 /** One element after the other. */
-export function flatSchema({ datatype, shape, content }: TensorSpec, isAnswer = false): JsonSchema {
+export function flatSchema(
+  { datatype, shape, content, anyDatatype }: TensorSpec,
+  isAnswer = false,
+): JsonSchema {
+  if (anyDatatype)
+    return { type: 'array', description: 'In the order of the shape, the last dimension fastest.' };
   const items = content === 'json' ? JSON_TEXT : elementSchema(datatype, isAnswer);
   const order = `In the order of the shape [${shape}], the last dimension fastest.`;
   return { type: 'array', items, description: order };
@@ -29,7 +49,8 @@ export function flatSchema({ datatype, shape, content }: TensorSpec, isAnswer = 
  * A request has at least one row. In words that generators of clients know, too: they fail at `const` in a tuple, and at
  * `items: false` behind one.
  */
-export function shapeSchema({ shape }: TensorSpec, isAnswer = false): JsonSchema {
+export function shapeSchema({ shape, anyShape }: TensorSpec, isAnswer = false): JsonSchema {
+  if (anyShape) return { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 1 };
   const dimension = (length: number, index: number) =>
     length === -1
       ? { type: 'integer', minimum: index === 0 && !isAnswer ? 1 : 0 }
@@ -39,7 +60,7 @@ export function shapeSchema({ shape }: TensorSpec, isAnswer = false): JsonSchema
 }
 
 /** Values of this shape, open dimensions being of length 1; undefined when they are too many to show. */
-export function nestedExample(datatype: Datatype, shape: readonly number[]): unknown {
+function nestedExample(datatype: Datatype, shape: readonly number[]): unknown {
   if (elementCount(shape) > MOST_EXAMPLE_ELEMENTS) return undefined;
   const [length, ...rest] = shape;
   if (length === undefined) return elementExample(datatype);
@@ -47,14 +68,34 @@ export function nestedExample(datatype: Datatype, shape: readonly number[]): unk
   return Array.from({ length: length === -1 ? 1 : length }, () => row);
 }
 
-export function flatExample({ datatype, shape, content }: TensorSpec): readonly unknown[] | undefined {
+/** The example of the model, or a value that fits; undefined if it is too long to show. */
+export function rowExampleOf({ datatype, shape, content, example }: TensorSpec): unknown {
+  if (example !== undefined) return example;
+  return content === 'json' ? JSON_EXAMPLE : nestedExample(datatype, shape.slice(1));
+}
+
+/** A tensor of the Open Inference Protocol with one row; undefined if it is too long to show. */
+export function tensorExample(spec: TensorSpec): unknown {
+  const { name, datatype, shape, content, example } = spec;
+  if (example === undefined) {
+    const data = flatExample(spec);
+    return data && { name, datatype, shape: exampleShape(shape), data };
+  }
+  if (content === 'json') return { name, datatype, shape: [1], data: [JSON.stringify(example)] };
+  const data = [example];
+  const lengths = [1];
+  for (let value: unknown = example; Array.isArray(value); value = value[0]) lengths.push(value.length);
+  return { name, datatype, shape: lengths, data: data.flat(Number.POSITIVE_INFINITY) };
+}
+
+function flatExample({ datatype, shape, content }: TensorSpec): readonly unknown[] | undefined {
   const count = elementCount(shape);
   if (count > MOST_EXAMPLE_ELEMENTS) return undefined;
   const element = content === 'json' ? JSON.stringify(JSON_EXAMPLE) : elementExample(datatype);
   return new Array(count).fill(element);
 }
 
-export function exampleShape(shape: readonly number[]): number[] {
+function exampleShape(shape: readonly number[]): number[] {
   return shape.map((length) => (length === -1 ? 1 : length));
 }
 

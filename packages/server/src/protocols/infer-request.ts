@@ -119,8 +119,8 @@ function readInput(
   limits: BodyLimits,
 ): Tensor {
   const where = `inputs[${index}]`;
-  const { datatype } = spec;
-  checkDatatype(input.datatype, spec, `${where}.datatype`);
+  const { datatype } = input;
+  checkDatatype(datatype, spec, `${where}.datatype`);
   const shape = readShape(input.shape, spec, `${where}.shape`);
   const elements = countElements(shape, `${where}.shape`);
   const sizeWhere = `${where}.parameters.binary_data_size`;

@@ -3,6 +3,7 @@ import {
   type JsonPlace,
   placeAt,
   shownValue,
+  specOfRows,
   type Tensor,
   type TensorSpec,
   tensorFromFlatJson,
@@ -15,11 +16,12 @@ import { countElements } from './count-elements.js';
 /** `most` is more elements than the body can have. */
 export function tensorFromRows(
   rows: readonly unknown[],
-  spec: TensorSpec,
+  input: TensorSpec,
   place: JsonPlace,
   most: number,
 ): Tensor {
   if (rows.length === 0) throw badRequest(place.root, 'expected at least one row, got an empty array.');
+  const spec = specOfRows(input, rows);
   const { datatype } = spec;
   const flatLength = flatRowLength(rows[0], spec);
   if (flatLength !== undefined) {

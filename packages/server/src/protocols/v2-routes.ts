@@ -75,8 +75,10 @@ function modelMetadata(runner: ModelRunner): unknown {
   };
 }
 
-function tensorMetadata({ name, datatype, shape }: TensorSpec): unknown {
-  return { name, datatype, shape };
+/** The parameters are an extension: each request or result has its own datatype or shape. */
+function tensorMetadata({ name, datatype, shape, anyDatatype, anyShape }: TensorSpec): unknown {
+  if (!anyDatatype && !anyShape) return { name, datatype, shape };
+  return { name, datatype, shape, parameters: { any_datatype: anyDatatype, any_shape: anyShape } };
 }
 
 function modelReady(call: HttpCall, runner: ModelRunner): void {

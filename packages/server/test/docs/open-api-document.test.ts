@@ -27,6 +27,20 @@ const SEVERAL: Signature = {
   ],
 };
 
+const OPEN: Signature = {
+  inputs: [{ name: 'rows', datatype: 'FP32', shape: [-1, -1], anyDatatype: true, anyShape: true }],
+  outputs: [{ name: 'output', datatype: 'FP32', shape: [-1, -1], anyDatatype: true, anyShape: true }],
+};
+
+const WITH_EXAMPLES: Signature = {
+  inputs: [
+    { name: 'item', datatype: 'BYTES', shape: [-1], content: 'json', example: { text: 'A great phone' } },
+    { name: 'image', datatype: 'FP32', shape: [-1, -1, 2], example: [[1, 2]] },
+    { name: 'id', datatype: 'INT64', shape: [-1], example: '9007199254740993' },
+  ],
+  outputs: [{ name: 'score', datatype: 'FP64', shape: [-1] }],
+};
+
 const IMAGE: Signature = {
   inputs: [{ name: 'image', datatype: 'FP32', shape: [-1, 3, 224, 224] }],
   outputs: [{ name: 'classes', datatype: 'FP32', shape: [-1, 1000] }],
@@ -81,6 +95,8 @@ const all = () =>
   documentOf([
     model('iris', IRIS),
     model('several', SEVERAL),
+    model('open', OPEN),
+    model('shown', WITH_EXAMPLES),
     model('image', IMAGE),
     model('cold', undefined),
   ]);
@@ -354,11 +370,28 @@ test('a value of few has a type as well, for generated clients', () => {
 test.each([
   ['iris', IRIS],
   ['several', SEVERAL],
+  ['open', OPEN],
+  ['shown', WITH_EXAMPLES],
 ])('the examples of %s are requests that the server takes', (name, signature) => {
   const document = all();
   const body = (path: string) => Buffer.from(JSON.stringify(exampleOf(document, path)));
   expect(() => parsePredictRequest(body(`/v1/models/${name}:predict`), signature)).not.toThrow();
   expect(() => parseInferRequest(body(`/v2/models/${name}/infer`), {}, signature)).not.toThrow();
+});
+
+test('the example of a model is the one that is shown', () => {
+  // Each JSON item was {"key":"value"}, whatever the model had as its example.
+  const document = all();
+  expect(exampleOf(document, '/v1/models/shown:predict')).toEqual({
+    instances: [{ item: { text: 'A great phone' }, image: [[1, 2]], id: '9007199254740993' }],
+  });
+  expect(exampleOf(document, '/v2/models/shown/infer')).toEqual({
+    inputs: [
+      { name: 'item', datatype: 'BYTES', shape: [1], data: ['{"text":"A great phone"}'] },
+      { name: 'image', datatype: 'FP32', shape: [1, 1, 2], data: [1, 2] },
+      { name: 'id', datatype: 'INT64', shape: [1], data: ['9007199254740993'] },
+    ],
+  });
 });
 
 test('what is too large to show, or not known yet, has no example to make up', () => {

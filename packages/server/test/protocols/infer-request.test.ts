@@ -88,6 +88,23 @@ test('a scalar is a shape without dimensions and one element', () => {
   expect(call.request.inputs.get('x')).toEqual({ datatype: 'INT32', shape: [], data: Int32Array.of(5) });
 });
 
+test('an input of any datatype and shape has those of the request', () => {
+  const model = echoSignature({ ...spec('x', 'FP32', [-1, -1]), anyDatatype: true, anyShape: true });
+  const tensorOf = (datatype: string, shape: number[], data: unknown[]) =>
+    parse({ inputs: [{ name: 'x', datatype, shape, data }] }, model).request.inputs.get('x');
+  expect(tensorOf('INT64', [2], [1, 2])).toEqual({
+    datatype: 'INT64',
+    shape: [2],
+    data: BigInt64Array.of(1n, 2n),
+  });
+  expect(tensorOf('BYTES', [1, 1, 2], ['a', 'b'])).toMatchObject({ datatype: 'BYTES', shape: [1, 1, 2] });
+  expect(() => tensorOf('INT65', [1], [1])).toThrow(
+    /^inputs\[0\]\.datatype: expected one of BOOL, .*BYTES, got "INT65"/,
+  );
+  expect(() => tensorOf('FP32', [], [1])).toThrow('inputs[0].shape: expected at least 1 dimension');
+  expect(() => tensorOf('FP32', [0, 2], [])).toThrow('inputs[0].shape[0]: expected at least one row');
+});
+
 test('a dimension behind the first may be 0', () => {
   const model = echoSignature(spec('past', 'FP32', [-1, 2, -1]));
   for (const data of [[], [[[], []]]]) {

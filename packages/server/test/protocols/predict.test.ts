@@ -39,6 +39,30 @@ const jsonTensor = (...values: string[]): Tensor => ({
   data: values.map((text) => Buffer.from(text)),
 });
 
+describe('an input of any datatype and shape', () => {
+  const open = { ...spec('x', 'FP32', [-1, -1]), anyDatatype: true, anyShape: true } as const;
+  const signature = echoSignature(open);
+  const shapeOf = (body: unknown) => {
+    const { datatype, shape } = parse(body, signature).request.inputs.get('x') as Tensor;
+    return [datatype, ...shape];
+  };
+
+  test('has those of the rows', () => {
+    expect(shapeOf({ instances: [1, 2] })).toEqual(['FP32', 2]);
+    expect(shapeOf({ instances: [[[1, 2]]] })).toEqual(['FP32', 1, 1, 2]);
+    expect(shapeOf({ instances: [{ x: ['a'] }, { x: ['b'] }] })).toEqual(['BYTES', 2, 1]);
+    expect(shapeOf({ inputs: [true, false] })).toEqual(['BOOL', 2]);
+    expect(shapeOf({ instances: [[]] })).toEqual(['FP32', 1, 0]);
+  });
+
+  test('has rows that are alike', () => {
+    expect(refusal({ instances: [[1, 2], [3]] }, signature)).toBe(
+      'instances[1]: expected an array of 2, got an array of 1.',
+    );
+    expect(refusal({ instances: [1, 'a'] }, signature)).toBe('instances[1]: expected a number, got "a".');
+  });
+});
+
 describe('JSON items', () => {
   test('are any values, an object with the name of the input too', () => {
     const values = [{ items: [1] }, { b64: 'AA==' }, [[1], 2], 'text', null, 5];
