@@ -26,8 +26,8 @@ export function interpreterAdvice(python: string): string {
   const command = `python3 -m venv ${folder ?? '.venv'}`;
   return (
     `Install Python 3.9 or newer, create a virtual environment (${command}), or select another one: ` +
-    'BATCHWISE__RUNNERS__PYTHON=<interpreter or folder> for `batchwise serve`, or ' +
-    '`runners: { python: <interpreter or folder> }` in its configuration file.'
+    'BATCHWISE__RUNNERS__PYTHON=<interpreter or folder>, `runners: { python: <interpreter or folder> }` in the ' +
+    'configuration file of `batchwise serve`, or `--python <interpreter or folder>` of `batchwise worker`.'
   );
 }
 
