@@ -108,7 +108,7 @@ const costsOnly = (random: Random): Traits => ({
 const straight = formulaCurve('straight', 32, (cost) => 4 + 0.2 * cost);
 const padded = formulaCurve('padded', 32, (cost) => 2 + 0.3 * 2 ** Math.ceil(Math.log2(cost)));
 const base = { name: 'trace', targetMs: Number.POSITIVE_INFINITY, noise: 0.1, timerMs: 0, seed: 4 };
-const ITEMS = 600;
+const ITEMS = 800;
 
 const WORLDS: [string, Omit<Scenario, 'arrivals' | 'items'>, number][] = [
   ['one slot, a target', { ...base, curve: straight, slots: 1, targetMs: 30 }, 0.5],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DispatchPlan } from '../src/policy/plan/dispatch-plan.js';
-import type { PlanProblem } from '../src/policy/plan/plan-problem.js';
+import type { PlanProblem } from '../src/policy/plan/plan-states.js';
 
 type Duration = (cost: number) => number;
 

@@ -3,7 +3,12 @@
  * that an item which cannot be in time is rejected at once and not after a wait. It admits in doubt, because the policy
  * decides again when the batch is formed.
  */
-import { type CurveEstimate, type CurvePoint, ESTIMATE_FRESH_MS } from '../learning/service-curve.js';
+import {
+  type CurveEstimate,
+  type CurvePoint,
+  ESTIMATE_FRESH_MS,
+  isKnown,
+} from '../learning/service-curve.js';
 import type { TrafficEstimate } from '../learning/traffic.js';
 import { type RunningWork, remainingMs } from '../policy/policy.js';
 import type { Ahead } from '../queue/item-queue.js';
@@ -40,11 +45,11 @@ export function hasTimeEnough(
   allowedMs: number,
   { curve, settings }: Capacity,
 ): boolean {
+  if (!isKnown(curve)) return true;
   const best = curve.bestSize(settings.maxBatchSize);
-  if (best === undefined) return true;
   // The running batch, the work ahead, and the item's own batch.
   const batches = 2 + ahead.groups + (ahead.groupsCost + ahead.cost + cost) / best.cost;
-  return AMPLE * batches * (curve.upper(best.cost) as number) <= allowedMs;
+  return AMPLE * batches * curve.upper(best.cost) <= allowedMs;
 }
 
 /**
@@ -61,23 +66,24 @@ export function predict(
 ): Prediction | undefined {
   const { curve, settings } = capacity;
   const { maxBatchSize, targetLatencyMs } = settings;
-  const aloneMs = own.curve.mean(cost);
+  const ownCurve = own.curve;
+  if (!isKnown(curve) || !isKnown(ownCurve)) return undefined;
+  const aloneMs = ownCurve.mean(cost);
   const best = curve.bestSize(maxBatchSize);
-  if (best === undefined || aloneMs === undefined) return undefined;
   const exceedsLimitAlone = aloneMs > allowedMs;
   // With time for two full batches, an item can wait for one and be served in the next. With less time, the policy makes
   // smaller batches, for which the oldest item has time, unless that item is late in any case.
   const oldestMs = ahead.oldestAt + targetLatencyMs - now - freeSlotAfterMs(capacity, now, 0);
   const isCut = 2 * best.durationMs > allowedMs && aloneMs <= oldestMs;
   const withinMs = isCut ? Math.min(allowedMs, oldestMs) : allowedMs;
-  const batch = curve.bestSize(maxBatchSize, exceedsLimitAlone ? undefined : withinMs) as CurvePoint;
+  const batch = curve.bestSize(maxBatchSize, exceedsLimitAlone ? undefined : withinMs);
   const startMs = startsAfterMs(ahead, batch, capacity, now);
   const partial = batch.cost === Number.POSITIVE_INFINITY ? ahead.cost : ahead.cost % batch.cost;
   // Items that arrive until the batch starts make it longer.
   const arriving = own.traffic.steadyCostPerMs(now) * startMs;
   const ownCost = Math.max(cost, Math.min(batch.cost, partial + arriving + cost));
   // The lower bound admits in doubt: with durations that vary, many of the batches predicted to be late are not.
-  const ownMs = own.curve.lower(ownCost) as number;
+  const ownMs = ownCurve.lower(ownCost);
   const latencyMs = startMs + ownMs;
   const retryAfterMs = Math.max(0, latencyMs - allowedMs) + RETRY_SPREAD * best.durationMs;
   // Too slow even with an empty queue: until the estimate is old enough to be checked.

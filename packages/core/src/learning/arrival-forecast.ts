@@ -5,7 +5,6 @@
  * arrival, or after the end of a batch.
  */
 import { Hazard } from './hazard.js';
-import { BATCH_MEMORY } from './traffic-memory.js';
 
 export interface Forecast {
   /** Expected arrivals within the horizon. */
@@ -26,7 +25,8 @@ const NONE: Forecast = { expected: 0, horizonMs: 1, takesMs: 1, areReturning: fa
 const BURST = 3;
 /** The same for callers that come back. */
 const RETURN = 2;
-/** Weight of a new observation in the means. */
+/** Batches in the means of costs, gaps and runs, and the weight of a new one. */
+export const BATCH_MEMORY = 32;
 const FADE = 1 / BATCH_MEMORY;
 /** Batches in the mean duration that is the unit of the hazards, and the ratio from which they start anew. */
 const UNIT_BATCHES = 16;
@@ -86,14 +86,17 @@ export class ArrivalForecast {
     this.#afterBatch?.fade();
     this.#lastBatchAt = now;
     this.#countedUntil = now;
-    // A caller that does not come back for many batches is gone.
+    // A caller that does not come back for many batches is no longer expected.
     this.#away += callers - this.#away * FADE;
     const { expected, horizonMs } = this.#returning(0, 0, Number.POSITIVE_INFINITY);
     this.#returnsPerMs = expected / horizonMs;
     this.#soonMs = expected > 0 ? horizonMs : 0;
   }
 
-  /** The horizon, from `leastMs` to `mostMs`, with the most expected arrivals per millisecond; undefined when they are no more than usual. */
+  /**
+   * The horizon, from `leastMs` to `mostMs`, with the most expected arrivals per millisecond; undefined when they are no
+   * more than usual.
+   */
   best(now: number, leastMs: number, mostMs: number, usualPerMs: number): Forecast | undefined {
     // Whether answered callers come back at once shows right after a batch; later, few of them are left.
     const isReturn = this.#returnsPerMs > RETURN * usualPerMs && this.#cameBack;

@@ -3,10 +3,13 @@
  * are a change. How many depends on how common outliers are. Batches that overlap in time may all have been delayed by
  * one event and count as one.
  */
-import { type Bucket, MEMORY, SURE_WEIGHT, TRUSTED_SAMPLES } from './bucket.js';
+import { type Bucket, MEMORY, SURE_WEIGHT, TRUSTED_SAMPLES } from './curve-table.js';
 
 /** The probability that surprises in a row are chance, below which the backend is taken to have changed. */
 const CHANCE = 1e-5;
+
+/** Below this share of the first durations, a batch shows that these were a slow start. */
+const SLOW_START = 0.5;
 
 /** All durations have changed by a factor, except for those that are right already. */
 export interface Change {
@@ -64,7 +67,7 @@ export class ChangeDetector {
       this.#contradictsTrusted = true;
     this.#surprises.push(ratio);
     this.#latestAt = now;
-    const isSlowStart = samples < TRUSTED_SAMPLES && ratio < 0.5;
+    const isSlowStart = samples < TRUSTED_SAMPLES && ratio < SLOW_START;
     const needed = isSlowStart ? 1 : Math.ceil(Math.log(CHANCE) / Math.log(Math.max(this.#rate, 1 / MEMORY)));
     if (this.#surprises.length >= needed) return this.#change();
     // The other sizes may be right, and this one alone wrong.

@@ -2,7 +2,7 @@
  * One of several groups or backends, and its curve: the curve that all of them share until its durations differ from
  * that, as with groups by model or by length, or with a CPU next to a GPU. Equals so learn as quickly as one.
  */
-import { MEMORY, SURE_WEIGHT } from './bucket.js';
+import { MEMORY, SURE_WEIGHT } from './curve-table.js';
 import { CERTAIN_DEVIATIONS, type ServiceCurve } from './service-curve.js';
 
 /**

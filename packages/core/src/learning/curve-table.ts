@@ -1,5 +1,20 @@
-/** The arithmetic of a service curve: points of rising cost, interpolation between them, padding. */
-import { SURE_WEIGHT } from './bucket.js';
+/** The table of a service curve: what it keeps of each cost, and interpolation between points. */
+
+/** What a service curve keeps of one batch cost. */
+export interface Bucket {
+  readonly key: number;
+  cost: number;
+  durationMs: number;
+  weight: number;
+  /** The value of `samples` when the estimate was made, and when a batch of this cost was last recorded. */
+  since: number;
+  seenAt: number;
+  /** Surprising batches of this cost in a row, all slower or all quicker. */
+  surprises: number;
+  isSlower: boolean;
+  /** The estimate before a surprising batch replaced it. */
+  formerMs: number | undefined;
+}
 
 export interface CurvePoint {
   readonly cost: number;
@@ -10,6 +25,15 @@ export interface LearnedPoint extends CurvePoint {
   /** The number of batches behind the estimate, up to 64. */
   readonly weight: number;
 }
+
+/** Batches that an estimate remembers, so that it follows a backend that changes. */
+export const MEMORY = 64;
+/** Batches after which the estimate of a size is trusted: a single outlier no longer replaces it. */
+export const SURE_WEIGHT = 3;
+/** Batches after which a curve knows how much durations vary. */
+export const TRUSTED_SAMPLES = 8;
+/** Batches after which the curve is worth acting on. */
+export const LEARNED_BATCHES = 16;
 
 /** The duration of a batch of this cost, interpolated between points; beyond the first and last, theirs. */
 export function durationAt(points: readonly CurvePoint[], cost: number): number {

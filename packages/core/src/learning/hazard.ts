@@ -3,8 +3,9 @@
  * length; each bin counts how often the event happened in it and for how long it could have.
  */
 import { ROUNDING_MS } from '../time/clock.js';
-import { RECENT_ARRIVALS } from './traffic-memory.js';
 
+/** Arrivals in the rate of the moment, and in the hazards: off by a tenth at most, and quick to follow the traffic. */
+export const RECENT_ARRIVALS = 128;
 const BINS = 12;
 /** Doublings from the end of the first bin to the unit. */
 const DOUBLINGS_BELOW = 9;

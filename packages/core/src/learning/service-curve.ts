@@ -3,40 +3,36 @@
  * measured and not a fitted line, because real curves are flat and then linear, stepped, or slower per item past some
  * size. Policy, admission, planner and Retry-After all ask this one predictor.
  */
-import { type Bucket, MEMORY, SURE_WEIGHT, TRUSTED_SAMPLES } from './bucket.js';
 import { type Change, ChangeDetector } from './change-detector.js';
-import { type CurvePoint, durationAt, type LearnedPoint, monotone, paddedTo } from './curve-table.js';
+import {
+  type Bucket,
+  type CurvePoint,
+  durationAt,
+  type LearnedPoint,
+  MEMORY,
+  monotone,
+  paddedTo,
+  SURE_WEIGHT,
+  TRUSTED_SAMPLES,
+} from './curve-table.js';
 
 export type { CurvePoint, LearnedPoint } from './curve-table.js';
 
-export interface CurveEstimate {
-  /** The expected duration of a batch of this cost; undefined before anything was learned. */
-  mean(cost: number): number | undefined;
-  /** The mean less one standard deviation: a duration that most batches of this cost exceed. */
-  lower(cost: number): number | undefined;
-  /** The mean plus one standard deviation: what to count on under a deadline. */
-  upper(cost: number): number | undefined;
-  /** The batch cost up to `maxCost` with the highest throughput that takes no longer than `withinMs`, and its expected duration. */
-  bestSize(maxCost: number, withinMs?: number): CurvePoint | undefined;
-  /** The cost that a slot can serve per millisecond in batches of that size; undefined while nothing is known. */
-  capacityPerMs(maxCost: number): number | undefined;
-  /** The part of the duration of a batch of this cost that does not depend on it; all of it until larger ones were measured. */
-  fixedPartMs(cost: number): number;
-  /** Costs below `maxCost` at which throughput drops when a little is added: where a padded backend has its steps. */
-  steps(maxCost: number): readonly number[];
-  /** The measured points by rising cost. A larger batch is never quicker. */
-  points(): readonly LearnedPoint[];
-  /** The number of batches behind the estimate for exactly this cost, up to 64. */
-  weightOf(cost: number): number;
-  /** Whether each slot has run its first batch at most: it may have had something to load or to connect to. */
-  isColdStart(slots: number): boolean;
-  /** Whether an estimate is to be checked rather than believed: after a cold start, if it is old, or of larger costs only. */
-  isUncertain(cost: number, slots: number, now: number): boolean;
-  /** The coefficient of variation of durations. */
-  readonly variation: number;
-  readonly samples: number;
-  /** When the latest batch was recorded; −Infinity before the first. */
-  readonly updatedAt: number;
+/** What a service curve tells, without what changes it. */
+export type CurveEstimate = Readonly<
+  Omit<ServiceCurve, 'record' | 'recordAtLeast' | 'copy' | 'padTo' | 'padded' | 'largestCost'>
+>;
+
+/** A curve from which something was learned: every cost has a duration. */
+export interface KnownCurve extends CurveEstimate {
+  mean(cost: number): number;
+  lower(cost: number): number;
+  upper(cost: number): number;
+  bestSize(maxCost: number, withinMs?: number): CurvePoint;
+}
+
+export function isKnown(curve: CurveEstimate): curve is KnownCurve {
+  return curve.mean(1) !== undefined;
 }
 
 /** Standard deviations beyond which a duration is an outlier. */
@@ -61,8 +57,6 @@ const FINE = 256;
 const PER_DOUBLING = 32;
 /** Standard deviations, or errors of a mean, from which a difference is not chance, even the largest of many. */
 export const CERTAIN_DEVIATIONS = 3;
-/** Next to a measured size, only a factor of 2 is a surprise: real curves are not smooth. */
-const UNMEASURED_SURPRISE = 0.5;
 /** The share of the largest size from which a batch counts as full. */
 const NEARLY_FULL = 0.9;
 /** A throughput that drops only at more than this multiple of a size is no step at that size. */
@@ -70,8 +64,9 @@ const STEP_REACH = 1.5;
 /** The least relative gain in throughput that makes a smaller size better than a larger one. */
 const MIN_THROUGHPUT_GAIN = 0.03;
 
-export class ServiceCurve implements CurveEstimate {
+export class ServiceCurve {
   samples = 0;
+  /** When the latest batch was recorded; −Infinity before the first. */
   updatedAt = Number.NEGATIVE_INFINITY;
   #batchSizes: readonly number[];
   #buckets: Bucket[] = [];
@@ -89,7 +84,7 @@ export class ServiceCurve implements CurveEstimate {
     for (const { cost, durationMs } of known) {
       const bucket = this.#bucketFor(this.padded(cost));
       bucket.durationMs = durationMs;
-      bucket.weight = SURE_WEIGHT - 1; // believed until it is measured
+      bucket.weight = SURE_WEIGHT - 1; // used until it is measured
       bucket.since = -1;
     }
   }
@@ -116,6 +111,7 @@ export class ServiceCurve implements CurveEstimate {
     this.#changed();
   }
 
+  /** The coefficient of variation of durations. */
   get variation(): number {
     return Math.sqrt(this.#variance);
   }
@@ -147,6 +143,7 @@ export class ServiceCurve implements CurveEstimate {
     else if (elapsedMs > expected) this.record(cost, Math.min(elapsedMs, 2 * expected), now);
   }
 
+  /** The expected duration of a batch of this cost; undefined before anything was learned. */
   mean(itemsCost: number): number | undefined {
     const points = this.points();
     const first = points[0];
@@ -163,31 +160,37 @@ export class ServiceCurve implements CurveEstimate {
     return last.durationMs + slope * (cost - last.cost);
   }
 
+  /** The mean less one standard deviation: a duration that most batches of this cost exceed. */
   lower(cost: number): number | undefined {
     const mean = this.mean(cost);
     return mean && mean * Math.max(0, 1 - this.variation);
   }
 
+  /** The mean plus one standard deviation: what to count on under a deadline. */
   upper(cost: number): number | undefined {
     const mean = this.mean(cost);
     return mean && mean * (1 + this.variation);
   }
 
+  /** The measured points by rising cost. A larger batch is never quicker. */
   points(): readonly LearnedPoint[] {
     this.#points ??= monotone(this.#buckets);
     return this.#points;
   }
 
+  /** The number of batches behind the estimate for exactly this cost, up to 64. */
   weightOf(cost: number): number {
     const key = keyOf(this.padded(cost));
     const bucket = this.#buckets[this.#placeOf(key)];
     return bucket?.key === key ? bucket.weight : 0;
   }
 
+  /** Whether each slot has run its first batch at most: it may have had something to load or to connect to. */
   isColdStart(slots: number): boolean {
     return this.samples <= slots && this.samples < TRUSTED_SAMPLES;
   }
 
+  /** Whether a batch should check the estimate first: after a cold start, if it is old, or of larger costs only. */
   isUncertain(cost: number, slots: number, now: number): boolean {
     const [smallest] = this.#buckets;
     return (
@@ -198,6 +201,7 @@ export class ServiceCurve implements CurveEstimate {
     );
   }
 
+  /** Of the costs up to `maxCost` that take no longer than `withinMs`, the one with the highest throughput. */
   bestSize(maxCost: number, withinMs = Number.POSITIVE_INFINITY): CurvePoint | undefined {
     if (this.#bestUpTo !== maxCost) {
       this.#bestUpTo = maxCost;
@@ -211,11 +215,13 @@ export class ServiceCurve implements CurveEstimate {
     return mayBeQuick ? this.#best : (largest ?? points[0]);
   }
 
+  /** The cost that a slot can serve per millisecond in batches of that size; undefined while nothing is known. */
   capacityPerMs(maxCost: number): number | undefined {
     const best = this.bestSize(maxCost);
     return best !== undefined && best.durationMs > 0 ? best.cost / best.durationMs : undefined;
   }
 
+  /** The part of the duration of a batch of this cost that does not depend on it; all, until larger ones were measured. */
   fixedPartMs(cost: number): number {
     const ownMs = this.mean(cost) ?? 0;
     const largest = this.points().at(-1);
@@ -223,6 +229,7 @@ export class ServiceCurve implements CurveEstimate {
     return Math.max(0, ownMs - ((largest.durationMs - ownMs) * cost) / (largest.cost - cost));
   }
 
+  /** Costs below `maxCost` at which throughput drops when a little is added: where a padded backend has its steps. */
   steps(maxCost: number): readonly number[] {
     if (this.#batchSizes.length > 0) return this.#batchSizes.filter((size) => size < maxCost);
     this.#steps ??= this.points()
@@ -236,7 +243,7 @@ export class ServiceCurve implements CurveEstimate {
     return this.#buckets.at(-1)?.cost ?? 0;
   }
 
-  /** The largest size, unless a measured one is better beyond doubt. Without a limit, everything is dispatched at once. */
+  /** The largest size, unless a measured one is certainly better. Without a limit, everything is dispatched at once. */
   #findBestSize(maxCost: number): CurvePoint | undefined {
     const points = this.points();
     const fullMs = this.mean(maxCost === Number.POSITIVE_INFINITY ? this.largestCost : maxCost);
@@ -277,19 +284,21 @@ export class ServiceCurve implements CurveEstimate {
 
   /**
    * Duration ÷ expectation if it is far off, else 1. A size that was not measured before is expected between its
-   * neighbours; beyond them, durations grow at most in proportion.
+   * neighbours; beyond them, durations grow at most in proportion. It may be off by twice as much: real curves are not
+   * smooth.
    */
   #surpriseRatio(bucket: Bucket, cost: number, durationMs: number): number {
     let least = bucket.durationMs;
     let most = bucket.durationMs;
-    if (bucket.weight === 0) {
+    const isNew = bucket.weight === 0;
+    if (isNew) {
       const [below, above] = this.#neighbours(bucket);
       least = below?.durationMs ?? (above === undefined ? 0 : (above.durationMs * cost) / above.cost);
       most =
         above?.durationMs ??
         (below === undefined ? Number.POSITIVE_INFINITY : (below.durationMs * cost) / below.cost);
     }
-    const tolerance = Math.max(this.#outlier, bucket.weight === 0 ? UNMEASURED_SURPRISE : LEAST_SURPRISE);
+    const tolerance = Math.max(this.#outlier, isNew ? 2 * LEAST_SURPRISE : LEAST_SURPRISE);
     if (durationMs > most * (1 + tolerance) && most > 0) return durationMs / most;
     return durationMs < least * Math.max(1 - tolerance, LEAST_RATIO) ? durationMs / least : 1;
   }

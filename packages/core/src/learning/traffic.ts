@@ -1,47 +1,38 @@
 /**
- * What is known of the arrivals of items, admitted or rejected for lack of room or time: their rate and cost, and a forecast of the next ones. One object for each queue, shared
- * by policy, admission, planner and Retry-After.
+ * What is known of the arrivals of items, admitted or rejected for lack of room or time: their rate and cost, and a
+ * forecast of the next ones. One object for each queue, shared by policy, admission, planner and Retry-After.
  */
 import type { CompletedBatch } from '../policy/policy.js';
-import { ArrivalForecast, type Forecast } from './arrival-forecast.js';
-import { BATCH_MEMORY, RECENT_ARRIVALS, STEADY_ARRIVALS } from './traffic-memory.js';
+import { ArrivalForecast, BATCH_MEMORY, type Forecast } from './arrival-forecast.js';
+import { RECENT_ARRIVALS } from './hazard.js';
 
-export interface TrafficEstimate {
-  /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
-  ratePerMs(now: number): number;
-  /** The cost that arrives per millisecond, over the same arrivals. */
-  costPerMs(now: number): number;
-  /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
-  steadyCostPerMs(now: number): number;
-  /** The mean cost of an item. */
-  readonly meanCost: number;
-  /** The backend time per cost of the latest batches; 0 before the first. */
-  readonly busyMsPerCost: number;
-  /** The time of the latest arrival; −Infinity before the first. */
-  readonly lastAt: number;
-  /** The hold, between `leastMs` and `mostMs`, with the most expected arrivals per millisecond, if that is clearly more than usual. */
-  forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined;
-}
+/** What the traffic was and is expected to be, without what changes it. */
+export type TrafficEstimate = Readonly<Omit<Traffic, 'arrived' | 'batchEnded'>>;
 
 export type EndedBatch = Omit<CompletedBatch, 'startedAt' | 'expectedMs'>;
 
+/** Arrivals in the steady rate. */
+const STEADY_ARRIVALS = 512;
 /** Gaps that are longer than so many usual ones are pauses: after a pause, traffic goes on as before. */
 const LONGEST_GAPS = 64;
 
-export class Traffic implements TrafficEstimate {
+export class Traffic {
   /** Means over the latest batches. */
   #busyMs = 0;
   #batchCost = 0;
   #batchSize = 0;
+  /** The time of the latest arrival; −Infinity before the first. */
   lastAt = Number.NEGATIVE_INFINITY;
   readonly #recent = new MeanGap(RECENT_ARRIVALS);
   readonly #steady = new MeanGap(STEADY_ARRIVALS);
   readonly #arrivals = new ArrivalForecast();
 
+  /** The backend time per cost of the latest batches; 0 before the first. */
   get busyMsPerCost(): number {
     return this.#batchCost > 0 ? this.#busyMs / this.#batchCost : 0;
   }
 
+  /** The mean cost of an item. */
   get meanCost(): number {
     return this.#batchSize > 0 ? this.#batchCost / this.#batchSize : 1;
   }
@@ -63,18 +54,25 @@ export class Traffic implements TrafficEstimate {
     this.#arrivals.batchEnded(callers, durationMs, now);
   }
 
+  /** Items per millisecond over about the last 128 arrivals; 0 as long as all came at one instant. */
   ratePerMs(now: number): number {
     return this.#recent.ratePerMs(now - this.lastAt);
   }
 
+  /** The cost that arrives per millisecond, over the same arrivals. */
   costPerMs(now: number): number {
     return this.ratePerMs(now) * this.meanCost;
   }
 
+  /** The same over about 512 arrivals: what a plan or an admission decision can rely on. */
   steadyCostPerMs(now: number): number {
     return this.#steady.ratePerMs(now - this.lastAt) * this.meanCost;
   }
 
+  /**
+   * The hold, between `leastMs` and `mostMs`, with the most expected arrivals per millisecond, if that is clearly more
+   * than usual.
+   */
   forecast(now: number, leastMs: number, mostMs: number): Forecast | undefined {
     return this.#arrivals.best(now, leastMs, mostMs, this.ratePerMs(now));
   }

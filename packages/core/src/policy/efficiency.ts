@@ -3,7 +3,7 @@
  * it can, and the backend runs as few batches as possible.
  */
 import { ROUNDING_MS } from '../time/clock.js';
-import { countWithin, durationMs, earliestDeadline } from './next-batch.js';
+import { countWithin, earliestDeadline, type LearnedView } from './next-batch.js';
 import type { QueueView } from './policy.js';
 
 /** When to start, and with how many items if that is now. */
@@ -12,10 +12,8 @@ interface LatestStart {
   readonly count: number;
 }
 
-/** The share of answers that may be late because a batch that starts at the last moment takes longer than expected. */
-const MOST_LATE = 0.0025;
-/** The share of a standard deviation within which further items are late together with the first. */
-const LATE_WITH_IT = 0.45;
+/** The reserve before a deadline, in standard deviations: some 1 answer in 1000 is late, with noise of 5 %. */
+const MARGIN_DEVIATIONS = 2.5;
 
 /** Whether there is a target to use up. With groups, one would be late because of another. */
 export function mayBeLate({ limits, isGrouped }: QueueView): boolean {
@@ -23,17 +21,17 @@ export function mayBeLate({ limits, isGrouped }: QueueView): boolean {
 }
 
 /** The latest start at which all queued items, and those that arrive until the batch ends, can be served in time. */
-export function latestStart(view: QueueView, now: number): LatestStart {
-  const { limits, length, cost, traffic } = view;
+export function latestStart(view: LearnedView, now: number): LatestStart {
+  const { limits, length, cost, traffic, curve } = view;
   const { maxBatchSize, timerResolutionMs } = limits;
   const arrivingPerMs = traffic.costPerMs(now);
   const deadline = earliestDeadline(view);
   const size = cheapestSize(view, now, deadline, arrivingPerMs);
-  const takesMs = durationMs(view, size < cost ? size : cost + traffic.meanCost);
-  const reserveMs = marginMs(view, takesMs, arrivingPerMs, deadline) + timerResolutionMs + ROUNDING_MS;
-  const nextMs = durationMs(view, Math.min(maxBatchSize, arrivingPerMs * takesMs));
+  const takesMs = curve.mean(size < cost ? size : cost + traffic.meanCost);
+  const reserveMs = marginMs(view, takesMs) + timerResolutionMs + ROUNDING_MS;
+  const nextMs = curve.mean(Math.min(maxBatchSize, arrivingPerMs * takesMs));
   // That both batches take longer than expected is less likely than that one does.
-  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs), arrivingPerMs, deadline);
+  const bothMarginMs = marginMs(view, Math.hypot(takesMs, nextMs));
   const nextIsSafe = takesMs + nextMs + bothMarginMs <= deadline - view.oldestAt;
   const latest = deadline - takesMs - reserveMs;
   // With every arrival the start moves a little: whole steps of the timer save setting it again each time.
@@ -46,31 +44,31 @@ export function latestStart(view: QueueView, now: number): LatestStart {
  * All queued items, or the step at which the backend is busy least in the long run, if the others can wait. They cost
  * what they add to the next batch, and that batch starts the earlier the longer its first item has waited.
  */
-function cheapestSize(view: QueueView, now: number, deadline: number, arrivingPerMs: number): number {
+function cheapestSize(view: LearnedView, now: number, deadline: number, arrivingPerMs: number): number {
   const { cost, limits, curve } = view;
   const { maxBatchSize, targetLatencyMs } = limits;
   const { meanCost } = view.traffic;
   const steps = curve.steps(maxBatchSize);
   let best = cost;
-  let leastMs = durationMs(view, best);
+  let leastMs = curve.mean(best);
   const startsAt = Math.max(now, deadline - leastMs);
   const addsPerCost = addedPerCost(view, steps);
   const fixedPerCost = Math.max(0, (view.traffic.busyMsPerCost || leastMs / cost) - addsPerCost);
   for (const step of steps) {
     if (step >= cost) break;
     if (view.costAt(0) > step) continue;
-    const takesMs = durationMs(view, step);
+    const takesMs = curve.mean(step);
     const left = cost - step;
     const from = countWithin(view, step);
     const latest = deadlineOfRest(view, from);
     const waitedMs = Math.max(0, startsAt - (latest - targetLatencyMs));
     const restMs = left * addsPerCost + (meanCost + arrivingPerMs * waitedMs) * fixedPerCost;
     if (takesMs + restMs >= leastMs) continue;
-    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs, arrivingPerMs, deadline));
+    const ends = Math.max(now + takesMs, deadline - marginMs(view, takesMs));
     const queued = Math.min(maxBatchSize, left + arrivingPerMs * (ends - now));
     const next = Math.max(left, steps.findLast((size) => size <= queued) ?? queued);
-    const nextMs = durationMs(view, next);
-    if (ends + nextMs + marginMs(view, nextMs, arrivingPerMs, latest, from) > latest) continue;
+    const nextMs = curve.mean(next);
+    if (ends + nextMs + marginMs(view, nextMs) > latest) continue;
     best = step;
     leastMs = takesMs + restMs;
   }
@@ -78,11 +76,11 @@ function cheapestSize(view: QueueView, now: number, deadline: number, arrivingPe
 }
 
 /** The slope of the curve over its steps. */
-function addedPerCost(view: QueueView, steps: readonly number[]): number {
+function addedPerCost(view: LearnedView, steps: readonly number[]): number {
   const { meanCost } = view.traffic;
   const first = steps.length > 1 ? (steps[0] as number) : meanCost;
   const last = steps.at(-1) ?? meanCost;
-  return last > first ? (durationMs(view, last) - durationMs(view, first)) / (last - first) : 0;
+  return last > first ? (view.curve.mean(last) - view.curve.mean(first)) / (last - first) : 0;
 }
 
 /** The earliest deadline from a position on; −Infinity if there is no item left. */
@@ -95,30 +93,7 @@ function deadlineOfRest(view: QueueView, from: number): number {
   return earliest;
 }
 
-/**
- * The reserve before a deadline so that only a small share of answers is late. A batch that takes longer than expected
- * makes its first item late, and those that arrived soon after it; of a burst, all.
- */
-function marginMs(
-  view: QueueView,
-  takesMs: number,
-  arrivingPerMs: number,
-  deadline: number,
-  from = 0,
-): number {
-  const deviationMs = view.curve.variation * takesMs;
-  if (deviationMs === 0) return 0;
-  const soonMs = LATE_WITH_IT * deviationMs;
-  const { meanCost } = view.traffic;
-  let position = from;
-  while (position < view.length && view.deadlineAt(position) <= deadline + soonMs) position += 1;
-  const lateWithIt = Math.max(1 + (soonMs * arrivingPerMs) / meanCost, position - from);
-  return deviationMs * normalQuantile((MOST_LATE * view.cost) / meanCost / lateWithIt);
-}
-
-/** The standard deviations above the mean that a normal variable exceeds with this probability (Hastings 1955). */
-function normalQuantile(share: number): number {
-  if (share >= 0.5) return 0;
-  const t = Math.sqrt(-2 * Math.log(share));
-  return t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);
+/** The reserve before a deadline for a batch that takes longer than expected. */
+function marginMs({ curve }: LearnedView, takesMs: number): number {
+  return MARGIN_DEVIATIONS * curve.variation * takesMs;
 }

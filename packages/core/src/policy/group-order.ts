@@ -1,7 +1,7 @@
 /**
- * Which group is next when not all groups can be served in time. The oldest group is often a small one, and to insist on
- * age spends the slots on small batches. So a group that can wait is left to grow, and of the groups that cannot, the one
- * with the highest throughput is next.
+ * Which group is next when not all groups can be served in time. The oldest group is often a small one, and in the order
+ * of age the slots would run small batches. So a group that can wait is left to grow, and of the groups that cannot, the
+ * one with the highest throughput is next.
  */
 import type { WaitingGroup } from './policy.js';
 

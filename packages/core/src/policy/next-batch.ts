@@ -1,14 +1,21 @@
-/** The next batch of a view: how many items fit, what they cost, how long they take, and when they are due. */
+/** What the rules ask of a view: whether it is known or overloaded, and what its next batch costs and when it is due. */
+import { isKnown, type KnownCurve } from '../learning/service-curve.js';
 import type { QueueView } from './policy.js';
 
-/** The expected duration of a batch; called only when the curve is known. */
-export function durationMs({ curve }: QueueView, cost: number): number {
-  return curve.mean(cost) as number;
+/** A view after the first batches have ended. */
+export interface LearnedView extends QueueView {
+  readonly curve: KnownCurve;
 }
 
-/** The duration to count on under a deadline. */
-export function safeMs({ curve }: QueueView, cost: number): number {
-  return curve.upper(cost) as number;
+export function isLearned(view: QueueView): view is LearnedView {
+  return isKnown(view.curve);
+}
+
+/** Whether more arrives than all slots can serve in batches of the best size; of a group, by itself. */
+export function isOverload({ curve, limits, slots, traffic }: LearnedView, now: number): boolean {
+  return (
+    traffic.costPerMs(now) > slots * (curve.capacityPerMs(limits.maxBatchSize) ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 /** The earliest deadline of the items that fit in the next batch. */

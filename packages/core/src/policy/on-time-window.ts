@@ -1,12 +1,12 @@
 /**
- * Which items to serve when the earliest deadline would limit the batch to fewer than are queued. To insist on that
- * deadline makes every batch small and the queue longer. So the batch with the highest on-time throughput is served, and
- * the items before it that cannot be in time are rejected.
+ * Which items to serve when the earliest deadline would limit the batch to fewer than are queued. Meeting that deadline
+ * makes every batch small and the queue longer. So the batch with the highest on-time throughput is served, and the items
+ * before it that cannot be in time are rejected.
  */
 import type { QueueView } from './policy.js';
 
 export interface OnTimeWindow {
-  /** The positions of items before the end of the batch that cannot be served in time, or only at too high a price. */
+  /** The positions of items before the end of the batch that cannot be in time, or only with a lower throughput. */
   readonly rejected: readonly number[];
   /** The number of other items to serve together; 0 if no item can be in time. */
   readonly count: number;
@@ -29,13 +29,13 @@ export function bestWindow(
 ): OnTimeWindow {
   const length = Math.min(view.length, MOST_POSITIONS);
   /** Items that can be in time by themselves, in dispatch order. */
-  const feasible: { readonly deadline: number; readonly cost: number; isGivenUp: boolean }[] = [];
+  const feasible: { readonly deadline: number; readonly cost: number; isExcluded: boolean }[] = [];
   let left = 0;
   for (let position = 0; position < length; position++) {
     const deadline = view.deadlineAt(position);
     const cost = view.costAt(position);
     if (now + durationMs(cost) > deadline) continue;
-    feasible.push({ deadline, cost, isGivenUp: false });
+    feasible.push({ deadline, cost, isExcluded: false });
     left += cost;
   }
   if (feasible.length === 0) return { rejected: Array.from({ length }, (_, position) => position), count: 0 };
@@ -45,11 +45,11 @@ export function bestWindow(
   const beyondCost = ((view.length - length) * view.cost) / view.length;
   let best = { cost: 0, endsAt: now, perMs: 0 };
   let first = 0;
-  // With each step, the item with the earliest deadline is given up and the batch may take longer.
+  // With each step, the item with the earliest deadline is excluded and the batch may take longer.
   for (let i = 0; i < byDeadline.length; i++) {
     const { item, rank } = byDeadline[i] as (typeof byDeadline)[number];
     const { deadline } = item;
-    while (feasible[first]?.isGivenUp) first += 1;
+    while (feasible[first]?.isExcluded) first += 1;
     const cost = largestWithin(
       deadline - now,
       Math.min(left, maxCost),
@@ -61,7 +61,7 @@ export function bestWindow(
     const isBetter = perMs > best.perMs * (i > 0 ? MIN_GAIN_TO_REJECT_MORE : 1);
     if (isBetter) best = { cost, endsAt: now + takesMs, perMs };
     if (isWithin(feasible, first, rank, cost)) {
-      // No item need be given up if all others can follow in a second batch.
+      // No item need be excluded if all others can follow in a second batch.
       const next = byDeadline[i + Math.max(1, Math.floor(cost / meanCost))]?.item;
       const restCost = left - cost + beyondCost + arrivingPerMs * takesMs;
       const canFollow = (deadline: number) =>
@@ -69,23 +69,23 @@ export function bestWindow(
       if (isBetter && (next === undefined || canFollow(next.deadline))) break;
       if (cost >= maxCost) break;
     }
-    item.isGivenUp = true;
+    item.isExcluded = true;
     left -= item.cost;
   }
   return selected(view, length, best.cost, best.endsAt, (cost) => now + durationMs(cost));
 }
 
-/** Whether an item is in a batch of this cost, which takes the first items that are not given up. */
+/** Whether an item is in a batch of this cost, which takes the first items that are not excluded. */
 function isWithin(
-  feasible: readonly { readonly cost: number; readonly isGivenUp: boolean }[],
+  feasible: readonly { readonly cost: number; readonly isExcluded: boolean }[],
   first: number,
   rank: number,
   batchCost: number,
 ): boolean {
   let before = 0;
   for (let i = first; i < rank && before < batchCost; i++) {
-    const { cost, isGivenUp } = feasible[i] as (typeof feasible)[number];
-    if (!isGivenUp) before += cost;
+    const { cost, isExcluded } = feasible[i] as (typeof feasible)[number];
+    if (!isExcluded) before += cost;
   }
   return before < batchCost;
 }
@@ -116,7 +116,7 @@ function selected(
   return { rejected: passed.slice(0, rejected), count };
 }
 
-/** The largest cost up to `most` that takes no longer than `limitMs`: a whole one where the items have no costs of their own. */
+/** The largest cost up to `most` that takes no longer than `limitMs`; `isWhole` if every item costs 1. */
 function largestWithin(limitMs: number, most: number, durationMs: DurationOf, isWhole: boolean): number {
   if (durationMs(most) <= limitMs) return most;
   let low = 0;

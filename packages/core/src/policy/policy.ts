@@ -75,7 +75,7 @@ export interface QueueView {
    */
   readonly nextDeadline: number;
 
-  /** The slots and batches of all ready backends together; where backends are unequal, of the one that would be chosen now. */
+  /** The slots and batches of all ready backends; where backends are unequal, of the one that would be chosen now. */
   readonly slots: number;
   readonly freeSlots: number;
   readonly running: readonly RunningWork[];

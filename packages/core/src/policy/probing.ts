@@ -2,22 +2,18 @@
  * Sizes to measure. Traffic makes batches of many sizes, but the steps of a backend that pads show only at the very
  * size of a step, and a queue that is always long never shows that smaller batches are better.
  */
-import { SURE_WEIGHT } from '../learning/bucket.js';
+import { LEARNED_BATCHES, SURE_WEIGHT } from '../learning/curve-table.js';
 import type { CurveEstimate, LearnedPoint } from '../learning/service-curve.js';
 import type { Limits } from './policy.js';
 
-/** Batches after which the curve is worth acting on. */
-export const LEARNED_BATCHES = 16;
 /** Batches from one probe to the next: probes cost at most a quarter of the batches. */
 const PROBE_EVERY = 4;
-/** Probes of one size: a batch may turn out smaller than asked for, and would be tried forever. */
-const MAX_PROBES_PER_SIZE = 3;
 /** The relative jump above a straight continuation that makes a step. */
 const MIN_STEP_JUMP = 0.1;
 
 export class Probing {
   #from = LEARNED_BATCHES;
-  /** Probes so far, by size. */
+  /** Probes so far, by size. Their number is limited, because a batch may be smaller than the size of its probe. */
   readonly #tries = new Map<number, number>();
 
   /** The size below `cost` to measure now, if it may have a higher throughput than a batch of `instead`; 0 for none. */
@@ -27,7 +23,7 @@ export class Probing {
       size >= 1 &&
       size < cost &&
       curve.weightOf(size) < SURE_WEIGHT &&
-      (this.#tries.get(size) ?? 0) < MAX_PROBES_PER_SIZE;
+      (this.#tries.get(size) ?? 0) < SURE_WEIGHT;
     if (limits.batchSizes.length > 0) return limits.batchSizes.findLast(isOpen) ?? 0;
     const most = Math.min(cost, limits.maxBatchSize);
     const usual = Math.min(instead, limits.maxBatchSize);

@@ -8,7 +8,7 @@ export interface WindowOptions {
 
 /**
  * Dispatches when the batch is full or its oldest item has waited `maxWaitMs`: the rule of most systems. A single
- * caller pays the whole window, which it does not with `greedy()`.
+ * caller waits for the whole window, which it does not with `greedy()`.
  */
 export function window(options: WindowOptions): Policy {
   if (typeof options === 'object' && options !== null) validKeys('window(options)', options, ['maxWaitMs']);

@@ -14,19 +14,22 @@ import { PlanLookahead } from './plan-lookahead.js';
 import {
   type ArrivalOutcomes,
   arrivalOutcomes,
+  LARGEST_BATCHES,
   type PlanProblem,
+  PlanStates,
   PRECISION,
   usualDuration,
-} from './plan-problem.js';
-import { LARGEST_BATCHES, PlanStates } from './plan-states.js';
+} from './plan-states.js';
 
 /** Steps into which the time until the other slot is free is divided. */
 const RESIDUALS = 16;
-/** The share of a prediction that counts where too high a one would do harm: of a saving, or of a rising rate. */
+/** The share of a rising rate that counts, and the load at which a long queue becomes shorter. */
 export const CAUTION = 0.9;
 /** Batches of the best size from which only throughput counts. */
 export const BACKLOG = 2;
 
+/** Beyond the largest usual batch, for light traffic. */
+const SPARE_SIZE = 8;
 /** Batches of the usual size from which a queue is rare, and its values uncertain. */
 const LONG_QUEUE = 4;
 
@@ -54,7 +57,7 @@ export class DispatchPlan {
   readonly #lookahead: PlanLookahead;
   readonly #choices: Float64Array;
 
-  /** The cost of a state in an improving sweep, in states of an evaluating one. */
+  /** The cost of a state in an improving sweep, in states of an evaluating one: as measured. */
   readonly #improvingUnits: number;
 
   /** The bound of the average beyond which the iteration has diverged. */
@@ -84,7 +87,7 @@ export class DispatchPlan {
     this.usualSize = usualSize;
     this.#usualMs = Math.max(usualMs, 1 / ratePerMs);
     this.#longQueue = LONG_QUEUE * Math.max(1, usualSize);
-    this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + 8);
+    this.#largestSize = Math.min(maxBatchSize, Math.ceil(LARGEST_BATCHES * usualSize) + SPARE_SIZE);
     const rows = slots === 1 ? 1 : RESIDUALS;
     const stepMs = durationMs(this.#largestSize) / (RESIDUALS - 1);
     this.#states = new PlanStates(this.#largestSize, problem.steps, rows, stepMs, this.#drainPerMs);
@@ -126,36 +129,36 @@ export class DispatchPlan {
   }
 
   /**
-   * The cost to dispatch, 0 to wait, when `count` is queued and the other slot is busy for `residualMs` more (0: it is
-   * free too, or there is none). More may arrive than was planned for: `ratePerMs`.
+   * The cost to dispatch, 0 to wait, with this cost queued and the other slot busy for `residualMs` more (0: it is free
+   * too, or there is none). More may arrive than was planned for: `ratePerMs`.
    */
-  sizeFor(count: number, residualMs: number, ratePerMs = this.ratePerMs): number {
-    if (count >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
-    if (count >= LARGEST_BATCHES * this.#largestSize) return Math.min(count, this.#problem.maxBatchSize);
+  sizeFor(queued: number, residualMs: number, ratePerMs = this.ratePerMs): number {
+    if (queued >= BACKLOG * this.#problem.bestSize) return this.#problem.bestSize;
+    if (queued >= LARGEST_BATCHES * this.#largestSize) return Math.min(queued, this.#problem.maxBatchSize);
     // Values can be interpolated between states, decisions cannot.
-    this.#lookahead.decideFinely(count, residualMs, arrivalOutcomes(this.ratePerMs * residualMs));
+    this.#lookahead.decideFinely(queued, residualMs, arrivalOutcomes(this.ratePerMs * residualMs));
     const { size } = this.#lookahead;
-    return count > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(count, ratePerMs)) : size;
+    return queued > this.#longQueue ? Math.max(size, this.#sizeToKeepUp(queued, ratePerMs)) : size;
   }
 
   /** The smallest size with which a long queue becomes shorter. */
-  #sizeToKeepUp(count: number, ratePerMs: number): number {
+  #sizeToKeepUp(queued: number, ratePerMs: number): number {
     const { slots, sizes, durationMs } = this.#problem;
     const neededPerMs = Math.max(
       ratePerMs / CAUTION,
-      ratePerMs + this.#drainPerMs * (count / (BACKLOG * this.#problem.bestSize)),
+      ratePerMs + this.#drainPerMs * (queued / (BACKLOG * this.#problem.bestSize)),
     );
     for (const size of sizes) {
-      if (size < count && slots * size >= neededPerMs * durationMs(size)) return size;
+      if (size < queued && slots * size >= neededPerMs * durationMs(size)) return size;
     }
-    return Math.min(count, this.#problem.bestSize);
+    return Math.min(queued, this.#problem.bestSize);
   }
 
   /** After what time without arrivals it would dispatch; Infinity for not before the other slot is free. */
-  waitMs(count: number, residualMs: number): number {
+  waitMs(queued: number, residualMs: number): number {
     for (let waited = this.#states.stepMs; waited < residualMs; waited += this.#states.stepMs) {
       const leftMs = residualMs - waited;
-      this.#lookahead.decide(count, leftMs, arrivalOutcomes(this.ratePerMs * leftMs));
+      this.#lookahead.decide(queued, leftMs, arrivalOutcomes(this.ratePerMs * leftMs));
       if (this.#lookahead.size > 0) return waited;
     }
     return Number.POSITIVE_INFINITY;
@@ -164,31 +167,35 @@ export class DispatchPlan {
   /** Starts with: everything at once, up to the best size. */
   #startSimply(): void {
     for (let state = 0; state < this.#states.size; state++) {
-      const count = this.#states.countOf(state);
-      this.#states.values[state] = (count * count) / (2 * this.#drainPerMs);
-      this.#choices[state] = Math.min(count, this.#problem.bestSize);
+      const queued = this.#states.queuedIn(state);
+      this.#states.values[state] = (queued * queued) / (2 * this.#drainPerMs);
+      this.#choices[state] = Math.min(queued, this.#problem.bestSize);
     }
   }
 
-  /** Starts with the decisions of the similar plan, but for long queues with the best size: what keeps up with its traffic may not keep up with this. */
+  /**
+   * Starts with the decisions of the similar plan, but for long queues with the best size: what keeps up with its traffic
+   * may not keep up with this.
+   */
   #startFrom(similar: DispatchPlan): void {
     const growth =
       (this.#problem.ratePerMs * this.#usualMs) / (similar.#problem.ratePerMs * similar.#usualMs);
     this.#improvements = Math.min(similar.#improvements, GOOD_IMPROVEMENTS - ADAPTATIONS);
     this.#lookahead.average = similar.#lookahead.average * growth;
     for (let state = 0; state < this.#states.size; state++) {
-      const count = this.#states.countOf(state);
+      const queued = this.#states.queuedIn(state);
       const residualMs = this.#states.rowOf(state) * this.#states.stepMs;
-      this.#states.values[state] = similar.#states.valueAt(count, residualMs);
-      const choice = count > this.#longQueue ? this.#problem.bestSize : similar.#choiceAt(count, residualMs);
-      this.#choices[state] = Math.min(choice, count);
+      this.#states.values[state] = similar.#states.valueAt(queued, residualMs);
+      const choice =
+        queued > this.#longQueue ? this.#problem.bestSize : similar.#choiceAt(queued, residualMs);
+      this.#choices[state] = Math.min(choice, queued);
     }
   }
 
   /** The choice in the nearest state below. */
-  #choiceAt(count: number, residualMs: number): number {
+  #choiceAt(queued: number, residualMs: number): number {
     const row = Math.min(this.#states.rows - 1, Math.ceil(residualMs / this.#states.stepMs));
-    return this.#choices[this.#states.stateOf(row, this.#states.indexBelow(count))] as number;
+    return this.#choices[this.#states.stateOf(row, this.#states.indexBelow(queued))] as number;
   }
 
   /** The rate at which a long queue becomes shorter. */
@@ -201,11 +208,11 @@ export class DispatchPlan {
   #advance(): void {
     const state = this.#nextState++;
     const row = this.#states.rowOf(state);
-    const count = this.#states.countOf(state);
+    const queued = this.#states.queuedIn(state);
     const residualMs = row * this.#states.stepMs;
     const meanwhile = this.#rowOutcomes[row] as ArrivalOutcomes;
-    if (this.#improves) this.#lookahead.decide(count, residualMs, meanwhile);
-    else this.#lookahead.evaluate(this.#choices[state] as number, count, residualMs, meanwhile);
+    if (this.#improves) this.#lookahead.decide(queued, residualMs, meanwhile);
+    else this.#lookahead.evaluate(this.#choices[state] as number, queued, residualMs, meanwhile);
     const { size, value } = this.#lookahead;
     this.#choices[state] = size;
     const change = value - (this.#states.values[state] as number);

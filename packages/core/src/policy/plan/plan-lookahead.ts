@@ -2,8 +2,7 @@
  * The best decision in a state of a dispatch plan: every candidate size, and waiting, costs the waiting until the next
  * decision and the value of the state that it leads to.
  */
-import { type ArrivalOutcomes, arrivalOutcomes, type PlanProblem } from './plan-problem.js';
-import type { PlanStates } from './plan-states.js';
+import { type ArrivalOutcomes, arrivalOutcomes, type PlanProblem, type PlanStates } from './plan-states.js';
 
 /** A batch that may be dispatched, its duration, and the arrivals meanwhile. */
 interface Candidate {
@@ -34,42 +33,42 @@ export class PlanLookahead {
   }
 
   /** Decides for the best of the candidate sizes, everything queued, and waiting. */
-  decide(count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+  decide(queued: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
     this.size = 0;
     this.value =
-      count === 0 || residualMs > 0 ? this.#valueOfWait(count, residualMs) : Number.POSITIVE_INFINITY;
-    if (count > 0) {
-      const everything = Math.min(count, this.#problem.maxBatchSize);
-      this.#offer(this.#candidateOf(everything), count, residualMs, meanwhile);
+      queued === 0 || residualMs > 0 ? this.#valueOfWait(queued, residualMs) : Number.POSITIVE_INFINITY;
+    if (queued > 0) {
+      const everything = Math.min(queued, this.#problem.maxBatchSize);
+      this.#offer(this.#candidateOf(everything), queued, residualMs, meanwhile);
     }
     for (const candidate of this.#candidates) {
-      if (candidate.size >= count) break;
-      this.#offer(candidate, count, residualMs, meanwhile);
+      if (candidate.size >= queued) break;
+      this.#offer(candidate, queued, residualMs, meanwhile);
     }
   }
 
   /** Decides with the sizes between the candidates as well. */
-  decideFinely(count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
-    this.decide(count, residualMs, meanwhile);
-    const most = Math.min(count, this.#problem.maxBatchSize);
+  decideFinely(queued: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    this.decide(queued, residualMs, meanwhile);
+    const most = Math.min(queued, this.#problem.maxBatchSize);
     for (let step = Math.floor(this.size * BETWEEN); step >= 1; step >>= 1) {
       const middle = this.size;
       for (let size = middle - step; size <= middle + step && size <= most; size += 2 * step)
-        this.#offer(this.#candidateOf(size), count, residualMs, meanwhile);
+        this.#offer(this.#candidateOf(size), queued, residualMs, meanwhile);
     }
   }
 
   /** Evaluates a given decision. */
-  evaluate(size: number, count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+  evaluate(size: number, queued: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
     this.size = size;
     this.value =
       size === 0
-        ? this.#valueOfWait(count, residualMs)
-        : this.#valueOf(this.#candidateOf(size), count, residualMs, meanwhile);
+        ? this.#valueOfWait(queued, residualMs)
+        : this.#valueOf(this.#candidateOf(size), queued, residualMs, meanwhile);
   }
 
-  #offer(candidate: Candidate, count: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
-    const value = this.#valueOf(candidate, count, residualMs, meanwhile);
+  #offer(candidate: Candidate, queued: number, residualMs: number, meanwhile: ArrivalOutcomes): void {
+    const value = this.#valueOf(candidate, queued, residualMs, meanwhile);
     if (value >= this.value) return;
     this.value = value;
     this.size = candidate.size;
@@ -77,11 +76,11 @@ export class PlanLookahead {
 
   #valueOf(
     { size, durationMs, outcomes }: Candidate,
-    count: number,
+    queued: number,
     residualMs: number,
     meanwhile: ArrivalOutcomes,
   ): number {
-    const left = count - size;
+    const left = queued - size;
     const ownMs = size * durationMs;
     if (this.#states.rows === 1) return ownMs + this.#until(durationMs, outcomes, left, 0);
     // Both slots were free: one still is, and the next decision is due at once.
@@ -92,27 +91,32 @@ export class PlanLookahead {
   }
 
   /** The waiting until the next decision, and the value of the state then. */
-  #until(elapsedMs: number, { arrived, chance }: ArrivalOutcomes, count: number, residualMs: number): number {
-    let value = (count - this.average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
+  #until(
+    elapsedMs: number,
+    { arrived, chance }: ArrivalOutcomes,
+    queued: number,
+    residualMs: number,
+  ): number {
+    let value = (queued - this.average + (this.#problem.ratePerMs * elapsedMs) / 2) * elapsedMs;
     for (let i = 0; i < arrived.length; i++) {
-      value += (chance[i] as number) * this.#states.valueAt(count + (arrived[i] as number), residualMs);
+      value += (chance[i] as number) * this.#states.valueAt(queued + (arrived[i] as number), residualMs);
     }
     return value;
   }
 
   /** Until an item arrives, or a step has passed and the other slot is that much closer to being free. */
-  #valueOfWait(count: number, residualMs: number): number {
+  #valueOfWait(queued: number, residualMs: number): number {
     const { ratePerMs } = this.#problem;
-    if (residualMs === 0) return (count - this.average) / ratePerMs + this.#states.valueAt(count + 1, 0);
+    if (residualMs === 0) return (queued - this.average) / ratePerMs + this.#states.valueAt(queued + 1, 0);
     const stepMs = Math.min(this.#states.stepMs, residualMs);
     const noArrival = Math.exp(-ratePerMs * stepMs);
     const elapsedMs = (1 - noArrival) / ratePerMs;
     // The mean arrival time within the step.
     const arrivesAfterMs = 1 / ratePerMs - (stepMs * noArrival) / (1 - noArrival);
     return (
-      (count - this.average) * elapsedMs +
-      (1 - noArrival) * this.#states.valueAt(count + 1, residualMs - arrivesAfterMs) +
-      noArrival * this.#states.valueAt(count, residualMs - stepMs)
+      (queued - this.average) * elapsedMs +
+      (1 - noArrival) * this.#states.valueAt(queued + 1, residualMs - arrivesAfterMs) +
+      noArrival * this.#states.valueAt(queued, residualMs - stepMs)
     );
   }
 
