@@ -57,6 +57,9 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   '@batchwise/load': ['@batchwise/arena', '@batchwise/dashboard', '@batchwise/redis'],
 };
 
+/** Packages that use `batchwise/internal`: the ablation of rules, and policies around another policy. */
+const INTERNAL_USERS = ['@batchwise/arena', '@batchwise/proxy', '@batchwise/redis'];
+
 const CORE = 'batchwise';
 const CLOCK_FILE = 'time/clock.ts';
 const TIME = ['Date', 'performance', 'setTimeout', 'setInterval', 'setImmediate'];
@@ -90,8 +93,8 @@ function wrongImport(manifest: Manifest, file: string, specifier: string): strin
 
   const name = packageName(specifier);
   if (layerOf(name) >= 0) {
-    const isAblation = specifier === 'batchwise/internal' && manifest.name === '@batchwise/arena';
-    if (specifier !== name && !isAblation) return `reaches into ${name}; import it by its name`;
+    const isInternal = specifier === 'batchwise/internal' && INTERNAL_USERS.includes(manifest.name);
+    if (specifier !== name && !isInternal) return `reaches into ${name}; import it by its name`;
     if (!mayKnow(manifest.name, name)) return `is not below ${manifest.name} on the map`;
   }
   const declared = { ...manifest.dependencies, ...manifest.peerDependencies };

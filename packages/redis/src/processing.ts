@@ -38,6 +38,8 @@ import {
 import { RedisTime } from './redis-time.js';
 import { Workload } from './workload.js';
 
+const NEVER = { cameAt: Number.NEGATIVE_INFINITY, arrivedAt: Number.NEGATIVE_INFINITY };
+
 export class Processing<I, R> {
   readonly consumer = `${process.pid}-${randomUUID()}`;
   readonly keys: QueueKeys;
@@ -63,6 +65,8 @@ export class Processing<I, R> {
   #takenOver = 0;
   #fenced = 0;
   readonly #queued: Record<Level, number> = { 1: 0, 2: 0, 3: 0 };
+  /** The arrival times of the latest item of each level, on the clock of Redis and on this one. */
+  readonly #latest: Record<Level, { cameAt: number; arrivedAt: number }> = { 1: NEVER, 2: NEVER, 3: NEVER };
   readonly #call = { waitedMs: 0, priority: 0, timeoutMs: 0 };
   /** What `groupOf` said of the items that were fetched last. */
   readonly #groupsFetched = new Set<unknown>();
@@ -362,7 +366,7 @@ export class Processing<I, R> {
       delivery.reject(error as Error);
       return;
     }
-    const waitedMs = this.time.sinceMs(delivery.cameAt, now);
+    const waitedMs = this.#waitedMs(delivery, now);
     const timeoutMs = delivery.timeoutMs === 0 ? Number.POSITIVE_INFINITY : delivery.timeoutMs - waitedMs;
     delivery.isQueued = true;
     this.#queued[delivery.level] += 1;
@@ -371,6 +375,16 @@ export class Processing<I, R> {
     this.#call.priority = 2 - delivery.level;
     this.#call.timeoutMs = Math.max(0, timeoutMs);
     delivery.ticket = this.#batcher.enqueue(delivery, delivery, this.#call);
+  }
+
+  /** The batcher orders items by their arrival: corrections of the clock must not change the order of the stream. */
+  #waitedMs({ cameAt, level }: Delivery<I>, now: number): number {
+    const waitedMs = this.time.sinceMs(cameAt, now);
+    const latest = this.#latest[level];
+    if (cameAt < latest.cameAt) return waitedMs; // it was taken over, and is older
+    const arrivedAt = Math.max(now - waitedMs, latest.arrivedAt);
+    this.#latest[level] = { cameAt, arrivedAt };
+    return now - arrivedAt;
   }
 
   ended(delivery: Delivery<I>, result: unknown, error: Error | undefined): void {
