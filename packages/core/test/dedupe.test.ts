@@ -351,3 +351,20 @@ test('a returned item whose first caller has cancelled is queued for the callers
   expect(closed.state).toBe('resolved');
   expectRest(batcher);
 });
+
+// Root cause: callers are settled one by one, and the batch that was abandoned by the first had no handler call any more.
+test.each(['destroys the batcher', 'removes the backend'])(
+  'callers that share an item are all settled when one of them %s',
+  async (action) => {
+    const backend = new GatedBackend('a');
+    const { clock, batcher } = placed([backend], { dedupeBy: (item) => item });
+    const stop = () => (action === 'removes the backend' ? batcher.backends.remove('a') : batcher.destroy());
+    const sinks = [new RecordingSink<number>(stop), new RecordingSink<number>(), new RecordingSink<number>()];
+    for (const sink of sinks) batcher.enqueue(1, sink);
+    await clock.settle();
+    backend.answer();
+    await clock.settle();
+    expect(sinks.map(({ results }) => results)).toEqual([[1], [1], [1]]);
+    expectBooksToBalance(batcher);
+  },
+);

@@ -144,8 +144,8 @@ export class WorkerSlot {
   }
 
   /**
-   * Each batch has its timeout from the moment at which the worker begins it. The signal of its callers is no measure:
-   * it fires at their deadlines, which the time in the queue brings forward, and then not again.
+   * Each batch has its timeout from the moment at which the worker begins it. The signal of the batch cannot be used: it
+   * fires once, at the deadlines of the callers, which include the queue wait.
    */
   #timeRunning(worker: ModelWorker): void {
     const { clock, slotsPerWorker } = this.#owner;

@@ -108,13 +108,13 @@ async function submitAll<I, R>(
   // One listener for the request: Node warns of a leak when a signal has more than ten.
   const onAbort = () => cancelAll(signal?.reason);
   signal?.addEventListener('abort', onAbort);
-  for (const item of items) {
-    const answer = new PromisedAnswer<R>(runner.name, signal?.aborted ? signal : undefined);
-    answers.push(answer);
-    promises.push(answer.of(runner, item, rest));
-    if (answer.isSettled) break; // rejected at admission, which rejects the request
-  }
   try {
+    for (const item of items) {
+      const answer = new PromisedAnswer<R>(runner.name, signal?.aborted ? signal : undefined);
+      answers.push(answer);
+      promises.push(answer.of(runner, item, rest));
+      if (answer.isSettled) break; // rejected at admission, which rejects the request
+    }
     return await Promise.all(promises);
   } catch (error) {
     cancelAll('another item of the same request failed');

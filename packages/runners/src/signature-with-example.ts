@@ -24,6 +24,12 @@ function rowOf(spec: TensorSpec, tensor: Tensor | undefined): unknown {
   if (elementCount(tensor.shape.slice(1)) > MAX_ELEMENTS) return undefined;
   const first = sliceTensor(tensor, 0, 0, 1);
   const [row] = spec.content === 'json' ? jsonOfTensor(first) : rowsOfTensor(first, 0);
-  const text = JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  let isExact = true;
+  const text = JSON.stringify(row, (_, value) => {
+    if (String(value).includes('\ufffd') || (typeof value === 'number' && !Number.isFinite(value)))
+      isExact = false;
+    return typeof value === 'bigint' ? String(value) : value;
+  });
+  if (!isExact) return undefined;
   return text.length > MAX_CHARACTERS ? undefined : JSON.parse(text);
 }

@@ -25,6 +25,9 @@ export async function serviceSource(
     const names = [...runners.keys()].join(', ') || 'none';
     throw new Failure(`${path} has no runner ${JSON.stringify(name)}. It has ${names}.`);
   }
+  const flag = processes.replicas === undefined ? processes.resources && 'gpu' : 'replicas';
+  if (declaration.kind !== 'python' && flag !== undefined)
+    throw new Failure(`--${flag} is for a Python model, and the runner ${name} of ${path} is none.`);
   // As in `serve`: a Python model receives whole batches by default.
   const settings =
     declaration.kind === 'python' ? { batchable: true, ...declaration.settings } : declaration.settings;

@@ -47,7 +47,7 @@ export interface WorkerSettings {
   readonly processes: ProcessSettings;
 }
 
-/** Of the processes of a Python model, only what was said. */
+/** The given settings of the processes of a Python model. */
 export type ProcessSettings = Partial<Pick<RunnerSettings, 'python' | 'replicas' | 'resources'>>;
 
 const OPTION_FLAGS = [

@@ -29,7 +29,7 @@ export class Retries {
     return this.#attempts.has(entry);
   }
 
-  /** The items of a batch that are sent again. Those of a trial always are: its back-off limits it already. */
+  /** The items of a batch that are sent again. The items of a trial batch always are, because its back-off limits it. */
   of(entries: readonly Entry[], isTrial: boolean): readonly Entry[] {
     if (isTrial) return entries;
     const again = entries.filter((entry) => {

@@ -310,15 +310,16 @@ export class RunningBatch implements BatchRecord, RunningWork, StartedBatch {
 
   #settleCaller(caller: Entry, answer: unknown, isError: boolean): void {
     if (caller.sink === undefined) return; // cancelled, maybe by the callback of another caller
-    const call = this.#call as HandlerCall;
+    // Undefined if the callback of another caller has abandoned the batch.
+    const call = this.#call;
     this.callers -= 1;
-    call.settledCallers += 1;
+    if (call !== undefined) call.settledCallers += 1;
     if (isError) {
       this.failed += 1;
       this.dispatcher.ledger.fail(caller, answer as Error);
     } else {
       this.succeeded += 1;
-      call.succeeded += 1;
+      if (call !== undefined) call.succeeded += 1;
       this.dispatcher.ledger.succeed(caller, answer, this);
     }
   }

@@ -1,4 +1,4 @@
-/** The batches of one batcher that run, and those that a backend has got before it has a free slot: see `readsAhead`. */
+/** The running batches of one batcher, and the prefetched ones, which no backend has started: see `readsAhead`. */
 import type { RunningBatch } from './running-batch.js';
 
 export class RunningBatches {

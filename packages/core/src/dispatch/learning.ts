@@ -1,4 +1,4 @@
-/** Records arrivals and batches for all that learns from them: curves and traffic, those of groups and backends, the policy. */
+/** Records arrivals and batches: in curves and traffic, also those of groups and backends, and in the policy. */
 
 import type { RunningBatch } from '../batch/running-batch.js';
 import type { CompletedBatch } from '../policy/policy.js';

@@ -312,11 +312,11 @@ export class ServiceCurve {
     let mostMs = Number.POSITIVE_INFINITY;
     for (const bucket of this.#buckets.toReversed()) {
       bucket.formerMs = undefined;
+      const hasChanged = !isRight(bucket);
+      if (hasChanged) bucket.durationMs *= factor;
       if (bucket.weight >= SURE_WEIGHT) mostMs = Math.min(mostMs, bucket.durationMs);
       else bucket.durationMs = Math.min(mostMs, bucket.durationMs);
-      if (isRight(bucket)) continue;
-      bucket.durationMs *= factor;
-      bucket.weight = Math.min(bucket.weight, SURE_WEIGHT - 1);
+      if (hasChanged) bucket.weight = Math.min(bucket.weight, SURE_WEIGHT - 1);
     }
   }
 

@@ -43,7 +43,7 @@ export class Lane implements HeapNode {
     this.order = order;
   }
 
-  /** The arrival of its oldest item. */
+  /** The arrival of its first item, the oldest except beyond `MOST_COMPARED`. */
   get oldestAt(): number {
     return (this.head as Entry).moment.at;
   }

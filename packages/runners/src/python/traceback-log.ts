@@ -1,4 +1,4 @@
-/** Writes the tracebacks of a model to the log, where their batches fail: their callers may be gone, or on another machine. */
+/** Writes the tracebacks of a model to the log, where their batches fail: their callers may have been cancelled, or be on another machine. */
 import type { Clock } from 'batchwise';
 
 /** A batch that is bisected, and each batch with a faulty item after it, raise the same exception again. */

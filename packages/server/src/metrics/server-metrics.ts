@@ -85,7 +85,7 @@ export class ServerMetrics {
     return (rows) => this.#runners.wholeStarted(runner, rows);
   }
 
-  /** To be told of each process of the model that ended and is restarted. The counter exists, at 0, from now on. */
+  /** Returns a function that counts a restart of a process of the model. The counter starts at 0. */
   modelRestartsOf(runner: string): () => void {
     const restarts = this.#restarts.labels('model', runner);
     return () => restarts.inc();
