@@ -30,7 +30,7 @@ function staged({ isAway = false } = {}) {
   return { heard, outagePause, goes: () => become(new Error('away')), comes: () => become(undefined) };
 }
 
-const TAKES_NOTHING = 'Takes nothing from the queue until the upstream answers again.';
+const TAKES_NOTHING = 'Takes nothing from the queue until its backend answers again.';
 const TAKES_AGAIN = 'Takes items from the queue again.';
 
 test('an outage is told once, however often it is tried in vain, and over with the first answer', () => {

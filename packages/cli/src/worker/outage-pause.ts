@@ -1,12 +1,12 @@
 /**
- * Keeps a worker from its queue while what it would run is away: it would fail, in no time, all that other workers could
- * do.
+ * Keeps a worker from its queue while its upstream or its model is unavailable: it would fail all items at once that
+ * other workers can run.
  */
 import type { RedisProcessor } from '@batchwise/redis';
 import type { Availability } from '@batchwise/runners';
 
 export interface OutagePauseOptions {
-  /** Of what is elsewhere. */
+  /** Of the upstream, or of the processes of the model. */
   readonly availability: Availability;
   readonly processor: Pick<RedisProcessor<unknown, unknown>, 'pause' | 'resume'>;
   readonly note: (line: string) => void;
@@ -45,6 +45,6 @@ export class OutagePause {
     void processor.pause();
     if (this.#isTold) return;
     this.#isTold = true;
-    note('Takes nothing from the queue until the upstream answers again.');
+    note('Takes nothing from the queue until its backend answers again.');
   }
 }

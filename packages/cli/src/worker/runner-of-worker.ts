@@ -51,5 +51,11 @@ export async function modelOfWorker(
   const model = await createModelHandler(options);
   const why = whyNotBatchable(model.signature, options.settings);
   if (why !== undefined) note(`${shownName}: its rows are not put into batches: ${why}.`);
-  return { handler: model.handler, options: model.options, rule: undefined, close: () => model.close() };
+  return {
+    handler: model.handler,
+    options: model.options,
+    rule: undefined,
+    availability: options.model.availability,
+    close: () => model.close(),
+  };
 }

@@ -38,6 +38,5 @@ export async function upstreamSource(
     };
   }
   const { model } = made;
-  const source = await modelOfWorker(name, { name, model, settings }, note);
-  return { ...source, availability: model.availability };
+  return modelOfWorker(name, { name, model, settings }, note);
 }

@@ -67,7 +67,7 @@ export const LONGEST_SECONDS = 86_400;
 /** The window where only its kind is asked for, as in dynamic_batcher. */
 const DEFAULT_SECONDS = 2;
 
-/** Throws what is told to the user when something cannot be meant. */
+/** Throws the message for the user if a flag or a variable is invalid. */
 export function workerSettings(flags: WorkerFlags, env: Terminal['env']): WorkerSettings {
   const said = Object.fromEntries(
     OPTION_FLAGS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]),

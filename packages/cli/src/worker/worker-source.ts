@@ -12,13 +12,13 @@ export interface WorkerSource {
   /** What it says of itself: what flags and environment say goes before it. */
   readonly options: WorkerOptions;
   readonly rule: BatchRule | undefined;
-  /** Of one that is elsewhere: nothing is taken from the queue while it is away. */
+  /** Of an upstream or a model: no items are taken from the queue during an outage. */
   readonly availability?: Availability | undefined;
   /** Gives back what it holds. */
   close(): Promise<void>;
 }
 
-/** The settings are what flags and environment say. Throws what is told to the user when there is nothing to run. */
+/** The settings are those of flags and environment. Throws the message for the user if there is nothing to run. */
 export async function loadWorkerSource(
   argument: string,
   queue: string,

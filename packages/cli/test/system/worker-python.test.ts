@@ -186,6 +186,28 @@ test('a second Ctrl-C gives the items of a model that hangs back to the queue, a
   await until(() => modelPids(worker.folder, /./).length === 0, 'no process is left');
 });
 
+// Root cause: a worker without a live process went on fetching, and failed all items that another worker could have run.
+test('a worker whose model cannot restart leaves the queue to others', async () => {
+  const model = `
+import os, pathlib
+marker = pathlib.Path(__file__).with_name("broken")
+if marker.exists():
+    os._exit(3)
+def echo(items: list) -> list:
+    if -1 in items:
+        marker.touch()
+        os.kill(os.getpid(), 9)
+    return items
+`;
+  const worker = await workerOf('echo.py', 'broken', { 'echo.py': model });
+  const batcher = client<number, number>('broken');
+  expect(await batcher.submit(-1).catch(({ code }) => code)).toBe('UNAVAILABLE');
+  await worker.said('Takes nothing from the queue until its backend answers again.');
+  await workerOf('echo.py', 'broken', { 'echo.py': model });
+  const items = Array.from({ length: 500 }, (_, i) => i);
+  expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);
+});
+
 test('what a worker cannot load is told with its reason', async () => {
   const missing = new Working(['worker', 'none.py', '--queue', 'x', '--url', redis.url]);
   expect(await missing.exit).toEqual({ code: 1, signal: null });

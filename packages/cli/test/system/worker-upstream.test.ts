@@ -132,7 +132,7 @@ test.each([
     await until(() => worker.batches.length > 10 && other.batches.length > 10, 'both work');
 
     mortal.signal('SIGKILL');
-    await worker.said('Takes nothing from the queue until the upstream answers again.');
+    await worker.said('Takes nothing from the queue until its backend answers again.');
     await until(() => holdsNothing(queue, worker), 'what was under way has ended');
     await callers.getAnswers(100); // and its callers have heard of it by then
     const failures = callers.failures.length;
@@ -163,7 +163,7 @@ test('a worker ends while its upstream is away', async () => {
     ...[`grpc://127.0.0.1:${port}/digits`, '--queue', 'ends', '--url', redis.url],
   ]);
   mortal.signal('SIGKILL');
-  await worker.said('Takes nothing from the queue until the upstream answers again.');
+  await worker.said('Takes nothing from the queue until its backend answers again.');
   worker.signal('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
