@@ -158,7 +158,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
 
   #failingError(): BatchwiseError {
     const { file, unit } = this;
-    const message = `${file}: no ${unit} of the model is running: the starts keep failing or take too long. It is tried again.`;
+    const message = `${file}: no ${unit} of the model is running: it ended again and again, or its start takes too long. It is restarted.`;
     return new BatchwiseError('UNAVAILABLE', message);
   }
 

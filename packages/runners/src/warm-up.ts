@@ -32,8 +32,9 @@ export interface WarmUp {
 export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
   const { model, signature, settings } = warming;
   const { example } = model;
-  // The content of JSON items cannot be guessed.
-  if (example === undefined && signature.inputs.some(({ content }) => content === 'json')) return [];
+  // The content of JSON items and tensors of any shape cannot be guessed.
+  const isUnknown = ({ content, anyShape }: TensorSpec) => content === 'json' || anyShape === true;
+  if (example === undefined && signature.inputs.some(isUnknown)) return [];
   const rowDim = rowDimOf(signature, settings);
   const points: CurvePoint[] = [];
   let works = 0;

@@ -97,7 +97,7 @@ test('a restart that hangs is killed, and the runner is not ready meanwhile', as
   expect(runner.state).toBe('failed');
   expect(ask(1).error).toMatchObject({
     code: 'UNAVAILABLE',
-    message: expect.stringContaining('take too long'),
+    message: expect.stringContaining('takes too long'),
   });
   expect(deaths).toHaveLength(1);
 
