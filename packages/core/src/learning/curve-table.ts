@@ -58,22 +58,24 @@ export function durationAt(points: readonly CurvePoint[], cost: number): number 
 export function monotone(points: readonly LearnedPoint[]): LearnedPoint[] {
   const pools: { durationMs: number; weight: number; isTrusted: boolean; size: number }[] = [];
   for (const { durationMs, weight } of points) {
-    let pool = { durationMs, weight, isTrusted: weight >= SURE_WEIGHT, size: 1 };
+    const pool = { durationMs, weight, isTrusted: weight >= SURE_WEIGHT, size: 1 };
     for (let last = pools.at(-1); last && last.durationMs > pool.durationMs; last = pools.at(-1)) {
       const total = last.weight + pool.weight;
-      const sum = last.durationMs * last.weight + pool.durationMs * pool.weight;
-      pool = {
-        durationMs: pool.isTrusted && !last.isTrusted ? pool.durationMs : sum / total,
-        weight: total,
-        isTrusted: pool.isTrusted || last.isTrusted,
-        size: last.size + pool.size,
-      };
+      if (last.isTrusted || !pool.isTrusted)
+        pool.durationMs = (last.durationMs * last.weight + pool.durationMs * pool.weight) / total;
+      pool.isTrusted ||= last.isTrusted;
+      pool.weight = total;
+      pool.size += last.size;
       pools.pop();
     }
     pools.push(pool);
   }
-  const durations = pools.flatMap(({ durationMs, size }) => Array<number>(size).fill(durationMs));
-  return points.map(({ cost, weight }, i) => ({ cost, durationMs: durations[i] as number, weight }));
+  const rising: LearnedPoint[] = [];
+  for (const { durationMs, size } of pools) {
+    for (const { cost, weight } of points.slice(rising.length, rising.length + size))
+      rising.push({ cost, durationMs, weight });
+  }
+  return rising;
 }
 
 /** The smallest of the sizes that holds this cost; beyond the largest, the cost itself. */
