@@ -105,14 +105,10 @@ test('processors that close under load, one after the other, lose nothing and ru
   expect(queue.ledger.audit()).toEqual([]);
   expect(queue.ledger.outcomes).toEqual({ answered: load.count });
   expect(queue.executedAgain()).toEqual([]);
-  // Redis knows a processor from its first read on, and the last one may have come too late for any item.
+  // The names of the closed processors are gone. Before 7.2, Redis knows a processor from its first item on, and the last
+  // one may have started too late for any.
   const open = processors.map(({ consumer }) => consumer);
-  await eventually('the open processors to be known', async () => {
-    const known = await queue.inspector.consumers();
-    return open.every((consumer) => known.includes(consumer));
-  });
-  // The names of the closed processors are gone.
-  expect(await queue.inspector.consumers()).toEqual(open.sort());
+  expect(open).toEqual(expect.arrayContaining(await queue.inspector.consumers()));
 });
 
 test('a processor whose time to close is up gives back what it has not run, and others run it without a lease in between', async () => {
