@@ -63,7 +63,8 @@ describe('the largest rate', () => {
     const { largest } = await planFor({ noise: 0.1 });
     const perSecond = largest?.perSecond ?? Number.NaN;
     const there = await planFor({ noise: 0.1, slots: 1, perSecond });
-    const beyond = await planFor({ noise: 0.1, slots: 1, perSecond: 1.05 * perSecond });
+    // By the precision of the search. Close to the limit some higher rates are held again, by the chance of the seed.
+    const beyond = await planFor({ noise: 0.1, slots: 1, perSecond: 1.01 * perSecond });
     expect([there.verdict.kind, beyond.verdict.kind]).toEqual(['holds', 'too few slots']);
     expect(there.expected).toEqual(largest);
   });
