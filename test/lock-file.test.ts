@@ -16,10 +16,12 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
-const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as Lock;
+const read = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as Lock;
+const lock = read('../package-lock.json');
 
-test('every optional package, of whatever platform, is in the lock file', () => {
+test('every optional package, of whatever platform, is in the lock files', () => {
   expect(missingFrom(lock)).toEqual([]);
+  expect(missingFrom(read('consumers/package-lock.json'))).toEqual([]);
 });
 
 test('one that is not would be named', () => {

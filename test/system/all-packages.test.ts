@@ -20,6 +20,7 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   redis: ['lua'],
   server: ['proto'],
   cli: ['bin'],
+  core: ['bin'],
 };
 
 /** The files of each package, by its folder. */
@@ -68,8 +69,20 @@ describe.each(names)('%s', (name) => {
     }
   });
 
+  test.skipIf(name === 'cli')('has a CommonJS build of its entry points', async () => {
+    expect((await packed).get(name)).toEqual(
+      expect.arrayContaining(['dist/cjs/package.json', 'dist/cjs/index.js', 'dist/cjs/index.d.ts']),
+    );
+  });
+
   test('has the version and the licence of the others', () => {
     const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     expect({ version, license }).toEqual({ version: '0.1.0', license: 'MIT' });
   });
+});
+
+test('the public API is that of etc/api', async () => {
+  const check = [join(root, 'scripts/api-reports.js'), '--check'];
+  const { stderr } = await run(process.execPath, check).catch((failure) => failure);
+  expect(stderr).toBe('');
 });

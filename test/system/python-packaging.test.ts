@@ -1,22 +1,15 @@
 /** Installed packages serve Python models, without the repository. Runs on the built files. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findProgram, testPrograms } from '../../scripts/test-programs.js';
+import { installPackages, linkPackages } from '../support/installed-packages.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -29,36 +22,14 @@ let elsewhere: string;
 
 beforeAll(async () => {
   elsewhere = mkdtempSync(join(tmpdir(), 'batchwise-installed-'));
-  await run(process.execPath, ['scripts/tarballs.js', join(elsewhere, 'tarballs')], { cwd: root });
-  const modules = join(elsewhere, 'node_modules');
-  await Promise.all(
-    readdirSync(join(root, 'packages'))
-      .filter((name) => name !== 'integrations')
-      .map((name) => unpack(join(root, 'packages', name), modules)),
-  );
-  linkOthers(join(root, 'node_modules'), modules);
+  await installPackages(elsewhere);
+  linkPackages(elsewhere);
   writeFileSync(join(elsewhere, 'model.py'), MODEL);
 });
 
 afterAll(() => {
   if (elsewhere !== undefined) rmSync(elsewhere, { recursive: true, force: true });
 });
-
-async function unpack(folder: string, modules: string): Promise<void> {
-  const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const tarball = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
-  const to = join(modules, name);
-  mkdirSync(to, { recursive: true });
-  await run('tar', ['-xzf', join(elsewhere, 'tarballs', tarball), '--strip-components=1', '-C', to]);
-}
-
-function linkOthers(from: string, to: string): void {
-  for (const name of readdirSync(from)) {
-    if (name.startsWith('.') || name === '@batchwise' || name === 'batchwise') continue;
-    mkdirSync(dirname(join(to, name)), { recursive: true });
-    symlinkSync(join(from, name), join(to, name));
-  }
-}
 
 test('the Python package is in the tarball, also of npm pack without scripts', async () => {
   // A prepack script added it, which npm skips with ignore-scripts: `npm pack` and `npm publish` left it out.

@@ -26,6 +26,13 @@ export interface OnnxRequest {
 
 export type OnnxReply =
   | { readonly kind: 'ready'; readonly signature: Signature }
-  | { readonly kind: 'unusable'; readonly what: 'runtime' | 'gpu' | 'model'; readonly message: string }
+  | Unusable
   | { readonly kind: 'answer'; readonly outputs: readonly SentTensor[] }
   | { readonly kind: 'failure'; readonly message: string };
+
+/** Why the thread cannot serve its model. */
+export interface Unusable {
+  readonly kind: 'unusable';
+  readonly what: 'missing' | 'runtime' | 'gpu' | 'model';
+  readonly message: string;
+}

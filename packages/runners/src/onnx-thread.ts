@@ -5,7 +5,7 @@
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { datatypeOfOnnx, type NumericData, onnxTypeOf } from './datatype.js';
-import type { OnnxReply, OnnxRequest, OnnxThreadData, SentTensor } from './onnx-messages.js';
+import type { OnnxReply, OnnxRequest, OnnxThreadData, SentTensor, Unusable } from './onnx-messages.js';
 import { signatureOf } from './onnx-signature.js';
 
 type Runtime = typeof import('onnxruntime-node');
@@ -15,7 +15,9 @@ const port = parentPort;
 // If Float16Array exists, the runtime requires it for 16-bit floats but then cannot read it.
 delete (globalThis as { Float16Array?: unknown }).Float16Array;
 // A dynamic import, so that a missing or incompatible native library is reported to the model.
-const runtime = await import('onnxruntime-node').catch((error: Error) => reportUnusable('runtime', error));
+const runtime = await import('onnxruntime-node').catch((error: NodeJS.ErrnoException) =>
+  reportUnusable(error.code === 'ERR_MODULE_NOT_FOUND' ? 'missing' : 'runtime', error),
+);
 const session = runtime && (await open(runtime, workerData as OnnxThreadData));
 if (runtime !== undefined && session !== undefined) serve(runtime, session);
 
@@ -84,7 +86,7 @@ function whole(data: NumericData): NumericData {
   return data.byteLength === data.buffer.byteLength ? data : data.slice();
 }
 
-function reportUnusable(what: 'runtime' | 'gpu' | 'model', { message }: Error): undefined {
+function reportUnusable(what: Unusable['what'], { message }: Error): undefined {
   reply({ kind: 'unusable', what, message });
 }
 

@@ -2,12 +2,10 @@
 import { Worker } from 'node:worker_threads';
 import { BatchwiseError } from 'batchwise';
 import { type ModelWorker, type WorkerEvents, workerEndedError } from './model-worker-slot.js';
-import type { OnnxReply, OnnxThreadData, SentTensor } from './onnx-messages.js';
+import type { OnnxReply, OnnxThreadData, SentTensor, Unusable } from './onnx-messages.js';
 import { packTensors, unpackTensors } from './onnx-tensors.js';
 import type { Tensors } from './tensor.js';
 import type { InferCall } from './tensor-model.js';
-
-type Unusable = Extract<OnnxReply, { kind: 'unusable' }>;
 
 interface PendingRequest {
   resolve(outputs: readonly SentTensor[]): void;
@@ -108,6 +106,14 @@ function unusableError({ file, gpu }: OnnxThreadData, { what, message }: Unusabl
         `${file} cannot be run on GPU ${gpu}: ${message}. Either the device does not exist or this onnxruntime-node ` +
           "has no CUDA provider: on Linux x64 'npm rebuild onnxruntime-node --ignore-scripts=false' fetches it " +
           '(it needs CUDA 12 and cuDNN 9). Without resources.gpu the model runs on the CPU.',
+        { cause },
+      );
+    case 'missing':
+      return new BatchwiseError(
+        'UNAVAILABLE',
+        `${file} needs the package onnxruntime-node, which is not installed. Run ` +
+          "'npm install --ignore-scripts onnxruntime-node@1.30': it contains the runtime for CPUs, and its install " +
+          'script would download the one for GPUs.',
         { cause },
       );
     case 'runtime':
