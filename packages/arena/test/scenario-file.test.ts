@@ -240,6 +240,19 @@ test('the examples of the reference page are valid', () => {
   expect(parseTrace(trace, 'example.csv').traits?.[1]).toEqual({ group: 'long', cost: 12 });
 });
 
+test('the reference page has every key and every rule of another system', () => {
+  const page = readFileSync(new URL('../../../docs/reference/scenario.md', import.meta.url), 'utf8');
+  let keys: string[] = [];
+  try {
+    parsed({ no_key: 1 });
+  } catch (error) {
+    keys = / Known are (.*)\.$/.exec((error as Error).message)?.[1]?.split(', ') ?? [];
+  }
+  expect(keys).toContain('measure_from_ms');
+  const names = [...keys, ...PEERS.map(({ name }) => name)];
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
 describe('a file on disk', () => {
   let folder = '';
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
