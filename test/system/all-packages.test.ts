@@ -15,6 +15,8 @@ const names = ['', 'integrations']
   .flatMap((folder) => readdirSync(join(packages, folder)).map((name) => join(folder, name)))
   .filter((name) => existsSync(join(packages, name, 'package.json')));
 
+const { version: coreVersion } = JSON.parse(readFileSync(join(packages, 'core/package.json'), 'utf8'));
+
 /** What a package reads at run time besides its code. */
 const READS: Readonly<Record<string, readonly string[]>> = {
   redis: ['lua'],
@@ -77,7 +79,7 @@ describe.each(names)('%s', (name) => {
 
   test('has the version and the licence of the others', () => {
     const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    expect({ version, license }).toEqual({ version: '0.1.0', license: 'MIT' });
+    expect({ version, license }).toEqual({ version: coreVersion, license: 'MIT' });
   });
 });
 
