@@ -47,7 +47,7 @@ function mixed(outcome: object = {}) {
   const ok = [10, 20, 30, 40, 50, 60, 70].map((ms): ScriptedRequest => ({ ms, lateMs: 5, outcome }));
   const rejected: ScriptedRequest = { ms: 1, outcome: { kind: 'rejected', reason: '429' } };
   const failed: ScriptedRequest = { ms: 1, outcome: { kind: 'failed', reason: 'ECONNRESET' } };
-  return scriptedReport({ seconds: [ok, [rejected, rejected, failed]], targetMs: 40 });
+  return scriptedReport({ seconds: [ok, [rejected, rejected, failed]], targetLatencyMs: 40 });
 }
 
 describe('a run', () => {

@@ -116,7 +116,7 @@ export class RunControl {
 }
 
 /** Without what the form does not show, such as headers, which may hold secrets. */
-function setupOf({ work, traffic, seconds, targetMs }: RunSpec): LoadSetup {
+function setupOf({ work, traffic, seconds, targetLatencyMs }: RunSpec): LoadSetup {
   return {
     work:
       work.kind === 'target'
@@ -129,7 +129,7 @@ function setupOf({ work, traffic, seconds, targetMs }: RunSpec): LoadSetup {
     traffic:
       traffic.kind === 'users' ? traffic : { ...traffic, schedule: scheduleWithoutTimes(traffic.schedule) },
     ...(seconds !== undefined && { seconds }),
-    ...(targetMs !== undefined && { targetMs }),
+    ...(targetLatencyMs !== undefined && { targetLatencyMs }),
   };
 }
 

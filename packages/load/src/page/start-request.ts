@@ -37,7 +37,7 @@ const startBody = z.strictObject({
   arrivals: arrivals.optional(),
   max_in_flight: number.optional(),
   seconds: number.optional(),
-  target_ms: number.optional(),
+  target_latency_ms: number.optional(),
 });
 
 const usersBody = z.strictObject({ users: number, spawn_rate: number });
@@ -52,13 +52,13 @@ type StartBody = z.infer<typeof startBody>;
  */
 export function runSpecOf(body: unknown, initial: RunSpec): RunSpec {
   const asked = valid(startBody, body);
-  const { seconds: _, targetMs: __, ...kept } = initial;
+  const { seconds: _, targetLatencyMs: __, ...kept } = initial;
   return {
     ...kept,
     work: workOf(asked, initial),
     traffic: trafficOf(asked, initial),
     ...(asked.seconds !== undefined && { seconds: asked.seconds }),
-    ...(asked.target_ms !== undefined && { targetMs: asked.target_ms }),
+    ...(asked.target_latency_ms !== undefined && { targetLatencyMs: asked.target_latency_ms }),
   };
 }
 

@@ -95,7 +95,7 @@ export interface LoadReport {
   /** What the requests went to: a URL, or the name of a scenario file. */
   readonly target: string;
   readonly traffic: TrafficFacts;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly total: RequestFigures;
   readonly requests: readonly RequestFigures[];
   readonly series: readonly SeriesPoint[];

@@ -100,7 +100,7 @@ const runSchema = z.strictObject({
   work: workSchema,
   traffic: trafficSchema,
   seconds: above0.optional(),
-  targetMs: above0.optional(),
+  targetLatencyMs: above0.optional(),
   failIf: z.array(z.string()).optional(),
   processes: whole(1, MOST_PROCESSES).optional(),
   seed: whole(0, 2 ** 32 - 1).optional(),

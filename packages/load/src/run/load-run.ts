@@ -18,7 +18,7 @@ export interface RunSpec {
   /** @default until it is stopped; a trace, a shape: until its end */
   readonly seconds?: number;
   /** Goodput counts responses within this time of their intended start. */
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   /** Thresholds that make the run fail: `p99 > 100ms`. */
   readonly failIf?: readonly string[];
   /** @default 1 */

@@ -33,8 +33,8 @@ export function kneeText(knee: Knee, palette: Palette = PLAIN): string {
 }
 
 /** The answer in a sentence. */
-export function kneeAnswer({ kind, rate, limit, targetMs, share, from, to }: Knee): string {
-  const goal = `${percent(share)} of requests within ${targetMs} ms`;
+export function kneeAnswer({ kind, rate, limit, targetLatencyMs, share, from, to }: Knee): string {
+  const goal = `${percent(share)} of requests within ${targetLatencyMs} ms`;
   const known = rate === undefined ? 'not known' : `at least ${written(rate)}`;
   switch (kind) {
     case 'found':

@@ -36,7 +36,7 @@ beforeAll(async () => {
   initial = {
     work: { kind: 'target', target: { url, data: [{ json: {} }] } },
     traffic: { kind: 'users', users: 3, spawnRate: 100, waitTime: { kind: 'between', min: 0.01, max: 0.05 } },
-    targetMs: 1000,
+    targetLatencyMs: 1000,
     failIf: ['error_rate > 1%'],
   };
 });
