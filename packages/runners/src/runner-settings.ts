@@ -6,10 +6,9 @@ export interface BatchingSettings {
   /** In rows. */
   readonly maxBatchSize: number;
   /**
-   * The target for the total latency of a request. A request that cannot meet it is rejected. The `targetLatencyMs`
-   * of the core.
+   * Target for the total latency of a request. A request that cannot meet it is rejected.
    */
-  readonly maxLatencyMs: number;
+  readonly targetLatencyMs: number;
   /** How long a request may be held for a larger batch while a slot is free. Undefined: the policy decides. */
   readonly maxWaitMs: number | undefined;
   /** In requests. */
@@ -105,8 +104,8 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
   batchDim: [0, 0],
   batching: {
     enabled: true,
-    maxBatchSize: 100,
-    maxLatencyMs: 1000,
+    maxBatchSize: 64,
+    targetLatencyMs: 1000,
     maxWaitMs: undefined,
     maxQueueSize: 10_000,
     policy: 'adaptive',

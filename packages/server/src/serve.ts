@@ -44,7 +44,7 @@ export async function serve({
   if (names.length === 0 && service === undefined) {
     throw new BatchwiseError(
       'INVALID_OPTION',
-      'There is nothing to serve: name a model (model.py, models/digits.onnx) or a service (service.ts).',
+      'Nothing to serve: expected a model (model.py, models/digits.onnx) or a service (service.ts).',
     );
   }
   checkModelFiles(settings);

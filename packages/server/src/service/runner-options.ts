@@ -86,7 +86,7 @@ function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape, taken: readonly st
 const batching = ofKeys({
   enabled: z.boolean().optional(),
   maxBatchSize: count.optional(),
-  maxLatencyMs: milliseconds.optional(),
+  targetLatencyMs: milliseconds.optional(),
   maxWaitMs: z.number().min(0).optional(),
   maxQueueSize: count.optional(),
   policy: z.enum(['adaptive', 'greedy', 'window']).optional(),
@@ -94,7 +94,7 @@ const batching = ofKeys({
   batchSizes: z
     .array(count)
     .refine((sizes) => sizes.every((size, i) => i === 0 || size > (sizes[i - 1] ?? 0)), {
-      error: 'expected rising numbers',
+      error: 'expected ascending numbers',
     })
     .optional(),
 });

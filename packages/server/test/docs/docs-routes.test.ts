@@ -97,7 +97,7 @@ test.each([
   '/docs/swagger-ui-bundle.js.map',
   '/docs/__proto__',
 ])('nothing else is: %s', (path) => {
-  expect(() => router.find('GET', path)).toThrow(/Nothing answers/);
+  expect(() => router.find('GET', path)).toThrow(/There is no route for/);
 });
 
 test('metrics know the page and its files by one name', () => {

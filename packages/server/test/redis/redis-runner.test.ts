@@ -138,8 +138,8 @@ test('a lost connection is a change of state, told in the log, until it is there
   batcher.connection(true);
   expect(states).toEqual(['ready', 'loading', 'ready']);
   expect(logs).toEqual([
-    'double: the connection to Redis is lost; it is tried again. cut',
-    'double: Redis can be reached.',
+    'double: the connection to Redis is lost; retrying. cut',
+    'double: connected to Redis.',
   ]);
 });
 

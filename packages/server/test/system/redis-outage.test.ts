@@ -41,8 +41,8 @@ test('the server is alive and not ready, requests are told so, and it serves aga
   expect((await grpc.health('')).status).toBe('SERVING');
   await served.infer([SECOND]);
   expect(served.logs).toEqual([
-    expect.stringMatching(/^digits: the connection to Redis is lost; it is tried again\. ./),
-    'digits: Redis can be reached.',
+    expect.stringMatching(/^digits: the connection to Redis is lost; retrying\. ./),
+    'digits: connected to Redis.',
   ]);
 });
 
@@ -77,8 +77,8 @@ test('a server that starts listens, is alive and not ready, and says what it wai
   await own.restart();
   const served = await starting;
   expect(logs).toEqual([
-    expect.stringMatching(/^digits: waits for Redis; it is tried again\. .*ECONNREFUSED/),
-    'digits: Redis can be reached.',
+    expect.stringMatching(/^digits: waiting for Redis; retrying\. .*ECONNREFUSED/),
+    'digits: connected to Redis.',
   ]);
   await queue.processor();
   await served.infer([FIRST]);
