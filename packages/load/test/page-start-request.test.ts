@@ -57,7 +57,7 @@ describe('a run from the form', () => {
     const initial: RunSpec = { ...INITIAL, traffic: { kind: 'arrivals', schedule, maxInFlight: 9 } };
     const body = { arrivals: { kind: 'trace' } };
     expect(runSpecOf(body, initial).traffic).toEqual(initial.traffic);
-    expect(() => runSpecOf(body, INITIAL)).toThrow('expected a trace to be given on the command line');
+    expect(() => runSpecOf(body, INITIAL)).toThrow('expected a trace on the command line');
   });
 
   test('of a scenario has the URL as its host', () => {

@@ -53,7 +53,7 @@ describe('a service curve', () => {
 
   test('without batch sizes or compute times in the responses is refused', () => {
     expect(() => serviceCurve([])).toThrow(
-      'service curve: expected responses that tell batch size and compute time',
+      'service curve: expected responses with the headers batchwise-batch-size and',
     );
     expect(() => serviceCurve([figures(4, 400, 0)])).toThrow('batchwise-compute-ms');
   });

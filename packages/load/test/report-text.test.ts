@@ -74,7 +74,7 @@ describe('the report', () => {
 
   test('says of how many requests the split is, where not of all', () => {
     const some = scriptedReport({ seconds: [[...mixed, { ms: 3 }]] });
-    expect(reportText(some)).toContain('of 8 responses that say it, of 9');
+    expect(reportText(some)).toContain('of 8 responses with these headers, of 9');
     expect(reportText(report)).not.toContain('responses that say it');
   });
 

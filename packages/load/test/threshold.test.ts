@@ -34,7 +34,7 @@ describe('a threshold', () => {
     ['error_rate > 5ms', /error_rate has the unit %, not ms/],
     ['goodput < 3ms', /goodput has the unit \/s or %, not ms/],
     ['batch_size < 4%', /batch_size has no unit, not %/],
-    ['error_rate > 1', /Give the unit of a share: error_rate > 1%/],
+    ['error_rate > 1', /Expected a share with its unit: error_rate > 1%/],
     ['error_rate > 101%', /from 0% to 100%/],
   ])('%s is refused', (rule, message) => {
     expect(() => parseThreshold(rule)).toThrow(message);

@@ -47,7 +47,7 @@ export class RunLine {
 
   showSilence(why: string): void {
     this.#state.dataset.state = 'silent';
-    setText(this.#state, `No connection: ${why}. Trying again.`);
+    setText(this.#state, `No connection: ${why}. Retrying.`);
     this.#showButtons('ready', undefined);
   }
 

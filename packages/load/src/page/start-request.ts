@@ -97,7 +97,7 @@ function trafficOf(asked: StartBody, initial: RunSpec): Traffic {
     };
   }
   if (asked.max_in_flight !== undefined) {
-    throw invalid('max_in_flight: expected none with users, each of which has one request in flight');
+    throw invalid('max_in_flight: expected none with users, because each user has one request in flight');
   }
   const known = initial.traffic.kind === 'users' ? initial.traffic.waitTime : undefined;
   return {
@@ -124,7 +124,7 @@ function scheduleOf(asked: NonNullable<StartBody['arrivals']>, initial: Traffic)
       return asked;
     case 'trace':
       if (initial.kind === 'arrivals' && initial.schedule.kind === 'trace') return initial.schedule;
-      throw invalid('arrivals: expected a trace to be given on the command line, and none is');
+      throw invalid('arrivals: expected a trace on the command line, got none');
   }
 }
 

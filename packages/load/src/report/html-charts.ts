@@ -212,7 +212,7 @@ function splitPlot(
       ],
     },
     caption:
-      'Queue and compute as the responses say; network is the rest of the latency, the generator included.',
+      'Queue and compute are from the response headers; network is the rest of the latency, including the generator.',
   };
 }
 

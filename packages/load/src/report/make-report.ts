@@ -161,7 +161,7 @@ function warningsOf(
   const warnings: string[] = [];
   if (generator.meanCpuShare > MOST_CPU_SHARE) {
     warnings.push(
-      `The generator used ${percent(generator.meanCpuShare)} of a core: latencies include its own delays. Use --processes, or a machine of its own.`,
+      `The generator used ${percent(generator.meanCpuShare)} of a core: latencies include its own delays. Use --processes, or a separate machine.`,
     );
   }
   if (generator.maxEventLoopMs > MOST_EVENT_LOOP_MS) {

@@ -26,14 +26,14 @@ ${warnings.length === 0 ? undefined : html`<ul class="warnings">${warnings.map((
 </header>
 <main>
 ${verdicts.length === 0 ? undefined : section('Verdict', verdictsTable(report))}
-${section('Plots', html`<p class="quiet with-script">Point at a plot, or step through it with the arrow keys, to read its values.</p>${reportCharts(report)}`)}
+${section('Plots', html`<p class="quiet with-script">Point at a plot, or use the arrow keys, to read its values.</p>${reportCharts(report)}`)}
 ${section('Requests', requestsTable(report))}
 ${total.ok === 0 ? undefined : section('Latency', latencyTable(report))}
 ${batchSizes.length === 0 ? undefined : section('Batch sizes', batchSizesTable(report))}
 ${failures.length === 0 ? undefined : section('Failures and rejections', failuresTable(report))}
 ${section('How it was run', howTable(report))}
 </main>
-<footer><p>Written by <code>batchwise load --html</code>. This page is complete in itself and loads nothing.</p></footer>`;
+<footer><p>Written by <code>batchwise load --html</code>. This page is self-contained and loads no other files.</p></footer>`;
   return pageDocument(title, body, REPORT_STYLE);
 }
 

@@ -54,7 +54,7 @@ const scheduleSchema = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('trace'),
       name: z.string(),
-      timesMs: z.custom<readonly number[]>(isTrace, 'expected at least one time in milliseconds, rising'),
+      timesMs: z.custom<readonly number[]>(isTrace, 'expected at least one time in milliseconds, ascending'),
     }),
   ],
   'expected constant, poisson, gamma, steps, ramp or trace',

@@ -44,7 +44,7 @@ export function kneeAnswer({ kind, rate, limit, targetLatencyMs, share, from, to
     case 'above':
       return `Knee: at least ${written(to)}: the highest rate still has ${goal}.`;
     case 'generator':
-      return `Knee: ${known}: the generator is the limit (${limit}). Use --processes, or a machine of its own.`;
+      return `Knee: ${known}: the generator is the limit (${limit}). Use --processes, or a separate machine.`;
     case 'stopped':
       return `Knee: ${known}: the search was stopped.`;
   }

@@ -7,7 +7,7 @@ import { isSchema } from './schema.js';
 import { markedService, type Service, type ServiceRoute } from './service.js';
 
 export interface ServiceDefinition<Declared extends RunnerDeclarations> {
-  /** What the documentation is headed with. */
+  /** Title of the API docs. */
   readonly name?: string;
   /** The backends, by name; the names are those of the configuration and the metrics. */
   readonly runners: Declared;

@@ -231,7 +231,7 @@ describe('limits', () => {
     };
     expect(await failureOf(client.infer(large))).toMatchObject({
       status: 'RESOURCE_EXHAUSTED',
-      details: 'a message may have up to 1000 bytes, but one of 2022 came (server.limits.body_bytes)',
+      details: 'expected a message of at most 1000 bytes, got 2022 (server.limits.body_bytes)',
     });
     const { serialize } = packages['inference.ModelInferRequest'] as MessageTypeDefinition<Message, object>;
     expect(gzipSync(serialize(large)).length).toBeLessThan(1000);

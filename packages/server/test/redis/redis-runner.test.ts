@@ -34,7 +34,7 @@ class FakeBatcher {
   /** As it is told: only what is a change. */
   connection(isUp: boolean): void {
     this.isUp = isUp;
-    this.problem = isUp ? undefined : new Error('Redis at r:1 cannot be reached: ECONNREFUSED');
+    this.problem = isUp ? undefined : new Error('Cannot connect to Redis at r:1: ECONNREFUSED');
     this.#listener(isUp, isUp ? undefined : new Error('cut'));
   }
 
