@@ -77,6 +77,12 @@ describe('a start', () => {
     expect((await fetch(`${server.address.url}/readyz`)).status).toBe(200);
   });
 
+  test('warns of a timeout above ten minutes, which may have been meant in milliseconds', async () => {
+    configure('runners: {timeout: 10m, doubler: {timeout: 3000}, grouper: {timeout: unlimited}}');
+    await start();
+    expect(logged).toEqual(['doubler: timeout is 50m. A plain number is in seconds.']);
+  });
+
   test('needs something to serve', async () => {
     await expect(start({})).rejects.toMatchObject({
       code: 'INVALID_OPTION',

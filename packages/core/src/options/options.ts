@@ -27,7 +27,7 @@ import { type Clock, realClock, validClock } from '../time/clock.js';
 /** Options that `configure()` can change. */
 export interface LiveOptions<I> {
   /**
-   * The most a batch may cost: items, unless `costOf` says otherwise. A limit, not a goal.
+   * Maximum cost of a batch: its number of items, or the sum of `costOf`. A limit, not a goal.
    * Infinity or -1 for unlimited.
    * @default 64
    */

@@ -23,7 +23,7 @@ export const REPORTS: Downloads = {
   'failures.csv': failuresCsv,
 };
 
-const TITLE = 'Batchwise load';
+const TITLE = 'Load test';
 
 const DOWNLOAD_TYPES: Readonly<Record<DownloadName, string>> = {
   'report.html': 'text/html; charset=utf-8',

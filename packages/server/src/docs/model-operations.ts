@@ -34,6 +34,7 @@ export function modelOperations(
         predictRequest(known),
         predictResponse(known),
         headers,
+        exampleNote(known),
       ),
     },
     {
@@ -46,6 +47,7 @@ export function modelOperations(
         inferRequest(known),
         inferResponse(name, known),
         headers,
+        exampleNote(known),
       ),
     },
     { method: 'get', path: `/v2/models/${path}`, operation: metadata(`metadata_${id}`, tags, name) },
@@ -60,6 +62,7 @@ function work(
   body: Readonly<Record<string, MediaType>>,
   answer: Readonly<Record<string, MediaType>>,
   headers: readonly Reference[],
+  note: string | undefined,
 ): Operation {
   const ok: Response = {
     description: 'The predictions of the model.',
@@ -71,9 +74,17 @@ function work(
     tags,
     summary,
     parameters: headers,
-    requestBody: { required: true, content: body },
+    requestBody: { ...(note === undefined ? {} : { description: note }), required: true, content: body },
     responses: { 200: ok, ...problems(400, 404, 413, 415, 429, 500, 503, 504) },
   };
+}
+
+/** An example from the signature may be invalid where the signature is open and the model declares no example. */
+function exampleNote({ inputs }: Signature): string | undefined {
+  const isGuessed = ({ example, content, anyDatatype, anyShape, shape }: TensorSpec) =>
+    example === undefined && (content === 'json' || anyDatatype || anyShape || shape.slice(1).includes(-1));
+  if (!inputs.some(isGuessed)) return undefined;
+  return 'The example is generated, and the model may reject it: the signature of the model is open. Replace it with an input of the model.';
 }
 
 function predictRequest({ inputs }: Signature): Record<string, MediaType> {
