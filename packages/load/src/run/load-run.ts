@@ -39,7 +39,7 @@ export interface LoadRun {
   readonly spec: RunSpec;
   /** The current report. */
   report(): LoadReport;
-  /** Intended starts so far in milliseconds since the start, rising; none unless the run keeps them. */
+  /** Intended starts so far, in milliseconds since the start, ascending; empty unless `keepArrivals` is set. */
   readonly arrivals: readonly number[];
   /** Changes the users of a closed model. */
   setUsers(users: number, spawnRate: number): void;

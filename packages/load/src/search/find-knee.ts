@@ -28,7 +28,7 @@ export interface KneeOptions {
   /** @default 1 */
   readonly processes?: number;
   readonly clock?: Clock;
-  /** Ends the search: the result tells what is known by then. */
+  /** Ends the search; the result has what is known at that time. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: KneeProgress) => void;
 }
@@ -38,7 +38,7 @@ interface SearchSettings extends ProbeSettings {
   readonly to: number;
 }
 
-/** Told before a probe and after it. */
+/** Progress before and after a probe. */
 export interface KneeProgress {
   /** `trying 400/s`. */
   readonly doing: string;

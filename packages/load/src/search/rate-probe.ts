@@ -18,7 +18,7 @@ export interface RateProbe {
   readonly requests: number;
   /** Of these requests, ok within the target from their intended start. */
   readonly shareWithin: number;
-  /** Of requests that are ok, from the intended start; undefined where none is. */
+  /** Of requests that are ok, from the intended start; undefined without any. */
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   readonly meanBatchSize?: number;

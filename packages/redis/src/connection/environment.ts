@@ -15,7 +15,9 @@ export function queueFrom(queue: string | undefined, environment: Environment): 
   return queue ?? set(environment, 'REDIS__STREAM_KEY_REQUEST') ?? DEFAULT_QUEUE;
 }
 
-/** Argument over environment over default. Throws INVALID_OPTION, with the variable's name, on a value that cannot be meant. */
+/**
+ * Precedence: argument, environment, default. Throws INVALID_OPTION with the name of the variable for an invalid value.
+ */
 export function connectionFrom(options: ConnectionOptions, environment: Environment): ConnectionOptions {
   const { url, database } = addressFrom(options, environment);
   return {

@@ -25,7 +25,7 @@ export interface FileChoice {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Undefined when none is named and there is none by the usual name. */
+/** Undefined if no file is given and the default file does not exist. */
 export function readConfigFile({ cwd, file, env }: FileChoice): ConfigFile | undefined {
   const fromVariable = env[FILE_VARIABLE] || undefined;
   const name = file ?? fromVariable ?? DEFAULT_FILE;
