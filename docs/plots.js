@@ -27,7 +27,7 @@ const share = { label: 'load: the share of what the backend can do at most', for
 async function run(
   contender,
   arrivals,
-  { slots = 1, items = 30_000, targetMs = Infinity, backend = curve } = {},
+  { slots = 1, items = 30_000, targetLatencyMs = Infinity, backend = curve } = {},
 ) {
   const world = {
     name: 'plot',
@@ -35,7 +35,7 @@ async function run(
     slots,
     arrivals,
     items,
-    targetMs,
+    targetLatencyMs,
     noise: 0,
     timerMs: 1,
     seed: 1,
@@ -77,17 +77,17 @@ async function latencyPlot() {
 
 async function goodputPlot() {
   const loads = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3];
-  const targetMs = 2 * curve.durationMs(curve.maxBatchSize);
+  const targetLatencyMs = 2 * curve.durationMs(curve.maxBatchSize);
   const contenders = [ours, peer('greedy'), peer('bentoml'), peer('nexus')];
-  const series = await sweep(contenders, loads, { targetMs }, ({ goodput }) => goodput);
+  const series = await sweep(contenders, loads, { targetLatencyMs }, ({ goodput }) => goodput);
   const bounds = [];
   for (const load of loads) {
     // The same arrivals as the others got.
-    const { arrivedAt } = await run(ours, poisson(load * capacity(curve).perMs), { targetMs });
-    bounds.push([load, goodputOptimum(arrivedAt, curve, targetMs).goodput]);
+    const { arrivedAt } = await run(ours, poisson(load * capacity(curve).perMs), { targetLatencyMs });
+    bounds.push([load, goodputOptimum(arrivedAt, curve, targetLatencyMs).goodput]);
   }
   return lineChart({
-    title: `Answered within ${targetMs} ms against load, one slot`,
+    title: `Answered within ${targetLatencyMs} ms against load, one slot`,
     x: { ...share, min: 0.5, max: 1.3 },
     y: { label: 'share of all items', min: 0, max: 1, format: 'percent' },
     series: [...series, { name: 'best possible', points: bounds, dashed: true, look: 'reference' }],

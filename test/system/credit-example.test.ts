@@ -12,7 +12,7 @@ import { forThisTest } from '../../packages/redis/test/support/for-this-test.js'
 const folder = fileURLToPath(new URL('../../examples/credit/', import.meta.url));
 const batchwise = fileURLToPath(new URL('../../packages/cli/bin/batchwise.js', import.meta.url));
 /** A slow machine rejects nothing. */
-const env = { BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: 'unlimited' };
+const env = { BATCHWISE__RUNNERS__BATCHING__TARGET_LATENCY_MS: 'unlimited' };
 const applicants = JSON.parse(readFileSync(`${folder}applicants.json`, 'utf8')) as unknown[];
 
 /** Rejects when the exit code is not 0. */

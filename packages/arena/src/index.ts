@@ -5,7 +5,7 @@
  *     import { formulaCurve, measure, poisson, simulate } from '@batchwise/arena';
  *
  *     const curve = formulaCurve('5 + 0.1b', 64, (b) => 5 + 0.1 * b);
- *     const scenario = { name: 'quiet', curve, slots: 1, arrivals: poisson(1), items: 10_000, targetMs: 50, noise: 0, timerMs: 1, seed: 1 };
+ *     const scenario = { name: 'quiet', curve, slots: 1, arrivals: poisson(1), items: 10_000, targetLatencyMs: 50, noise: 0, timerMs: 1, seed: 1 };
  *     const run = await simulate(scenario, { name: 'greedy', policy: () => greedy(), knowsTarget: false });
  *     console.log(measure(run).meanMs);
  */

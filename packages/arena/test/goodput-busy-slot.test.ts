@@ -7,10 +7,10 @@ describe('the optimum of a slot that is busy at first', () => {
   test('is that of an exhaustive search', () => {
     fc.assert(
       fc.property(puzzles(8), fc.integer({ min: 0, max: 12 }), (puzzle, freeFrom) => {
-        const { arrivedAt, curve, targetMs } = puzzle;
+        const { arrivedAt, curve, targetLatencyMs } = puzzle;
         // The exhaustive search begins at 0: items that arrived earlier have waited.
         const shifted = { ...puzzle, arrivedAt: arrivedAt.map((at) => at - freeFrom) };
-        const { onTime } = goodputOptimum(arrivedAt, curve, targetMs, undefined, freeFrom);
+        const { onTime } = goodputOptimum(arrivedAt, curve, targetLatencyMs, undefined, freeFrom);
         expect(onTime).toBe(solveByRuns(shifted).mostOnTime);
       }),
       {

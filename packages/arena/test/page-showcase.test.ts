@@ -21,7 +21,7 @@ test('the showcase has the requested contenders, curves and slots', async () => 
     ['2 + b', 2],
   ]);
   for (const cell of cells) {
-    expect(cell.targetMs).toBe(20);
+    expect(cell.targetLatencyMs).toBe(20);
     expect(cell.capacityPerSecond).toBeCloseTo(800 * cell.slots);
     expect(cell.service[0]).toEqual([1, 3]);
     expect(cell.service.at(-1)).toEqual([8, 10]);

@@ -71,14 +71,14 @@ async function live(
   return lived;
 }
 
-function measured(lived: Lived, targetMs: number, from: number) {
+function measured(lived: Lived, targetLatencyMs: number, from: number) {
   const counted = lived.latencyMs.slice(from);
   const answered = counted.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b);
   return {
     meanMs: answered.reduce((sum, ms) => sum + ms, 0) / answered.length,
     p50Ms: answered[Math.ceil(0.5 * answered.length) - 1],
     p99Ms: answered[Math.ceil(0.99 * answered.length) - 1],
-    goodput: answered.filter((ms) => ms <= targetMs + 1e-9).length / counted.length,
+    goodput: answered.filter((ms) => ms <= targetLatencyMs + 1e-9).length / counted.length,
     refused: 1 - answered.length / counted.length,
   };
 }
@@ -90,7 +90,7 @@ function poissonTimes(perSecond: number, seed: number, count: number): number[] 
 
 function expectSame(plan: Plan, lived: Lived, from: number): void {
   const { meanMs, p50Ms, p99Ms, goodput, refused } = plan.expected ?? {};
-  const expected = measured(lived, plan.input.targetMs, from);
+  const expected = measured(lived, plan.input.targetLatencyMs, from);
   expect(expected.meanMs).toBeCloseTo(meanMs ?? Number.NaN, 9);
   expect({ ...expected, meanMs: 0 }).toEqual({ meanMs: 0, p50Ms, p99Ms, goodput, refused });
 }
@@ -122,7 +122,7 @@ describe.each(CURVES)('$name', (curve) => {
     const plan = await makePlan({
       curve,
       traffic: { kind: 'rate', perSecond },
-      targetMs: 30,
+      targetLatencyMs: 30,
       slots,
       items: ITEMS,
       timerMs: 0,
@@ -141,7 +141,7 @@ test('latencies equal the plan with the timers of Node', async () => {
   const plan = await makePlan({
     curve,
     traffic: { kind: 'rate', perSecond: 3000 },
-    targetMs: 30,
+    targetLatencyMs: 30,
     prefer: 'efficiency',
     items: ITEMS,
     seed: 3,
@@ -159,7 +159,7 @@ test('with a trace, every request is measured, and every batch is the same', asy
   const [curve] = CURVES as [Curve];
   const random = randomStream(11, 'bursts');
   const timesMs = Array.from({ length: 1500 }, () => 2000 * random()).sort((a, b) => a - b);
-  const request = { curve, traffic: { kind: 'trace', timesMs }, targetMs: 25, timerMs: 0 } as const;
+  const request = { curve, traffic: { kind: 'trace', timesMs }, targetLatencyMs: 25, timerMs: 0 } as const;
   const plan = await makePlan(request);
   const settings = plan.settings as PlanSettings;
   const start = timesMs[0] as number;
@@ -172,7 +172,7 @@ test('with a trace, every request is measured, and every batch is the same', asy
 test('with noise, every batch is the same', async () => {
   const [curve] = CURVES as [Curve];
   const traffic = { kind: 'rate', perSecond: 4000 } as const;
-  const request = { curve, traffic, targetMs: 40, noise: 0.15, timerMs: 0, items: ITEMS, seed: 5 };
+  const request = { curve, traffic, targetLatencyMs: 40, noise: 0.15, timerMs: 0, items: ITEMS, seed: 5 };
   const plan = await makePlan(request);
   const run = await simulated(request, plan);
   // The same random numbers: while the batches are the same, so are their durations.
@@ -195,7 +195,7 @@ test('other requests or a slower backend give other figures', async () => {
   const plan = await makePlan({
     curve,
     traffic: { kind: 'rate', perSecond: 2000 },
-    targetMs: 30,
+    targetLatencyMs: 30,
     items: ITEMS,
     timerMs: 0,
   });
@@ -217,7 +217,7 @@ test('the simulated curve is the printed curve', async () => {
   const plan = await makePlan({
     curve,
     traffic: { kind: 'rate', perSecond: 2000 },
-    targetMs: 30,
+    targetLatencyMs: 30,
     items: ITEMS,
   });
   const known = (plan.settings as PlanSettings).curve;
@@ -230,12 +230,12 @@ test('the simulated curve is the printed curve', async () => {
 /** The run of the expected figures of the plan. */
 function simulated(request: Parameters<typeof makePlan>[0], plan: Plan): Promise<Run> {
   const { maxBatchSize, concurrency: slots } = plan.settings as PlanSettings;
-  const { perSecond, targetMs } = plan.input;
+  const { perSecond, targetLatencyMs } = plan.input;
   const { scenario, contender } = simulationOf(validRequest(request), {
     slots,
     maxBatchSize,
     perSecond,
-    targetMs,
+    targetLatencyMs,
   });
   return simulate(scenario, contender);
 }

@@ -15,24 +15,29 @@ let held: Plan;
 
 beforeAll(async () => {
   const curve = formulaCurve('mine', 16, (b) => 5 + 0.1 * b);
-  held = await makePlan({ curve, traffic: { kind: 'rate', perSecond: 1000 }, targetMs: 20, items: 3000 });
+  held = await makePlan({
+    curve,
+    traffic: { kind: 'rate', perSecond: 1000 },
+    targetLatencyMs: 20,
+    items: 3000,
+  });
 });
 
 function notHeld(verdict: Verdict, changes: Partial<Plan> = {}): Plan {
   return { ...held, verdict, ...changes };
 }
 
-function tooFewSlots(lowestTargetMs?: number): Plan {
+function tooFewSlots(lowestTargetLatencyMs?: number): Plan {
   const input = { ...held.input, slots: 1, perSecond: 4000 };
   const expected = { ...(held.expected as NonNullable<Plan['expected']>), goodput: 0.4567, perSecond: 4000 };
-  return notHeld({ kind: 'too few slots', lowestTargetMs }, { input, expected, slotsNeeded: 2 });
+  return notHeld({ kind: 'too few slots', lowestTargetLatencyMs }, { input, expected, slotsNeeded: 2 });
 }
 
-function targetTooLow(lowestTargetMs?: number): Plan {
+function targetTooLow(lowestTargetLatencyMs?: number): Plan {
   const nothing = { settings: undefined, expected: undefined, largest: undefined, slotsNeeded: undefined };
   return notHeld(
-    { kind: 'target too low', lowestTargetMs, slots: 3 },
-    { input: { ...held.input, targetMs: 5 }, ...nothing, loads: [] },
+    { kind: 'target too low', lowestTargetLatencyMs, slots: 3 },
+    { input: { ...held.input, targetLatencyMs: 5 }, ...nothing, loads: [] },
   );
 }
 
@@ -70,7 +75,7 @@ describe('the answer', () => {
 
   test('for a target that single requests exceed too often', () => {
     const plan = targetTooLow(9.8);
-    expect(answerOf({ ...plan, input: { ...plan.input, targetMs: 5.2 } })).toContain(
+    expect(answerOf({ ...plan, input: { ...plan.input, targetLatencyMs: 5.2 } })).toContain(
       'because a batch of 1 takes 5.10 ms, and too often longer than the target. Needed:',
     );
   });
@@ -148,11 +153,11 @@ describe('the JSON', () => {
   test('is complete, in snake_case and with at most six digits', () => {
     const json = JSON.parse(JSON.stringify(planJson(held)));
     expect(json).toMatchObject({
-      input: { curve: 'mine', traffic: 'rate', rate_per_second: 1000, target_ms: 20, slots: null },
+      input: { curve: 'mine', traffic: 'rate', rate_per_second: 1000, target_latency_ms: 20, slots: null },
       holds: true,
       holds_from: 0.99,
       verdict: 'holds',
-      needed: { slots: 1, target_ms: 20 },
+      needed: { slots: 1, target_latency_ms: 20 },
       settings: { max_batch_size: 16, concurrency: 1, target_latency_ms: 20 },
       expected: { rate_per_second: 1000, goodput: 1, refused: 0 },
     });
@@ -175,7 +180,7 @@ describe('the JSON', () => {
     expect(planJson(targetTooLow(9.8))).toMatchObject({
       holds: false,
       verdict: 'target_too_low',
-      needed: { slots: null, target_ms: 9.8 },
+      needed: { slots: null, target_latency_ms: 9.8 },
       settings: null,
       snippet: null,
       expected: null,
@@ -185,11 +190,11 @@ describe('the JSON', () => {
     expect(planJson(tooFewSlots())).toMatchObject({
       holds: false,
       verdict: 'too_few_slots',
-      needed: { slots: 2, target_ms: null },
+      needed: { slots: 2, target_latency_ms: null },
     });
     expect(planJson(rateTooHigh(208))).toMatchObject({
       verdict: 'rate_too_high',
-      needed: { slots: 208, target_ms: 20 },
+      needed: { slots: 208, target_latency_ms: 20 },
     });
   });
 });

@@ -18,7 +18,7 @@ import { formulaCurve } from '../src/simulation/curve.js';
 const question: Question = validRequest({
   curve: formulaCurve('straight', 16, (b) => 5 + 0.1 * b),
   traffic: { kind: 'rate', perSecond: 100 },
-  targetMs: 20,
+  targetLatencyMs: 20,
 });
 const CAPACITY = capacityPerSecond(question, 1, 16);
 
@@ -37,7 +37,7 @@ class Known implements Trials {
 }
 
 describe('the fewest slots', () => {
-  const setup = { maxBatchSize: 16, perSecond: 100, targetMs: 20 };
+  const setup = { maxBatchSize: 16, perSecond: 100, targetLatencyMs: 20 };
 
   test('are found for any number', async () => {
     for (let needed = 1; needed <= 64; needed++) {
@@ -60,7 +60,7 @@ describe('the fewest slots', () => {
 });
 
 describe('the largest rate', () => {
-  const setup = { slots: 1, maxBatchSize: 16, targetMs: 20 };
+  const setup = { slots: 1, maxBatchSize: 16, targetLatencyMs: 20 };
 
   test('is found to a percent, is held, and has three digits', async () => {
     await fc.assert(
@@ -91,7 +91,7 @@ describe('the lowest target', () => {
   test('is found to a percent, and is held', async () => {
     await fc.assert(
       fc.asyncProperty(fc.double({ min: 5.1, max: 3000, noNaN: true }), async (limit) => {
-        const trials = new Known(({ targetMs }) => targetMs >= limit);
+        const trials = new Known(({ targetLatencyMs }) => targetLatencyMs >= limit);
         const found = (await lowestTarget(trials, question, setup)) ?? Number.NaN;
         expect(found).toBeGreaterThanOrEqual(limit);
         expect(found).toBeLessThan(limit * 1.021);

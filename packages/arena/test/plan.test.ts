@@ -11,7 +11,13 @@ const ITEMS = 1000;
 type Changes = Partial<PlanRequest> & { perSecond?: number };
 
 function requestOf({ perSecond = 500, ...changes }: Changes): PlanRequest {
-  return { curve: straight, traffic: { kind: 'rate', perSecond }, targetMs: 20, items: ITEMS, ...changes };
+  return {
+    curve: straight,
+    traffic: { kind: 'rate', perSecond },
+    targetLatencyMs: 20,
+    items: ITEMS,
+    ...changes,
+  };
 }
 
 const made = new Map<string, Promise<Plan>>();
@@ -114,7 +120,7 @@ describe('the largest batch', () => {
   });
 
   test('is within the target', async () => {
-    const { settings, input } = await planFor({ targetMs: 6, perSecond: 10, slots: 4 });
+    const { settings, input } = await planFor({ targetLatencyMs: 6, perSecond: 10, slots: 4 });
     expect(straight.durationMs(settings?.maxBatchSize ?? Number.NaN)).toBeLessThanOrEqual(6);
     expect(input.maxBatchSize).toBe(16);
   });
@@ -122,32 +128,35 @@ describe('the largest batch', () => {
 
 describe('a target that is not held', () => {
   test('with too few slots: the plan has the required slots, and the target that the given slots hold', async () => {
-    const plan = await planFor({ slots: 1, perSecond: 2000, targetMs: 9 });
+    const plan = await planFor({ slots: 1, perSecond: 2000, targetLatencyMs: 9 });
     expect(plan.verdict.kind).toBe('too few slots');
     expect(plan.slotsNeeded).toBeGreaterThan(1);
-    const { lowestTargetMs = 0 } = plan.verdict as { lowestTargetMs?: number };
-    expect(lowestTargetMs).toBeGreaterThan(9);
-    const held = await planFor({ slots: 1, perSecond: 2000, targetMs: lowestTargetMs });
+    const { lowestTargetLatencyMs = 0 } = plan.verdict as { lowestTargetLatencyMs?: number };
+    expect(lowestTargetLatencyMs).toBeGreaterThan(9);
+    const held = await planFor({ slots: 1, perSecond: 2000, targetLatencyMs: lowestTargetLatencyMs });
     expect(held.verdict.kind).toBe('holds');
   });
 
   test('with a rate above the throughput of the slots: no target is held', async () => {
     const plan = await planFor({ slots: 1, perSecond: 4000 });
-    expect(plan.verdict).toEqual({ kind: 'too few slots', lowestTargetMs: undefined });
+    expect(plan.verdict).toEqual({ kind: 'too few slots', lowestTargetLatencyMs: undefined });
     expect(plan.slotsNeeded).toBe(2);
   });
 
   test('below the duration of a single request: the plan has the required target, and no settings', async () => {
-    const plan = await planFor({ targetMs: 5 });
+    const plan = await planFor({ targetLatencyMs: 5 });
     expect(plan.verdict.kind).toBe('target too low');
     expect(plan).toMatchObject({ settings: undefined, expected: undefined, largest: undefined, loads: [] });
-    const { lowestTargetMs = 0, slots } = plan.verdict as { lowestTargetMs?: number; slots: number };
-    expect(lowestTargetMs).toBeGreaterThan(5.1);
-    expect((await planFor({ targetMs: lowestTargetMs, slots })).verdict.kind).toBe('holds');
+    const { lowestTargetLatencyMs = 0, slots } = plan.verdict as {
+      lowestTargetLatencyMs?: number;
+      slots: number;
+    };
+    expect(lowestTargetLatencyMs).toBeGreaterThan(5.1);
+    expect((await planFor({ targetLatencyMs: lowestTargetLatencyMs, slots })).verdict.kind).toBe('holds');
   });
 
   test('but that single requests meet on average', async () => {
-    const plan = await planFor({ targetMs: 5.2, noise: 0.3 });
+    const plan = await planFor({ targetLatencyMs: 5.2, noise: 0.3 });
     expect(plan.verdict.kind).toBe('target too low');
   });
 
@@ -174,14 +183,14 @@ describe('a trace', () => {
   test('keeps its bursts at other rates: it needs more slots than Poisson arrivals of the same rate', async () => {
     // 100 simultaneous requests, every 200 ms.
     const bursts = Array.from({ length: 1000 }, (_, i) => 200 * Math.floor(i / 100) + 0.01 * (i % 100));
-    const plan = await planFor({ traffic: { kind: 'trace', timesMs: bursts }, targetMs: 20 });
-    const steady = await planFor({ perSecond: 500, targetMs: 20 });
+    const plan = await planFor({ traffic: { kind: 'trace', timesMs: bursts }, targetLatencyMs: 20 });
+    const steady = await planFor({ perSecond: 500, targetLatencyMs: 20 });
     expect(plan.slotsNeeded).toBeGreaterThan(steady.slotsNeeded ?? Number.NaN);
   });
 
   test('with bursts that no number of slots can serve has no largest rate', async () => {
     const atOnce = Array.from({ length: 4000 }, (_, i) => (i < 3999 ? 0 : 1000));
-    const plan = await planFor({ traffic: { kind: 'trace', timesMs: atOnce }, targetMs: 8 });
+    const plan = await planFor({ traffic: { kind: 'trace', timesMs: atOnce }, targetLatencyMs: 8 });
     expect(plan.verdict).toEqual({ kind: 'rate too high', slotsNeeded: undefined });
     expect(plan.largest).toBeUndefined();
   });
@@ -205,8 +214,8 @@ test('progress never decreases', async () => {
 describe('invalid input is an error with its location', () => {
   const trace = (...timesMs: number[]) => ({ traffic: { kind: 'trace', timesMs } }) as const;
   test.each<[Partial<PlanRequest>, RegExp]>([
-    [{ targetMs: 0 }, /targetMs: expected a number above 0/],
-    [{ targetMs: Number.NaN }, /targetMs: expected .* got NaN/],
+    [{ targetLatencyMs: 0 }, /targetLatencyMs: expected a number above 0/],
+    [{ targetLatencyMs: Number.NaN }, /targetLatencyMs: expected .* got NaN/],
     [{ slots: 0 }, /slots: expected a whole number from 1 to 64, got 0/],
     [{ slots: 65 }, /slots: .* got 65/],
     [{ maxBatchSize: 1.5 }, /maxBatchSize: expected a whole number/],

@@ -15,7 +15,7 @@ const scenario: Scenario = {
   slots: 2,
   arrivals: poisson(4),
   items: 2000,
-  targetMs: Number.POSITIVE_INFINITY,
+  targetLatencyMs: Number.POSITIVE_INFINITY,
   noise: 0.1,
   timerMs: 1,
   seed: 5,

@@ -41,7 +41,7 @@ async function replay(
   policy: Policy,
   knowsTarget: boolean,
 ): Promise<Replayed> {
-  const { curve, slots, targetMs, noise, seed, timerMs, traits, batchSizes } = scenario;
+  const { curve, slots, targetLatencyMs, noise, seed, timerMs, traits, batchSizes } = scenario;
   const clock = timerMs === 0 ? new VirtualClock() : new CoarseClock();
   const after = (ms: number, callback: () => void) =>
     clock instanceof CoarseClock ? clock.exactTimer(callback, ms) : clock.setTimer(callback, ms);
@@ -60,7 +60,7 @@ async function replay(
       maxBatchSize: curve.maxBatchSize,
       concurrency: slots,
       batchSizes,
-      targetLatencyMs: knowsTarget ? targetMs : Number.POSITIVE_INFINITY,
+      targetLatencyMs: knowsTarget ? targetLatencyMs : Number.POSITIVE_INFINITY,
       ...(traits === undefined ? {} : { costOf: ({ cost = 1 }: Item) => cost }),
       ...(traits === mixedTraits ? { groupOf: ({ group }: Item) => group } : {}),
     },
@@ -107,17 +107,17 @@ const costsOnly = (random: Random): Traits => ({
 
 const straight = formulaCurve('straight', 32, (cost) => 4 + 0.2 * cost);
 const padded = formulaCurve('padded', 32, (cost) => 2 + 0.3 * 2 ** Math.ceil(Math.log2(cost)));
-const base = { name: 'trace', targetMs: Number.POSITIVE_INFINITY, noise: 0.1, timerMs: 0, seed: 4 };
+const base = { name: 'trace', targetLatencyMs: Number.POSITIVE_INFINITY, noise: 0.1, timerMs: 0, seed: 4 };
 const ITEMS = 800;
 
 const WORLDS: [string, Omit<Scenario, 'arrivals' | 'items'>, number][] = [
-  ['one slot, a target', { ...base, curve: straight, slots: 1, targetMs: 30 }, 0.5],
+  ['one slot, a target', { ...base, curve: straight, slots: 1, targetLatencyMs: 30 }, 0.5],
   ['one slot that pads', { ...base, curve: padded, slots: 1 }, 0.6],
   ['known padded sizes', { ...base, curve: padded, slots: 1, batchSizes: [1, 2, 4, 8, 16, 32] }, 0.5],
   ['two slots, timers of Node', { ...base, curve: straight, slots: 2, timerMs: 1 }, 0.4],
   [
     'three slots, groups, costs, priorities, tenants, a target, timers of Node',
-    { ...base, curve: straight, slots: 3, targetMs: 40, timerMs: 1, traits: mixedTraits },
+    { ...base, curve: straight, slots: 3, targetLatencyMs: 40, timerMs: 1, traits: mixedTraits },
     0.5,
   ],
 ];
@@ -155,6 +155,6 @@ describe.each(WORLDS)('%s', (_, world, meanGapMs) => {
 // Root cause: for items with any traits the simulated batcher got `groupOf` as well, and the policy does not hold items
 // of groups.
 test('items that differ in cost and priority, but not in group, are simulated as such', async () => {
-  const world = { ...base, curve: straight, slots: 3, targetMs: 40, traits: costsOnly };
+  const world = { ...base, curve: straight, slots: 3, targetLatencyMs: 40, traits: costsOnly };
   await expectSameBatches(world, 0.4, CONTENDERS[0] as (typeof CONTENDERS)[number]);
 });

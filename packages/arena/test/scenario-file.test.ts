@@ -39,7 +39,7 @@ test('only curve and arrivals are required', () => {
       name: 'quiet',
       slots: 1,
       items: 10_000,
-      targetMs: Number.POSITIVE_INFINITY,
+      targetLatencyMs: Number.POSITIVE_INFINITY,
       noise: 0,
       timerMs: 1,
       seed: 1,
@@ -61,7 +61,7 @@ test('all keys', () => {
     slots: 2,
     arrivals: { kind: 'poisson', rate: 800 },
     items: 500,
-    target_ms: 40,
+    target_latency_ms: 40,
     noise: 0.05,
     timer_ms: 0,
     seeds: [3, 4],
@@ -84,7 +84,7 @@ test('all keys', () => {
     name: 'busy',
     slots: 2,
     items: 500,
-    targetMs: 40,
+    targetLatencyMs: 40,
     noise: 0.05,
     timerMs: 0,
     maxWaitMs: 5,
@@ -104,7 +104,7 @@ test('all keys', () => {
 });
 
 test('a target of null means no target', () => {
-  expect(firstOf({ target_ms: null }).targetMs).toBe(Number.POSITIVE_INFINITY);
+  expect(firstOf({ target_latency_ms: null }).targetLatencyMs).toBe(Number.POSITIVE_INFINITY);
 });
 
 describe('arrivals', () => {
@@ -217,7 +217,7 @@ test('a parsed scenario runs', async () => {
     items: 300,
     seeds: [1, 2],
     policies: ['greedy', 'bentoml'],
-    target_ms: 60,
+    target_latency_ms: 60,
   });
   for (const scenario of scenarios) {
     for (const contender of chosen)

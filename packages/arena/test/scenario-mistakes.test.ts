@@ -6,7 +6,7 @@ import { parsed } from './support/parsed-scenario.js';
 describe('an invalid scenario is an error with its location', () => {
   const times = (...list: unknown[]) => ({ arrivals: { kind: 'times', times: list } });
   const known =
-    'Known are name, curve, max_batch_size, slots, backends, arrivals, items, target_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, until_ms, obeys_retry_after.';
+    'Known are name, curve, max_batch_size, slots, backends, arrivals, items, target_latency_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, until_ms, obeys_retry_after.';
 
   test.each<[object | string, string, string]>([
     ['{\n  "curve": "a",\n  "slots": }', 'line 3, column 12', 'expected a value, got "}".'],
@@ -37,7 +37,11 @@ describe('an invalid scenario is an error with its location', () => {
     [{ slots: 0 }, 'slots', 'expected a whole number from 1 to 1024, got 0.'],
     [{ slots: '2' }, 'slots', 'expected a whole number from 1 to 1024, got the string "2".'],
     [{ items: 1e12 }, 'items', 'expected a whole number from 1 to 5000000, got 1000000000000.'],
-    [{ target_ms: 0 }, 'target_ms', 'expected a number above 0, at most 100000000000, got 0.'],
+    [
+      { target_latency_ms: 0 },
+      'target_latency_ms',
+      'expected a number above 0, at most 100000000000, got 0.',
+    ],
     [{ noise: -0.1 }, 'noise', 'expected a number from 0 to 3, got -0.1.'],
     [
       '{ "curve": "a", "arrivals": { "kind": "poisson", "rate": 1e999 } }',

@@ -13,8 +13,8 @@ describe('the bound of a scenario', () => {
 
   test.each<[string, object, object]>([
     ['the optimum for one slot and Poisson arrivals', {}, { measure: 'mean_ms', kind: 'optimum' }],
-    ['clairvoyant with a target', { target_ms: 20 }, { measure: 'goodput', kind: 'clairvoyant' }],
-    ['fluid with several slots', { target_ms: 20, slots: 2 }, { measure: 'goodput', kind: 'fluid' }],
+    ['clairvoyant with a target', { target_latency_ms: 20 }, { measure: 'goodput', kind: 'clairvoyant' }],
+    ['fluid with several slots', { target_latency_ms: 20, slots: 2 }, { measure: 'goodput', kind: 'fluid' }],
     [
       'a reference for a closed loop',
       { arrivals: closed },
@@ -22,7 +22,7 @@ describe('the bound of a scenario', () => {
     ],
     [
       'clairvoyant for recorded times',
-      { arrivals: { kind: 'times', times: [0, 1, 2] }, items: 3, target_ms: 7.3 },
+      { arrivals: { kind: 'times', times: [0, 1, 2] }, items: 3, target_latency_ms: 7.3 },
       { value: 1 },
     ],
   ])('is %s', (_what, fields, bound) => {
@@ -30,8 +30,8 @@ describe('the bound of a scenario', () => {
   });
 
   test.each<[string, object]>([
-    ['noise', { noise: 0.1, target_ms: 20 }],
-    ['items that differ', { costs: { '1': 1, '2': 1 }, target_ms: 20 }],
+    ['noise', { noise: 0.1, target_latency_ms: 20 }],
+    ['items that differ', { costs: { '1': 1, '2': 1 }, target_latency_ms: 20 }],
     ['a backend that slows down', { slowdown: { at_ms: 0, factor: 2 } }],
     ['heavy tails', { tail: { kind: 'pareto', alpha: 2 } }],
     ['stalls', { stalls: [{ at_ms: 5, ms: 5 }] }],
@@ -41,13 +41,13 @@ describe('the bound of a scenario', () => {
     ['two slots without a target', { slots: 2 }],
     ['overload without a target', { arrivals: { kind: 'poisson', load: 1.1 } }],
     ['very large batches', { curve: '5 + 0.1*b', max_batch_size: 4096 }],
-    ['a closed loop with a target', { arrivals: closed, target_ms: 20 }],
+    ['a closed loop with a target', { arrivals: closed, target_latency_ms: 20 }],
   ])('is unknown with %s', (_what, fields) => {
     expect(boundOf(fields)).toBeUndefined();
   });
 
   test('is the fluid bound if the exact one would take too long', () => {
-    expect(boundOf({ target_ms: 20, items: 400_000 })).toMatchObject({ kind: 'fluid' });
+    expect(boundOf({ target_latency_ms: 20, items: 400_000 })).toMatchObject({ kind: 'fluid' });
   });
 });
 
@@ -68,7 +68,7 @@ describe('a scenario file', () => {
   }
 
   test('has the measures of every policy, averaged over the seeds, with standard deviations', async () => {
-    const report = await run({ target_ms: 25, seeds: [7, 8], policies: ['efficiency', 'greedy'] });
+    const report = await run({ target_latency_ms: 25, seeds: [7, 8], policies: ['efficiency', 'greedy'] });
     const json = JSON.parse(JSON.stringify(scenarioJson(report)));
     const measures = {
       mean_ms: expect.any(Number),
@@ -84,7 +84,7 @@ describe('a scenario file', () => {
       name: 'mine',
       curve: 'a',
       slots: 1,
-      target_ms: 25,
+      target_latency_ms: 25,
       items: 400,
       seeds: [7, 8],
       bound: { measure: 'goodput', kind: 'clairvoyant', value: 1, standard_deviation: 0 },
@@ -101,7 +101,7 @@ describe('a scenario file', () => {
   test('has no standard deviation with one seed, and no share on time without a target', async () => {
     const report = await run({ policies: ['greedy'] });
     expect(scenarioJson(report)).toMatchObject({
-      target_ms: null,
+      target_latency_ms: null,
       bound: { kind: 'optimum', standard_deviation: null },
       policies: [{ standard_deviation: { mean_ms: null } }],
     });

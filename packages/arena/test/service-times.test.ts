@@ -12,7 +12,7 @@ const scenario: Scenario = {
     Array.from({ length: 10 }, (_, i) => 20 * i),
   ),
   items: 10,
-  targetMs: Number.POSITIVE_INFINITY,
+  targetLatencyMs: Number.POSITIVE_INFINITY,
   noise: 0,
   timerMs: 0,
   seed: 1,

@@ -13,7 +13,13 @@ const curve = gridCurve('a');
 const perMs = capacity(curve).perMs;
 
 function scenario(load: number, changes: Partial<Scenario>): Scenario {
-  const base = { name: 'backends', curve, slots: 2, items: 20_000, targetMs: Number.POSITIVE_INFINITY };
+  const base = {
+    name: 'backends',
+    curve,
+    slots: 2,
+    items: 20_000,
+    targetLatencyMs: Number.POSITIVE_INFINITY,
+  };
   return { ...base, arrivals: poisson(2 * load * perMs), noise: 0.05, timerMs: 0, seed: 1, ...changes };
 }
 
@@ -39,7 +45,7 @@ describe('a backend that is out from 1 s to 3 s', () => {
     { curve, slots: 1, outages },
     { curve, slots: 1 },
   ];
-  const targetMs = 60;
+  const targetLatencyMs = 60;
 
   /** Share of the items that arrive in a period and are answered within the target. */
   function goodput({ arrivedAt, latencyMs }: Run, fromMs: number, toMs: number): number {
@@ -48,7 +54,7 @@ describe('a backend that is out from 1 s to 3 s', () => {
     for (const [i, at] of arrivedAt.entries()) {
       if (at < fromMs || at >= toMs) continue;
       items += 1;
-      if ((latencyMs[i] as number) <= targetMs) onTime += 1;
+      if ((latencyMs[i] as number) <= targetLatencyMs) onTime += 1;
     }
     return onTime / items;
   }
@@ -67,7 +73,7 @@ describe('a backend that is out from 1 s to 3 s', () => {
 
   test.each([0.4, 0.8])('has 95 %% of its goodput 1 s after its return, at load %d', async (load) => {
     const items = Math.round(2 * load * perMs * 6000);
-    const run = await simulate(scenario(load, { backends: both, items, targetMs }), VARIANTS.adaptive);
+    const run = await simulate(scenario(load, { backends: both, items, targetLatencyMs }), VARIANTS.adaptive);
     const normal = goodput(run, 500, 1000);
     expect(normal).toBeGreaterThan(0.99);
     expect(goodput(run, 4000, 5500)).toBeGreaterThan(0.95 * normal);

@@ -35,7 +35,7 @@ async function arena(args: readonly string[], options: Parameters<typeof fakeTer
 
 describe('a scenario', () => {
   test('comes out as a table, and nothing else', async () => {
-    const { exitCode, stdout, stderr } = await arena(['--scenario', scenario({ target_ms: 30 })]);
+    const { exitCode, stdout, stderr } = await arena(['--scenario', scenario({ target_latency_ms: 30 })]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
       /^policy +mean +p50 +p99 +on time +rejected +busy +batches +batch size +of bound$/m,

@@ -124,10 +124,10 @@ describe('a file', () => {
       'timeout_usecs: 5\nmax_wait_ms: 5',
       ['proxy.yaml:2:1: max_wait_ms: the same setting as timeout_usecs. Keep one.'],
     ],
-    ['port: 1\nport: 2', ['proxy.yaml:2:1: the key port is there already, at 1:1.']],
+    ['port: 1\nport: 2', ['proxy.yaml:2:1: duplicate key port, first at 1:1.']],
     [
       'methods:\n  - method: /a.B/C\n    method: /a.B/D',
-      ['proxy.yaml:3:5: the key method is there already, at 2:5.'],
+      ['proxy.yaml:3:5: duplicate key method, first at 2:5.'],
     ],
     [
       '[1, 2]',

@@ -111,7 +111,7 @@ describe('what a flag does not take is told with what it would', () => {
     [['--admin-port', 'many'], /Expected a port from 0 to 65,535, or none, got the string "many"/],
     [['--health', 'yes'], /Expected answer or pass/],
     [['--drain-timeout', 'soon'], /Expected seconds, or a text such as 500ms/],
-    [['--group-by-bytes', '64,32'], /Expected a number above 64, the one before, got 32/],
+    [['--group-by-bytes', '64,32'], /Expected a number above the previous one, 64, got 32/],
     [['--group-by-metadata', 'Authorization'], /Expected a key of metadata in lower case/],
     [['--group-by-metadata', 'grpc-timeout'], /Expected a key of metadata/],
     [

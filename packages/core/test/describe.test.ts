@@ -4,7 +4,7 @@ import { didYouMean, nearestWord } from '../src/errors/describe.js';
 const known = [
   'batching',
   'max_batch_size',
-  'max_latency_ms',
+  'target_latency_ms',
   'timeout',
   'cpu',
   'port',

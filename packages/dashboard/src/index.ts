@@ -85,13 +85,13 @@ export const LOAD_PAGE_FILES: readonly PageFile[] = [
 
 /** Its addresses are relative, so that it also works behind a proxy that puts a path in front. */
 export function dashboardPage(title: string): string {
-  const reason = 'This page reads /metrics and draws it, for which it needs JavaScript.';
+  const reason = 'This page shows /metrics as charts. It needs JavaScript.';
   return pageText(title, { folder: 'dashboard/', main: 'dashboard/main.js', reason });
 }
 
 /** The page of a load generator, at the root of its server. */
 export function loadPage(title: string): string {
-  const reason = 'This page starts and shows a run, for which it needs JavaScript.';
+  const reason = 'This page starts and shows load runs. It needs JavaScript.';
   return pageText(title, { folder: '', main: 'load-page/main.js', reason });
 }
 

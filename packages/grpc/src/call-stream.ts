@@ -77,4 +77,4 @@ export class CallStream extends Duplex {
   }
 }
 
-const TOO_EARLY = 'an answer is expected to begin with respond(), but a message or trailers came before';
+const TOO_EARLY = 'expected respond() before messages and trailers of a response';

@@ -1,9 +1,12 @@
 import type { Clock } from 'batchwise';
 import type { BackoffOptions } from './backoff.js';
 
-/** PEM texts. `cert` and `key` are shown to a server that asks for them (mutual TLS). */
+/** PEM texts. `cert` and `key` are presented to a server that requests them (mutual TLS). */
 export interface ClientTls {
-  /** Who may have signed the server's certificate. @default the system's authorities */
+  /**
+   * Trusted certificate authorities of the server.
+   * @default those of the system
+   */
   readonly ca?: string | Buffer | undefined;
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
@@ -23,7 +26,10 @@ export interface ChannelOptions {
    * (10 s). Many servers count pings within five minutes as abuse. @default 310,000
    */
   readonly keepaliveMs?: number | undefined;
-  /** A ping without answer for so long: the connection is dead. @default 20,000 */
+  /**
+   * A connection without a reply to a ping for this time is closed.
+   * @default 20,000
+   */
   readonly keepaliveTimeoutMs?: number | undefined;
   /** Until TCP, TLS and the peer's HTTP/2 settings are there. @default 5,000 */
   readonly connectTimeoutMs?: number | undefined;

@@ -68,7 +68,10 @@ function varint(value: number): number[] {
 /** `message HealthCheckResponse { ServingStatus status = 1; }`; nothing else is looked at. */
 function healthOf(frame: Buffer | undefined): HealthState | Error {
   if (frame === undefined || isCompressed(frame)) {
-    return new GrpcError(STATUS.INTERNAL, 'expected one plain message from the health check, but none came');
+    return new GrpcError(
+      STATUS.INTERNAL,
+      'expected one uncompressed message from the health check, got none',
+    );
   }
   const message = messageOf(frame);
   const status = message[0] === 0x08 ? message[1] : 0;

@@ -140,7 +140,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
     if (httpStatus !== 200 || contentType === undefined || !contentType.startsWith('application/grpc')) {
       this.#abort(
         statusOfHttp(httpStatus),
-        `expected a gRPC answer from ${this.#peer}, but HTTP status ${httpStatus} with content-type ${contentType ?? 'unset'} came`,
+        `expected a gRPC response from ${this.#peer}, got HTTP status ${httpStatus} with content-type ${contentType ?? 'unset'}`,
       );
       return;
     }
@@ -177,7 +177,7 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
       this.#over({
         status: STATUS.UNAVAILABLE,
         message: isUnseen
-          ? `${this.#peer} did not take the call`
+          ? `${this.#peer} did not accept the call`
           : `the connection to ${this.#peer} was lost${error === undefined ? '' : `: ${error.message}`}`,
         isUnseen,
         ...causeOf(error),
@@ -198,13 +198,13 @@ export class ClientCall implements OutgoingCall, Waiting, Due, StreamListener {
     if (trailers['grpc-status'] === undefined || !Number.isInteger(code)) {
       this.#over({
         status: STATUS.UNKNOWN,
-        message: `expected a number as grpc-status from ${this.#peer}, but '${trailers['grpc-status'] ?? ''}' came`,
+        message: `expected a number as grpc-status from ${this.#peer}, got '${trailers['grpc-status'] ?? ''}'`,
         trailers,
       });
     } else if (code === STATUS.OK && !this.#reader.isBetweenFrames) {
       this.#over({
         status: STATUS.INTERNAL,
-        message: `the answer of ${this.#peer} ended within a message`,
+        message: `the response of ${this.#peer} ended within a message`,
         trailers,
       });
     } else {

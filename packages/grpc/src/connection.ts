@@ -136,7 +136,7 @@ export class Connection implements SessionListener {
     if (bytes <= this.#maxHeaderBytes) return;
     throw new GrpcError(
       STATUS.RESOURCE_EXHAUSTED,
-      `the server takes up to ${this.#maxHeaderBytes} bytes of headers and metadata, but the call has ${bytes}`,
+      `the server accepts at most ${this.#maxHeaderBytes} bytes of headers and metadata, but the call has ${bytes}`,
     );
   }
 
@@ -173,8 +173,8 @@ export class Connection implements SessionListener {
     const { alpnProtocol } = socket as Partial<TLSSocket>;
     if (this.#options.tls === undefined || alpnProtocol === 'h2') this.#session.start();
     else {
-      const came = `ALPN gave ${alpnProtocol || 'nothing'}, expected h2`;
-      this.destroy(new Error(`the peer does not speak HTTP/2 over TLS: ${came}`));
+      const came = `expected h2 from ALPN, got ${alpnProtocol || 'nothing'}`;
+      this.destroy(new Error(`the peer does not use HTTP/2 over TLS: ${came}`));
     }
   }
 
@@ -203,7 +203,7 @@ export class Connection implements SessionListener {
         // Once it is closed from here no ping can leave, so a peer that never closes its end is found dead, too.
         isWanted: () => this.#openStreams > 0 || this.#session.closed,
         onDead: () =>
-          this.destroy(new Error(`the peer did not answer a ping within ${keepaliveTimeoutMs} ms`)),
+          this.destroy(new Error(`the peer did not acknowledge a ping within ${keepaliveTimeoutMs} ms`)),
       });
       this.#listener.ready(this);
     } else {

@@ -136,14 +136,14 @@ export class FrameReader {
     if (flag !== 0 && flag !== 1) {
       throw new GrpcError(
         STATUS.INTERNAL,
-        `a message begins with the flag byte 0 (plain) or 1 (compressed), but ${flag} came`,
+        `expected a message with the flag byte 0 (uncompressed) or 1 (compressed), got ${flag}`,
       );
     }
     const messageBytes = prefix.readUInt32BE(1);
     if (messageBytes > this.#maxMessageBytes) {
       const error = new GrpcError(
         STATUS.RESOURCE_EXHAUSTED,
-        `a message may have up to ${this.#maxMessageBytes} bytes, but one of ${messageBytes} came`,
+        `expected a message of at most ${this.#maxMessageBytes} bytes, got ${messageBytes}`,
       );
       if (this.#onTooLarge === undefined || messageBytes > MOST_UNWANTED_BYTES) throw error;
       this.#unwantedBytes = messageBytes;

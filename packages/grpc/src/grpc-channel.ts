@@ -253,7 +253,7 @@ export class GrpcChannel {
     this.#leaving.add(connection);
     if (connection.wasOfUse) this.#lostOne();
     else {
-      this.#lastError = new Error('the peer took the connection back at once (GOAWAY)');
+      this.#lastError = new Error('the peer closed the connection at once (GOAWAY)');
       this.#failed();
     }
   }

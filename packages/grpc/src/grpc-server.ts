@@ -18,7 +18,7 @@ import { STATUS } from './status.js';
 import { parseTimeout } from './timeout.js';
 import { UnfinishedRequests } from './unary-request.js';
 
-/** PEM texts. With `clientCa` a client must show a certificate of that authority (mutual TLS). */
+/** PEM texts. With `clientCa`, clients must present a certificate of that authority (mutual TLS). */
 export interface ServerTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
@@ -26,16 +26,16 @@ export interface ServerTls {
 }
 
 export interface GrpcServerOptions {
-  /** Every call, whatever its path. May not throw; if it does, that call fails with INTERNAL. */
+  /** Called for every call, whatever its path. If it throws, the call fails with INTERNAL. */
   onCall(call: IncomingCall): void;
-  /** Without it the server speaks HTTP/2 in clear text (h2c). */
+  /** Without TLS options the server uses HTTP/2 in clear text (h2c). */
   readonly tls?: ServerTls | undefined;
   readonly limits?: Partial<GrpcServerLimits> | undefined;
   readonly clock?: Clock | undefined;
   log?(line: string): void;
 }
 
-/** gRPC's side of HTTP/2 for a server: it hands out calls in bytes and never looks into a message. */
+/** A gRPC server on HTTP/2 whose messages are bytes. */
 export class GrpcServer {
   readonly limits: GrpcServerLimits;
   readonly #options: GrpcServerOptions;
@@ -89,7 +89,7 @@ export class GrpcServer {
     });
   }
 
-  /** GOAWAY to every client, open calls may end; after `timeoutMs`, or when all have ended, everything is destroyed. */
+  /** Sends GOAWAY to every client and waits for open calls; after `timeoutMs` the rest is destroyed. */
   close({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
     return new Promise((resolve) => {
       let timer: unknown;
@@ -108,12 +108,12 @@ export class GrpcServer {
     });
   }
 
-  /** Every call that has heard nothing yet hears this, and whoever works on it that it is gone. */
+  /** Fails all open calls without a response with this status; their handlers are notified. */
   failOpenCalls(error: GrpcError): void {
     for (const call of [...this.#calls]) if (!call.headersSent) call.failHere(error);
   }
 
-  /** Everything ends now; whoever waits is told that the connection is lost. */
+  /** Closes all connections now. */
   destroy(): void {
     this.#isClosing = true;
     if (this.#server.listening) this.#server.close();
@@ -231,12 +231,9 @@ function nothing(): void {}
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === 'EADDRINUSE') {
-    return new Error(
-      `port ${port} of ${host} is in use already; choose another one, or 0 for any that is free`,
-      {
-        cause: error,
-      },
-    );
+    return new Error(`port ${port} of ${host} is already in use; choose another port (0 for any free port)`, {
+      cause: error,
+    });
   }
   return new Error(`cannot listen on ${host}:${port}: ${error.message}`, { cause: error });
 }

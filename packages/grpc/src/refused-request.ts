@@ -15,7 +15,7 @@ export function refusalOf(
       ':status': 431,
       ...status(
         STATUS.RESOURCE_EXHAUSTED,
-        `the headers of a call are expected to have up to ${maxHeaderBytes} bytes, but more came`,
+        `expected at most ${maxHeaderBytes} bytes of headers in a call, got more`,
       ),
     };
   }
@@ -25,7 +25,7 @@ export function refusalOf(
       ':status': 415,
       ...status(
         STATUS.INTERNAL,
-        `expected the content-type application/grpc, but ${contentType === undefined ? 'none' : `'${contentType}'`} came`,
+        `expected the content-type application/grpc, got ${contentType === undefined ? 'none' : `'${contentType}'`}`,
       ),
     };
   }
@@ -33,7 +33,7 @@ export function refusalOf(
     return {
       ':status': 405,
       allow: 'POST',
-      ...status(STATUS.INTERNAL, `expected the method POST, but ${headers[':method']} came`),
+      ...status(STATUS.INTERNAL, `expected the method POST, got ${headers[':method']}`),
     };
   }
   const path = headers[':path'];
@@ -41,7 +41,7 @@ export function refusalOf(
     return {
       ':status': 200,
       'content-type': contentType,
-      ...status(STATUS.UNIMPLEMENTED, `expected a path like /package.Service/Method, but '${path}' came`),
+      ...status(STATUS.UNIMPLEMENTED, `expected a path like /package.Service/Method, got '${path}'`),
     };
   }
   if (timeoutMs === undefined && headers['grpc-timeout'] !== undefined) {
@@ -50,7 +50,7 @@ export function refusalOf(
       'content-type': contentType,
       ...status(
         STATUS.INTERNAL,
-        `expected up to eight digits and one of H, M, S, m, u, n as grpc-timeout, but '${headers['grpc-timeout']}' came`,
+        `expected up to eight digits and one of H, M, S, m, u, n as grpc-timeout, got '${headers['grpc-timeout']}'`,
       ),
     };
   }

@@ -14,7 +14,7 @@ export function checkSendable(headers: OutgoingHttpHeaders): void {
     if (!NAME.test(name)) {
       if (name.startsWith(':')) continue;
       throw new TypeError(
-        `a header's name is expected in lower-case letters, digits, '-', '_' or '.', but ${JSON.stringify(name)} came`,
+        `expected a header name of lower-case letters, digits, '-', '_' or '.', got ${JSON.stringify(name)}`,
       );
     }
     const value = headers[name];
@@ -25,13 +25,9 @@ export function checkSendable(headers: OutgoingHttpHeaders): void {
 
 function checkValue(name: string, value: string): void {
   if (!VALUE.test(value)) {
-    throw new TypeError(
-      `the value of '${name}' is expected to be printable, but it has ${JSON.stringify(value.slice(0, 50))}`,
-    );
+    throw new TypeError(`expected a printable value of '${name}', got ${JSON.stringify(value.slice(0, 50))}`);
   }
   if (name.endsWith('-bin') && !isBase64(value)) {
-    throw new TypeError(
-      `the value of '${name}' is expected in base64, but ${JSON.stringify(value.slice(0, 50))} came`,
-    );
+    throw new TypeError(`expected a value of '${name}' in base64, got ${JSON.stringify(value.slice(0, 50))}`);
   }
 }

@@ -265,7 +265,7 @@ export class ServerCall implements IncomingCall, Expiring, ServerStreamListener,
         ':status': 200,
         'content-type': 'application/grpc',
         'grpc-status': String(STATUS.INTERNAL),
-        'grpc-message': encodeStatusMessage(`the metadata of the answer cannot be sent: ${text}`),
+        'grpc-message': encodeStatusMessage(`the metadata of the response cannot be sent: ${text}`),
       }),
       true,
     );

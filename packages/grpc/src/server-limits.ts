@@ -1,28 +1,65 @@
-/** What one server lets its clients use. Everything that a client can make grow is bounded here. */
+/** Limits of a server for its clients. */
 export interface GrpcServerLimits {
-  /** The largest message taken. @default 4 MiB */
+  /**
+   * Maximum size of a message.
+   * @default 4 MiB
+   */
   readonly maxMessageBytes: number;
-  /** All header names and values of a call together. @default 16 KiB */
+  /**
+   * Maximum size of all header names and values of a call.
+   * @default 16 KiB
+   */
   readonly maxHeaderBytes: number;
-  /** Calls at a time on one connection. @default 1000 */
+  /**
+   * Maximum number of concurrent calls on one connection.
+   * @default 1000
+   */
   readonly maxConcurrentStreams: number;
-  /** Further ones are closed as they come. @default 10,000 */
+  /**
+   * Maximum number of connections. Further connections are closed.
+   * @default 10,000
+   */
   readonly maxConnections: number;
-  /** Held in all for messages of which only a part has come. A connection may hold as much as is left for the others; beyond it its calls are rejected. @default 256 MiB */
+  /**
+   * Memory for incomplete messages of all connections. One connection may use at most as much as remains free; further
+   * calls are rejected.
+   * @default 256 MiB
+   */
   readonly maxUnfinishedBytes: number;
-  /** Held in all for answers that their clients have not taken. Beyond it the connection that holds most loses its oldest. @default 512 MiB */
+  /**
+   * Memory for unread responses of all connections. Above it, the connection with the most loses its oldest response.
+   * @default 512 MiB
+   */
   readonly maxUntakenBytes: number;
-  /** A client that begins no call for so long is pinged once: is it there at all? @default 10 s */
+  /**
+   * A new connection without a call for this time is pinged once.
+   * @default 10 s
+   */
   readonly quietMs: number;
-  /** One that stays silent is pinged at this interval. @default 2 h */
+  /**
+   * Ping interval of idle connections.
+   * @default 2 h
+   */
   readonly keepaliveMs: number;
-  /** A ping without answer for so long: the connection is dead. @default 20 s */
+  /**
+   * A connection without a reply to a ping for this time is closed.
+   * @default 20 s
+   */
   readonly keepaliveTimeoutMs: number;
-  /** A new connection that has not spoken HTTP/2 by then is closed. @default 20 s */
+  /**
+   * A new connection without an HTTP/2 preface for this time is closed.
+   * @default 20 s
+   */
   readonly handshakeMs: number;
-  /** A request that is not complete by then is ended. @default 60 s */
+  /**
+   * Maximum time for a complete request to arrive. Then the call fails.
+   * @default 60 s
+   */
   readonly unfinishedMs: number;
-  /** An answer that its client does not take (a window that stays closed) is dropped then. @default 60 s */
+  /**
+   * A response that the client does not read (closed flow-control window) for this time is dropped.
+   * @default 60 s
+   */
   readonly untakenMs: number;
 }
 
@@ -46,12 +83,12 @@ export function serverLimits(given: Partial<GrpcServerLimits> = {}): GrpcServerL
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULT_SERVER_LIMITS, name)) {
       throw new TypeError(
-        `limits.${name} is not known; expected one of ${Object.keys(DEFAULT_SERVER_LIMITS).join(', ')}`,
+        `limits: unknown limit ${name}. Known are ${Object.keys(DEFAULT_SERVER_LIMITS).join(', ')}`,
       );
     }
     if (value !== undefined && !isLimit(name, value)) {
       const kind = name.endsWith('Ms') ? `milliseconds, up to ${MOST_MS}` : 'a whole number';
-      throw new TypeError(`limits.${name} is expected to be ${kind}, above 0, but ${String(value)} came`);
+      throw new TypeError(`limits.${name}: expected ${kind}, above 0, got ${String(value)}`);
     }
   }
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);

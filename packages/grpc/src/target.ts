@@ -21,7 +21,5 @@ export function parseTarget(target: string): TargetAddress {
 }
 
 function invalidTarget(target: string): TypeError {
-  return new TypeError(
-    `a target is expected as 'host:port', '[ipv6]:port' or 'unix:/path', but '${target}' came`,
-  );
+  return new TypeError(`expected a target 'host:port', '[ipv6]:port' or 'unix:/path', got '${target}'`);
 }

@@ -34,10 +34,7 @@ export class UnfinishedRequests {
 
   get lateError(): GrpcError {
     const { unfinishedMs } = this.#limits;
-    return new GrpcError(
-      STATUS.DEADLINE_EXCEEDED,
-      `the request was expected to be complete within ${unfinishedMs} ms`,
-    );
+    return new GrpcError(STATUS.DEADLINE_EXCEEDED, `expected a complete request within ${unfinishedMs} ms`);
   }
 
   /**
@@ -137,10 +134,7 @@ export class UnaryRequest {
 
   #took(frame: Buffer): void {
     if (this.#frame !== undefined) {
-      throw new GrpcError(
-        STATUS.UNIMPLEMENTED,
-        'expected one message in a unary call, but a second one came',
-      );
+      throw new GrpcError(STATUS.UNIMPLEMENTED, 'expected one message in a unary call, got a second one');
     }
     this.#frame = withoutBallast(frame);
   }
@@ -151,9 +145,7 @@ export class UnaryRequest {
     if (this.#reader?.isBetweenFrames === false) {
       this.#broken(new GrpcError(STATUS.INTERNAL, 'the request ended within a message'));
     } else if (frame === undefined) {
-      this.#broken(
-        new GrpcError(STATUS.UNIMPLEMENTED, 'expected one message in a unary call, but none came'),
-      );
+      this.#broken(new GrpcError(STATUS.UNIMPLEMENTED, 'expected one message in a unary call, got none'));
     } else {
       this.drop();
       this.#listener.complete(frame);

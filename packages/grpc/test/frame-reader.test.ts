@@ -106,7 +106,7 @@ test('those that are too large are passed over where somebody hears of them, cut
         for (const chunk of cut(bytes, sizes)) reader.push(chunk);
         expect(came).toEqual(
           lengths.map((length) =>
-            length <= 15 ? length : `a message may have up to 15 bytes, but one of ${length} came`,
+            length <= 15 ? length : `expected a message of at most 15 bytes, got ${length}`,
           ),
         );
         expect(reader.isBetweenFrames).toBe(true);

@@ -65,6 +65,6 @@ test('what does not come back from base64 as it was is none', () => {
 test('binary entries that are no base64 are not sent', () => {
   expect(() => checkSendable({ 'a-bin': ['YQ', 'Yg'], 'b-bin': '' })).not.toThrow();
   expect(() => checkSendable({ 'a-bin': 'YQ, Yg' })).toThrow(
-    /'a-bin' is expected in base64, but "YQ, Yg" came/,
+    /expected a value of 'a-bin' in base64, got "YQ, Yg"/,
   );
 });

@@ -9,13 +9,13 @@ test('limits that are given take the place of the defaults', () => {
 });
 
 test.each([
-  [{ maxStreams: 1 }, /limits\.maxStreams is not known; expected one of maxMessageBytes, /],
-  [{ maxConnections: 0 }, /limits\.maxConnections is expected to be a whole number, above 0, but 0 came/],
-  [{ maxConcurrentStreams: 1.5 }, /maxConcurrentStreams is expected to be a whole number/],
-  [{ maxConcurrentStreams: 2 ** 33 }, /maxConcurrentStreams is expected to be a whole number/],
-  [{ maxHeaderBytes: '16' }, /maxHeaderBytes is expected/],
-  [{ quietMs: Number.POSITIVE_INFINITY }, /quietMs is expected to be milliseconds, up to 2147483647/],
-  [{ quietMs: Number.NaN }, /quietMs is expected/],
+  [{ maxStreams: 1 }, /limits: unknown limit maxStreams\. Known are maxMessageBytes, /],
+  [{ maxConnections: 0 }, /limits\.maxConnections: expected a whole number, above 0, got 0/],
+  [{ maxConcurrentStreams: 1.5 }, /maxConcurrentStreams: expected a whole number/],
+  [{ maxConcurrentStreams: 2 ** 33 }, /maxConcurrentStreams: expected a whole number/],
+  [{ maxHeaderBytes: '16' }, /maxHeaderBytes: expected /],
+  [{ quietMs: Number.POSITIVE_INFINITY }, /quietMs: expected milliseconds, up to 2147483647/],
+  [{ quietMs: Number.NaN }, /quietMs: expected /],
 ])('%j is refused', (limits, message) => {
   expect(() => serverLimits(limits as never)).toThrow(message);
 });

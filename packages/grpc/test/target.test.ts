@@ -25,7 +25,5 @@ test.each([
   'http://x:1',
   'unix:',
 ])('%j is refused with what was expected and what came', (target) => {
-  expect(() => parseTarget(target)).toThrow(
-    `'host:port', '[ipv6]:port' or 'unix:/path', but '${target}' came`,
-  );
+  expect(() => parseTarget(target)).toThrow(`'host:port', '[ipv6]:port' or 'unix:/path', got '${target}'`);
 });

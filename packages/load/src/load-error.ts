@@ -1,8 +1,8 @@
-/** Everything that is wrong before a run: the message says what was expected, what came and what to do. */
+/** An error before a run: the message has the expected and the given value, and advice. */
 export type LoadErrorCode =
   /** An option, a URL, a body or a scenario file is invalid. */
   | 'INVALID_OPTION'
-  /** The target cannot be reached or does not know what is asked of it, before the first request. */
+  /** The target is unreachable or does not have the requested resource, before the first request. */
   | 'UNREACHABLE';
 
 export class LoadError extends Error {

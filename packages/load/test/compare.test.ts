@@ -33,7 +33,7 @@ describe('a comparison', () => {
       arrivals: ARRIVALS,
       pairs: 8,
       secondsPerBlock: 2,
-      targetMs: 20,
+      targetLatencyMs: 20,
       onProgress: (progress) => told.push(progress),
     });
     expect(runs.specs).toHaveLength(18);
@@ -62,7 +62,7 @@ describe('a comparison', () => {
         arrivals: ARRIVALS,
         pairs: 8,
         secondsPerBlock: 2,
-        targetMs: 20,
+        targetLatencyMs: 20,
         seed,
       };
       if ((await compare(options)).differs) positives++;
@@ -81,7 +81,7 @@ describe('a comparison', () => {
         arrivals: ARRIVALS,
         pairs: 12,
         secondsPerBlock: 8,
-        targetMs: 20,
+        targetLatencyMs: 20,
         seed,
       };
       const { metrics, differs } = await compare(options);
@@ -138,13 +138,13 @@ describe('a comparison', () => {
       arrivals: ARRIVALS,
       pairs: 8,
       secondsPerBlock: 2,
-      targetMs: 20,
+      targetLatencyMs: 20,
     });
     const text = compareText(comparison);
     expect(text).toMatch(/^B differs from A: mean latency \+/);
     expect(text).toContain(`A  ${A.url}\nB  ${B.url}\n8 pairs`);
     const json = JSON.parse(JSON.stringify(compareJson(comparison)));
-    expect(json).toMatchObject({ differs: true, pairs: 8, target_ms: 20 });
+    expect(json).toMatchObject({ differs: true, pairs: 8, target_latency_ms: 20 });
     expect(json.metrics.map(({ name }: { name: string }) => name)).toEqual([
       'mean_ms',
       'p50_ms',

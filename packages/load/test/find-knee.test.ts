@@ -28,12 +28,19 @@ async function search(
   const runs = new SimulatedRuns(clock, server, 1000 * seed, generator);
   const { startRun } = runs;
   const target = { url: 'http://127.0.0.1:1/' };
-  const knee = await findKnee({ startRun, clock, target, targetMs: 20, secondsPerStep: 5, ...options });
+  const knee = await findKnee({
+    startRun,
+    clock,
+    target,
+    targetLatencyMs: 20,
+    secondsPerStep: 5,
+    ...options,
+  });
   return { knee, runs };
 }
 
 /** The rate at which exactly 99 % are within the target, from very long runs. */
-function referenceKnee(server: Server, targetMs: number, low: number, high: number): number {
+function referenceKnee(server: Server, targetLatencyMs: number, low: number, high: number): number {
   let [from, to] = [low, high];
   while (to / from > 1.002) {
     const perSecond = Math.sqrt(from * to);
@@ -44,7 +51,9 @@ function referenceKnee(server: Server, targetMs: number, low: number, high: numb
       seed: 99,
     });
     const served = server(arrivals, () => 0.5, { work: { kind: 'scenario', file: '' } } as never);
-    const misses = served.filter(({ endedAt }, i) => endedAt - (arrivals[i] as number) > targetMs).length;
+    const misses = served.filter(
+      ({ endedAt }, i) => endedAt - (arrivals[i] as number) > targetLatencyMs,
+    ).length;
     if (misses <= 0.01 * arrivals.length) from = perSecond;
     else to = perSecond;
   }
@@ -72,7 +81,7 @@ describe('a knee search', () => {
     const server = batchServer(16, (size) => 4 + 0.5 * size);
     const truth = referenceKnee(server, 30, 400, 1400);
     for (let seed = 1; seed <= 4; seed++) {
-      const { knee } = await search(server, { seed, from: 300, targetMs: 30 });
+      const { knee } = await search(server, { seed, from: 300, targetLatencyMs: 30 });
       expect(Math.abs((knee.rate as number) / truth - 1), `seed ${seed}`).toBeLessThan(0.05);
     }
   });
@@ -194,7 +203,7 @@ describe('a knee search', () => {
   });
 
   test.each<[Partial<KneeOptions>, string]>([
-    [{ targetMs: 0 }, 'targetMs: expected milliseconds above 0, got 0.'],
+    [{ targetLatencyMs: 0 }, 'targetLatencyMs: expected milliseconds above 0, got 0.'],
     [{ share: 1 }, 'share: expected a number between 0 and 1, got 1.'],
     [{ from: -1 }, 'from: expected a rate above 0, got -1.'],
     [{ from: 10, to: 5 }, 'to: expected a rate of at least 10, got 5.'],
@@ -212,7 +221,7 @@ describe('a knee search', () => {
     expect(json).toMatchObject({
       result: 'found',
       knee_per_second: knee.rate,
-      target_ms: 20,
+      target_latency_ms: 20,
       is_confirmed: true,
     });
     expect(json.probes).toHaveLength(knee.probes.length);

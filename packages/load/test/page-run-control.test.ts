@@ -89,20 +89,23 @@ function scripted(): { control: RunControl; runs: ScriptedRun[] } {
 test('one run at a time: started, changed, stopped, discarded', async () => {
   const { control, runs } = scripted();
   expect(control.state(0, 0)).toMatchObject({ run: 0, state: 'ready' });
-  expect([control.stop(), control.setUsers(1, 1)]).toEqual(['No run is under way.', 'No run is under way.']);
+  expect([control.stop(), control.setUsers(1, 1)]).toEqual([
+    'No run is in progress.',
+    'No run is in progress.',
+  ]);
 
   const starting = control.start(SPEC);
   expect(control.state(0, 0).state).toBe('starting');
-  expect(await control.start(SPEC)).toContain('being started');
+  expect(await control.start(SPEC)).toContain('already starting');
   expect(await starting).toBeUndefined();
   expect(control.state(0, 0)).toMatchObject({ run: 1, state: 'running' });
-  expect(await control.start(SPEC)).toContain('stop it first');
+  expect(await control.start(SPEC)).toContain('Stop it first');
   expect(control.setUsers(9, 3)).toBeUndefined();
   expect(runs[0]?.users).toEqual([[9, 3]]);
 
   expect(control.stop()).toBeUndefined();
   expect(control.state(0, 0).state).toBe('ended');
-  expect(control.setUsers(9, 3)).toBe('No run is under way.');
+  expect(control.setUsers(9, 3)).toBe('No run is in progress.');
   expect(control.reset()).toBeUndefined();
   expect(control.state(0, 0)).toMatchObject({ run: 1, state: 'ready' });
   expect(control.report).toBeUndefined();
@@ -124,7 +127,7 @@ test('a run that is being started ends when the page is closed', async () => {
   expect((await control.close())?.state).toBe('ended');
   await starting;
   expect(runs[0]?.state).toBe('ended');
-  expect(await control.start(SPEC)).toContain('being closed');
+  expect(await control.start(SPEC)).toContain('is closing');
 });
 
 test('a run that cannot be started leaves the one before', async () => {

@@ -7,7 +7,7 @@ const INITIAL: RunSpec = {
   work: { kind: 'target', target: { url: 'http://localhost:3000/a', headers: { 'x-key': '1' } } },
   traffic: { kind: 'users', users: 10, spawnRate: 5, waitTime: { kind: 'constant', seconds: 1 } },
   seconds: 60,
-  targetMs: 100,
+  targetLatencyMs: 100,
   failIf: ['p99 > 100ms'],
   processes: 2,
 };
@@ -25,7 +25,7 @@ describe('a run from the form', () => {
   });
 
   test('without a URL, a wait time and a spawn rate keeps those of the command line, and starts all users at once', () => {
-    const { work, traffic } = runSpecOf({ users: 7, seconds: 5, target_ms: 20 }, INITIAL);
+    const { work, traffic } = runSpecOf({ users: 7, seconds: 5, target_latency_ms: 20 }, INITIAL);
     expect(work).toBe(INITIAL.work);
     expect(traffic).toEqual({ ...INITIAL.traffic, users: 7, spawnRate: 7 });
   });
@@ -57,7 +57,7 @@ describe('a run from the form', () => {
     const initial: RunSpec = { ...INITIAL, traffic: { kind: 'arrivals', schedule, maxInFlight: 9 } };
     const body = { arrivals: { kind: 'trace' } };
     expect(runSpecOf(body, initial).traffic).toEqual(initial.traffic);
-    expect(() => runSpecOf(body, INITIAL)).toThrow('expected a trace to be given on the command line');
+    expect(() => runSpecOf(body, INITIAL)).toThrow('expected a trace on the command line');
   });
 
   test('of a scenario has the URL as its host', () => {

@@ -53,7 +53,7 @@ describe('a service curve', () => {
 
   test('without batch sizes or compute times in the responses is refused', () => {
     expect(() => serviceCurve([])).toThrow(
-      'service curve: expected responses that tell batch size and compute time',
+      'service curve: expected responses with the headers batchwise-batch-size and',
     );
     expect(() => serviceCurve([figures(4, 400, 0)])).toThrow('batchwise-compute-ms');
   });
@@ -83,7 +83,12 @@ describe('the planner', () => {
     const { timesMs } = parseTrace(traceText(arrivals(400)), 'run.csv');
     const curve = parseCurve(JSON.parse(JSON.stringify(serviceCurve(SIZES))), 'run');
     expect(curve.maxBatchSize).toBe(16);
-    const plan = await makePlan({ curve, traffic: { kind: 'trace', timesMs }, targetMs: 50, slots: 1 });
+    const plan = await makePlan({
+      curve,
+      traffic: { kind: 'trace', timesMs },
+      targetLatencyMs: 50,
+      slots: 1,
+    });
     expect(plan.verdict.kind).toBe('holds');
   });
 });
@@ -91,7 +96,7 @@ describe('the planner', () => {
 describe('a scenario', () => {
   const report = {
     batchSizes: SIZES,
-    targetMs: 50,
+    targetLatencyMs: 50,
     total: { perSecond: 480 },
     arrivals: { requestedPerSecond: 500 },
   } as unknown as LoadReport;
@@ -108,7 +113,7 @@ describe('a scenario', () => {
       },
     });
     expect(files).toEqual(['run.csv']);
-    expect(scenarios).toMatchObject([{ name: 'recorded', slots: 2, items: 500, targetMs: 50 }]);
+    expect(scenarios).toMatchObject([{ name: 'recorded', slots: 2, items: 500, targetLatencyMs: 50 }]);
     const [scenario, contender] = [scenarios[0], OURS[0]];
     if (scenario === undefined || contender === undefined)
       throw new Error('expected a scenario and a contender');
@@ -121,7 +126,7 @@ describe('a scenario', () => {
     expect(scenario).toMatchObject({
       arrivals: { kind: 'poisson', rate: 500 },
       max_batch_size: 32,
-      target_ms: 50,
+      target_latency_ms: 50,
     });
     const options = { contenders, readFile: () => '' };
     expect(

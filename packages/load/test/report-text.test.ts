@@ -34,7 +34,7 @@ function judged(report: LoadReport, ...rules: string[]): LoadReport {
 }
 
 describe('the report', () => {
-  const report = scriptedReport({ seconds: [mixed, mixed], targetMs: 50 });
+  const report = scriptedReport({ seconds: [mixed, mixed], targetLatencyMs: 50 });
 
   test('begins with the goodput', () => {
     expect(reportText(report)).toMatch(/^Goodput 7\/s within 50 ms \(70 % of requests\)\n/);
@@ -74,7 +74,7 @@ describe('the report', () => {
 
   test('says of how many requests the split is, where not of all', () => {
     const some = scriptedReport({ seconds: [[...mixed, { ms: 3 }]] });
-    expect(reportText(some)).toContain('of 8 responses that say it, of 9');
+    expect(reportText(some)).toContain('of 8 responses with these headers, of 9');
     expect(reportText(report)).not.toContain('responses that say it');
   });
 
@@ -214,12 +214,16 @@ describe('JSON', () => {
   });
 
   test('has all figures', () => {
-    const report = judged(scriptedReport({ seconds: [mixed], targetMs: 50 }), 'p99 > 50ms', 'goodput < 1');
+    const report = judged(
+      scriptedReport({ seconds: [mixed], targetLatencyMs: 50 }),
+      'p99 > 50ms',
+      'goodput < 1',
+    );
     const read = json(report);
     expect(read).toMatchObject({
       version: 1,
       state: 'ended',
-      target_ms: 50,
+      target_latency_ms: 50,
       passes: false,
       traffic: { kind: 'users', users: 10, spawn_rate_per_second: 5 },
       total: { count: 10, ok: 8, good: 7, rejected: 1, failed: 1, good_share: 0.7, goodput_per_second: 7 },

@@ -50,7 +50,7 @@ test('responses that came after the end of the run, which make the goodput of an
   const traffic = { kind: 'arrivals', text: 'poisson 200/s' } as const;
   const facts = { startedAt: new Date(0), seconds: 2.001, target: 'a', traffic, processes: 1 } as const;
   expect(makeReport(statistics, { ...facts, state: 'ended' }).warnings).toEqual([
-    '31 % of the responses came after the end of the run: the goodput may be above what the target sustains. Use --target-ms, or a longer --time.',
+    '31 % of the responses came after the end of the run: the goodput may be above what the target sustains. Use --target-latency-ms, or a longer --time.',
   ]);
   for (const seconds of [2.4, 3])
     expect(makeReport(statistics, { ...facts, seconds, state: 'ended' }).warnings).toEqual([]);

@@ -34,7 +34,7 @@ describe('a threshold', () => {
     ['error_rate > 5ms', /error_rate has the unit %, not ms/],
     ['goodput < 3ms', /goodput has the unit \/s or %, not ms/],
     ['batch_size < 4%', /batch_size has no unit, not %/],
-    ['error_rate > 1', /Give the unit of a share: error_rate > 1%/],
+    ['error_rate > 1', /Expected a share with its unit: error_rate > 1%/],
     ['error_rate > 101%', /from 0% to 100%/],
   ])('%s is refused', (rule, message) => {
     expect(() => parseThreshold(rule)).toThrow(message);
@@ -47,7 +47,7 @@ function mixed(outcome: object = {}) {
   const ok = [10, 20, 30, 40, 50, 60, 70].map((ms): ScriptedRequest => ({ ms, lateMs: 5, outcome }));
   const rejected: ScriptedRequest = { ms: 1, outcome: { kind: 'rejected', reason: '429' } };
   const failed: ScriptedRequest = { ms: 1, outcome: { kind: 'failed', reason: 'ECONNRESET' } };
-  return scriptedReport({ seconds: [ok, [rejected, rejected, failed]], targetMs: 40 });
+  return scriptedReport({ seconds: [ok, [rejected, rejected, failed]], targetLatencyMs: 40 });
 }
 
 describe('a run', () => {

@@ -76,11 +76,8 @@ describe('options', () => {
       { tls: { cert: 'nonsense', key: 'x' } },
       /tls: expected a certificate and its key as PEM text, but: no start line/,
     ],
-    [{ limits: { maxStreams: 1 } }, /limits\.maxStreams is not known/],
-    [
-      { limits: { maxConcurrentStreams: 1.5 } },
-      /limits\.maxConcurrentStreams is expected to be a whole number/,
-    ],
+    [{ limits: { maxStreams: 1 } }, /limits: unknown limit maxStreams/],
+    [{ limits: { maxConcurrentStreams: 1.5 } }, /limits\.maxConcurrentStreams: expected a whole number/],
     [{ limits: { maxMessageBytes: 1 } }, /limits\.maxMessageBytes: set the option maxMessageBytes instead/],
     [{ clock: { now: () => 0 } }, /clock: expected a clock with now, setTimer, clearTimer, defer/],
     [{ methods: [{ method: '*/A', groupBy: { metadata: ['te'] } }] }, /got the protocol header te\./],

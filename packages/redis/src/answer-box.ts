@@ -90,7 +90,7 @@ export class AnswerBox<I> {
       return { number, payload, error: undefined };
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `The result cannot travel as ${this.#owner.codec.kind}: ${reason}`;
+      const message = `The result cannot be encoded as ${this.#owner.codec.kind}: ${reason}`;
       return { number, payload: undefined, error: errorToData(new BatchwiseError('BAD_RESULT', message)) };
     }
   }
@@ -131,7 +131,7 @@ export class AnswerBox<I> {
     const [first] = answers;
     if (answers.length === 1 && first !== undefined) {
       const { number, payload } = first.answer;
-      const message = `Redis does not take the result, of ${payload?.length} bytes (proto-max-bulk-len?).`;
+      const message = `Redis rejected the result of ${payload?.length} bytes (above proto-max-bulk-len?).`;
       const error = errorToData(new BatchwiseError('BAD_RESULT', message));
       await this.#writeAll([{ delivery: first.delivery, answer: { number, payload: undefined, error } }]);
       return;

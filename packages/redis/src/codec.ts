@@ -136,7 +136,7 @@ function read(payload: Buffer | undefined, decode: (bytes: Buffer) => unknown): 
 }
 
 const JSON_CARRIES: Carrier = {
-  range: 'JSON carries null, booleans, finite numbers, strings, and plain arrays and objects of these',
+  range: 'JSON supports null, booleans, finite numbers, strings, and plain arrays and objects of these',
   hasUndefined: false,
   hasAllNumbers: false,
   hasLoneSurrogates: true,
@@ -153,7 +153,7 @@ const CARRIED_PROTOTYPES: ReadonlySet<object> = new Set(
 
 const MSGPACK_CARRIES: Carrier = {
   range:
-    'MessagePack carries null, undefined, booleans, numbers, BigInts, well-formed strings, dates, Buffers, typed ' +
+    'MessagePack supports null, undefined, booleans, numbers, BigInts, well-formed strings, dates, Buffers, typed ' +
     'arrays, and Sets, plain arrays and objects of these',
   hasUndefined: true,
   hasAllNumbers: true,

@@ -7,19 +7,19 @@ import { LEVEL_NAMES, type LevelName } from './queue-status.js';
 import { timeOf } from './stream-id.js';
 
 export interface DeadLetter {
-  /** By which it is retried or dropped. */
+  /** The id for `retry` and `drop`. */
   readonly id: string;
   readonly diedAt: Date;
   readonly submittedAt: Date;
-  /** How often it had been delivered. */
+  /** Number of deliveries. */
   readonly deliveries: number;
   readonly priority: LevelName;
-  /** Who submitted it, and under which number of its own. */
+  /** The client that submitted the item, and its number there. */
   readonly client: string;
   readonly number: number;
-  /** The item's id while it was in the queue. */
+  /** The id of the item in the queue. */
   readonly originalId: string;
-  /** The item, as it was submitted; its bytes where it was sent as bytes, or cannot be read. */
+  /** The item as submitted; bytes if it was sent as bytes or cannot be decoded. */
   readonly payload: unknown;
 }
 

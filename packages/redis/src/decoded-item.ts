@@ -11,14 +11,14 @@ export function decodedItem<I>(delivery: Delivery<I>, { kind, decode }: Codec, n
     const sent = clientId.slice(0, clientId.indexOf('-'));
     throw new BatchwiseError(
       'INVALID_ITEM',
-      `${name}: the item was sent as ${sent}, but this processor takes ${kind}; set payload alike on both ends.`,
+      `${name}: the item was sent as ${sent}, but this processor expects ${kind}; set the same payload on both ends.`,
     );
   }
   try {
     return decode(payload as Argument) as I;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `${name}: the item cannot be read as ${kind}: ${reason}`;
+    const message = `${name}: the item cannot be decoded as ${kind}: ${reason}`;
     throw new BatchwiseError('INVALID_ITEM', message, { cause });
   }
 }

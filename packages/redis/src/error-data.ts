@@ -41,7 +41,7 @@ export function errorFromData(data: unknown, causes = MAX_CAUSES): Error {
   if (typeof name !== 'string' || typeof message !== 'string') {
     return new BatchwiseError(
       'BAD_RESULT',
-      'The answer is malformed: expected an error with name and message.',
+      'The result is malformed: expected an error with name and message.',
     );
   }
   const options = causes > 0 && isObject(cause) ? { cause: errorFromData(cause, causes - 1) } : {};
@@ -71,6 +71,6 @@ function textOf(read: () => unknown): string {
   try {
     return String(read());
   } catch {
-    return 'something that cannot be told';
+    return 'a value that cannot be converted to text';
   }
 }

@@ -114,7 +114,7 @@ export class Outbox<I> {
       return true;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `${settings.name}: the item cannot travel as ${codec.kind}: ${reason}`;
+      const message = `${settings.name}: the item cannot be encoded as ${codec.kind}: ${reason}`;
       outgoing.answer(new BatchwiseError('INVALID_ITEM', message, { cause }));
       return false;
     }
@@ -193,7 +193,7 @@ export class Outbox<I> {
     const [first] = items;
     if (items.length === 1 && first !== undefined) {
       const { name } = this.#owner.settings;
-      const message = `${name}: Redis does not take the item, of ${first.size} bytes (proto-max-bulk-len?).`;
+      const message = `${name}: Redis rejected the item of ${first.size} bytes (above proto-max-bulk-len?).`;
       first.answer(new BatchwiseError('INVALID_ITEM', message, { cause }));
       return;
     }
@@ -308,10 +308,10 @@ export class Outbox<I> {
 
   #noRoomHere(): BatchwiseError {
     const { settings, link } = this.#owner;
-    const why = link.isUp ? '' : '; Redis is away';
+    const why = link.isUp ? '' : '; not connected to Redis';
     return new BatchwiseError(
       'QUEUE_FULL',
-      `${settings.name}: ${settings.maxQueueSize} items wait in this process to be sent (maxQueueSize)${why}.`,
+      `${settings.name}: the queue of this process is full (maxQueueSize is ${settings.maxQueueSize})${why}.`,
       { retryAfterMs: UNKNOWN_RETRY_MS },
     );
   }
@@ -319,7 +319,7 @@ export class Outbox<I> {
   #full(position: number, rate: number): BatchwiseError {
     const { name, maxBacklog } = this.#owner.settings;
     const retryAfterMs = rate > 0 ? Math.max(1, Math.ceil((position * 1000) / rate)) : UNKNOWN_RETRY_MS;
-    return new BatchwiseError('QUEUE_FULL', `${name}: ${maxBacklog} items are outstanding (maxBacklog).`, {
+    return new BatchwiseError('QUEUE_FULL', `${name}: the backlog is full (maxBacklog is ${maxBacklog}).`, {
       retryAfterMs,
     });
   }
@@ -329,7 +329,7 @@ export class Outbox<I> {
     const leftMs = Math.max(0, Math.round(outgoing.deadline - this.#owner.clock.now()));
     return new BatchwiseError(
       'OVERLOADED',
-      `${this.#owner.settings.name}: would be answered in ${expectedMs} ms, after its deadline (${leftMs} ms).`,
+      `${this.#owner.settings.name}: the predicted latency is ${expectedMs} ms, too long for the deadline (${leftMs} ms).`,
       { retryAfterMs: Math.max(1, expectedMs - leftMs) },
     );
   }
@@ -346,7 +346,7 @@ export class Outbox<I> {
     const { name } = this.#owner.settings;
     return new BatchwiseError(
       'UNAVAILABLE',
-      `${name}: Redis did not answer the submission; the item may or may not have been accepted.`,
+      `${name}: Redis did not reply to the submission; whether the item was accepted is unknown.`,
     );
   }
 
@@ -355,7 +355,7 @@ export class Outbox<I> {
     const { name } = this.#owner.settings;
     if (error instanceof LinkClosedError)
       return new BatchwiseError('CLOSED', `${name}: the batcher is closed.`);
-    const said = error instanceof ReplyError ? `Redis said: ${error.message}` : String(error);
+    const said = error instanceof ReplyError ? `Redis replied: ${error.message}` : String(error);
     return new BatchwiseError('UNAVAILABLE', `${name}: the item was not accepted. ${said}`, { cause: error });
   }
 }

@@ -119,7 +119,7 @@ export class Processing<I, R> {
     const replies = this.codec.isText ? 'text' : 'bytes';
     this.link = openLink({ ...connection, replies, name: `${name} processes` });
     this.readLink = openLink({ ...connection, replies, name: `${name} reads requests` });
-    this.#cancelLink = openLink({ ...connection, replies: 'text', name: `${name} hears who has gone` });
+    this.#cancelLink = openLink({ ...connection, replies: 'text', name: `${name} reads cancellations` });
     this.#cancelReader = new CancelReader(this.#cancelLink, this.keys.gone + this.consumer, this);
     this.#answers = new AnswerBox(this);
     this.#leases = new Leases(this);
@@ -273,7 +273,7 @@ export class Processing<I, R> {
   }
 
   cancelled(keys: readonly string[]): void {
-    for (const { ticket } of this.held.withKeys(keys)) ticket?.cancel('its caller has gone');
+    for (const { ticket } of this.held.withKeys(keys)) ticket?.cancel('the caller cancelled');
   }
 
   foundNothing(): void {

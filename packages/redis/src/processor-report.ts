@@ -1,7 +1,7 @@
 /** What a processor tells of itself. */
 import type { BatcherStats } from 'batchwise';
 
-/** What a processor has to tell besides its answers. */
+/** Events of a processor. */
 export type ProcessorNotice =
   | { readonly event: 'disconnected'; readonly error: Error }
   | { readonly event: 'connected' }
@@ -9,19 +9,21 @@ export type ProcessorNotice =
   | { readonly event: 'died'; readonly items: number }
   | { readonly event: 'fenced'; readonly id: string }
   | { readonly event: 'failed'; readonly error: unknown }
-  /** The maxmemory-policy of Redis was changed, or another Redis was connected to: accepted items may be deleted. */
+  /**
+   * Redis may evict accepted items: its maxmemory-policy has changed, or the processor is connected to another Redis.
+   */
   | { readonly event: 'evicting'; readonly error: Error };
 
 export interface ProcessorStats extends BatcherStats {
   readonly consumer: string;
-  /** How many wait in Redis, as of the last fetch. */
+  /** Items waiting in Redis at the last fetch. */
   readonly backlog: number;
-  /** Items that it took over from processors that had fallen silent. */
+  /** Items taken over from processors whose lease expired. */
   readonly takenOver: number;
-  /** Answers that came too late: the item had been taken over. */
+  /** Results that were discarded because another processor had taken over the item. */
   readonly fenced: number;
-  /** Items under a lease of its own: fetched, and not answered or given back. */
+  /** Items under a lease of this processor: fetched, and neither answered nor returned. */
   readonly held: number;
-  /** It takes nothing until `resume()`. */
+  /** No items are fetched until `resume()`. */
   readonly isPaused: boolean;
 }

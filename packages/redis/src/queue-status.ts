@@ -8,49 +8,49 @@ export const LEVEL_NAMES = ['high', 'normal', 'low'] as const;
 export type LevelName = (typeof LEVEL_NAMES)[number];
 
 export interface LevelStatus {
-  /** Items that were submitted and are not settled: waiting, or held by a processor. */
+  /** Items that are not settled: waiting, or held by a processor. */
   readonly depth: number;
-  /** Nobody has fetched them yet. */
+  /** Items that no processor has fetched. */
   readonly waiting: number;
-  /** Held by a processor: running, or about to. */
+  /** Items that a processor holds: running or queued there. */
   readonly pending: number;
-  /** For how long the oldest that nobody has fetched has waited; 0 when there is none. */
+  /** Age of the oldest item that no processor has fetched; 0 without one. */
   readonly lagMs: number;
-  /** For how long the oldest of all has been there; 0 when there is none. */
+  /** Age of the oldest item; 0 without one. */
   readonly oldestAgeMs: number;
 }
 
 export interface QueueStatus extends LevelStatus {
   readonly queue: string;
-  /** Items that were taken over from a processor which had fallen silent, so far. */
+  /** Items taken over from processors whose lease expired, so far. */
   readonly redelivered: number;
-  /** Items that were delivered too often without an answer, so far. */
+  /** Items that became dead letters, so far. */
   readonly died: number;
-  /** Those of them that are kept, until they are retried or dropped. */
+  /** Dead letters that are kept until they are retried or dropped. */
   readonly deadLetters: number;
-  /** What all processors can do together, in items a second; 0 when it is not known. */
+  /** Throughput of all processors together, in items per second; 0 if unknown. */
   readonly ratePerSecond: number;
   readonly processors: readonly ProcessorStatus[];
   readonly perLevel: Readonly<Record<LevelName, LevelStatus>>;
 }
 
-/** What a processor said of itself when it was last heard. */
+/** The last report of a processor. */
 export interface ProcessorStatus {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** It takes nothing for now, and leaves the queue to others. */
+  /** The processor fetches no items. */
   readonly isPaused: boolean;
-  /** What it can do, in items a second; 0 as long as it has run nothing, and while it is paused. */
+  /** Throughput in items per second; 0 before the first batch and while paused. */
   readonly ratePerSecond: number;
   readonly running: number;
-  /** Fetched, and not running yet. */
+  /** Items fetched and not running yet. */
   readonly queued: number;
-  /** Infinity where batches have no limit. */
+  /** Infinity: no limit. */
   readonly maxBatchSize: number;
-  /** One that has ended without a word is listed until another processor notices. */
+  /** Time since the last report. A processor that crashed is listed until another one detects it. */
   readonly seenMsAgo: number;
-  /** Its own lease: it is alive if it was seen within it. */
+  /** Its lease: the processor is alive if it was seen within this time. */
   readonly leaseMs: number;
 }
 

@@ -46,7 +46,7 @@ export class RedisBatcher<I, R> {
   readonly codec: Codec;
   readonly clock: Clock;
   readonly settings: ClientSettings;
-  /** Resolves when Redis was reached and found fit; rejects when it refuses the connection or is not fit. */
+  /** Resolves when Redis is connected and suitable; rejects if Redis refuses the connection or is unsuitable. */
   readonly ready: Promise<void>;
 
   readonly link: RedisLink;
@@ -117,7 +117,7 @@ export class RedisBatcher<I, R> {
     return this.#hasDeadline(options) ? result.catch((error) => this.#rethrow(error, [outgoing])) : result;
   }
 
-  /** Submits several items as one request: one array comes back, in the same order. */
+  /** Submits several items as one request. Resolves to one array in the same order. */
   submitMany(items: readonly I[], options?: SubmitOptions): Promise<R[]> {
     const outgoing = Array.isArray(items) ? items.map((item) => this.#outgoing(item, options)) : items;
     const results = this.#batcher.submitMany(outgoing as readonly Outgoing<I>[], options);
@@ -125,7 +125,7 @@ export class RedisBatcher<I, R> {
     return results.catch((error) => this.#rethrow(error, outgoing as readonly Outgoing<I>[]));
   }
 
-  /** The level below `submit`: no promise, no signal. */
+  /** The callback-level API below `submit()`: no promise, no signal. */
   enqueue(item: I, sink: Sink<R>, options?: EnqueueOptions): Ticket {
     const outgoing = this.#outgoing(item, options);
     const own: Sink<R> = {
@@ -135,24 +135,24 @@ export class RedisBatcher<I, R> {
     return this.#batcher.enqueue(outgoing, this.#hasDeadline(options) ? own : sink, options);
   }
 
-  /** What is going on, at this instant, with this client's own items: `running` are those in Redis. */
+  /** Statistics of the items of this client; `running` counts those in Redis. */
   stats(): BatcherStats {
     return this.#batcher.stats();
   }
 
-  /** Connected to Redis, as far as is known. */
+  /** Whether Redis is connected. */
   get isUp(): boolean {
     return this.link.isUp && this.#readLink.isUp;
   }
 
-  /** What is wrong with Redis: it cannot be reached, refuses the connection, or evicts. */
+  /** The current problem of Redis: unreachable, refusing the connection, or evicting. */
   get problem(): Error | undefined {
     return this.link.failure ?? this.#readLink.failure ?? this.#eviction;
   }
 
   /**
-   * Has this called when `isUp` changes, when Redis cannot be reached at first, and when it begins to evict (then it is up,
-   * with that reason). Returns a function that ends it. As long as there is no listener, stderr is told.
+   * Calls the listener when `isUp` changes, when the first connection fails, and when Redis may evict (up, with that
+   * reason). Returns a function that removes the listener. Without a listener, problems go to stderr.
    */
   onConnectionChange(listener: (isUp: boolean, reason: Error | undefined) => void): () => void {
     this.#connectionListeners.add(listener);
@@ -161,13 +161,13 @@ export class RedisBatcher<I, R> {
     };
   }
 
-  /** Takes nothing more in, waits for the answers to what was accepted, and leaves nothing behind in Redis. */
+  /** Accepts no more items, waits for the results of accepted items, and deletes its keys in Redis. */
   close(options: CloseOptions = {}): Promise<void> {
     this.#whenClosed ??= this.#close(options);
     return this.#whenClosed;
   }
 
-  /** Settles everybody now with `CLOSED`; what is queued is taken out of the queue, as far as Redis can be reached. */
+  /** Settles all calls now with `CLOSED`, and removes their queued items from Redis if it is connected. */
   destroy(): void {
     const awaited = [...this.#awaited.values()];
     this.#batcher.destroy();
@@ -212,8 +212,8 @@ export class RedisBatcher<I, R> {
   lost(items: readonly Outgoing<unknown>[]): void {
     const { name } = this.settings;
     const message =
-      `${name}: Redis has neither the item nor an answer to it any more (a failover, a restart, a deleted or evicted key, ` +
-      'or this process was silent for longer than clientTtlMs). It may have been executed.';
+      `${name}: Redis has lost the item and its result (a failover, a restart, a deleted or evicted key, ` +
+      'or this process did not respond for clientTtlMs). The item may have been executed.';
     for (const outgoing of items) {
       this.answered(outgoing.number, new BatchwiseError('UNAVAILABLE', message));
       this.#cancellations.add(outgoing); // it may be in the stream, where no processor takes it
@@ -235,7 +235,7 @@ export class RedisBatcher<I, R> {
   died(number: number, deliveries: number, letter: string): void {
     const { name, queue } = this.settings;
     const message =
-      `${name}: delivered ${deliveries} times and never answered: each time its processor ended or was cut off. ` +
+      `${name}: delivered ${deliveries} times without a result: each time the processor ended or lost its connection. ` +
       `See: batchwise dead list --queue ${queue} (${letter}).`;
     this.answered(number, new BatchwiseError('HANDLER_FAILED', message));
   }
@@ -248,7 +248,7 @@ export class RedisBatcher<I, R> {
     const { name } = this.settings;
     const said = error instanceof Error ? error.message : String(error);
     this.#failAwaited(
-      new BatchwiseError('UNAVAILABLE', `${name}: the replies cannot be read. ${said}`, { cause: error }),
+      new BatchwiseError('UNAVAILABLE', `${name}: the results cannot be read. ${said}`, { cause: error }),
     );
   }
 

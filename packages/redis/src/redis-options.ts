@@ -7,18 +7,18 @@ import { validCount, validKeys, validSpanMs } from './valid-option.js';
 
 interface QueueOptions extends ConnectionOptions {
   /**
-   * The queue's name: clients and processors that say the same name meet.
+   * Name of the queue. Clients and processors with the same name share it.
    * @default REDIS__STREAM_KEY_REQUEST of the environment, else 'request'
    */
   readonly queue?: string | undefined;
   /**
-   * How items and results travel: as JSON, as MessagePack, or as bytes that are left as they are. Both ends say the same.
+   * Format of items and results: JSON, MessagePack, or unchanged bytes. Both ends must use the same format.
    * @default 'json'
    */
   readonly payload?: PayloadKind | undefined;
   /**
-   * Names it in errors, statistics and diagnostics.
-   * @default the queue's name
+   * Name in errors, statistics and diagnostics.
+   * @default the name of the queue
    */
   readonly name?: string | undefined;
   /** @default the real one */
@@ -27,25 +27,26 @@ interface QueueOptions extends ConnectionOptions {
 
 export interface RedisBatcherOptions<I> extends QueueOptions {
   /**
-   * How many items of the queue, of all clients together, may be outstanding: waiting or running. One more is refused.
+   * Maximum number of outstanding items in the queue, waiting or running, of all clients together. Further items are
+   * rejected.
    * @default 10,000
    */
   readonly maxBacklog?: number | undefined;
   /**
-   * The deadline of calls that name none of their own. It travels: what has expired is not executed.
+   * Deadline of calls without `timeoutMs`. It is sent with the item: an expired item is not executed.
    * @default Infinity
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * How many items may wait in this process to be sent to Redis, which happens when it is away.
+   * Maximum number of items in this process that wait for a connection to Redis. Further items are rejected.
    * @default 10,000
    */
   readonly maxQueueSize?: number | undefined;
-  /** Items of this process, in flight, for which it gives the same value are computed once. */
+  /** Items of this process in flight for which this returns the same value are computed once. */
   readonly dedupeBy?: ((item: I) => unknown) | undefined;
   /**
-   * How long after its last sign of life what this process left in Redis is deleted. Longer than it may ever be
-   * paused: answers that come while it is given up are lost, and their callers get `UNAVAILABLE`.
+   * Time after the last heartbeat of this process until its data in Redis is deleted. Must be longer than any pause of
+   * the process: later results are lost, and their callers get `UNAVAILABLE`.
    * @default 60,000
    */
   readonly clientTtlMs?: number | undefined;
@@ -71,13 +72,13 @@ export interface RedisProcessorOptions<I>
   extends QueueOptions,
     Pick<BatcherOptions<I>, (typeof BATCHER_OPTIONS)[number]> {
   /**
-   * How long a processor may be silent before others take over what it holds. Longer than its event loop may ever be
-   * blocked or its process paused; a batch may take longer, its lease is renewed.
+   * How long a processor may be silent before other processors take over its items. Must be longer than any pause of
+   * the process or its event loop. A batch may take longer, because its lease is renewed.
    * @default 15,000
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How often an item is delivered that is never answered, before it is a dead letter.
+   * Number of deliveries without a result after which an item becomes a dead letter.
    * @default 3
    */
   readonly maxDeliveries?: number | undefined;

@@ -14,46 +14,46 @@ export class RedisProcessor<I, R> {
     this.#processing = new Processing(handler, options);
   }
 
-  /** Resolves when Redis was reached, found fit, and items are being fetched; rejects when it is not fit. */
+  /** Resolves when Redis is connected and suitable and items are fetched; rejects if Redis is unsuitable. */
   get ready(): Promise<void> {
     return this.#processing.ready;
   }
 
-  /** What `queue status` calls it. */
+  /** The name of this processor in `queue status`. */
   get consumer(): string {
     return this.#processing.consumer;
   }
 
-  /** What is going on, at this instant. */
+  /** Current statistics. */
   stats(): ProcessorStats {
     return this.#processing.stats();
   }
 
-  /** Has this called for what happens besides answers. */
+  /** Calls the listener for events of the processor. */
   onNotice(listener: (notice: ProcessorNotice) => void): void {
     this.#processing.onNotice(listener);
   }
 
   /**
-   * Takes nothing until `resume()`, so that other processors do it all: for a handler that knows that it would fail. What
-   * runs goes on and is answered; what was fetched and has not begun goes back to the queue. Resolves when it is there,
-   * and nothing more can come.
+   * Fetches no items until `resume()`: for a handler that would fail, so that other processors run the items. Running
+   * batches complete; other fetched items return to the queue. Resolves when they are there and no further item can
+   * arrive.
    */
   pause(): Promise<void> {
     return this.#processing.pause();
   }
 
-  /** Takes items again. */
+  /** Fetches items again. */
   resume(): void {
     this.#processing.resume();
   }
 
-  /** Fetches nothing more, finishes and answers what it holds; what is not done in time goes back to the queue. */
+  /** Fetches no more items and completes those that it holds; after the timeout, the rest returns to the queue. */
   close(options: CloseOptions = {}): Promise<void> {
     return this.#processing.close(options);
   }
 
-  /** Stops now: running handlers' signals fire, and all that it holds goes back to the queue. */
+  /** Stops now: the signals of running handlers fire, and all items return to the queue. */
   destroy(): void {
     this.#processing.destroy();
   }

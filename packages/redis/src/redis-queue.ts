@@ -29,18 +29,18 @@ export interface RedisQueueOptions extends ConnectionOptions {
 
 export interface DeadLettersOptions {
   /**
-   * How many at most, the oldest first.
+   * Maximum number of letters, oldest first.
    * @default 100
    */
   readonly count?: number | undefined;
-  /** The id of the letter to go on behind. */
+  /** Continue after the letter with this id. */
   readonly after?: string | undefined;
 }
 
-/** What became of dead letters that were to be retried or dropped. */
+/** Result of retrying or dropping dead letters. */
 export interface LettersOutcome {
   readonly count: number;
-  /** Those that are no dead letters, or no longer. */
+  /** Ids without a dead letter. */
   readonly missing: readonly string[];
 }
 
@@ -82,14 +82,14 @@ export class RedisQueue {
     });
   }
 
-  /** How the queue stands, at this instant. */
+  /** Current state of the queue. */
   async status(): Promise<QueueStatus> {
     const { requests, dead, totals, processors, rate } = this.#keys;
     const reply = await this.#run(status, [...requests, dead, totals, processors, rate], [GROUP]);
     return statusFrom(this.#keys.queue, reply);
   }
 
-  /** Items that were delivered too often without an answer, those that died first coming first. */
+  /** Dead letters: items with too many deliveries without a result. Oldest first. */
   async deadLetters(options: DeadLettersOptions = {}): Promise<DeadLetter[]> {
     const where = 'deadLetters(options)';
     validKeys(where, options, ['count', 'after']);
@@ -103,15 +103,15 @@ export class RedisQueue {
   }
 
   /**
-   * Puts dead letters back into the queue, all those that are there now or these: at the end, as if they had never been
-   * delivered, and without a time-out. Whoever submitted them was told that they died, and hears no more of them.
-   * May let the queue grow above the clients' `maxBacklog`.
+   * Puts dead letters back at the end of the queue, all current ones or those with these ids, with a new delivery count
+   * and without a deadline. Their callers have already received an error and get no result. The queue may exceed
+   * `maxBacklog` of the clients.
    */
   retry(which: readonly string[] | 'all'): Promise<LettersOutcome> {
     return this.#handle('retry', which, retry, [...this.#keys.requests, this.#keys.dead]);
   }
 
-  /** Throws dead letters away: all those that are there now, or these. */
+  /** Deletes dead letters: all current ones, or those with these ids. */
   drop(which: readonly string[] | 'all'): Promise<LettersOutcome> {
     return this.#handle('drop', which, drop, [this.#keys.dead]);
   }

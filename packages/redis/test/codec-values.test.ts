@@ -202,9 +202,9 @@ test('JSON leaves out members that are undefined, and rejects undefined elements
     c: { zero: -0 },
   });
   expect(() => codecFor('json').encode({ rows: [1, undefined] })).toThrow(
-    'undefined at .rows[1] (JSON carries ',
+    'undefined at .rows[1] (JSON supports ',
   );
-  expect(() => codecFor('json').encode([Number.NaN])).toThrow('NaN at [0] (JSON carries ');
+  expect(() => codecFor('json').encode([Number.NaN])).toThrow('NaN at [0] (JSON supports ');
 });
 
 test('JSON carries lone surrogates and __proto__; MessagePack rejects both', () => {

@@ -151,8 +151,8 @@ test('whatever is thrown can be told, also what throws when it is read', () => {
     });
   }
   expect(errorToData(hostile)).toEqual({
-    name: 'something that cannot be told',
-    message: 'something that cannot be told',
+    name: 'a value that cannot be converted to text',
+    message: 'a value that cannot be converted to text',
   });
 });
 

@@ -28,7 +28,7 @@ export function batchingOptions(
     maxBatchSize: isBatching ? maxRowsOf(batching) : 1,
     batchSizes: isBatching ? batching.batchSizes : [],
     maxWaitMs: batching.maxWaitMs ?? Number.POSITIVE_INFINITY,
-    targetLatencyMs: batching.maxLatencyMs,
+    targetLatencyMs: batching.targetLatencyMs,
     timeoutMs,
     handlerTimeoutMs: timeoutMs,
     maxQueueSize: batching.maxQueueSize,

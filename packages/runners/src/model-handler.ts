@@ -59,7 +59,7 @@ export async function createModelHandler(options: ModelHandlerOptions): Promise<
   // Batches are dispatched immediately and unchanged: the processor has already done admission and batching.
   const batching = {
     ...settings.batching,
-    maxLatencyMs: POSITIVE_INFINITY,
+    targetLatencyMs: POSITIVE_INFINITY,
     maxWaitMs: undefined,
     maxQueueSize: POSITIVE_INFINITY,
     policy: 'greedy',

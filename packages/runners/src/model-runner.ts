@@ -306,7 +306,7 @@ class BatchingModelRunner implements ModelRunner {
     const stats = this.#admission ? this.#batcher?.stats() : undefined;
     if (stats?.fullBatchMs === undefined) return undefined;
     const { fullBatchMs: partMs, queued, batchesRunning } = stats;
-    const allowedMs = Math.min(batching.maxLatencyMs, options?.timeoutMs ?? timeoutMs);
+    const allowedMs = Math.min(batching.targetLatencyMs, options?.timeoutMs ?? timeoutMs);
     return { partMs, concurrency: this.#slots, allowedMs, isAlone: queued + batchesRunning === 0 };
   }
 

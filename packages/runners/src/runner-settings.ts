@@ -3,16 +3,15 @@
 export interface BatchingSettings {
   /** If false, every request is a batch of its own. */
   readonly enabled: boolean;
-  /** In rows. */
+  /** Maximum number of rows in a batch. */
   readonly maxBatchSize: number;
   /**
-   * The target for the total latency of a request. A request that cannot meet it is rejected. The `targetLatencyMs`
-   * of the core.
+   * Target for the total latency of a request. A request that cannot meet it is rejected.
    */
-  readonly maxLatencyMs: number;
+  readonly targetLatencyMs: number;
   /** How long a request may be held for a larger batch while a slot is free. Undefined: the policy decides. */
   readonly maxWaitMs: number | undefined;
-  /** In requests. */
+  /** Maximum number of queued requests. */
   readonly maxQueueSize: number;
   readonly policy: 'adaptive' | 'greedy' | 'window';
   readonly prefer: 'latency' | 'efficiency';
@@ -82,7 +81,7 @@ export interface RunnerSettings {
    * fail.
    */
   readonly isolate: boolean;
-  /** The maximum number of concurrent batches. */
+  /** Number of slots: batches that may run at the same time. */
   readonly concurrency: number;
   /** The number of runner processes, if there are any. Of a Python model: the number of Python processes. */
   readonly replicas: number;
@@ -94,7 +93,7 @@ export interface RunnerSettings {
   readonly resources: ResourceSettings;
   readonly redis: RedisSettings;
   readonly upstream: UpstreamSettings;
-  /** The timeout of a request. */
+  /** Deadline of a request without one of its own, and maximum duration of a batch. */
   readonly timeoutMs: number;
   /** The number of warm-up rounds before the runner is ready. */
   readonly warmup: number;
@@ -105,8 +104,8 @@ export const DEFAULT_RUNNER_SETTINGS: RunnerSettings = {
   batchDim: [0, 0],
   batching: {
     enabled: true,
-    maxBatchSize: 100,
-    maxLatencyMs: 1000,
+    maxBatchSize: 64,
+    targetLatencyMs: 1000,
     maxWaitMs: undefined,
     maxQueueSize: 10_000,
     policy: 'adaptive',

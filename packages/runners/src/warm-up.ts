@@ -54,7 +54,7 @@ export async function warmUp(warming: WarmUp): Promise<CurvePoint[]> {
     works = rows;
     if (durationMs === undefined || durationMs <= 0) continue;
     points.push({ cost: rows, durationMs });
-    if (durationMs > settings.batching.maxLatencyMs) break; // larger batches would take even longer
+    if (durationMs > settings.batching.targetLatencyMs) break; // larger batches would take even longer
   }
   return points;
 }

@@ -95,7 +95,7 @@ describe('changed limits of a model', () => {
   });
 
   test('a readmitted request is not rejected for its deadline or a full queue', async () => {
-    const { clock, runner } = await model({ enabled: false, maxLatencyMs: 12 });
+    const { clock, runner } = await model({ enabled: false, targetLatencyMs: 12 });
     // The learned batch duration is now 5 ms.
     for (let n = 0; n < 3; n++) {
       enqueue(runner, rowsFrom(n, 2));
@@ -104,7 +104,7 @@ describe('changed limits of a model', () => {
     const outcomes = [enqueue(runner, rowsFrom(1, 2)), enqueue(runner, rowsFrom(3, 2))];
     await clock.settle();
     await clock.advance(4);
-    runner.configure(limits({ maxBatchSize: 2, maxLatencyMs: 2, maxQueueSize: 1 }));
+    runner.configure(limits({ maxBatchSize: 2, targetLatencyMs: 2, maxQueueSize: 1 }));
     await clock.advance(100);
     expect(outcomes.map(({ error }) => error?.code)).toEqual([undefined, undefined]);
   });

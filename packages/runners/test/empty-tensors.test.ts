@@ -55,18 +55,18 @@ const ANY = [spec('x', [-1, -1])];
 const x = (shape: readonly number[], datatype?: Datatype) => new Map([['x', tensor(shape, datatype)]]);
 
 describe('a request without elements', () => {
-  test.each([[[1, 0]], [[3, 0]], [[100, 0]]])('of one batch is computed: %j', async (shape) => {
+  test.each([[[1, 0]], [[3, 0]], [[64, 0]]])('of one batch is computed: %j', async (shape) => {
     const { outcome, calls } = await submit(ANY, x(shape));
     expect(calls).toBe(1);
     expect(outcome.result?.get('x')?.shape).toEqual(shape);
   });
 
-  test.each([101, 1000, 65_536])('of more rows is not split: %d', async (rows) => {
+  test.each([65, 1000, 65_536])('of more rows is not split: %d', async (rows) => {
     const { outcome, calls } = await submit(ANY, x([rows, 0]));
     expect(calls).toBe(0);
     expect(outcome.error).toMatchObject({
       code: 'INVALID_ITEM',
-      message: `m: a request of ${rows} rows makes ${Math.ceil(rows / 100)} batches of 100, and a request without elements is not split.`,
+      message: `m: a request of ${rows} rows makes ${Math.ceil(rows / 64)} batches of 64, and a request without elements is not split.`,
     });
   });
 
@@ -112,8 +112,8 @@ describe('a request without elements', () => {
 
   test('along another batch dimension is not split either', async () => {
     const settings = settingsWith({ batchDim: [1, 1] });
-    expect((await submit(ANY, x([0, 100]), settings)).calls).toBe(1);
-    for (const rows of [101, 100_000]) {
+    expect((await submit(ANY, x([0, 64]), settings)).calls).toBe(1);
+    for (const rows of [65, 100_000]) {
       const { outcome, calls } = await submit(ANY, x([0, rows]), settings);
       expect([calls, outcome.error?.code]).toEqual([0, 'INVALID_ITEM']);
     }
@@ -144,13 +144,13 @@ test('a request with elements in one of its inputs is split by rows as any other
   const { outcome, calls } = await submit(
     [spec('ids', [-1, -1]), spec('cache', [-1, 2, -1, 8])],
     new Map([
-      ['ids', tensor([250, 3])],
-      ['cache', tensor([250, 2, 0, 8])],
+      ['ids', tensor([150, 3])],
+      ['cache', tensor([150, 2, 0, 8])],
     ]),
   );
   expect(calls).toBe(3);
-  expect(outcome.result?.get('ids')?.shape).toEqual([250, 3]);
-  expect(outcome.result?.get('cache')?.shape).toEqual([250, 2, 0, 8]);
+  expect(outcome.result?.get('ids')?.shape).toEqual([150, 3]);
+  expect(outcome.result?.get('cache')?.shape).toEqual([150, 2, 0, 8]);
 });
 
 test('a request that would make very many batches is rejected', async () => {

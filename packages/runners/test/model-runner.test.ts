@@ -31,7 +31,7 @@ async function running(settings: RunnerSettings = settingsWith(), options: Parti
 }
 
 /** A runner whose batches take 10 ms, and whose service curve has learned it. */
-async function runningSteadily(batching: { maxBatchSize: number; maxLatencyMs: number }) {
+async function runningSteadily(batching: { maxBatchSize: number; targetLatencyMs: number }) {
   const started = await running(settingsWith({ batching }), { durationMs: () => 10 });
   enqueue(started.runner, rowsFrom(0, batching.maxBatchSize));
   await started.clock.advance(10);
@@ -259,7 +259,7 @@ describe('limits', () => {
   // Root cause: the parts were admitted one by one, until admission rejected one because of the parts before it,
   // which were of the same request. Each time, from an idle backend, the caller got a short retry time.
   test('a request that cannot meet its deadline on an idle backend is invalid, and not counted', async () => {
-    const { clock, model, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    const { clock, model, runner } = await runningSteadily({ maxBatchSize: 4, targetLatencyMs: 100 });
     expect(enqueue(runner, rowsFrom(0, 84)).error).toMatchObject({
       code: 'INVALID_ITEM',
       message: expect.stringMatching(
@@ -274,13 +274,13 @@ describe('limits', () => {
   });
 
   test('a request that is slightly too large for an idle backend gets no short retry time', async () => {
-    const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    const { runner } = await runningSteadily({ maxBatchSize: 4, targetLatencyMs: 100 });
     const { error } = enqueue(runner, rowsFrom(0, 48));
     expect(error).toMatchObject({ code: 'OVERLOADED', retryAfterMs: 1000 });
   });
 
   test('a request that cannot meet its own timeout on an idle backend is invalid', async () => {
-    const { runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 1000 });
+    const { runner } = await runningSteadily({ maxBatchSize: 4, targetLatencyMs: 1000 });
     expect(enqueue(runner, rowsFrom(0, 84), { timeoutMs: 100 }).error).toMatchObject({
       code: 'INVALID_ITEM',
       message: expect.stringContaining('more than the limit (100 ms)'),
@@ -288,7 +288,7 @@ describe('limits', () => {
   });
 
   test('the retry time of a rejected request covers all its parts', async () => {
-    const { clock, runner } = await runningSteadily({ maxBatchSize: 4, maxLatencyMs: 100 });
+    const { clock, runner } = await runningSteadily({ maxBatchSize: 4, targetLatencyMs: 100 });
     const before = enqueue(runner, rowsFrom(0, 24));
     const large = enqueue(runner, rowsFrom(50, 36));
     expect(large.error).toMatchObject({ code: 'OVERLOADED' });

@@ -37,7 +37,7 @@ async function running({ workers = 1, batchMs = 10, startMs = 0 }: Options = {})
   });
   const settings = settingsWith({
     timeoutMs: TIMEOUT_MS,
-    batching: { maxBatchSize: 1, maxLatencyMs: Number.POSITIVE_INFINITY },
+    batching: { maxBatchSize: 1, targetLatencyMs: Number.POSITIVE_INFINITY },
   });
   const runner = createModelRunner({ name: 'model', model, settings, clock });
   onTestFinished(async () => {

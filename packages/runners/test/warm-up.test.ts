@@ -47,7 +47,7 @@ test('all slots are warmed up concurrently', async () => {
 
 test('skips sizes above the target latency or the row limit', async () => {
   const durationMs = (inputs: Tensors) => 100 * rowsOf(inputs);
-  const slow = settingsWith({ warmup: 2, batching: { maxBatchSize: 64, maxLatencyMs: 300 } });
+  const slow = settingsWith({ warmup: 2, batching: { maxBatchSize: 64, targetLatencyMs: 300 } });
   expect(new Set((await warmed(slow, { durationMs })).rows)).toEqual(new Set([1, 2, 4]));
   const huge = settingsWith({ warmup: 1, batching: { maxBatchSize: 1_000_000 } });
   expect(Math.max(...(await warmed(huge)).rows)).toBe(1024);

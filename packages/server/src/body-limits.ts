@@ -78,7 +78,7 @@ export function checkAnswered(
   for (const spec of outputs) if (isInJson(spec.name)) perRow += answeredPerRow(spec);
   if (rows * perRow <= limits.answered) return;
   const most = Math.max(1, Math.floor(limits.answered / perRow));
-  const message = `expected at most ${most} rows, because each is answered by ${perRow} values in JSON, got ${rows} (see server.limits.body_bytes).`;
+  const message = `expected at most ${most} rows, because the response has ${perRow} JSON values for each, got ${rows} (see server.limits.body_bytes).`;
   throw new RequestError('TOO_LARGE', message, { where: 'body' });
 }
 

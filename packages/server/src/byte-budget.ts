@@ -76,6 +76,6 @@ export class ByteShare {
 export function noRoom(budget: ByteBudget): RequestError {
   return new RequestError(
     'MEMORY_FULL',
-    `The server holds as many bytes of unanswered requests as it may (${budget.max} in all, server.limits.unanswered_bytes).`,
+    `The memory for unanswered requests is used up (limit ${budget.max} bytes, server.limits.unanswered_bytes).`,
   );
 }

@@ -16,7 +16,7 @@ export function changedRunners(
 ): ReadonlyMap<string, RunnerSettings> {
   const { live, restart } = diffReloadable(before, settings);
   for (const change of live) log(`Changed: ${changeText(change)}`);
-  for (const change of restart) log(`Changed, but counts after a restart only: ${changeText(change)}`);
-  if (live.length + restart.length === 0) log('The settings were read again: nothing has changed.');
+  for (const change of restart) log(`Changed, applied at the next restart: ${changeText(change)}`);
+  if (live.length + restart.length === 0) log('Settings reloaded: no changes.');
   return new Map(names.map((name) => [name, runnerSettings(settings, service, name)]));
 }

@@ -67,7 +67,7 @@ export function makeRunner(
   }
   const declaration = service?.runners.get(name);
   if (declaration?.kind !== 'function')
-    throw new Error(`The service has no function named ${name} any more.`);
+    throw new Error(`The service no longer has a function named ${name}.`);
   // Its types are its author's business.
   const { handler, batcher, thread } = declaration as unknown as FunctionDeclaration<unknown, unknown>;
   if (isInRedis) {
@@ -116,7 +116,7 @@ function tellIfNotBatched(runner: Runner, settings: RunnerSettings, log: (line: 
       const { name, signature } = runner;
       if (signature === undefined || !settings.batchable) return;
       const why = whyNotBatchable(signature, settings);
-      if (why !== undefined) log(`${name}: its requests are not put into batches: ${why}.`);
+      if (why !== undefined) log(`${name}: requests are not batched: ${why}.`);
     },
     () => {}, // told by whoever waits for it
   );

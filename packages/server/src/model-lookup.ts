@@ -46,10 +46,10 @@ export function knownSignature({ name, state, signature }: ModelRunner, places?:
 }
 
 const REASONS = {
-  loading: 'it is loading',
-  ready: 'what it takes is not known yet',
-  failed: 'it could not be loaded',
-  closed: 'it is shut down',
+  loading: 'the model is loading',
+  ready: 'its inputs are not known yet',
+  failed: 'the model could not be loaded',
+  closed: 'the model is shut down',
 } as const;
 
 function notReady(name: string, reason: string, places: ModelPlaces | undefined): RequestError {

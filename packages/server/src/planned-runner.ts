@@ -65,7 +65,7 @@ export function planRunners(settings: ServerSettings, service: Service | undefin
     const { name, path } = twice;
     throw new BatchwiseError(
       'INVALID_OPTION',
-      `There are two runners named ${name}: the model ${isUrl(path) ? shownUrl(path) : path}, and one of ` +
+      `There are two runners named ${name}: the model ${isUrl(path) ? shownUrl(path) : path}, and a runner of ` +
         `${settings.service ?? 'the service'}. Give the model another name: models: [{ name, path }].`,
     );
   }
@@ -126,13 +126,13 @@ function checkPlaces(planned: readonly PlannedRunner[], service: Service | undef
         'INVALID_OPTION',
         `runners.${name}.upstream: ${shownUrl(settings.upstream.url[0] ?? '')} is a function, and only a service can call it: ` +
           `runners: { ${name}: upstream('…') } in its module. Expected grpc://host:port/model, ` +
-          'http://host:port/v2/models/model or unix:///run/model.sock, which the protocols serve.',
+          'http://host:port/v2/models/model or unix:///run/model.sock, which need no service.',
       );
     }
     if (settings.redis.queue === undefined || settings.upstream.url.length === 0) continue;
     throw new BatchwiseError(
       'INVALID_OPTION',
-      `runners.${name}: expected either redis.queue or upstream, got both. To have workers call the upstream: ` +
+      `runners.${name}: expected either redis.queue or upstream, got both. Workers can call the upstream: ` +
         `batchwise worker ${shownUrl(settings.upstream.url[0] ?? '')} --queue ${settings.redis.queue}`,
     );
   }
@@ -149,14 +149,14 @@ function checkQueues(planned: readonly PlannedRunner[]): void {
     if (owner !== undefined) {
       throw new BatchwiseError(
         'INVALID_OPTION',
-        `The runners ${owner} and ${name} have the same queue in Redis, ${queue}. Give each one its own: runners.${name}.redis.queue.`,
+        `The runners ${owner} and ${name} have the same queue in Redis, ${queue}. Set another queue: runners.${name}.redis.queue.`,
       );
     }
     owners.set(place, name);
     if ((source.kind === 'onnx' || source.kind === 'python') && payload === 'json') {
       throw new BatchwiseError(
         'INVALID_OPTION',
-        `runners.${name}.redis.payload: expected msgpack, or none, because ${name} is a model: JSON has no place for tensors.`,
+        `runners.${name}.redis.payload: expected msgpack, or no payload, because ${name} is a model: JSON cannot contain tensors.`,
       );
     }
   }

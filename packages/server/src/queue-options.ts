@@ -49,5 +49,5 @@ export function priorityOf(where: string, text: string): number {
 
 export function tenantOf(where: string, text: string): string {
   if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
-  throw badRequest(where, `expected 1 to 128 visible characters of ASCII, got ${quoted(text)}.`);
+  throw badRequest(where, `expected 1 to 128 visible ASCII characters, got ${quoted(text)}.`);
 }

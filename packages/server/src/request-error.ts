@@ -1,7 +1,4 @@
-/**
- * What is wrong with a request, as far as the batcher does not know it. The table maps each code to the
- * status that a client of either protocol sees; the batcher's own errors have theirs.
- */
+/** Errors of requests that the server detects before the batcher, with their HTTP and gRPC status. */
 export const REQUEST_ERRORS = {
   BAD_REQUEST: { httpStatus: 400, grpcStatus: 'INVALID_ARGUMENT' },
   NOT_FOUND: { httpStatus: 404, grpcStatus: 'NOT_FOUND' },
@@ -22,7 +19,7 @@ export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 
 export interface RequestErrorOptions {
   readonly cause?: unknown;
-  /** Where in the request: `inputs[0].shape`, `row 3`, a header. */
+  /** Location in the request: `inputs[0].shape`, `row 3`, a header. */
   readonly where?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -30,10 +27,10 @@ export interface RequestErrorOptions {
 export class RequestError extends Error {
   readonly code: RequestErrorCode;
   readonly where: string | undefined;
-  /** Headers that belong in the answer: `Allow`, `Retry-After`. */
+  /** Headers of the response: `Allow`, `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** `message` says what was expected and what came; `where` is put in front of it. */
+  /** `message` has the expected and the received value; `where` is put in front of it. */
   constructor(code: RequestErrorCode, message: string, options: RequestErrorOptions = {}) {
     super(
       options.where === undefined ? message : `${options.where}: ${message}`,

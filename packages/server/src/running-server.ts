@@ -9,15 +9,15 @@ export interface RunningServer {
   readonly address: WebAddress;
   /** All runners, by name. */
   readonly runners: readonly string[];
-  /** Takes over what can change while it runs; the rest is logged as waiting for a restart. */
+  /** Applies changed settings that can change at run time, and logs those that need a restart. */
   reload(): void;
-  /** Finishes what was accepted. False when something had to be cut off. */
+  /** Completes accepted requests. False if some had to be aborted. */
   stop(): Promise<boolean>;
   /** Ends now. Resolves when all processes have ended. */
   kill(): Promise<void>;
 }
 
-/** Reads the configuration as it is now. With names, settings of other runners are refused. */
+/** Reads the current configuration. With names, settings of other runners are rejected. */
 export type LoadSettings = (runnerNames?: readonly string[]) => LoadedConfig;
 
 export interface StartOptions {

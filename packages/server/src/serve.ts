@@ -7,9 +7,17 @@
  *     await server.stop();
  */
 import { BatchwiseError } from 'batchwise';
+import { durationText } from './config/kinds/duration.js';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import { checkModelFiles, needsProcesses, planRunners, pythonFiles, runnerNames } from './planned-runner.js';
+import {
+  checkModelFiles,
+  needsProcesses,
+  type PlannedRunner,
+  planRunners,
+  pythonFiles,
+  runnerNames,
+} from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
@@ -29,6 +37,9 @@ export interface ServeOptions {
   readonly isRestart?: boolean | undefined;
 }
 
+/** A longer timeout may be a number of milliseconds by mistake: `timeout: 3000` is 50 minutes. */
+const LONG_TIMEOUT_MS = 600_000;
+
 /** Resolves when the server listens and its models are warmed up. */
 export async function serve({
   load,
@@ -44,15 +55,24 @@ export async function serve({
   if (names.length === 0 && service === undefined) {
     throw new BatchwiseError(
       'INVALID_OPTION',
-      'There is nothing to serve: name a model (model.py, models/digits.onnx) or a service (service.ts).',
+      'Nothing to serve: expected a model (model.py, models/digits.onnx) or a service (service.ts).',
     );
   }
   checkModelFiles(settings);
   // Again, because some settings depend on the names of the runners.
   const loaded = load(names);
   const planned = planRunners(loaded.settings, service);
+  warnOfLongTimeouts(planned, log);
   onPythonFiles?.(pythonFiles(planned));
   const isOneProcess = loaded.settings.server.workers === 1 && !planned.some(needsProcesses);
   const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
+}
+
+function warnOfLongTimeouts(planned: readonly PlannedRunner[], log: (line: string) => void): void {
+  for (const { name, settings } of planned) {
+    const { timeoutMs } = settings;
+    if (timeoutMs > LONG_TIMEOUT_MS && timeoutMs < Number.POSITIVE_INFINITY)
+      log(`${name}: timeout is ${durationText(timeoutMs)}. A plain number is in seconds.`);
+  }
 }

@@ -57,7 +57,10 @@ export function checkDatatype(
   if (anyDatatype) {
     throw badRequest(where, `expected one of ${DATATYPES.join(', ')}, got ${shownValue(came)}.`);
   }
-  throw badRequest(where, `expected ${quoted(datatype)}, as the model takes, got ${shownValue(came)}.`);
+  throw badRequest(
+    where,
+    `expected ${quoted(datatype)}, the datatype of the model, got ${shownValue(came)}.`,
+  );
 }
 
 /** Checks what came as a shape; anything may have. */
@@ -71,7 +74,7 @@ export function readShape(value: unknown, spec: TensorSpec, where: string): read
   if (!spec.anyShape && value.length !== spec.shape.length) {
     throw badRequest(
       where,
-      `expected ${dimensions(spec.shape.length)}, as the model takes ${shapeText(spec.shape)}, got ${value.length}.`,
+      `expected ${dimensions(spec.shape.length)}, because the model expects ${shapeText(spec.shape)}, got ${value.length}.`,
     );
   }
   for (const [index, length] of value.entries()) {
@@ -80,7 +83,7 @@ export function readShape(value: unknown, spec: TensorSpec, where: string): read
     if (expected !== undefined && expected >= 0 && length !== expected) {
       throw badRequest(
         `${where}[${index}]`,
-        `expected ${expected}, as the model takes ${shapeText(spec.shape)}, got ${length}.`,
+        `expected ${expected}, because the model expects ${shapeText(spec.shape)}, got ${length}.`,
       );
     }
     if (index === 0 && length === 0) throw badRequest(`${where}[0]`, 'expected at least one row, got 0.');

@@ -14,7 +14,7 @@ export function surviveRejections(
   if (process.listenerCount('unhandledRejection') > 0) return () => {};
   const onRejection = (reason: unknown) => {
     metrics.rejectionUnhandled();
-    log(`A promise was rejected, and nobody waited for it: ${errorText(reason)}`);
+    log(`Unhandled promise rejection: ${errorText(reason)}`);
   };
   process.on('unhandledRejection', onRejection);
   return () => void process.off('unhandledRejection', onRejection);

@@ -37,7 +37,7 @@ export interface WebServerOptions {
   readonly log: (line: string) => void;
 }
 
-/** Where it listens. Plain data. */
+/** The address of the server. Plain data. */
 export interface WebAddress {
   readonly url: string;
   readonly port: number;

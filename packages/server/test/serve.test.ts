@@ -77,10 +77,16 @@ describe('a start', () => {
     expect((await fetch(`${server.address.url}/readyz`)).status).toBe(200);
   });
 
+  test('warns of a timeout above ten minutes, which may have been meant in milliseconds', async () => {
+    configure('runners: {timeout: 10m, doubler: {timeout: 3000}, grouper: {timeout: unlimited}}');
+    await start();
+    expect(logged).toEqual(['doubler: timeout is 50m. A plain number is in seconds.']);
+  });
+
   test('needs something to serve', async () => {
     await expect(start({})).rejects.toMatchObject({
       code: 'INVALID_OPTION',
-      message: expect.stringContaining('There is nothing to serve'),
+      message: expect.stringContaining('Nothing to serve'),
     });
   });
 
@@ -100,7 +106,7 @@ describe('a start', () => {
     writeFileSync(join(folder, 'doubler.onnx'), '');
     // Both are named: the service may come from a file of settings that nobody thinks of.
     await expect(start({ service, models: [join(folder, 'doubler.onnx')] })).rejects.toThrow(
-      /two runners named doubler: the model .*doubler\.onnx, and one of .*gated-service\.ts\. /,
+      /two runners named doubler: the model .*doubler\.onnx, and a runner of .*gated-service\.ts\. /,
     );
   });
 
@@ -126,7 +132,8 @@ async function gathered(server: RunningServer, count: number, runner = 'doubler'
 }
 
 describe('requests with a priority and a tenant of their own choice', () => {
-  const ONE_BY_ONE = 'runners: { doubler: { batching: { max_batch_size: 1, max_latency_ms: unlimited } } }\n';
+  const ONE_BY_ONE =
+    'runners: { doubler: { batching: { max_batch_size: 1, target_latency_ms: unlimited } } }\n';
 
   /** In which order requests run of which the first half has no such headers, and came first. */
   async function order(headers: (i: number) => Record<string, string>): Promise<number[]> {
@@ -170,7 +177,7 @@ describe('requests with a priority and a tenant of their own choice', () => {
 
 // A connection with a new group in each request got a batch for each of them, and all others waited for those.
 test('a connection whose requests share no batch gets its share of the batches and no more', async () => {
-  configure('runners: { grouper: { batching: { max_batch_size: 4, max_latency_ms: unlimited } } }\n');
+  configure('runners: { grouper: { batching: { max_batch_size: 4, target_latency_ms: unlimited } } }\n');
   const server = await start();
   const { open, entered, batches } = closedGate();
   const ask = (number: number) =>
@@ -257,7 +264,7 @@ describe('the host that a request names', () => {
     expect(JSON.parse(text)).toMatchObject({
       code: 'WRONG_HOST',
       detail:
-        'header host: expected a loopback name, as localhost, or one of server.allowed_hosts, got "evil.example:3000".',
+        'header host: expected a loopback name such as localhost, or one of server.allowed_hosts, got "evil.example:3000".',
     });
   });
 
@@ -312,7 +319,7 @@ describe('new settings', () => {
     configure(batches(2));
     const server = await start();
     server.reload();
-    expect(logged).toEqual(['The settings were read again: nothing has changed.']);
+    expect(logged).toEqual(['Settings reloaded: no changes.']);
   });
 });
 

@@ -4,10 +4,10 @@ import type { Figure, Row } from '../figure.js';
 import { ns } from '../notation.js';
 
 const CASES = [
-  { label: 'one slot, load 0.3', slots: 1, load: 0.3, targetMs: null },
-  { label: 'one slot, load 0.8', slots: 1, load: 0.8, targetMs: null },
-  { label: 'two slots, load 0.8', slots: 2, load: 0.8, targetMs: null },
-  { label: 'one slot, load 1.3, a target', slots: 1, load: 1.3, targetMs: 25 },
+  { label: 'one slot, load 0.3', slots: 1, load: 0.3, targetLatencyMs: null },
+  { label: 'one slot, load 0.8', slots: 1, load: 0.8, targetLatencyMs: null },
+  { label: 'two slots, load 0.8', slots: 2, load: 0.8, targetLatencyMs: null },
+  { label: 'one slot, load 1.3, a target', slots: 1, load: 1.3, targetLatencyMs: 25 },
 ];
 
 export const decide: Figure = {
@@ -19,8 +19,8 @@ export const decide: Figure = {
     const items = Math.round(200 * timedMs);
     const rows: Row[] = [];
     const raw: Record<string, unknown> = {};
-    for (const { label, slots, load, targetMs } of CASES) {
-      const params = { slots, load, targetMs, items };
+    for (const { label, slots, load, targetLatencyMs } of CASES) {
+      const params = { slots, load, targetLatencyMs, items };
       const results = await rounds.run('decide', {
         adaptive: { policy: 'adaptive', ...params },
         greedy: { policy: 'greedy', ...params },

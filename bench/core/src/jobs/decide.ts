@@ -8,7 +8,7 @@ export interface DecideParams {
   readonly slots: number;
   /** As a share of the maximum throughput of all slots. */
   readonly load: number;
-  readonly targetMs: number | null;
+  readonly targetLatencyMs: number | null;
   readonly items: number;
 }
 
@@ -22,14 +22,17 @@ export async function run(params: DecideParams): Promise<{ nsEach: number }> {
   return { nsEach: (1e6 * (nowMs() - startedAt)) / params.items };
 }
 
-async function once({ policy, slots, load, targetMs, items }: DecideParams, seed: number): Promise<void> {
+async function once(
+  { policy, slots, load, targetLatencyMs, items }: DecideParams,
+  seed: number,
+): Promise<void> {
   const scenario: Scenario = {
     name: 'decide',
     curve: CURVE,
     slots,
     arrivals: poisson(load * slots * PER_MS),
     items,
-    targetMs: targetMs ?? Number.POSITIVE_INFINITY,
+    targetLatencyMs: targetLatencyMs ?? Number.POSITIVE_INFINITY,
     noise: 0.05,
     timerMs: 1,
     seed,

@@ -21,12 +21,12 @@ interface Front {
 export function backendTimeBound(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
-  targetMs: number,
+  targetLatencyMs: number,
   maxBatchSize = curve.maxBatchSize,
 ): number {
   const items = arrivedAt.length;
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
-  const latencyLimitMs = allowedMs(targetMs);
+  const latencyLimitMs = allowedMs(targetLatencyMs);
   const ring: Front[] = Array.from({ length: maxBatchSize + 1 }, () => EMPTY_SCHEDULE);
   const builder = new FrontBuilder();
 

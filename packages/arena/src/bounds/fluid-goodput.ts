@@ -14,11 +14,11 @@ export function fluidGoodput(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
   slots: number,
-  targetMs: number,
+  targetLatencyMs: number,
 ): number {
   const items = arrivedAt.length;
   if (items === 0) return 1;
-  const latencyLimitMs = allowedMs(targetMs);
+  const latencyLimitMs = allowedMs(targetLatencyMs);
   if (shortestMs(curve) > latencyLimitMs) return 0;
   const itemMs = 1 / (slots * capacity(curve).perMs);
   let freeAt = Number.NEGATIVE_INFINITY;

@@ -31,15 +31,15 @@ interface Front {
 export function goodputOptimum(
   arrivedAt: ArrayLike<number>,
   curve: Curve,
-  targetMs: number,
+  targetLatencyMs: number,
   maxBatchSize = curve.maxBatchSize,
   freeFrom = Number.NEGATIVE_INFINITY,
 ): GoodputOptimum {
   const items = arrivedAt.length;
   // Otherwise, under overload, there would be a schedule for every number of drops.
-  if (targetMs === Number.POSITIVE_INFINITY) return { onTime: items, goodput: 1 };
+  if (targetLatencyMs === Number.POSITIVE_INFINITY) return { onTime: items, goodput: 1 };
   const durations = risingDurations(curve).subarray(0, maxBatchSize + 1);
-  const latencyLimitMs = allowedMs(targetMs);
+  const latencyLimitMs = allowedMs(targetLatencyMs);
   const emptySchedule: Front = { fewestDrops: 0, freeAt: Float64Array.of(freeFrom) };
   /** The fronts of the last `maxBatchSize` + 1 items. */
   const ring = Array.from({ length: maxBatchSize + 1 }, () => emptySchedule);

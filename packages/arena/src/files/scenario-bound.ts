@@ -23,11 +23,11 @@ const MAX_WORK = 2e7;
 
 /** Undefined where none is known: with noise, faults or traits, and for the latency of arrivals other than Poisson. */
 export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
-  const { curve, slots, arrivals, targetMs, noise, traits, items } = scenario;
+  const { curve, slots, arrivals, targetLatencyMs, noise, traits, items } = scenario;
   const { backends, slowdown, tail, stalls, hang, measureFromMs, untilMs } = scenario;
   const unknown = [backends, traits, slowdown, tail, stalls, hang, measureFromMs, untilMs];
   if (noise > 0 || unknown.some((value) => value !== undefined)) return undefined;
-  const hasTarget = targetMs !== Number.POSITIVE_INFINITY;
+  const hasTarget = targetLatencyMs !== Number.POSITIVE_INFINITY;
   if (arrivals.kind === 'closed') {
     if (hasTarget) return undefined;
     const { meanMs } = closedLoopReference(curve, slots, arrivals.users, arrivals.thinkMs);
@@ -36,9 +36,13 @@ export function scenarioBound(scenario: Scenario): ScenarioBound | undefined {
   if (hasTarget) {
     const arrivedAt = timesOf(scenario);
     if (slots > 1 || items * curve.maxBatchSize > MAX_WORK) {
-      return { measure: 'goodput', kind: 'fluid', value: fluidGoodput(arrivedAt, curve, slots, targetMs) };
+      return {
+        measure: 'goodput',
+        kind: 'fluid',
+        value: fluidGoodput(arrivedAt, curve, slots, targetLatencyMs),
+      };
     }
-    const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);
+    const { goodput } = goodputOptimum(arrivedAt, curve, targetLatencyMs);
     return { measure: 'goodput', kind: 'clairvoyant', value: goodput };
   }
   const { poissonPerMs } = arrivals;

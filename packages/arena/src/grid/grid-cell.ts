@@ -71,7 +71,7 @@ export function curveOf({ curve }: Pick<Cell, 'curve'>): Curve {
   return gridCurve(curve);
 }
 
-export function targetMsOf(cell: Cell): number {
+export function targetLatencyMsOf(cell: Cell): number {
   const curve = curveOf(cell);
   return (
     (cell.targetFactor ?? Number.POSITIVE_INFINITY) * curve.durationMs(cell.targetSize ?? curve.maxBatchSize)
@@ -125,7 +125,7 @@ export function scenarioOf(cell: Cell, seed: number): Scenario {
     ...(slower === undefined ? {} : { backends: [curve, slowedBy(curve, slower)].map(oneSlot) }),
     arrivals: arrivalsOf(cell),
     items,
-    targetMs: targetMsOf(cell),
+    targetLatencyMs: targetLatencyMsOf(cell),
     noise,
     timerMs,
     seed,

@@ -99,7 +99,7 @@ export function randomScenario(seed: number): RandomScenario {
         arrivals,
         // In a closed loop the number of items depends on the policy.
         ...(isClosed ? { items: CLOSED_ITEMS, until_ms: untilMs } : { items }),
-        ...(hasTarget ? { target_ms: rounded(budgetMs * Math.max(1, slower)) } : {}),
+        ...(hasTarget ? { target_latency_ms: rounded(budgetMs * Math.max(1, slower)) } : {}),
         noise,
         ...(tail === undefined ? {} : { tail }),
         ...keys,

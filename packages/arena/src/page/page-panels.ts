@@ -51,18 +51,23 @@ function p99Plot({ p99Ms }: ShowcaseCell): Plot {
   };
 }
 
-function goodputPlot({ goodput, targetMs }: ShowcaseCell): Plot {
+function goodputPlot({ goodput, targetLatencyMs }: ShowcaseCell): Plot {
   const loads = goodput[0]?.points.map(([load]) => load) ?? [];
   const best: Sweep = { name: 'upper bound', points: loads.map((load) => [load, Math.min(1, 1 / load)]) };
   return {
     spec: {
       title: 'Goodput against load',
       x: { label: 'load (share of the maximum throughput)', min: 0 },
-      y: { label: `items served within ${readable(targetMs)} ms`, format: 'percent', min: 0, max: 1.1 },
+      y: {
+        label: `items served within ${readable(targetLatencyMs)} ms`,
+        format: 'percent',
+        min: 0,
+        max: 1.1,
+      },
       series: [...lines(goodput), reference(best)],
       xMarks: [{ at: 1, label: 'full load' }],
     },
-    caption: `With a target of ${readable(targetMs)} ms, twice the duration of the largest batch. Higher is better.`,
+    caption: `With a target of ${readable(targetLatencyMs)} ms, twice the duration of the largest batch. Higher is better.`,
   };
 }
 

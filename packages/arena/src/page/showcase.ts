@@ -84,7 +84,7 @@ export interface ShowcaseCell {
   readonly service: readonly (readonly [size: number, ms: number])[];
   /** Items per second at load 1. */
   readonly capacityPerSecond: number;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   /** Without a target. */
   readonly meanMs: readonly Sweep[];
   readonly p99Ms: readonly Sweep[];
@@ -178,7 +178,7 @@ class Cell {
   readonly #advance: () => void;
   /** Maximum throughput of all slots. */
   readonly #perMs: number;
-  readonly #targetMs: number;
+  readonly #targetLatencyMs: number;
 
   constructor(described: ShowcaseCurve, slots: number, options: ShowcaseOptions, advance: () => void) {
     this.#described = described;
@@ -187,7 +187,7 @@ class Cell {
     this.#options = options;
     this.#advance = advance;
     this.#perMs = slots * capacity(this.#curve).perMs;
-    this.#targetMs = 2 * this.#curve.durationMs(this.#curve.maxBatchSize);
+    this.#targetLatencyMs = 2 * this.#curve.durationMs(this.#curve.maxBatchSize);
   }
 
   async run(): Promise<ShowcaseCell> {
@@ -200,7 +200,7 @@ class Cell {
       const latency = await this.#sweep(contender, LATENCY_LOADS, Number.POSITIVE_INFINITY);
       mean.push({ name, points: latency.map(({ load, meanMs }) => [load, meanMs]) });
       p99.push({ name, points: latency.map(({ load, p99Ms }) => [load, p99Ms]) });
-      const onTime = await this.#sweep(contender, LOADS, this.#targetMs);
+      const onTime = await this.#sweep(contender, LOADS, this.#targetLatencyMs);
       goodput.push({ name, points: onTime.map((measures) => [measures.load, measures.goodput]) });
     }
     const stretches: Stretch[] = [];
@@ -213,7 +213,7 @@ class Cell {
       maxBatchSize,
       service: serviceOf(this.#curve),
       capacityPerSecond: 1000 * this.#perMs,
-      targetMs: this.#targetMs,
+      targetLatencyMs: this.#targetLatencyMs,
       meanMs: mean,
       p99Ms: p99,
       meanBoundMs: this.#bound(),
@@ -222,12 +222,15 @@ class Cell {
     };
   }
 
-  async #sweep(contender: Contender, loads: readonly number[], targetMs: number) {
+  async #sweep(contender: Contender, loads: readonly number[], targetLatencyMs: number) {
     const measured: { load: number; meanMs: number; p99Ms: number; goodput: number }[] = [];
     for (const load of loads) {
       const { effort = 1 } = this.#options;
       const items = Math.ceil(effort * Math.max(8_000, 60 * this.#curve.maxBatchSize * this.#slots));
-      const run = await simulate(this.#scenario(poisson(load * this.#perMs), items, targetMs), contender);
+      const run = await simulate(
+        this.#scenario(poisson(load * this.#perMs), items, targetLatencyMs),
+        contender,
+      );
       // The first tenth is not measured: it begins with an empty queue and an unknown curve.
       measured.push({ load, ...measure(run, Math.floor(items / 10)) });
       this.#advance();
@@ -268,14 +271,14 @@ class Cell {
     return { title, about, runs };
   }
 
-  #scenario(arrivals: OpenArrivals, items: number, targetMs: number): Scenario {
+  #scenario(arrivals: OpenArrivals, items: number, targetLatencyMs: number): Scenario {
     return {
       name: 'showcase',
       curve: this.#curve,
       slots: this.#slots,
       arrivals,
       items,
-      targetMs,
+      targetLatencyMs,
       noise: 0,
       timerMs: 1,
       seed: this.#options.seed ?? 1,

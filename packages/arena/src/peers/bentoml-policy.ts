@@ -37,13 +37,13 @@ interface Sample {
   readonly waitMs: number;
 }
 
-export function bentoml(targetMs: number): Policy {
-  return new BentomlPolicy(targetMs);
+export function bentoml(targetLatencyMs: number): Policy {
+  return new BentomlPolicy(targetLatencyMs);
 }
 
 class BentomlPolicy implements Policy {
   readonly name = 'bentoml';
-  readonly #targetMs: number;
+  readonly #targetLatencyMs: number;
   #line: Line;
   #averageWaitMs = FIRST_WAIT_MS;
   readonly #samples: Sample[] = [];
@@ -53,11 +53,11 @@ class BentomlPolicy implements Policy {
   readonly #waits = new Map<number, number>();
   readonly #polls = new Polls();
 
-  constructor(targetMs: number) {
-    this.#targetMs = targetMs;
+  constructor(targetLatencyMs: number) {
+    this.#targetLatencyMs = targetLatencyMs;
     this.#line = {
-      slope: Math.min(MAX_FIRST_SLOPE_MS, targetMs / 15),
-      intercept: Math.min(MAX_FIRST_INTERCEPT_MS, targetMs / 30),
+      slope: Math.min(MAX_FIRST_SLOPE_MS, targetLatencyMs / 15),
+      intercept: Math.min(MAX_FIRST_INTERCEPT_MS, targetLatencyMs / 30),
     };
   }
 
@@ -111,7 +111,7 @@ class BentomlPolicy implements Policy {
     let shed = 0;
     for (let waiting = view.length; waiting > 1; waiting--) {
       const serviceMs = this.#isTraining ? 0 : slope * waiting + intercept;
-      if (now - view.arrivedAt(shed) + serviceMs < this.#targetMs) break;
+      if (now - view.arrivedAt(shed) + serviceMs < this.#targetLatencyMs) break;
       shed += 1;
     }
     return shed;

@@ -8,7 +8,7 @@ const BACKOFF = 0.9;
  * 1, grows by 1 after a batch of that size within the target, and falls to 0.9 × after a batch that took longer. The
  * target applies to the service time only, without the queue wait. Without a target the cap only grows.
  */
-export function clipper(targetMs: number): Policy {
+export function clipper(targetLatencyMs: number): Policy {
   let cap = 1;
   return {
     name: 'clipper',
@@ -17,7 +17,7 @@ export function clipper(targetMs: number): Policy {
       return { action: 'dispatch', count, reason: count < view.length ? 'full' : 'idle' };
     },
     observeBatch({ size, durationMs }) {
-      if (durationMs > targetMs) cap = Math.max(1, cap * BACKOFF);
+      if (durationMs > targetLatencyMs) cap = Math.max(1, cap * BACKOFF);
       else if (size >= Math.floor(cap)) cap += GROWTH;
     },
   };

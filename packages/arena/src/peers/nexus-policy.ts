@@ -10,7 +10,7 @@ import type { CurveEstimate, Policy, QueueView } from 'batchwise';
  * quick, Nexus adds backends. Here their number is fixed, and the largest batch with T(b) ≤ target is planned instead.
  * T and the rate are learned; before the first batch everything that fits is dispatched.
  */
-export function nexus(targetMs: number): Policy {
+export function nexus(targetLatencyMs: number): Policy {
   /** The two planned costs, and the number of samples from which they were computed. */
   let halfTarget = 0;
   let wholeTarget = 0;
@@ -19,8 +19,8 @@ export function nexus(targetMs: number): Policy {
   function plannedCost({ curve, limits, slots, traffic }: QueueView, costEach: number, now: number): number {
     if (curve.samples !== samples) {
       samples = curve.samples;
-      halfTarget = largestWithin(curve, targetMs / 2, limits.maxBatchSize);
-      wholeTarget = largestWithin(curve, targetMs, limits.maxBatchSize);
+      halfTarget = largestWithin(curve, targetLatencyMs / 2, limits.maxBatchSize);
+      wholeTarget = largestWithin(curve, targetLatencyMs, limits.maxBatchSize);
     }
     const costPerMs = (slots * halfTarget) / (curve.mean(halfTarget) ?? 0);
     return traffic.ratePerMs(now) * costEach <= costPerMs ? halfTarget : wholeTarget;
@@ -40,9 +40,9 @@ export function nexus(targetMs: number): Policy {
       return { action: 'dispatch', count, reason: count === planned ? 'full' : 'idle' };
 
       function isTooLate(position: number): boolean {
-        if (targetMs === Number.POSITIVE_INFINITY) return false;
+        if (targetLatencyMs === Number.POSITIVE_INFINITY) return false;
         const batchMs = view.curve.mean(Math.min(planned, length - position) * costEach) ?? 0;
-        return now + batchMs > view.arrivedAt(position) + targetMs;
+        return now + batchMs > view.arrivedAt(position) + targetLatencyMs;
       }
     },
   };

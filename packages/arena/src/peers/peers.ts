@@ -18,9 +18,9 @@ export const PEERS: readonly Contender[] = [
   rule('triton-0', () => window({ maxWaitMs: 0 })),
   rule('triton-2', () => window({ maxWaitMs: 2 })),
   rule('triton-10', () => window({ maxWaitMs: 10 })),
-  rule('clipper', ({ targetMs }) => clipper(targetMs)),
-  rule('bentoml', ({ targetMs }) => bentoml(targetMs)),
-  rule('nexus', ({ targetMs }) => nexus(targetMs)),
+  rule('clipper', ({ targetLatencyMs }) => clipper(targetLatencyMs)),
+  rule('bentoml', ({ targetLatencyMs }) => bentoml(targetLatencyMs)),
+  rule('nexus', ({ targetLatencyMs }) => nexus(targetLatencyMs)),
 ];
 
 export function peer(name: string): Contender {

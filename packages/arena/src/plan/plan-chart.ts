@@ -17,7 +17,7 @@ export function planChart(plan: Plan): string | undefined {
 
 export function chartOf({ input, settings, largest, loads }: Plan): LineChartSpec | undefined {
   if (largest === undefined || settings === undefined) return undefined;
-  const { curve, targetMs, perSecond } = input;
+  const { curve, targetLatencyMs, perSecond } = input;
   const { concurrency, maxBatchSize } = settings;
   const last = loads.at(-1)?.perSecond ?? largest.perSecond;
   return {
@@ -26,13 +26,13 @@ export function chartOf({ input, settings, largest, loads }: Plan): LineChartSpe
     y: {
       label: 'latency of responses, in milliseconds',
       min: 0,
-      max: heightOf(loads, targetMs),
+      max: heightOf(loads, targetLatencyMs),
     },
     series: [
       { name: 'mean', points: loads.map((load) => [load.perSecond, load.meanMs]), emphasized: true },
       { name: 'p99', points: loads.map((load) => [load.perSecond, load.p99Ms]) },
     ],
-    yMarks: [{ at: targetMs, label: `target: ${formatTarget(targetMs)}` }],
+    yMarks: [{ at: targetLatencyMs, label: `target: ${formatTarget(targetLatencyMs)}` }],
     xMarks: [
       { at: perSecond, label: `yours: ${formatRate(perSecond)}` },
       { at: largest.perSecond, label: `knee: ${formatRate(largest.perSecond)} hold the target` },
@@ -40,7 +40,7 @@ export function chartOf({ input, settings, largest, loads }: Plan): LineChartSpe
   };
 }
 
-function heightOf(loads: readonly LoadResult[], targetMs: number): number {
+function heightOf(loads: readonly LoadResult[], targetLatencyMs: number): number {
   const slowest = Math.max(...loads.map(({ p99Ms }) => p99Ms).filter(Number.isFinite));
-  return Math.min(MAX_HEIGHT * targetMs, Math.max(MIN_HEIGHT * targetMs, 1.05 * slowest));
+  return Math.min(MAX_HEIGHT * targetLatencyMs, Math.max(MIN_HEIGHT * targetLatencyMs, 1.05 * slowest));
 }

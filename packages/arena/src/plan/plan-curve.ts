@@ -69,9 +69,9 @@ function slopeTo(from: CurvePoint, to: CurvePoint): number {
  * Candidates for the maximum batch size, the likeliest first: the smallest size with the best throughput, the largest
  * size within the target, and the largest size with 2·T(b) within the target, for items that just missed a batch.
  */
-export function sizesToTry(curve: Curve, targetMs: number): number[] {
-  const fitting = largestWithin(curve, targetMs);
-  const twiceFitting = largestWithin(curve, targetMs / 2);
+export function sizesToTry(curve: Curve, targetLatencyMs: number): number[] {
+  const fitting = largestWithin(curve, targetLatencyMs);
+  const twiceFitting = largestWithin(curve, targetLatencyMs / 2);
   return [
     ...new Set([
       Math.min(efficientSize(curve), fitting),

@@ -14,7 +14,7 @@ export function planJson(plan: Plan): Record<string, unknown> {
       traffic: input.traffic,
       rate_per_second: exactNumber(input.perSecond),
       requests: input.requests ?? null,
-      target_ms: input.targetMs,
+      target_latency_ms: input.targetLatencyMs,
       slots: input.slots ?? null,
       max_batch_size: input.maxBatchSize,
       noise: exactNumber(input.noise),
@@ -27,7 +27,8 @@ export function planJson(plan: Plan): Record<string, unknown> {
     answer: answerOf(plan),
     needed: {
       slots: slotsNeeded ?? ('slotsNeeded' in verdict ? (verdict.slotsNeeded ?? null) : null),
-      target_ms: 'lowestTargetMs' in verdict ? (verdict.lowestTargetMs ?? null) : input.targetMs,
+      target_latency_ms:
+        'lowestTargetLatencyMs' in verdict ? (verdict.lowestTargetLatencyMs ?? null) : input.targetLatencyMs,
     },
     settings:
       settings === undefined

@@ -22,10 +22,10 @@ export function loadTable(
     ({ perSecond }) =>
       perSecond === input.perSecond || ROWS.some((share) => isNear(perSecond, share * largestRate)),
   );
-  const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${formatTarget(input.targetMs)}`;
+  const ruler = `${'mean █ p99 ░'.padEnd(TARGET_AT - 1)}│${formatTarget(input.targetLatencyMs)}`;
   const rows = shown.map((load) => {
     const remark = remarkOn(load.perSecond, input.perSecond, largestRate);
-    return [...cellsOf(load), `${barOf(load, input.targetMs)}${remark}`];
+    return [...cellsOf(load), `${barOf(load, input.targetLatencyMs)}${remark}`];
   });
   const [head = '', ...lines] = alignedTable(
     [[...HEAD, ruler], ...rows],
@@ -54,9 +54,11 @@ function remarkOn(perSecond: number, given: number, largest: number): string {
 }
 
 /** A bar for mean and p99, relative to the target. */
-function barOf({ meanMs, p99Ms }: LoadResult, targetMs: number): string {
+function barOf({ meanMs, p99Ms }: LoadResult, targetLatencyMs: number): string {
   const columns = (ms: number) =>
-    Number.isFinite(ms) ? Math.min(BAR_WIDTH, Math.max(1, Math.round((ms / targetMs) * TARGET_AT))) : 0;
+    Number.isFinite(ms)
+      ? Math.min(BAR_WIDTH, Math.max(1, Math.round((ms / targetLatencyMs) * TARGET_AT)))
+      : 0;
   const mean = columns(meanMs);
   return `${'█'.repeat(mean)}${'░'.repeat(Math.max(0, columns(p99Ms) - mean))}`.padEnd(BAR_WIDTH);
 }

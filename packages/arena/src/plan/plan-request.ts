@@ -19,7 +19,7 @@ export interface PlanRequest {
   readonly curve: Curve;
   readonly traffic: Traffic;
   /** Target for the total latency of a request. */
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   /**
    * Batches that the backend runs concurrently without slowing each other down.
    * @default the fewest that hold the target, up to 64
@@ -59,7 +59,7 @@ export interface PlanRequest {
 export interface Question {
   readonly curve: Curve;
   readonly traffic: Traffic;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly slots: number | undefined;
   readonly noise: number;
   readonly prefer: Prefer;
@@ -71,7 +71,7 @@ export interface Question {
 const REQUEST_KEYS: readonly (keyof PlanRequest)[] = [
   'curve',
   'traffic',
-  'targetMs',
+  'targetLatencyMs',
   'slots',
   'maxBatchSize',
   'noise',
@@ -94,7 +94,7 @@ export function validRequest(request: PlanRequest): Question {
   return {
     curve: cappedCurve(curve, Math.min(largest, curve.maxBatchSize)),
     traffic: validTraffic(place.key('traffic'), traffic),
-    targetMs: validMsAboveZero(place.key('targetMs'), request.targetMs),
+    targetLatencyMs: validMsAboveZero(place.key('targetLatencyMs'), request.targetLatencyMs),
     slots: slots === undefined ? undefined : whole('slots', slots, MAX_SLOTS),
     noise: validNumber(place.key('noise'), noise, 0, MAX_NOISE),
     prefer: validOneOf(place.key('prefer'), prefer, ['latency', 'efficiency']),

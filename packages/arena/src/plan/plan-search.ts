@@ -77,17 +77,18 @@ export async function fewestSlots(
 export async function lowestTarget(
   trials: Trials,
   question: Question,
-  setup: Omit<Setup, 'targetMs'>,
+  setup: Omit<Setup, 'targetLatencyMs'>,
 ): Promise<number | undefined> {
   const { perSecond, slots, maxBatchSize } = setup;
   if (perSecond >= capacityPerSecond(question, slots, maxBatchSize)) return undefined;
-  const holds = (targetMs: number) => trials.run({ ...setup, targetMs }).then((trial) => trial.holds);
-  let tooLow = Math.min(question.targetMs, question.curve.durationMs(1)) * 0.99;
-  let enough = rounded(Math.max(question.targetMs, question.curve.durationMs(1)), 'up');
+  const holds = (targetLatencyMs: number) =>
+    trials.run({ ...setup, targetLatencyMs }).then((trial) => trial.holds);
+  let tooLow = Math.min(question.targetLatencyMs, question.curve.durationMs(1)) * 0.99;
+  let enough = rounded(Math.max(question.targetLatencyMs, question.curve.durationMs(1)), 'up');
   while (!(await holds(enough))) {
     tooLow = enough;
     enough = rounded(2 * enough, 'up');
-    if (enough > MAX_TARGET_FACTOR * Math.max(question.targetMs, question.curve.durationMs(1)))
+    if (enough > MAX_TARGET_FACTOR * Math.max(question.targetLatencyMs, question.curve.durationMs(1)))
       return undefined;
   }
   while (enough / tooLow > PRECISION) {
@@ -106,12 +107,12 @@ export async function bestBatchSize(
   sizes: readonly number[],
   slots: number,
 ): Promise<number> {
-  const { targetMs } = question;
+  const { targetLatencyMs } = question;
   let best = sizes[0] as number;
   if (sizes.length === 1) return best;
-  let bestRate = (await largestRate(trials, question, { slots, targetMs, maxBatchSize: best })) ?? 0;
+  let bestRate = (await largestRate(trials, question, { slots, targetLatencyMs, maxBatchSize: best })) ?? 0;
   for (const maxBatchSize of sizes.slice(1)) {
-    const rate = (await largestRate(trials, question, { slots, targetMs, maxBatchSize })) ?? 0;
+    const rate = (await largestRate(trials, question, { slots, targetLatencyMs, maxBatchSize })) ?? 0;
     if (rate <= 1.02 * bestRate) continue;
     best = maxBatchSize;
     bestRate = rate;

@@ -68,7 +68,7 @@ function expectedSection(input: PlanInput, slots: number, load: LoadResult, pale
     row('latency', `mean ${formatMs(meanMs)}   p50 ${formatMs(p50Ms)}   p99 ${formatMs(p99Ms)}`),
     row(
       'on time',
-      `${formatShare(goodput)} within ${formatTarget(input.targetMs)}, ${formatShare(refused)} rejected`,
+      `${formatShare(goodput)} within ${formatTarget(input.targetLatencyMs)}, ${formatShare(refused)} rejected`,
     ),
     row(
       'batches',

@@ -13,7 +13,7 @@ export interface Setup {
   readonly slots: number;
   readonly maxBatchSize: number;
   readonly perSecond: number;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
 }
 
 /** The figures of a load. */
@@ -63,7 +63,7 @@ export class Trials {
   }
 
   run(setup: Setup): Promise<Trial> {
-    const key = JSON.stringify([setup.slots, setup.maxBatchSize, setup.perSecond, setup.targetMs]);
+    const key = JSON.stringify([setup.slots, setup.maxBatchSize, setup.perSecond, setup.targetLatencyMs]);
     let trial = this.#done.get(key);
     if (trial === undefined) {
       trial = this.#simulate(setup);
@@ -85,7 +85,7 @@ export function simulationOf(
   setup: Setup,
 ): { readonly scenario: Scenario; readonly contender: Contender } {
   const { curve, traffic, noise, timerMs, seed, prefer } = question;
-  const { slots, maxBatchSize, perSecond, targetMs } = setup;
+  const { slots, maxBatchSize, perSecond, targetLatencyMs } = setup;
   const capped = cappedCurve(curve, maxBatchSize);
   const scenario: Scenario = {
     name: 'plan',
@@ -93,7 +93,7 @@ export function simulationOf(
     slots,
     arrivals: arrivalsAt(traffic, perSecond),
     items: traffic.kind === 'trace' ? traffic.timesMs.length : (question.items ?? itemsFor(capped, setup)),
-    targetMs,
+    targetLatencyMs,
     noise,
     timerMs,
     seed,
@@ -137,10 +137,10 @@ function trialOf(run: Run, perSecond: number, from: number): Trial {
   };
 }
 
-function itemsFor(curve: Curve, { slots, perSecond, targetMs }: Setup): number {
+function itemsFor(curve: Curve, { slots, perSecond, targetLatencyMs }: Setup): number {
   const perMs = perSecond / 1000;
   const size = steadyBatchSize(curve, slots, perMs);
-  const wanted = Math.max(size * BATCHES, size * BATCHES_PER_SLOT * slots, TARGETS * targetMs * perMs);
+  const wanted = Math.max(size * BATCHES, size * BATCHES_PER_SLOT * slots, TARGETS * targetLatencyMs * perMs);
   return Math.min(Math.max(Math.ceil(wanted), FEWEST_ITEMS), MAX_ITEMS);
 }
 

@@ -6,31 +6,31 @@ import { MAX_SLOTS } from './plan-request.js';
 export function answerOf(plan: Plan): string {
   const { input, verdict, settings, expected, largest, slotsNeeded } = plan;
   const rate = formatRate(input.perSecond);
-  const target = formatTarget(input.targetMs);
+  const target = formatTarget(input.targetLatencyMs);
   switch (verdict.kind) {
     case 'holds': {
       const onTime = formatShare(expected?.goodput ?? Number.NaN);
       return `Yes: ${formatSlots(settings?.concurrency ?? 1)} can serve ${rate} within ${target}, ${onTime} of them on time.`;
     }
     case 'too few slots': {
-      const { lowestTargetMs } = verdict;
+      const { lowestTargetLatencyMs } = verdict;
       const slots = formatSlots(input.slots ?? 1);
       const onTime = expected === undefined ? 'very few' : `only ${formatShare(expected.goodput)}`;
       const orTarget =
-        lowestTargetMs === undefined
+        lowestTargetLatencyMs === undefined
           ? ''
-          : `, or a target of at least ${formatTarget(lowestTargetMs)} with ${slots}`;
+          : `, or a target of at least ${formatTarget(lowestTargetLatencyMs)} with ${slots}`;
       return (
         `No: with ${slots}, ${onTime} of ${rate} are served within ${target}. ` +
         `Needed: ${formatSlots(slotsNeeded ?? MAX_SLOTS)}${orTarget}.`
       );
     }
     case 'target too low': {
-      const alone = `a batch of 1 takes ${formatMs(input.aloneMs)}${input.aloneMs > input.targetMs ? '' : ', and too often longer than the target'}`;
+      const alone = `a batch of 1 takes ${formatMs(input.aloneMs)}${input.aloneMs > input.targetLatencyMs ? '' : ', and too often longer than the target'}`;
       const needed =
-        verdict.lowestTargetMs === undefined
+        verdict.lowestTargetLatencyMs === undefined
           ? 'Needed: a higher target, and a lower rate or more slots.'
-          : `Needed: a target of at least ${formatTarget(verdict.lowestTargetMs)} for ${rate} with ${formatSlots(verdict.slots)}.`;
+          : `Needed: a target of at least ${formatTarget(verdict.lowestTargetLatencyMs)} for ${rate} with ${formatSlots(verdict.slots)}.`;
       return `No: no rate can be served within ${target}, because ${alone}. ${needed}`;
     }
     case 'rate too high': {

@@ -38,7 +38,7 @@ export interface PlanInput {
   readonly perSecond: number;
   /** Number of requests of a trace. */
   readonly requests: number | undefined;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly slots: number | undefined;
   readonly maxBatchSize: number;
   readonly noise: number;
@@ -52,9 +52,13 @@ export interface PlanInput {
 export type Verdict =
   | { readonly kind: 'holds' }
   /** More slots are needed, or a higher target. */
-  | { readonly kind: 'too few slots'; readonly lowestTargetMs: number | undefined }
-  /** Even at a very low rate the target is not held. `slots` slots hold the target `lowestTargetMs`. */
-  | { readonly kind: 'target too low'; readonly lowestTargetMs: number | undefined; readonly slots: number }
+  | { readonly kind: 'too few slots'; readonly lowestTargetLatencyMs: number | undefined }
+  /** Even at a very low rate the target is not held. `slots` slots hold the target `lowestTargetLatencyMs`. */
+  | {
+      readonly kind: 'target too low';
+      readonly lowestTargetLatencyMs: number | undefined;
+      readonly slots: number;
+    }
   /** More than 64 slots are needed, about `slotsNeeded`. */
   | { readonly kind: 'rate too high'; readonly slotsNeeded: number | undefined };
 
@@ -71,7 +75,7 @@ const LIGHT_LOAD = 0.01;
 
 export async function makePlan(request: PlanRequest): Promise<Plan> {
   const question = validRequest(request);
-  const sizes = sizesToTry(question.curve, question.targetMs);
+  const sizes = sizesToTry(question.curve, question.targetLatencyMs);
   return new Planning(question, new PlanProgressReporter(request.onProgress)).plan(sizes);
 }
 
@@ -90,7 +94,7 @@ class Planning {
 
   async plan(sizes: readonly number[]): Promise<Plan> {
     const question = this.#question;
-    const { targetMs } = question;
+    const { targetLatencyMs } = question;
     const likelySlots = question.slots ?? this.#estimatedSlots();
 
     this.#progress.begin('one request at a time', 0.03, 1);
@@ -99,7 +103,7 @@ class Planning {
     const searches = sizes.length === 1 ? 0 : sizes.length;
     this.#progress.begin('choosing the batch size', 0.03 + 0.15 * searches, 8 * searches);
     const maxBatchSize = await bestBatchSize(this.#trials, question, sizes, likelySlots);
-    const load = { perSecond: this.#perSecond, targetMs, maxBatchSize };
+    const load = { perSecond: this.#perSecond, targetLatencyMs, maxBatchSize };
 
     this.#progress.begin('counting slots', 0.55, 4);
     const slotsNeeded = await fewestSlots(this.#trials, question, load);
@@ -108,11 +112,11 @@ class Planning {
 
     this.#progress.begin('finding the largest rate', 0.7, 8);
     const known = expected.holds ? this.#perSecond : 0;
-    const largest = await this.#largest({ slots, maxBatchSize, targetMs }, known);
+    const largest = await this.#largest({ slots, maxBatchSize, targetLatencyMs }, known);
     const verdict = await this.#verdict(expected, largest, slotsNeeded, { ...load, slots });
 
     this.#progress.begin('simulating other loads', 1, LOADS.length);
-    const loads = await this.#loads(largest?.perSecond, { slots, maxBatchSize, targetMs });
+    const loads = await this.#loads(largest?.perSecond, { slots, maxBatchSize, targetLatencyMs });
     const deepest = Math.max(expected.deepestQueue, ...loads.map(({ deepestQueue }) => deepestQueue));
     return {
       input: this.#input(),
@@ -120,12 +124,12 @@ class Planning {
       settings: {
         maxBatchSize,
         concurrency: slots,
-        targetLatencyMs: targetMs,
+        targetLatencyMs: targetLatencyMs,
         maxQueueSize: Math.max(maxBatchSize, Math.ceil(rounded(QUEUE_MARGIN * deepest, 'up'))),
         policy: plannedPolicy(question.prefer),
         curve: knownPoints(cappedCurve(question.curve, maxBatchSize)),
       },
-      expected: isMeaningful(expected, targetMs) ? expected : undefined,
+      expected: isMeaningful(expected, targetLatencyMs) ? expected : undefined,
       largest,
       slotsNeeded,
       loads,
@@ -151,7 +155,7 @@ class Planning {
       const share = setup.perSecond / largest.perSecond;
       return { kind: 'rate too high', slotsNeeded: Math.ceil(setup.slots * share) };
     }
-    return { kind: 'too few slots', lowestTargetMs: await this.#lowestTarget(setup.slots) };
+    return { kind: 'too few slots', lowestTargetLatencyMs: await this.#lowestTarget(setup.slots) };
   }
 
   /** The lowest target that the slots hold. */
@@ -168,10 +172,10 @@ class Planning {
   }
 
   async #targetTooLow(slots: number): Promise<Plan> {
-    const lowestTargetMs = await this.#lowestTarget(slots);
+    const lowestTargetLatencyMs = await this.#lowestTarget(slots);
     return {
       input: this.#input(),
-      verdict: { kind: 'target too low', lowestTargetMs, slots },
+      verdict: { kind: 'target too low', lowestTargetLatencyMs, slots },
       settings: undefined,
       expected: undefined,
       largest: undefined,
@@ -182,12 +186,12 @@ class Planning {
 
   /** Whether the target is held under light load. */
   async #lightLoadHolds(): Promise<boolean> {
-    const { targetMs, curve } = this.#question;
+    const { targetLatencyMs, curve } = this.#question;
     const perSecond = LIGHT_LOAD * capacityPerSecond(this.#question, 1, 1);
     // With Poisson arrivals for a trace, too: scaling a trace does not remove its bursts.
     const question: Question = { ...this.#question, traffic: { kind: 'rate', perSecond }, items: 2000 };
     const trials = new Trials(question, () => this.#progress.advance());
-    const setup = { slots: 1, maxBatchSize: curve.maxBatchSize, perSecond, targetMs };
+    const setup = { slots: 1, maxBatchSize: curve.maxBatchSize, perSecond, targetLatencyMs };
     return (await trials.run(setup)).holds;
   }
 
@@ -212,13 +216,13 @@ class Planning {
   }
 
   #input(): PlanInput {
-    const { curve, traffic, targetMs, slots, noise, prefer, seed } = this.#question;
+    const { curve, traffic, targetLatencyMs, slots, noise, prefer, seed } = this.#question;
     return {
       curve: curve.name,
       traffic: traffic.kind,
       perSecond: this.#perSecond,
       requests: traffic.kind === 'trace' ? traffic.timesMs.length : undefined,
-      targetMs,
+      targetLatencyMs,
       slots,
       maxBatchSize: curve.maxBatchSize,
       noise,
@@ -231,8 +235,8 @@ class Planning {
 }
 
 /** False when all requests arrive before the first responses: latencies then depend on the length of the run. */
-function isMeaningful({ holds, lastArrivalMs }: Trial, targetMs: number): boolean {
-  return holds || lastArrivalMs >= 4 * targetMs;
+function isMeaningful({ holds, lastArrivalMs }: Trial, targetLatencyMs: number): boolean {
+  return holds || lastArrivalMs >= 4 * targetLatencyMs;
 }
 
 /** Close enough that one of the two is sufficient. */

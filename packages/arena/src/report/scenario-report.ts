@@ -27,7 +27,7 @@ export interface ScenarioReport {
   readonly name: string;
   readonly curve: string;
   readonly slots: number;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly items: number;
   readonly seeds: readonly number[];
   readonly bound: (Omit<ScenarioBound, 'value'> & Averaged) | undefined;
@@ -47,12 +47,12 @@ export function scenarioReport(
     kind === undefined
       ? undefined
       : { measure: kind.measure, kind: kind.kind, ...averaged(known.map(({ value }) => value)) };
-  const { curve, slots, targetMs } = first;
+  const { curve, slots, targetLatencyMs } = first;
   return {
     name,
     curve: curve.name,
     slots,
-    targetMs,
+    targetLatencyMs,
     items: first.items,
     seeds: scenarios.map(({ seed }) => seed),
     bound,
@@ -92,8 +92,8 @@ const HEAD = [
 ];
 
 export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): string {
-  const { name, curve, slots, targetMs, items, seeds, bound, policies } = report;
-  const target = targetMs === Number.POSITIVE_INFINITY ? 'no target' : `target ${targetMs} ms`;
+  const { name, curve, slots, targetLatencyMs, items, seeds, bound, policies } = report;
+  const target = targetLatencyMs === Number.POSITIVE_INFINITY ? 'no target' : `target ${targetLatencyMs} ms`;
   const runs = seeds.length === 1 ? `seed ${seeds[0]}` : `${seeds.length} seeds`;
   const head = `${name}: curve ${curve}, ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${items} items, ${target}, ${runs}`;
   const rows = policies.map(({ policy, measures: m, toBound }) => [
@@ -101,7 +101,7 @@ export function scenarioText(report: ScenarioReport, palette: Palette = PLAIN): 
     withDeviation(m.meanMs, formatMs),
     formatMs(m.p50Ms.average),
     withDeviation(m.p99Ms, formatMs),
-    targetMs === Number.POSITIVE_INFINITY ? '–' : withDeviation(m.goodput, formatShare),
+    targetLatencyMs === Number.POSITIVE_INFINITY ? '–' : withDeviation(m.goodput, formatShare),
     formatShare(m.refused.average),
     formatMs(m.busyMs.average),
     formatCount(m.batches.average),
@@ -139,12 +139,12 @@ function boundLine(bound: ScenarioReport['bound']): string {
 }
 
 export function scenarioJson(report: ScenarioReport): Record<string, unknown> {
-  const { name, curve, slots, targetMs, items, seeds, bound, policies } = report;
+  const { name, curve, slots, targetLatencyMs, items, seeds, bound, policies } = report;
   return {
     name,
     curve,
     slots,
-    target_ms: exactNumber(targetMs),
+    target_latency_ms: exactNumber(targetLatencyMs),
     items,
     seeds,
     bound:

@@ -24,7 +24,7 @@ export function measure(run: Run, from = 0): Measures {
   const answered = counted.filter((ms) => !Number.isNaN(ms)).sort();
   let sum = 0;
   let onTime = 0;
-  const latencyLimitMs = allowedMs(scenario.targetMs);
+  const latencyLimitMs = allowedMs(scenario.targetLatencyMs);
   for (const ms of answered) {
     sum += ms;
     if (ms <= latencyLimitMs) onTime += 1;
@@ -51,8 +51,8 @@ export function measure(run: Run, from = 0): Measures {
 }
 
 /** The largest latency that meets a target; tolerates the rounding of floating-point sums. */
-export function allowedMs(targetMs: number): number {
-  return targetMs * (1 + 1e-9);
+export function allowedMs(targetLatencyMs: number): number {
+  return targetLatencyMs * (1 + 1e-9);
 }
 
 /** The index of the first item that arrives after `batches` batches have started. */

@@ -15,7 +15,7 @@ export interface Scenario {
   /** Items that arrive, at most. */
   readonly items: number;
   /** Target latency; Infinity for none. */
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   /** Service time noise: the standard deviation of the logarithm of batch durations. */
   readonly noise: number;
   /** Timer resolution; 0 for ideal timers. */

@@ -70,7 +70,7 @@ class Simulation {
   #hasEndedBatch = false;
 
   constructor(scenario: Scenario, contender: Contender) {
-    const { curve, slots, backends, items, targetMs, timerMs, seed, maxWaitMs, batchSizes, traits } =
+    const { curve, slots, backends, items, targetLatencyMs, timerMs, seed, maxWaitMs, batchSizes, traits } =
       scenario;
     this.#scenario = scenario;
     this.#contender = contender.name;
@@ -85,7 +85,7 @@ class Simulation {
       maxBatchSize: curve.maxBatchSize,
       policy: contender.policy(scenario),
       clock: this.#clock,
-      targetLatencyMs: contender.knowsTarget ? targetMs : undefined,
+      targetLatencyMs: contender.knowsTarget ? targetLatencyMs : undefined,
       admission: contender.admission,
       maxWaitMs,
       batchSizes,
@@ -220,7 +220,7 @@ class Simulation {
     this.#settled += 1;
     if (this.#hung.has(index)) return;
     if (isRetry) {
-      if (now - calledAt <= this.#scenario.targetMs) this.#retriedOnTime += 1;
+      if (now - calledAt <= this.#scenario.targetLatencyMs) this.#retriedOnTime += 1;
     } else this.#latencyMs[index] = now - calledAt;
     this.#scheduleNextCall();
   }

@@ -1,6 +1,6 @@
 /** Target 5: in efficiency mode, backend time is close to the minimum that serves all items on time. */
 import { backendTimeBound } from '../bounds/backend-time-bound.js';
-import { type Cell, curveOf, scenarioOf, targetMsOf } from '../grid/grid-cell.js';
+import { type Cell, curveOf, scenarioOf, targetLatencyMsOf } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
 import { peer } from '../peers/peers.js';
 import { itemAfterBatches, measure } from '../simulation/measures.js';
@@ -71,7 +71,11 @@ export const efficiency: Target = {
     const withCurve = await simulate(scenario, VARIANTS.efficiencyTrueCurve);
     const greedy = await simulate(scenario, peer('greedy'));
     const from = Math.min(itemAfterBatches(learned, LEARNED_BATCHES), Math.floor(scenario.items / 2));
-    const leastMs = backendTimeBound(learned.arrivedAt.subarray(from), curveOf(cell), targetMsOf(cell));
+    const leastMs = backendTimeBound(
+      learned.arrivedAt.subarray(from),
+      curveOf(cell),
+      targetLatencyMsOf(cell),
+    );
     // Where not all items can be on time there is no minimum, and the cell has no figures.
     const toBound = (run: Run) =>
       leastMs === Number.POSITIVE_INFINITY ? Number.NaN : busyMsFrom(run, from) / leastMs;

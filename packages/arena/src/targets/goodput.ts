@@ -6,7 +6,7 @@ import {
   itemsFor,
   type OpenKind,
   scenarioOf,
-  targetMsOf,
+  targetLatencyMsOf,
   typicalBatch,
 } from '../grid/grid-cell.js';
 import { GRID_CURVES } from '../grid/grid-curves.js';
@@ -141,7 +141,7 @@ async function learnedShares(cell: Cell, seed: number): Promise<Record<string, n
 
 /** The optimal goodput of these arrivals. */
 function bestOf(cell: Cell, arrivedAt: Float64Array, freeFrom?: number): number {
-  return goodputOptimum(arrivedAt, curveOf(cell), targetMsOf(cell), undefined, freeFrom).goodput;
+  return goodputOptimum(arrivedAt, curveOf(cell), targetLatencyMsOf(cell), undefined, freeFrom).goodput;
 }
 
 function measureOf(name: string): string {

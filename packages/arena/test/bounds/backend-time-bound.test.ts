@@ -13,8 +13,8 @@ describe('the least backend time of one slot with all items on time', () => {
   ])('is that of an exhaustive search over %s', (_plan, mostItems, numRuns, solve) => {
     fc.assert(
       fc.property(puzzles(mostItems), (puzzle) => {
-        const { arrivedAt, curve, targetMs } = puzzle;
-        expect(backendTimeBound(arrivedAt, curve, targetMs)).toBe(solve(puzzle).leastBusyMs);
+        const { arrivedAt, curve, targetLatencyMs } = puzzle;
+        expect(backendTimeBound(arrivedAt, curve, targetLatencyMs)).toBe(solve(puzzle).leastBusyMs);
       }),
       { numRuns, seed: 21, examples: TRAPS.map((trap) => [trap]) },
     );
@@ -36,9 +36,9 @@ describe('the least backend time of one slot with all items on time', () => {
   });
 
   test('is far below the backend time of greedy with a loose target', async () => {
-    const scenario = { ...poissonCell('a', 1, 0.1, 3_000, 1), targetMs: 34.2 };
+    const scenario = { ...poissonCell('a', 1, 0.1, 3_000, 1), targetLatencyMs: 34.2 };
     const run = await simulate(scenario, GREEDY);
-    const bound = backendTimeBound(run.arrivedAt, scenario.curve, scenario.targetMs);
+    const bound = backendTimeBound(run.arrivedAt, scenario.curve, scenario.targetLatencyMs);
     expect(measure(run).onTime).toBe(1);
     expect(measure(run).busyMs / bound).toBeGreaterThan(2);
     expect(measure(run).busyMs / bound).toBeLessThan(6);

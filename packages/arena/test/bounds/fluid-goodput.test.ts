@@ -9,9 +9,9 @@ const PAIRS = formulaCurve('pairs', 2, () => 4);
 describe('the fluid bound on goodput', () => {
   test('is at least the optimum for one slot', () => {
     fc.assert(
-      fc.property(puzzles(30), ({ arrivedAt, curve, targetMs }) => {
-        const { goodput } = goodputOptimum(arrivedAt, curve, targetMs);
-        expect(fluidGoodput(arrivedAt, curve, 1, targetMs)).toBeGreaterThanOrEqual(goodput);
+      fc.property(puzzles(30), ({ arrivedAt, curve, targetLatencyMs }) => {
+        const { goodput } = goodputOptimum(arrivedAt, curve, targetLatencyMs);
+        expect(fluidGoodput(arrivedAt, curve, 1, targetLatencyMs)).toBeGreaterThanOrEqual(goodput);
       }),
       { numRuns: 500, seed: 22 },
     );
@@ -31,9 +31,9 @@ describe('the fluid bound on goodput', () => {
   });
 
   test('is at least the goodput of a policy', async () => {
-    const scenario = { ...poissonCell('a', 2, 0.95, 5_000, 1), targetMs: 15 };
+    const scenario = { ...poissonCell('a', 2, 0.95, 5_000, 1), targetLatencyMs: 15 };
     const run = await simulate(scenario, GREEDY);
-    const bound = fluidGoodput(run.arrivedAt, scenario.curve, 2, scenario.targetMs);
+    const bound = fluidGoodput(run.arrivedAt, scenario.curve, 2, scenario.targetLatencyMs);
     expect(measure(run).goodput).toBeLessThanOrEqual(bound);
   });
 });

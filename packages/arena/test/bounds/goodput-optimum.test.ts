@@ -7,8 +7,8 @@ import { GREEDY, perMsAt, poissonCell, poissonTimes } from './support/grid.js';
 
 const STRAIGHT = formulaCurve('2 + b', 4, (size) => 2 + size);
 
-function onTime(arrivedAt: readonly number[], curve: Curve, targetMs: number): number {
-  return goodputOptimum(arrivedAt, curve, targetMs).onTime;
+function onTime(arrivedAt: readonly number[], curve: Curve, targetLatencyMs: number): number {
+  return goodputOptimum(arrivedAt, curve, targetLatencyMs).onTime;
 }
 
 describe('the most items that one slot can serve on time', () => {
@@ -18,8 +18,8 @@ describe('the most items that one slot can serve on time', () => {
   ])('is that of an exhaustive search over %s', (_plan, mostItems, numRuns, solve) => {
     fc.assert(
       fc.property(puzzles(mostItems), (puzzle) => {
-        const { arrivedAt, curve, targetMs } = puzzle;
-        expect(onTime(arrivedAt, curve, targetMs)).toBe(solve(puzzle).mostOnTime);
+        const { arrivedAt, curve, targetLatencyMs } = puzzle;
+        expect(onTime(arrivedAt, curve, targetLatencyMs)).toBe(solve(puzzle).mostOnTime);
       }),
       { numRuns, seed: 20, examples: TRAPS.map((trap) => [trap]) },
     );
@@ -59,9 +59,9 @@ describe('the most items that one slot can serve on time', () => {
   });
 
   test('is at least the goodput of a policy', async () => {
-    const scenario = { ...poissonCell('a', 1, 0.8, 5_000, 1), targetMs: 20 };
+    const scenario = { ...poissonCell('a', 1, 0.8, 5_000, 1), targetLatencyMs: 20 };
     const run = await simulate(scenario, GREEDY);
-    const { goodput } = goodputOptimum(run.arrivedAt, scenario.curve, scenario.targetMs);
+    const { goodput } = goodputOptimum(run.arrivedAt, scenario.curve, scenario.targetLatencyMs);
     expect(measure(run).goodput).toBeLessThanOrEqual(goodput);
     expect(goodput).toBeLessThan(1);
   });

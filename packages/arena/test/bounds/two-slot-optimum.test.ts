@@ -25,7 +25,7 @@ function meanOfTwoServers(serviceMs: number, perMs: number): number {
 }
 
 function cellOf(curve: Scenario['curve'], perMs: number, seed: number): Scenario {
-  const targetMs = Number.POSITIVE_INFINITY;
+  const targetLatencyMs = Number.POSITIVE_INFINITY;
   const arrivals = poisson(perMs);
   return {
     name: 'two slots',
@@ -33,7 +33,7 @@ function cellOf(curve: Scenario['curve'], perMs: number, seed: number): Scenario
     slots: 2,
     arrivals,
     items: 8000,
-    targetMs,
+    targetLatencyMs,
     noise: 0,
     timerMs: 0,
     seed,

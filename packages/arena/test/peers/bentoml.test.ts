@@ -7,11 +7,12 @@ import { answerTo, ended, type Shown, shownQueue } from '../support/shown-queue.
 import { traceScenario } from '../support/trace-scenario.js';
 
 const dispatchOf = (count: number) => ({ action: 'dispatch', count });
-const bentoml = (targetMs: number) => peer('bentoml').policy(traceScenario([0], () => 1, { targetMs }));
+const bentoml = (targetLatencyMs: number) =>
+  peer('bentoml').policy(traceScenario([0], () => 1, { targetLatencyMs }));
 
 /** A policy trained on batches of n with a duration of 10 + n ms, of which the newest item waited `waitMs`. */
-function trained(targetMs: number, waitMs = 0, shown: Partial<Shown> = {}): Policy {
-  const policy = bentoml(targetMs);
+function trained(targetLatencyMs: number, waitMs = 0, shown: Partial<Shown> = {}): Policy {
+  const policy = bentoml(targetLatencyMs);
   [1, 1, 1, 2, 3].forEach((size, i) => {
     const now = -1000 + 20 * i;
     const arrivedAt = Array.from({ length: size }, () => now - waitMs);

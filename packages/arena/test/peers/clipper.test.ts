@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { ended, shownQueue } from '../support/shown-queue.js';
 import { traceScenario } from '../support/trace-scenario.js';
 
-const clipper = (targetMs: number) => peer('clipper').policy(traceScenario([0], () => 1, { targetMs }));
+const clipper = (targetLatencyMs: number) =>
+  peer('clipper').policy(traceScenario([0], () => 1, { targetLatencyMs }));
 
 /** The cap is the number of items dispatched from a queue of a hundred. */
 function capOf(policy: Policy): number {
@@ -15,8 +16,8 @@ function capOf(policy: Policy): number {
   return decision.action === 'dispatch' ? decision.count : 0;
 }
 
-function grownTo(cap: number, targetMs: number): Policy {
-  const policy = clipper(targetMs);
+function grownTo(cap: number, targetLatencyMs: number): Policy {
+  const policy = clipper(targetLatencyMs);
   for (let size = 1; size < cap; size++) policy.observeBatch?.(ended(size, 1), 0);
   return policy;
 }
@@ -53,7 +54,7 @@ test('without a target the cap only grows', () => {
 test('with 1 ms per item, batch durations converge to the target', async () => {
   const times = Array.from({ length: 4000 }, () => 0);
   const run = await simulate(
-    traceScenario(times, (size) => size, { targetMs: 20, maxBatchSize: 64 }),
+    traceScenario(times, (size) => size, { targetLatencyMs: 20, maxBatchSize: 64 }),
     peer('clipper'),
   );
   const sizes = run.batches.slice(40, -1).map(({ size }) => size);

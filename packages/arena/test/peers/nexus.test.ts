@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { answerTo, shownQueue } from '../support/shown-queue.js';
 import { traceScenario } from '../support/trace-scenario.js';
 
-const nexus = (targetMs: number) => peer('nexus').policy(traceScenario([0], () => 1, { targetMs }));
+const nexus = (targetLatencyMs: number) =>
+  peer('nexus').policy(traceScenario([0], () => 1, { targetLatencyMs }));
 
 /** T(b) = 10 + b. */
 const curve = Array.from({ length: 8 }, (_, i) => ({ cost: i + 1, durationMs: 11 + i }));
@@ -66,7 +67,7 @@ test('without a target it is greedy', async () => {
 test('under overload, its responses are on time after it has learned the backend', async () => {
   const times = Array.from({ length: 3000 }, (_, i) => i * 0.5);
   const run = await simulate(
-    traceScenario(times, (size) => 4 + size, { targetMs: 30, maxBatchSize: 16 }),
+    traceScenario(times, (size) => 4 + size, { targetLatencyMs: 30, maxBatchSize: 16 }),
     peer('nexus'),
   );
   const answered = run.latencyMs.filter((ms) => !Number.isNaN(ms));

@@ -70,13 +70,13 @@ test.each(PEERS)(
     for (const scenario of [
       under(0.2),
       under(0.9, { slots: 2 }),
-      under(1.3, { targetMs: 15 }),
-      under(0.8, { targetMs: 4 }), // less than any batch takes
+      under(1.3, { targetLatencyMs: 15 }),
+      under(0.8, { targetLatencyMs: 4 }), // less than any batch takes
       under(0.8, {
-        targetMs: 25,
+        targetLatencyMs: 25,
         traits: (random) => ({ cost: 1 + Math.floor(8 * random()), group: random() < 0.3 }),
       }),
-      under(1, { arrivals: closedLoop(40, 2), targetMs: 12 }),
+      under(1, { arrivals: closedLoop(40, 2), targetLatencyMs: 12 }),
     ]) {
       const run = await simulate(scenario, strict(contender, complaints));
       expect(run.latencyMs).toHaveLength(scenario.items);

@@ -13,7 +13,7 @@ export function traceScenario(
     slots: 1,
     arrivals: recorded('trace', times),
     items: times.length,
-    targetMs: Number.POSITIVE_INFINITY,
+    targetLatencyMs: Number.POSITIVE_INFINITY,
     noise: 0,
     timerMs: 0,
     seed: 1,

@@ -75,7 +75,7 @@ async function comparison(a: string, b: string, flags: CompareFlags, terminal: T
       arrivals: { kind: 'poisson', perSecond: rate },
       pairs,
       secondsPerBlock: blockTime,
-      ...(targetMs !== undefined && { targetMs }),
+      ...(targetMs !== undefined && { targetLatencyMs: targetMs }),
       seed,
       signal: interrupt.signal,
       onProgress: (step) => progress.show(step),

@@ -70,7 +70,7 @@ async function knee(url: string, flags: KneeFlags, terminal: Terminal): Promise<
     const found = await findKnee({
       startRun,
       target: await targetSpec(url, flags),
-      targetMs,
+      targetLatencyMs: targetMs,
       share: flags.share,
       secondsPerStep: stepTime,
       from,

@@ -159,7 +159,7 @@ async function runSpec(target: string, flags: LoadFlags): Promise<RunSpec> {
       : { kind: 'target', target: await targetSpec(target, flags) },
     ...(await runPart(flags)),
     processes,
-    ...(targetMs !== undefined && { targetMs }),
+    ...(targetMs !== undefined && { targetLatencyMs: targetMs }),
     ...(failIf !== undefined && { failIf }),
     ...(saveTrace !== undefined && { keepArrivals: true }),
   };

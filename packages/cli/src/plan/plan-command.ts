@@ -129,7 +129,7 @@ async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
     const made = await makePlan({
       curve,
       traffic,
-      targetMs,
+      targetLatencyMs: targetMs,
       slots,
       maxBatchSize,
       noise: flags.noise ?? noise,

@@ -106,11 +106,11 @@ function checkBatchable(
 
 function optionsOf(settings: DeclaredSettings): WorkerOptions {
   const { batching = {}, concurrency, timeoutMs } = settings;
-  const { maxBatchSize, maxLatencyMs, maxWaitMs, batchSizes } = batching;
+  const { maxBatchSize, targetLatencyMs, maxWaitMs, batchSizes } = batching;
   const options = {
     maxBatchSize: isBatchable(settings) ? maxBatchSize : 1,
     batchSizes: isBatchable(settings) ? batchSizes : undefined,
-    targetLatencyMs: maxLatencyMs,
+    targetLatencyMs,
     maxWaitMs,
     concurrency,
     handlerTimeoutMs: timeoutMs,

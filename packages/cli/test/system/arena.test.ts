@@ -25,7 +25,7 @@ describe('a scenario with a trace beside it', () => {
   const fields = {
     curve: { '1': 5, '8': 6, '32': 9 },
     arrivals: { kind: 'trace', file: 'requests.csv' },
-    target_ms: 20,
+    target_latency_ms: 20,
     seeds: [1, 2],
     policies: ['adaptive', 'efficiency', 'greedy', 'nexus'],
   };

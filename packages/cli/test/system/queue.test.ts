@@ -87,7 +87,7 @@ describe('queue status', () => {
   test('where Redis cannot be reached says so, with code 1', async () => {
     const { code, stdout, stderr } = await batchwise('queue', 'status', '--url', 'redis://127.0.0.1:1');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: Redis at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED[^\n]*\n$/);
+    expect(stderr).toMatch(/^error: Cannot connect to Redis at 127\.0\.0\.1:1: .*ECONNREFUSED[^\n]*\n$/);
   });
 });
 

@@ -23,7 +23,7 @@ function expectRefused(answer: Answer, code: string): void {
 
 test('a full queue refuses while those before are still waiting, and these are answered', async () => {
   const server = await Serving.start([fixture('gated-service.ts')], {
-    yaml: `runners:\n  gated:\n    batching: { max_batch_size: 1, max_queue_size: 3, max_latency_ms: unlimited }\n`,
+    yaml: `runners:\n  gated:\n    batching: { max_batch_size: 1, max_queue_size: 3, target_latency_ms: unlimited }\n`,
   });
   const waiting = (number: number) => server.client.post('/gated', { number });
   const accepted = [waiting(0)];
@@ -52,11 +52,11 @@ test.each([
   ['one process', []],
   ['web processes', ['--workers', '2']],
 ])(
-  '%s: what cannot be done within max_latency_ms is refused, the rest is answered, and it recovers',
+  '%s: what cannot be done within target_latency_ms is refused, the rest is answered, and it recovers',
   async (_, workers) => {
     // Twenty times in a second two at a time, with room for a few.
     const server = await Serving.start([fixture('gated-service.ts'), ...workers], {
-      yaml: `runners:\n  slow:\n    batching: { max_batch_size: 2, max_latency_ms: 100 }\n`,
+      yaml: `runners:\n  slow:\n    batching: { max_batch_size: 2, target_latency_ms: 100 }\n`,
     });
     const load = new Load(server.port, {
       clients: 60,
@@ -87,7 +87,7 @@ test.each([
 
 test('a client that hangs up leaves the queue and the batch', async () => {
   const server = await Serving.start([fixture('places-service.ts')], {
-    yaml: `runners:\n  held:\n    batching: { max_batch_size: 1, max_latency_ms: unlimited }\n`,
+    yaml: `runners:\n  held:\n    batching: { max_batch_size: 1, target_latency_ms: unlimited }\n`,
   });
   const began = join(server.folder, 'began');
   const aborted = join(server.folder, 'aborted');

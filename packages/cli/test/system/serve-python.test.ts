@@ -86,7 +86,7 @@ test('an invalid item fails its request, and not the requests that share its bat
   const server = await Serving.start(['text.py'], {
     env,
     files: { 'text.py': TEXT },
-    yaml: 'runners: {batching: {policy: window, max_wait_ms: 1000, max_batch_size: 2, max_latency_ms: 60000}}\n',
+    yaml: 'runners: {batching: {policy: window, max_wait_ms: 1000, max_batch_size: 2, target_latency_ms: 60000}}\n',
   });
   const [good, bad] = await Promise.all([
     describeTexts(server, ['good']),
@@ -185,7 +185,7 @@ describe.each([
     const server = await Serving.start(['text.py', ...workers], {
       env,
       files: { 'text.py': TEXT },
-      yaml: 'runners: {replicas: 2, batching: {max_batch_size: 1, max_latency_ms: 60000}}\n',
+      yaml: 'runners: {replicas: 2, batching: {max_batch_size: 1, target_latency_ms: 60000}}\n',
     });
     expect(server.pids('runner')).toHaveLength(runnerProcesses);
     const pids = modelPids(server.folder);

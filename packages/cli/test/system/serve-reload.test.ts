@@ -17,7 +17,7 @@ runners:
   digits:
     batching:
       max_batch_size: ${maxBatchSize}
-      max_latency_ms: 60000
+      target_latency_ms: 60000
 `;
 
 const digits = samplesOf('digits');

@@ -48,7 +48,7 @@ describe.concurrent.each([
     const ended = await failed([model('iris'), '--port', String(port), ...workers]);
     expect(ended).toEqual({
       code: 1,
-      stderr: `error: Cannot listen on 127.0.0.1:${port}: something else does already. Stop it, or choose another port; 0 takes any that is free.\n`,
+      stderr: `error: Cannot listen on 127.0.0.1:${port}: the port is already in use. Stop the other process, or choose another port (0 for any free port).\n`,
     });
   });
 
@@ -95,7 +95,7 @@ test.concurrent('a folder in the place of a model', async () => {
 test.concurrent('nothing to serve', async () => {
   const ended = await failed(PORT_0);
   expect(ended).toMatchObject({ code: 1 });
-  expect(ended.stderr).toMatch(/^error: There is nothing to serve: name a model .* or a service/);
+  expect(ended.stderr).toMatch(/^error: Nothing to serve: expected a model .* or a service/);
 });
 
 describe.concurrent('mistakes on the command line are code 2', () => {

@@ -24,7 +24,7 @@ const CROWD = 8;
 const YAML = `
 runners:
   crowd:
-    batching: { policy: window, max_batch_size: ${CROWD}, max_wait_ms: 3600000, max_latency_ms: 3600000 }
+    batching: { policy: window, max_batch_size: ${CROWD}, max_wait_ms: 3600000, target_latency_ms: 3600000 }
 `;
 
 const digits = samplesOf('digits');
@@ -247,7 +247,7 @@ describe('two copies of a runner', () => {
     });
     const [web] = server.pids('web') as [number];
     process.kill(web, 'SIGKILL');
-    await server.said('it is started again');
+    await server.said('; restart in');
     await until(() => server.listeningPorts().length > 0, 'it listens again');
     expect(server.listeningPorts()).toEqual([server.port]);
     expect((await askWhere(server.client, 1)).status).toBe(200);

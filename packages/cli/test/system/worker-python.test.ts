@@ -68,7 +68,7 @@ test('a server with a queue knows the signature, and its requests run on a worke
   const server = await Serving.start(['iris.py'], {
     env: { ...pythonEnv(), BATCHWISE__RUNNERS__REDIS__URL: redis.url },
     files: { 'iris.py': IRIS },
-    yaml: 'runners: {iris: {redis: {queue: flowers}, batching: {max_latency_ms: 60000}}}\n',
+    yaml: 'runners: {iris: {redis: {queue: flowers}, batching: {target_latency_ms: 60000}}}\n',
   });
   // The model was loaded once for its signature.
   expect(modelPids(server.folder)).toEqual([]);

@@ -325,7 +325,7 @@ describe('what cannot start says why, in one line', () => {
     [
       'a wrong address',
       ['h.mjs', '--url', 'redis://127.0.0.1:1'],
-      /^error: Redis at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/,
+      /^error: Cannot connect to Redis at 127\.0\.0\.1:1: .*ECONNREFUSED/,
     ],
   ])('%s', async (_what, args, message) => {
     const worker = new Working(['worker', ...args], { files });

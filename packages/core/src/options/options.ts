@@ -27,7 +27,7 @@ import { type Clock, realClock, validClock } from '../time/clock.js';
 /** Options that `configure()` can change. */
 export interface LiveOptions<I> {
   /**
-   * The most a batch may cost: items, unless `costOf` says otherwise. A limit, not a goal.
+   * Maximum cost of a batch: its number of items, or the sum of `costOf`. A limit, not a goal.
    * Infinity or -1 for unlimited.
    * @default 64
    */
@@ -210,7 +210,7 @@ export function newSettings<I, R>(
   for (const key of ['backends', 'slotOrder']) {
     if (!(key in given)) continue;
     throw invalidOption(
-      `new Batcher(handler, options): ${key} take the place of the handler: new Batcher({ ${key} }).`,
+      `new Batcher(handler, options): ${key} replace the handler: new Batcher({ ${key} }).`,
     );
   }
   return withDefaults(valid, given);
@@ -225,7 +225,7 @@ function backendSettings<I, R>(options: BackendOptions<I, R>): Settings<I, R> {
   const { clock = realClock } = given;
   if (Array.isArray(backends) && backends.length === 0)
     throw invalidOption(
-      'backends: expected at least one backend, or a BackendSet, to which some are added later.',
+      'backends: expected at least one backend, or a BackendSet for backends that are added later.',
     );
   const set = backends instanceof BackendSet ? backends : new BackendSet<I, R>(backends, { clock });
   return withDefaults(notCalled, { concurrency: POSITIVE_INFINITY, ...given, backends: set });

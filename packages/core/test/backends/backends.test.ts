@@ -731,7 +731,7 @@ describe('invalid backends are rejected with the reason:', () => {
   const a = new GatedBackend('a');
   const wrong: [string, unknown][] = [
     ['backends: expected a list of { id, slots, run } or a BackendSet, got 3.', 3],
-    ['backends: expected at least one backend, or a BackendSet, to which some are added later.', []],
+    ['backends: expected at least one backend, or a BackendSet for backends that are added later.', []],
     ['backends[0]: expected an object, got null.', [null]],
     ['backends[0].id: expected a string that is not empty, got undefined.', [{}]],
     ['backends[0].slots: expected a whole number from 1 up, or Infinity, got 0.', [{ id: 'a', slots: 0 }]],
@@ -753,7 +753,7 @@ describe('invalid backends are rejected with the reason:', () => {
   test('a handler and backends', () => {
     const options = { backends: [a] } as BatcherOptions<number>;
     expect(() => new Batcher((items: number[]) => items, options)).toThrow(
-      'new Batcher(handler, options): backends take the place of the handler: new Batcher({ backends }).',
+      'new Batcher(handler, options): backends replace the handler: new Batcher({ backends }).',
     );
     const batcher = new Batcher((items: number[]) => items);
     expect(() => batcher.backends).toThrow('batcher: the batcher has a handler.');

@@ -23,7 +23,7 @@ export class ChartsPanel {
           label: 'within target',
           color: 'green',
           isOptional: true,
-          of: ({ good }) => (this.#report?.targetMs === undefined ? undefined : good),
+          of: ({ good }) => (this.#report?.targetLatencyMs === undefined ? undefined : good),
         },
         { label: 'rejected', color: 'orange', of: ({ rejected }) => rejected },
         { label: 'failed', color: 'red', of: ({ failed }) => failed },
@@ -45,7 +45,7 @@ export class ChartsPanel {
           color: 'green',
           isDashed: true,
           isOptional: true,
-          of: () => this.#report?.targetMs,
+          of: () => this.#report?.targetLatencyMs,
         },
       ]),
       this.#chart('Users, requests in flight', count, [

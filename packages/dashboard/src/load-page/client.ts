@@ -3,7 +3,7 @@ import { ask } from '../page/poll.js';
 import type { LoadPageState } from './page-state.js';
 
 const TOKEN_KEY = 'batchwise-load-token';
-const SILENCE = 'the load generator does not answer';
+const SILENCE = 'the load generator does not respond';
 /** Of a start: the target is checked first, which may take its time. */
 const START_PATIENCE_MS = 60_000;
 
@@ -56,7 +56,7 @@ export class Client {
     const response = await ask(address, SILENCE, { ...init, headers });
     if (response.ok) return response;
     const problem = (await response.json().catch(() => ({}))) as { detail?: unknown };
-    const message = String(problem.detail ?? `${address} is answered with ${response.status}`);
+    const message = String(problem.detail ?? `${address} returned ${response.status}`);
     throw response.status === 401 ? new TokenWanted(message) : new Error(message);
   }
 }

@@ -24,7 +24,7 @@ export interface LoadSetup {
     | { readonly kind: 'scenario'; readonly file: string; readonly host?: string };
   readonly traffic: LoadSetupTraffic;
   readonly seconds?: number;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
 }
 
 export type LoadSetupTraffic =
@@ -63,7 +63,7 @@ export interface LoadPageReport {
         readonly waitTime: string;
       }
     | { readonly kind: 'arrivals'; readonly text: string };
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly total: LoadPageRequests;
   readonly requests: readonly LoadPageRequests[];
   readonly series: readonly LoadPagePoint[];

@@ -47,7 +47,7 @@ export class RunLine {
 
   showSilence(why: string): void {
     this.#state.dataset.state = 'silent';
-    setText(this.#state, `No connection: ${why}. Trying again.`);
+    setText(this.#state, `No connection: ${why}. Retrying.`);
     this.#showButtons('ready', undefined);
   }
 
@@ -64,13 +64,13 @@ export class RunLine {
   }
 }
 
-function factsOf({ target, traffic, seconds, targetMs }: LoadPageReport): string {
+function factsOf({ target, traffic, seconds, targetLatencyMs }: LoadPageReport): string {
   return [
     duration(seconds),
     target,
     traffic.kind === 'users'
       ? `${count(traffic.users)} users, ${count(traffic.spawnRate)}/s, wait time ${traffic.waitTime}`
       : traffic.text,
-    ...(targetMs === undefined ? [] : [`target ${count(targetMs)} ms`]),
+    ...(targetLatencyMs === undefined ? [] : [`target ${count(targetLatencyMs)} ms`]),
   ].join(' · ');
 }

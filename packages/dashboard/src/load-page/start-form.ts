@@ -29,7 +29,7 @@ export class StartForm {
   });
   readonly #target = new NumberField({
     label: 'Target latency, ms',
-    name: 'target_ms',
+    name: 'target_latency_ms',
     min: 0.01,
     isOptional: true,
     placeholder: 'none',
@@ -60,7 +60,7 @@ export class StartForm {
     this.#showModel();
   }
 
-  fill({ work, traffic, seconds, targetMs }: LoadSetup): void {
+  fill({ work, traffic, seconds, targetLatencyMs }: LoadSetup): void {
     const isScenario = work.kind === 'scenario';
     setText(this.#urlLabel.firstElementChild as Node, isScenario ? 'Host' : 'URL');
     this.#url.required = !isScenario;
@@ -72,7 +72,7 @@ export class StartForm {
     if (traffic.kind === 'users') this.#users.fill(traffic);
     else this.#arrivals.fill(traffic);
     this.#seconds.value = seconds;
-    this.#target.value = targetMs;
+    this.#target.value = targetLatencyMs;
     this.#showModel();
   }
 
@@ -108,7 +108,7 @@ export class StartForm {
         ...(this.#url.value !== '' && { url: this.#url.value }),
         ...traffic,
         seconds: this.#seconds.value,
-        target_ms: this.#target.value,
+        target_latency_ms: this.#target.value,
       });
     } catch (error) {
       setText(this.#error, (error as Error).message);

@@ -19,7 +19,7 @@ header.append(
   element(
     'nav',
     {},
-    element('a', { href: 'docs' }, 'What can be asked'),
+    element('a', { href: 'docs' }, 'API docs'),
     element('a', { href: 'metrics' }, 'Metrics'),
   ),
 );

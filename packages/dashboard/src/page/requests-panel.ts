@@ -21,11 +21,11 @@ export class RequestsPanel {
   readonly element: HTMLElement;
   readonly #tiles = new Tiles([
     { label: 'requests/s' },
-    { label: 'p50', title: 'From arrival to answer: half of those that succeeded were quicker.' },
-    { label: 'p99', title: 'From arrival to answer: one in a hundred of those that succeeded was slower.' },
-    { label: 'in flight', title: 'Come and not yet answered.' },
-    { label: 'refused/s', title: 'Answered with 429 at once, because there was too much to do.' },
-    { label: 'failed/s', title: 'Late, unavailable or failed: answered with 5xx.' },
+    { label: 'p50', title: 'Median latency of successful requests.' },
+    { label: 'p99', title: '99th percentile of the latency of successful requests.' },
+    { label: 'in flight', title: 'Requests without a response so far.' },
+    { label: 'rejected/s', title: 'Requests rejected with 429: overload or a full queue.' },
+    { label: 'failed/s', title: 'Requests that were late, unavailable or failed: responses 5xx.' },
   ]);
   readonly #charts: readonly Chart<Reading>[];
 
@@ -43,9 +43,9 @@ export class RequestsPanel {
       { label: 'p99', color: 'red', of: ({ requests }) => requests.times.p99Ms },
     ];
     this.#charts = [
-      new Chart({ title: 'Requests a second, by outcome', axis: TIME_OF_DAY, lines: rates, text: count }),
+      new Chart({ title: 'Requests per second by outcome', axis: TIME_OF_DAY, lines: rates, text: count }),
       new Chart({
-        title: 'From arrival to answer, of those that succeeded',
+        title: 'Latency of successful requests',
         axis: TIME_OF_DAY,
         lines: times,
         text: milliseconds,

@@ -16,45 +16,45 @@ export class RunnerPanel {
   readonly element: HTMLElement;
   readonly #name: string;
   readonly #tiles = new Tiles([
-    { label: 'rows/s', title: 'In batches that have ended.' },
+    { label: 'rows/s', title: 'Rows in completed batches.' },
     { label: 'batches/s' },
-    { label: 'mean batch', title: 'Rows in a batch.' },
-    { label: 'queued', title: 'Items that wait.' },
-    { label: 'oldest', title: 'How long the first of them has waited.' },
-    { label: 'running', title: 'Batches that run.' },
-    { label: 'refused/s', title: 'Items turned away at the door.' },
+    { label: 'mean batch', title: 'Mean number of rows in a batch.' },
+    { label: 'queued', title: 'Items in the queue.' },
+    { label: 'oldest', title: 'Queue wait of the oldest item.' },
+    { label: 'running', title: 'Batches in flight.' },
+    { label: 'rejected/s', title: 'Items rejected by admission control or the policy.' },
   ]);
   readonly #charts: readonly Chart<Reading>[];
-  readonly #sizes = new Bars('Sizes of batches, last 30 s', 'No batch has ended.');
-  readonly #reasons = new Bars('Why they left, last 30 s', 'No batch has left.');
-  readonly #curve = new Bars('What a batch takes, as learned', 'Nothing has been learned yet.');
+  readonly #sizes = new Bars('Batch sizes, last 30 s', 'No batch has completed.');
+  readonly #reasons = new Bars('Dispatch reasons, last 30 s', 'No batch was dispatched.');
+  readonly #curve = new Bars('Service time by batch size (learned)', 'No batch sizes learned yet.');
 
   constructor(name: string) {
     this.#name = name;
     this.#charts = [
       new Chart({
-        title: 'Rows a second',
+        title: 'Rows per second',
         axis: TIME_OF_DAY,
         lines: [this.#line('rows', 'blue', ({ rowsPerSecond }) => rowsPerSecond)],
         text: count,
       }),
       new Chart({
-        title: 'Items that wait, rows in a batch',
+        title: 'Queued items, rows in a batch',
         axis: TIME_OF_DAY,
         lines: [
-          this.#line('waiting', 'orange', ({ queued }) => queued),
+          this.#line('queued', 'orange', ({ queued }) => queued),
           this.#line('mean batch', 'blue', ({ meanBatch }) => meanBatch),
         ],
         text: count,
       }),
       new Chart({
-        title: 'Time of an item and of its batch',
+        title: 'Queue wait and service time',
         axis: TIME_OF_DAY,
         lines: [
           this.#line('wait p50', 'yellow', ({ waits }) => waits.p50Ms),
           this.#line('wait p99', 'orange', ({ waits }) => waits.p99Ms),
-          this.#line('run p50', 'blue', ({ runs }) => runs.p50Ms),
-          this.#line('run p99', 'violet', ({ runs }) => runs.p99Ms),
+          this.#line('service p50', 'blue', ({ runs }) => runs.p50Ms),
+          this.#line('service p99', 'violet', ({ runs }) => runs.p99Ms),
         ],
         text: milliseconds,
       }),

@@ -33,7 +33,7 @@ export class ServerLine {
       ...(server.restarts > 0 ? [`restarts: ${server.restarts}`] : []),
       `CPU ${percent(server.cpuShare)} of a core`,
       bytes(server.memoryBytes),
-      `event loop late by ${milliseconds(server.lagP99Ms)} (p99)`,
+      `event-loop lag ${milliseconds(server.lagP99Ms)} (p99)`,
     ];
     setText(this.#facts, facts.join(' · '));
   }
@@ -42,12 +42,12 @@ export class ServerLine {
 function stateText(state: State): string {
   switch (state.is) {
     case 'asking':
-      return 'Asking …';
+      return 'Connecting …';
     case 'ready':
       return 'Ready';
     case 'not-ready':
       return state.why;
     case 'silent':
-      return `No news: ${state.why}. Trying again.`;
+      return `No connection: ${state.why}. Retrying.`;
   }
 }

@@ -3,7 +3,7 @@ import { ask, poll } from './poll.js';
 import { Scrape } from './scrape.js';
 import type { State } from './server-line.js';
 
-const SILENCE = 'the server does not answer';
+const SILENCE = 'the server does not respond';
 
 export interface Watcher {
   scraped(scrape: Scrape): void;
@@ -26,7 +26,7 @@ async function metrics(): Promise<Scrape> {
   const response = await ask('metrics', SILENCE);
   // Of when the answer is, however long it was waited for.
   const at = performance.now();
-  if (!response.ok) throw new Error(`/metrics is answered with ${response.status}`);
+  if (!response.ok) throw new Error(`/metrics returned ${response.status}`);
   return new Scrape(at, await response.text());
 }
 

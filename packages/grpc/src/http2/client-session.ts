@@ -124,10 +124,7 @@ export class ClientSession extends Session<ClientStream, ReceivedResponse> {
 
   protected override streamOf(id: number): ClientStream | undefined {
     if (id % 2 === 0 || id >= this.#nextStreamId) {
-      throw new Http2Fault(
-        ERROR_CODE.PROTOCOL_ERROR,
-        `the peer speaks of stream ${id}, which nobody has begun`,
-      );
+      throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, `the peer sent a frame for the unknown stream ${id}`);
     }
     return this.streams.get(id);
   }

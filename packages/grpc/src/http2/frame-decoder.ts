@@ -90,7 +90,7 @@ function frameBytes(bytes: Buffer, at: number): number {
   if (payloadBytes > DEFAULT_MAX_PAYLOAD_BYTES) {
     throw new Http2Fault(
       ERROR_CODE.FRAME_SIZE_ERROR,
-      `a frame may have up to ${DEFAULT_MAX_PAYLOAD_BYTES} bytes, but one of ${payloadBytes} came`,
+      `expected a frame of at most ${DEFAULT_MAX_PAYLOAD_BYTES} bytes, got ${payloadBytes}`,
     );
   }
   return FRAME_HEAD_BYTES + payloadBytes;

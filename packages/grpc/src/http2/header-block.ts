@@ -29,7 +29,7 @@ export class HeaderBlock {
     if (this.#bytes > MAX_BLOCK_BYTES || this.#pieces.length > MAX_PIECES) {
       throw new Http2Fault(
         ERROR_CODE.ENHANCE_YOUR_CALM,
-        `headers may have up to ${MAX_BLOCK_BYTES} bytes in ${MAX_PIECES} frames, but more came`,
+        `expected headers of at most ${MAX_BLOCK_BYTES} bytes in ${MAX_PIECES} frames, got more`,
       );
     }
   }

@@ -23,7 +23,7 @@ export function requestFields(headers: OutgoingHttpHeaders): string[] {
 export function responseFields(headers: OutgoingHttpHeaders): string[] {
   const status = Number(headers[':status']);
   if (!(status >= 200 && status <= 599))
-    throw new TypeError(`${headers[':status']} is no status of an answer`);
+    throw new TypeError(`expected the status of a response, got ${headers[':status']}`);
   return fieldsOf(headers, OF_RESPONSES, 'an answer');
 }
 
@@ -44,7 +44,7 @@ function fieldsOf(headers: OutgoingHttpHeaders, pseudo: readonly string[], where
     if (name.charCodeAt(0) === COLON) {
       if (!pseudo.includes(name)) throw new TypeError(`'${name}' is not expected in ${where}`);
     } else if (OF_CONNECTIONS.has(name) || (name === 'te' && value !== 'trailers')) {
-      throw new TypeError(`HTTP/2 has no header '${name}' with the value ${JSON.stringify(value)}`);
+      throw new TypeError(`invalid HTTP/2 header '${name}' with the value ${JSON.stringify(value)}`);
     } else if (Array.isArray(value)) {
       for (const one of value) fields.push(name, one);
     } else fields.push(name, typeof value === 'string' ? value : String(value));

@@ -38,7 +38,7 @@ export class HpackDecoder {
         this.#add(name, value);
         onField(name, value);
       } else if (first >= 0x20) {
-        throw broken('a change of the table behind the first header');
+        throw broken('a table size update after the first header');
       } else {
         const name = this.#name(0x0f);
         onField(name, this.#string());
@@ -92,7 +92,7 @@ export class HpackDecoder {
     if (value < mask) return value;
     for (let shift = 0; ; shift += 7) {
       const byte = this.#byte();
-      if (shift >= MOST_INTEGER_SHIFT) throw broken('an integer beyond all measure');
+      if (shift >= MOST_INTEGER_SHIFT) throw broken('an integer that is too large');
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
@@ -103,13 +103,13 @@ export class HpackDecoder {
     const length = this.#integer(0x7f);
     const from = this.#at;
     const to = from + length;
-    if (to > this.#block.length) throw broken('a text that goes beyond its end');
+    if (to > this.#block.length) throw broken('a string that exceeds the block');
     this.#at = to;
     return isHuffman ? huffmanDecode(this.#block, from, to) : this.#block.toString('latin1', from, to);
   }
 
   #byte(): number {
-    if (this.#at >= this.#block.length) throw broken('an end within a header');
+    if (this.#at >= this.#block.length) throw broken('a truncated header');
     return this.#block[this.#at++] as number;
   }
 }

@@ -19,7 +19,7 @@ export function huffmanDecode(bytes: Buffer, from: number, to: number): string {
       const bit = (byte >>> shift) & 1;
       const next = HUFFMAN_TREE[2 * node + bit] as number;
       if (next < 0) {
-        if (~next === END_OF_STRING) throw broken('the end of a string within it');
+        if (~next === END_OF_STRING) throw broken('the end-of-string symbol');
         text[length++] = ~next;
         node = 0;
         bitsSince = 0;
@@ -31,10 +31,10 @@ export function huffmanDecode(bytes: Buffer, from: number, to: number): string {
       }
     }
   }
-  if (bitsSince > MOST_PADDING_BITS || !isOnes) throw broken('padding that is not up to 7 ones');
+  if (bitsSince > MOST_PADDING_BITS || !isOnes) throw broken('padding other than up to 7 ones');
   return text.toString('latin1', 0, length);
 }
 
 function broken(what: string): Http2Fault {
-  return new Http2Fault(ERROR_CODE.COMPRESSION_ERROR, `a header in Huffman's code has ${what}`);
+  return new Http2Fault(ERROR_CODE.COMPRESSION_ERROR, `a Huffman-coded header has ${what}`);
 }

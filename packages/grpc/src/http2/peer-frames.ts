@@ -52,7 +52,7 @@ export class PeerFrames<Headers extends ReceivedHeaders> {
       this.#decoder.push(chunk);
     } catch (error) {
       if (this.#hasSettings || !(error instanceof Http2Fault)) throw error;
-      throw new Http2Fault(error.errorCode, `the peer does not seem to speak HTTP/2: ${error.message}`);
+      throw new Http2Fault(error.errorCode, `the peer does not seem to use HTTP/2: ${error.message}`);
     }
   }
 
@@ -62,9 +62,9 @@ export class PeerFrames<Headers extends ReceivedHeaders> {
   }
 
   #got(type: number, flags: number, streamId: number, payload: Buffer): void {
-    if (!this.#hasSettings && type !== FRAME_TYPE.SETTINGS) throw notAllowed('anything before its settings');
+    if (!this.#hasSettings && type !== FRAME_TYPE.SETTINGS) throw notAllowed('a frame before its settings');
     if (this.#block !== undefined && type !== FRAME_TYPE.CONTINUATION) {
-      throw notAllowed('a frame between those of one block of headers');
+      throw notAllowed('a frame within a header block');
     }
     switch (type) {
       case FRAME_TYPE.DATA:
@@ -92,7 +92,7 @@ export class PeerFrames<Headers extends ReceivedHeaders> {
         this.#gotSettings(flags, streamId, payload);
         break;
       case FRAME_TYPE.PUSH_PROMISE:
-        throw notAllowed('a push, which nobody may');
+        throw notAllowed('a push promise, which is not allowed');
       case FRAME_TYPE.PING:
         checkConnection(streamId);
         checkLength(payload, PING_BYTES);
@@ -141,7 +141,8 @@ export class PeerFrames<Headers extends ReceivedHeaders> {
 
   #gotContinuation(flags: number, streamId: number, piece: Buffer): void {
     const block = this.#block;
-    if (block === undefined || block.streamId !== streamId) throw notAllowed('a continuation of nothing');
+    if (block === undefined || block.streamId !== streamId)
+      throw notAllowed('a continuation without headers');
     block.add(piece);
     if ((flags & FLAG.END_HEADERS) === 0) return;
     this.#block = undefined;
@@ -156,21 +157,18 @@ export class PeerFrames<Headers extends ReceivedHeaders> {
 }
 
 function checkStream(streamId: number): void {
-  if (streamId === 0) throw notAllowed('a frame without its stream');
+  if (streamId === 0) throw notAllowed('a frame without a stream');
 }
 
 function checkConnection(streamId: number): void {
-  if (streamId !== 0) throw notAllowed('a frame of the connection on a stream');
+  if (streamId !== 0) throw notAllowed('a connection frame on a stream');
 }
 
 function checkLength(payload: Buffer, bytes: number): void {
   if (payload.length === bytes) return;
-  throw new Http2Fault(
-    FRAME_SIZE_ERROR,
-    `the peer sent a frame of ${payload.length} bytes where ${bytes} were expected`,
-  );
+  throw new Http2Fault(FRAME_SIZE_ERROR, `expected a frame of ${bytes} bytes, got ${payload.length}`);
 }
 
 function notAllowed(what: string): Http2Fault {
-  return new Http2Fault(PROTOCOL_ERROR, `the peer broke HTTP/2: it sent ${what}`);
+  return new Http2Fault(PROTOCOL_ERROR, `the peer violated HTTP/2: it sent ${what}`);
 }

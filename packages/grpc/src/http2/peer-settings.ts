@@ -35,7 +35,7 @@ export class PeerSettings {
   /** Takes over what a SETTINGS frame says. */
   apply(payload: Buffer): void {
     if (payload.length % SETTING_BYTES !== 0) {
-      throw new Http2Fault(ERROR_CODE.FRAME_SIZE_ERROR, `SETTINGS of ${payload.length} bytes came`);
+      throw new Http2Fault(ERROR_CODE.FRAME_SIZE_ERROR, `invalid SETTINGS of ${payload.length} bytes`);
     }
     this.leastHeaderTableBytes = this.headerTableBytes;
     for (let at = 0; at < payload.length; at += SETTING_BYTES) {

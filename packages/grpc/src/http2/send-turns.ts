@@ -42,7 +42,7 @@ export class SendTurns {
   widen(increment: number): void {
     this.#window += increment;
     if (increment === 0)
-      throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, 'the peer widened a window by nothing');
+      throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, 'the peer sent a window update of 0');
     if (this.#window > MAX_WINDOW_BYTES) throw tooWide();
   }
 
@@ -105,5 +105,8 @@ export class SendTurns {
 }
 
 function tooWide(): Http2Fault {
-  return new Http2Fault(ERROR_CODE.FLOW_CONTROL_ERROR, 'the peer opened a window wider than HTTP/2 allows');
+  return new Http2Fault(
+    ERROR_CODE.FLOW_CONTROL_ERROR,
+    'the peer enlarged a window above the limit of HTTP/2',
+  );
 }

@@ -160,7 +160,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
 
   charge(): void {
     if (this.isDestroyed || this.#resets.take()) return;
-    this.fail(new Http2Fault(ENHANCE_YOUR_CALM, 'the client breaks too many of its calls'));
+    this.fail(new Http2Fault(ENHANCE_YOUR_CALM, 'the client resets too many calls'));
   }
 
   /**
@@ -236,7 +236,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   }
 
   override gotUseless(): void {
-    if (!this.#useless.take()) throw tooMuch('frames that are of no use');
+    if (!this.#useless.take()) throw tooMuch('frames without effect');
   }
 
   #readOnLater(): void {
@@ -251,7 +251,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
   override goneAway(errorCode: number): void {
     if (errorCode === NO_ERROR) this.close();
     else {
-      this.#listener.failed(new Error(`the client gave it up with HTTP/2 error code ${errorCode}`));
+      this.#listener.failed(new Error(`the client cancelled the call with HTTP/2 error code ${errorCode}`));
       this.destroy();
     }
   }
@@ -265,7 +265,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     const stream = this.streamOf(id);
     if (stream !== undefined) return stream;
     if (!this.#cutOff.has(id)) {
-      throw new Http2Fault(STREAM_CLOSED, `the client goes on with stream ${id}, which it had ended`);
+      throw new Http2Fault(STREAM_CLOSED, `the client sent a frame for stream ${id} after its end`);
     }
     if (isLast) this.#cutOff.delete(id);
     return undefined;
@@ -314,7 +314,7 @@ export class ServerSession extends Session<ServerStream, ReceivedRequest> implem
     const from = this.#prefaceBytes;
     const taken = Math.min(PREFACE.length - from, chunk.length);
     if (chunk.compare(PREFACE, from, from + taken, 0, taken) !== 0) {
-      throw new Http2Fault(PROTOCOL_ERROR, 'the client does not speak HTTP/2');
+      throw new Http2Fault(PROTOCOL_ERROR, 'the client does not use HTTP/2');
     }
     this.#prefaceBytes += taken;
     if (taken < chunk.length) super.receive(chunk.subarray(taken));
@@ -364,5 +364,5 @@ function tooMuch(what: string): Http2Fault {
 }
 
 function unknownStream(id: number): Http2Fault {
-  return new Http2Fault(PROTOCOL_ERROR, `the client speaks of stream ${id}, which it has not begun`);
+  return new Http2Fault(PROTOCOL_ERROR, `the client sent a frame for stream ${id}, which is not open`);
 }

@@ -28,8 +28,8 @@ test('what HTTP/2 itself needs comes first, lists one by one, what is not set no
 
 test.each([
   [{ ':status': 200 }, "':status' is not expected in a request"],
-  [{ connection: 'close' }, "no header 'connection'"],
-  [{ te: 'gzip' }, "no header 'te'"],
+  [{ connection: 'close' }, "invalid HTTP/2 header 'connection'"],
+  [{ te: 'gzip' }, "invalid HTTP/2 header 'te'"],
 ])('%o is no request', (headers, message) => {
   expect(() => requestFields(headers)).toThrow(message);
 });

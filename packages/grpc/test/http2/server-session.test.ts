@@ -115,7 +115,7 @@ test.each<[string, Buffer, number]>([
     ERROR_CODE.PROTOCOL_ERROR,
   ],
   [
-    'a continuation of nothing',
+    'a continuation without headers',
     rawFrame(CONTINUATION, END_HEADERS, 1, callHeaders()),
     ERROR_CODE.PROTOCOL_ERROR,
   ],

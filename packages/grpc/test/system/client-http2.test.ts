@@ -84,7 +84,7 @@ test.each<[string, Buffer[], number]>([
     [rawFrame(HEADERS, END_HEADERS, 1, Buffer.from([0x80]))],
     COMPRESSION_ERROR,
   ],
-  ['a continuation of nothing', [rawFrame(CONTINUATION, END_HEADERS, 1, RESPONSE)], PROTOCOL_ERROR],
+  ['a continuation without headers', [rawFrame(CONTINUATION, END_HEADERS, 1, RESPONSE)], PROTOCOL_ERROR],
   [
     'something between headers and their rest',
     [rawFrame(HEADERS, 0, 1, RESPONSE), rawFrame(PING, 0, 0, Buffer.alloc(8))],

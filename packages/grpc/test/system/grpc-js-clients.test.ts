@@ -114,7 +114,7 @@ test('a message that is too large is RESOURCE_EXHAUSTED, and the connection live
     unary(client, '/a.B/C', Buffer.alloc(1000)),
   ]);
   expect(large.error?.code).toBe(STATUS_JS.RESOURCE_EXHAUSTED);
-  expect(large.error?.details).toContain('up to 1000 bytes, but one of 1000000 came');
+  expect(large.error?.details).toContain('at most 1000 bytes, got 1000000');
   expect(small.error).toBeNull();
   expect(open.server?.openConnections).toBe(1);
 });
@@ -284,7 +284,7 @@ test('a port in use is a clear error', async () => {
   const { port } = await first.listen({ host: '127.0.0.1', port: 0 });
   const second = new GrpcServer({ onCall: echo });
   await expect(second.listen({ host: '127.0.0.1', port })).rejects.toThrow(
-    `port ${port} of 127.0.0.1 is in use`,
+    `port ${port} of 127.0.0.1 is already in use`,
   );
   first.destroy();
   second.destroy();

@@ -408,8 +408,8 @@ test.each([
 });
 
 test.each([
-  ['none', [], 'none came'],
-  ['two', [frameOf(Buffer.from('a')), frameOf(Buffer.from('b'))], 'a second one came'],
+  ['none', [], 'got none'],
+  ['two', [frameOf(Buffer.from('a')), frameOf(Buffer.from('b'))], 'got a second one'],
   ['a part', [frameOf(Buffer.from('abc')).subarray(0, 6)], 'ended within a message'],
   ['a wrong flag', [Buffer.from([7, 0, 0, 0, 0])], 'flag byte'],
 ])('%s instead of one message fails the call, and its handler is told', async (_name, frames, message) => {

@@ -209,7 +209,7 @@ test('a TLS peer without HTTP/2 is named as such', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   expect(await outcome(`localhost:${(server.address() as AddressInfo).port}`, { ca })).toMatchObject({
     status: STATUS.UNAVAILABLE,
-    message: expect.stringContaining('does not speak HTTP/2'),
+    message: expect.stringContaining('does not use HTTP/2'),
   });
   server.close();
 });

@@ -16,11 +16,14 @@ import { RunControl } from './run-control.js';
 export interface LoadPageOptions {
   /** @default '127.0.0.1' */
   readonly host?: string;
-  /** 0 takes any that is free. @default 8089 */
+  /**
+   * 0 selects a free port.
+   * @default 8089
+   */
   readonly port?: number;
   /** @default none at a loopback address, a random one at any other */
   readonly token?: string;
-  /** What the start form shows at first, and everything that it does not show. */
+  /** Initial values of the start form, and the settings that the form does not have. */
   readonly initial: RunSpec;
   start(spec: RunSpec): Promise<LoadRun>;
   /** @default the reports of this package */
@@ -28,7 +31,7 @@ export interface LoadPageOptions {
 }
 
 export interface LoadPage {
-  /** With the token, where there is one: the address to open. */
+  /** The address to open, with the token if there is one. */
   readonly url: string;
   /** The latest run; undefined before the first, and after a reset. */
   readonly run: LoadRun | undefined;
@@ -38,7 +41,7 @@ export interface LoadPage {
    * @throws {LoadError} what `start` throws; INVALID_OPTION while a run is under way
    */
   start(spec?: RunSpec): Promise<LoadRun>;
-  /** Stops the run, waits for its end, and closes the server. With the report of the run, where there is one. */
+  /** Stops the run, waits for its end, and closes the server. Resolves to the report of the run, if there was one. */
   close(): Promise<LoadReport | undefined>;
 }
 
@@ -135,7 +138,7 @@ async function answerTo(request: IncomingMessage, guard: PageGuard, routes: Page
   const text = await bodyOf(request);
   if (text === undefined) return problemAnswer(413, `Expected at most ${MOST_BODY_BYTES} bytes, got more.`);
   const body = parsedJson(text);
-  if (body === undefined) return problemAnswer(400, 'Expected JSON, got a body that is none.');
+  if (body === undefined) return problemAnswer(400, 'Expected JSON, got an invalid body.');
   return routes.post(path, body.value);
 }
 
@@ -185,7 +188,7 @@ async function listening(server: Server, host: string, port: number): Promise<Ad
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): LoadError {
   const why =
     error.code === 'EADDRINUSE'
-      ? 'the port is in use. Choose another one; 0 takes any that is free.'
+      ? 'the port is already in use. Choose another one (0 for any free port).'
       : `${error.message}.`;
   return new LoadError('INVALID_OPTION', `Cannot listen on ${host}:${port} for the load page: ${why}`, {
     cause: error,

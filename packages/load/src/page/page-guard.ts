@@ -37,11 +37,11 @@ export class PageGuard {
       return {
         status: 421,
         detail:
-          'header host: expected a loopback name, as localhost, where the page is at a loopback address.',
+          'header host: expected a loopback name such as localhost, because the page is on a loopback address.',
       };
     }
     if (method === 'POST' && isOfOtherSite(headers)) {
-      return { status: 403, detail: 'header origin: expected the page itself, got another site.' };
+      return { status: 403, detail: 'header origin: expected the origin of the page, got another one.' };
     }
     if (isPrivate && !this.#hasToken(request)) {
       return { status: 401, detail: 'Expected the token that was printed with the address of the page.' };

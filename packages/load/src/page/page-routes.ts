@@ -23,7 +23,7 @@ export const REPORTS: Downloads = {
   'failures.csv': failuresCsv,
 };
 
-const TITLE = 'Batchwise load';
+const TITLE = 'Load test';
 
 const DOWNLOAD_TYPES: Readonly<Record<DownloadName, string>> = {
   'report.html': 'text/html; charset=utf-8',
@@ -97,7 +97,7 @@ export class PageRoutes {
 
   #download(name: DownloadName): PageAnswer {
     const report = this.#control.report;
-    if (report === undefined) return problemAnswer(409, 'There is no run yet, and nothing to download.');
+    if (report === undefined) return problemAnswer(409, 'Nothing to download: there is no run yet.');
     const headers = {
       'content-type': DOWNLOAD_TYPES[name],
       'content-disposition': `attachment; filename="${name}"`,

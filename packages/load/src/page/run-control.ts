@@ -36,9 +36,9 @@ export class RunControl {
 
   /** Rejected with what `start` is rejected with: the run that was before stays. */
   async start(spec: RunSpec): Promise<Obstacle> {
-    if (this.#isClosed) return 'The load generator is being closed.';
-    if (this.#starting !== undefined) return 'A run is being started already.';
-    if (this.#isUnderWay) return 'A run is under way: stop it first.';
+    if (this.#isClosed) return 'The load generator is closing.';
+    if (this.#starting !== undefined) return 'A run is already starting.';
+    if (this.#isUnderWay) return 'A run is in progress. Stop it first.';
     this.#starting = this.#start(spec);
     try {
       this.#run = await this.#starting;
@@ -60,15 +60,15 @@ export class RunControl {
 
   /** Does not wait for the end. */
   stop(): Obstacle {
-    if (!this.#isUnderWay) return 'No run is under way.';
+    if (!this.#isUnderWay) return 'No run is in progress.';
     void this.#run?.stop();
     return undefined;
   }
 
   /** Discards the figures: a run that is under way goes on, one that has ended is gone. */
   reset(): Obstacle {
-    if (this.#starting !== undefined) return 'A run is being started.';
-    if (this.#run?.state === 'stopping') return 'The run is being stopped.';
+    if (this.#starting !== undefined) return 'A run is starting.';
+    if (this.#run?.state === 'stopping') return 'The run is stopping.';
     if (this.#run?.state === 'running') {
       this.#run.reset();
       // Pages drop the seconds that they know.
@@ -81,8 +81,8 @@ export class RunControl {
 
   setUsers(users: number, spawnRate: number): Obstacle {
     const run = this.#run;
-    if (run?.state !== 'running') return 'No run is under way.';
-    if (run.spec.traffic.kind !== 'users') return 'The run has arrivals at a rate, and no users.';
+    if (run?.state !== 'running') return 'No run is in progress.';
+    if (run.spec.traffic.kind !== 'users') return 'The run has an arrival rate and no users.';
     run.setUsers(users, spawnRate);
     return undefined;
   }
@@ -116,7 +116,7 @@ export class RunControl {
 }
 
 /** Without what the form does not show, such as headers, which may hold secrets. */
-function setupOf({ work, traffic, seconds, targetMs }: RunSpec): LoadSetup {
+function setupOf({ work, traffic, seconds, targetLatencyMs }: RunSpec): LoadSetup {
   return {
     work:
       work.kind === 'target'
@@ -129,7 +129,7 @@ function setupOf({ work, traffic, seconds, targetMs }: RunSpec): LoadSetup {
     traffic:
       traffic.kind === 'users' ? traffic : { ...traffic, schedule: scheduleWithoutTimes(traffic.schedule) },
     ...(seconds !== undefined && { seconds }),
-    ...(targetMs !== undefined && { targetMs }),
+    ...(targetLatencyMs !== undefined && { targetLatencyMs }),
   };
 }
 

@@ -37,7 +37,7 @@ const startBody = z.strictObject({
   arrivals: arrivals.optional(),
   max_in_flight: number.optional(),
   seconds: number.optional(),
-  target_ms: number.optional(),
+  target_latency_ms: number.optional(),
 });
 
 const usersBody = z.strictObject({ users: number, spawn_rate: number });
@@ -52,13 +52,13 @@ type StartBody = z.infer<typeof startBody>;
  */
 export function runSpecOf(body: unknown, initial: RunSpec): RunSpec {
   const asked = valid(startBody, body);
-  const { seconds: _, targetMs: __, ...kept } = initial;
+  const { seconds: _, targetLatencyMs: __, ...kept } = initial;
   return {
     ...kept,
     work: workOf(asked, initial),
     traffic: trafficOf(asked, initial),
     ...(asked.seconds !== undefined && { seconds: asked.seconds }),
-    ...(asked.target_ms !== undefined && { targetMs: asked.target_ms }),
+    ...(asked.target_latency_ms !== undefined && { targetLatencyMs: asked.target_latency_ms }),
   };
 }
 
@@ -97,7 +97,7 @@ function trafficOf(asked: StartBody, initial: RunSpec): Traffic {
     };
   }
   if (asked.max_in_flight !== undefined) {
-    throw invalid('max_in_flight: expected none with users, each of which has one request in flight');
+    throw invalid('max_in_flight: expected none with users, because each user has one request in flight');
   }
   const known = initial.traffic.kind === 'users' ? initial.traffic.waitTime : undefined;
   return {
@@ -124,7 +124,7 @@ function scheduleOf(asked: NonNullable<StartBody['arrivals']>, initial: Traffic)
       return asked;
     case 'trace':
       if (initial.kind === 'arrivals' && initial.schedule.kind === 'trace') return initial.schedule;
-      throw invalid('arrivals: expected a trace to be given on the command line, and none is');
+      throw invalid('arrivals: expected a trace on the command line, got none');
   }
 }
 

@@ -66,7 +66,7 @@ function severalSeconds({ secondsPerPoint }: PlotSeries, what: string): string {
 }
 
 function ratePlot(
-  { total, targetMs }: LoadReport,
+  { total, targetLatencyMs }: LoadReport,
   { label }: TimeAxis,
   line: Line,
   series: PlotSeries,
@@ -78,19 +78,19 @@ function ratePlot(
       y: { label: 'requests per second', min: 0 },
       series: [
         line('all', LOOK.first, (point) => point.perSecond, { emphasized: true }),
-        ...(targetMs === undefined ? [] : [line('good', LOOK.good, (point) => point.goodPerSecond)]),
+        ...(targetLatencyMs === undefined ? [] : [line('good', LOOK.good, (point) => point.goodPerSecond)]),
         ...(total.rejected === 0
           ? []
           : [line('rejected', LOOK.rejected, (point) => point.rejectedPerSecond)]),
         line('failed', LOOK.failed, (point) => point.failedPerSecond),
       ],
     },
-    caption: `By the second in which the response came.${targetMs === undefined ? '' : ` Good: ok, and within ${formatTarget(targetMs)} of the intended start.`}${severalSeconds(series, 'means')}`,
+    caption: `By the second in which the response came.${targetLatencyMs === undefined ? '' : ` Good: ok, and within ${formatTarget(targetLatencyMs)} of the intended start.`}${severalSeconds(series, 'means')}`,
   };
 }
 
 function percentilesPlot(report: LoadReport, time: TimeAxis, line: Line, series: PlotSeries): Plot {
-  const { total, targetMs } = report;
+  const { total, targetLatencyMs } = report;
   const hasIntended = differsFromIntended(total);
   const slowest = series.points.map((point) => (hasIntended ? point.intendedP99Ms : point.p99Ms));
   return {
@@ -106,7 +106,7 @@ function percentilesPlot(report: LoadReport, time: TimeAxis, line: Line, series:
           ? [line('intended p99', LOOK.intended, (point) => point.intendedP99Ms, { dashed: true })]
           : []),
       ],
-      ...targetMark(targetMs),
+      ...targetMark(targetLatencyMs),
     },
     caption: `Of requests that are ok, from the actual start.${hasIntended ? ' Intended p99: from the intended start.' : ''}${severalSeconds(series, 'the highest percentile')}`,
   };
@@ -117,13 +117,13 @@ function latencyScale(values: readonly number[], usual: number): { scale: 'log' 
   return usual > 0 && highest / usual > LOG_FROM ? { scale: 'log' } : { min: 0 };
 }
 
-function targetMark(targetMs: number | undefined): Pick<LineChartSpec, 'yMarks'> {
-  return targetMs === undefined
+function targetMark(targetLatencyMs: number | undefined): Pick<LineChartSpec, 'yMarks'> {
+  return targetLatencyMs === undefined
     ? {}
-    : { yMarks: [{ at: targetMs, label: `target: ${formatTarget(targetMs)}` }] };
+    : { yMarks: [{ at: targetLatencyMs, label: `target: ${formatTarget(targetLatencyMs)}` }] };
 }
 
-function distributionPlot({ total, targetMs }: LoadReport): Plot {
+function distributionPlot({ total, targetLatencyMs }: LoadReport): Plot {
   const { latency, intended } = total;
   const hasIntended = differsFromIntended(total);
   const slowest = hasIntended ? intended.max : latency.max;
@@ -143,7 +143,7 @@ function distributionPlot({ total, targetMs }: LoadReport): Plot {
           ? [{ name: 'intended start', look: LOOK.intended, points: distribution(intended) }]
           : []),
       ],
-      ...targetMark(targetMs),
+      ...targetMark(targetLatencyMs),
     },
     caption:
       'Of requests that are ok. From 90 % to 99 % is as far as from 99 % to 99.9 %; the last point is the slowest request.',
@@ -212,7 +212,7 @@ function splitPlot(
       ],
     },
     caption:
-      'Queue and compute as the responses say; network is the rest of the latency, the generator included.',
+      'Queue and compute are from the response headers; network is the rest of the latency, including the generator.',
   };
 }
 

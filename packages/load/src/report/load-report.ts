@@ -7,7 +7,7 @@ import type { SeriesPoint } from '../statistics/statistics.js';
 
 export type RunState = 'ready' | 'running' | 'stopping' | 'ended';
 
-/** The traffic that was asked for. */
+/** The requested traffic. */
 export type TrafficFacts =
   | { readonly kind: 'users'; readonly users: number; readonly spawnRate: number; readonly waitTime: string }
   | {
@@ -36,7 +36,7 @@ export interface RequestFigures {
   readonly intended: Percentiles;
   /** Of rejected and failed requests. */
   readonly others: Percentiles;
-  /** Of requests whose response tells; undefined where none does. */
+  /** Of responses with the headers; undefined without any. */
   readonly split?: {
     readonly network: Percentiles;
     readonly queue: Percentiles;
@@ -70,7 +70,7 @@ export interface ArrivalFigures {
   readonly isKept: boolean;
 }
 
-/** How the generator itself fared: a generator that is short of CPU measures itself. */
+/** Load of the generator: a generator that is short of CPU measures its own delays. */
 export interface GeneratorFigures {
   readonly processes: number;
   /** Of the busiest second and on average, as a share of one core per process. */
@@ -92,21 +92,21 @@ export interface LoadReport {
   readonly state: RunState;
   readonly startedAt: string;
   readonly seconds: number;
-  /** What the requests went to: a URL, or the name of a scenario file. */
+  /** The target: a URL, or the name of a scenario file. */
   readonly target: string;
   readonly traffic: TrafficFacts;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly total: RequestFigures;
   readonly requests: readonly RequestFigures[];
   readonly series: readonly SeriesPoint[];
   /** Most frequent first. */
   readonly failures: readonly FailureFigures[];
-  /** Rising by size. */
+  /** Ascending by size. */
   readonly batchSizes: readonly BatchSizeFigures[];
   /** Of arrival rates only. */
   readonly arrivals?: ArrivalFigures;
   readonly generator: GeneratorFigures;
-  /** What makes the figures doubtful, in sentences: a busy generator, a rate that was not achieved. */
+  /** Reasons to doubt the figures: a busy generator, a rate that was not achieved. */
   readonly warnings: readonly string[];
   readonly verdicts: readonly Verdict[];
 }

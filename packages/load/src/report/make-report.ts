@@ -18,7 +18,7 @@ export interface RunFacts {
   readonly seconds: number;
   readonly target: string;
   readonly traffic: TrafficFacts;
-  readonly targetMs?: number | undefined;
+  readonly targetLatencyMs?: number | undefined;
   readonly processes: number;
 }
 
@@ -33,7 +33,7 @@ const MOST_LATENESS_MS = 10;
 const MOST_DRAIN_SHARE = 0.1;
 
 export function makeReport(statistics: Statistics, facts: RunFacts): LoadReport {
-  const { state, startedAt, seconds, target, traffic, targetMs } = facts;
+  const { state, startedAt, seconds, target, traffic, targetLatencyMs } = facts;
   const series = statistics.series;
   const measured = measuredSeconds(series, facts);
   const arrivals = traffic.kind === 'arrivals' ? arrivalFigures(series, measured) : undefined;
@@ -45,7 +45,7 @@ export function makeReport(statistics: Statistics, facts: RunFacts): LoadReport 
     seconds,
     target,
     traffic,
-    ...(targetMs !== undefined && { targetMs }),
+    ...(targetLatencyMs !== undefined && { targetLatencyMs }),
     total: requestFigures(TOTAL, statistics.total, measured),
     requests: [...statistics.byName].map(([name, tally]) => requestFigures(name, tally, measured)),
     series,
@@ -161,7 +161,7 @@ function warningsOf(
   const warnings: string[] = [];
   if (generator.meanCpuShare > MOST_CPU_SHARE) {
     warnings.push(
-      `The generator used ${percent(generator.meanCpuShare)} of a core: latencies include its own delays. Use --processes, or a machine of its own.`,
+      `The generator used ${percent(generator.meanCpuShare)} of a core: latencies include its own delays. Use --processes, or a separate machine.`,
     );
   }
   if (generator.maxEventLoopMs > MOST_EVENT_LOOP_MS) {
@@ -195,7 +195,7 @@ function drainWarnings(series: readonly SeriesPoint[], { state, seconds }: RunFa
   }
   if (after <= MOST_DRAIN_SHARE * all) return [];
   return [
-    `${percent(after / all)} of the responses came after the end of the run: the goodput may be above what the target sustains. Use --target-ms, or a longer --time.`,
+    `${percent(after / all)} of the responses came after the end of the run: the goodput may be above what the target sustains. Use --target-latency-ms, or a longer --time.`,
   ];
 }
 

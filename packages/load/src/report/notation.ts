@@ -33,9 +33,9 @@ export function formatClock(seconds: number): string {
 }
 
 /** `Goodput 812/s within 100 ms (98.7 % of requests)`. */
-export function goodputText({ total, targetMs }: LoadReport): string {
+export function goodputText({ total, targetLatencyMs }: LoadReport): string {
   if (total.count === 0) return 'No request has ended';
-  const within = targetMs === undefined ? '' : ` within ${formatTarget(targetMs)}`;
+  const within = targetLatencyMs === undefined ? '' : ` within ${formatTarget(targetLatencyMs)}`;
   return `Goodput ${formatRate(total.goodPerSecond)}${within} (${formatShare(total.good / total.count)} of requests)`;
 }
 

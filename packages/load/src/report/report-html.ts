@@ -26,14 +26,14 @@ ${warnings.length === 0 ? undefined : html`<ul class="warnings">${warnings.map((
 </header>
 <main>
 ${verdicts.length === 0 ? undefined : section('Verdict', verdictsTable(report))}
-${section('Plots', html`<p class="quiet with-script">Point at a plot, or step through it with the arrow keys, to read its values.</p>${reportCharts(report)}`)}
+${section('Plots', html`<p class="quiet with-script">Point at a plot, or use the arrow keys, to read its values.</p>${reportCharts(report)}`)}
 ${section('Requests', requestsTable(report))}
 ${total.ok === 0 ? undefined : section('Latency', latencyTable(report))}
 ${batchSizes.length === 0 ? undefined : section('Batch sizes', batchSizesTable(report))}
 ${failures.length === 0 ? undefined : section('Failures and rejections', failuresTable(report))}
 ${section('How it was run', howTable(report))}
 </main>
-<footer><p>Written by <code>batchwise load --html</code>. This page is complete in itself and loads nothing.</p></footer>`;
+<footer><p>Written by <code>batchwise load --html</code>. This page is self-contained and loads no other files.</p></footer>`;
   return pageDocument(title, body, REPORT_STYLE);
 }
 
@@ -54,11 +54,12 @@ function tile(name: string, value: string, note?: string, kind = ''): Markup {
 }
 
 function tiles(report: LoadReport): Markup {
-  const { total, targetMs, verdicts } = report;
+  const { total, targetLatencyMs, verdicts } = report;
   const { count, ok, good, failed, rejected, latency, intended, meanBatchSize } = total;
   const share = (part: number) => (count === 0 ? '–' : formatShare(part / count));
   const broken = verdicts.filter(({ isBroken }) => isBroken).length;
-  const within = targetMs === undefined ? 'Goodput' : `Goodput within ${formatTarget(targetMs)}`;
+  const within =
+    targetLatencyMs === undefined ? 'Goodput' : `Goodput within ${formatTarget(targetLatencyMs)}`;
   const fromIntended = (name: 'p50' | 'p99') =>
     differsFromIntended(total) ? `intended ${formatMs(intended[name])}` : undefined;
   return html`<dl class="facts">
@@ -73,14 +74,17 @@ ${meanBatchSize === undefined ? undefined : tile('Batch size', formatBatch(meanB
 }
 
 function howTable(report: LoadReport): Markup {
-  const { target, traffic, seconds, targetMs, generator, arrivals } = report;
+  const { target, traffic, seconds, targetLatencyMs, generator, arrivals } = report;
   const percent = (share: number) => `${Math.round(100 * share)} %`;
   const facts: (readonly [string, string])[] = [
     ['Target', target],
     [traffic.kind === 'users' ? 'Users (closed model)' : 'Arrivals (open model)', trafficText(traffic)],
     ['Started', startText(report).replace('started ', '')],
     ['Duration', formatSeconds(seconds)],
-    ['Target latency', targetMs === undefined ? 'none: every ok request is good' : formatTarget(targetMs)],
+    [
+      'Target latency',
+      targetLatencyMs === undefined ? 'none: every ok request is good' : formatTarget(targetLatencyMs),
+    ],
     ['Generator processes', String(generator.processes)],
     [
       'Generator CPU',

@@ -13,7 +13,7 @@ export function reportJson(report: LoadReport): string {
     seconds: exact(report.seconds),
     target: report.target,
     traffic: trafficJson(report.traffic),
-    target_ms: report.targetMs ?? null,
+    target_latency_ms: report.targetLatencyMs ?? null,
     passes: report.verdicts.every(({ isBroken }) => !isBroken),
     verdicts: report.verdicts.map(({ rule, value, isBroken }) => ({
       rule,

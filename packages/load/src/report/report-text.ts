@@ -109,7 +109,9 @@ function splitSection({ split, latency }: RequestFigures, palette: Palette): Sec
   ]);
   const some =
     split.queue.count < latency.count
-      ? [`of ${formatCount(split.queue.count)} responses that say it, of ${formatCount(latency.count)}`]
+      ? [
+          `of ${formatCount(split.queue.count)} responses with these headers, of ${formatCount(latency.count)}`,
+        ]
       : [];
   const lines = table(palette, ['part', 'mean', 'p50', 'p95', 'p99', 'max', ''], rows);
   return section(palette, 'Latency split', [...lines, ...some.map((line) => palette.faint(line))]);

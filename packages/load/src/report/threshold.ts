@@ -70,7 +70,8 @@ function limitOf(rule: string, name: string, quantity: Quantity, number: number,
   if (quantity === 'latency') return unit === 's' ? number * 1000 : number;
   if (quantity !== 'share') return number;
   // 1 would be 100 % by the letter, and 1 % is meant.
-  if (unit === '' && number >= 1) throw invalid(rule, `Give the unit of a share: ${name} > ${number}%.`);
+  if (unit === '' && number >= 1)
+    throw invalid(rule, `Expected a share with its unit: ${name} > ${number}%.`);
   const share = unit === '%' ? number / 100 : number;
   if (share > 1) throw invalid(rule, `${name} is a share, from 0% to 100%.`);
   return share;

@@ -54,7 +54,7 @@ const scheduleSchema = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('trace'),
       name: z.string(),
-      timesMs: z.custom<readonly number[]>(isTrace, 'expected at least one time in milliseconds, rising'),
+      timesMs: z.custom<readonly number[]>(isTrace, 'expected at least one time in milliseconds, ascending'),
     }),
   ],
   'expected constant, poisson, gamma, steps, ramp or trace',
@@ -100,7 +100,7 @@ const runSchema = z.strictObject({
   work: workSchema,
   traffic: trafficSchema,
   seconds: above0.optional(),
-  targetMs: above0.optional(),
+  targetLatencyMs: above0.optional(),
   failIf: z.array(z.string()).optional(),
   processes: whole(1, MOST_PROCESSES).optional(),
   seed: whole(0, 2 ** 32 - 1).optional(),

@@ -36,7 +36,7 @@ export async function preparePart(
   events: PartEvents,
 ): Promise<PreparedPart> {
   const { seed = DEFAULT_SEED } = spec;
-  const recorder = new Recorder(spec.targetMs, { keepArrivals: spec.keepArrivals ?? false });
+  const recorder = new Recorder(spec.targetLatencyMs, { keepArrivals: spec.keepArrivals ?? false });
   const { work, shape } = await create(spec, { recorder, clock, share, seed });
   try {
     await work.prepare();

@@ -74,7 +74,7 @@ export class Run implements LoadRun {
       seconds: Math.max(0, this.#seconds() - this.#firstSecond),
       target,
       traffic: this.#traffic,
-      targetMs: spec.targetMs,
+      targetLatencyMs: spec.targetLatencyMs,
       processes: spec.processes ?? 1,
     });
     return {

@@ -30,7 +30,7 @@ export async function startProcesses(spec: RunSpec, count: number): Promise<Load
             onEnded: () => run?.partEnded(part),
             onLost: (how) =>
               run?.warn(
-                `Process ${index + 1} of ${count} was lost (${how}): its share of the traffic is missing from then on, and so are its last figures.`,
+                `Process ${index + 1} of ${count} was lost (${how}): its share of the traffic and its last figures are missing.`,
               ),
           },
         ),

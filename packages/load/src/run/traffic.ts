@@ -4,7 +4,7 @@
 export type WaitTime =
   | { readonly kind: 'between'; readonly min: number; readonly max: number }
   | { readonly kind: 'constant'; readonly seconds: number }
-  /** A task starts every so often; a task that takes longer is followed at once. */
+  /** A task starts at a fixed interval; after a longer task, the next one starts at once. */
   | { readonly kind: 'pacing'; readonly seconds: number };
 
 /** A closed model: each user sends its next request when it has the response to its last one, after a pause. */
@@ -21,7 +21,7 @@ export interface UsersTraffic {
 export interface ArrivalTraffic {
   readonly kind: 'arrivals';
   readonly schedule: ArrivalSchedule;
-  /** Arrivals beyond so many requests in flight are not sent, and counted. */
+  /** In-flight limit. Arrivals above it are not sent, and counted. */
   readonly maxInFlight: number;
 }
 
@@ -30,14 +30,14 @@ export type ArrivalSchedule =
   | { readonly kind: 'poisson'; readonly perSecond: number }
   /** Gaps from a gamma distribution: a coefficient of variation above 1 makes bursts. */
   | { readonly kind: 'gamma'; readonly perSecond: number; readonly variation: number }
-  /** Poisson arrivals at rates that follow each other; the last one stays. */
+  /** Poisson arrivals at a sequence of rates; the last one continues. */
   | {
       readonly kind: 'steps';
       readonly steps: readonly { readonly perSecond: number; readonly seconds: number }[];
     }
-  /** Poisson arrivals at a rate that changes evenly, and stays at its end. */
+  /** Poisson arrivals at a rate that changes linearly; the last rate continues. */
   | { readonly kind: 'ramp'; readonly from: number; readonly to: number; readonly seconds: number }
-  /** Recorded arrivals, in milliseconds, rising. */
+  /** Recorded arrivals in milliseconds, ascending. */
   | { readonly kind: 'trace'; readonly name: string; readonly timesMs: readonly number[] };
 
 export type Traffic = UsersTraffic | ArrivalTraffic;

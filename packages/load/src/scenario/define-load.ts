@@ -21,11 +21,11 @@ import type { TargetSpec } from '../targets/target-spec.js';
 import type { LoadUser } from './load-user.js';
 
 export interface LoadDefinition {
-  /** What paths of requests are relative to; overridden by the command line. */
+  /** Base URL of the paths of requests; overridden by the command line. */
   readonly host?: string;
-  /** Kinds of users by their names. */
+  /** Kinds of users by name. */
   readonly users: Readonly<Record<string, UserKind>>;
-  /** How many users there are after so many seconds. Asked every second; null ends the run. */
+  /** The number of users after this many seconds. Called every second; null ends the run. */
   readonly shape?: (elapsedSeconds: number) => ShapeStep | null;
   /** Targets that tasks send to with `user.target(name)`. */
   readonly targets?: Readonly<Record<string, TargetSpec>>;
@@ -37,19 +37,25 @@ export interface LoadDefinition {
 }
 
 export interface UserKind<State = Record<string, unknown>> {
-  /** How many users are of this kind, relative to the others. @default 1 */
+  /**
+   * Share of users of this kind, relative to the other kinds.
+   * @default 1
+   */
   readonly weight?: number;
   /** @default that of the run */
   readonly waitTime?: WaitTime;
-  /** Makes a new user's own state. @default an empty object */
+  /**
+   * Creates the state of a new user.
+   * @default an empty object
+   */
   readonly state?: () => State;
   /** Before the first task. */
   readonly onStart?: TaskFunction<State>;
   /** After the last task. */
   readonly onStop?: TaskFunction<State>;
-  /** Chosen at random by their weights; either these or a sequence. */
+  /** Tasks, chosen at random by weight. Either `tasks` or `sequence`. */
   readonly tasks?: Readonly<Record<string, TaskFunction<State> | Task<State>>>;
-  /** One after the other, again and again. */
+  /** Tasks that run in order, repeatedly. */
   readonly sequence?: Readonly<Record<string, TaskFunction<State> | SequenceTask<State>>>;
 }
 
@@ -62,11 +68,14 @@ export interface SequenceTask<State = Record<string, unknown>> {
 }
 
 export interface Task<State = Record<string, unknown>> extends SequenceTask<State> {
-  /** How often it is chosen, relative to the others. @default 1 */
+  /**
+   * Frequency relative to the other tasks.
+   * @default 1
+   */
   readonly weight?: number;
 }
 
-/** Gives the definition its type. It is checked when a run loads the file. */
+/** Returns the definition with its type. It is validated when a run loads the file. */
 export function defineLoad(definition: LoadDefinition): LoadDefinition {
   return definition;
 }

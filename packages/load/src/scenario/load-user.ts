@@ -6,17 +6,17 @@ export interface LoadUser<State = Record<string, unknown>> {
   readonly kind: string;
   /** Its number among all users of the run, from 0. */
   readonly index: number;
-  /** Its own: what `state()` of its kind returned, or an empty object. */
+  /** The state of this user: the result of `state()` of its kind, or an empty object. */
   readonly state: State;
   /** From 0 up to, but not including, 1; from the seed of the run. */
   random(): number;
-  /** One of these, at random. */
+  /** One of the values, at random. */
   pick<T>(values: readonly T[]): T;
-  /** The next of the scenario's samples of this name: a JSON value, or bytes. Begins again after the last. */
+  /** The next of the scenario's samples with this name: a JSON value, or bytes. The first one follows the last. */
   sample(name: string): unknown;
   get(url: string, options?: RequestOptions): Promise<LoadResponse>;
   post(url: string, options?: RequestOptions): Promise<LoadResponse>;
-  /** A path is one of the scenario's host. */
+  /** Sends a request. A path is relative to the scenario's host. */
   request(method: string, url: string, options?: RequestOptions): Promise<LoadResponse>;
   /** Calls a function, and counts the call as a request: with its time, and as failed when it throws. */
   call<T>(name: string, fn: () => T | Promise<T>): Promise<T>;
@@ -42,18 +42,18 @@ export interface RequestOptions {
   /** Give up on the response after this time. @default that of the scenario */
   readonly timeoutMs?: number;
   /**
-   * Whether the response is a success: true (whatever its status), false or why not; undefined leaves it to the
-   * status. A check that throws makes it a failure. Not called where there is no response.
+   * Whether the response is a success: true (whatever its status), false, or the reason of the failure; undefined: the
+   * status decides. A check that throws makes it a failure. Not called without a response.
    */
   readonly check?: (response: LoadResponse) => boolean | string | undefined;
 }
 
 export interface LoadResponse {
-  /** 0 where there is none: the request has failed, and `reason` says why. */
+  /** 0 without a response: the request has failed, and `reason` has the cause. */
   readonly status: number;
   /** Whether it counts as a success. */
   readonly ok: boolean;
-  /** Why it does not. */
+  /** The reason if it is not a success. */
   readonly reason: string | undefined;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ const weight = z
   .optional();
 
 const taskFunction = z.custom<TaskFunction>(isFunction, 'expected a function of a user');
-const tags = z.array(z.string('expected a tag, a text'), 'expected tags, as ["read"]').optional();
+const tags = z.array(z.string('expected a tag, a string'), 'expected tags, as ["read"]').optional();
 
 const WHOLE_NUMBER = /^\d+$/;
 /** JavaScript would put such keys first. */
@@ -19,7 +19,7 @@ const name = z
 
 function named<T extends z.ZodType>(value: T, what: string) {
   return z
-    .record(name, value, `expected ${what} by their names`)
+    .record(name, value, `expected ${what} by name`)
     .refine((record) => Object.keys(record).length > 0, `expected at least one of the ${what}`);
 }
 

@@ -14,7 +14,7 @@ export function constant(seconds: number): WaitTime {
   return valid(waitTimeSchema, { kind: 'constant', seconds }, 'constant(seconds): ');
 }
 
-/** A task starts every so often; a task that takes longer is followed at once. */
+/** A task starts at a fixed interval; after a longer task, the next one starts at once. */
 export function pacing(seconds: number): WaitTime {
   return valid(waitTimeSchema, { kind: 'pacing', seconds }, 'pacing(seconds): ');
 }

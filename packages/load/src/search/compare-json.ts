@@ -3,7 +3,7 @@ import type { Comparison } from './compare.js';
 import { compareAnswer } from './compare-text.js';
 
 export function compareJson(comparison: Comparison): Record<string, unknown> {
-  const { a, b, pairs, requestsPerBlock, seed, targetMs, metrics, differs, warnings } = comparison;
+  const { a, b, pairs, requestsPerBlock, seed, targetLatencyMs, metrics, differs, warnings } = comparison;
   return {
     version: 1,
     differs,
@@ -13,7 +13,7 @@ export function compareJson(comparison: Comparison): Record<string, unknown> {
     pairs,
     requests_per_block: requestsPerBlock,
     seed,
-    target_ms: targetMs ?? null,
+    target_latency_ms: targetLatencyMs ?? null,
     metrics: metrics.map((metric) => ({
       name: metric.name,
       a: metric.a,

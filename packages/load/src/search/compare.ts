@@ -21,7 +21,7 @@ export interface CompareOptions {
   /** At least 6; one more pair warms the targets up. @default 12 */
   readonly pairs?: number;
   /** With it, the share of requests within it is compared, too. */
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   /** @default 1 */
   readonly seed?: number;
   /** @default 10_000 */
@@ -62,7 +62,7 @@ export interface Comparison {
   readonly pairs: number;
   readonly requestsPerBlock: number;
   readonly seed: number;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly metrics: readonly ComparedMetric[];
   /** Whether any metric differs: wrong in at most 5 % of comparisons of equal targets. */
   readonly differs: boolean;
@@ -80,7 +80,7 @@ const COOL_DOWN_SECONDS = 60;
 const METRICS: readonly MetricName[] = ['mean_ms', 'p50_ms', 'p99_ms', 'good_share', 'failed_share'];
 
 export async function compare(options: CompareOptions): Promise<Comparison> {
-  const { a, b, arrivals, pairs = DEFAULT_PAIRS, seed = 1, targetMs, signal, onProgress } = options;
+  const { a, b, arrivals, pairs = DEFAULT_PAIRS, seed = 1, targetLatencyMs, signal, onProgress } = options;
   if (!(Number.isInteger(pairs) && pairs >= LEAST_PAIRS)) {
     throw new LoadError(
       'INVALID_OPTION',
@@ -106,7 +106,7 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
           maxInFlight: options.maxInFlight ?? DEFAULT_IN_FLIGHT,
         },
         ...(seconds !== undefined && { seconds }),
-        ...(targetMs !== undefined && { targetMs }),
+        ...(targetLatencyMs !== undefined && { targetLatencyMs }),
         ...(options.processes !== undefined && { processes: options.processes }),
         // Seeds are 32 bits.
         seed: (seed + pair) % 2 ** 32,
@@ -140,7 +140,7 @@ async function untilEnded(
 }
 
 function comparisonOf(
-  { a, b, seed = 1, targetMs }: CompareOptions,
+  { a, b, seed = 1, targetLatencyMs }: CompareOptions,
   blocks: readonly { readonly a: LoadReport; readonly b: LoadReport }[],
 ): Comparison {
   const measured = blocks.map((pair) => ({ a: blockOf(pair.a), b: blockOf(pair.b) }));
@@ -169,7 +169,7 @@ function comparisonOf(
     pairs: blocks.length,
     requestsPerBlock: meanOf(reports.map(arrivalsOf)),
     seed,
-    ...(targetMs !== undefined && { targetMs }),
+    ...(targetLatencyMs !== undefined && { targetLatencyMs }),
     metrics,
     differs: metrics.some(({ differs }) => differs),
     warnings: worstOfEach(reports.flatMap(({ warnings }) => warnings)),
@@ -198,7 +198,7 @@ function blockOf(report: LoadReport): Block {
   const arrivals = arrivalsOf(report);
   return {
     ...(ok > 0 && { mean_ms: intended.mean, p50_ms: intended.p50, p99_ms: intended.p99 }),
-    ...(report.targetMs !== undefined && arrivals > 0 && { good_share: good / arrivals }),
+    ...(report.targetLatencyMs !== undefined && arrivals > 0 && { good_share: good / arrivals }),
     ...(arrivals > 0 && { failed_share: failed / arrivals }),
   };
 }

@@ -15,7 +15,7 @@ import { type ProbeSettings, probeRate, type RateProbe, type StartRun } from './
 export interface KneeOptions {
   readonly startRun: StartRun;
   readonly target: TargetSpec;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   /** Of all arrivals, how many must be ok within the target from their intended start. @default 0.99 */
   readonly share?: number;
   /** A probe lasts one to eight steps and a warm-up of up to half a step. At least 40 targets. @default 10 */
@@ -28,7 +28,7 @@ export interface KneeOptions {
   /** @default 1 */
   readonly processes?: number;
   readonly clock?: Clock;
-  /** Ends the search: the result tells what is known by then. */
+  /** Ends the search; the result has what is known at that time. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: KneeProgress) => void;
 }
@@ -38,7 +38,7 @@ interface SearchSettings extends ProbeSettings {
   readonly to: number;
 }
 
-/** Told before a probe and after it. */
+/** Progress before and after a probe. */
 export interface KneeProgress {
   /** `trying 400/s`. */
   readonly doing: string;
@@ -75,7 +75,7 @@ export interface Knee {
   /** Of `generator`: what limited it. */
   readonly limit?: string;
   readonly target: string;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly share: number;
   readonly from: number;
   readonly to: number;
@@ -108,11 +108,11 @@ export async function findKnee(options: KneeOptions): Promise<Knee> {
 }
 
 function checkSettings(settings: SearchSettings): void {
-  const { targetMs, share, secondsPerStep, from, to } = settings;
+  const { targetLatencyMs, share, secondsPerStep, from, to } = settings;
   const expected = (name: string, what: string, came: number) =>
     new LoadError('INVALID_OPTION', `${name}: expected ${what}, got ${came}.`);
-  if (!(targetMs > 0 && Number.isFinite(targetMs)))
-    throw expected('targetMs', 'milliseconds above 0', targetMs);
+  if (!(targetLatencyMs > 0 && Number.isFinite(targetLatencyMs)))
+    throw expected('targetLatencyMs', 'milliseconds above 0', targetLatencyMs);
   if (!(share > 0 && share < 1)) throw expected('share', 'a number between 0 and 1', share);
   if (!(secondsPerStep >= 1 && Number.isFinite(secondsPerStep))) {
     throw expected('secondsPerStep', 'at least 1', secondsPerStep);
@@ -285,7 +285,7 @@ class KneeSearch {
   }
 
   #knee(kind: KneeKind, rate: number | undefined, limit?: string): Knee {
-    const { target, targetMs, share, from, to, seed } = this.#settings;
+    const { target, targetLatencyMs, share, from, to, seed } = this.#settings;
     const interval = kind === 'found' && rate !== undefined ? this.#widened(rate) : undefined;
     return {
       kind,
@@ -294,7 +294,7 @@ class KneeSearch {
       isConfirmed: false,
       ...(limit !== undefined && { limit }),
       target: target.url,
-      targetMs,
+      targetLatencyMs,
       share,
       from,
       to,

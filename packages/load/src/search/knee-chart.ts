@@ -5,10 +5,10 @@ import type { Knee } from './find-knee.js';
 /** p99 far above the target is cut off: how far tells nothing. */
 const HIGHEST = 2;
 
-export function kneeChart({ probes, rate, targetMs, share, kind }: Knee): string {
+export function kneeChart({ probes, rate, targetLatencyMs, share, kind }: Knee): string {
   const rising = probes.toSorted((a, b) => a.perSecond - b.perSecond);
   return lineChart({
-    title: `Share within ${targetMs} ms, and p99, against the rate`,
+    title: `Share within ${targetLatencyMs} ms, and p99, against the rate`,
     x: { label: 'requests per second', scale: 'log' },
     y: { label: 'share of requests; p99 as a share of the target', min: 0, max: HIGHEST, format: 'percent' },
     series: [
@@ -19,10 +19,12 @@ export function kneeChart({ probes, rate, targetMs, share, kind }: Knee): string
       },
       {
         name: 'p99 / target',
-        points: rising.map((probe) => [probe.perSecond, (probe.p99Ms ?? Number.NaN) / targetMs]),
+        points: rising.map((probe) => [probe.perSecond, (probe.p99Ms ?? Number.NaN) / targetLatencyMs]),
       },
     ],
-    yMarks: [{ at: 1, label: `p99 at ${targetMs} ms; wanted: ${Number((100 * share).toFixed(2))} % within` }],
+    yMarks: [
+      { at: 1, label: `p99 at ${targetLatencyMs} ms; wanted: ${Number((100 * share).toFixed(2))} % within` },
+    ],
     xMarks:
       rate === undefined
         ? []

@@ -3,7 +3,8 @@ import type { Knee } from './find-knee.js';
 import { kneeAnswer } from './knee-text.js';
 
 export function kneeJson(knee: Knee): Record<string, unknown> {
-  const { kind, rate, interval, isConfirmed, limit, target, targetMs, share, from, to, seed, probes } = knee;
+  const { kind, rate, interval, isConfirmed, limit, target, targetLatencyMs, share, from, to, seed, probes } =
+    knee;
   return {
     version: 1,
     result: kind,
@@ -13,7 +14,7 @@ export function kneeJson(knee: Knee): Record<string, unknown> {
     is_confirmed: isConfirmed,
     generator_limit: limit ?? null,
     target,
-    target_ms: targetMs,
+    target_latency_ms: targetLatencyMs,
     share,
     from,
     to,

@@ -33,8 +33,8 @@ export function kneeText(knee: Knee, palette: Palette = PLAIN): string {
 }
 
 /** The answer in a sentence. */
-export function kneeAnswer({ kind, rate, limit, targetMs, share, from, to }: Knee): string {
-  const goal = `${percent(share)} of requests within ${targetMs} ms`;
+export function kneeAnswer({ kind, rate, limit, targetLatencyMs, share, from, to }: Knee): string {
+  const goal = `${percent(share)} of requests within ${targetLatencyMs} ms`;
   const known = rate === undefined ? 'not known' : `at least ${written(rate)}`;
   switch (kind) {
     case 'found':
@@ -44,7 +44,7 @@ export function kneeAnswer({ kind, rate, limit, targetMs, share, from, to }: Kne
     case 'above':
       return `Knee: at least ${written(to)}: the highest rate still has ${goal}.`;
     case 'generator':
-      return `Knee: ${known}: the generator is the limit (${limit}). Use --processes, or a machine of its own.`;
+      return `Knee: ${known}: the generator is the limit (${limit}). Use --processes, or a separate machine.`;
     case 'stopped':
       return `Knee: ${known}: the search was stopped.`;
   }

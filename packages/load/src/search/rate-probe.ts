@@ -18,7 +18,7 @@ export interface RateProbe {
   readonly requests: number;
   /** Of these requests, ok within the target from their intended start. */
   readonly shareWithin: number;
-  /** Of requests that are ok, from the intended start; undefined where none is. */
+  /** Of requests that are ok, from the intended start; undefined without any. */
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   readonly meanBatchSize?: number;
@@ -29,7 +29,7 @@ export interface RateProbe {
 export interface ProbeSettings {
   readonly startRun: StartRun;
   readonly target: TargetSpec;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly share: number;
   readonly secondsPerStep: number;
   readonly seed: number;
@@ -67,8 +67,8 @@ const MOST_CPU_SHARE = 0.8;
 const MOST_SEND_DELAY = 0.1;
 const MOST_RATE_ERROR = 0.01;
 
-export function secondsOfStep(secondsPerStep: number, targetMs: number): number {
-  return Math.ceil(Math.max(secondsPerStep, (TARGETS_PER_STEP * targetMs) / 1000));
+export function secondsOfStep(secondsPerStep: number, targetLatencyMs: number): number {
+  return Math.ceil(Math.max(secondsPerStep, (TARGETS_PER_STEP * targetLatencyMs) / 1000));
 }
 
 /** @param isCareful near the knee: the target must be met for longer. */
@@ -77,21 +77,21 @@ export async function probeRate(
   settings: ProbeSettings,
   isCareful: boolean,
 ): Promise<RateProbe> {
-  const { startRun, target, targetMs, share, seed, processes, signal } = settings;
-  const step = secondsOfStep(settings.secondsPerStep, targetMs);
+  const { startRun, target, targetLatencyMs, share, seed, processes, signal } = settings;
+  const step = secondsOfStep(settings.secondsPerStep, targetLatencyMs);
   const warmUp = Math.ceil((isCareful ? CAREFUL_WARM_UP_SHARE : WARM_UP_SHARE) * step);
   const run = await startRun({
     work: { kind: 'target', target },
     traffic: {
       kind: 'arrivals',
       schedule: { kind: 'poisson', perSecond },
-      maxInFlight: LEAST_IN_FLIGHT + Math.ceil((TARGETS_IN_FLIGHT * perSecond * targetMs) / 1000),
+      maxInFlight: LEAST_IN_FLIGHT + Math.ceil((TARGETS_IN_FLIGHT * perSecond * targetLatencyMs) / 1000),
     },
     seconds: warmUp + MOST_STEPS * step,
-    targetMs,
+    targetLatencyMs,
     seed,
     ...(processes !== undefined && { processes }),
-    stopSeconds: Math.max(LEAST_COOL_DOWN_SECONDS, (TARGETS_PER_STEP * targetMs) / 1000),
+    stopSeconds: Math.max(LEAST_COOL_DOWN_SECONDS, (TARGETS_PER_STEP * targetLatencyMs) / 1000),
   });
   const clearMisses = (countedSeconds: number) =>
     Math.max(1, CLEAR_MISSES * (1 - share) * perSecond * Math.max(step, countedSeconds));
@@ -100,7 +100,7 @@ export async function probeRate(
     if (run.state === 'ended' || signal?.aborted) return true;
     const { series } = run.report();
     const counted = secondsAfter(warmUp, series);
-    if (missesSoFar(series, warmUp, targetMs) > clearMisses(counted.length)) return true;
+    if (missesSoFar(series, warmUp, targetLatencyMs) > clearMisses(counted.length)) return true;
     if (counted.length < nextLook) return false;
     nextLook *= 2;
     const verdict = testShare(counted, share);
@@ -119,7 +119,7 @@ export async function probeRate(
     report,
     sendingSeconds,
     missedAtOnce(verdict, clearMisses(sendingSeconds - warmUp)),
-    targetMs,
+    targetLatencyMs,
   );
 }
 
@@ -169,7 +169,7 @@ function secondsAfter(
  * Misses for certain: those that have ended, and all arrivals that have been due for longer than the target and have
  * no good response. The second kind is there when the target answers nothing.
  */
-function missesSoFar(series: readonly SeriesPoint[], warmUp: number, targetMs: number): number {
+function missesSoFar(series: readonly SeriesPoint[], warmUp: number, targetLatencyMs: number): number {
   const now = (series.at(-1)?.second ?? -1) + 1;
   let ended = 0;
   let overdue = 0;
@@ -177,7 +177,7 @@ function missesSoFar(series: readonly SeriesPoint[], warmUp: number, targetMs: n
     if (second < warmUp) continue;
     ended += ok + rejected + failed + arrivals.notSent - good;
     overdue -= good;
-    if (second + 1 + targetMs / 1000 <= now) overdue += arrivals.due;
+    if (second + 1 + targetLatencyMs / 1000 <= now) overdue += arrivals.due;
   }
   return Math.max(ended, overdue);
 }
@@ -192,10 +192,10 @@ function probeOf(
   report: LoadReport,
   sendingSeconds: number,
   { meets, isClear, requests, misses }: ShareVerdict,
-  targetMs: number,
+  targetLatencyMs: number,
 ): RateProbe {
   const { intended, meanBatchSize } = report.total;
-  const generatorLimit = generatorLimitOf(report, perSecond, sendingSeconds, targetMs);
+  const generatorLimit = generatorLimitOf(report, perSecond, sendingSeconds, targetLatencyMs);
   return {
     perSecond,
     meets,
@@ -214,14 +214,14 @@ function generatorLimitOf(
   { generator, series, total }: LoadReport,
   perSecond: number,
   sendingSeconds: number,
-  targetMs: number,
+  targetLatencyMs: number,
 ): string | undefined {
   // A 429 is the target's own answer: a slow generator is not its cause.
   if (total.rejected > total.count / 2) return undefined;
   const { meanCpuShare } = generator;
   if (meanCpuShare > MOST_CPU_SHARE) return `it used ${Math.round(100 * meanCpuShare)} % of a core`;
   const delayMs = total.intended.mean - total.latency.mean;
-  if (delayMs > MOST_SEND_DELAY * targetMs)
+  if (delayMs > MOST_SEND_DELAY * targetLatencyMs)
     return `it sent requests ${delayMs.toFixed(1)} ms late on average`;
   // The last second may be cut short by the end of the probe.
   const whole = sendingSeconds - 1;

@@ -32,6 +32,6 @@ export function scenarioJson(report: LoadReport, options: ScenarioOptions = {}):
       traceFile === undefined
         ? { kind: 'poisson', rate: Number(rate.toPrecision(6)) }
         : { kind: 'trace', file: traceFile },
-    ...(report.targetMs !== undefined && { target_ms: report.targetMs }),
+    ...(report.targetLatencyMs !== undefined && { target_latency_ms: report.targetLatencyMs }),
   };
 }

@@ -30,8 +30,7 @@ export function serviceCurve(
     .filter(({ size, computeMs }) => size >= 1 && computeMs > 0 && Number.isFinite(computeMs))
     .map(({ size, requests, computeMs }) => ({ size, ms: computeMs, batches: requests / size }));
   if (told.length === 0) {
-    const expected =
-      'responses that tell batch size and compute time (batchwise-batch-size, batchwise-compute-ms)';
+    const expected = 'responses with the headers batchwise-batch-size and batchwise-compute-ms';
     throw new LoadError('INVALID_OPTION', `service curve: expected ${expected}, got none.`);
   }
   const frequent = told.filter(({ batches }) => batches >= leastBatches);

@@ -4,7 +4,7 @@ import { MOST_ARRIVALS } from '../statistics/statistics.js';
 
 /**
  * @param timesMs intended starts since the start of the run, in any order.
- * @throws {LoadError} INVALID_OPTION: none, more than a trace may have, or a time that is none
+ * @throws {LoadError} INVALID_OPTION: no arrivals, too many arrivals, or an invalid time
  */
 export function traceText(timesMs: readonly number[]): string {
   if (timesMs.length === 0)

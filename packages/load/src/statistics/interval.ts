@@ -50,7 +50,7 @@ export function decodeInterval(encoded: EncodedInterval): Interval {
 
 /** Collects outcomes between two calls of `take()`. */
 export class Recorder {
-  readonly #targetMs: number | undefined;
+  readonly #targetLatencyMs: number | undefined;
   #tallies = new Map<string, Tally>();
   #due = 0;
   #sent = 0;
@@ -59,8 +59,8 @@ export class Recorder {
   #arrivalTimes: number[] | undefined;
   #startAt = 0;
 
-  constructor(targetMs: number | undefined, { keepArrivals = false } = {}) {
-    this.#targetMs = targetMs;
+  constructor(targetLatencyMs: number | undefined, { keepArrivals = false } = {}) {
+    this.#targetLatencyMs = targetLatencyMs;
     if (keepArrivals) this.#arrivalTimes = [];
   }
 
@@ -70,7 +70,7 @@ export class Recorder {
   }
 
   record(name: string, outcome: Outcome, times: Times): void {
-    tallyOf(this.#tallies, name).record(outcome, times, this.#targetMs);
+    tallyOf(this.#tallies, name).record(outcome, times, this.#targetLatencyMs);
     this.#keep(times.intendedAt);
   }
 

@@ -22,7 +22,7 @@ export interface SeriesPoint {
   /** From the intended start. */
   readonly intendedP99Ms: number;
   readonly intendedMaxMs: number;
-  /** Undefined where responses do not tell. */
+  /** Undefined if no response has it. */
   readonly meanBatchSize?: number;
   readonly networkMs?: number;
   readonly queueMs?: number;

@@ -60,7 +60,11 @@ export class Tally {
     return this.ok + this.rejected + this.failed;
   }
 
-  record(outcome: Outcome, { intendedAt, sentAt, endedAt }: Times, targetMs: number | undefined): void {
+  record(
+    outcome: Outcome,
+    { intendedAt, sentAt, endedAt }: Times,
+    targetLatencyMs: number | undefined,
+  ): void {
     const ms = endedAt - sentAt;
     this.responseBytes += outcome.responseBytes;
     if (outcome.kind !== 'ok') {
@@ -71,7 +75,7 @@ export class Tally {
     }
     const intendedMs = endedAt - intendedAt;
     this.ok++;
-    if (targetMs === undefined || intendedMs <= targetMs) this.good++;
+    if (targetLatencyMs === undefined || intendedMs <= targetLatencyMs) this.good++;
     this.latency.record(ms);
     this.intended.record(intendedMs);
     const { batchSize, queueMs, computeMs } = outcome;

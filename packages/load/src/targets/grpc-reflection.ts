@@ -90,7 +90,7 @@ export class GrpcReflection {
       if (answer?.files === undefined) {
         throw new LoadError(
           'UNREACHABLE',
-          `The server imports ${name}, but its reflection does not know that file.`,
+          `The server imports ${name}, but its reflection does not have that file.`,
         );
       }
       take(answer);

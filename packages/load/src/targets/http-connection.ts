@@ -19,9 +19,9 @@ export interface HttpRequest {
 }
 
 export interface HttpResponse {
-  /** Why there is no complete response: `ECONNRESET`, `no response within 1 s`; undefined where there is one. */
+  /** Why there is no complete response: `ECONNRESET`, `no response within 1 s`; undefined with a complete response. */
   readonly failure: string | undefined;
-  /** 0 where there is none. */
+  /** 0 without a response. */
   readonly status: number;
   readonly statusText: string;
   /** Names and values in turn. */

@@ -92,12 +92,12 @@ export function unreachableText(host: string, hostname: string, error: Error): s
       return `${host} did not accept a connection within ${CONNECT_TIMEOUT_MS / 1000} s.`;
   }
   if (code?.includes('CERT') || code?.startsWith('UNABLE_TO_')) {
-    return `${host} has a certificate that is not trusted (${code}). Give its authority as tls.ca, or set tls.insecure.`;
+    return `${host} has an untrusted certificate (${code}). Set tls.ca to its authority, or set tls.insecure.`;
   }
   if (code?.startsWith('ERR_SSL') || code === 'EPROTO') {
-    return `${host} does not speak TLS (${code}). Is it http:// instead of https://?`;
+    return `${host} does not use TLS (${code}). Should the URL be http:// instead of https://?`;
   }
-  return `${host} cannot be connected to: ${connectionFailure(error)}.`;
+  return `Cannot connect to ${host}: ${connectionFailure(error)}.`;
 }
 
 function reasonOf(error: unknown): string {

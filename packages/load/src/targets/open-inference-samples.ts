@@ -166,7 +166,7 @@ async function signatureOf(
       resolve({ failure: response.failure, status: response.status, body: Buffer.from(response.body) });
     });
   });
-  const question = `Without data, the model is asked for its inputs (GET ${path})`;
+  const question = `Without data, the inputs of the model are requested (GET ${path})`;
   if (failure !== undefined) throw new LoadError('UNREACHABLE', `${question}, which failed: ${failure}.`);
   if (status !== 200) {
     const said = body.toString('utf8', 0, 200);

@@ -94,7 +94,7 @@ export class RedisTarget implements Target {
     await this.close();
     throw new LoadError(
       'UNREACHABLE',
-      `No processor reads the queue ${JSON.stringify(this.#queue)}. Start one, as with batchwise worker, and check the name.`,
+      `No processor reads the queue ${JSON.stringify(this.#queue)}. Start one, for example batchwise worker, and check the name.`,
     );
   }
 

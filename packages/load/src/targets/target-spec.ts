@@ -14,7 +14,7 @@ export interface TargetSpec {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent one after the other, beginning again after the last. Without any: an empty request. */
   readonly data?: readonly Sample[];
-  /** Of a gRPC target with JSON data: the `.proto` file. Without it the server is asked by reflection. */
+  /** The `.proto` file of a gRPC target with JSON data. Without it, the reflection service of the server is used. */
   readonly proto?: string;
   /** Give up on a response after this time, and count a failure. @default no limit */
   readonly timeoutMs?: number;
@@ -31,6 +31,6 @@ export interface SuccessRule {
   readonly status?: readonly string[];
   /** A text that the body contains, or a regular expression between slashes. */
   readonly body?: string;
-  /** A member of the JSON body, as `outputs.0.name`, and the JSON value that it must have (any, where there is none). */
+  /** A member of the JSON body, such as `outputs.0.name`, and its required JSON value (default: any value). */
   readonly json?: { readonly path: string; readonly value?: unknown };
 }

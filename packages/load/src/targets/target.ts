@@ -12,7 +12,7 @@ export interface Outcome {
   /** Why it is not ok, as reports count it: `503 Service Unavailable`, `ECONNREFUSED`, `no response within 1 s`. */
   readonly reason?: string;
   readonly responseBytes: number;
-  /** What the target says of the batch that the request was in; undefined where it says nothing. */
+  /** The batch size in the response headers; undefined without them. */
   readonly batchSize?: number | undefined;
   readonly queueMs?: number | undefined;
   readonly computeMs?: number | undefined;
@@ -33,7 +33,7 @@ export interface Target {
    * dies is an outcome. The number picks the sample data (`number` modulo the number of samples).
    */
   send(number: number, done: (outcome: Outcome) => void): void;
-  /** How many connections are open; 0 where there are none. */
+  /** Number of open connections. */
   readonly connections: number;
   /** Ends what is open. Requests that are under way end as failed. */
   close(): Promise<void>;

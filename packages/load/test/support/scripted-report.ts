@@ -22,7 +22,7 @@ export interface Script {
   readonly target?: string;
   /** @default 10 users */
   readonly traffic?: TrafficFacts;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly state?: RunState;
   readonly processes?: number;
   readonly users?: (second: number) => number;
@@ -36,10 +36,10 @@ export interface Script {
 }
 
 export function scriptedReport(script: Script): LoadReport {
-  const { seconds, targetMs, users = () => 10, inFlight = () => 3 } = script;
+  const { seconds, targetLatencyMs, users = () => 10, inFlight = () => 3 } = script;
   const { traffic = { kind: 'users', users: 10, spawnRate: 5, waitTime: '0.01 s to 2 s' } } = script;
   const statistics = new Statistics();
-  const recorder = new Recorder(targetMs);
+  const recorder = new Recorder(targetLatencyMs);
   seconds.forEach((requests, second) => {
     for (const { name = 'POST /classify', ms, lateMs = 0, outcome } of requests) {
       recorder.record(
@@ -66,7 +66,7 @@ export function scriptedReport(script: Script): LoadReport {
     seconds: script.lasted ?? seconds.length,
     target: script.target ?? 'http://localhost:3000/classify',
     traffic,
-    targetMs,
+    targetLatencyMs,
     processes: script.processes ?? 1,
   });
 }
@@ -100,7 +100,7 @@ export function busyMinute(): LoadReport {
   });
   return scriptedReport({
     seconds,
-    targetMs: 50,
+    targetLatencyMs: 50,
     traffic: { kind: 'arrivals', text: 'ramp 40/s to 200/s', perSecond: 120 },
     inFlight: (second) => Math.round(2 + second / 6),
     notSent: (second) => (second === 30 ? 25 : 0),

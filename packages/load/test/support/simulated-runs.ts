@@ -138,7 +138,7 @@ interface Second {
 }
 
 function simulatedReport(
-  { targetMs = Number.POSITIVE_INFINITY, traffic, seconds = 0 }: RunSpec,
+  { targetLatencyMs = Number.POSITIVE_INFINITY, traffic, seconds = 0 }: RunSpec,
   arrivals: readonly number[],
   served: readonly Served[],
   sentUntilMs: number,
@@ -162,7 +162,7 @@ function simulatedReport(
     counts[kind]++;
     if (kind !== 'ok') continue;
     latencies.push(endedAt - at);
-    if (endedAt - at > targetMs) continue;
+    if (endedAt - at > targetLatencyMs) continue;
     there.good++;
     counts.good++;
   }
@@ -191,7 +191,7 @@ function simulatedReport(
   return {
     state: 'running',
     seconds,
-    ...(Number.isFinite(targetMs) && { targetMs }),
+    ...(Number.isFinite(targetLatencyMs) && { targetLatencyMs }),
     series,
     total: { name: 'Aggregated', count, ...counts, intended: figures, latency: figures },
     arrivals: { due: count, sent: count, notSent: 0 },

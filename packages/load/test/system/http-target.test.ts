@@ -238,7 +238,7 @@ describe('with TLS', () => {
     const target = createTarget({ url: `https://127.0.0.1:${server.port}/` });
     await expect(target.prepare()).rejects.toMatchObject({
       code: 'UNREACHABLE',
-      message: expect.stringMatching(/certificate that is not trusted.*tls\.ca/),
+      message: expect.stringMatching(/untrusted certificate.*tls\.ca/),
     });
     await target.close();
   });
@@ -247,7 +247,7 @@ describe('with TLS', () => {
     await using server = await ScriptedServer.start(script);
     const target = createTarget({ url: `https://127.0.0.1:${server.port}/` });
     await expect(target.prepare()).rejects.toMatchObject({
-      message: expect.stringContaining('does not speak TLS'),
+      message: expect.stringContaining('does not use TLS'),
     });
     await target.close();
   });

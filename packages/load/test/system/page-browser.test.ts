@@ -36,7 +36,7 @@ beforeAll(async () => {
   initial = {
     work: { kind: 'target', target: { url, data: [{ json: {} }] } },
     traffic: { kind: 'users', users: 3, spawnRate: 100, waitTime: { kind: 'between', min: 0.01, max: 0.05 } },
-    targetMs: 1000,
+    targetLatencyMs: 1000,
     failIf: ['error_rate > 1%'],
   };
 });
@@ -217,7 +217,7 @@ test('a generator that is gone is said to be, and is back when it is', async () 
   await first.start();
   await state(page, 'Running');
   await first.close();
-  await state(page, 'the load generator does not answer');
+  await state(page, 'the load generator does not respond');
   expect(await page.locator('main.stale').count()).toBe(1);
   const second = await served({ port: Number(new URL(first.url).port) });
   await state(page, 'Ready to start');

@@ -52,7 +52,7 @@ function longNames(): LoadReport {
     ],
     target: `http://localhost/${LONG}`,
     cpuShare: 0.99,
-    targetMs: 50,
+    targetLatencyMs: 50,
   });
   return { ...report, verdicts: judge(report, [parseThreshold('p99 > 100ms')]) };
 }

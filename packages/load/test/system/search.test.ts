@@ -73,7 +73,7 @@ test('a knee search against a server that rejects everything is below, after two
     response.end();
   });
   const target = targetOf(server);
-  const knee = await findKnee({ startRun, target, targetMs: 25, secondsPerStep: 1, from: 100 });
+  const knee = await findKnee({ startRun, target, targetLatencyMs: 25, secondsPerStep: 1, from: 100 });
   expect(knee.kind).toBe('below');
   expect(knee.probes).toMatchObject([
     { meets: false, isClear: true, shareWithin: 0 },

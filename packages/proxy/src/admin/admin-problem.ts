@@ -1,13 +1,13 @@
 /** Error answers of the admin server: problem details (RFC 9457), equal to those of the model server. */
 
 const PROBLEMS = {
-  BAD_REQUEST: { status: 400, title: 'The request is wrong' },
-  NOT_FOUND: { status: 404, title: 'Nothing is there' },
-  METHOD_NOT_ALLOWED: { status: 405, title: 'The method is not allowed' },
+  BAD_REQUEST: { status: 400, title: 'Invalid request' },
+  NOT_FOUND: { status: 404, title: 'Not found' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long to arrive' },
-  WRONG_HOST: { status: 421, title: 'The server does not answer for this host' },
+  WRONG_HOST: { status: 421, title: 'The host name is not accepted' },
   HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
-  INTERNAL: { status: 500, title: 'The server failed' },
+  INTERNAL: { status: 500, title: 'Internal server error' },
   NOT_READY: { status: 503, title: 'The server is not ready' },
 } as const;
 

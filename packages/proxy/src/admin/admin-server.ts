@@ -128,7 +128,7 @@ export class AdminServer {
       answer = this.#answer(request, id);
     } catch (error) {
       this.#options.log?.(`admin: ${request.method} ${shownPath(request)} failed (request ${id}): ${error}`);
-      const detail = 'The cause is in the log of the proxy, under the id of this request.';
+      const detail = 'The log of the proxy has the cause, under the id of this request.';
       answer = adminProblem('INTERNAL', detail, id);
     }
     const { status, headers, body } = answer;

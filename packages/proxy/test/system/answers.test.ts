@@ -167,7 +167,7 @@ it('an answer above the size limit fails only its caller', async () => {
   expect(a).toMatchObject({ status: 0, text: 'a' });
   expect(b).toMatchObject({
     status: 8,
-    message: expect.stringContaining('up to 1000 bytes, but one of 1001'),
+    message: expect.stringContaining('at most 1000 bytes, got 1001'),
   });
   expect(c).toMatchObject({ status: 0, text: 'third' });
   expect(d).toMatchObject({ status: 8 });

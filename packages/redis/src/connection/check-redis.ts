@@ -62,8 +62,8 @@ export function watchEviction(
 function evictionProblem(policy: string): BatchwiseError | undefined {
   if (policy === 'noeviction') return undefined;
   return unfit(
-    `expected maxmemory-policy noeviction, got ${policy}: when its memory is full it would silently throw away ` +
-      'requests that were accepted, and answers. Run CONFIG SET maxmemory-policy noeviction, and set it in ' +
+    `expected maxmemory-policy noeviction, got ${policy}: with full memory, Redis would silently evict ` +
+      'accepted requests and results. Run CONFIG SET maxmemory-policy noeviction, and set it in ' +
       'redis.conf too, or use another Redis',
   );
 }
@@ -75,13 +75,14 @@ async function info(link: RedisLink, key: string, section: string, field: string
   } catch (error) {
     if (!(error instanceof ReplyError) || error.code !== 'NOPERM') throw error;
     throw unfit(
-      `expected to be allowed INFO, which tells version and maxmemory-policy, got "${error.message}". ` +
-        'Give the user the permission: ACL SETUSER <user> +info',
+      `expected permission for INFO, which has version and maxmemory-policy, got "${error.message}". ` +
+        'Grant it: ACL SETUSER <user> +info',
       error,
     );
   }
   const value = new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(text)?.[1];
-  if (value === undefined) throw unfit(`expected ${field} in INFO ${section}, got none: is it a Redis?`);
+  if (value === undefined)
+    throw unfit(`expected ${field} in INFO ${section}, got none. Is this server Redis?`);
   return value;
 }
 

@@ -1,8 +1,8 @@
 import type { TlsOptions } from './tls-options.js';
 
 /**
- * Where Redis is and how to log in. What is said here goes before what stands in the URL; both go before the environment
- * (REDIS__URL, or REDIS__HOST, REDIS__PORT and REDIS__DB; REDIS__USERNAME, REDIS__PASSWORD).
+ * Address and login of Redis. Precedence: these options, the URL, the environment (REDIS__URL, or REDIS__HOST,
+ * REDIS__PORT and REDIS__DB; REDIS__USERNAME, REDIS__PASSWORD).
  */
 export interface ConnectionOptions {
   /**
@@ -23,8 +23,7 @@ export interface ConnectionOptions {
   /** For `rediss:` URLs. */
   readonly tls?: TlsOptions | undefined;
   /**
-   * How long Redis may take to reply, and to accept a connection, in ms. A connection that is silent for longer counts as
-   * dead, and another one is opened.
+   * Timeout of a reply and of a connection attempt, in ms. A connection without a reply for longer is replaced.
    * @default 5,000
    */
   readonly replyTimeoutMs?: number | undefined;

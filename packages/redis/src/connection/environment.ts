@@ -8,14 +8,16 @@ import { targetOf } from './target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The queue where neither an argument nor the environment names one, as in dynamic_batcher. */
+/** The default queue, as in dynamic_batcher. */
 export const DEFAULT_QUEUE = 'request';
 
 export function queueFrom(queue: string | undefined, environment: Environment): string {
   return queue ?? set(environment, 'REDIS__STREAM_KEY_REQUEST') ?? DEFAULT_QUEUE;
 }
 
-/** Argument over environment over default. Throws INVALID_OPTION, with the variable's name, on a value that cannot be meant. */
+/**
+ * Precedence: argument, environment, default. Throws INVALID_OPTION with the name of the variable for an invalid value.
+ */
 export function connectionFrom(options: ConnectionOptions, environment: Environment): ConnectionOptions {
   const { url, database } = addressFrom(options, environment);
   return {
@@ -42,7 +44,7 @@ function addressFrom(
   }
   const host = set(environment, 'REDIS__HOST') ?? 'localhost';
   if (/[\s/@?#,[\]]/.test(host)) {
-    throw invalid('REDIS__HOST', 'the name or address of a host, and nothing else', host);
+    throw invalid('REDIS__HOST', 'the name or address of a host', host);
   }
   const port = wholeNumber(environment, 'REDIS__PORT', 1, 65_535) ?? 6379;
   const scheme = options.tls === undefined ? 'redis' : 'rediss';

@@ -137,7 +137,7 @@ export class Line {
   #failed(error: Error, address: Address | undefined): void {
     const where = address === undefined ? '' : ` at ${addressText(address)}`;
     if (this.#wasUp || !isRefusal(error)) {
-      const message = `Redis${where} cannot be reached: ${reasonText(error)}`;
+      const message = `Cannot connect to Redis${where}: ${reasonText(error)}`;
       const unreachable = new Error(message, { cause: error });
       this.#events.onFailure(unreachable);
       this.#tellDown(unreachable);

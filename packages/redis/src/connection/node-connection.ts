@@ -117,11 +117,11 @@ export class NodeConnection {
 
   async #open(options: NodeOptions, signal: AbortSignal | undefined): Promise<void> {
     const { clock = realClock, replyTimeoutMs = DEFAULT_REPLY_TIMEOUT_MS, tls } = options;
-    const hint = tls ? ' (does it speak TLS?)' : '';
+    const hint = tls ? ' (does the server use TLS?)' : '';
     let isTimedOut = false;
     const onTimeout = () => {
       isTimedOut = true;
-      this.destroy(new Error(`no answer within ${replyTimeoutMs / 1000} s${hint}`));
+      this.destroy(new Error(`no reply within ${replyTimeoutMs / 1000} s${hint}`));
     };
     const timer = clock.setTimer(onTimeout, replyTimeoutMs);
     const onAbort = () => this.destroy();
@@ -200,7 +200,7 @@ export function isNotYet(error: ReplyError): boolean {
 export function reasonText(error: Error): string {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return message;
-  return syscall === 'getaddrinfo' ? `${code} (the name of the host is not known)` : code;
+  return syscall === 'getaddrinfo' ? `${code} (unknown host name)` : code;
 }
 
 /** Who does not know AUTH (a sentinel of old, or where it was renamed) repeats what came with it: the password. */
@@ -211,7 +211,7 @@ function withoutArguments(error: Error): Error {
 
 /** What a Redis that expects TLS does, as it cannot read the handshake. */
 function closedEarly(cause: Error): Error {
-  return new Error(`${reasonText(cause)} before the first reply (does it expect TLS?)`, { cause });
+  return new Error(`${reasonText(cause)} before the first reply (does the server expect TLS?)`, { cause });
 }
 
 function plain(reason: Error): Error {

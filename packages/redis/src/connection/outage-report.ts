@@ -30,11 +30,11 @@ export class OutageReport {
     const kind = reason instanceof BatchwiseError ? 'refused' : 'unreachable';
     if (outage.reported.has(kind)) return;
     outage.reported.add(kind);
-    report(`${reason.message.replace(/\.$/, '')}. Trying again until it succeeds.`);
+    report(`${reason.message.replace(/\.$/, '')}. Retrying until it succeeds.`);
   }
 
   recovered(): void {
-    if (this.#leave()) report(`Redis at ${this.#place} can be reached again.`);
+    if (this.#leave()) report(`Connected to Redis at ${this.#place} again.`);
   }
 
   /** The connection is not wanted any more. */

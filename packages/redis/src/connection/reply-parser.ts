@@ -105,7 +105,7 @@ export class ReplyParser {
     while (end < bytes.length && bytes[end] !== CR) end += 1;
     const type = bytes[this.#at] as number;
     if (end + 1 >= bytes.length) {
-      if (!TYPES.includes(type)) throw notRedis(`one that begins with byte ${type}`);
+      if (!TYPES.includes(type)) throw notRedis(`a reply that begins with byte ${type}`);
       if (end - start > MOST_LINE_BYTES) throw notRedis(`a line of more than ${MOST_LINE_BYTES} bytes`);
       return MORE;
     }
@@ -136,13 +136,13 @@ export class ReplyParser {
         this.#count(end - start);
         return new ReplyError(bytes.toString('utf8', start, end));
       default:
-        throw notRedis(`one that begins with byte ${type}`);
+        throw notRedis(`a reply that begins with byte ${type}`);
     }
   }
 
   #list(size: number): typeof OPENED {
     this.#elements += size;
-    if (this.#elements > MOST_ELEMENTS) throw notRedis(`one with more than ${MOST_ELEMENTS} elements`);
+    if (this.#elements > MOST_ELEMENTS) throw notRedis(`a reply with more than ${MOST_ELEMENTS} elements`);
     if (this.#open.length === MOST_LEVELS)
       throw notRedis(`lists nested more than ${MOST_LEVELS} levels deep`);
     this.#open.push({ items: [], size });
@@ -151,7 +151,7 @@ export class ReplyParser {
 
   #count(bytes: number): void {
     this.#replyBytes += bytes;
-    if (this.#replyBytes > MOST_REPLY_BYTES) throw notRedis(`one of more than ${MOST_REPLY_BYTES} bytes`);
+    if (this.#replyBytes > MOST_REPLY_BYTES) throw notRedis(`a reply of more than ${MOST_REPLY_BYTES} bytes`);
   }
 
   #bulk(from: number, length: number): string | Buffer | typeof MORE {
@@ -186,7 +186,7 @@ function integer(bytes: Buffer, from: number, to: number): number {
   let value = 0;
   for (let i = first; i < to; i++) {
     const digit = (bytes[i] as number) - ZERO;
-    if (digit < 0 || digit > 9) throw notRedis(`a number with byte ${bytes[i]} in it`);
+    if (digit < 0 || digit > 9) throw notRedis(`a number that contains byte ${bytes[i]}`);
     value = value * 10 + digit;
   }
   return isNegative ? -value : value;

@@ -10,7 +10,7 @@ export function sentinelLocator(sentinels: readonly Address[], master: string, n
   return async (signal) => {
     const address = await informants.ask(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master], addressIn, signal);
     if (address !== undefined) return address;
-    throw new BatchwiseError('UNAVAILABLE', `no sentinel knows a master called ${JSON.stringify(master)}`);
+    throw new BatchwiseError('UNAVAILABLE', `no sentinel has a master named ${JSON.stringify(master)}`);
   };
 }
 

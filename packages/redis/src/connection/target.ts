@@ -110,14 +110,14 @@ function partsOf(url: string): Parts {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   const kinds = /^(rediss?)(?:\+(cluster|sentinel))?$/.exec(scheme ?? '');
   if (scheme === undefined || kinds === null) {
-    const came = scheme === undefined ? 'something without a scheme' : `the scheme ${JSON.stringify(scheme)}`;
+    const came = scheme === undefined ? 'a URL without a scheme' : `the scheme ${JSON.stringify(scheme)}`;
     throw invalid(`url: expected ${FORMS}, got ${came}`);
   }
   const rest = url.slice(scheme.length + 3);
   const [, authority = '', path = '', query = ''] = /^([^/?#]*)([^?#]*)(?:\?([^#]*))?/.exec(rest) ?? [];
   if (rest.slice(authority.length).includes('@')) {
     const how = '@ / ? # as %40 %2F %3F %23';
-    throw invalid(`url: expected user and password percent-encoded (${how}), got an @ behind a / ? or #`);
+    throw invalid(`url: expected user and password percent-encoded (${how}), got an @ after a / ? or #`);
   }
   const at = authority.lastIndexOf('@');
   const [, username = '', password = ''] = /^([^:]*):?(.*)$/s.exec(authority.slice(0, Math.max(at, 0))) ?? [];
@@ -163,7 +163,7 @@ function sentinelLogin({ query }: Parts): Login {
   for (const name of settings.keys()) {
     if (name !== 'sentinelUsername' && name !== 'sentinelPassword') {
       throw invalid(
-        `url: expected sentinelUsername or sentinelPassword behind the ?, got ${JSON.stringify(name)}`,
+        `url: expected sentinelUsername or sentinelPassword in the query, got ${JSON.stringify(name)}`,
       );
     }
   }
@@ -174,7 +174,7 @@ function sentinelLogin({ query }: Parts): Login {
 }
 
 function noQuery({ query, scheme }: Parts): void {
-  if (query !== '') throw invalid(`url: expected nothing behind a ? in a ${scheme} URL`);
+  if (query !== '') throw invalid(`url: expected no query in a ${scheme} URL`);
 }
 
 function tlsOf({ isEncrypted, scheme }: Parts, tls: unknown): TlsOptions | undefined {

@@ -111,7 +111,7 @@ export class Wire {
     const isError = reply instanceof ReplyError;
     if (waiter === undefined) {
       // The next one's reply would be taken for another's. Redis itself does so when it shuts the door.
-      this.#lose(isError ? reply : new Error('Redis sent a reply that nobody had asked for'));
+      this.#lose(isError ? reply : new Error('Redis sent a reply without a command'));
       return;
     }
     if (isError) waiter.reject(reply);

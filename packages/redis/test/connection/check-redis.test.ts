@@ -37,7 +37,7 @@ test.each(['allkeys-lru', 'volatile-ttl'])(
     await expect(check).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await expect(check).rejects.toThrow(policy);
     await expect(check).rejects.toThrow(
-      /silently throw away requests.*CONFIG SET maxmemory-policy noeviction/,
+      /silently evict accepted requests.*CONFIG SET maxmemory-policy noeviction/,
     );
   },
 );

@@ -63,7 +63,7 @@ test('sentinels have a master, and may have a login of their own', () => {
 
 test.each<[ConnectionOptions, RegExp]>([
   [{ url: 'http://h' }, /url: expected redis:\/\/.*got the scheme "http"/],
-  [{ url: 'localhost:6379' }, /url: expected redis:\/\/.*got something without a scheme/],
+  [{ url: 'localhost:6379' }, /url: expected redis:\/\/.*got a URL without a scheme/],
   [{ url: 'redis+ring://h' }, /got the scheme "redis\+ring"/],
   [{ url: '' }, /url: expected a string that is not empty, got an empty one/],
   [{ url: 7 as unknown as string }, /url: expected a string that is not empty, got number/],
@@ -73,7 +73,7 @@ test.each<[ConnectionOptions, RegExp]>([
   [{ url: 'redis://a,b' }, /expected one host/],
   [{ url: 'redis://h/x' }, /expected a database number .*got "x"/],
   [{ url: 'redis://h/1/2' }, /expected a database number .*got "1\/2"/],
-  [{ url: 'redis://h?db=1' }, /expected nothing behind a \?/],
+  [{ url: 'redis://h?db=1' }, /expected no query/],
   [{ url: 'redis://u:%zz@h' }, /expected the password percent-encoded/],
   [{ database: -1 }, /database: expected a whole number from 0 up, got -1/],
   [{ database: 1.5 }, /database: expected a whole number from 0 up, got 1.5/],

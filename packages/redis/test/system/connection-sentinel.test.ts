@@ -64,7 +64,7 @@ test('sentinels that know no such master, or want a login, are a clear error', a
   const url = `redis+sentinel://127.0.0.1:${sentinel.port}`;
 
   const other = linkForThisTest({ url: `${url}/other?sentinelPassword=sesame` }).send('k', ['PING']);
-  await expect(other).rejects.toThrow('no sentinel knows a master called "other"');
+  await expect(other).rejects.toThrow('no sentinel has a master named "other"');
   await expect(linkForThisTest({ url: `${url}/mymaster` }).send('k', ['PING'])).rejects.toThrow('NOAUTH');
   expect(await linkForThisTest({ url: `${url}/mymaster?sentinelPassword=sesame` }).send('k', ['PING'])).toBe(
     'PONG',

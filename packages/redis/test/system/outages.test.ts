@@ -38,8 +38,8 @@ test('a program that waits without a deadline says on stderr what it waits for, 
     }),
   );
   const place = `Redis at 127.0.0.1:${port}`;
-  const lost = `batchwise: ${place} cannot be reached: ECONN. Trying again until it succeeds.\n`;
-  const back = `batchwise: ${place} can be reached again.\n`;
+  const lost = `batchwise: Cannot connect to ${place}: ECONN. Retrying until it succeeds.\n`;
+  const back = `batchwise: Connected to ${place} again.\n`;
   // A Redis that is being killed may reset a connection before it refuses the next.
   const isReported = (text: string) => program.output.replace(/ECONN(?:REFUSED|RESET)/g, 'ECONN') === text;
   await eventually('the report', () => isReported(lost));
@@ -59,7 +59,7 @@ test('a program that waits without a deadline says on stderr what it waits for, 
 test('a call that was not sent before its deadline says why, and may be retried', async () => {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
-  const why = `Redis at 127.0.0.1:${port} cannot be reached: ECONNREFUSED`;
+  const why = `Cannot connect to Redis at 127.0.0.1:${port}: ECONNREFUSED`;
   const client = clientOf({ url });
   await eventually('the first attempt', () => client.problem !== undefined);
   const sunk: Error[] = [];
@@ -78,7 +78,7 @@ test('a call that was not sent before its deadline says why, and may be retried'
     });
     expect(error?.cause).toMatchObject({ message: why, cause: { code: 'ECONNREFUSED' } });
   }
-  expect(reported()).toEqual([`batchwise: ${why}. Trying again until it succeeds.\n`]);
+  expect(reported()).toEqual([`batchwise: ${why}. Retrying until it succeeds.\n`]);
 });
 
 test('a call that was in the queue when Redis went away says so when its deadline has passed', async () => {
@@ -89,7 +89,7 @@ test('a call that was in the queue when Redis went away says so when its deadlin
   await redis.kill();
   expect(await late).toMatchObject({
     code: 'DEADLINE_EXCEEDED',
-    message: `double: the deadline of the call has passed. Redis at 127.0.0.1:${redis.port} cannot be reached: ECONNREFUSED.`,
+    message: `double: the deadline of the call has passed. Cannot connect to Redis at 127.0.0.1:${redis.port}: ECONNREFUSED.`,
   });
 });
 
@@ -98,7 +98,7 @@ test('with a listener the program reports by itself: stderr is left alone', asyn
   const reason = await new Promise<Error | undefined>((resolve) => {
     client.onConnectionChange((_, why) => resolve(why));
   });
-  expect(reason?.message).toMatch(/cannot be reached: ECONNREFUSED$/);
+  expect(reason?.message).toMatch(/^Cannot connect to Redis.*: ECONNREFUSED$/);
   const processor = new RedisProcessor((items: number[]) => items, {
     url: `redis://127.0.0.1:${await freePort()}`,
     queue: 'q',
@@ -118,19 +118,16 @@ test('a wrong password, TLS on one side only, an unknown name and absent sentine
     [{ url: locked.url, password: 'wrong' }, /Redis at .* refused the connection \(.*\): WRONGPASS/],
     [
       { url: locked.url.replace('redis:', 'rediss:'), replyTimeoutMs: 300 },
-      /Redis at .* cannot be reached: .*TLS/,
+      /Cannot connect to Redis at .*: .*TLS/,
     ],
     [{ url: encrypted.url }, /Redis at .* refused the connection \(.*\): .*certificate/],
-    [{ url: encrypted.url.replace('rediss:', 'redis:') }, /Redis at .* cannot be reached: .*TLS/],
-    [
-      { url: 'redis://a..b' },
-      /Redis at a\.\.b:6379 cannot be reached: E\w+ \(the name of the host is not known\)/,
-    ],
+    [{ url: encrypted.url.replace('rediss:', 'redis:') }, /Cannot connect to Redis at .*: .*TLS/],
+    [{ url: 'redis://a..b' }, /Cannot connect to Redis at a\.\.b:6379: E\w+ \(unknown host name\)/],
     [
       { url: `redis+sentinel://127.0.0.1:${port}/mymaster` },
-      /Redis cannot be reached: 127\.0\.0\.1:\d+: ECONNREFUSED/,
+      /Cannot connect to Redis: 127\.0\.0\.1:\d+: ECONNREFUSED/,
     ],
-    [{ url: `redis+cluster://127.0.0.1:${port}` }, /Redis cannot be reached: 127\.0\.0\.1:\d+: ECONNREFUSED/],
+    [{ url: `redis+cluster://127.0.0.1:${port}` }, /Cannot connect to Redis: 127\.0\.0\.1:\d+: ECONNREFUSED/],
   ];
   for (const [options, message] of cases) {
     const client = clientOf(options);
@@ -139,7 +136,7 @@ test('a wrong password, TLS on one side only, an unknown name and absent sentine
       code: 'UNAVAILABLE',
       message: expect.stringMatching(message),
     });
-    expect(reported().at(-1)).toMatch(/^batchwise: Redis .*\n$/);
+    expect(reported().at(-1)).toMatch(/^batchwise: (?:Cannot connect to )?Redis .*\n$/);
     client.destroy();
   }
 });

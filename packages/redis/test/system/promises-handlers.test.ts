@@ -174,7 +174,7 @@ test('the caller of an item that died hears where it is to be found', async () =
   expect(error).toMatchObject({
     code: 'HANDLER_FAILED',
     message: expect.stringMatching(
-      /delivered 1 times and never answered.*batchwise dead list --queue q-\S+ \(\d+-\d+\)/,
+      /delivered 1 times without a result.*batchwise dead list --queue q-\S+ \(\d+-\d+\)/,
     ),
   });
   expect(queue.executions.size).toBe(0);

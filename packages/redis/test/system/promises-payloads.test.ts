@@ -141,7 +141,7 @@ test.each(noJson)(
     expect(settled[2]).toEqual({ status: 'fulfilled', value: 2 });
     expect((settled[1] as PromiseRejectedResult).reason).toMatchObject({
       code: 'INVALID_ITEM',
-      message: expect.stringMatching(/^echo: the item cannot travel as json: ./),
+      message: expect.stringMatching(/^echo: the item cannot be encoded as json: ./),
     });
   },
 );
@@ -159,7 +159,7 @@ test('an item that is too large for Redis fails as invalid, and its neighbours a
   const tooLarge = (size: number) =>
     expect.objectContaining({
       code: 'INVALID_ITEM',
-      message: `q: Redis does not take the item, of ${size} bytes (proto-max-bulk-len?).`,
+      message: `q: Redis rejected the item of ${size} bytes (above proto-max-bulk-len?).`,
     });
   expect(outcomes).toEqual([10, tooLarge(3_000_000), 900_000, 20, tooLarge(2_000_000), 30]);
 });
@@ -173,7 +173,7 @@ test.each(noJson.slice(1))(
     expect(settled[2]).toEqual({ status: 'fulfilled', value: 2 });
     expect((settled[1] as PromiseRejectedResult).reason).toMatchObject({
       code: 'BAD_RESULT',
-      message: expect.stringContaining('cannot travel as json: '),
+      message: expect.stringContaining('cannot be encoded as json: '),
     });
   },
 );
@@ -191,7 +191,7 @@ test('with bytes, what is none is refused: as an item and as a result', async ()
   const batcher = pair((items: unknown[]) => items.map(() => 'text'), 'bytes');
   await expect(batcher.submit('text')).rejects.toMatchObject({
     code: 'INVALID_ITEM',
-    message: 'echo: the item cannot travel as bytes: expected a Uint8Array, got string',
+    message: 'echo: the item cannot be encoded as bytes: expected a Uint8Array, got string',
   });
   await expect(batcher.submit(new Uint8Array(1))).rejects.toMatchObject({ code: 'BAD_RESULT' });
 });
@@ -218,7 +218,7 @@ test.each([
       expect(status).toBe('rejected');
       expect(reason).toMatchObject({
         code: 'INVALID_ITEM',
-        message: `echo: the item was sent as ${sent}, but this processor takes ${taken}; set payload alike on both ends.`,
+        message: `echo: the item was sent as ${sent}, but this processor expects ${taken}; set the same payload on both ends.`,
       });
     }
     expect(runs).toBe(0);

@@ -25,7 +25,7 @@ const isQueued = (queue: TestQueue, count: number) =>
 const lost = expect.objectContaining({
   code: 'UNAVAILABLE',
   retryable: true,
-  message: expect.stringContaining('neither the item nor an answer'),
+  message: expect.stringContaining('has lost the item and its result'),
 });
 
 describe('items that Redis has lost', () => {

@@ -246,7 +246,7 @@ test('where Redis cannot be reached that is said at once, and once it is back it
   const operator = await forThisTest(new RedisQueue({ url: `redis://127.0.0.1:${port}`, queue: 'q' }));
   const unreachable = expect.objectContaining({
     code: 'UNAVAILABLE',
-    message: expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/),
+    message: expect.stringMatching(/^Cannot connect to Redis at 127\.0\.0\.1:\d+: .*ECONNREFUSED/),
   });
   await expect(operator.status()).rejects.toEqual(unreachable);
   await expect(operator.retry('all')).rejects.toEqual(unreachable);

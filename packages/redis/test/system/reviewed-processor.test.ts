@@ -19,7 +19,7 @@ test('answers that are too large together are written apart; one that is too lar
   const [small, large] = await Promise.allSettled([batcher.submit(10), batcher.submit(2_000_000)]);
   expect(small).toMatchObject({ status: 'fulfilled', value: 'xxxxxxxxxx' });
   expect(large).toMatchObject({
-    reason: { code: 'BAD_RESULT', message: expect.stringContaining('Redis does not take the result') },
+    reason: { code: 'BAD_RESULT', message: expect.stringContaining('Redis rejected the result') },
   });
 });
 

@@ -56,12 +56,12 @@ describe.each(['digits', 'iris'])('%s returns the expected results', (name) => {
   test.each([
     [
       'row by row, in batches',
-      settingsWith({ warmup: 1, batching: { policy: 'adaptive', maxLatencyMs: 60_000 } }),
+      settingsWith({ warmup: 1, batching: { policy: 'adaptive', targetLatencyMs: 60_000 } }),
     ],
-    ['row by row, without batching', settingsWith({ batching: { enabled: false, maxLatencyMs: 60_000 } })],
+    ['row by row, without batching', settingsWith({ batching: { enabled: false, targetLatencyMs: 60_000 } })],
     [
       'row by row, on two threads',
-      settingsWith({ concurrency: 2, batching: { maxBatchSize: 3, maxLatencyMs: 60_000 } }),
+      settingsWith({ concurrency: 2, batching: { maxBatchSize: 3, targetLatencyMs: 60_000 } }),
     ],
   ])('%s', async (_, settings) => {
     const rows = predictor(await serving(name, settings));
@@ -76,7 +76,7 @@ describe.each(['digits', 'iris'])('%s returns the expected results', (name) => {
   ])('%s', async (_, maxBatchSize) => {
     const runner = await serving(
       name,
-      settingsWith({ concurrency: 2, batching: { maxBatchSize, maxLatencyMs: 60_000 } }),
+      settingsWith({ concurrency: 2, batching: { maxBatchSize, targetLatencyMs: 60_000 } }),
     );
     const data = Float32Array.from(samples.flatMap(({ input }) => input));
     const input: Tensor = { datatype: 'FP32', shape: [samples.length, ...inputShape], data };
@@ -99,7 +99,7 @@ test('the signature is read from the model', async () => {
 });
 
 test('rows that are views of a larger buffer are copied, and the buffer is kept', async () => {
-  const runner = await serving('iris', settingsWith({ batching: { maxLatencyMs: 60_000 } }));
+  const runner = await serving('iris', settingsWith({ batching: { targetLatencyMs: 60_000 } }));
   const [{ input, probabilities } = { input: [], probabilities: [] }] = samplesOf('iris').samples;
   const large = new Float32Array(1000).fill(Number.NaN);
   large.set(input, 500);
@@ -164,7 +164,7 @@ describe('a thread that is terminated from outside', () => {
 
   test('while idle is replaced, and no request fails', async () => {
     const workers = watchedWorkers();
-    const runner = await serving('digits', settingsWith({ batching: { maxLatencyMs: 60_000 } }));
+    const runner = await serving('digits', settingsWith({ batching: { targetLatencyMs: 60_000 } }));
     const before = await predictor(runner).predict(row);
     await workers[0]?.terminate();
     expect(await predictor(runner).predict(row)).toEqual(before);
@@ -173,7 +173,7 @@ describe('a thread that is terminated from outside', () => {
 
   test('under load fails its own batch at most; all other requests succeed once', async () => {
     const workers = watchedWorkers();
-    const settings = settingsWith({ concurrency: 2, batching: { maxBatchSize: 4, maxLatencyMs: 60_000 } });
+    const settings = settingsWith({ concurrency: 2, batching: { maxBatchSize: 4, targetLatencyMs: 60_000 } });
     const runner = await serving('digits', settings);
     // Right after a reply, when the thread is not in native code: terminated there, it would end the process.
     workers[0]?.prependOnceListener('message', () => void workers[0]?.terminate());
@@ -194,7 +194,7 @@ describe('a thread that is terminated from outside', () => {
   test('by close() during a batch does not end the process', async () => {
     for (let round = 0; round < 5; round++) {
       const workers = watchedWorkers();
-      const settings = settingsWith({ batching: { maxBatchSize: 4096, maxLatencyMs: 60_000 } });
+      const settings = settingsWith({ batching: { maxBatchSize: 4096, targetLatencyMs: 60_000 } });
       const model = new OnnxModel({ file: path('digits.onnx') });
       const runner = createModelRunner({ name: 'digits', model, settings });
       await runner.ready;

@@ -44,7 +44,10 @@ async function running(options: { python: string; source?: string; replicas?: nu
   const { python, source = '', replicas } = options;
   const onProcessDeath = (error: BatchwiseError) => deaths.push(error);
   const model = new PythonModel({ file: pythonFile(source), python, replicas, onProcessDeath });
-  const settings = settingsWith({ timeoutMs: 600_000, batching: { maxLatencyMs: 600_000, maxBatchSize: 1 } });
+  const settings = settingsWith({
+    timeoutMs: 600_000,
+    batching: { targetLatencyMs: 600_000, maxBatchSize: 1 },
+  });
   const runner = createModelRunner({ name: 'model', model, settings });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));
   await runner.ready;

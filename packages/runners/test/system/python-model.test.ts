@@ -45,7 +45,7 @@ async function running(
   const settings = settingsWith({
     timeoutMs: 60_000,
     ...rest,
-    batching: { maxLatencyMs: 60_000, ...batching },
+    batching: { targetLatencyMs: 60_000, ...batching },
   });
   const runner = createModelRunner({ name: 'model', model, settings });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));

@@ -24,7 +24,11 @@ async function running({ concurrency = 1, timeoutMs = 60_000, maxBatchSize = 1, 
   const deaths: BatchwiseError[] = [];
   const onThreadDeath = (error: BatchwiseError) => deaths.push(error);
   const model = new OnnxModel({ file, concurrency, thread, onThreadDeath, clock });
-  const settings = settingsWith({ concurrency, timeoutMs, batching: { maxBatchSize, maxLatencyMs: 60_000 } });
+  const settings = settingsWith({
+    concurrency,
+    timeoutMs,
+    batching: { maxBatchSize, targetLatencyMs: 60_000 },
+  });
   const runner = createModelRunner({ name: 'programmed', model, settings });
   cleanups.push(() => runner.close({ timeoutMs: 1 }));
   await runner.ready;

@@ -43,7 +43,7 @@ async function connected(path: string) {
     upstream,
     concurrency: 2,
     timeoutMs: 60_000,
-    batching: { maxLatencyMs: 60_000 },
+    batching: { targetLatencyMs: 60_000 },
   });
   const runner = createUpstreamRunner({ name: 'model', settings });
   onTestFinished(() => runner.close({ timeoutMs: 0 }));

@@ -22,7 +22,7 @@ function portProblems({ settings: { server }, origins }: LoadedConfig): ConfigPr
     {
       origin: origins.get('server.grpc_port'),
       path: 'server.grpc_port',
-      message: `expected another port than that of HTTP, got ${server.port} for both.`,
+      message: `expected a port other than that of HTTP, got ${server.port} for both.`,
     },
   ];
 }

@@ -1,12 +1,12 @@
-/** What is wrong with a configuration: all of it, each complaint with its place. */
+/** All problems of a configuration, each with its location. */
 import { type Origin, originText } from './setting-origin.js';
 
 export interface ConfigProblem {
-  /** Undefined when it is about a file as a whole that could not be read, or a value that nobody gave. */
+  /** Undefined for a file that could not be read, or a value without a source. */
   readonly origin: Origin | undefined;
-  /** `runners.iris.batching.max_batch_size`; empty when it is about no setting in particular. */
+  /** `runners.iris.batching.max_batch_size`; empty if the problem does not concern one setting. */
   readonly path: string;
-  /** What was expected, what came, what may have been meant. */
+  /** What was expected, what was given, and a suggestion. */
   readonly message: string;
 }
 
@@ -23,7 +23,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** `batchwise.yaml:7:5: server.port: expected …, got ….` The variable or flag stands for the path where there is one. */
+/** `batchwise.yaml:7:5: server.port: expected …, got ….` A variable or flag replaces the path. */
 export function problemText({ origin, path, message }: ConfigProblem): string {
   const parts = [message];
   if (path !== '' && (origin === undefined || origin.kind === 'file' || origin.kind === 'default'))

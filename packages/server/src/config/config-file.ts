@@ -25,7 +25,7 @@ export interface FileChoice {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Undefined when none is named and there is none by the usual name. */
+/** Undefined if no file is given and the default file does not exist. */
 export function readConfigFile({ cwd, file, env }: FileChoice): ConfigFile | undefined {
   const fromVariable = env[FILE_VARIABLE] || undefined;
   const name = file ?? fromVariable ?? DEFAULT_FILE;
@@ -70,7 +70,7 @@ function readText(path: string): string {
 class TooLarge extends Error {}
 
 function reasonOf(error: unknown, name: string): string {
-  if (error instanceof TooLarge) return `${name} is larger than 1 MiB: that is no configuration.`;
+  if (error instanceof TooLarge) return `${name} is larger than 1 MiB, the limit of a configuration file.`;
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'ENOENT':
@@ -78,10 +78,10 @@ function reasonOf(error: unknown, name: string): string {
     case 'EISDIR':
       return `${name} is a folder, expected a file.`;
     case 'ENOTDIR':
-      return `there is no file ${name}: a part of its path is no folder.`;
+      return `there is no file ${name}: a part of its path is not a folder.`;
     case 'EACCES':
     case 'EPERM':
-      return `${name} may not be read by this user.`;
+      return `permission to read ${name} denied.`;
     case 'ERR_ENCODING_INVALID_ENCODED_DATA':
       return `${name} is not UTF-8 text.`;
     default:

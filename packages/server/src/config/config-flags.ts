@@ -8,24 +8,24 @@ import type { Origin } from './setting-origin.js';
 import { pathText } from './setting-path.js';
 import { valueOfText } from './text-value.js';
 
-/** Undefined for what was not given. */
+/** Flags that are not given are undefined. */
 export interface ConfigFlags {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly grpcPort?: number | undefined;
   readonly workers?: number | undefined;
-  /** Go in the place of all that the file names. */
+  /** Replaces the models of the file. */
   readonly models?: readonly (string | ModelSettings)[] | undefined;
   readonly service?: string | undefined;
 }
 
-/** For a command line to register. */
+/** A flag for the command line. */
 export interface ConfigFlag {
   /** `--grpc-port <number>` */
   readonly option: string;
   readonly description: string;
   readonly defaultText: string;
-  /** What to put into `ConfigFlags`; throws an `Error` that says what was expected and what came. */
+  /** Returns the value for `ConfigFlags`. Throws an `Error` with the expected and the given value. */
   parse(text: string): unknown;
 }
 

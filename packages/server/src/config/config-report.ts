@@ -24,7 +24,7 @@ interface Line {
 /** Comments are aligned, but a long path does not push them all out of sight. */
 const WIDEST = 56;
 
-/** YAML that gives the same settings when it is read again from the working directory. */
+/** The effective settings as YAML, with origins as comments. Relative paths start from the working directory. */
 export function configText(loaded: LoadedConfig, faint: (text: string) => string = (text) => text): string {
   const lines: Line[] = [];
   let before: readonly string[] = [];
@@ -50,7 +50,7 @@ export function configText(loaded: LoadedConfig, faint: (text: string) => string
 
 export interface ConfigJson {
   readonly file: string | null;
-  /** In the words of the file. */
+  /** With the keys of the file. */
   readonly settings: Plain;
   /** By path. */
   readonly origins: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /**
- * Every key of the configuration: its kind, its default, what it means, its flag. Validation, defaults, the
+ * Every key of the configuration: its kind, default, description and flag. Validation, defaults, the
  * names of environment variables, the flags and the tables of the reference all come from here. A field of
  * the settings without an entry here does not compile.
  */
@@ -71,18 +71,19 @@ const { batching, resources, redis, upstream: _, ...runner } = DEFAULT_RUNNER_SE
 
 /** Under `runners`, for all; under `runners.<name>`, for one. */
 export const RUNNER_SCHEMA: Section<RunnerSettings> = {
-  description: 'Settings of all runners, or of one.',
+  description: 'Settings of all runners, or of one runner.',
   fields: {
     batchable: {
       kind: trueOrFalse,
       default: runner.batchable,
       defaultText: '`true` for models served without code and for Python models, else `false` in a service',
-      description: 'Whether requests may share a batch at all.',
+      description: 'Whether requests may share a batch.',
     },
     batchDim: {
       kind: batchDimensions,
       default: runner.batchDim,
-      description: 'The dimension along which requests are put together: one for both, or `[in, out]`.',
+      description:
+        'Dimension along which requests are concatenated: one for inputs and outputs, or `[in, out]`.',
     },
     batching: {
       description: 'How batches are formed.',
@@ -91,112 +92,113 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         enabled: {
           kind: trueOrFalse,
           default: batching.enabled,
-          description: 'Off, every request is a batch of its own.',
+          description: 'If false, each request is a batch of its own.',
         },
         maxBatchSize: {
           kind: wholeNumber({ least: 1, most: LARGEST_BATCH }),
           default: batching.maxBatchSize,
-          description: 'The most rows in a batch. Larger requests are split.',
+          description: 'Maximum number of rows in a batch. Larger requests are split.',
         },
-        maxLatencyMs: {
+        targetLatencyMs: {
           kind: milliseconds({ least: 1, most: DAY_MS, orUnlimited: true }),
-          default: batching.maxLatencyMs,
+          default: batching.targetLatencyMs,
           description:
-            'Target for the total latency of a request. A request that cannot meet it is rejected with 429 at once.',
+            'Target for the total latency of a request. A request that cannot meet it is rejected at once with 429. Alias, from BentoML: `max_latency_ms`.',
         },
         maxWaitMs: {
           kind: optional(milliseconds({ least: 0, most: DAY_MS })),
           default: batching.maxWaitMs,
           description:
-            'The longest a request may wait for company while the backend is free. With none, the policy decides; `window` waits 10 ms.',
+            'Maximum time that a request is held while a slot is free. With none, the policy decides; `policy: window` holds 10 ms.',
         },
         maxQueueSize: {
           kind: wholeNumber({ least: 1, most: 100_000_000, orUnlimited: true }),
           default: batching.maxQueueSize,
-          description: 'How many requests may wait. One more is refused with 429.',
+          description: 'Maximum number of queued requests. Further requests are rejected with 429.',
         },
         policy: {
           kind: choice('adaptive', 'greedy', 'window'),
           default: batching.policy,
-          description: 'What decides when a batch leaves.',
+          description: 'The policy decides when a batch is dispatched, and its size.',
         },
         prefer: {
           kind: choice('latency', 'efficiency'),
           default: batching.prefer,
-          description: 'Quick answers, or a backend that is spared. Of `policy: adaptive`.',
+          description: 'Low latency, or low backend time. For `policy: adaptive`.',
         },
         batchSizes: {
           kind: risingSizes({ most: LARGEST_BATCH }),
           default: batching.batchSizes,
-          description: 'The sizes that the backend pads batches to.',
+          description: 'Batch sizes that the backend pads to.',
         },
       },
+      aliases: { max_latency_ms: { to: ['batching', 'target_latency_ms'] } },
     },
     isolate: {
       kind: trueOrFalse,
       default: runner.isolate,
       description:
-        'Of models: a batch that fails is bisected until only the faulty requests fail. Off, all requests of the batch fail.',
+        'For models: a batch that fails is bisected until only the faulty requests fail. If false, all requests of the batch fail.',
     },
     concurrency: {
       kind: wholeNumber({ least: 1, most: 1024 }),
       default: runner.concurrency,
-      description: 'The maximum number of concurrent batches, for a Python model in each of its processes.',
+      description:
+        'Number of slots: batches that may run at the same time. For a Python model, in each of its processes.',
     },
     replicas: {
       kind: wholeNumber({ least: 1, most: 256 }),
       default: runner.replicas,
-      description: 'The number of copies of the model, each in its own process.',
+      description: 'Number of copies of the model, each in its own process.',
     },
     python: {
       kind: optional(pythonInterpreter),
       default: runner.python,
       description:
-        'The interpreter of a Python model, or the folder of a virtual environment. With none: `VIRTUAL_ENV`, then `.venv` next to the model, then `python3`.',
+        'Interpreter of a Python model, or the folder of a virtual environment. With none: `VIRTUAL_ENV`, then `.venv` next to the model, then `python3`.',
     },
     resources: {
-      description: 'What a runner may use.',
+      description: 'Resources of a runner.',
       fields: {
         cpu: {
           kind: optional(wholeNumber({ least: 1, most: 1024 })),
           default: resources.cpu,
-          description:
-            'Threads for one batch. With none: one for ONNX, and as in the environment for Python.',
+          description: 'Threads for one batch. With none: one for ONNX; for Python, the environment decides.',
         },
         gpu: {
           kind: devices,
           default: resources.gpu,
-          description: 'The devices it may see: how many, or their numbers.',
+          description: 'GPUs that the runner may use: a number of devices, or a list of device numbers.',
         },
       },
       aliases: { 'nvidia.com/gpu': { to: ['resources', 'gpu'] } },
     },
     redis: {
-      description: 'A queue in Redis, whose processors run the batches.',
+      description: 'A queue in Redis; workers run its batches.',
       fields: {
         queue: {
           kind: optional(queueName),
           default: redis.queue,
           description:
-            'The queue that requests go to. With none, the runner runs here. `batchwise worker` takes them from there.',
+            'Queue in Redis for the requests of the runner; `batchwise worker` runs its batches. With none, the runner runs in the server.',
         },
         url: {
           kind: optional(redisUrl),
           default: redis.url,
           description:
-            'Where Redis is. With none, as `REDIS__URL` or `REDIS__HOST` say, else `redis://localhost:6379`. Its password is shown as `***`.',
+            'URL of Redis. With none: `REDIS__URL` or `REDIS__HOST` of the environment, else `redis://localhost:6379`. Its password is shown as `***`.',
         },
         maxBacklog: {
           kind: wholeNumber({ least: 1, most: 100_000_000, orUnlimited: true }),
           default: redis.maxBacklog,
           description:
-            'How many requests of the queue, of all servers together, may wait or run. One more is refused with 429.',
+            'Maximum number of requests in the queue, waiting or running, of all servers together. Further requests are rejected with 429.',
         },
         payload: {
           kind: optional(choice('json', 'msgpack')),
           default: redis.payload,
           description:
-            'How items travel. With none, `msgpack` for models and `json` for functions. The workers say the same.',
+            'Format of items in the queue. With none, `msgpack` for models and `json` for functions. The workers must use the same format.',
         },
       },
     },
@@ -205,13 +207,14 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
       key: 'timeout',
       kind: duration({ leastMs: 1, mostMs: DAY_MS, orUnlimited: true }),
       default: runner.timeoutMs,
-      description: 'The longest a request may take. Then it is answered with 504.',
+      description:
+        'Deadline of a request without one of its own (`batchwise-timeout-ms`): after it, the request fails with 504. Also the maximum duration of a batch. A plain number is in seconds, as in BentoML.',
       isLive: true,
     },
     warmup: {
       kind: wholeNumber({ least: 0, most: 1000 }),
       default: runner.warmup,
-      description: 'Rounds of made-up requests before a runner counts as ready.',
+      description: 'Number of warm-up rounds with generated requests before the runner is ready.',
     },
   },
   aliases: {
@@ -219,14 +222,14 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
     traffic: {
       keys: { timeout: { to: ['timeout'] }, max_concurrency: { to: ['batching', 'max_queue_size'] } },
       elsewhere: {
-        concurrency: 'batches that run at a time are concurrency, beside traffic',
-        external_queue: 'requests always wait in a queue here; batching.max_queue_size bounds it',
+        concurrency: 'use concurrency, next to traffic, for the number of concurrent batches',
+        external_queue: 'requests are always queued; batching.max_queue_size limits the queue',
       },
     },
   },
   elsewhere: {
-    logging: 'it has no equivalent here',
-    metrics: 'metrics of runners are always on here, at /metrics',
+    logging: 'it has no equivalent',
+    metrics: 'metrics of runners are always on, at /metrics',
   },
 };
 
@@ -235,107 +238,110 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
   description: 'The server.',
   fields: {
     server: {
-      description: 'Where it listens, and what it lets in.',
+      description: 'Addresses, processes and limits.',
       fields: {
         host: {
           kind: text('an address or a host name'),
           default: '127.0.0.1',
-          description: 'The address to listen at. `0.0.0.0` for all.',
+          description: 'Address to listen on. `0.0.0.0` for all.',
           flag: { name: 'host', option: '--host <address>' },
         },
         port: {
           kind: wholeNumber({ least: 0, most: 65_535 }),
           default: 3000,
-          description: 'The port for HTTP. 0 for any that is free.',
+          description: 'Port for HTTP. 0 selects a free port.',
           flag: { name: 'port', option: '--port <number>' },
         },
         grpcPort: {
           kind: optional(wholeNumber({ least: 0, most: 65_535 })),
           default: undefined,
-          description: 'The port for gRPC. With none, there is no gRPC; 0 for any that is free.',
+          description: 'Port for gRPC. With none, gRPC is off; 0 selects a free port.',
           flag: { name: 'grpcPort', option: '--grpc-port <number>' },
         },
         workers: {
           kind: wholeNumber({ least: 1, most: 256 }),
           default: 1,
           description:
-            'Web processes around one copy of each model. With 1, everything is in one process, models on threads.',
+            'Number of web processes around one copy of each model. With 1, everything runs in one process, models on threads.',
           flag: { name: 'workers', option: '--workers <count>' },
         },
         shutdownTimeoutMs: {
           key: 'shutdown_timeout',
           kind: duration({ leastMs: 0, mostMs: DAY_MS }),
           default: 30_000,
-          description: 'How long what was accepted may take to finish after SIGTERM.',
+          description: 'Maximum time for accepted requests to complete after SIGTERM.',
         },
         allowedHosts: {
           kind: hostNames,
           default: [],
           description:
-            'The values of `Host` that are answered beside loopback names, such as `models.example.org`; others get 421. Without any, a server at a loopback address answers only loopback names, against DNS rebinding, and a server at another address answers all. `*` allows all.',
+            'Values of the `Host` header that are accepted in addition to loopback names, such as `models.example.org`; others get 421. With none, a server on a loopback address accepts only loopback names, as protection against DNS rebinding, and a server on another address accepts all. `*` accepts all.',
         },
         trustedHeaders: {
           kind: listOf(...TRUSTABLE_HEADERS),
           default: [],
           description:
-            'Which of the headers `batchwise-priority` and `batchwise-tenant` count, in HTTP and gRPC; the others are ignored. A client that sets them can keep all others waiting: only behind a proxy that sets or removes them.',
+            'Which of the headers `batchwise-priority` and `batchwise-tenant` are used, in HTTP and gRPC; the others are ignored. A client that sets them can delay the requests of all other clients, so trust them only behind a proxy that sets or removes them.',
         },
         limits: {
-          description: 'What a client may send, and for how long.',
+          description: 'Limits for clients.',
           fields: {
             bodyBytes: {
               kind: byteSize({ least: 1, most: 2 * GIB }),
               default: DEFAULT_HTTP_LIMITS.maxBodyBytes,
               description:
-                'The largest body of a request, as it comes and again decompressed, at most a hundred times its size. What JSON in it may contain grows with it. More is rejected with 413.',
+                'Maximum size of a request body, both as received and decompressed; decompression may enlarge it a hundred times at most. The limits for JSON values in a body grow with it. Larger bodies are rejected with 413.',
             },
             unansweredBytes: {
               kind: byteSize({ least: 2 ** 20, most: 1024 * GIB }),
               default: DEFAULT_UNANSWERED_BYTES,
               description:
-                'Memory for requests that are not answered and for answers that are not read, of both protocols, in each web process. One connection may hold as much as is left. More is rejected with 503.',
+                'Memory for unanswered requests and unread responses, of both protocols, in each web process. One connection may use at most as much as remains free. Further requests are rejected with 503.',
             },
             headerBytes: {
               kind: byteSize({ least: 1024, most: 2 ** 20 }),
               default: DEFAULT_HTTP_LIMITS.maxHeaderBytes,
-              description: 'Request line and headers together. More are refused with 431.',
+              description:
+                'Maximum size of request line and headers together. Larger ones are rejected with 431.',
             },
             connections: {
               kind: wholeNumber({ least: 1, most: 1_000_000, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.maxConnections,
-              description: 'Connections open at a time, in each web process. One more is told 503.',
+              description:
+                'Maximum number of open connections in each web process. Further connections are rejected with 503.',
             },
             inFlight: {
               kind: wholeNumber({ least: 1, most: 1_000_000, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.maxInFlight || Number.POSITIVE_INFINITY,
               description:
-                'Requests that come in or are worked on at a time, in each web process. One more is told 503.',
+                'Maximum number of requests in flight in each web process. Further requests are rejected with 503.',
             },
             headersTimeoutMs: {
               key: 'headers_timeout',
               kind: duration({ leastMs: 100, mostMs: DAY_MS, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.headersTimeoutMs,
-              description: 'How long a client may take to send its headers. Then it is told 408.',
+              description:
+                'Maximum time for the headers of a request to arrive. Then the request fails with 408.',
             },
             receiveTimeoutMs: {
               key: 'receive_timeout',
               kind: duration({ leastMs: 100, mostMs: DAY_MS, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.receiveTimeoutMs,
-              description: 'How long a client may take to send its whole request. Then it is told 408.',
+              description: 'Maximum time for a whole request to arrive. Then the request fails with 408.',
             },
             requestTimeoutMs: {
               key: 'request_timeout',
               kind: duration({ leastMs: 100, mostMs: DAY_MS, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.requestTimeoutMs,
               description:
-                'How long an answer may take, whatever the runners do. Then the client is told 504.',
+                'Maximum time until the response, whatever the settings of the runners are. Then the request fails with 504.',
             },
             keepAliveTimeoutMs: {
               key: 'keep_alive_timeout',
               kind: duration({ leastMs: 100, mostMs: DAY_MS, orUnlimited: true }),
               default: DEFAULT_HTTP_LIMITS.keepAliveTimeoutMs,
               description:
-                'How long a connection may be idle. Longer than a load balancer before the server keeps it.',
+                'Idle timeout of a connection. Use a longer one than that of a load balancer in front of the server.',
             },
           },
         },
@@ -345,30 +351,31 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
       kind: modelList,
       default: [],
       description:
-        'Models to serve without code: files, or URLs of upstreams that have them. A model is called by its `name`, else as its file without the ending, or as its URL says.',
+        'Models to serve without code: files, or URLs of upstreams. The name of a model is its `name`, else the file name without its extension, or the name in the URL.',
       flag: { name: 'models' },
     },
     service: {
       kind: optional(filePath('the path of a module with a service')),
       default: undefined,
-      description: 'A module with a service.',
+      description: 'Path of a service module.',
       flag: { name: 'service' },
     },
     metrics: {
-      description: 'What is told at /metrics.',
+      description: 'Metrics.',
       fields: {
         bentomlNames: {
           kind: trueOrFalse,
           default: false,
-          description: 'Batch sizes also as `BENTOML_{runner}_predict_adaptive_batch_size`.',
+          description:
+            'Whether batch sizes are also exported as `BENTOML_{runner}_predict_adaptive_batch_size`.',
         },
       },
     },
   },
   elsewhere: {
-    api_server: 'it is called server here: server.host, server.port, server.workers, server.limits',
-    services: 'what is said of services there is said of runners here',
-    tracing: 'it has no equivalent here',
-    monitoring: 'it has no equivalent here',
+    api_server: 'use server: server.host, server.port, server.workers, server.limits',
+    services: 'use runners',
+    tracing: 'it has no equivalent',
+    monitoring: 'it has no equivalent',
   },
 };

@@ -19,11 +19,14 @@ import { DEFAULT_ORIGIN, type Origin } from './setting-origin.js';
 import { pathText } from './setting-path.js';
 
 export interface LoadConfigOptions {
-  /** Of the flag; then BATCHWISE_CONFIG is not looked at. */
+  /** The file of the flag; it overrides BATCHWISE_CONFIG. */
   readonly file?: string | undefined;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly flags?: ConfigFlags;
-  /** Where they are known: settings of others are refused, and variables find names with capitals and dashes. */
+  /**
+   * The names of the runners, if known: settings of other runners are rejected, and variables match names with capitals
+   * and dashes.
+   */
   readonly runnerNames?: readonly string[] | undefined;
   /** @default that of the process */
   readonly cwd?: string;

@@ -1,13 +1,16 @@
 import type { ServerSettings } from './server-settings.js';
 import type { Origin } from './setting-origin.js';
 
-/** A configuration that is as it should be, and where each part of it is from. */
+/** A valid configuration, with the origin of each value. */
 export interface LoadedConfig {
   readonly settings: ServerSettings;
-  /** By path, `runners.iris.batching.max_batch_size`: of every setting of the server and of all runners, and of what is set for one. */
+  /**
+   * By path, such as `runners.iris.batching.max_batch_size`: all settings of the server and of all runners, and the
+   * given settings of single runners.
+   */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** Where in the file the names of runners stand that it has settings for. */
+  /** The positions of the names of runners in the file. */
   readonly runnerNames: ReadonlyMap<string, Origin>;
-  /** As it was named; undefined when there is none. */
+  /** The name of the file as given; undefined without a file. */
   readonly file: string | undefined;
 }

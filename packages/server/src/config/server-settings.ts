@@ -2,70 +2,70 @@
 import type { RunnerSettings } from '@batchwise/runners';
 import type { TrustableHeader } from '../queue-options.js';
 
-/** Infinity for no limit. */
+/** Infinity: no limit. */
 export interface LimitSettings {
-  /** Of a request, as it comes and again after decompression. */
+  /** Maximum size of a request body, as received and after decompression. */
   readonly bodyBytes: number;
-  /** Of requests that are not answered, and of answers that are not read, in each web process. */
+  /** Memory for unanswered requests and unread responses, in each web process. */
   readonly unansweredBytes: number;
-  /** Request line and headers together. */
+  /** Maximum size of request line and headers together. */
   readonly headerBytes: number;
-  /** Open at a time, in each web process. */
+  /** Maximum number of open connections in each web process. */
   readonly connections: number;
-  /** Requests that come in or are worked on at a time, in each web process. */
+  /** Maximum number of requests in flight in each web process. */
   readonly inFlight: number;
-  /** By then a request's headers have come. */
+  /** Maximum time for the headers of a request to arrive. */
   readonly headersTimeoutMs: number;
-  /** By then all of a request has come. */
+  /** Maximum time for a whole request to arrive. */
   readonly receiveTimeoutMs: number;
-  /** By then a request is answered, whatever its runners do. */
+  /** Maximum time until the response, whatever the settings of the runners are. */
   readonly requestTimeoutMs: number;
-  /** How long a connection may be idle between requests. */
+  /** Idle timeout of a connection. */
   readonly keepAliveTimeoutMs: number;
 }
 
 export interface ListenSettings {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Undefined for no gRPC; 0 for any that is free. */
+  /** Undefined: no gRPC. 0 selects a free port. */
   readonly grpcPort: number | undefined;
-  /** Web processes. With 1 everything is in one process. */
+  /** Number of web processes. With 1, everything runs in one process. */
   readonly workers: number;
-  /** How long what was accepted may take to finish once the server is told to stop. */
+  /** Maximum time for accepted requests to complete after SIGTERM. */
   readonly shutdownTimeoutMs: number;
-  /** Hosts that are answered beside loopback names; none: all, unless the server listens at a loopback address. */
+  /** Accepted hosts in addition to loopback names. Empty: all, unless the server listens on a loopback address. */
   readonly allowedHosts: readonly string[];
-  /** The request headers about the queue that count; the others are ignored. */
+  /** The queue headers that are used; the others are ignored. */
   readonly trustedHeaders: readonly TrustableHeader[];
   readonly limits: LimitSettings;
 }
 
 export interface ModelSettings {
   readonly name: string;
-  /** As it can be opened from the working directory; or the URL of an upstream that serves it. */
+  /** A path relative to the working directory, or the URL of an upstream. */
   readonly path: string;
 }
 
 export interface MetricsSettings {
-  /** Whether batch sizes are also told by the names that BentoML has for them. */
+  /** Whether batch sizes are also exported under their BentoML names. */
   readonly bentomlNames: boolean;
 }
 
-/** What is set of a runner, of whatever depth; what is not there is not set. */
+/** The given settings of a runner. */
 export type RunnerOverrides = DeepPartial<RunnerSettings>;
 
 export interface RunnersSettings {
-  /** For all of them. */
+  /** Settings of all runners. */
   readonly all: RunnerOverrides;
-  /** For one; goes over what is for all. */
+  /** Settings of single runners, which override those of all. */
   readonly byName: ReadonlyMap<string, RunnerOverrides>;
 }
 
 export interface ServerSettings {
   readonly server: ListenSettings;
   readonly models: readonly ModelSettings[];
-  /** A module with a service, as it can be opened from the working directory. */
+  /** Path of a service module, relative to the working directory. */
   readonly service: string | undefined;
   readonly metrics: MetricsSettings;
   readonly runners: RunnersSettings;

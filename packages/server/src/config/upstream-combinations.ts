@@ -42,15 +42,15 @@ function plainProblems(
   const field = FIELDS.find((each) => own[each] !== undefined);
   const plain = url.find((each) => !parseUpstream(each).isTls);
   if (plain === undefined || field === undefined) return [];
-  const expected = 'expected it with grpcs://, grpcs-stream:// or https:// only';
+  const expected = 'expected this only with grpcs://, grpcs-stream:// or https://';
   return [[field, `${expected}, got ${shownUrl(plain)}, which has no TLS.`]];
 }
 
 function pairProblems({ certFile, keyFile }: Partial<UpstreamSettings>): Problem[] {
   if ((certFile === undefined) === (keyFile === undefined)) return [];
   return certFile === undefined
-    ? [['keyFile', 'expected cert_file with it, got none.']]
-    : [['certFile', 'expected key_file with it, got none.']];
+    ? [['keyFile', 'expected cert_file as well, got none.']]
+    : [['certFile', 'expected key_file as well, got none.']];
 }
 
 /** Where it is set: for the runner, or for all of them. */

@@ -11,83 +11,86 @@ const DAY_MS = 24 * 3_600_000;
 const { upstream } = DEFAULT_RUNNER_SETTINGS;
 
 export const UPSTREAM_SCHEMA: Section<UpstreamSettings> = {
-  description: 'A backend elsewhere, behind gRPC or HTTP, that runs the batches.',
+  description: 'A backend behind gRPC or HTTP that runs the batches.',
   shorthand: 'url',
   fields: {
     url: {
       kind: upstreamUrls,
       default: upstream.url,
       description:
-        'Where the batches run. With none, the runner runs here. `upstream: grpc://…` is short for it. Several are copies of one backend.',
+        'URL of the upstream that runs the batches; several URLs are copies of one backend. With none, the runner runs in the server. `upstream: grpc://…` is a short form.',
     },
     model: {
       kind: optional(text('the name of a model')),
       default: upstream.model,
-      description: 'What the model is called there. With none, as the URL says, else as the runner.',
+      description:
+        'Name of the model on the upstream. With none: the name in the URL, else the name of the runner.',
     },
     version: {
       kind: optional(text('the version of a model')),
       default: upstream.version,
-      description: 'Its version there. With none, as the URL says, else the choice is left to the upstream.',
+      description:
+        'Version of the model on the upstream. With none: the version in the URL, else the upstream chooses.',
     },
     format: {
       kind: choice('binary', 'json'),
       default: upstream.format,
-      description: 'How tensors travel over HTTP: behind the JSON, or in it.',
+      description: 'Format of tensors over HTTP: binary after the JSON, or in the JSON.',
     },
     connections: {
       kind: wholeNumber({ least: 1, most: 1024 }),
       default: upstream.connections,
-      description: 'The most connections to each URL.',
+      description: 'Maximum number of connections to each URL.',
     },
     startTimeoutMs: {
       key: 'start_timeout',
       kind: duration({ leastMs: 1, mostMs: DAY_MS }),
       default: upstream.startTimeoutMs,
-      description: 'How long it is waited for when the runner starts.',
+      description: 'Maximum time to wait for the upstream when the runner starts.',
     },
     retries: {
       kind: wholeNumber({ least: 0, most: 10 }),
       default: upstream.retries,
       description:
-        'How often a batch that was certainly not begun is sent again; never more than one call in ten.',
+        'How often a batch is retried that has certainly not started. At most one call in ten is a retry.',
     },
     maxFailures: {
       kind: wholeNumber({ least: 1, most: 1_000_000 }),
       default: upstream.maxFailures,
-      description: 'After so many calls in a row without a sign of it nothing is sent for a while.',
+      description: 'Number of consecutive calls without a response that ejects a URL.',
     },
     cooldownMs: {
       key: 'cooldown',
       kind: duration({ leastMs: 1, mostMs: DAY_MS }),
       default: upstream.cooldownMs,
-      description: 'For how long, at first; twice as long each time, up to 30 s.',
+      description: 'Duration of the first ejection of a URL. It doubles with each ejection, up to 30 s.',
     },
     healthIntervalMs: {
       key: 'health_interval',
       kind: duration({ leastMs: 1, mostMs: DAY_MS, orUnlimited: true }),
       default: upstream.healthIntervalMs,
-      description: 'How often it is asked whether it is ready while nothing else is.',
+      description: 'Interval of health checks while there are no calls.',
     },
     caFile: {
       kind: optional(filePath('the path of certificates in PEM')),
       default: upstream.caFile,
-      description: 'Whom to trust, of `grpcs://` and `https://`. With none, the authorities of the system.',
+      description:
+        'Trusted certificate authorities, for `grpcs://` and `https://`. With none, those of the system.',
     },
     certFile: {
       kind: optional(filePath('the path of a certificate in PEM')),
       default: upstream.certFile,
-      description: 'The certificate that is shown to an upstream that wants one.',
+      description: 'Client certificate, for an upstream that requires one.',
     },
     keyFile: {
       kind: optional(filePath('the path of a key in PEM')),
       default: upstream.keyFile,
-      description: 'Its key.',
+      description: 'Private key of the client certificate.',
     },
     serverName: {
       kind: optional(text('the name of a server')),
       default: upstream.serverName,
-      description: 'The name that its certificate must have. With none, the host of the URL.',
+      description: 'Expected name in the certificate of the upstream. With none, the host of the URL.',
     },
   },
 };

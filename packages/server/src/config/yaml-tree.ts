@@ -69,13 +69,13 @@ export class YamlTree {
       if (complaints.length === 0 && second !== undefined)
         complaints.push({
           at: this.#positionAt(second.range[0]),
-          message: 'a second document begins here, expected one.',
+          message: 'expected one document, a second one begins here.',
         });
       if (complaints.length === 0) complaints.push(...this.#aliasComplaints());
     } catch (error) {
       // The parser and its visitors call themselves for every level.
       if (!(error instanceof RangeError)) throw error;
-      complaints.push({ at: { line: 1, column: 1 }, message: 'it is nested too deeply.' });
+      complaints.push({ at: { line: 1, column: 1 }, message: 'the document is nested too deeply.' });
     }
     this.complaints = complaints;
   }
@@ -110,7 +110,7 @@ export class YamlTree {
         const { line, column } = this.positionOf(first.keyNode);
         complaints.push({
           at: this.positionOf(key),
-          message: `the key ${name} is there already, at ${line}:${column}.`,
+          message: `duplicate key ${name}, first at ${line}:${column}.`,
         });
       } else entries.set(name, { key: name, keyNode: key, value });
     }
@@ -188,21 +188,24 @@ export class YamlTree {
     if (first === undefined) return [];
     if (aliases.length > MOST_ALIASES)
       return [
-        { at: this.positionOf(first.alias), message: `more than ${MOST_ALIASES} aliases are refused.` },
+        { at: this.positionOf(first.alias), message: `expected at most ${MOST_ALIASES} aliases, got more.` },
       ];
     const complaints: YamlComplaint[] = [];
     for (const { alias, within } of aliases) {
       const target = alias.resolve(document);
       const at = this.positionOf(alias);
       if (target === undefined)
-        complaints.push({ at, message: `*${alias.source}: there is no &${alias.source} before it.` });
+        complaints.push({
+          at,
+          message: `*${alias.source}: expected an anchor &${alias.source} before the alias, got none.`,
+        });
       else if (within.includes(target as YAMLMap))
-        complaints.push({ at, message: `*${alias.source}: it contains itself.` });
+        complaints.push({ at, message: `*${alias.source}: the value contains itself.` });
     }
     if (complaints.length === 0 && valuesOf(document) > MOST_VALUES)
       complaints.push({
         at: this.positionOf(first.alias),
-        message: `with aliases written out there are more than ${withCommas(MOST_VALUES)} values.`,
+        message: `expected at most ${withCommas(MOST_VALUES)} values with aliases expanded, got more.`,
       });
     return complaints;
   }

@@ -6,7 +6,7 @@ import { pageRoute } from '../http/page-route.js';
 
 export function dashboardRoutes(title: string): HttpRoute[] {
   return [
-    pageRoute('/dashboard', () => dashboardPage(title)),
+    pageRoute('/dashboard', () => dashboardPage(`Dashboard: ${title}`)),
     // Not kept: the modules name each other without a version.
     ...DASHBOARD_FILES.map((file) => fileRoute('/dashboard', file, 'no-cache')),
   ];

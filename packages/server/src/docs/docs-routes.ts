@@ -31,7 +31,7 @@ export function docsRoutes(
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache' };
       call.reply(200, headers, json());
     }),
-    pageRoute('/docs', () => docsPage(getDocument().info.title)),
+    pageRoute('/docs', () => docsPage(`API docs: ${getDocument().info.title}`)),
     ...DOCS_FILES.map((file) => fileRoute('/docs', file, FOR_EVER)),
   ];
 }

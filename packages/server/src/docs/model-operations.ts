@@ -30,10 +30,11 @@ export function modelOperations(
       operation: work(
         `predict_${id}`,
         tags,
-        `Ask ${name} with rows`,
+        `Predict with ${name}: rows`,
         predictRequest(known),
         predictResponse(known),
         headers,
+        exampleNote(known),
       ),
     },
     {
@@ -42,10 +43,11 @@ export function modelOperations(
       operation: work(
         `infer_${id}`,
         tags,
-        `Ask ${name} with tensors`,
+        `Predict with ${name}: tensors`,
         inferRequest(known),
         inferResponse(name, known),
         headers,
+        exampleNote(known),
       ),
     },
     { method: 'get', path: `/v2/models/${path}`, operation: metadata(`metadata_${id}`, tags, name) },
@@ -60,9 +62,10 @@ function work(
   body: Readonly<Record<string, MediaType>>,
   answer: Readonly<Record<string, MediaType>>,
   headers: readonly Reference[],
+  note: string | undefined,
 ): Operation {
   const ok: Response = {
-    description: 'What the model makes of it.',
+    description: 'The predictions of the model.',
     headers: TRACE_HEADERS,
     content: answer,
   };
@@ -71,17 +74,30 @@ function work(
     tags,
     summary,
     parameters: headers,
-    requestBody: { required: true, content: body },
+    requestBody: { ...(note === undefined ? {} : { description: note }), required: true, content: body },
     responses: { 200: ok, ...problems(400, 404, 413, 415, 429, 500, 503, 504) },
   };
+}
+
+/** An example from the signature may be invalid where the signature is open and the model declares no example. */
+function exampleNote({ inputs }: Signature): string | undefined {
+  const isGuessed = ({ example, content, anyDatatype, anyShape, shape }: TensorSpec) =>
+    example === undefined && (content === 'json' || anyDatatype || anyShape || shape.slice(1).includes(-1));
+  if (!inputs.some(isGuessed)) return undefined;
+  return 'The example is generated, and the model may reject it: the signature of the model is open. Replace it with an input of the model.';
 }
 
 function predictRequest({ inputs }: Signature): Record<string, MediaType> {
   const schema: JsonSchema = {
     type: 'object',
     properties: {
-      instances: { type: 'array', minItems: 1, items: rowSchema(inputs, false), description: 'Row by row.' },
-      inputs: { ...columnsSchema(inputs, false), description: 'The same, input by input.' },
+      instances: {
+        type: 'array',
+        minItems: 1,
+        items: rowSchema(inputs, false),
+        description: 'One entry per row.',
+      },
+      inputs: { ...columnsSchema(inputs, false), description: 'One entry per input, each with all rows.' },
     },
     oneOf: [{ required: ['instances'] }, { required: ['inputs'] }],
   };
@@ -96,9 +112,12 @@ function predictResponse({ outputs }: Signature): Record<string, MediaType> {
       predictions: {
         type: 'array',
         items: rowSchema(outputs, true),
-        description: 'Row by row, to `instances`.',
+        description: 'One entry per row, for a request with `instances`.',
       },
-      outputs: { ...columnsSchema(outputs, true), description: 'Output by output, to `inputs`.' },
+      outputs: {
+        ...columnsSchema(outputs, true),
+        description: 'One entry per output, for a request with `inputs`.',
+      },
     },
   };
   const row = rowExample(outputs);
@@ -138,12 +157,12 @@ function inferRequest({ inputs, outputs }: Signature): Record<string, MediaType>
     type: 'object',
     required: ['inputs'],
     properties: {
-      id: { type: 'string', description: 'Repeated in the answer.' },
+      id: { type: 'string', description: 'Returned in the response.' },
       inputs:
         inputs.length === 0 ? tensors : { ...tensors, minItems: inputs.length, maxItems: inputs.length },
       outputs: {
         type: 'array',
-        description: 'The outputs that are wanted; all of them unless given.',
+        description: 'The requested outputs. Default: all.',
         items: {
           type: 'object',
           required: ['name'],
@@ -208,7 +227,7 @@ function metadata(operationId: string, tags: readonly string[], name: string): O
   return {
     operationId,
     tags,
-    summary: `What ${name} takes and gives`,
+    summary: `Inputs and outputs of ${name}`,
     responses: {
       200: {
         description: 'Names, datatypes and shapes; -1 for a dimension of any length.',
@@ -224,11 +243,11 @@ function ready(operationId: string, tags: readonly string[], name: string): Oper
   return {
     operationId,
     tags,
-    summary: `Whether ${name} is loaded and warm`,
+    summary: `Readiness of ${name}`,
     responses: {
-      200: { description: 'It is.', content },
+      200: { description: 'The model is ready.', content },
       ...problems(404),
-      503: { description: 'It is not.', content },
+      503: { description: 'The model is not ready.', content },
     },
   };
 }

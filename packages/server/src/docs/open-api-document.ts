@@ -63,7 +63,7 @@ export function openApiDocument(server: DocumentedServer): OpenApiDocument {
     info: {
       title: service?.name ?? name,
       version,
-      description: 'Requests that come at the same time are computed together; each gets its own answer.',
+      description: 'Concurrent requests are computed in batches; each request gets its own response.',
     },
     servers: [{ url: serverUrl }],
     tags: tags.filter((tag, i) => tags.findIndex((other) => other.name === tag.name) === i),

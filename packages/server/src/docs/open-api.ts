@@ -32,6 +32,7 @@ export interface Operation {
   readonly description?: string;
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: {
+    readonly description?: string;
     readonly required: boolean;
     readonly content: Readonly<Record<string, MediaType>>;
   };

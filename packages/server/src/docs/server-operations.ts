@@ -6,13 +6,13 @@ export const SERVER_TAG = 'Server';
 
 export function serverOperations(): PlacedOperation[] {
   return [
-    get('/livez', 'live', 'Whether the process should be left running', { 200: text('It should.', 'alive') }),
-    get('/readyz', 'ready', 'Whether the server should get traffic', {
-      200: text('It should: all models are warm.', 'ready'),
+    get('/livez', 'live', 'Liveness of the process', { 200: text('The process is alive.', 'alive') }),
+    get('/readyz', 'ready', 'Readiness of the server', {
+      200: text('All models are ready.', 'ready'),
       ...problems(503),
     }),
-    get('/healthz', 'health', 'How the server is, for people', {
-      200: json('Always, as long as it answers at all.', {
+    get('/healthz', 'health', 'State of the server, with reasons', {
+      200: json('The state; always 200.', {
         type: 'object',
         required: ['status', 'reasons'],
         properties: {
@@ -21,19 +21,19 @@ export function serverOperations(): PlacedOperation[] {
         },
       }),
     }),
-    get('/metrics', 'metrics', 'Everything that is counted, for Prometheus', {
-      200: text('In the text format of Prometheus.', '# TYPE …'),
+    get('/metrics', 'metrics', 'Prometheus metrics', {
+      200: text('Metrics in the Prometheus text format.', '# TYPE …'),
       ...problems(503),
     }),
-    get('/v1/models', 'models', 'The names of the models', {
-      200: json('All of them.', {
+    get('/v1/models', 'models', 'Names of the models', {
+      200: json('All models.', {
         type: 'object',
         required: ['models'],
         properties: { models: { type: 'array', items: { type: 'string' } } },
       }),
     }),
-    get('/v2', 'server_metadata', 'What this server is, by the Open Inference Protocol', {
-      200: json('Its name, its version and the extensions that it knows.', {
+    get('/v2', 'server_metadata', 'Server metadata (Open Inference Protocol)', {
+      200: json('Name, version and supported extensions.', {
         type: 'object',
         required: ['name', 'version', 'extensions'],
         properties: {
@@ -43,10 +43,10 @@ export function serverOperations(): PlacedOperation[] {
         },
       }),
     }),
-    get('/v2/health/live', 'server_live', 'Live, by the Open Inference Protocol', {
+    get('/v2/health/live', 'server_live', 'Liveness (Open Inference Protocol)', {
       200: json('It is.', flag('live')),
     }),
-    get('/v2/health/ready', 'server_ready', 'Ready, by the Open Inference Protocol', {
+    get('/v2/health/ready', 'server_ready', 'Readiness (Open Inference Protocol)', {
       200: json('It is.', flag('ready')),
       503: json('It is not.', flag('ready')),
     }),

@@ -64,11 +64,11 @@ function requestBody(route: ServiceRoute, id: string, parts: SchemaParts): Opera
 }
 
 function answers(route: ServiceRoute, id: string, parts: SchemaParts): Record<string, Response> {
-  const description = 'What the handler makes of it.';
+  const description = 'The result of the handler.';
   if (route.output === undefined) {
     return {
       200: { description, headers: TRACE_HEADERS, content: json({}) },
-      204: { description: 'The handler has nothing to say.' },
+      204: { description: 'The handler returned nothing.' },
     };
   }
   const schema = { ...parts.add(`${id}.output`, route.output, 'output') };

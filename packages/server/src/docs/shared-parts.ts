@@ -4,20 +4,20 @@ import type { Parameter, Reference, Response } from './open-api.js';
 
 const PROBLEM = {
   type: 'object',
-  description: 'What went wrong, as RFC 9457 has it.',
+  description: 'Problem details (RFC 9457).',
   required: ['type', 'title', 'status', 'detail', 'error', 'code', 'request_id'],
   properties: {
     type: { type: 'string', examples: ['urn:batchwise:error:BAD_REQUEST'] },
-    title: { type: 'string', description: 'The same for all errors of a code.' },
+    title: { type: 'string', description: 'The same for all errors with this code.' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string', description: 'What was expected, what came, and where.' },
+    detail: { type: 'string', description: 'What was expected, what was received, and where.' },
     error: {
       type: 'string',
-      description: 'The same, where clients of the Open Inference Protocol look.',
+      description: 'The same as `detail`, for clients of the Open Inference Protocol.',
     },
-    code: { type: 'string', description: 'What a program should look at.', examples: ['BAD_REQUEST'] },
+    code: { type: 'string', description: 'The code for programs.', examples: ['BAD_REQUEST'] },
     request_id: { type: 'string' },
-    where: { type: 'string', description: 'The place in the request.', examples: ['body.sepal_length'] },
+    where: { type: 'string', description: 'Location in the request.', examples: ['body.sepal_length'] },
     retry_after_ms: { type: 'integer', minimum: 0 },
   },
 } as const;
@@ -28,21 +28,23 @@ const RETRY_AFTER = {
 };
 
 const PROBLEMS = {
-  BadRequest: problem('The request is wrong; `detail` says what was expected, what came and where.'),
-  NotFound: problem('There is nothing of this name.'),
-  TooLarge: problem('The body is larger than the server takes.'),
-  UnsupportedMediaType: problem('The body is in a form that the server does not read.'),
+  BadRequest: problem(
+    'The request is invalid. `detail` says what was expected, what was received, and where.',
+  ),
+  NotFound: problem('There is no resource with this name.'),
+  TooLarge: problem('The body is larger than the limit.'),
+  UnsupportedMediaType: problem('The content type or encoding of the body is not supported.'),
   TooManyRequests: problem(
-    'No answer can be expected in time, or too many requests wait already. Nothing was computed.',
+    'Rejected: the response would be late, or the queue is full. Nothing was computed.',
     RETRY_AFTER,
   ),
   Failed: problem('The model or the server failed.'),
-  Unavailable: problem('The model is not loaded yet, or the server is about to stop.', RETRY_AFTER),
-  Late: problem('The answer was not ready by the deadline.'),
+  Unavailable: problem('The model is not loaded yet, or the server is shutting down.', RETRY_AFTER),
+  Late: problem('The deadline passed before the response was ready.'),
 } as const;
 
 const TIMEOUT = {
-  Timeout: header('batchwise-timeout-ms', 'How long the answer is worth waiting for, in milliseconds.', {
+  Timeout: header('batchwise-timeout-ms', 'Deadline of the request, in milliseconds from its arrival.', {
     type: 'number',
     exclusiveMinimum: 0,
   }),
@@ -51,14 +53,18 @@ const TIMEOUT = {
 /** In the document only where the server reads them. */
 const TRUSTABLE: Readonly<Record<TrustableHeader, Readonly<Record<string, Parameter>>>> = {
   priority: {
-    Priority: header('batchwise-priority', 'Higher goes first. What waits, ages upwards.', {
-      type: 'integer',
-      minimum: -100,
-      maximum: 100,
-    }),
+    Priority: header(
+      'batchwise-priority',
+      'Higher is dispatched first. The priority of a queued request rises with its wait.',
+      {
+        type: 'integer',
+        minimum: -100,
+        maximum: 100,
+      },
+    ),
   },
   tenant: {
-    Tenant: header('batchwise-tenant', 'Tenants share a model evenly, however much each asks for.', {
+    Tenant: header('batchwise-tenant', 'Tenants share a model evenly, whatever their request rates.', {
       type: 'string',
       pattern: '^[!-~]{1,128}$',
     }),
@@ -74,11 +80,14 @@ export const SHARED_COMPONENTS = {
   schemas: { Problem: PROBLEM },
   responses: PROBLEMS,
   headers: {
-    RetryAfter: { description: 'When to try again, in seconds.', schema: { type: 'integer', minimum: 1 } },
-    RetryAfterMs: { description: 'The same in milliseconds.', schema: { type: 'integer', minimum: 0 } },
-    BatchSize: { description: 'How many rows were computed together.', schema: { type: 'integer' } },
-    QueueMs: { description: 'How long the request waited for its batch.', schema: { type: 'number' } },
-    ComputeMs: { description: 'How long its batch took.', schema: { type: 'number' } },
+    RetryAfter: { description: 'Time until a retry, in seconds.', schema: { type: 'integer', minimum: 1 } },
+    RetryAfterMs: {
+      description: 'Time until a retry, in milliseconds.',
+      schema: { type: 'integer', minimum: 0 },
+    },
+    BatchSize: { description: 'Rows in the batch of the request.', schema: { type: 'integer' } },
+    QueueMs: { description: 'Queue wait of the request.', schema: { type: 'number' } },
+    ComputeMs: { description: 'Service time of the batch.', schema: { type: 'number' } },
   },
 } as const;
 

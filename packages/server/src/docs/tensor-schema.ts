@@ -30,7 +30,7 @@ function nestedSchema(datatype: Datatype, shape: readonly number[], isAnswer = f
 
 /** The values of a tensor with `content: 'json'`. */
 const ANY_JSON: JsonSchema = { description: 'Any JSON value.' };
-const ANY_VALUES: JsonSchema = { description: 'A number, a boolean, a text, or nested arrays of these.' };
+const ANY_VALUES: JsonSchema = { description: 'A number, a boolean, a string, or nested arrays of these.' };
 const JSON_EXAMPLE = { key: 'value' };
 
 /** One element after the other. */
@@ -39,9 +39,9 @@ export function flatSchema(
   isAnswer = false,
 ): JsonSchema {
   if (anyDatatype)
-    return { type: 'array', description: 'In the order of the shape, the last dimension fastest.' };
+    return { type: 'array', description: 'Row-major order: the last dimension varies fastest.' };
   const items = content === 'json' ? JSON_TEXT : elementSchema(datatype, isAnswer);
-  const order = `In the order of the shape [${shape}], the last dimension fastest.`;
+  const order = `Row-major order of the shape [${shape}]: the last dimension varies fastest.`;
   return { type: 'array', items, description: order };
 }
 

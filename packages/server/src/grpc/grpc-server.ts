@@ -181,7 +181,7 @@ export class GrpcServer {
 }
 
 function draining(): RequestError {
-  return new RequestError('DRAINING', 'The server is shutting down: ask another.');
+  return new RequestError('DRAINING', 'The server is shutting down: use another one.');
 }
 
 function ignore(): void {}

@@ -16,7 +16,7 @@ export interface GrpcStatus {
 const LONGEST_DETAILS = 800;
 /** When to come back, as HTTP says it. */
 const MEMORY_FULL_MS = 1000;
-const HIDDEN = 'The cause is in the log of the server.';
+const HIDDEN = 'The log of the server has the cause.';
 
 export function grpcStatus(error: unknown): GrpcStatus {
   if (error instanceof BatchwiseError) {

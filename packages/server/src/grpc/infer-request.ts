@@ -65,12 +65,15 @@ function checkRaw(message: InferRequestMessage): void {
   if (rawInputContents.length !== inputs.length) {
     throw badRequest(
       'raw_input_contents',
-      `expected one for each of ${inputs.length} inputs, got ${rawInputContents.length}.`,
+      `expected one entry for each of ${inputs.length} inputs, got ${rawInputContents.length}.`,
     );
   }
   const mixed = inputs.findIndex(({ contents }) => contents !== undefined && contents.length > 0);
   if (mixed >= 0) {
-    throw badRequest(`inputs[${mixed}].contents`, 'expected none beside raw_input_contents, got both.');
+    throw badRequest(
+      `inputs[${mixed}].contents`,
+      'expected no contents together with raw_input_contents, got both.',
+    );
   }
 }
 

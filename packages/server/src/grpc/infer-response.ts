@@ -21,7 +21,7 @@ function wantedOf(request: InferRequestMessage, results: Tensors): readonly (rea
   return request.outputs.map((name, index) => {
     const tensor = results.get(name);
     if (tensor) return [name, tensor] as const;
-    throw new RequestError('INTERNAL', `the model gave no ${quoted(name)}.`, {
+    throw new RequestError('INTERNAL', `the model returned no output ${quoted(name)}.`, {
       where: `outputs[${index}].name`,
     });
   });

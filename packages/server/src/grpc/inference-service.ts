@@ -147,7 +147,7 @@ export class InferenceService {
   #admit(): void {
     const { maxInFlight } = this.#options;
     if (maxInFlight === 0 || this.#inFlight <= maxInFlight) return;
-    throw new BatchwiseError('UNAVAILABLE', `${maxInFlight} calls are being worked on, as many as may.`);
+    throw new BatchwiseError('UNAVAILABLE', `Too many calls in flight (limit ${maxInFlight}).`);
   }
 
   #fail(callback: sendUnaryData<never>, error: unknown): void {

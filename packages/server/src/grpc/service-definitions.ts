@@ -78,7 +78,7 @@ function tolerant(service: ServiceDefinition): ServiceDefinition {
       if (error instanceof RequestError) return error;
       return badRequest(
         'message',
-        `expected a protobuf message for ${path}, got bytes that are none: ${reason(error)}.`,
+        `expected a protobuf message for ${path}, got invalid bytes: ${reason(error)}.`,
       );
     }
   });

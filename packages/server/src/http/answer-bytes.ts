@@ -22,15 +22,15 @@ export function answerHead(
   headers: Readonly<Record<string, string>>,
 ): string {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) {
-    throw new RangeError(`A status from 200 up was expected, got ${status}.`);
+    throw new RangeError(`expected a status from 200 up, got ${status}.`);
   }
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${ownLines}`;
   for (const name in headers) {
     const value: unknown = headers[name];
     if (isOwn(name)) continue;
-    if (!NAME.test(name)) throw new TypeError(`A header cannot be called ${JSON.stringify(name)}.`);
+    if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a valid header name.`);
     if (typeof value !== 'string' || !VALUE.test(value)) {
-      throw new TypeError(`The header ${name} cannot be ${JSON.stringify(value)}.`);
+      throw new TypeError(`${JSON.stringify(value)} is not a valid value of the header ${name}.`);
     }
     head += `${name}: ${value}\r\n`;
   }

@@ -56,7 +56,7 @@ export class Drain {
   #giveUp(): void {
     this.#refused = this.#unanswered.size;
     for (const exchange of this.#unanswered) {
-      exchange.giveUp(new RequestError('DRAINING', 'The server stopped before there was an answer.'));
+      exchange.giveUp(new RequestError('DRAINING', 'The server stopped before the response was ready.'));
     }
     // Not at once: what has just been written goes out first.
     this.#clock.defer(() => {

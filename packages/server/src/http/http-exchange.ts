@@ -180,7 +180,7 @@ export class HttpExchange implements HttpCall, Waiting {
     try {
       listener();
     } catch (error) {
-      this.#owner.fault('A listener for clients that hang up threw', error, this.id);
+      this.#owner.fault('A listener for closed connections threw', error, this.id);
     }
   }
 
@@ -198,7 +198,11 @@ export class HttpExchange implements HttpCall, Waiting {
       return problem.status;
     } catch (unsendable) {
       // A header of the error cannot be sent; one of a plain error can.
-      this.#owner.fault(`${this.method} ${this.path}: its error cannot be sent`, unsendable, this.id);
+      this.#owner.fault(
+        `${this.method} ${this.path}: the error response cannot be sent`,
+        unsendable,
+        this.id,
+      );
       const plain = problemOf(unsendable, this.id);
       this.#prepare(plain.status, plain.headers, plain.body);
       return plain.status;

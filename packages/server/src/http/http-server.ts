@@ -117,7 +117,7 @@ export class HttpServer {
       });
     });
     // One that cannot be accepted, for want of a file descriptor say, is no reason to stop.
-    server.on('error', (error) => this.#log('The HTTP server failed to accept', error, '-'));
+    server.on('error', (error) => this.#log('The HTTP server failed to accept a connection', error, '-'));
     const { address, port: actualPort, family } = server.address() as AddressInfo;
     if (this.#allowedHosts !== undefined) this.#isAllowedHost = hostRule(address, this.#allowedHosts);
     const isAny = address === '::' || address === '0.0.0.0';
@@ -211,13 +211,15 @@ export class HttpServer {
     if (exchange.hasWrongHost) {
       const got = exchange.headers.host === undefined ? 'none' : 'several';
       exchange.failAndClose(
-        new RequestError('BAD_REQUEST', `expected one, as HTTP/1.1 demands; got ${got}.`, { where: 'host' }),
+        new RequestError('BAD_REQUEST', `expected one Host header, as HTTP/1.1 requires; got ${got}.`, {
+          where: 'host',
+        }),
       );
       return;
     }
     const { host } = exchange;
     if (this.#isAllowedHost?.(host) === false) {
-      const expected = 'expected a loopback name, as localhost, or one of server.allowed_hosts';
+      const expected = 'expected a loopback name such as localhost, or one of server.allowed_hosts';
       exchange.failAndClose(
         new RequestError('WRONG_HOST', `${expected}, got ${quoted(host ?? '')}.`, { where: 'header host' }),
       );
@@ -247,17 +249,14 @@ export class HttpServer {
     const { maxConnections, maxInFlight, maxBodyBytes } = this.#limits;
     // Who watches the server's health is to hear that it is alive, not that it is busy.
     if (exchange.connection.isRefused && route.isWork !== false) {
-      throw new BatchwiseError('UNAVAILABLE', `All ${maxConnections} connections are in use.`);
+      throw new BatchwiseError('UNAVAILABLE', `Too many connections (limit ${maxConnections}).`);
     }
     if (route.isWork !== false) {
       if (this.isDraining) {
-        throw new RequestError('DRAINING', 'The server is shutting down and takes no more work.');
+        throw new RequestError('DRAINING', 'The server is shutting down and accepts no more requests.');
       }
       if (maxInFlight > 0 && this.#unanswered.size > maxInFlight) {
-        throw new BatchwiseError(
-          'UNAVAILABLE',
-          `${maxInFlight} requests are being worked on, as many as may.`,
-        );
+        throw new BatchwiseError('UNAVAILABLE', `Too many requests in flight (limit ${maxInFlight}).`);
       }
     }
     if (exchange.declaredBytes !== undefined && exchange.declaredBytes > maxBodyBytes) {
@@ -305,7 +304,7 @@ export class HttpServer {
 
   #threw(exchange: HttpExchange, error: unknown): void {
     if (!exchange.isSettled) exchange.fail(error);
-    else if (!exchange.isGone) this.#log(`${exchange.label} threw after its answer`, error, exchange.id);
+    else if (!exchange.isGone) this.#log(`${exchange.label} threw after its response`, error, exchange.id);
   }
 
   #refuse(exchange: HttpExchange, error: unknown): void {

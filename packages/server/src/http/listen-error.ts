@@ -7,14 +7,14 @@ export function listenError(error: NodeJS.ErrnoException, host: string, port: nu
 function reason(error: NodeJS.ErrnoException, host: string, port: number): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return 'something else does already. Stop it, or choose another port; 0 takes any that is free.';
+      return 'the port is already in use. Stop the other process, or choose another port (0 for any free port).';
     case 'EACCES':
-      return `the system does not permit it${port > 0 && port < 1024 ? ', as ports below 1024 are reserved' : ''}. Choose a port from 1024 up, or grant the permission.`;
+      return `the system denies it${port > 0 && port < 1024 ? ', as ports below 1024 are reserved' : ''}. Choose a port from 1024 up, or grant the permission.`;
     case 'EADDRNOTAVAIL':
-      return `${host} is no address of this machine. Use one that is, 127.0.0.1 for this machine alone or 0.0.0.0 for all its networks.`;
+      return `${host} is not an address of this machine. Use 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the name ${host} cannot be resolved. Use an address: 127.0.0.1 for this machine alone or 0.0.0.0 for all its networks.`;
+      return `the name ${host} cannot be resolved. Use an address: 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.`;
     default:
       return `${error.message}.`;
   }

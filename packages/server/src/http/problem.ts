@@ -14,34 +14,34 @@ export interface Problem {
 }
 
 const TITLES: Record<ErrorCode | RequestErrorCode, string> = {
-  QUEUE_FULL: 'Too many requests are waiting',
-  OVERLOADED: 'No answer can be expected in time',
-  DEADLINE_EXCEEDED: 'The time for the answer is up',
+  QUEUE_FULL: 'The queue is full',
+  OVERLOADED: 'The server is overloaded',
+  DEADLINE_EXCEEDED: 'Deadline exceeded',
   CANCELLED: 'The request was cancelled',
   CLOSED: 'The model is shutting down',
-  BAD_RESULT: 'The model gave no usable result',
+  BAD_RESULT: 'The model returned an invalid result',
   HANDLER_FAILED: 'The model failed',
-  HANDLER_TIMEOUT: 'The model took too long',
-  DEADLOCK: 'The model would wait for itself',
-  INVALID_OPTION: 'An option of the request is wrong',
-  INVALID_ITEM: 'The input is wrong',
-  UNAVAILABLE: 'Not available at the moment',
-  BAD_REQUEST: 'The request is wrong',
-  NOT_FOUND: 'Nothing is there',
-  METHOD_NOT_ALLOWED: 'The method is not allowed',
+  HANDLER_TIMEOUT: 'The model timed out',
+  DEADLOCK: 'Deadlock',
+  INVALID_OPTION: 'Invalid option',
+  INVALID_ITEM: 'Invalid input',
+  UNAVAILABLE: 'Temporarily unavailable',
+  BAD_REQUEST: 'Invalid request',
+  NOT_FOUND: 'Not found',
+  METHOD_NOT_ALLOWED: 'Method not allowed',
   REQUEST_TIMEOUT: 'The request took too long to arrive',
   TOO_LARGE: 'The body is too large',
-  UNSUPPORTED_MEDIA_TYPE: 'The body is in a form that is not supported',
-  WRONG_HOST: 'The server does not answer for this host',
+  UNSUPPORTED_MEDIA_TYPE: 'Unsupported media type',
+  WRONG_HOST: 'The host name is not accepted',
   HEADERS_TOO_LARGE: 'The headers are too large',
-  INTERNAL: 'The server failed',
-  NOT_IMPLEMENTED: 'The server does not know how to do this',
+  INTERNAL: 'Internal server error',
+  NOT_IMPLEMENTED: 'Not implemented',
   NOT_READY: 'The server is not ready',
-  MEMORY_FULL: 'The server has no memory for the request',
+  MEMORY_FULL: 'The memory limit for requests is reached',
   DRAINING: 'The server is shutting down',
 };
 
-const HIDDEN = 'The cause is in the log of the server, under the id of this request.';
+const HIDDEN = 'The log of the server has the cause, under the id of this request.';
 /** For what is unavailable without saying how long. */
 const RETRY_AFTER_MS = 1000;
 

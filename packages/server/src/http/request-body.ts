@@ -134,7 +134,7 @@ export function inflateBody(
     } else {
       const broken = new RequestError(
         'BAD_REQUEST',
-        `expected data compressed as content-encoding says, got what cannot be decompressed (${error.message}).`,
+        `expected data compressed as content-encoding says, got data that cannot be decompressed (${error.message}).`,
         { where: 'body', cause: error },
       );
       done(broken, NO_BODY);

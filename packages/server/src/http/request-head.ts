@@ -63,7 +63,7 @@ export function parseRequestHead(text: string): RequestHead {
   const found = REQUEST_LINE.exec(line);
   const [, method, target, minor] = (found ?? []) as string[] as [string, string, string, string];
   if (line.startsWith('CONNECT ') && CONNECT_LINE.test(line)) {
-    throw new RequestError('METHOD_NOT_ALLOWED', 'This server is no proxy: CONNECT is not allowed.');
+    throw new RequestError('METHOD_NOT_ALLOWED', 'CONNECT is not allowed: this server is not a proxy.');
   }
   if (found === null || !KNOWN_METHODS.has(method)) throw notHttp('the request line');
   const isHttp10 = minor === '0';
@@ -119,7 +119,7 @@ function bodyBytesOf(headers: Readonly<Record<string, string>>, isHttp10: boolea
     return undefined;
   }
   if (length === undefined) return 0;
-  if (!BODY_BYTES.test(length)) throw notHttp('a content-length that is no number of bytes');
+  if (!BODY_BYTES.test(length)) throw notHttp('a content-length that is not a number of bytes');
   return Number(length);
 }
 
@@ -140,7 +140,7 @@ function isBlank(code: number): boolean {
 }
 
 export function notHttp(what: string): RequestError {
-  return new RequestError('BAD_REQUEST', `expected HTTP/1.1, got what is none (${what}).`);
+  return new RequestError('BAD_REQUEST', `expected an HTTP/1.1 request, got an invalid one (${what}).`);
 }
 
 const SPACE = 0x20;

@@ -42,7 +42,7 @@ export class RequestTimeout {
         const late = `The request did not arrive within ${this.#timeoutMs} ms.`;
         exchange.failAndClose(new RequestError('REQUEST_TIMEOUT', late));
       } else {
-        exchange.giveUp(new BatchwiseError('DEADLINE_EXCEEDED', `No answer within ${this.#timeoutMs} ms.`));
+        exchange.giveUp(new BatchwiseError('DEADLINE_EXCEEDED', `No response within ${this.#timeoutMs} ms.`));
       }
     }
     this.watch();

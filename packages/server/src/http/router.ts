@@ -64,7 +64,7 @@ export class Router {
       (other) => this.#match(other, path) ?? (shorter && this.#match(other, shorter)),
     );
     if (allowed.length === 0) {
-      throw new RequestError('NOT_FOUND', `Nothing answers ${shown}. What does is listed at /docs.`);
+      throw new RequestError('NOT_FOUND', `There is no route for ${shown}. /docs lists all routes.`);
     }
     throw new RequestError('METHOD_NOT_ALLOWED', `${shown}: expected ${allowed.join(' or ')}.`, {
       headers: { allow: allowed.join(', ') },
@@ -99,7 +99,7 @@ export class Router {
     const routes = /[{}]/.test(path) ? this.#patternRoutes(route) : this.#exactRoutes(route);
     const first = routes.get(method);
     if (first !== undefined) {
-      throw new Error(`Route ${method} ${path} stands for the same requests as ${method} ${first.path}.`);
+      throw new Error(`Route ${method} ${path} matches the same requests as ${method} ${first.path}.`);
     }
     routes.set(method, route);
   }
@@ -117,7 +117,7 @@ export class Router {
       .map((text) => patternPart(text, `Route ${method} ${path}`));
     const names = parts.flatMap(({ name }) => name ?? []);
     if (new Set(names).size < names.length) {
-      throw new Error(`Route ${method} ${path}: each parameter needs a name of its own.`);
+      throw new Error(`Route ${method} ${path}: expected a different name for each parameter.`);
     }
     // Another method of the same path may call its parameters otherwise: then it is a pattern of its own.
     const same = this.#patterns.find(
@@ -171,7 +171,7 @@ function decoded(part: string): string {
   } catch (cause) {
     throw new RequestError(
       'BAD_REQUEST',
-      'expected UTF-8 in percent-encoding, got something that cannot be decoded.',
+      'expected UTF-8 in percent-encoding, got text that cannot be decoded.',
       {
         where: 'path',
         cause,

@@ -6,7 +6,7 @@ import type { CounterDefinition, CounterSnapshot } from '@batchwise/metrics';
 
 export const PROCESS_RESTARTS = {
   name: 'batchwise_process_restarts_total',
-  help: 'Processes that ended on their own and were started again.',
+  help: 'Restarts of processes that ended unexpectedly.',
   labels: ['kind', 'runner'],
 } as const satisfies CounterDefinition<readonly string[]>;
 

@@ -58,7 +58,7 @@ export class ServerMetrics {
     this.#unhandled = this.#registry
       .counter({
         name: 'batchwise_unhandled_rejections_total',
-        help: 'Promises that were rejected with nobody waiting for them: mistakes in the code of a service.',
+        help: 'Unhandled promise rejections: errors in the code of a service.',
         labels: [],
       })
       .labels();
@@ -112,7 +112,7 @@ export class ServerMetrics {
 function addProcesses(registry: Registry, kind: ProcessKind): void {
   const processes = registry.gauge({
     name: 'batchwise_processes',
-    help: 'Processes that run.',
+    help: 'Running processes.',
     labels: ['kind'],
     rule: 'sum',
   });

@@ -34,7 +34,7 @@ export class ControlChannel<S> {
     this.#options = options;
     this.#clock = options.clock ?? realClock;
     if (process.send === undefined || !process.connected) {
-      throw new Error('This module is started by the supervisor of a server, not by itself.');
+      throw new Error('Only the supervisor of a server starts this module.');
     }
     // A terminal sends its signals to all processes, and the supervisor will tell when to end.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
@@ -94,7 +94,7 @@ export class ControlChannel<S> {
     try {
       this.#options.reload(reload);
     } catch (error) {
-      console.error(`The settings were not taken over: ${textOf(error)}`);
+      console.error(`The settings were not applied: ${textOf(error)}`);
     }
   }
 

@@ -47,11 +47,9 @@ export class FrameReader {
   end(): void {
     if (this.#body !== undefined) {
       const { length } = this.#body;
-      throw broken(
-        `it ended in the middle of a frame, of which ${this.#bodyFilled} of ${length} bytes had come`,
-      );
+      throw broken(`it ended within a frame, after ${this.#bodyFilled} of ${length} bytes`);
     }
-    if (this.#prefixFilled > 0) throw broken('it ended in the middle of the length of a frame');
+    if (this.#prefixFilled > 0) throw broken('it ended within the length of a frame');
   }
 
   #readPrefix(chunk: Buffer, at: number): number {
@@ -90,7 +88,7 @@ function messagesOf(frame: Buffer): readonly unknown[] {
     throw broken(`a frame of ${frame.length} bytes cannot be read`, cause);
   }
   if (Array.isArray(messages)) return messages;
-  throw broken(`expected a frame to hold an array of messages, got ${typeof messages}`);
+  throw broken(`expected an array of messages in a frame, got ${typeof messages}`);
 }
 
 function broken(what: string, cause?: unknown): BatchwiseError {

@@ -79,7 +79,7 @@ export class HostConnection implements CallOutlet {
       case WIRE.cancel: {
         const call = this.#calls.get(message[1]);
         this.#calls.delete(message[1]);
-        call?.cancel('the caller gave up');
+        call?.cancel('the caller cancelled');
         this.#options.onActivity();
         break;
       }
@@ -150,7 +150,7 @@ export class HostConnection implements CallOutlet {
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     this.#watched.clear();
-    for (const call of calls) call.cancel('the process that made the call is gone');
+    for (const call of calls) call.cancel('the process of the caller ended');
     this.#options.onEnd();
   }
 }

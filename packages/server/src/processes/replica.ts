@@ -107,7 +107,7 @@ export class Replica implements CallKeeper {
     let next = Number.POSITIVE_INFINITY;
     for (const call of this.#calls.values()) {
       if (call.lateAt <= now) {
-        call.giveUp('DEADLINE_EXCEEDED', 'no answer came from the runner process within the time-out.');
+        call.giveUp('DEADLINE_EXCEEDED', 'the runner process did not respond within the timeout.');
       } else if (call.lateAt < next) next = call.lateAt;
     }
     return next;
@@ -118,7 +118,7 @@ export class Replica implements CallKeeper {
     this.#isClosed = true;
     this.#options.clock.clearTimer(this.#reconnectTimer);
     for (const call of [...this.#calls.values()]) {
-      call.giveUp('CLOSED', 'the runner was closed before the answer came.');
+      call.giveUp('CLOSED', 'the runner was closed before the response arrived.');
     }
     this.#link?.close();
     this.#state = 'closed';
@@ -212,7 +212,7 @@ export class Replica implements CallKeeper {
     this.#reconnectTimer = setUnrefTimer(this.#options.clock, () => this.#connect(), this.#backOff.next());
     this.#options.onLost();
     if (calls.size === 0) return;
-    const text = `${this.name}: the process that worked on the call was lost. Try again.`;
+    const text = `${this.name}: the process that ran the call was lost. Try again.`;
     const error = new BatchwiseError('UNAVAILABLE', text, { cause });
     for (const call of calls.values()) call.reject(error);
     this.#options.onIdle();

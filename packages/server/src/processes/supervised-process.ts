@@ -88,7 +88,9 @@ export class SupervisedProcess {
 
   launch(): void {
     if (this.#isStopping) {
-      this.#failFirst(new BatchwiseError('CLOSED', `${this.label} was not started: the server is ending.`));
+      this.#failFirst(
+        new BatchwiseError('CLOSED', `${this.label} was not started: the server is shutting down.`),
+      );
       return;
     }
     this.#failure = undefined;
@@ -168,7 +170,7 @@ export class SupervisedProcess {
       () => {
         this.#silentMs += ALIVE_EVERY_MS;
         if (this.#silentMs < mostSilentMs()) return this.#listenForLife();
-        this.#failure = `it showed no sign of life for ${this.#silentMs} ms`;
+        this.#failure = `it did not respond for ${this.#silentMs} ms`;
         this.#child?.kill('SIGKILL');
       },
       ALIVE_EVERY_MS,
@@ -197,13 +199,13 @@ export class SupervisedProcess {
     if (readyAt !== undefined && clock.now() - readyAt >= HEALTHY_MS) this.#backOff.reset();
     const delayMs = this.#backOff.next();
     this.restarts += 1;
-    log(`${text}; it is started again in ${delayMs} ms.`);
+    log(`${text}; restart in ${delayMs} ms.`);
     this.#restartTimer = clock.setTimer(() => this.launch(), delayMs);
   }
 }
 
 function endingOf({ code, signal, error }: ChildExit, failure: string | undefined): string {
   if (error !== undefined) return `could not be started (${error.message})`;
-  const ending = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const ending = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
   return failure === undefined ? ending : `${ending} (${failure})`;
 }

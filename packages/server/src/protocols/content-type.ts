@@ -19,7 +19,8 @@ export function checkContentType(headers: IncomingHttpHeaders): void {
   // As nearly all send it, and not worth taking apart.
   if (header === 'application/json') return;
   if (header === undefined) {
-    if (isOfOtherSite(headers)) throw unsupported('expected application/json, got none, from another site.');
+    if (isOfOtherSite(headers))
+      throw unsupported('expected application/json in a request from another site, got no content type.');
     return;
   }
   const [type = '', ...parameters] = header.toLowerCase().split(';');
@@ -28,7 +29,7 @@ export function checkContentType(headers: IncomingHttpHeaders): void {
     throw unsupported(`expected application/json or application/octet-stream, got ${quoted(header)}.`);
   }
   if (name === FORM && isOfOtherSite(headers)) {
-    throw unsupported(`expected application/json, got ${quoted(header)} from another site.`);
+    throw unsupported(`expected application/json in a request from another site, got ${quoted(header)}.`);
   }
   for (const parameter of parameters) {
     const charset = /^\s*charset="?([^"\s]*)"?\s*$/.exec(parameter)?.[1];

@@ -7,7 +7,7 @@ export function countElements(shape: readonly number[], where: string): number {
   for (const length of shape) elements *= length;
   // NaN too: 0 times what has become infinite.
   if (!(elements <= Number.MAX_SAFE_INTEGER)) {
-    throw badRequest(where, `${shapeText(shape)} is more elements than any tensor can have.`);
+    throw badRequest(where, `${shapeText(shape)} has more elements than a tensor can have.`);
   }
   return elements;
 }

@@ -41,7 +41,7 @@ export function formatInferResponse(response: InferResponse, tensors: Tensors): 
 export function outputNamed(tensors: Tensors, name: string): Tensor {
   const tensor = tensors.get(name);
   if (tensor === undefined) {
-    throw new RequestError('INTERNAL', `The model gave no output ${quoted(name)}.`);
+    throw new RequestError('INTERNAL', `The model returned no output ${quoted(name)}.`);
   }
   return tensor;
 }

@@ -17,7 +17,7 @@ export function readParameters(value: unknown, where: string): JsonObject {
   if (!isJsonObject(value)) throw badRequest(where, `expected an object, got ${shownValue(value)}.`);
   for (const [name, parameter] of Object.entries(value)) {
     if (NOT_SUPPORTED.has(name)) {
-      throw badRequest(`${where}.${name}`, 'belongs to an extension that this server does not have.');
+      throw badRequest(`${where}.${name}`, 'belongs to an extension that this server does not support.');
     }
     if (typeof parameter !== 'string' && typeof parameter !== 'number' && typeof parameter !== 'boolean') {
       throw badRequest(

@@ -50,7 +50,7 @@ function read(bytes: Buffer, signature: Signature, limits: BodyLimits): PredictC
   if (name !== undefined && name !== 'serving_default') {
     throw badRequest(
       'signature_name',
-      `expected "serving_default", the one signature of the model, got ${shownValue(name)}.`,
+      `expected "serving_default", the only signature of the model, got ${shownValue(name)}.`,
     );
   }
   if (instances !== undefined && inputs !== undefined) {

@@ -52,7 +52,7 @@ function byRow(outputs: readonly NamedTensor[], rows: number): string {
     if (tensor.shape[0] === rows) continue;
     throw badRequest(
       'instances',
-      `expected inputs, because the output ${quoted(name)} has the shape ${shapeText(tensor.shape)} and not one row for each of ${rows}.`,
+      `expected inputs, because the output ${quoted(name)} has the shape ${shapeText(tensor.shape)}, not one row for each of ${rows}.`,
     );
   }
   const [only] = outputs;

@@ -63,7 +63,7 @@ function shapeOfFirst(rows: readonly unknown[], spec: TensorSpec, place: JsonPla
       const flat = shape.length === 1 ? elementsOfRow(spec) : undefined;
       throw badRequest(
         where,
-        `expected ${wanted}${flat === undefined ? '' : ` or of all ${flat} values`}, as the model takes ${shapeText(spec.shape)}, got ${shownValue(values)}.`,
+        `expected ${wanted}${flat === undefined ? '' : ` or of all ${flat} values`}, because the model expects ${shapeText(spec.shape)}, got ${shownValue(values)}.`,
       );
     }
     shape.push(values.length);

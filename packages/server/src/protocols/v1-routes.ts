@@ -58,7 +58,7 @@ const STATES = { loading: 'LOADING', ready: 'AVAILABLE', failed: 'END', closed: 
 
 /** What the two protocols want to know, in one. */
 function modelStatus({ name, state, signature }: ModelRunner): unknown {
-  const why = signature === undefined ? 'The model could not be loaded.' : 'The model cannot be reached.';
+  const why = signature === undefined ? 'The model could not be loaded.' : 'The model is unreachable.';
   const status =
     state === 'failed'
       ? { error_code: 'UNKNOWN', error_message: why }

@@ -79,7 +79,7 @@ export class ModelForm implements RequestForm<InferRequest, Tensors> {
         try {
           result = resultFromData(data);
         } catch (error) {
-          const message = `${this.#name}: the processor's answer cannot be read: ${(error as Error).message}.`;
+          const message = `${this.#name}: the result of the processor is invalid: ${(error as Error).message}.`;
           sink.reject(new BatchwiseError('BAD_RESULT', message, { cause: error }));
           return;
         }

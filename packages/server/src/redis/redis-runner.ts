@@ -214,11 +214,11 @@ export class RedisRunner<I, R> implements Runner<I, R> {
     if (isUp && reason !== undefined) {
       log(`${this.name}: ${reason.message}`);
     } else if (!isUp) {
-      const what = this.#isFit ? 'the connection to Redis is lost' : 'waits for Redis';
-      log(`${this.name}: ${what}; it is tried again. ${reason?.message ?? ''}`.trimEnd());
+      const what = this.#isFit ? 'the connection to Redis is lost' : 'waiting for Redis';
+      log(`${this.name}: ${what}; retrying. ${reason?.message ?? ''}`.trimEnd());
       this.#isAwayTold = true;
     } else if (this.#isAwayTold) {
-      log(`${this.name}: Redis can be reached.`);
+      log(`${this.name}: connected to Redis.`);
       this.#isAwayTold = false;
     }
     this.#lookAtConnection();
@@ -266,7 +266,7 @@ export class RedisRunner<I, R> implements Runner<I, R> {
     const { name, state } = this;
     if (state === 'closed') return new BatchwiseError('CLOSED', `${name}: the runner is closed.`);
     if (this.#failure === undefined)
-      return new BatchwiseError('UNAVAILABLE', `${name}: the queue in Redis is not reached yet.`);
+      return new BatchwiseError('UNAVAILABLE', `${name}: not connected to Redis yet.`);
     const message = `${name}: the queue in Redis cannot be used: ${this.#failure.message}`;
     return new BatchwiseError('UNAVAILABLE', message, { cause: this.#failure });
   }

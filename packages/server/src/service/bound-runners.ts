@@ -11,12 +11,12 @@ import type {
 export interface BoundRunner<Item, Result> {
   /** One row of a model, or one item of a function. */
   predict(item: Item, options?: EnqueueOptions): Promise<Result>;
-  /** Several at once, answered in their order; one failure is the failure of all. */
+  /** Several items; the results have the same order. If one fails, the call fails. */
   predictMany(items: readonly Item[], options?: EnqueueOptions): Promise<Result[]>;
 }
 
 export interface BoundModel<Row, Prediction> extends BoundRunner<Row, Prediction> {
-  /** Tensors in, tensors out: the batch dimension is yours. */
+  /** Tensors in, tensors out, with the batch dimension. */
   infer(inputs: Tensors, options?: EnqueueOptions): Promise<Tensors>;
 }
 

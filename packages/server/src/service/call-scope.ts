@@ -136,5 +136,5 @@ function stay({ queueMs, computeMs }: BatchTrace): number {
 }
 
 function gone(): BatchwiseError {
-  return new BatchwiseError('CANCELLED', 'The client hung up, or has its answer.');
+  return new BatchwiseError('CANCELLED', 'The connection was closed, or the response was sent.');
 }

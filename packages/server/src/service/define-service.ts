@@ -7,7 +7,7 @@ import { isSchema } from './schema.js';
 import { markedService, type Service, type ServiceRoute } from './service.js';
 
 export interface ServiceDefinition<Declared extends RunnerDeclarations> {
-  /** What the documentation is headed with. */
+  /** Title of the API docs. */
   readonly name?: string;
   /** The backends, by name; the names are those of the configuration and the metrics. */
   readonly runners: Declared;
@@ -57,11 +57,14 @@ function validRunners(runners: unknown): ReadonlyMap<string, RunnerDeclaration> 
   for (const [name, runner] of Object.entries(validObject('runners', runners))) {
     const where = `runners.${name}`;
     if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)) {
-      throw mistake(where, 'a runner is named with lower-case letters, digits, _ and -, 63 at most.');
+      throw mistake(where, 'expected a runner name of at most 63 lower-case letters, digits, _ and -.');
     }
     // They stand beside the runners' names there.
     if (RUNNER_KEYS.keys.has(name) || RUNNER_KEYS.elsewhere.has(name)) {
-      throw mistake(where, 'this name is a setting of all runners in the configuration; choose another.');
+      throw mistake(
+        where,
+        'this name is a setting of all runners in the configuration; choose another name.',
+      );
     }
     if (!isDeclaration(runner))
       throw expected(
@@ -97,7 +100,7 @@ function validRoutes(listed: readonly unknown[]): readonly ServiceRoute[] {
     if (before !== undefined) {
       throw mistake(
         `routes[${i}]`,
-        `${route.method} ${route.path} is there already, as routes[${before}]; a method and a path have one route.`,
+        `${route.method} ${route.path} is a duplicate of routes[${before}]; expected one route per method and path.`,
       );
     }
     places.set(key, i);
@@ -112,8 +115,7 @@ function validRoute(place: string, given: unknown): ServiceRoute {
     given,
     ROUTE_KEYS,
   );
-  if (!METHODS.has(method))
-    throw expected(place, 'what route.post(path, options) and the like return', given);
+  if (!METHODS.has(method)) throw expected(place, 'a route, as route.post(path, options) returns it', given);
   const where = `${place} (${method} ${typeof path === 'string' ? path : '?'})`;
   checkPath(where, path);
   checkSchema(`${where}: input`, input);
@@ -136,27 +138,28 @@ function checkPath(where: string, path: unknown): asserts path is string {
   if (!/^[\w\-.~!$&'()*+,;=:@/]*$/.test(fixed) || path.includes('//')) {
     throw mistake(
       `${where}: path`,
-      'expected parts of letters, digits and -._~ between single slashes, and {name} for what varies; no query, nothing encoded.',
+      'expected parts of letters, digits and -._~ between single slashes, and {name} for a parameter; no query, no encoding.',
     );
   }
   for (const name of names) {
     if (!/^[A-Za-z]\w*$/.test(name)) {
-      throw expected(`${where}: path`, 'a name in braces of letters, digits and _', `{${name}}`);
+      throw expected(`${where}: path`, 'a parameter name of letters, digits and _', `{${name}}`);
     }
   }
   if (path.split('/').some((part) => part.split('{').length > 2)) {
     throw mistake(`${where}: path`, 'expected at most one {name} between two slashes.');
   }
-  if (new Set(names).size < names.length) throw mistake(`${where}: path`, 'a name in braces is there twice.');
+  if (new Set(names).size < names.length)
+    throw mistake(`${where}: path`, 'expected each parameter name once, got one twice.');
   if (RESERVED_PATH.test(path))
-    throw mistake(`${where}: path`, 'the server answers this path itself; choose another.');
+    throw mistake(`${where}: path`, 'this path is used by the server; choose another one.');
 }
 
 function checkSchema(where: string, schema: unknown): void {
   if (schema === undefined || isSchema(schema)) return;
   const isOlder = typeof schema === 'object' && schema !== null && '_def' in schema;
   throw isOlder
-    ? mistake(where, 'this is a schema of zod 3; zod 4 is needed.')
+    ? mistake(where, 'expected a schema of zod 4, got one of zod 3.')
     : expected(where, 'a zod schema', schema);
 }
 

@@ -71,7 +71,11 @@ function find(schema: Schema, value: unknown, path: Path, root: string): Found {
     case 'union': {
       const fitsSome = parts.options.some((option) => find(option, value, [...path], root) === undefined);
       if (fitsSome) return undefined;
-      return issueOf({ code: 'custom', message: 'fits none of its forms', input: value }, path, root);
+      return issueOf(
+        { code: 'custom', message: 'matches none of the alternatives', input: value },
+        path,
+        root,
+      );
     }
     default:
       return LEAVES.has(parts.type) ? leaf(schema, value, path, root) : undefined;

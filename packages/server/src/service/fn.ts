@@ -5,9 +5,8 @@ import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 
 export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<Item> {
   /**
-   * Runs the function on worker threads, `concurrency` of them: for a function that computes, which would keep the
-   * process from answering anything else meanwhile. The threads load the module of the service themselves, and items
-   * and results are copied to and from them.
+   * Runs the function on `concurrency` worker threads: for a CPU-bound function, which would otherwise block the event
+   * loop. Each thread loads the service module; items and results are copied.
    * @default false
    */
   readonly thread?: boolean | undefined;
@@ -16,8 +15,8 @@ export interface FunctionOptions<Item> extends RunnerOptions, FunctionBatching<I
 const FUNCTIONS = ['costOf', 'groupOf', 'dedupeBy'] as const;
 
 /**
- * A function over arrays as a runner: `(items, context) => results`, as many and in the same order.
- * Unless it is `batchable` it gets one item at a time.
+ * A function over arrays as a runner: `(items, context) => results`, with one result per item in the same order. Unless
+ * it is `batchable`, each batch has one item.
  */
 export function fn<Item, Result>(
   handler: Handler<Item, Result>,

@@ -6,7 +6,7 @@ import { badRequest } from '../request-error.js';
 import { readingRequest } from '../request-reading.js';
 
 export function jsonInput(body: Buffer, limits: BodyLimits): unknown {
-  if (body.length === 0) throw badRequest('body', 'expected JSON, got nothing.');
+  if (body.length === 0) throw badRequest('body', 'expected JSON, got an empty body.');
   if (!isUtf8(body)) throw badRequest('body', 'expected JSON in UTF-8, got bytes that are not UTF-8.');
   readingRequest(() => checkJsonSize(body, limits));
   const text = body.toString('utf8');

@@ -20,13 +20,13 @@ export function jsonResult(route: string, result: unknown): string {
   const { where, came } = odd ?? { where: 'result', came: 'a value that cannot be written as JSON' };
   const reason = new Error(
     `${route}: ${where}: expected JSON data (object, array, string, number, boolean, null), got ${came}. Streams, ` +
-      'bytes, collections and objects without fields are not sent: read them into an array, an object or a string ' +
+      'bytes, collections and objects without fields cannot be sent: convert them to an array, an object or a string ' +
       'first, bytes as base64.',
     { cause },
   );
   throw new RequestError(
     'INTERNAL',
-    'The route returned a value that is not JSON data; the log says where.',
+    'The route returned a value that is not JSON data; the log has the location.',
     {
       cause: reason,
     },

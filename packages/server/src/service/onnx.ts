@@ -5,12 +5,12 @@ import type { ModelDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 
 /**
- * An ONNX model as a runner. A relative path starts at the file of the service module. The type
- * parameters say what a row is and what the model makes of it, the compiler cannot look into the file:
+ * An ONNX model as a runner. A relative path starts at the file of the service module. The type parameters are the
+ * types of a row and of its prediction:
  *
  *     iris: onnx<number[], number[]>('models/iris.onnx', { batchable: true })
  *
- * With one input and one output these are the arrays of a row; with several, objects by their names.
+ * With one input and one output, these are the arrays of a row; with several, objects by name.
  */
 export function onnx<Row = unknown, Prediction = unknown>(
   path: string | URL,

@@ -5,16 +5,16 @@ import type { DeclaredSettings } from './runner-options.js';
 /** A model in a file: ONNX or Python. */
 export interface ModelDeclaration<Row, Prediction> {
   readonly kind: 'onnx' | 'python';
-  /** As written until the service is loaded from a file; absolute from then on. */
+  /** As written; absolute after the service is loaded from a file. */
   readonly path: string;
-  /** Of a Python file: the class, function or variable. Undefined: the only one. */
+  /** The class, function or variable in a Python file. Undefined: the only one. */
   readonly object?: string | undefined;
   readonly settings: DeclaredSettings;
-  /** For the compiler only: what `predict` takes and gives. */
+  /** For the compiler only: the types of `predict`. */
   readonly predicts?: (row: Row) => Prediction;
 }
 
-/** A backend elsewhere: where, its settings say. */
+/** An upstream; its settings have the URL. */
 export interface UpstreamDeclaration<Item, Result> {
   readonly kind: 'upstream';
   readonly settings: DeclaredSettings;
@@ -32,7 +32,7 @@ export interface FunctionDeclaration<Item, Result> {
   readonly batcher: FunctionBatching<Item>;
 }
 
-/** What only a function can be asked: its items are known to it alone. The words are those of the core. */
+/** Options of the batcher that only functions have. */
 export type FunctionBatching<Item> = Pick<LiveOptions<Item>, 'costOf' | 'groupOf' | 'dedupeBy' | 'isolate'>;
 
 export type RunnerDeclaration =
@@ -40,5 +40,5 @@ export type RunnerDeclaration =
   | FunctionDeclaration<never, unknown>
   | UpstreamDeclaration<never, unknown>;
 
-/** By the name that the configuration, the metrics and the handlers use. */
+/** By name, as in the configuration, the metrics and the handlers. */
 export type RunnerDeclarations = Readonly<Record<string, RunnerDeclaration>>;

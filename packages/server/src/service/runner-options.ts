@@ -11,7 +11,7 @@ import { BatchwiseError, didYouMean } from 'batchwise';
 import * as z from 'zod';
 import { issueText } from './schema-issues.js';
 
-/** All of it optional, as deep as it goes. */
+/** Settings of a runner in the code of a service. The configuration overrides them. */
 export interface RunnerOptions {
   /**
    * Whether requests may share a batch. If false, each request is a batch of its own.
@@ -19,37 +19,49 @@ export interface RunnerOptions {
    */
   readonly batchable?: boolean | undefined;
   /**
-   * The dimension along which requests are concatenated; a pair when it is another for the outputs.
+   * Dimension along which requests are concatenated: one, or `[input, output]`.
    * @default 0
    */
   readonly batchDim?: number | readonly [input: number, output: number] | undefined;
   readonly batching?: Optional<BatchingSettings> | undefined;
-  /** Batches that run at a time. */
+  /**
+   * Number of slots: batches that may run at the same time.
+   * @default 1
+   */
   readonly concurrency?: number | undefined;
   /**
-   * Of models: a batch that fails is bisected until only the faulty requests fail. If false, all requests of the batch
+   * For models: a batch that fails is bisected until only the faulty requests fail. If false, all requests of the batch
    * fail.
    * @default true
    */
   readonly isolate?: boolean | undefined;
-  /** Runner processes, if there are any. Of a Python model: Python processes. */
+  /**
+   * Number of copies of the model, each in its own process.
+   * @default 1
+   */
   readonly replicas?: number | undefined;
   /** Of a Python model: an interpreter, or the folder of a virtual environment. */
   readonly python?: string | undefined;
   readonly resources?: Optional<ResourceSettings> | undefined;
-  /** With a `queue` its requests go to Redis, and `batchwise worker` processes run the batches. */
+  /** With a `queue`, requests go to Redis, and `batchwise worker` processes run the batches. */
   readonly redis?: Optional<RedisSettings> | undefined;
-  /** With a `url` its batches run elsewhere; `upstream()` says it for itself. */
+  /** With a `url`, batches run on an upstream; `upstream()` sets it. */
   readonly upstream?: Optional<UpstreamSettings> | undefined;
-  /** The longest a request may take. */
+  /**
+   * Deadline of a request without one of its own, and maximum duration of a batch.
+   * @default 30,000
+   */
   readonly timeoutMs?: number | undefined;
-  /** Rounds of made-up requests before it counts as ready. */
+  /**
+   * Number of warm-up rounds with generated requests before the runner is ready.
+   * @default 3
+   */
   readonly warmup?: number | undefined;
 }
 
 type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
-/** The same, checked: what is not set is not there. */
+/** The same, validated; options that are not set are absent. */
 export type DeclaredSettings = {
   readonly [Key in Exclude<
     keyof RunnerSettings,
@@ -86,7 +98,7 @@ function ofKeys<Shape extends z.core.$ZodShape>(shape: Shape, taken: readonly st
 const batching = ofKeys({
   enabled: z.boolean().optional(),
   maxBatchSize: count.optional(),
-  maxLatencyMs: milliseconds.optional(),
+  targetLatencyMs: milliseconds.optional(),
   maxWaitMs: z.number().min(0).optional(),
   maxQueueSize: count.optional(),
   policy: z.enum(['adaptive', 'greedy', 'window']).optional(),
@@ -94,7 +106,7 @@ const batching = ofKeys({
   batchSizes: z
     .array(count)
     .refine((sizes) => sizes.every((size, i) => i === 0 || size > (sizes[i - 1] ?? 0)), {
-      error: 'expected rising numbers',
+      error: 'expected ascending numbers',
     })
     .optional(),
 });

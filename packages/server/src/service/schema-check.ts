@@ -65,7 +65,7 @@ export class SchemaCheck {
   #refused(value: unknown, parsed: z.core.util.SafeParseResult<unknown>): unknown {
     if (parsed.success) return parsed.data;
     const issues = parsed.error.issues.map((issue) => asItCame(issue, value));
-    const [first = { where: this.#root, message: 'does not fit' }] = foundIssues(this.#root, issues);
+    const [first = { where: this.#root, message: 'invalid value' }] = foundIssues(this.#root, issues);
     throw this.#refuse({ first, count: issues.length, text: issueText(this.#root, issues) });
   }
 }

@@ -83,6 +83,6 @@ function unionMessage(issue: z.core.$ZodIssueInvalidUnion): string {
     .map((first) =>
       first.path.length === 0 ? messageOf(first) : `${place('', first.path)}: ${messageOf(first)}`,
     );
-  if (alternatives.length === 0) return withInput('expected one of several forms', issue);
-  return `fits none of its forms (${alternatives.join('; or ')})`;
+  if (alternatives.length === 0) return withInput('expected one of several alternatives', issue);
+  return `matches none of the alternatives (${alternatives.join('; or ')})`;
 }

@@ -13,6 +13,6 @@ export interface FunctionPlace {
 
 export async function createHandler({ file, name }: FunctionPlace): Promise<Handler<unknown, unknown>> {
   const declaration = (await loadService(file)).runners.get(name);
-  if (declaration?.kind !== 'function') throw new Error(`${file} has no function named ${name} any more.`);
+  if (declaration?.kind !== 'function') throw new Error(`${file} no longer has a function named ${name}.`);
   return declaration.handler as Handler<unknown, unknown>;
 }

@@ -158,7 +158,7 @@ function listNames(input: Schema): ReadonlySet<string> {
 
 function badInput({ first, count, text }: Mismatch): RequestError {
   if (count === 1) return new RequestError('BAD_REQUEST', `${first.message}.`, { where: first.where });
-  return new RequestError('BAD_REQUEST', `${count} values do not fit: ${text}.`);
+  return new RequestError('BAD_REQUEST', `${count} values are invalid: ${text}.`);
 }
 
 function outputCheck(route: ServiceRoute): (result: unknown) => unknown {
@@ -167,11 +167,11 @@ function outputCheck(route: ServiceRoute): (result: unknown) => unknown {
   const schema = new SchemaCheck(output, 'result', ({ text }) => {
     // What the handler made of it is not the client's to read: that is in the cause, for the log.
     const cause = new Error(
-      `${method} ${path}: the handler's result does not fit its output schema: ${text}.`,
+      `${method} ${path}: the result of the handler does not match its output schema: ${text}.`,
     );
     return new RequestError(
       'INTERNAL',
-      'The answer did not come out as it is declared; the log says where.',
+      'The response does not match its declared schema; the log has the location.',
       { cause },
     );
   });

@@ -9,7 +9,7 @@ export type RouteMethod = Exclude<HttpRoute['method'], 'HEAD'>;
 export interface ServiceRoute {
   readonly method: RouteMethod;
   readonly path: string;
-  /** Of the body; of the query for the methods that have no body. */
+  /** Schema of the body; for methods without a body, of the query. */
   readonly input: Schema | undefined;
   readonly output: Schema | undefined;
   readonly summary: string | undefined;

@@ -4,8 +4,8 @@ import type { UpstreamDeclaration } from './runner-declaration.js';
 import { type RunnerOptions, validRunnerOptions } from './runner-options.js';
 
 /**
- * A backend elsewhere as a runner: a model behind the Open Inference Protocol, asked like one of `onnx()`, or a
- * function over items. Several URLs are copies of one backend. The type parameters say what goes in and comes out:
+ * An upstream as a runner: a model behind the Open Inference Protocol, or a function over items. Several URLs are
+ * copies of one backend. The type parameters are the types of an item and of its result:
  *
  *     minilm: upstream<number[], number[]>('grpc://gpu:8001/minilm', { batchable: true })
  */

@@ -44,8 +44,8 @@ runners:
   batch_dim: [0, 0]            # default
   batching:
     enabled: true              # default
-    max_batch_size: 100        # default
-    max_latency_ms: 1000       # default
+    max_batch_size: 64         # default
+    target_latency_ms: 1000    # default
     max_wait_ms: null          # default
     max_queue_size: 10000      # default
     policy: adaptive           # default
@@ -86,7 +86,7 @@ runners:
     batching:
       enabled: true            # default
       max_batch_size: 32       # BATCHWISE__RUNNERS__IRIS__BATCHING__MAX_BATCH_SIZE
-      max_latency_ms: 500      # batchwise.yaml:6:7
+      target_latency_ms: 500   # batchwise.yaml:6:7
       max_wait_ms: null        # default
       max_queue_size: 10000    # default
       policy: adaptive         # default
@@ -159,7 +159,7 @@ const runner = fc.record(
       {
         enabled: fc.boolean(),
         max_batch_size: fc.integer({ min: 1, max: 1_000_000 }),
-        max_latency_ms: fc.constantFrom(1, 0.5e3, 'unlimited', 1234.5),
+        target_latency_ms: fc.constantFrom(1, 0.5e3, 'unlimited', 1234.5),
         max_wait_ms: fc.constantFrom(null, 0, 2.5),
         max_queue_size: fc.constantFrom(1, -1, 'unlimited', 500),
         policy: fc.constantFrom('adaptive', 'greedy', 'window'),

@@ -77,9 +77,9 @@ describe('values', () => {
     ['BATCHWISE__RUNNERS__RESOURCES__NVIDIA_COM_GPU', '1', ({ runners }) => runners.all.resources?.gpu, [0]],
     ['BATCHWISE__RUNNERS__BATCH_DIM', '[0, 1]', ({ runners }) => runners.all.batchDim, [0, 1]],
     [
-      'BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS',
+      'BATCHWISE__RUNNERS__BATCHING__TARGET_LATENCY_MS',
       'unlimited',
-      ({ runners }) => runners.all.batching?.maxLatencyMs,
+      ({ runners }) => runners.all.batching?.targetLatencyMs,
       Number.POSITIVE_INFINITY,
     ],
   ])('%s=%s', (variable, value, seen, expected) => {

@@ -72,9 +72,9 @@ describe('anchors, aliases and merges', () => {
 
   test.each([
     ['runners: {<<: 5}', 'batchwise.yaml:1:11: runners: << expects a map, or a list of maps.'],
-    ['runners: &r {<<: *r}', 'batchwise.yaml:1:18: *r: it contains itself.'],
-    ['models: &m [*m]', 'batchwise.yaml:1:13: *m: it contains itself.'],
-    ['runners: &r {iris: {batching: *r}}', 'batchwise.yaml:1:31: *r: it contains itself.'],
+    ['runners: &r {<<: *r}', 'batchwise.yaml:1:18: *r: the value contains itself.'],
+    ['models: &m [*m]', 'batchwise.yaml:1:13: *m: the value contains itself.'],
+    ['runners: &r {iris: {batching: *r}}', 'batchwise.yaml:1:31: *r: the value contains itself.'],
   ])('%s is refused', (text, complaint) => expect(folder.complaints(text)).toEqual([complaint]));
 
   test('a bomb of aliases is refused before it goes off', () => {
@@ -82,13 +82,13 @@ describe('anchors, aliases and merges', () => {
     for (let i = 1; i < 12; i++)
       levels.push(`x-${i}: &a${i} [${Array.from({ length: 10 }, () => `*a${i - 1}`).join(', ')}]`);
     expect(folder.complaints(`${levels.join('\n')}\nmodels: *a11`)).toEqual([
-      'batchwise.yaml:2:11: with aliases written out there are more than 100,000 values.',
+      'batchwise.yaml:2:11: expected at most 100,000 values with aliases expanded, got more.',
     ]);
   });
 
   test('very many aliases are refused before they are followed', () => {
     const text = `x-a: &a 1\nmodels: [${Array.from({ length: 5000 }, () => '*a').join(',')}]`;
-    expect(folder.complaints(text)).toEqual(['batchwise.yaml:2:10: more than 500 aliases are refused.']);
+    expect(folder.complaints(text)).toEqual(['batchwise.yaml:2:10: expected at most 500 aliases, got more.']);
   });
 });
 

@@ -183,7 +183,7 @@ describe('lists', () => {
     expect(parsed(kind, [1, 2, 64])).toEqual([1, 2, 64]);
     expect(parsed(kind, 8)).toEqual([8]);
     expect(parsed(kind, [])).toEqual([]);
-    expect(complaint(kind, [4, 4])).toBe('expected a number above 4, the one before, got 4.');
+    expect(complaint(kind, [4, 4])).toBe('expected a number above the previous one, 4, got 4.');
     expect(complaint(kind, [4, 65])).toMatch(/^expected a list of rising whole numbers from 1 to 64, got 65/);
     for (const value of [[0], [1.5], ['1'], null, 'a', new Map()]) expect(parsed(kind, value)).toBe(REFUSED);
   });
@@ -243,7 +243,7 @@ describe('lists', () => {
       'conf/models/iris.py:Classifier',
       { name: 'c', path: 'conf/b.py:x' },
     ]);
-    expect(complaint(modelList, ['text.py:A', 'text.py:B'])).toMatch(/is called text too\. Give one/);
+    expect(complaint(modelList, ['text.py:A', 'text.py:B'])).toMatch(/has the same name, text\. Give one/);
   });
 
   test('a name that could not be a part of a URL is refused', () => {

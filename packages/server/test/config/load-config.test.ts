@@ -132,10 +132,10 @@ test('what is set for one runner goes over what is set for all, wherever either 
           code: code === undefined ? {} : { batching: { maxBatchSize: code } },
         };
         const { batching } = resolveRunner(settings, 'Iris', options);
-        expect(batching.maxBatchSize).toBe(oneEnv ?? oneFile ?? allEnv ?? allFile ?? code ?? 100);
+        expect(batching.maxBatchSize).toBe(oneEnv ?? oneFile ?? allEnv ?? allFile ?? code ?? 64);
         const other = resolveRunner(settings, 'other', { isBatchable: false }).batching;
-        expect(other.maxBatchSize).toBe(allEnv ?? allFile ?? 100);
-        expect(batching.maxLatencyMs).toBe(1000);
+        expect(other.maxBatchSize).toBe(allEnv ?? allFile ?? 64);
+        expect(batching.targetLatencyMs).toBe(1000);
       },
     ),
   );

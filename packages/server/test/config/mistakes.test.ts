@@ -52,7 +52,7 @@ describe('in the file', () => {
     ],
     [
       'server: {port: 80, grpc_port: 80}',
-      ['1:20: server.grpc_port: expected another port than that of HTTP, got 80 for both.'],
+      ['1:20: server.grpc_port: expected a port other than that of HTTP, got 80 for both.'],
     ],
     [
       'server: {limits: {body_bytes: 129MiB}}',
@@ -113,12 +113,12 @@ describe('in the file', () => {
     ],
     [
       'runners: {batching: {batch_sizes: [1, 4, 2]}}',
-      ['1:42: runners.batching.batch_sizes[2]: expected a number above 4, the one before, got 2.'],
+      ['1:42: runners.batching.batch_sizes[2]: expected a number above the previous one, 4, got 2.'],
     ],
     [
-      'runners: {batching: {max_latency_ms: .nan}}',
+      'runners: {batching: {target_latency_ms: .nan}}',
       [
-        '1:38: runners.batching.max_latency_ms: expected milliseconds from 1 to 86,400,000, or unlimited, got NaN.',
+        '1:41: runners.batching.target_latency_ms: expected milliseconds from 1 to 86,400,000, or unlimited, got NaN.',
       ],
     ],
     [
@@ -133,14 +133,14 @@ describe('in the file', () => {
         '2:5: models[0]: expected the path of a model, or a map with name and path, got 5.',
         '3:5: models[1]: expected the path of a model, got nothing.',
         '3:6: models[1].pth: unknown key. Did you mean path?',
-        '5:5: models[3]: models[2] is called a too. Give one of them another name: {name: …, path: …}.',
+        '5:5: models[3]: models[2] has the same name, a. Give one of them another name: {name: …, path: …}.',
         '6:12: models[4].name: expected a name of at most 200 characters without a slash, got the string "x/y".',
       ],
     ],
     [
       'server: {trusted_headers: [priority, prority]}',
       [
-        '1:38: server.trusted_headers[1]: expected a list of priority and tenant, or of some of them, got the string "prority".',
+        '1:38: server.trusted_headers[1]: expected a list of any of priority, tenant, got the string "prority".',
       ],
     ],
     [
@@ -151,15 +151,15 @@ describe('in the file', () => {
     ],
     [
       'server: {trusted_headers: [tenant, tenant]}',
-      ['1:36: server.trusted_headers[1]: expected each once, got the string "tenant".'],
+      ['1:36: server.trusted_headers[1]: expected each value once, got the string "tenant".'],
     ],
-    ['server: {port: 1}\nserver: {port: 2}', ['2:1: the key server is there already, at 1:1.']],
-    ['server:\n  port: 1\n  port: 2', ['3:3: server: the key port is there already, at 2:3.']],
+    ['server: {port: 1}\nserver: {port: 2}', ['2:1: duplicate key server, first at 1:1.']],
+    ['server:\n  port: 1\n  port: 2', ['3:3: server: duplicate key port, first at 2:3.']],
     ['? [a]\n: b', ['1:3: expected a key that is a single word.']],
     ['a: [1', ['1:6: Flow sequence in block collection must be sufficiently indented and end with a ].']],
     ['server:\n\tport: 1', ['2:1: Tabs are not allowed as indentation.']],
-    ['server: {port: 1}\n---\nserver: {port: 2}', ['2:1: a second document begins here, expected one.']],
-    ['server: *nope', ['1:9: *nope: there is no &nope before it.']],
+    ['server: {port: 1}\n---\nserver: {port: 2}', ['2:1: expected one document, a second one begins here.']],
+    ['server: *nope', ['1:9: *nope: expected an anchor &nope before the alias, got none.']],
     ['server: !!js/function "x"', ['1:9: Unresolved tag: tag:yaml.org,2002:js/function.']],
     [
       'server: {port: x, workers: 0}\nmetrics: {bentoml_names: 1}\nhost: a',
@@ -212,13 +212,13 @@ describe('of the file', () => {
     folder.write('plain', '');
     expect(withFile('sub')).toEqual(['--config: sub is a folder, expected a file.']);
     expect(withFile('plain/x.yaml')).toEqual([
-      '--config: there is no file plain/x.yaml: a part of its path is no folder.',
+      '--config: there is no file plain/x.yaml: a part of its path is not a folder.',
     ]);
   });
 
   test.skipIf(process.getuid?.() === 0)('that may not be read', () => {
     chmodSync(join(folder.path, folder.write('secret.yaml', '')), 0);
-    expect(withFile('secret.yaml')).toEqual(['--config: secret.yaml may not be read by this user.']);
+    expect(withFile('secret.yaml')).toEqual(['--config: secret.yamlpermission to read  denied.']);
   });
 
   test('that is no text, or far too long', () => {
@@ -226,7 +226,7 @@ describe('of the file', () => {
     folder.write('long.yaml', '#'.repeat(2 ** 20 + 1));
     expect(withFile('binary.yaml')).toEqual(['--config: binary.yaml is not UTF-8 text.']);
     expect(withFile('long.yaml')).toEqual([
-      '--config: long.yaml is larger than 1 MiB: that is no configuration.',
+      '--config: long.yaml is larger than 1 MiB, the limit of a configuration file.',
     ]);
   });
 
@@ -285,7 +285,7 @@ describe('in the environment', () => {
     [
       { BATCHWISE__API_SERVER__PORT: '1' },
       [
-        'BATCHWISE__API_SERVER__PORT: a key of BentoML: it is called server here: server.host, server.port, server.workers, server.limits.',
+        'BATCHWISE__API_SERVER__PORT: a key of BentoML: use server: server.host, server.port, server.workers, server.limits.',
       ],
     ],
     [
@@ -298,7 +298,7 @@ describe('in the environment', () => {
     ],
     [
       { BATCHWISE__RUNNERS__BATCHING__BATCH_SIZES: '1,1' },
-      ['BATCHWISE__RUNNERS__BATCHING__BATCH_SIZES: [1]: expected a number above 1, the one before, got 1.'],
+      ['BATCHWISE__RUNNERS__BATCHING__BATCH_SIZES: [1]: expected a number above the previous one, 1, got 1.'],
     ],
     [
       { BATCHWISE__RUNNERS__TIMEOUT: '5', BATCHWISE__RUNNERS__TRAFFIC__TIMEOUT: '6' },

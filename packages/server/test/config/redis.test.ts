@@ -91,11 +91,11 @@ test.each<[string, string]>([
   ],
   [
     'runners: {digits: {redis: {url: "http://me:secret@host"}}}',
-    `1:33: runners.digits.redis.url: expected ${FORMS}, got one that begins with the string "http://".`,
+    `1:33: runners.digits.redis.url: expected ${FORMS}, got a URL that begins with the string "http://".`,
   ],
   [
     'runners: {digits: {redis: {url: "me:secret@host:1"}}}',
-    `1:33: runners.digits.redis.url: expected ${FORMS}, got something else.`,
+    `1:33: runners.digits.redis.url: expected ${FORMS}, got another value.`,
   ],
 ])('%j is refused with its place', (text, complaint) => {
   expect(folder.complaints(text)).toEqual([`batchwise.yaml:${complaint}`]);
@@ -155,13 +155,13 @@ describe('what is planned', () => {
 
   test('two runners with one queue are refused, and with two places for it are not', () => {
     expect(() => planned('runners: {b: {redis: {queue: code}}}')).toThrow(
-      'The runners a and b have the same queue in Redis, code. Give each one its own: runners.b.redis.queue.',
+      'The runners a and b have the same queue in Redis, code. Set another queue: runners.b.redis.queue.',
     );
     expect(planned('runners: {b: {redis: {queue: code, url: "redis://elsewhere"}}}')).toHaveLength(2);
   });
 
   test('a model whose requests are to travel as JSON is refused', () => {
     const text = 'models: [digits.onnx]\nrunners: {digits: {redis: {queue: digits, payload: json}}}';
-    expect(() => planned(text)).toThrow(/^runners\.digits\.redis\.payload: expected msgpack, or none/);
+    expect(() => planned(text)).toThrow(/^runners\.digits\.redis\.payload: expected msgpack, or no payload/);
   });
 });

@@ -54,7 +54,7 @@ runners:
     expect(resolveRunner(settings, 'a', { isBatchable: false, code })).toMatchObject({
       batchable: true,
       timeoutMs: 5000,
-      batching: { maxBatchSize: 4, maxLatencyMs: 1000 },
+      batching: { maxBatchSize: 4, targetLatencyMs: 1000 },
     });
   });
 });
@@ -108,12 +108,12 @@ describe('a changed file', () => {
     expect(
       diff(
         'runners: {batching: {max_batch_size: 8}, iris: {timeout: 5}}',
-        'runners: {batching: {max_batch_size: 9, max_latency_ms: unlimited, max_wait_ms: 2}, iris: {batching: {enabled: false}}}',
+        'runners: {batching: {max_batch_size: 9, target_latency_ms: unlimited, max_wait_ms: 2}, iris: {batching: {enabled: false}}}',
       ),
     ).toEqual({
       live: [
         'runners.batching.max_batch_size: 8 → 9',
-        'runners.batching.max_latency_ms: 1000 → unlimited',
+        'runners.batching.target_latency_ms: 1000 → unlimited',
         'runners.batching.max_wait_ms: null → 2',
         'runners.iris.batching.enabled: true → false',
         'runners.iris.timeout: 5s → 30s',

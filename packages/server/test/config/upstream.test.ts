@@ -136,15 +136,15 @@ describe('what cannot be meant is refused:', () => {
     ['runners: {m: {upstream: [grpc://a:1, grpc://a:1]}}', /upstream\[1\]: expected each URL once/],
     [
       'runners: {m: {upstream: {url: grpcs://a:1, cert_file: c.pem}}}',
-      /yaml:1:44: runners\.m\.upstream\.cert_file: expected key_file with it, got none/,
+      /yaml:1:44: runners\.m\.upstream\.cert_file: expected key_file as well, got none/,
     ],
     [
       'runners: {upstream: {key_file: k.pem}, m: {upstream: grpcs://a:1}}',
-      /yaml:1:22: runners\.upstream\.key_file: expected cert_file with it, got none/,
+      /yaml:1:22: runners\.upstream\.key_file: expected cert_file as well, got none/,
     ],
     [
       'runners: {m: {upstream: {url: http://a/x?key=secret, ca_file: ca.pem}}}',
-      /m\.upstream\.ca_file: expected it with grpcs:.* only, got http:\/\/a\/x, which has no TLS/,
+      /m\.upstream\.ca_file: expected this only with grpcs:.*, got http:\/\/a\/x, which has no TLS/,
     ],
     ['runners: {upstream: {cert_file: c.pem}}', /runners\.upstream\.cert_file: expected key_file/],
     [
@@ -157,7 +157,7 @@ describe('what cannot be meant is refused:', () => {
     ],
     [
       'models: [http://gpu/v1/models/m:predict]',
-      /models\[0\]: expected an upstream that speaks the Open Inference Protocol/,
+      /models\[0\]: expected an upstream with the Open Inference Protocol/,
     ],
     ["models: ['grpc://gpu']", /expected a port/],
   ])('%s', (text, message) => {

@@ -20,7 +20,7 @@ test('/dashboard is a page under a policy that allows nothing inline and nothing
   expect(headers['content-security-policy']).toContain(
     "default-src 'none'; script-src 'self'; style-src 'self'",
   );
-  expect(String(body)).toContain('<title>A &lt;b&gt; &amp; &quot;c&quot;</title>');
+  expect(String(body)).toContain('<title>Dashboard: A &lt;b&gt; &amp; &quot;c&quot;</title>');
   expect(String(body)).not.toMatch(/<script(?! type="module" src=)|style=|href="https?:/);
   expect(await got('/dashboard/')).toMatchObject({ status: 301, headers: { location: '../dashboard' } });
 });

@@ -53,7 +53,7 @@ test('/docs is a page under a policy that allows nothing inline and nothing from
     "default-src 'none'; script-src 'self'; style-src 'self'",
   );
   expect(headers['content-security-policy']).not.toContain('unsafe');
-  expect(page).toContain('<title>A &lt;b&gt; &amp; &quot;c&quot;</title>');
+  expect(page).toContain('<title>API docs: A &lt;b&gt; &amp; &quot;c&quot;</title>');
   expect(page).not.toMatch(/<script(?! src=)|style=|https?:/);
   expect((await got('/docs/')).status).toBe(301);
 });
@@ -97,7 +97,7 @@ test.each([
   '/docs/swagger-ui-bundle.js.map',
   '/docs/__proto__',
 ])('nothing else is: %s', (path) => {
-  expect(() => router.find('GET', path)).toThrow(/Nothing answers/);
+  expect(() => router.find('GET', path)).toThrow(/There is no route for/);
 });
 
 test('metrics know the page and its files by one name', () => {

@@ -394,6 +394,14 @@ test('the example of a model is the one that is shown', () => {
   });
 });
 
+test('an example that the model may reject is called generated', () => {
+  const document = all();
+  const noteOf = (path: string) => operation(document, 'post', path).requestBody?.description;
+  for (const path of ['/v1/models/open:predict', '/v2/models/open/infer'])
+    expect(noteOf(path)).toMatch(/^The example is generated, and the model may reject it/);
+  for (const name of ['iris', 'shown']) expect(noteOf(`/v1/models/${name}:predict`)).toBe(undefined);
+});
+
 test('what is too large to show, or not known yet, has no example to make up', () => {
   const document = all();
   expect(exampleOf(document, '/v1/models/image:predict')).toEqual({});

@@ -231,7 +231,7 @@ describe('limits', () => {
     };
     expect(await failureOf(client.infer(large))).toMatchObject({
       status: 'RESOURCE_EXHAUSTED',
-      details: 'a message may have up to 1000 bytes, but one of 2022 came (server.limits.body_bytes)',
+      details: 'expected a message of at most 1000 bytes, got 2022 (server.limits.body_bytes)',
     });
     const { serialize } = packages['inference.ModelInferRequest'] as MessageTypeDefinition<Message, object>;
     expect(gzipSync(serialize(large)).length).toBeLessThan(1000);
@@ -262,7 +262,7 @@ describe('limits', () => {
     await runner.until(() => runner.calls.length === 2);
     expect(await failureOf(client.infer(ONE))).toMatchObject({
       status: 'UNAVAILABLE',
-      details: '2 calls are being worked on, as many as may.',
+      details: 'Too many calls in flight (limit 2).',
     });
     // Who is turned away for another reason takes no place either.
     expect((await failureOf(client.infer({ ...ONE, model_name: 'n' }))).status).toBe('UNAVAILABLE');
@@ -356,7 +356,7 @@ describe('the port', () => {
     const { port } = await served([]);
     const server = new GrpcServer({ models: new Map(), name: 'n', version: 'v', isReady: () => true });
     await expect(server.listen('127.0.0.1', port)).rejects.toThrow(
-      `Cannot listen on 127.0.0.1:${port}: something else does already.`,
+      `Cannot listen on 127.0.0.1:${port}: the port is already in use.`,
     );
     // A failed start can be tried again, and closed.
     const { port: other } = await server.listen('127.0.0.1', 0);
@@ -430,7 +430,7 @@ describe('draining', () => {
     expect(await server.drain(1)).toBe(1);
     expect(await failure).toMatchObject({
       status: 'UNAVAILABLE',
-      details: 'The server is shutting down: ask another.',
+      details: 'The server is shutting down: use another one.',
     });
     expect(runner.calls[0]?.isCancelled).toBe(true);
   });

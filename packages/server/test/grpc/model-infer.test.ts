@@ -125,7 +125,10 @@ describe('an answer', () => {
     const faults: unknown[] = [];
     const { client } = await served([echo('m')], { onFault: (error) => faults.push(error) });
     const failure = await failureOf(client.infer({ ...one(), outputs: [{ name: 'y' }] }));
-    expect(failure).toMatchObject({ status: 'INTERNAL', details: 'outputs[0].name: the model gave no "y".' });
+    expect(failure).toMatchObject({
+      status: 'INTERNAL',
+      details: 'outputs[0].name: the model returned no output "y".',
+    });
     expect(faults).toHaveLength(1);
   });
 });
@@ -172,22 +175,22 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'a datatype is unknown',
       { inputs: [{ ...X, datatype: 'constructor' }] },
-      /^inputs\[0\]\.datatype: expected "FP32", as the model takes, got "constructor"/,
+      /^inputs\[0\]\.datatype: expected "FP32", the datatype of the model, got "constructor"/,
     ],
     [
       'a datatype is another',
       { inputs: [{ ...X, datatype: 'FP64' }] },
-      /^inputs\[0\]\.datatype: expected "FP32", as the model takes, got "FP64"/,
+      /^inputs\[0\]\.datatype: expected "FP32", the datatype of the model, got "FP64"/,
     ],
     [
       'a shape is another',
       { inputs: [{ ...X, shape: [1, 3] }] },
-      /^inputs\[0\]\.shape\[1\]: expected 2, as the model takes \[-1, 2\], got 3/,
+      /^inputs\[0\]\.shape\[1\]: expected 2, because the model expects \[-1, 2\], got 3/,
     ],
     [
       'a shape has too many dimensions',
       { inputs: [{ ...X, shape: new Array(20).fill(1) }] },
-      /^inputs\[0\]\.shape: expected 2 dimensions, as the model takes \[-1, 2\], got 20/,
+      /^inputs\[0\]\.shape: expected 2 dimensions, because the model expects \[-1, 2\], got 20/,
     ],
     [
       'a length is negative',
@@ -202,7 +205,7 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'a shape promises too much',
       { inputs: [{ ...X, shape: ['9007199254740991', 2] }] },
-      /^inputs\[0\]\.shape: \[9007199254740991, 2\] is more elements than any tensor can have\.$/,
+      /^inputs\[0\]\.shape: \[9007199254740991, 2\] has more elements than a tensor can have\.$/,
     ],
     [
       'there are too few elements',
@@ -227,12 +230,12 @@ describe('a request is refused, and told what was expected where, when', () => {
     [
       'raw and typed are mixed',
       { inputs: [X, FLAG], raw_input_contents: [Buffer.alloc(8), Buffer.alloc(1)] },
-      /^inputs\[0\]\.contents: expected none beside raw_input_contents, got both/,
+      /^inputs\[0\]\.contents: expected no contents together with raw_input_contents, got both/,
     ],
     [
       'raw contents are too few',
       { inputs: [X, FLAG], raw_input_contents: [Buffer.alloc(8)] },
-      /^raw_input_contents: expected one for each of 2 inputs, got 1/,
+      /^raw_input_contents: expected one entry for each of 2 inputs, got 1/,
     ],
     [
       'raw contents are too short',
@@ -314,7 +317,7 @@ describe('a request is refused, and told what was expected where, when', () => {
   test('the model is not ready', async () => {
     const runner = echo('m');
     const { client } = await served([runner]);
-    const reasons = { loading: 'it is loading', failed: 'it could not be loaded' } as const;
+    const reasons = { loading: 'the model is loading', failed: 'the model could not be loaded' } as const;
     for (const state of ['loading', 'failed'] as const) {
       runner.state = state;
       expect(await failureOf(client.infer(one()))).toMatchObject({
@@ -359,7 +362,7 @@ describe('an error of the runner', () => {
     const faults: unknown[] = [];
     const { client } = await served([failing('m', error)], { onFault: (fault) => faults.push(fault) });
     const failure = await failureOf(client.infer(one()));
-    expect(failure).toMatchObject({ status: 'INTERNAL', details: 'The cause is in the log of the server.' });
+    expect(failure).toMatchObject({ status: 'INTERNAL', details: 'The log of the server has the cause.' });
     expect(faults).toEqual([error]);
   });
 
@@ -426,11 +429,11 @@ describe('what a call says beside its message', () => {
     ['batchwise-priority', '', /got ""/],
     ['batchwise-priority', '1e1', /got "1e1"/],
     ['batchwise-priority', ['1', '2'], /batchwise-priority: expected/],
-    ['batchwise-tenant', '', /^batchwise-tenant: expected 1 to 128 visible characters of ASCII, got ""/],
+    ['batchwise-tenant', '', /^batchwise-tenant: expected 1 to 128 visible ASCII characters, got ""/],
     [
       'batchwise-tenant',
       'a'.repeat(129),
-      /^batchwise-tenant: expected 1 to 128 visible characters of ASCII, got "a{60}…"/,
+      /^batchwise-tenant: expected 1 to 128 visible ASCII characters, got "a{60}…"/,
     ],
   ])('is checked: %s %s', async (key, value, details) => {
     const failure = await failureOf(serving.client.infer(one(), { metadata: { [key]: value } }));

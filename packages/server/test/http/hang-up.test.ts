@@ -123,7 +123,7 @@ describe('the time for a request', () => {
     expect(status).toBe(504);
     expect(JSON.parse(body)).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
-      detail: 'No answer within 1000 ms.',
+      detail: 'No response within 1000 ms.',
     });
     expect(heard).toBe(1);
     expect(second.isSettled).toBe(false);

@@ -199,9 +199,11 @@ test('a port that is taken, or a host that is not here, is refused with what to 
   const { HttpServer } = await import('../../src/http/http-server.js');
   const other = new HttpServer({ routes: [] });
   await expect(other.listen('127.0.0.1', stage.port)).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${stage.port}: something else does already. Stop it, or choose another port; 0 takes any that is free.`,
+    `Cannot listen on 127.0.0.1:${stage.port}: the port is already in use. Stop the other process, or choose another port (0 for any free port).`,
   );
-  await expect(other.listen('192.0.2.1', 0)).rejects.toThrow(/192\.0\.2\.1 is no address of this machine/);
+  await expect(other.listen('192.0.2.1', 0)).rejects.toThrow(
+    /192\.0\.2\.1 is not an address of this machine/,
+  );
   await other.close();
 });
 

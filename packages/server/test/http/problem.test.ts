@@ -26,7 +26,7 @@ describe('an error as problem+json', () => {
     expect(headers).toEqual({ 'content-type': 'application/problem+json' });
     expect(JSON.parse(body)).toEqual({
       type: 'urn:batchwise:error:BAD_REQUEST',
-      title: 'The request is wrong',
+      title: 'Invalid request',
       status: 400,
       detail: 'instances[0]: expected 4 numbers, got 3.',
       error: 'instances[0]: expected 4 numbers, got 3.',

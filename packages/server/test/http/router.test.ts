@@ -55,7 +55,7 @@ describe('finding a route', () => {
 
   test('one slash too many at the end is forgiven, two are not', () => {
     expect(routed(routes, 'POST', '/v2/models/iris/infer/').params).toEqual({ model: 'iris' });
-    expect(() => routed(routes, 'POST', '/v2/models/iris/infer//')).toThrow(/Nothing answers/);
+    expect(() => routed(routes, 'POST', '/v2/models/iris/infer//')).toThrow(/There is no route for/);
   });
 
   test.each([
@@ -83,7 +83,7 @@ describe('finding a route', () => {
   });
 
   test('what is not found is pointed to the docs, and a long path is not repeated whole', () => {
-    expect(() => routed(routes, 'GET', '/nope')).toThrow(/Nothing answers GET \/nope\. .*\/docs/);
+    expect(() => routed(routes, 'GET', '/nope')).toThrow(/There is no route for GET \/nope\. .*\/docs/);
     expect(() => routed(routes, 'GET', `/${'x'.repeat(10_000)}`)).toThrow(/^.{0,300}$/);
   });
 
@@ -124,10 +124,10 @@ describe('finding a route', () => {
 describe('routes that are refused', () => {
   test('the same method and path twice', () => {
     expect(() => new Router([route('GET', '/a'), route('GET', '/a')])).toThrow(
-      'Route GET /a stands for the same requests as GET /a.',
+      'Route GET /a matches the same requests as GET /a.',
     );
     expect(() => new Router([route('GET', '/a/{x}'), route('GET', '/a/{y}')])).toThrow(
-      'Route GET /a/{y} stands for the same requests as GET /a/{x}.',
+      'Route GET /a/{y} matches the same requests as GET /a/{x}.',
     );
   });
 
@@ -144,7 +144,7 @@ describe('routes that are refused', () => {
     ['/{a}{b}', /at most one \{name\}/],
     ['/{a', /at most one \{name\}/],
     ['/{a-b}', /at most one \{name\}/],
-    ['/{a}/{a}', /a name of its own/],
+    ['/{a}/{a}', /a different name for each parameter/],
   ])('%s', (path, message) => {
     expect(() => new Router([route('GET', path)])).toThrow(message);
   });

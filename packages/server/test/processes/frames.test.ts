@@ -173,10 +173,10 @@ describe('a reader', () => {
     [
       'a value that is no array',
       frameOf(serialize({ length: 1 })),
-      /expected a frame to hold an array of messages, got object/,
+      /expected an array of messages in a frame, got object/,
     ],
-    ['an end within a frame', frameOf(Buffer.alloc(9)).subarray(0, 10), /6 of 9 bytes had come/],
-    ['an end within a length', Buffer.from([1, 0]), /in the middle of the length/],
+    ['an end within a frame', frameOf(Buffer.alloc(9)).subarray(0, 10), /after 6 of 9 bytes/],
+    ['an end within a length', Buffer.from([1, 0]), /within the length/],
   ])('throws on %s', (_, bytes, message) => {
     expect(() => framesIn(bytes)).toThrow(message);
   });

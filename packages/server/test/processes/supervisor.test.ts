@@ -78,7 +78,7 @@ describe('starting', () => {
 
   test.each([
     [{ code: 3 }, 'runner process digits/0 ended with exit code 3 before it was ready.'],
-    [{ code: null, signal: 'SIGSEGV' }, 'runner process digits/0 was ended by SIGSEGV before it was ready.'],
+    [{ code: null, signal: 'SIGSEGV' }, 'runner process digits/0 was killed by SIGSEGV before it was ready.'],
     [
       { code: null, error: new Error('spawn ENOMEM') },
       'runner process digits/0 could not be started (spawn ENOMEM) before it was ready.',
@@ -106,7 +106,7 @@ describe('a crash', () => {
     expect(waits).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
     expect(supervisor.restarts('runner', 'digits')).toBe(9);
     expect(supervisor.restarts('web')).toBe(0);
-    expect(lines[0]).toBe('runner process digits/0 ended with exit code 1; it is started again in 100 ms.');
+    expect(lines[0]).toBe('runner process digits/0 ended with exit code 1; restart in 100 ms.');
   });
 
   test('after half a minute of health counts as the first again', async () => {
@@ -156,7 +156,7 @@ describe('a process that hangs', () => {
     expect(child(0).signals).toEqual(['SIGKILL']);
     expect(child(1).signals).toEqual([]);
     expect(lines).toEqual([
-      'runner process digits/0 was ended by SIGKILL (it showed no sign of life for 10000 ms); it is started again in 100 ms.',
+      'runner process digits/0 was killed by SIGKILL (it did not respond for 10000 ms); restart in 100 ms.',
     ]);
     await clock.advance(100);
     expect(children.length).toBe(3);

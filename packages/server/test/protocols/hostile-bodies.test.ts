@@ -54,7 +54,7 @@ describe('hostile bodies', () => {
       outputs: [spec('vector', 'FP32', [-1, 768])],
     };
     expect(() => parsePredictRequest(Buffer.from(`{"instances":[${'1,'.repeat(999)}1]}`), model)).toThrow(
-      'body: expected at most 455 rows, because each is answered by 768 values in JSON, got 1000 (see server.limits.body_bytes).',
+      'body: expected at most 455 rows, because the response has 768 JSON values for each, got 1000 (see server.limits.body_bytes).',
     );
     const request = { inputs: [{ name: 'id', shape: [1000], datatype: 'INT64', data: Array(1000).fill(1) }] };
     expect(() => refusal(request, model)).toThrow('expected at most 455 rows');

@@ -148,23 +148,23 @@ describe('mistakes are told with their place', () => {
     [
       'another datatype',
       one({ datatype: 'FP64' }),
-      'inputs[0].datatype: expected "FP32", as the model takes, got "FP64".',
+      'inputs[0].datatype: expected "FP32", the datatype of the model, got "FP64".',
     ],
     [
       'no datatype',
       one({ datatype: null }),
-      'inputs[0].datatype: expected "FP32", as the model takes, got null.',
+      'inputs[0].datatype: expected "FP32", the datatype of the model, got null.',
     ],
     ['no shape', one({ shape: 2 }), 'inputs[0].shape: expected an array of dimensions, got 2.'],
     [
       'a dimension too few',
       one({ shape: [2] }),
-      'inputs[0].shape: expected 2 dimensions, as the model takes [-1, 2], got 1.',
+      'inputs[0].shape: expected 2 dimensions, because the model expects [-1, 2], got 1.',
     ],
     [
       'a dimension of another length',
       one({ shape: [1, 3], data: [1, 2, 3] }),
-      'inputs[0].shape[1]: expected 2, as the model takes [-1, 2], got 3.',
+      'inputs[0].shape[1]: expected 2, because the model expects [-1, 2], got 3.',
     ],
     [
       'a negative dimension',
@@ -190,7 +190,7 @@ describe('mistakes are told with their place', () => {
     [
       'a shape whose product is beyond 2^53',
       one({ shape: [2 ** 52, 2] }),
-      'inputs[0].shape: [4503599627370496, 2] is more elements than any tensor can have.',
+      'inputs[0].shape: [4503599627370496, 2] has more elements than a tensor can have.',
     ],
     [
       'too little data',
@@ -303,7 +303,7 @@ describe('mistakes are told with their place', () => {
     [
       'shared memory',
       one({ parameters: { shared_memory_region: 'r' }, data: undefined }),
-      'inputs[0].parameters.shared_memory_region: belongs to an extension that this server does not have.',
+      'inputs[0].parameters.shared_memory_region: belongs to an extension that this server does not support.',
     ],
     [
       'binary data without the header',

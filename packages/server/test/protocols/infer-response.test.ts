@@ -103,5 +103,5 @@ test('booleans are true and false; bytes are text, or Base64 where they are none
 test('an output that the model did not give is the fault of the server', () => {
   expect(() =>
     formatInferResponse({ model: 'm', id: undefined, outputs: [{ name: 'z', binary: false }] }, new Map()),
-  ).toThrow(new RequestError('INTERNAL', 'The model gave no output "z".'));
+  ).toThrow(new RequestError('INTERNAL', 'The model returned no output "z".'));
 });

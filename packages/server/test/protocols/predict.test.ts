@@ -212,12 +212,12 @@ describe('mistakes are told with their place', () => {
     [
       'another signature',
       { instances: [], signature_name: 'x' },
-      'signature_name: expected "serving_default", the one signature of the model, got "x".',
+      'signature_name: expected "serving_default", the only signature of the model, got "x".',
     ],
     [
       'a row that is too short',
       { instances: [[1, 2, 3]] },
-      'instances[0]: expected an array of 4, as the model takes [-1, 4], got an array of 3.',
+      'instances[0]: expected an array of 4, because the model expects [-1, 4], got an array of 3.',
     ],
     [
       'a later row that is too short',
@@ -233,7 +233,7 @@ describe('mistakes are told with their place', () => {
     [
       'a row that is no array',
       { instances: [5] },
-      'instances[0]: expected an array of 4, as the model takes [-1, 4], got 5.',
+      'instances[0]: expected an array of 4, because the model expects [-1, 4], got 5.',
     ],
     [
       'a later row that is none',
@@ -264,7 +264,7 @@ describe('mistakes are told with their place', () => {
     [
       'rows of which the model takes one',
       { instances: [[1], [2]] },
-      'instances: expected an array of 1, as the model takes [1, 1], got an array of 2.',
+      'instances: expected an array of 1, because the model expects [1, 1], got an array of 2.',
       echoSignature(spec('x', 'INT32', [1, 1])),
     ],
     [
@@ -287,7 +287,7 @@ describe('mistakes are told with their place', () => {
       // It was told of the nested form alone, which it did not mean to have.
       'a flat row that is too short',
       { instances: [[1, 2, 3]] },
-      'instances[0]: expected an array of 1 or of all 4 values, as the model takes [-1, 1, 2, 2], got an array of 3.',
+      'instances[0]: expected an array of 1 or of all 4 values, because the model expects [-1, 1, 2, 2], got an array of 3.',
       IMAGE,
     ],
     [
@@ -417,7 +417,7 @@ describe('predictions', () => {
   test('cannot be told row by row when the output has other rows', () => {
     const tensors = new Map([['y', floats([1, 2], 1, 2)]]);
     expect(() => formatPredictResponse(one, tensors, 2)).toThrow(
-      'instances: expected inputs, because the output "y" has the shape [1, 2] and not one row for each of 2.',
+      'instances: expected inputs, because the output "y" has the shape [1, 2], not one row for each of 2.',
     );
     expect(formatPredictResponse(one, tensors, undefined).body).toBe('{"outputs":[[1,2]]}');
   });

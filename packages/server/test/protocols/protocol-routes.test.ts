@@ -134,7 +134,7 @@ describe('a request to a model', () => {
     runner.result = new Map();
     expect(post('/v2/models/rows/infer', INFER).error).toMatchObject({
       code: 'INTERNAL',
-      message: 'The model gave no output "input_out".',
+      message: 'The model returned no output "input_out".',
     });
   });
 
@@ -175,9 +175,9 @@ describe('a model', () => {
   });
 
   test.each([
-    ['loading', 'it is loading'],
-    ['failed', 'it could not be loaded'],
-    ['closed', 'it is shut down'],
+    ['loading', 'the model is loading'],
+    ['failed', 'the model could not be loaded'],
+    ['closed', 'the model is shut down'],
   ] as const)('that is %s is not asked', (state, reason) => {
     runner.state = state;
     if (state === 'failed') runner.signature = undefined;

@@ -68,7 +68,7 @@ describe('options in headers', () => {
       'a number of milliseconds above 0',
     ],
     ['batchwise-priority', ['', '101', '-101', '1.5', 'high', '1, 2'], 'a whole number from -100 to 100'],
-    ['batchwise-tenant', ['', 'a, b', 'é', 'x'.repeat(129)], '1 to 128 visible characters of ASCII'],
+    ['batchwise-tenant', ['', 'a, b', 'é', 'x'.repeat(129)], '1 to 128 visible ASCII characters'],
   ])('%s is checked', (name, values, expected) => {
     for (const value of values) {
       const shown = JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);

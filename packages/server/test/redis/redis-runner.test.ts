@@ -34,7 +34,7 @@ class FakeBatcher {
   /** As it is told: only what is a change. */
   connection(isUp: boolean): void {
     this.isUp = isUp;
-    this.problem = isUp ? undefined : new Error('Redis at r:1 cannot be reached: ECONNREFUSED');
+    this.problem = isUp ? undefined : new Error('Cannot connect to Redis at r:1: ECONNREFUSED');
     this.#listener(isUp, isUp ? undefined : new Error('cut'));
   }
 
@@ -138,8 +138,8 @@ test('a lost connection is a change of state, told in the log, until it is there
   batcher.connection(true);
   expect(states).toEqual(['ready', 'loading', 'ready']);
   expect(logs).toEqual([
-    'double: the connection to Redis is lost; it is tried again. cut',
-    'double: Redis can be reached.',
+    'double: the connection to Redis is lost; retrying. cut',
+    'double: connected to Redis.',
   ]);
 });
 

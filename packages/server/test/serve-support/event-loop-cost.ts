@@ -23,7 +23,7 @@ const REFERENCE_CALIBRATION_MS = 25;
 const TRIES = 4;
 
 /** Rejected for the time that it would take, an expensive request would cost nothing. */
-const PATIENT = 'runners: { timeout: 600, batching: { max_latency_ms: 600000 } }';
+const PATIENT = 'runners: { timeout: 600, batching: { target_latency_ms: 600000 } }';
 
 export interface MeasuredServerOptions {
   /** The content of a settings file: all defaults, but more patience. */

@@ -131,7 +131,7 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'a runner named in capitals',
       { runners: { Iris: double }, routes: () => [] },
-      'runners.Iris: a runner is named with lower-case letters',
+      'runners.Iris: expected a runner name of at most 63 lower-case letters',
     ],
     [
       'a runner named like a setting',
@@ -146,12 +146,12 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'a runner named __proto__',
       { runners: JSON.parse('{"__proto__": 1}'), routes: () => [] },
-      'runners.__proto__: a runner is named with',
+      'runners.__proto__: expected a runner name',
     ],
     [
       'a route that is no route',
       withRoute({ path: '/a', handler }),
-      'routes[0]: expected what route.post(path, options) and the like return, got an object.',
+      'routes[0]: expected a route, as route.post(path, options) returns it, got an object.',
     ],
     [
       'a path without a slash',
@@ -166,11 +166,11 @@ describe('what is wrong with a definition is said with its place:', () => {
     ['a path with a query', post('/a?b=1'), 'path: expected parts of letters'],
     ['a path with an empty part', post('/a//b'), 'path: expected parts of letters'],
     ['a path with an open brace', post('/a/{b'), 'path: expected parts of letters'],
-    ['a nameless part', post('/a/{}'), 'path: expected a name in braces of letters, digits and _, got "{}".'],
-    ['a name twice', post('/{a}/{a}'), 'path: a name in braces is there twice.'],
+    ['a nameless part', post('/a/{}'), 'path: expected a parameter name of letters, digits and _, got "{}".'],
+    ['a name twice', post('/{a}/{a}'), 'path: expected each parameter name once, got one twice.'],
     ['two names in one part', post('/{a}-{b}'), 'path: expected at most one {name} between two slashes.'],
-    ['a path of the server', post('/v2/models/iris/infer'), 'path: the server answers this path itself'],
-    ['the metrics path', post('/metrics'), 'path: the server answers this path itself'],
+    ['a path of the server', post('/v2/models/iris/infer'), 'path: this path is used by the server'],
+    ['the metrics path', post('/metrics'), 'path: this path is used by the server'],
     [
       'a handler that is no function',
       post('/a', { handler: 'go' }),
@@ -185,7 +185,7 @@ describe('what is wrong with a definition is said with its place:', () => {
     [
       'a schema of zod 3',
       post('/a', { output: { _def: {}, parse() {} }, handler }),
-      'output: this is a schema of zod 3; zod 4 is needed.',
+      'output: expected a schema of zod 4, got one of zod 3.',
     ],
     [
       'a summary that is no string',
@@ -212,7 +212,7 @@ describe('what is wrong with a definition is said with its place:', () => {
           route.get('/items/{name}', { handler }),
         ],
       });
-    expect(messageOf(twice)).toContain('routes[2]: GET /items/{name} is there already, as routes[0]');
+    expect(messageOf(twice)).toContain('routes[2]: GET /items/{name} is a duplicate of routes[0]');
   });
 
   test('paths that only begin like those of the server are free', () => {
@@ -248,7 +248,7 @@ describe('what is wrong with a runner is said:', () => {
     [
       'a dimension counted from the end',
       () => onnx('a.onnx', { batchDim: -1 }),
-      'options).batchDim: fits none of its forms (expected number to be >=0, got -1;',
+      'options).batchDim: matches none of the alternatives (expected number to be >=0, got -1;',
     ],
     [
       'a dimension of the outputs counted from the end',
@@ -263,7 +263,7 @@ describe('what is wrong with a runner is said:', () => {
     [
       'sizes that fall',
       () => onnx('a.onnx', { batching: { batchSizes: [4, 2] } }),
-      'batching.batchSizes: expected rising numbers, got an array of 2',
+      'batching.batchSizes: expected ascending numbers, got an array of 2',
     ],
     [
       'two mistakes',

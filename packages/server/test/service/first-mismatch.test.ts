@@ -19,7 +19,12 @@ describe('the first mismatch', () => {
     ['a record', z.record(z.string(), z.int()), { a: 1, b: 1.5 }, 'body.b: expected int, got 1.5'],
     ['a tuple', z.tuple([z.number(), z.string()]), [1, 2], 'body[1]: expected string, got 2'],
     ['a nullable', z.array(z.nullable(z.string())), [null, 1], 'body[1]: expected string, got 1'],
-    ['a union', z.array(z.union([z.string(), flower])), ['a', 1], 'body[1]: fits none of its forms, got 1'],
+    [
+      'a union',
+      z.array(z.union([z.string(), flower])),
+      ['a', 1],
+      'body[1]: matches none of the alternatives, got 1',
+    ],
     [
       'what is transformed',
       z.array(z.string().transform(Number)),

@@ -253,7 +253,7 @@ describe('an input', () => {
     const { route } = served(flower);
     const reply = await handled(route, new FakeCall({ body: { sepal_width: 80, tags: ['a', 1] } }));
     expect(json(reply).detail).toBe(
-      '3 values do not fit: body.sepal_length: expected number, got nothing; ' +
+      '3 values are invalid: body.sepal_length: expected number, got nothing; ' +
         'body.sepal_width: expected number to be <=50, got 80; body.tags[1]: expected string, got 1.',
     );
   });
@@ -261,7 +261,7 @@ describe('an input', () => {
   test('with a thousand mistakes gets a short answer', async () => {
     const { route } = served({ input: z.array(z.number()), handler: () => 1 });
     const reply = await handled(route, new FakeCall({ body: Array(1000).fill('x'.repeat(10)) }));
-    expect(json(reply).detail).toMatch(/^1000 values do not fit: body\[0\]: .*; and 980 more\.$/);
+    expect(json(reply).detail).toMatch(/^1000 values are invalid: body\[0\]: .*; and 980 more\.$/);
     expect(String(reply.body).length).toBeLessThan(5000);
   });
 
@@ -282,7 +282,7 @@ describe('an input', () => {
     });
     const reply = await handled(route, new FakeCall({ body: { at: 'here' } }));
     expect(json(reply).detail).toBe(
-      'body.at: fits none of its forms (expected number, got "here"; or expected object, got "here").',
+      'body.at: matches none of the alternatives (expected number, got "here"; or expected object, got "here").',
     );
   });
 
@@ -346,7 +346,7 @@ describe('an input', () => {
       'get',
     );
     expect(json(await handled(route, new FakeCall({ query: 'n=many&day=someday' }))).detail).toBe(
-      '3 values do not fit: query.n: expected number, got "many"; query.day: expected date, got "someday"; query.gone: expected number, got nothing.',
+      '3 values are invalid: query.n: expected number, got "many"; query.day: expected date, got "someday"; query.gone: expected number, got nothing.',
     );
   });
 
@@ -375,7 +375,7 @@ describe('a hostile body:', () => {
   const { route } = served({ input: z.unknown(), handler: (input) => ({ input }) });
 
   test.each<[string, string | Buffer, string]>([
-    ['nothing', '', 'body: expected JSON, got nothing.'],
+    ['nothing', '', 'body: expected JSON, got an empty body.'],
     ['half an object', '{"a": [1, 2', 'body: expected JSON, but '],
     ['no JSON', 'hello', 'body: expected JSON, but '],
     ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 'got bytes that are not UTF-8'],
@@ -454,7 +454,7 @@ describe('a result', () => {
     expect(String(reply.body)).not.toContain('42');
     expect((reply.error as Error).cause).toMatchObject({
       message:
-        "POST /go: the handler's result does not fit its output schema: result.label: expected string, got 42.",
+        'POST /go: the result of the handler does not match its output schema: result.label: expected string, got 42.',
     });
   });
 

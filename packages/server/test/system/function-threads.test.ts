@@ -18,7 +18,7 @@ const logged: string[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'batchwise-threads-'));
   // However long the machine stands still, nobody is refused for it.
-  writeFileSync(join(folder, 'batchwise.yaml'), 'runners: { batching: { max_latency_ms: unlimited } }\n');
+  writeFileSync(join(folder, 'batchwise.yaml'), 'runners: { batching: { target_latency_ms: unlimited } }\n');
   server = await serve({
     load: (runnerNames) => loadConfig({ cwd: folder, flags: { port: 0, service }, runnerNames }),
     log: (line) => logged.push(line),

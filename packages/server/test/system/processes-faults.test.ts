@@ -37,9 +37,7 @@ describe('a runner process that is killed under load', () => {
     const report = await server.body<Report>('metrics');
     const counted = report.snapshots.filter(({ kind }) => kind === 'runner');
     if (replicas === 1) expect(counted.map(({ isAlive }) => isAlive)).toContain(true);
-    expect(server.logs[0]).toMatch(
-      /^runner process doubler\/\d was ended by SIGKILL; it is started again in 100 ms\.$/,
-    );
+    expect(server.logs[0]).toMatch(/^runner process doubler\/\d was killed by SIGKILL; restart in 100 ms\.$/);
   });
 
   test('again and again comes back each time', async () => {
@@ -74,7 +72,7 @@ describe('a process that hangs', () => {
     expect(await server.body<number>('pid')).not.toBe(pid);
     expect(server.logs).toEqual([
       expect.stringMatching(
-        /^runner process doubler\/0 was ended by SIGKILL \(it showed no sign of life for \d+ ms\); it is started again/,
+        /^runner process doubler\/0 was killed by SIGKILL \(it did not respond for \d+ ms\); restart in/,
       ),
     ]);
   });
@@ -89,7 +87,7 @@ describe('a process that hangs', () => {
     expect(first).toBeUndefined();
     expect(new Set(others)).toEqual(new Set([200, undefined]));
     await until(async () => restartsOf(await server.body<Report>('metrics'), 'web') === 1, 'a restart');
-    expect(server.logs.join()).toMatch(/^web process \d was ended by SIGKILL \(it showed no sign of life/);
+    expect(server.logs.join()).toMatch(/^web process \d was killed by SIGKILL \(it did not respond/);
   });
 
   test('does not outlive its supervisor, once it runs again', async () => {
@@ -215,7 +213,7 @@ describe('a start that cannot succeed ends the server with its reason:', () => {
     [
       'a process that crashes',
       { source: { fails: 'crashes' } },
-      'runner process doubler/0 was ended by SIGKILL before it was ready.',
+      'runner process doubler/0 was killed by SIGKILL before it was ready.',
     ],
   ])('%s', async (_, options, reason) => {
     const server = new Server(options);

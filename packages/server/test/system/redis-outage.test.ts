@@ -27,7 +27,7 @@ test('the server is alive and not ready, requests are told so, and it serves aga
 
   await own.kill();
   await eventually('the server not ready', async () => (await readiness(served)) === 503);
-  const reason = `Not ready: digits is loading (Redis at 127.0.0.1:${own.port} cannot be reached: ECONNREFUSED).`;
+  const reason = `Not ready: digits is loading (Cannot connect to Redis at 127.0.0.1:${own.port}: ECONNREFUSED).`;
   await eventually('the reason', async () => (await whyNot(served)) === reason);
   expect((await served.get('/livez')).status).toBe(200);
   expect((await grpc.health('')).status).toBe('NOT_SERVING');
@@ -41,8 +41,8 @@ test('the server is alive and not ready, requests are told so, and it serves aga
   expect((await grpc.health('')).status).toBe('SERVING');
   await served.infer([SECOND]);
   expect(served.logs).toEqual([
-    expect.stringMatching(/^digits: the connection to Redis is lost; it is tried again\. ./),
-    'digits: Redis can be reached.',
+    expect.stringMatching(/^digits: the connection to Redis is lost; retrying\. ./),
+    'digits: connected to Redis.',
   ]);
 });
 
@@ -71,14 +71,14 @@ test('a server that starts listens, is alive and not ready, and says what it wai
   const notReady = await ask('/readyz');
   expect(notReady?.status).toBe(503);
   expect(await notReady?.text()).toMatch(
-    /digits is loading \(Redis at [\d.:]+ cannot be reached: ECONNREFUSED\)/,
+    /digits is loading \(Cannot connect to Redis at [\d.:]+: ECONNREFUSED\)/,
   );
   expect((await ask('/v2/models/digits'))?.status).toBe(503);
   await own.restart();
   const served = await starting;
   expect(logs).toEqual([
-    expect.stringMatching(/^digits: waits for Redis; it is tried again\. .*ECONNREFUSED/),
-    'digits: Redis can be reached.',
+    expect.stringMatching(/^digits: waiting for Redis; retrying\. .*ECONNREFUSED/),
+    'digits: connected to Redis.',
   ]);
   await queue.processor();
   await served.infer([FIRST]);

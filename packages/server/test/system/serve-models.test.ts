@@ -27,6 +27,6 @@ test('a model that takes one row at a time is told in the log, one that takes ma
   });
   await server.stop();
   expect(logged).toEqual([
-    'fixed: its requests are not put into batches: dimension 0 of input "x" of shape [1,4] is fixed at 1.',
+    'fixed: requests are not batched: dimension 0 of input "x" of shape [1,4] is fixed at 1.',
   ]);
 });

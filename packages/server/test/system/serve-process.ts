@@ -12,7 +12,7 @@ import { until } from './processes-support.js';
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 
 /** However long the machine stands still, nobody is refused for it. */
-const PATIENT = { BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: '60000' };
+const PATIENT = { BATCHWISE__RUNNERS__BATCHING__TARGET_LATENCY_MS: '60000' };
 
 export interface ServeProcessOptions {
   readonly workers?: number;

@@ -83,10 +83,7 @@ describe('a fault of the service', () => {
       const server = await ServeProcess.start({ workers });
       expect((await server.fetch('/forget', {})).status).toBe(200);
       await until(
-        () =>
-          server.logs
-            .join('\n')
-            .includes('A promise was rejected, and nobody waited for it: Error: forgotten'),
+        () => server.logs.join('\n').includes('Unhandled promise rejection: Error: forgotten'),
         'the log tells',
       );
       expect(server.logs.join('\n')).toContain('workers-service.mjs');

@@ -47,7 +47,7 @@ describe('the example service', () => {
       const settings = {
         ...DEFAULT_RUNNER_SETTINGS,
         ...declaredSettings,
-        batching: { ...DEFAULT_RUNNER_SETTINGS.batching, ...batching, maxLatencyMs: 60_000 },
+        batching: { ...DEFAULT_RUNNER_SETTINGS.batching, ...batching, targetLatencyMs: 60_000 },
         redis: { ...DEFAULT_RUNNER_SETTINGS.redis, ...redis },
         upstream: { ...DEFAULT_RUNNER_SETTINGS.upstream, ...upstream },
       };

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 export interface Puzzle {
   readonly arrivedAt: readonly number[];
   readonly curve: Curve;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
 }
 
 export interface Solution {
@@ -40,9 +40,9 @@ export const TRAPS: readonly Puzzle[] = [
   puzzle([1, 5, 8, 10, 11, 12], [3, 5, 6], 8),
 ];
 
-function puzzle(arrivedAt: number[], durations: number[], targetMs: number): Puzzle {
+function puzzle(arrivedAt: number[], durations: number[], targetLatencyMs: number): Puzzle {
   const durationMs = (size: number) => durations[size - 1] as number;
-  return { arrivedAt, curve: formulaCurve(`[${durations}]`, durations.length, durationMs), targetMs };
+  return { arrivedAt, curve: formulaCurve(`[${durations}]`, durations.length, durationMs), targetLatencyMs };
 }
 
 export function solveByAnyPlan(puzzle: Puzzle): Solution {
@@ -78,7 +78,7 @@ interface Choice {
 }
 
 function solve(
-  { arrivedAt, curve, targetMs }: Puzzle,
+  { arrivedAt, curve, targetLatencyMs }: Puzzle,
   choicesOf: (left: readonly number[]) => readonly Choice[],
 ): Solution {
   let mostOnTime = 0;
@@ -90,7 +90,7 @@ function solve(
       if (batch.length > curve.maxBatchSize) continue;
       const durationMs = curve.durationMs(batch.length);
       const endsAt = Math.max(freeAt, ...batch) + durationMs;
-      const inTime = batch.filter((at) => endsAt <= at + targetMs).length;
+      const inTime = batch.filter((at) => endsAt <= at + targetLatencyMs).length;
       // A batch without items on time only delays the others.
       if (inTime > 0) goOn(rest, endsAt, onTime + inTime, busyMs + durationMs);
     }

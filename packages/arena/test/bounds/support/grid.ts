@@ -14,8 +14,18 @@ export function poissonCell(
 ): Scenario {
   const curve = gridCurve(curveName);
   const arrivals = poisson(perMsAt(curve, slots, rho));
-  const targetMs = Number.POSITIVE_INFINITY;
-  return { name: `${curveName} ${rho}`, curve, slots, arrivals, items, targetMs, noise: 0, timerMs: 0, seed };
+  const targetLatencyMs = Number.POSITIVE_INFINITY;
+  return {
+    name: `${curveName} ${rho}`,
+    curve,
+    slots,
+    arrivals,
+    items,
+    targetLatencyMs,
+    noise: 0,
+    timerMs: 0,
+    seed,
+  };
 }
 
 export function perMsAt(curve: Curve, slots: number, rho: number): number {

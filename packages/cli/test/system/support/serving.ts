@@ -40,7 +40,7 @@ export interface Exit {
 export type ProcessKind = 'web' | 'runner';
 
 /** However long the machine stands still, nobody is refused for it; where that is the subject, the settings say so. */
-const PATIENT = { BATCHWISE__RUNNERS__BATCHING__MAX_LATENCY_MS: '60000' };
+const PATIENT = { BATCHWISE__RUNNERS__BATCHING__TARGET_LATENCY_MS: '60000' };
 
 /** In the kernel's table of sockets. */
 const LISTENING = '0A';
@@ -63,7 +63,7 @@ export class Serving {
       throw new Error('batchwise is not built: run npm run build first.');
     if (yaml !== undefined) this.configure(yaml);
     for (const [name, text] of Object.entries(files)) this.write(name, text);
-    const patience = yaml?.includes('max_latency_ms') ? {} : PATIENT;
+    const patience = yaml?.includes('target_latency_ms') ? {} : PATIENT;
     // A process group of its own: whatever it leaves behind can be found, and ended.
     this.#process = spawn(process.execPath, [bin, 'serve', ...args], {
       cwd: this.folder,

@@ -11,7 +11,7 @@ const BYTES_PER = {
 } as const;
 type Unit = keyof typeof BYTES_PER;
 
-/** A number is bytes; a text says its unit, 64MB = 64,000,000 or 64MiB = 67,108,864. */
+/** A plain number is in bytes; a string has a unit: 64MB = 64,000,000, 64MiB = 67,108,864. */
 export function byteSize({ least, most }: { readonly least: number; readonly most: number }): Kind<number> {
   const range = `from ${byteSizeText(least)} to ${byteSizeText(most)}`;
   const expected = `bytes, or a text such as 64MB or 64MiB, ${range}`;

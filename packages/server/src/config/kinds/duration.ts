@@ -10,7 +10,7 @@ export interface DurationRange {
   readonly orUnlimited?: boolean;
 }
 
-/** A number is seconds, as in BentoML; a text says its unit. The value is in milliseconds. */
+/** A plain number is in seconds, as in BentoML; a string has a unit. The value is in milliseconds. */
 export function duration({ leastMs, mostMs, orUnlimited = false }: DurationRange): Kind<number> {
   const range = `from ${durationText(leastMs)} to ${durationText(mostMs)}${orUnlimited ? `, or ${UNLIMITED}` : ''}`;
   const expected = `seconds, or a text such as 500ms, 2s, 1m, ${range}`;

@@ -13,7 +13,7 @@ export function risingSizes({ most }: { readonly most: number }): Kind<readonly 
         const at = Array.isArray(value) ? [i] : [];
         if (!isWholeNumber(size, 1, most)) return refuse(expected, size, at);
         if (i > 0 && size <= (sizes[i - 1] as number))
-          return refuse(`a number above ${sizes[i - 1]}, the one before`, size, at);
+          return refuse(`a number above the previous one, ${sizes[i - 1]}`, size, at);
       }
       return accept(Object.freeze(sizes as number[]));
     },
@@ -38,7 +38,7 @@ export const hostNames: Kind<readonly string[]> = {
 
 /** Some of these words, each once. A single one may stand for a list of one. */
 export function listOf<T extends string>(...words: readonly T[]): Kind<readonly T[]> {
-  const expected = `a list of ${words.slice(0, -1).join(', ')} and ${words.at(-1)}, or of some of them`;
+  const expected = `a list of any of ${words.join(', ')}`;
   return {
     expected,
     isList: true,
@@ -47,7 +47,7 @@ export function listOf<T extends string>(...words: readonly T[]): Kind<readonly 
       for (const [i, word] of given.entries()) {
         const at = Array.isArray(value) ? [i] : [];
         if (!words.includes(word as T)) return refuse(expected, word, at);
-        if (given.indexOf(word) < i) return refuse('each once', word, at);
+        if (given.indexOf(word) < i) return refuse('each value once', word, at);
       }
       return accept(Object.freeze(given as T[]));
     },
@@ -59,7 +59,7 @@ const MOST_DEVICES = 64;
 
 /** A count, the first so many, or a list of their numbers. */
 export const devices: Kind<readonly number[]> = {
-  expected: `how many devices, 0 to ${MOST_DEVICES}, or a list of their numbers`,
+  expected: `a number of devices from 0 to ${MOST_DEVICES}, or a list of device numbers`,
   isList: true,
   parse(value) {
     if (isWholeNumber(value, 0, MOST_DEVICES))
@@ -67,7 +67,7 @@ export const devices: Kind<readonly number[]> = {
     if (!Array.isArray(value)) return refuse(this.expected, value);
     for (const [i, device] of value.entries()) {
       if (!isWholeNumber(device, 0, MOST_DEVICES - 1))
-        return refuse(`the number of a device, 0 to ${MOST_DEVICES - 1}`, device, [i]);
+        return refuse(`a device number from 0 to ${MOST_DEVICES - 1}`, device, [i]);
       if (value.indexOf(device) < i) return refuse('each device once', device, [i]);
     }
     return accept(Object.freeze(value as number[]));

@@ -36,7 +36,7 @@ export const modelList: Kind<readonly ModelSettings[]> = {
       if (other !== undefined)
         complain(
           [i],
-          `models[${other}] is called ${model.name} too. Give one of them another name: {name: …, path: …}.`,
+          `models[${other}] has the same name, ${model.name}. Give one of them another name: {name: …, path: …}.`,
         );
       nameAt.set(model.name, i);
       models.push(model);
@@ -63,8 +63,8 @@ function whyNoModel(url: string): string | undefined {
   }
   if (MODEL_KINDS.has(address.kind)) return undefined;
   return (
-    `expected an upstream that speaks the Open Inference Protocol, grpc://host:port/model or ` +
-    `http://host:port/v2/models/model, or a model process, unix:///run/model.sock, got ${shownUrl(url)}: a function. Services (upstream('…')) and workers can call it.`
+    `expected an upstream with the Open Inference Protocol, grpc://host:port/model or ` +
+    `http://host:port/v2/models/model, or a model process, unix:///run/model.sock, got ${shownUrl(url)}, a function. Only services (upstream('…')) and workers can call it.`
   );
 }
 

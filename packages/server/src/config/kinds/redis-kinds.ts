@@ -22,7 +22,7 @@ export const redisUrl: Kind<string> = {
     if (!isFitText(value)) return refuse(URL_FORMS, value);
     if (/^rediss?(\+cluster|\+sentinel)?:\/\/[^\s]+$/.test(value)) return accept(value);
     const scheme = /^[a-z][a-z0-9+.-]{0,30}:\/\//i.exec(value)?.[0];
-    const came = scheme === undefined ? 'something else' : `one that begins with ${describeValue(scheme)}`;
+    const came = scheme === undefined ? 'another value' : `a URL that begins with ${describeValue(scheme)}`;
     return { complaints: [{ at: [], message: `expected ${URL_FORMS}, got ${came}.` }] };
   },
   write: (value) =>
