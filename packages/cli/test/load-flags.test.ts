@@ -19,7 +19,7 @@ describe('values', () => {
   ])('the duration %s is %d seconds', (text, seconds) => expect(duration(text)).toBe(seconds));
 
   test.each(['', '0s', '-1s', '10 days', 'ten', '1e999h'])('%j is no duration', (text) => {
-    expect(() => duration(text)).toThrow('Expected a duration above 0, as 60s, 500ms, 2m or 1h.');
+    expect(() => duration(text)).toThrow('Expected a duration above 0, such as 60s, 500ms, 2m or 1h.');
   });
 
   test('pauses of users', () => {
@@ -54,7 +54,7 @@ describe('values', () => {
     expect(() => header('nothing')).toThrow("Expected 'name: value'.");
     expect(jsonMember('outputs.0.name')).toEqual({ path: 'outputs.0.name' });
     expect(jsonMember('label="a=b"')).toEqual({ path: 'label', value: 'a=b' });
-    expect(() => jsonMember('label=setosa')).toThrow('Expected a JSON value behind label=');
+    expect(() => jsonMember('label=setosa')).toThrow('Expected a JSON value after label=');
   });
 });
 
@@ -147,8 +147,8 @@ describe('what is wrong is said at once, in one line', () => {
     [['http://localhost:1/x', '--fail-if', 'p999 > 3 apples'], 2, /^error: --fail-if: Invalid threshold/],
     [['localhost:3000/x'], 1, /^error: .*http:\/\//],
     [['ftp://localhost/x'], 1, /^error: .*ftp/],
-    [['http://localhost:1/x', '--tag', 'slow'], 2, /^error: --tag needs a scenario file/],
-    [['http://localhost:1/x', '--host', 'http://localhost:2'], 2, /^error: --host needs a scenario file/],
+    [['http://localhost:1/x', '--tag', 'slow'], 2, /^error: --tag is for a scenario file/],
+    [['http://localhost:1/x', '--host', 'http://localhost:2'], 2, /^error: --host is for a scenario file/],
     [['load.ts', '--timeout', '1s'], 2, /^error: --timeout has no effect on a scenario: set it in load\.ts/],
     [['load.ts', '--data', '{}'], 2, /^error: --data has no effect on a scenario/],
     [['http://localhost:1/x', '--html', 'not-there/x.html'], 1, /^error: --html: there is no folder for/],
@@ -156,9 +156,9 @@ describe('what is wrong is said at once, in one line', () => {
     // The default of --protocol was taken for a flag that only HTTP has.
     [['grpc://127.0.0.1:1/a.B/C'], 1, /^error: 127\.0\.0\.1:1 refused the connection/],
     [['redis://127.0.0.1:1/q'], 1, /^error: 127\.0\.0\.1:1 refused the connection/],
-    [['knee', 'http://localhost:1/x'], 2, /--target-ms is needed/],
+    [['knee', 'http://localhost:1/x'], 2, /--target-latency-ms is required/],
     [
-      ['knee', 'http://localhost:1/x', '--target-ms', '5', '--from', '9', '--to', '3'],
+      ['knee', 'http://localhost:1/x', '--target-latency-ms', '5', '--from', '9', '--to', '3'],
       2,
       /--from must be less/,
     ],

@@ -104,7 +104,7 @@ describe('a file', () => {
       'methods:\n  - method: /a.B/C\n    max_batch_siz: 3\n  - method: a.B/D',
       [
         'proxy.yaml:3:5: methods[0].max_batch_siz: unknown key. Did you mean max_batch_size?',
-        'proxy.yaml:4:13: methods[1].method: expected /package.Service/Method, or */Method for that of any service, got the string "a.B/D". Did you mean /a.B/D?',
+        'proxy.yaml:4:13: methods[1].method: expected /package.Service/Method, or */Method for any service, got the string "a.B/D". Did you mean /a.B/D?',
       ],
     ],
     [
@@ -133,16 +133,16 @@ describe('a file', () => {
       '[1, 2]',
       [expect.stringMatching(/^proxy\.yaml:1:1: expected a map with max_batch_size, .*, got a list of 2\.$/)],
     ],
-    ['tls_cert: c.pem', ['proxy.yaml:1:1: tls_cert: expected tls_key with it, got none.']],
+    ['tls_cert: c.pem', ['proxy.yaml:1:1: tls_cert: requires tls_key.']],
     [
       'backend_tls: false\nbackend_server_name: x',
-      ['proxy.yaml:2:1: backend_server_name: expected backend_tls to be true with it, got false.'],
+      ['proxy.yaml:2:1: backend_server_name: requires backend_tls: true.'],
     ],
-  ] as [string, string[]][])('%j is told with its place', (yaml, complaints) => {
+  ] as [string, string[]][])('%j is rejected with its position', (yaml, complaints) => {
     expect(fromFile(yaml)).toEqual(complaints);
   });
 
-  test('that is no YAML is told with where', () => {
+  test('that is no YAML is rejected with the position', () => {
     expect(fromFile('targets: [a:1')).toEqual([expect.stringMatching(/^proxy\.yaml:1:\d+: /)]);
   });
 
@@ -227,7 +227,7 @@ test('flag over environment over file', () => {
   });
 });
 
-test('another word of a later source goes over the first', () => {
+test('an alias in a later source overrides the first', () => {
   expect(fromFile('timeout_usecs: 9000', [], { BATCHWISE__PROXY__MAX_WAIT_MS: '2' })).toMatchObject({
     methods: [{ maxWaitMs: 2 }],
   });
@@ -236,7 +236,7 @@ test('another word of a later source goes over the first', () => {
   });
 });
 
-test('paths in a file start from its folder, and those of flags from here', () => {
+test('paths in a file start from its folder, those of flags from the working directory', () => {
   const yaml = 'tls_cert: sub/c.pem\ntls_key: k.pem\n';
   writeFileSync(join(cwd, 'tls.yaml'), yaml);
   expect(optionsOf(['-c', join(cwd, 'tls.yaml')])).toEqual([
@@ -248,12 +248,12 @@ test('paths in a file start from its folder, and those of flags from here', () =
   );
 });
 
-test('every key is there once', () => {
+test('every key is unique', () => {
   const keys = PROXY_SETTINGS.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('the defaults that are told are those that count', () => {
+test('the documented defaults are the effective ones', () => {
   const told = PROXY_SETTINGS.filter(({ default: text }) => !/ |^none$/.test(text));
   expect(told.length).toBeGreaterThan(20);
   const options = fromFile(told.map(({ key, default: text }) => `${key}: ${text}\n`).join(''));

@@ -5,7 +5,7 @@ function logged(...lines: string[]): string[] {
   const written: string[] = [];
   const log = new ProxyLog((line) => written.push(line));
   log.started();
-  for (const line of lines) log.told(line);
+  for (const line of lines) log.write(line);
   return written;
 }
 
@@ -33,9 +33,9 @@ test('what is about no backend may come again', () => {
 test('what is told before it has started comes after, and never when it does not start', () => {
   const written: string[] = [];
   const log = new ProxyLog((line) => written.push(line));
-  log.told('backend a:1 is connected');
+  log.write('backend a:1 is connected');
   expect(written).toEqual([]);
   log.started();
-  log.told('backend a:1 is not well');
+  log.write('backend a:1 is not well');
   expect(written).toEqual(['Backend a:1 is connected.', 'Backend a:1 is not well.']);
 });

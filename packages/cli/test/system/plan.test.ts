@@ -39,9 +39,9 @@ function write(name: string, text: string): string {
 }
 
 const plan = (...args: string[]) => batchwise(['plan', ...args], folder);
-const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-ms', '50'];
+const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-latency-ms', '50'];
 /** Where the plan itself is not the point: one for so few requests takes no time. */
-const FEW = ['--trace', 'few.csv', '--target-ms', '200'];
+const FEW = ['--trace', 'few.csv', '--target-latency-ms', '200'];
 
 describe('npx batchwise', () => {
   test('is the command, from the root of the repository', async () => {
@@ -147,7 +147,7 @@ describe('a trace', () => {
       'curve.json',
       '--trace',
       'requests.csv',
-      '--target-ms',
+      '--target-latency-ms',
       '50',
       '--json',
     );
@@ -219,7 +219,7 @@ describe('a handler', () => {
       'bad.ts',
       '--rate',
       '50',
-      '--target-ms',
+      '--target-latency-ms',
       '200',
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -312,7 +312,7 @@ test.each([
   ['a wrong flag', ['--rat', '800'], 2, /^error: unknown option '--rat'\n\(Did you mean --rate\?\)\n$/],
   [
     'a missing file',
-    ['--curve', 'no.json', '--rate', '8', '--target-ms', '50'],
+    ['--curve', 'no.json', '--rate', '8', '--target-latency-ms', '50'],
     1,
     /^error: --curve: there is no file no\.json\.\n$/,
   ],
@@ -323,7 +323,14 @@ test.each([
 });
 
 test('a target that cannot be held: what it would take, and code 3', async () => {
-  const { exitCode, stdout } = await plan('--curve', 'curve.json', '--rate', '800', '--target-ms', '4');
+  const { exitCode, stdout } = await plan(
+    '--curve',
+    'curve.json',
+    '--rate',
+    '800',
+    '--target-latency-ms',
+    '4',
+  );
   expect(exitCode).toBe(3);
   expect(stdout).toMatch(
     /No: no rate can be served within 4 ms, because a batch of 1 takes 5\.10 ms\.\s+Needed: a target\s+of at least [\d.]+ ms for 800 requests\/s with 1 slot\./,

@@ -179,7 +179,7 @@ describe('signals', () => {
       expect((await Promise.all(answers)).map(({ answer }) => String(answer))).toEqual(['a', 'b']);
       expect(await proxy.command.exit).toEqual({ code: 0, signal: null });
       expect(proxy.command.stderr).toContain(
-        `${signal}. Finishing what was accepted; a second signal ends it at once.\n`,
+        `${signal} received. Finishing the accepted calls. A second signal stops the proxy at once.\n`,
       );
       expect(backend.batches.map(({ size }) => size)).toEqual([2]);
     },
@@ -190,7 +190,7 @@ describe('signals', () => {
     const answer = grpcClient(proxy.port).call('a');
     await proxy.holds(1);
     proxy.command.signal('SIGTERM');
-    await proxy.command.said('SIGTERM. Finishing');
+    await proxy.command.said('SIGTERM received. Finishing');
     proxy.command.signal('SIGTERM');
     expect(await proxy.command.exit).toEqual({ code: 143, signal: null });
     // What a client makes of a process that is gone is its own: a lost connection, or a stream that was reset.
@@ -212,7 +212,7 @@ describe('signals', () => {
     proxy.command.signal('SIGTERM');
     expect((await answer).status).toBe(status.UNAVAILABLE);
     expect(await proxy.command.exit).toEqual({ code: 1, signal: null });
-    expect(proxy.command.stderr).toContain('Not finished after 200ms, and cut off: 1 call.\n');
+    expect(proxy.command.stderr).toContain('Aborted after the drain timeout of 200ms: 1 call.\n');
   });
 });
 

@@ -34,8 +34,8 @@ describe('queue status', () => {
     const before = await keys();
     const { code, stdout, stderr } = await batchwise('queue', 'status', '--queue', queueName());
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^Queue queue-\d+\n {2}outstanding +0 {2}0 waiting, 0 held by processors\n/);
-    expect(stdout).toMatch(/\nNo processors\.\n$/);
+    expect(stdout).toMatch(/^Queue queue-\d+\n {2}outstanding +0 {2}0 waiting, 0 fetched by workers\n/);
+    expect(stdout).toMatch(/\nNo workers\.\n$/);
     expect(await keys()).toBe(before);
   });
 
@@ -56,7 +56,7 @@ describe('queue status', () => {
     await until(async () => (await operator.status()).processors[0]?.running === 2, 'a batch runs');
 
     const text = await batchwise('queue', 'status', '--queue', queue);
-    expect(text.stdout).toMatch(/^ {2}outstanding +5 {2}3 waiting, 2 held by processors$/m);
+    expect(text.stdout).toMatch(/^ {2}outstanding +5 {2}3 waiting, 2 fetched by workers$/m);
     expect(text.stdout).toMatch(new RegExp(`^\\S+ +${process.pid} +– +2 +0 +2 +.* ago$`, 'm'));
     const json = await batchwise('queue', 'status', '--queue', queue, '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -127,7 +127,7 @@ describe('dead', () => {
     expect(await dead('drop', letters[0]?.id as string, letters[1]?.id as string)).toEqual({
       code: 1,
       stdout: 'Dropped 1 dead letter.\n',
-      stderr: `error: not among the dead letters: ${letters[0]?.id}\n`,
+      stderr: `error: no dead letters: ${letters[0]?.id}\n`,
     });
     expect(JSON.parse((await dead('drop', '--all', '--json')).stdout)).toEqual({ count: 1, missing: [] });
     expect((await dead('list', '--json')).stdout).toBe('[]\n');

@@ -61,7 +61,7 @@ describe.each([
     server.configure(settings('many'));
     server.signal('SIGHUP');
     await server.said(/error: \S*batchwise\.yaml:5:23: .*many/);
-    await server.said('The settings stay as they were.');
+    await server.said('The settings are unchanged.');
     expect(await largestBatch(server)).toBe(6);
 
     server.configure(settings(8));
@@ -84,11 +84,11 @@ test('a setting that waits for a restart is named as such, and the rest counts',
 });
 
 // Root cause: a file that nobody had named was looked for again, and its absence taken for no settings at all.
-test('without the file that was found at the start, the settings stay as they were', async () => {
+test('without the file that was found at the start, the settings are unchanged', async () => {
   const server = await Serving.start([model('digits')], { yaml: settings(4) });
   rmSync(join(server.folder, 'batchwise.yaml'));
   server.signal('SIGHUP');
-  await server.said('The settings stay as they were.');
+  await server.said('The settings are unchanged.');
   expect(await largestBatch(server)).toBe(4);
   server.configure(settings(16));
   await until(async () => (await largestBatch(server)) === 16, 'a file that is back counts again');

@@ -68,7 +68,7 @@ describe.each([
     await turnOfLoop();
     await turnOfLoop();
     server.signal('SIGTERM');
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     await until(() => isRefused(server.port), 'nobody is let in any more');
     expect(server.hasEnded).toBe(false);
     openGate(server);
@@ -92,7 +92,7 @@ describe.each([
     const { answer: gated } = await askGated(server);
     // As a terminal does on Ctrl-C: to all processes.
     process.kill(-server.pid, 'SIGINT');
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     expect(server.hasEnded).toBe(false);
     process.kill(-server.pid, 'SIGINT');
     expect(await server.exit).toEqual({ code: 130, signal: null });
@@ -110,7 +110,7 @@ async function cutShort(workers: readonly string[]): Promise<void> {
   expect(await server.exit).toEqual({ code: 1, signal: null });
   // The exit code was all there was to see, with no word on why.
   expect(server.stderr).toContain(
-    'Not all that was accepted could be finished: server.shutdown_timeout is 500ms.',
+    'Some accepted requests are not finished after server.shutdown_timeout, 500ms.',
   );
   await server.isGone();
   expect(leftBehind(server)).toEqual([]);
@@ -127,7 +127,7 @@ test('a runner that dies during the drain leaves nobody waiting', async () => {
   const server = await startGated(['--workers', '2']);
   const { answer: gated } = await askGated(server);
   server.signal('SIGTERM');
-  await server.said('Finishing what was accepted');
+  await server.said('Finishing the accepted requests');
   for (const pid of server.pids('runner')) process.kill(pid, 'SIGKILL');
   expect(problemIn(await gated)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
   expect((await server.exit).signal).toBe(null);
@@ -152,7 +152,7 @@ test('SIGHUP during the drain does not end it', async () => {
   const server = await startGated([]);
   const { answer: gated } = await askGated(server);
   server.signal('SIGTERM');
-  await server.said('Finishing what was accepted');
+  await server.said('Finishing the accepted requests');
   server.signal('SIGHUP');
   openGate(server);
   expect(jsonOf(await gated)).toEqual({ number: 7 });
@@ -185,7 +185,10 @@ test('SIGTERM before it is ready ends all processes', async () => {
 // itself: the folder of the sockets stays, and processes that find no supervisor any more complain with a stack.
 test('SIGTERM before it is ready leaves no folder and no complaint', async () => {
   const server = await endedWhileStarting();
-  expect({ left: leftBehind(server), stderr: server.stderr }).toEqual({ left: [], stderr: 'SIGTERM.\n' });
+  expect({ left: leftBehind(server), stderr: server.stderr }).toEqual({
+    left: [],
+    stderr: 'SIGTERM received.\n',
+  });
 });
 
 // onnxruntime for Linux reports to its makers unless ORT_DISABLE_TELEMETRY is set before it is loaded, and writes

@@ -26,7 +26,7 @@ test('a Redis that is loading its data is waited for', async () => {
 
   const files = { 'h.mjs': 'export const handler = (items) => items;' };
   const worker = new Working(['worker', 'h.mjs', '--url', redis.url, '--queue', 'late'], { files });
-  await worker.said(/^Redis at .* cannot be reached: LOADING .*\. Waits for it\.$/m);
+  await worker.said(/^Redis at .* cannot be reached: LOADING .*\. Waiting for Redis\.$/m);
   await redis.cli('CONFIG', 'SET', 'key-load-delay', 0);
   await restarted;
   await worker.said(/Ctrl-C/);

@@ -180,7 +180,7 @@ test('a second Ctrl-C gives the items of a model that hangs back to the queue, a
   answer.catch(() => {});
   await until(() => worker.batches.length === 1, 'the worker has the item');
   worker.signal('SIGINT');
-  await worker.said('Finishing what it holds');
+  await worker.said('Finishing its items');
   worker.signal('SIGINT');
   expect(await worker.exit).toEqual({ code: 130, signal: null });
   await until(() => modelPids(worker.folder, /./).length === 0, 'no process is left');
@@ -202,7 +202,7 @@ def echo(items: list) -> list:
   const worker = await workerOf('echo.py', 'broken', { 'echo.py': model });
   const batcher = client<number, number>('broken');
   expect(await batcher.submit(-1).catch(({ code }) => code)).toBe('UNAVAILABLE');
-  await worker.said('Takes nothing from the queue until its backend answers again.');
+  await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
   await workerOf('echo.py', 'broken', { 'echo.py': model });
   const items = Array.from({ length: 500 }, (_, i) => i);
   expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);

@@ -132,7 +132,7 @@ test.each([
     await until(() => worker.batches.length > 10 && other.batches.length > 10, 'both work');
 
     mortal.signal('SIGKILL');
-    await worker.said('Takes nothing from the queue until its backend answers again.');
+    await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
     await until(() => holdsNothing(queue, worker), 'what was under way has ended');
     await callers.getAnswers(100); // and its callers have heard of it by then
     const failures = callers.failures.length;
@@ -144,7 +144,7 @@ test.each([
     expect(callers.messages.slice(failures)).toEqual([]);
 
     await startUpstream();
-    await worker.said('Takes items from the queue again.');
+    await worker.said('Fetching items from the queue again.');
     const seen = [worker.batches.length, other.batches.length] as const;
     await until(
       () => worker.batches.length > seen[0] + 10 && other.batches.length > seen[1] + 10,
@@ -163,7 +163,7 @@ test('a worker ends while its upstream is away', async () => {
     ...[`grpc://127.0.0.1:${port}/digits`, '--queue', 'ends', '--url', redis.url],
   ]);
   mortal.signal('SIGKILL');
-  await worker.said('Takes nothing from the queue until its backend answers again.');
+  await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
   worker.signal('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });

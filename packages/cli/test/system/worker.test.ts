@@ -274,7 +274,7 @@ describe('signals', () => {
       await until(async () => (await operator.status()).depth === 2, 'both are in the queue');
 
       worker.signal(signal);
-      await worker.said(`${signal}. Finishing what it holds`);
+      await worker.said(`${signal} received. Finishing its items`);
       worker.write('open', '');
       expect(await first).toEqual({ item: 'first', pid: worker.pid });
       expect(await worker.exit).toEqual({ code: 0, signal: null });
@@ -294,13 +294,13 @@ describe('signals', () => {
     const answer = client<string, { item: string; pid: number }>(queue).submit('held');
     await worker.said(/batch start/);
     worker.signal('SIGTERM');
-    await worker.said('SIGTERM. Finishing');
+    await worker.said('SIGTERM received. Finishing');
     worker.signal('SIGTERM');
     expect(await worker.exit).toEqual({ code: 143, signal: null });
 
     const next = await Working.worker(args, { files: { 'h.mjs': GATED, open: '' } });
     expect(await answer).toEqual({ item: 'held', pid: next.pid });
-    await next.said(/^Took over 1 item that had been given back\.$/m);
+    await next.said(/^Took over 1 item that a worker returned\.$/m);
   });
 });
 
@@ -311,9 +311,9 @@ test('a restart of Redis is told of, and survived', async () => {
   const items = client<number, unknown>('request', own.url);
   await items.submit(1);
   await own.kill();
-  await worker.said(/^Redis is away: .*\. What is in the queue waits there\.$/m);
+  await worker.said(/^Redis is unreachable: .*\. The items stay in the queue\.$/m);
   await own.restart();
-  await worker.said(/^Redis is back\.$/m);
+  await worker.said(/^Redis is reachable again\.$/m);
   expect(await items.submit(2)).toMatchObject({ item: 2, pid: worker.pid });
 });
 
