@@ -70,7 +70,7 @@ describe('batches calls', () => {
     await until(() => backend.batches.length > 0, 'the backend tells of a batch');
     expect(backend.batches.map(({ size }) => size)).toEqual([8]);
     expect(proxy.command.stdout).toMatch(
-      /\*\/Compute → BatchedCompute +up to 8 a batch, window of 600000 ms/,
+      /\*\/Compute → BatchedCompute +up to 8 per batch, window of 600000 ms/,
     );
     expect(proxy.command.stdout).toContain(backend.target);
   });
@@ -101,8 +101,8 @@ describe('batches calls', () => {
       files: { 'proxy.yaml': yaml },
       env: { BATCHWISE__PROXY__MAX_BATCH_SIZE: '5' },
     });
-    expect(proxy.command.stdout).toMatch(/\*\/Compute → BatchedCompute +up to 5 a batch, adaptive/);
-    expect(proxy.command.stdout).toMatch(/\/test\.Echo\/Other → Chat +up to 8 a batch, window/);
+    expect(proxy.command.stdout).toMatch(/\*\/Compute → BatchedCompute +up to 5 per batch, adaptive/);
+    expect(proxy.command.stdout).toMatch(/\/test\.Echo\/Other → Chat +up to 8 per batch, window/);
     await echoAll(proxy.port, '/test.Echo/Other');
     expect(backend.countOf('unary')).toBe(0);
   });
@@ -245,7 +245,7 @@ describe('what is wrong is told in a line, with its exit code', () => {
       'half of TLS',
       ['--tls-cert', 'c.pem'],
       2,
-      /^error: --tls-cert: expected --tls-key with it, got none\.$/,
+      /^error: --tls-cert: requires --tls-key\.$/,
     ],
     [
       'a certificate that is not there',

@@ -116,7 +116,7 @@ class Slow:
     interrupt(server);
     expect(await server.exit).toEqual({ code: 0, signal: null });
     // The other model may be loaded already, which is in the log.
-    expect(server.stderr).toMatch(/^(?:other: batchwise: the model of .*\n)?SIGINT\.\n$/);
+    expect(server.stderr).toMatch(/^(?:other: batchwise: the model of .*\n)?SIGINT received\.\n$/);
     await noProcessIsLeft(server);
   });
 

@@ -152,7 +152,7 @@ test.each([
     );
     await callers.stop();
     expect(callers.messages.slice(failures)).toEqual([]);
-    expect(worker.stderr.match(/Takes nothing/g)?.length).toBe(1);
+    expect(worker.stderr.match(/Fetching no items/g)?.length).toBe(1);
   },
 );
 

@@ -247,7 +247,7 @@ describe("a service's runner", () => {
     ['service.ts#other', /^error: service\.ts has no runner "other"\. It has squares, single, iris\.$/m],
     [
       'service.ts#single',
-      /^error: service\.ts: the runner single is not batchable, and a batch of 8 was asked for/m,
+      /^error: service\.ts: the runner single is not batchable, so its batch size cannot be 8/m,
     ],
     ['gone.ts#iris', /^error: There is no service module gone\.ts\.$/m],
   ])('%s is refused', async (what, message) => {
