@@ -1,4 +1,4 @@
-/** The flags of `batchwise load`: what they mean, and what is said of wrong ones before anything is sent. */
+/** The flags of `batchwise load`, and the errors before the first request. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ describe('values', () => {
 describe('traffic', () => {
   const traffic = (flags: Partial<TrafficFlags>) => trafficOf({ maxInFlight: 10, seed: 1, ...flags });
 
-  test('ten users without pauses, if nothing is said', async () => {
+  test('default: ten users without pauses', async () => {
     expect(await traffic({})).toEqual({
       kind: 'users',
       users: 10,
@@ -129,7 +129,7 @@ test('the flags of a request make the description of the target', async () => {
   });
 });
 
-describe('what is wrong is said at once, in one line', () => {
+describe('invalid flags are rejected in one line', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'batchwise-load-'));

@@ -21,7 +21,7 @@ function fromFile(yaml: string, args: readonly string[] = [], env: Readonly<Reco
 }
 
 describe('a file', () => {
-  test('says the same in the same words', () => {
+  test('has the same settings as flags', () => {
     const yaml = `
       max_batch_size: 8
       timeout_usecs: 2000
@@ -39,7 +39,7 @@ describe('a file', () => {
     });
   });
 
-  test('has what flags have not: methods with settings of their own, over those of all', () => {
+  test('has settings of methods, which override those of all methods', () => {
     const yaml = `
       targets: [gpu-1:50051, gpu-2:50051]
       max_batch_size: 32
@@ -78,11 +78,11 @@ describe('a file', () => {
     });
   });
 
-  test.each(['', '# nothing\n', '{}'])('with nothing in it says nothing: %j', (yaml) => {
+  test.each(['', '# nothing\n', '{}'])('may be empty: %j', (yaml) => {
     expect(fromFile(yaml)).toEqual({ adminPort: 50_050, methods: [{ method: '*/Compute' }] });
   });
 
-  test('may have places for anchors', () => {
+  test('may have keys for anchors', () => {
     const yaml = 'x-big: &big {max_batch_size: 9}\nmethods:\n  - {method: /a.B/C, <<: *big}\n';
     expect(fromFile(yaml)).toMatchObject({ methods: [{ method: '/a.B/C', maxBatchSize: 9 }] });
   });
@@ -146,7 +146,7 @@ describe('a file', () => {
     expect(fromFile('targets: [a:1')).toEqual([expect.stringMatching(/^proxy\.yaml:1:\d+: /)]);
   });
 
-  test('that is not there', () => {
+  test('that does not exist is rejected', () => {
     expect(optionsOf(['-c', 'gone.yaml'], { cwd })).toEqual(['--config: there is no file gone.yaml.']);
   });
 });
@@ -201,11 +201,11 @@ describe('the environment', () => {
       { BATCHWISE__PROXY__MAX_WAIT_MS: '1', BATCHWISE__PROXY__TIMEOUT_USECS: '1' },
       'BATCHWISE__PROXY__TIMEOUT_USECS: the same setting as BATCHWISE__PROXY__MAX_WAIT_MS. Keep one.',
     ],
-  ])('%j is refused', (env, complaint) => {
+  ])('%j is rejected', (env, complaint) => {
     expect(optionsOf([], { env })).toEqual([complaint]);
   });
 
-  test("what is the server's or the platform's is not the proxy's", () => {
+  test('ignores variables of the server and the platform', () => {
     const env = {
       BATCHWISE__SERVER__PORT: '1',
       BATCHWISE_CONFIG: 'gone.yaml',
@@ -254,9 +254,9 @@ test('every key is unique', () => {
 });
 
 test('the documented defaults are the effective ones', () => {
-  const told = PROXY_SETTINGS.filter(({ default: text }) => !/ |^none$/.test(text));
-  expect(told.length).toBeGreaterThan(20);
-  const options = fromFile(told.map(({ key, default: text }) => `${key}: ${text}\n`).join(''));
+  const documented = PROXY_SETTINGS.filter(({ default: text }) => !/ |^none$/.test(text));
+  expect(documented.length).toBeGreaterThan(20);
+  const options = fromFile(documented.map(({ key, default: text }) => `${key}: ${text}\n`).join(''));
   if (Array.isArray(options)) throw new Error(options.join('\n'));
   const { limits, log: _log, ...settings } = proxySettings(options);
   const { limits: _limits, log: _nowhere, ...expected } = proxySettings({ adminPort: 50_050 });

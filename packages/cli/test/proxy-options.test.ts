@@ -15,7 +15,7 @@ describe('the flags of YAIS', () => {
     expect(optionsOf([...flags.split(' '), ...target.split(' ')])).toEqual(YAIS);
   });
 
-  test('may be spelt with underscores, as YAIS has them', () => {
+  test('may have underscores, as in YAIS', () => {
     const flags =
       '--max_batch_size=8 --timeout_usecs=2000 --max_batches_in_flight=1 --forwarding_target=localhost:50051';
     expect(optionsOf(flags.split(' '))).toEqual(YAIS);
@@ -24,7 +24,7 @@ describe('the flags of YAIS', () => {
     });
   });
 
-  test('a value with underscores stays as it is', () => {
+  test('a value keeps its underscores', () => {
     expect(
       optionsOf(['--method', '/my_app.Iris_V2/Get_It=Get_All', '--backend_server_name=my_host']),
     ).toEqual({
@@ -35,7 +35,7 @@ describe('the flags of YAIS', () => {
   });
 });
 
-test('nothing said: the adaptive policy for Compute of any service, and what the package does by itself', () => {
+test('default: the adaptive policy for Compute of any service', () => {
   expect(optionsOf([])).toEqual({ adminPort: 50_050, methods: [{ method: '*/Compute' }] });
 });
 

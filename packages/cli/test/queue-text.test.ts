@@ -78,13 +78,13 @@ y         8   paused        3       0      8   5 ms ago
   expect(queueText({ ...status, processors: [] }, PLAIN)).toMatch(/\n\nNo workers\.\n$/);
 });
 
-test('dead letters stand out', () => {
+test('dead letters are red', () => {
   const marked = { ...PLAIN, bad: (text: string) => `!${text}!` };
   expect(queueText(status, marked)).toMatch(/dead letters {2}! +1!/);
   expect(queueText({ ...status, deadLetters: 0 }, marked)).not.toContain('!');
 });
 
-test('a queue as JSON: what is not known is null', () => {
+test('a queue as JSON: unknown values are null', () => {
   expect(queueJson(status)).toMatchObject({
     queue: 'digits',
     depth: 1234,
@@ -114,7 +114,7 @@ describe('dead letters', () => {
     payload: { text: 'x'.repeat(200) },
   };
 
-  test('are a line each, within the terminal', () => {
+  test('have one line each, within the width of the terminal', () => {
     const lines = lettersTable([letter, { ...letter, payload: Buffer.from([1, 2]) }], 100);
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/^id +died +deliveries +priority +payload$/);
@@ -123,12 +123,12 @@ describe('dead letters', () => {
     expect(lines[2]).toMatch(/ 2 bytes$/);
   });
 
-  test('keep their payload to a reasonable length where nobody knows how wide the terminal is', () => {
+  test('have a truncated payload if the width of the terminal is unknown', () => {
     const [, line = ''] = lettersTable([letter], undefined);
     expect(line.length).toBeLessThan(130);
   });
 
-  test('as JSON have all that is known', () => {
+  test('as JSON have all fields', () => {
     expect(letterJson(letter)).toEqual({
       id: '1712345678901-0',
       died_at: '2024-04-05T19:34:38.901Z',

@@ -20,7 +20,7 @@ function log(options: Partial<WorkerLogOptions> = {}) {
 const batch = { cost: 64, reason: 'full' } as const;
 const record = { size: 3, succeeded: 2, failed: 1, durationMs: 12.34, error: undefined } as BatchRecord;
 
-test('with a window the lines are those of dynamic_batcher', () => {
+test('with a window the lines have the format of dynamic_batcher', () => {
   const { log: lines, written } = log();
   lines.started();
   lines.batchStarts({ ...batch, oldestWaitMs: 64.2 });
@@ -30,13 +30,13 @@ test('with a window the lines are those of dynamic_batcher', () => {
   );
 });
 
-test('a window is written as short as it can be', () => {
+test('a window has no trailing zeros', () => {
   const { log: lines, written } = log({ rule: { kind: 'window', seconds: 0.1 + 0.2 } });
   lines.batchStarts({ ...batch, oldestWaitMs: 0 });
   expect(written.stdout).toBe('batch start: 0.000/0.3, 64/64\n');
 });
 
-test('without one they say by what rule, and why a batch leaves', () => {
+test('without a window the lines have the policy and the dispatch reason', () => {
   const { log: lines, written } = log({
     rule: { kind: 'own', policy: greedy() },
     maxBatchSize: -1,

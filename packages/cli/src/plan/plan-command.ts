@@ -52,7 +52,7 @@ const FOOTER: HelpFooter = {
     'batchwise plan --probe ./handler.ts --rate 800 --target-latency-ms 50 --slots 2',
   ],
   notes: [
-    'A curve is the duration of batches by size, in milliseconds: {"1": 5.1, "8": 5.8, "64": 11.4}. A trace has the ' +
+    'A curve is the duration of batches by size, in milliseconds: {"1":5.1,"8":5.8,"64":11.4}. A trace has the ' +
       'arrival time of one request per line, in milliseconds, in ascending order. A module to probe exports handler, ' +
       '(items) => results, and sample, an item or a function that returns one.',
   ],

@@ -15,6 +15,7 @@ export const HELP_FORMAT: HelpConfiguration = {
   styleTitle: bold,
   sortSubcommands: false,
   minWidthToWrap: 20,
+  argumentDescription: ({ description, argChoices }) => withChoices(description, argChoices),
   optionTerm: (option) => (aliasOf(option) === undefined ? option.flags : option.flags.replace(/^\S+ /, '')),
   optionDescription: (option) => {
     const { meaning, fallback } = optionText(option);
@@ -60,8 +61,14 @@ export function optionText(option: Option): {
   const { description, argChoices, defaultValue } = option;
   const alias = aliasOf(option) === undefined ? '' : `; alias ${aliasOf(option)}`;
   const [, text = '', words] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(description) ?? [];
-  const meaning = argChoices === undefined ? text : `${text}: ${argChoices.join(', ')}`;
-  return { meaning: meaning + alias, fallback: defaultValue === undefined ? words : String(defaultValue) };
+  return {
+    meaning: withChoices(text, argChoices) + alias,
+    fallback: defaultValue === undefined ? words : String(defaultValue),
+  };
+}
+
+function withChoices(text: string, choices: readonly string[] | undefined): string {
+  return choices === undefined ? text : `${text}: ${choices.join(', ')}`;
 }
 
 /** The other name of a flag. Commander takes the first of two long names for the short one. */

@@ -14,7 +14,7 @@ export function commandReference(command: Command): string {
     const heading = groups.size === 1 || title === '' ? [] : [`**${markdown(title.replace(/:$/, ''))}**`];
     return [...heading, `| flag | default | meaning |\n|---|---|---|\n${rows}`].join('\n\n');
   });
-  const args = command.registeredArguments.map(argumentRow);
+  const args = command.registeredArguments.map((argument) => argumentRow(argument, help));
   return [
     `\`${help.commandUsage(command)}\``,
     markdown(help.commandDescription(command)),
@@ -41,9 +41,8 @@ function isOfParent({ flags, description }: Option, { parent }: Command): boolea
   return parent?.options.some((each) => each.flags === flags && each.description === description) ?? false;
 }
 
-function argumentRow(argument: Argument): string {
-  const choices = argument.argChoices === undefined ? '' : `: ${argument.argChoices.join(', ')}`;
-  return `| \`${argument.name()}\` | ${markdown(argument.description + choices)} |`;
+function argumentRow(argument: Argument, help: Help): string {
+  return `| \`${argument.name()}\` | ${markdown(help.argumentDescription(argument))} |`;
 }
 
 function flagRow(option: Option, help: Help): string {

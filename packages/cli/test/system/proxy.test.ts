@@ -241,12 +241,7 @@ describe('what is wrong is told in a line, with its exit code', () => {
       2,
       /^error: unknown option '--max-batchsize'\n\(Did you mean --max-batch-size\?\)$/,
     ],
-    [
-      'half of TLS',
-      ['--tls-cert', 'c.pem'],
-      2,
-      /^error: --tls-cert: requires --tls-key\.$/,
-    ],
+    ['half of TLS', ['--tls-cert', 'c.pem'], 2, /^error: --tls-cert: requires --tls-key\.$/],
     [
       'a certificate that is not there',
       ['--backend-ca', 'gone.pem'],
