@@ -75,7 +75,7 @@ describe('batches calls', () => {
     expect(proxy.command.stdout).toContain(backend.target);
   });
 
-  test('without a window the adaptive policy does', async () => {
+  test('without a window with the adaptive policy', async () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port);
@@ -85,7 +85,7 @@ describe('batches calls', () => {
     expect(proxy.command.stdout).toContain('adaptive');
   });
 
-  test('as a file says, with settings of a method, a variable over it and a flag over both', async () => {
+  test('with a file, overridden by a variable, overridden by a flag', async () => {
     const backend = await grpcBackend();
     const yaml = `
       targets: [127.0.0.1:1]
@@ -107,7 +107,7 @@ describe('batches calls', () => {
     expect(backend.countOf('unary')).toBe(0);
   });
 
-  test('and passes through what it does not batch', async () => {
+  test('and passes other calls through', async () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port, '/test.Echo/Other');
@@ -116,7 +116,7 @@ describe('batches calls', () => {
   });
 });
 
-test('metrics and health are at the admin port, and not with --no-admin', async () => {
+test('the admin port has metrics and health; --no-admin disables it', async () => {
   const backend = await grpcBackend();
   const proxy = await Proxying.start(['--target', backend.target]);
   await until(async () => (await proxy.get('/readyz')).status === 200, 'it is ready');
@@ -148,7 +148,7 @@ test('TLS on both sides, with certificates of both ends', async () => {
   );
 });
 
-test('a backend that goes and comes back is told of, each once', async () => {
+test('an outage and a recovery of a backend are logged once each', async () => {
   const first: GrpcBackend = await grpcBackend();
   const proxy = await Proxying.start(['--target', first.target]);
   const away = new RegExp(`^Backend ${first.target} cannot be reached: .*\\.$`, 'gm');
@@ -185,7 +185,7 @@ describe('signals', () => {
     },
   );
 
-  test('a second one ends it at once', async () => {
+  test('a second signal stops the proxy at once', async () => {
     const proxy = await Proxying.start(['--timeout-usecs', LONG_USECS, '--target', await silentBackend()]);
     const answer = grpcClient(proxy.port).call('a');
     await proxy.holds(1);
@@ -197,7 +197,7 @@ describe('signals', () => {
     expect([status.UNAVAILABLE, status.INTERNAL]).toContain((await answer).status);
   });
 
-  test('what does not end in time is cut off, and the exit code says so', async () => {
+  test('calls are aborted after the drain timeout, and the exit code is 1', async () => {
     const args = [
       '--timeout-usecs',
       LONG_USECS,
@@ -216,7 +216,7 @@ describe('signals', () => {
   });
 });
 
-describe('what is wrong is told in a line, with its exit code', () => {
+describe('an error has one line and an exit code', () => {
   const files = {
     'proxy.yaml': 'max_batchsize: 8\n',
     'text.pem': 'nothing\n',

@@ -39,7 +39,7 @@ describe('queue status', () => {
     expect(await keys()).toBe(before);
   });
 
-  test('shows what waits, and who works', async () => {
+  test('shows items and workers', async () => {
     const queue = queueName();
     const batcher = new RedisBatcher<number, number>({ url: redis.url, queue });
     onTestFinished(() => batcher.destroy());
@@ -68,7 +68,7 @@ describe('queue status', () => {
     });
   });
 
-  test('--watch goes on until a signal, also while Redis is away', async () => {
+  test('--watch continues until a signal, also while Redis is unreachable', async () => {
     const own = await startRedis();
     onTestFinished(() => own.stop());
     const watching = new Working(['queue', 'status', '--watch', '--json', '--url', own.url]);
@@ -84,7 +84,7 @@ describe('queue status', () => {
     expect(await watching.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('where Redis cannot be reached says so, with code 1', async () => {
+  test('an unreachable Redis exits with 1', async () => {
     const { code, stdout, stderr } = await batchwise('queue', 'status', '--url', 'redis://127.0.0.1:1');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: Redis at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED[^\n]*\n$/);
@@ -92,7 +92,7 @@ describe('queue status', () => {
 });
 
 describe('dead', () => {
-  test('list shows what died; retry runs it once more; drop throws the rest away', async () => {
+  test('list shows dead letters, retry runs them again, drop deletes them', async () => {
     const queue = queueName();
     const dead = (...args: string[]) => batchwise('dead', ...args, '--queue', queue);
     expect(await dead('list')).toEqual({ code: 0, stdout: `No dead letters in ${queue}.\n`, stderr: '' });
@@ -133,7 +133,7 @@ describe('dead', () => {
     expect((await dead('list', '--json')).stdout).toBe('[]\n');
   });
 
-  test('retry --all puts all back', async () => {
+  test('retry --all returns all', async () => {
     const queue = queueName();
     await bury(redis, queue, [1, 2]);
     expect((await batchwise('dead', 'retry', '--all', '--queue', queue)).stdout).toBe(

@@ -6,7 +6,7 @@ import { until } from './support/until.js';
 import { Working } from './support/working.js';
 
 // It took the first thing that kept it from connecting for a mistake in the address.
-test('a Redis that is loading its data is waited for', async () => {
+test('the worker waits for a Redis that is loading its data', async () => {
   const redis = await startRedis({
     aof: true,
     settings: ['appendfsync always', 'key-load-delay 5000', 'loading-process-events-interval-bytes 1024'],

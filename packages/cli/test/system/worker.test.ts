@@ -46,7 +46,7 @@ const GATED = `
 `;
 
 describe('a module with a handler', () => {
-  test('answers those who submit, each for itself', async () => {
+  test('answers each caller', async () => {
     const queue = queueName();
     const worker = await Working.worker(['handler.mjs', '--queue', queue, '--url', redis.url], {
       files: { 'handler.mjs': ECHO },
@@ -64,7 +64,7 @@ describe('a module with a handler', () => {
     );
   });
 
-  test('in TypeScript, an object as default, with options and an end', async () => {
+  test('in TypeScript: an object as default export, options and close()', async () => {
     const queue = queueName();
     const code = `
       import { writeFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ describe('a module with a handler', () => {
     expect(existsSync(join(worker.folder, 'closed'))).toBe(true);
   });
 
-  test('that throws is told of, and goes on', async () => {
+  test('that throws is logged, and the worker continues', async () => {
     const queue = queueName();
     const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '--verbose'], {
       files: {
@@ -109,7 +109,7 @@ describe('a module with a handler', () => {
     await worker.said(/^batch end: \d+\.\d{3}, 1 answered, 0 failed$/m);
   });
 
-  test('is quiet when told to', async () => {
+  test('--quiet logs no batches', async () => {
     const queue = queueName();
     const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '--quiet'], {
       files: { 'h.mjs': ECHO },
@@ -155,7 +155,7 @@ describe("dynamic_batcher's settings", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(64);
   });
 
-  test('arguments go over the environment, in the short form too', async () => {
+  test('flags override the environment, also short ones', async () => {
     const worker = await Working.worker(['h.mjs', '-bs', '8', '-bt', '1e3', '--url', redis.url], {
       files: { 'h.mjs': ECHO },
       env: {
@@ -171,7 +171,7 @@ describe("dynamic_batcher's settings", () => {
     await worker.said(/^batch start: \d+\.\d{3}\/1000, 8\/8$/m);
   });
 
-  test('--policy goes over the batch time of the environment', async () => {
+  test('--policy overrides the batch time of the environment', async () => {
     const queue = queueName();
     const worker = await Working.worker(
       ['h.mjs', '--policy', 'greedy', '--queue', queue, '--url', redis.url],
@@ -183,7 +183,7 @@ describe("dynamic_batcher's settings", () => {
 });
 
 describe('a model', () => {
-  test('answers rows with its predictions, and a row that it does not take with an error of its own', async () => {
+  test('answers rows with predictions, and an invalid row with an error', async () => {
     const queue = queueName();
     await Working.worker([model('iris'), '--queue', queue, '--url', redis.url, '--max-batch-size', '16']);
     const flowers = client<readonly number[], number[]>(queue);
@@ -219,7 +219,7 @@ describe("a service's runner", () => {
   `;
   const files = { 'service.ts': SERVICE };
 
-  test('that is a function runs as the service says', async () => {
+  test('that is a function has the settings of the service', async () => {
     const queue = queueName();
     const worker = await Working.worker(['service.ts#squares', '--queue', queue, '--url', redis.url], {
       files,
@@ -250,7 +250,7 @@ describe("a service's runner", () => {
       /^error: service\.ts: the runner single is not batchable, so its batch size cannot be 8/m,
     ],
     ['gone.ts#iris', /^error: There is no service module gone\.ts\.$/m],
-  ])('%s is refused', async (what, message) => {
+  ])('%s is rejected', async (what, message) => {
     const worker = new Working(['worker', what, '-bs', '8', '--url', redis.url], { files });
     expect(await worker.exit).toEqual({ code: 1, signal: null });
     expect(worker.stderr).toMatch(message);
@@ -259,7 +259,7 @@ describe("a service's runner", () => {
 
 describe('signals', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s: what it holds is finished, what waits is left to others',
+    '%s: the worker finishes its items and leaves the others in the queue',
     async (signal) => {
       const queue = queueName();
       const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '-bs', '1'], {
@@ -287,7 +287,7 @@ describe('signals', () => {
     },
   );
 
-  test('a second one gives back what it holds, for another worker to run at once', async () => {
+  test('a second signal returns the items, which another worker runs at once', async () => {
     const queue = queueName();
     const args = ['h.mjs', '--queue', queue, '--url', redis.url, '--lease-ms', '600000'];
     const worker = await Working.worker(args, { files: { 'h.mjs': GATED } });
@@ -304,7 +304,7 @@ describe('signals', () => {
   });
 });
 
-test('a restart of Redis is told of, and survived', async () => {
+test('a restart of Redis is logged, and the worker continues', async () => {
   const own = await startRedis({ aof: true, settings: ['appendfsync always'] });
   onTestFinished(() => own.stop());
   const worker = await Working.worker(['h.mjs', '--url', own.url], { files: { 'h.mjs': ECHO } });
@@ -317,7 +317,7 @@ test('a restart of Redis is told of, and survived', async () => {
   expect(await items.submit(2)).toMatchObject({ item: 2, pid: worker.pid });
 });
 
-describe('what cannot start says why, in one line', () => {
+describe('a failed start has a reason in one line', () => {
   const files = { 'h.mjs': ECHO, 'broken.onnx': 'not a model' };
 
   test.each([
