@@ -18,6 +18,12 @@ export interface ListedCommand {
 
 export const COMMANDS: readonly ListedCommand[] = [
   {
+    name: 'init',
+    takes: '[folder]',
+    summary: 'create a service, a configuration file and a test',
+    load: async () => (await import('./init/init-command.js')).setUpInit,
+  },
+  {
     name: 'serve',
     takes: '[options] [files...]',
     summary: 'serve models or a service over HTTP and gRPC',
@@ -26,37 +32,37 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'config',
     takes: '[options]',
-    summary: 'the settings as they count, and where each is from',
+    summary: 'print the effective settings and their origins',
     load: async () => (await import('./serve/config-command.js')).setUpConfig,
   },
   {
     name: 'proxy',
     takes: '[options]',
-    summary: 'batch the calls to a gRPC service that is there already',
+    summary: 'batch the calls to an existing gRPC service',
     load: async () => (await import('./proxy/proxy-command.js')).setUpProxy,
   },
   {
     name: 'worker',
-    takes: '[options] <what>',
+    takes: '[options] <source>',
     summary: 'run the batches of a queue in Redis',
     load: async () => (await import('./worker/worker-command.js')).setUpWorker,
   },
   {
     name: 'queue',
     takes: '',
-    summary: 'how a queue in Redis stands',
+    summary: 'show the state of a queue in Redis',
     load: async () => (await import('./queue/queue-command.js')).setUpQueue,
   },
   {
     name: 'dead',
     takes: '',
-    summary: 'list, retry or drop the dead letters of a queue in Redis',
+    summary: 'list, retry or drop the dead letters of a queue',
     load: async () => (await import('./queue/dead-command.js')).setUpDead,
   },
   {
     name: 'load',
     takes: '[options] [target]',
-    summary: 'send traffic to a server, as users or at a rate, and report',
+    summary: 'send traffic to a server and report latency and failures',
     load: async () => (await import('./load/load-command.js')).setUpLoad,
   },
   {
@@ -70,5 +76,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     takes: '[options]',
     summary: 'compare policies with each other and with bounds',
     load: async () => (await import('./plan/arena-command.js')).setUpArena,
+  },
+  {
+    name: 'completion',
+    takes: '<shell>',
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./completion/completion-command.js')).setUpCompletion,
   },
 ];

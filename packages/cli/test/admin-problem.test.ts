@@ -19,7 +19,7 @@ test.each(CODES)('%s', (code) => {
   expect(adminProblem(code, 'This is why.', 'id-1', headers)).toEqual(theirs);
 });
 
-test('INTERNAL, which tells nobody why', () => {
+test('INTERNAL hides the cause', () => {
   const { status, headers, body } = problemOf(new Error('a secret'), 'id-1');
   const { detail } = JSON.parse(body) as { detail: string };
   expect(adminProblem('INTERNAL', detail, 'id-1')).toEqual({ status, headers, body });

@@ -34,7 +34,7 @@ async function arena(args: readonly string[], options: Parameters<typeof fakeTer
 }
 
 describe('a scenario', () => {
-  test('comes out as a table, and nothing else', async () => {
+  test('prints a table', async () => {
     const { exitCode, stdout, stderr } = await arena(['--scenario', scenario({ target_latency_ms: 30 })]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
@@ -45,7 +45,7 @@ describe('a scenario', () => {
     expect(stdout).toMatch(/^Bound: /m);
   });
 
-  test('comes out as JSON', async () => {
+  test('prints JSON', async () => {
     const { stdout } = await arena(['--scenario', scenario({ seeds: [4, 5] }), '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       name: 'mine',
@@ -55,7 +55,7 @@ describe('a scenario', () => {
     });
   });
 
-  test('has its progress shown on a terminal, and wiped away', async () => {
+  test('shows and erases a progress bar on a terminal', async () => {
     const { stderr } = await arena(['--scenario', scenario({})], { isTTY: true });
     expect(stderr).toMatch(/1 of 3 runs/);
     expect(stderr.endsWith('\r\x1b[2K')).toBe(true);
@@ -93,14 +93,14 @@ describe('a scenario', () => {
       { arrivals: { kind: 'times', times: [-1, 5] }, items: 2 },
       /^error: mine\.json: arrivals\.times\[0\]: /,
     ],
-  ])('with %s is refused in one line, with the place', async (_what, fields, message) => {
+  ])('with %s is rejected in one line, with the position', async (_what, fields, message) => {
     const { exitCode, stdout, stderr } = await arena(['--scenario', scenario(fields)]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test('that is not there is refused as such', async () => {
+  test('that does not exist is rejected', async () => {
     expect(await arena(['--scenario', 'no.json'])).toEqual({
       exitCode: 1,
       stdout: '',
@@ -109,7 +109,7 @@ describe('a scenario', () => {
   });
 });
 
-describe('mistakes on the command line have code 2', () => {
+describe('an invalid command line exits with 2', () => {
   test.each<[string[], RegExp]>([
     [['--scenario', 'x.json', '--quick'], /'--scenario <file>' cannot be used with option '--quick'/],
     [['--harm', '--quick'], /'--harm' cannot be used with option '--quick'/],
@@ -131,6 +131,6 @@ test.each([
   [200, 'almost done'],
   [12_400, 'about 12 s left'],
   [150_000, 'about 3 min left'],
-])('what is left is told in round numbers: %d ms', (ms, text) => {
+])('rounds the remaining time: %d ms', (ms, text) => {
   expect(formatLeft(ms)).toBe(text);
 });

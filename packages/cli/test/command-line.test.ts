@@ -8,7 +8,7 @@ import { fakeTerminal } from './support/fake-terminal.js';
 
 let folder: string;
 let curve: string;
-/** So few requests that a plan takes no time. */
+/** A short trace, for fast plans. */
 let trace: string;
 
 beforeAll(() => {
@@ -31,7 +31,7 @@ async function run(args: readonly string[], options: Parameters<typeof fakeTermi
   return { exitCode, ...terminal.written };
 }
 
-const plan = (...args: string[]) => run(['plan', '--curve', curve, '--target-ms', '20', ...args]);
+const plan = (...args: string[]) => run(['plan', '--curve', curve, '--target-latency-ms', '20', ...args]);
 const quickPlan = (...args: string[]) => plan('--trace', trace, ...args);
 
 describe('flags of BentoML', () => {
@@ -50,7 +50,7 @@ describe('flags of BentoML', () => {
     [['service.ts', '--backlog', '2048'], /^error: --backlog is/],
     [['service.ts', '--timeout', '60'], /^error: --timeout is/],
     [['service.ts', '--ssl-certfile', 'a.pem'], /^error: --ssl-certfile is/],
-  ])('%j: what to do instead, in one line, and nothing is served', async (args, message) => {
+  ])('%j is rejected with the alternative', async (args, message) => {
     const { exitCode, stdout, stderr } = await run(['serve', ...args]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(message);
@@ -78,7 +78,7 @@ describe('help', () => {
       '--rate',
       '--trace',
       '--probe',
-      '--target-ms',
+      '--target-latency-ms',
       '--svg',
       'Examples:',
       'Exit codes',
@@ -94,14 +94,11 @@ describe('help', () => {
     expect(list).toBe((await run(['--help', name])).stdout);
   });
 
-  test('fits into the terminal, and into 100 columns of a file', async () => {
-    for (const [columns, args] of [
-      [80, ['plan', '--help']],
-      [100, ['arena', '--help']],
-    ] as const) {
-      const { stdout } = await run(args, { columns });
-      const table = stdout.slice(0, stdout.indexOf('Examples:'));
-      for (const line of table.split('\n').slice(2)) expect(line.length, line).toBeLessThanOrEqual(100);
+  test('wraps at the width of the terminal', async () => {
+    for (const { name } of COMMANDS) {
+      const lines = (await run([name, '--help'], { columns: 80 })).stdout.split('\n');
+      for (const line of lines)
+        if (!line.startsWith('  $ ')) expect(line.length, line).toBeLessThanOrEqual(80);
     }
   });
 
@@ -109,25 +106,36 @@ describe('help', () => {
     expect((await run(['--help'], { isTTY: true })).stdout).toContain('\x1b[1m');
     expect((await run(['--help'])).stdout).not.toContain('\x1b');
     expect((await run(['--help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\x1b');
+    expect((await run(['--help'], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout).toContain('\x1b[1m');
+    expect((await run(['--help'], { isTTY: true, env: { FORCE_COLOR: '0' } })).stdout).not.toContain('\x1b');
   });
+
+  test.each([['plam'], ['plan', '--curve', 'no.json', '--rate', '8', '--target-latency-ms', '50']])(
+    'the label of an error is red on a terminal: batchwise %s',
+    async (...args) => {
+      expect((await run(args, { isTTY: true })).stderr).toContain('\x1b[1;31merror:\x1b[22;39m ');
+      expect((await run(args)).stderr).toMatch(/^error: /);
+    },
+  );
 
   test('the version is that of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-    expect(await run(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+    for (const flag of ['--version', '-V', '-v'])
+      expect(await run([flag])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 });
 
-describe('mistakes on the command line are told in a line or two, with code 2', () => {
-  const full = ['plan', '--curve', 'c.json', '--rate', '800', '--target-ms', '50'];
+describe('an invalid command line exits with 2 and one or two lines', () => {
+  const full = ['plan', '--curve', 'c.json', '--rate', '800', '--target-latency-ms', '50'];
   const without = (flag: string) => full.filter((_, i) => full[i] !== flag && full[i - 1] !== flag);
   test.each<[string[], RegExp]>([
     [['plam'], /unknown command 'plam'\n\(Did you mean plan\?\)/],
     [['plan', '--rat', '800'], /unknown option '--rat'\n\(Did you mean --rate\?\)/],
     [['--jsn'], /unknown option '--jsn'/],
     [[...full, 'more'], /too many arguments/],
-    [without('--rate'), /one of --rate and --trace is needed/],
-    [without('--curve'), /one of --curve and --probe is needed/],
-    [without('--target-ms'), /--target-ms is needed/],
+    [without('--rate'), /one of --rate and --trace is required/],
+    [without('--curve'), /one of --curve and --probe is required/],
+    [without('--target-latency-ms'), /--target-latency-ms is required/],
     [[...full, '--trace', 't.csv'], /'--trace <file>' cannot be used with option '--rate <number>'/],
     [[...full, '--probe', 'h.ts'], /'--probe <file>' cannot be used with option '--curve <file>'/],
     [[...full, '--save-curve', 'x'], /'--save-curve <file>' cannot be used with option '--curve <file>'/],
@@ -137,10 +145,10 @@ describe('mistakes on the command line are told in a line or two, with code 2', 
     [[...full, '--rate', ''], /argument '' is invalid/],
     [[...full, '--rate', '0x10'], /argument '0x10' is invalid/],
     [[...full, '--rate', '1e10'], /at most 1,000,000,000/],
-    [[...full, '--target-ms', 'fast'], /'--target-ms <ms>' argument 'fast' is invalid/],
+    [[...full, '--target-latency-ms', 'fast'], /--target-latency-ms <ms>' argument 'fast' is invalid/],
     [[...full, '--slots', '1.5'], /Expected a whole number from 1 to 64/],
     [[...full, '--slots', '65'], /Expected a whole number from 1 to 64/],
-    [[...full, '--noise', '-3%'], /Expected a share from 0 to 2, as 0\.05 or 5%/],
+    [[...full, '--noise', '-3%'], /Expected a share from 0 to 2, such as 0\.05 or 5%/],
     [[...full, '--prefer', 'speed'], /Allowed choices are latency, efficiency/],
     [[...full, '--seed', '-1'], /Expected a whole number from 0/],
   ])('%s', async (args, message) => {
@@ -151,10 +159,17 @@ describe('mistakes on the command line are told in a line or two, with code 2', 
   });
 });
 
-describe('bad input is told in one line, with where it is, and code 1', () => {
-  const rate = ['--rate', '800', '--target-ms', '50'];
+describe('invalid input exits with 1 and one line with its position', () => {
+  const rate = ['--rate', '800', '--target-latency-ms', '50'];
   const curveOf = (text: string) => ['--curve', file('bad.json', text), ...rate];
-  const traceOf = (text: string) => ['--curve', curve, '--trace', file('bad.csv', text), '--target-ms', '50'];
+  const traceOf = (text: string) => [
+    '--curve',
+    curve,
+    '--trace',
+    file('bad.csv', text),
+    '--target-latency-ms',
+    '50',
+  ];
   test.each<[string, () => string[], RegExp]>([
     ['no curve file', () => ['--curve', 'no.json', ...rate], /^error: --curve: there is no file no\.json\.$/],
     ['a folder', () => ['--curve', folder, ...rate], /^error: --curve: .* is a folder\.$/],
@@ -168,7 +183,7 @@ describe('bad input is told in one line, with where it is, and code 1', () => {
     ['an empty curve', () => curveOf('{}'), /bad\.json: expected/],
     [
       'no trace file',
-      () => ['--curve', curve, '--trace', 'no.csv', '--target-ms', '50'],
+      () => ['--curve', curve, '--trace', 'no.csv', '--target-latency-ms', '50'],
       /--trace: there is no file no\.csv\./,
     ],
     [
@@ -187,7 +202,16 @@ describe('bad input is told in one line, with where it is, and code 1', () => {
     ['no module', () => ['--probe', 'no.ts', ...rate], /--probe: there is no file no\.ts\./],
     [
       'an unwritable picture',
-      () => ['--curve', curve, '--trace', trace, '--target-ms', '50', '--svg', join(folder, 'no/where.svg')],
+      () => [
+        '--curve',
+        curve,
+        '--trace',
+        trace,
+        '--target-latency-ms',
+        '50',
+        '--svg',
+        join(folder, 'no/where.svg'),
+      ],
       /--svg: there is no folder for/,
     ],
   ])('%s', async (_what, args, message) => {
@@ -197,7 +221,7 @@ describe('bad input is told in one line, with where it is, and code 1', () => {
     expect(stderr.trimEnd()).toMatch(message);
   });
 
-  test('with BATCHWISE_DEBUG, where it was thrown', async () => {
+  test('BATCHWISE_DEBUG adds the stack', async () => {
     const args = ['plan', '--curve', 'no.json', ...rate];
     const { stderr } = await run(args, { env: { BATCHWISE_DEBUG: '1' } });
     expect(stderr).toMatch(/\n\s+at /);
@@ -211,7 +235,7 @@ describe('a file with several curves', () => {
     argument,
     '--trace',
     trace,
-    '--target-ms',
+    '--target-latency-ms',
     '20',
     '--json',
   ];
@@ -244,15 +268,15 @@ describe('a plan', () => {
     expect(stdout).not.toContain('\x1b');
   });
 
-  test('on a terminal: colours, and a bar that is gone in the end', async () => {
-    const args = ['plan', '--curve', curve, '--trace', trace, '--target-ms', '20'];
+  test('on a terminal: colours, and a progress bar that is erased at the end', async () => {
+    const args = ['plan', '--curve', curve, '--trace', trace, '--target-latency-ms', '20'];
     const { stdout, stderr } = await run(args, { isTTY: true });
     expect(stdout).toContain('\x1b[1;32mYes:');
     expect(stderr).toContain('finding the largest rate');
     expect(stderr.endsWith('\r\x1b[2K')).toBe(true);
   });
 
-  test('whose answer is no has code 3', async () => {
+  test('that misses the target exits with 3', async () => {
     const { exitCode, stdout } = await plan(
       '--trace',
       file('dense.csv', Array.from({ length: 900 }, (_, i) => i / 4).join('\n')),
@@ -263,7 +287,7 @@ describe('a plan', () => {
     expect(stdout).toMatch(/\nNo: with 1 slot/);
   });
 
-  test('without a picture says so', async () => {
+  test('reports a chart that is not written', async () => {
     const svg = join(folder, 'never.svg');
     const { exitCode, stderr } = await run([
       'plan',
@@ -271,16 +295,16 @@ describe('a plan', () => {
       curve,
       '--trace',
       trace,
-      '--target-ms',
+      '--target-latency-ms',
       '5',
       '--svg',
       svg,
     ]);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(/^note: .*never\.svg is not written: no rate holds the target\.\n$/);
+    expect(stderr).toMatch(/^note: .*never\.svg is not written: no rate meets the target\.\n$/);
   });
 
-  test('takes the spread from the curve, unless told', async () => {
+  test('takes the noise from the curve by default', async () => {
     const spread = '{"p50_ms": 5, "p10_ms": 4.4, "p90_ms": 5.7}';
     const noisy = file('noisy.json', `{"1": ${spread}, "8": ${spread}}`);
     const noiseOf = async (...more: string[]) => {
@@ -290,7 +314,7 @@ describe('a plan', () => {
         noisy,
         '--trace',
         trace,
-        '--target-ms',
+        '--target-latency-ms',
         '30',
         '--json',
         ...more,
@@ -310,7 +334,7 @@ describe('a plan', () => {
       formula,
       '--trace',
       trace,
-      '--target-ms',
+      '--target-latency-ms',
       '30',
       '--max-batch-size',
       '16',
@@ -319,13 +343,18 @@ describe('a plan', () => {
     expect(JSON.parse(stdout)).toMatchObject({ input: { curve: '5 + 0.1*b', max_batch_size: 16 } });
   });
 
-  test('goes no further than the curve', async () => {
+  test('accepts --target-ms as an alias of --target-latency-ms', async () => {
+    const { stdout } = await run(['plan', '--curve', curve, '--trace', trace, '--target-ms', '20', '--json']);
+    expect(stdout).toBe((await quickPlan('--json')).stdout);
+  });
+
+  test('is limited to the batch sizes of the curve', async () => {
     const { stdout, stderr } = await quickPlan('--max-batch-size', '999', '--json');
     expect(JSON.parse(stdout).input.max_batch_size).toBe(16);
     expect(stderr).toBe('note: the curve ends at batches of 16: larger batches are not simulated.\n');
   });
 
-  test('of a trace with more than times says what is not used', async () => {
+  test('reports the columns of a trace that are not used', async () => {
     const costly = file(
       'costly.csv',
       `time_ms,cost\n${Array.from({ length: 50 }, (_, i) => `${10 * i},2`).join('\n')}`,
@@ -333,7 +362,7 @@ describe('a plan', () => {
     const { exitCode, stderr } = await plan('--trace', costly);
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(
-      /^note: only the times of .*costly\.csv are used: in a plan all requests are equal\.\n$/,
+      /^note: only the times of .*costly\.csv are used: a plan treats all requests alike\.\n$/,
     );
   });
 });

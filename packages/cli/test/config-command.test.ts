@@ -32,7 +32,7 @@ function originOf(stdout: string, key: string): string | undefined {
   return new RegExp(`^ *${key}:.*# (.*)$`, 'm').exec(stdout)?.[1];
 }
 
-test('each value is told with its origin', async () => {
+test('prints each value with its origin', async () => {
   const path = file('server:\n  host: 0.0.0.0\n  port: 1\n  workers: 2\n');
   const env = { BATCHWISE__SERVER__PORT: '2', BATCHWISE__SERVER__WORKERS: '3' };
   const { exitCode, stdout, stderr } = await run(['-c', path, '--workers', '4'], { env });
@@ -68,7 +68,7 @@ test('with --json it is an object', async () => {
   expect(origins['server.grpc_port']).toBe('--grpc-port');
 });
 
-test('all that is wrong is told, one a line, with code 1', async () => {
+test('prints all problems, one per line, and exits with 1', async () => {
   const path = file('server:\n  prot: 1\n  workers: many\n');
   expect(await run(['-c', path], { env: { BATCHWISE__SERVER__HOTS: 'a' } })).toEqual({
     exitCode: 1,
@@ -85,7 +85,7 @@ error: BATCHWISE__SERVER__HOTS: unknown variable. Did you mean BATCHWISE__SERVER
   });
 });
 
-describe('wrong flags are told with code 2', () => {
+describe('invalid flags exit with 2', () => {
   test.each<[string[], string]>([
     [
       ['--port', 'http'],
@@ -108,7 +108,7 @@ test('the help has the flags, their defaults, examples and exit codes', async ()
     expect(stdout).toContain(word);
 });
 
-test('another command can have the same flags, and none that was not given has a value', () => {
+test('flags that are not given have no value', () => {
   const command = addConfigFlags(new Command('serve').exitOverride());
   expect(command.parse(['--port', '80'], { from: 'user' }).opts()).toEqual({ port: 80 });
 });

@@ -8,13 +8,9 @@ async function run(args: readonly string[]) {
   return { exitCode, ...terminal.written };
 }
 
-describe('mistakes on the command line', () => {
+describe('an invalid command line', () => {
   test.each<[string[], number, RegExp]>([
-    [
-      ['dead', 'retry'],
-      2,
-      /^error: expected the ids of dead letters, as batchwise dead list shows them, or --all\.$/m,
-    ],
+    [['dead', 'retry'], 2, /^error: expected ids of dead letters, from batchwise dead list, or --all\.$/m],
     [['dead', 'drop', '1-0', '--all'], 2, /^error: expected ids or --all, got both\.$/m],
     [
       ['dead', 'drop', 'abc'],

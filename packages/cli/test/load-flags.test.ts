@@ -1,4 +1,4 @@
-/** The flags of `batchwise load`: what they mean, and what is said of wrong ones before anything is sent. */
+/** The flags of `batchwise load`, and the errors before the first request. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ describe('values', () => {
   ])('the duration %s is %d seconds', (text, seconds) => expect(duration(text)).toBe(seconds));
 
   test.each(['', '0s', '-1s', '10 days', 'ten', '1e999h'])('%j is no duration', (text) => {
-    expect(() => duration(text)).toThrow('Expected a duration above 0, as 60s, 500ms, 2m or 1h.');
+    expect(() => duration(text)).toThrow('Expected a duration above 0, such as 60s, 500ms, 2m or 1h.');
   });
 
   test('pauses of users', () => {
@@ -54,14 +54,14 @@ describe('values', () => {
     expect(() => header('nothing')).toThrow("Expected 'name: value'.");
     expect(jsonMember('outputs.0.name')).toEqual({ path: 'outputs.0.name' });
     expect(jsonMember('label="a=b"')).toEqual({ path: 'label', value: 'a=b' });
-    expect(() => jsonMember('label=setosa')).toThrow('Expected a JSON value behind label=');
+    expect(() => jsonMember('label=setosa')).toThrow('Expected a JSON value after label=');
   });
 });
 
 describe('traffic', () => {
   const traffic = (flags: Partial<TrafficFlags>) => trafficOf({ maxInFlight: 10, seed: 1, ...flags });
 
-  test('ten users without pauses, if nothing is said', async () => {
+  test('default: ten users without pauses', async () => {
     expect(await traffic({})).toEqual({
       kind: 'users',
       users: 10,
@@ -129,7 +129,7 @@ test('the flags of a request make the description of the target', async () => {
   });
 });
 
-describe('what is wrong is said at once, in one line', () => {
+describe('invalid flags are rejected in one line', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'batchwise-load-'));
@@ -147,8 +147,8 @@ describe('what is wrong is said at once, in one line', () => {
     [['http://localhost:1/x', '--fail-if', 'p999 > 3 apples'], 2, /^error: --fail-if: Invalid threshold/],
     [['localhost:3000/x'], 1, /^error: .*http:\/\//],
     [['ftp://localhost/x'], 1, /^error: .*ftp/],
-    [['http://localhost:1/x', '--tag', 'slow'], 2, /^error: --tag needs a scenario file/],
-    [['http://localhost:1/x', '--host', 'http://localhost:2'], 2, /^error: --host needs a scenario file/],
+    [['http://localhost:1/x', '--tag', 'slow'], 2, /^error: --tag is for a scenario file/],
+    [['http://localhost:1/x', '--host', 'http://localhost:2'], 2, /^error: --host is for a scenario file/],
     [['load.ts', '--timeout', '1s'], 2, /^error: --timeout has no effect on a scenario: set it in load\.ts/],
     [['load.ts', '--data', '{}'], 2, /^error: --data has no effect on a scenario/],
     [['http://localhost:1/x', '--html', 'not-there/x.html'], 1, /^error: --html: there is no folder for/],
@@ -156,9 +156,9 @@ describe('what is wrong is said at once, in one line', () => {
     // The default of --protocol was taken for a flag that only HTTP has.
     [['grpc://127.0.0.1:1/a.B/C'], 1, /^error: 127\.0\.0\.1:1 refused the connection/],
     [['redis://127.0.0.1:1/q'], 1, /^error: 127\.0\.0\.1:1 refused the connection/],
-    [['knee', 'http://localhost:1/x'], 2, /--target-ms is needed/],
+    [['knee', 'http://localhost:1/x'], 2, /--target-latency-ms is required/],
     [
-      ['knee', 'http://localhost:1/x', '--target-ms', '5', '--from', '9', '--to', '3'],
+      ['knee', 'http://localhost:1/x', '--target-latency-ms', '5', '--from', '9', '--to', '3'],
       2,
       /--from must be less/,
     ],

@@ -30,31 +30,28 @@ function staged({ isAway = false } = {}) {
   return { heard, outagePause, goes: () => become(new Error('away')), comes: () => become(undefined) };
 }
 
-const TAKES_NOTHING = 'Takes nothing from the queue until its backend answers again.';
-const TAKES_AGAIN = 'Takes items from the queue again.';
+const PAUSED = 'The backend is unavailable. Fetching no items from the queue until it answers.';
+const RESUMED = 'Fetching items from the queue again.';
 
-test('an outage is told once, however often it is tried in vain, and over with the first answer', () => {
+test('an outage is logged once, and ends with the first answer', () => {
   const { heard, outagePause, goes, comes } = staged();
   outagePause.answered();
   goes();
-  outagePause.answered(); // what was under way
+  outagePause.answered(); // of items in flight
   comes();
   goes();
   comes();
   outagePause.answered();
   outagePause.answered();
-  expect(heard).toEqual([
-    ...['resume', 'pause', TAKES_NOTHING],
-    ...['resume', 'pause', 'resume', TAKES_AGAIN],
-  ]);
+  expect(heard).toEqual([...['resume', 'pause', PAUSED], ...['resume', 'pause', 'resume', RESUMED]]);
   heard.length = 0;
   goes();
-  expect(heard).toEqual(['pause', TAKES_NOTHING]);
+  expect(heard).toEqual(['pause', PAUSED]);
 });
 
-test('one that is away at the start is noticed; one that is stopped pauses nothing any more', () => {
+test('detects an outage at the start; does not pause after stop()', () => {
   const { heard, outagePause, goes, comes } = staged({ isAway: true });
-  expect(heard).toEqual(['pause', TAKES_NOTHING]);
+  expect(heard).toEqual(['pause', PAUSED]);
   outagePause.stop();
   comes();
   goes();

@@ -17,7 +17,7 @@ test('fills up, in one line', () => {
   ]);
 });
 
-test('is not drawn again when it would look the same', () => {
+test('is not redrawn without a change', () => {
   const terminal = fakeTerminal({ isTTY: true });
   const bar = new ProgressBar(terminal);
   for (const share of [0.5, 0.5001, 0.5002]) bar.show({ doing: 'this', share });
@@ -30,7 +30,7 @@ test('never wraps', () => {
   expect(terminal.written.stderr.replace(ERASE, '')).toHaveLength(29);
 });
 
-test('is erased when it is over, once', () => {
+test('is erased once at the end', () => {
   const terminal = fakeTerminal({ isTTY: true });
   const bar = new ProgressBar(terminal);
   bar.clear();

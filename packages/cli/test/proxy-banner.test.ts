@@ -12,13 +12,13 @@ function bannerOf(args: readonly string[], addresses: object = {}): string {
   return proxyBanner({ address, adminAddress, ...addresses }, options, PLAIN);
 }
 
-test('says where it listens, what it batches under which name, how, where to, and where to look', () => {
+test('has the address, the batched methods, the backends and the HTTP port', () => {
   const args =
     '--max-batch-size 8 --timeout-usecs 2000 --method */Compute --method /a.B/C=D --target x:1 --target y:2';
   expect(bannerOf(args.split(' '))).toBe(`Batchwise proxies gRPC at 127.0.0.1:50049
 
-  batched    */Compute → BatchedCompute   up to 8 a batch, window of 2 ms
-             /a.B/C → D                   up to 8 a batch, window of 2 ms
+  batched    */Compute → BatchedCompute   up to 8 per batch, window of 2 ms
+             /a.B/C → D                   up to 8 per batch, window of 2 ms
              all other methods            passed through
   backends   x:1                          1 batch at a time
              y:2                          1 batch at a time
@@ -28,21 +28,21 @@ Ctrl-C stops it.
 `);
 });
 
-test('says what counts when nothing is said', () => {
+test('has the defaults', () => {
   expect(bannerOf([])).toContain(`
-  batched    */Compute → BatchedCompute   up to 64 a batch, adaptive
+  batched    */Compute → BatchedCompute   up to 64 per batch, adaptive
              all other methods            passed through
   backends   localhost:50051              1 batch at a time
 `);
 });
 
-test('says the target of the adaptive policy, more batches at a time, and TLS to backends', () => {
+test('has the target latency, the concurrent batches, and TLS to backends', () => {
   const banner = bannerOf(['--target-latency-ms', '50', '--max-batches-in-flight', '3', '--backend-tls']);
-  expect(banner).toContain('up to 64 a batch, adaptive, target 50 ms');
+  expect(banner).toContain('up to 64 per batch, adaptive, target 50 ms');
   expect(banner).toContain('3 batches at a time, TLS');
 });
 
-test('brackets an address of IPv6, and has no line for what there is not', () => {
+test('puts an IPv6 address in brackets, and omits a disabled HTTP port', () => {
   const banner = bannerOf(['--no-admin'], { address: { host: '::1', port: 7 }, adminAddress: undefined });
   expect(banner).toContain('proxies gRPC at [::1]:7\n');
   expect(banner).not.toContain('admin');
@@ -51,7 +51,7 @@ test('brackets an address of IPv6, and has no line for what there is not', () =>
 test.each([
   [{ cert: 'c', key: 'k' }, ' with TLS\n'],
   [{ cert: 'c', key: 'k', clientCa: 'ca' }, ' with mutual TLS\n'],
-])('says %j in its first line', (tls, end) => {
+])('has %j in its first line', (tls, end) => {
   expect(proxyBanner({ address, adminAddress }, { tls }, PLAIN).split('\n\n')[0]).toBe(
     `Batchwise proxies gRPC at 127.0.0.1:50049${end.trimEnd()}`,
   );

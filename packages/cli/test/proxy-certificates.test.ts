@@ -32,7 +32,7 @@ const write = (name: string, text: string) => writeFileSync(at(name), text);
 const flags = (given: Readonly<Record<string, string>>) =>
   Object.entries(given).flatMap(([flag, name]) => [`--${flag}`, at(name)]);
 
-test('the files of both sides are read', () => {
+test('reads the files of both sides', () => {
   const options = optionsOf(
     flags({
       'tls-cert': 'cert.pem',
@@ -72,6 +72,6 @@ test.each<[Record<string, string>, RegExp]>([
     { 'backend-cert': 'other.pem', 'backend-key': 'key.pem' },
     /^--backend-key: .*key\.pem is not the key of the certificate in .*other\.pem\.$/,
   ],
-])('%j is refused', (given, message) => {
+])('%j is rejected', (given, message) => {
   expect(optionsOf(flags(given))).toEqual([expect.stringMatching(message)]);
 });

@@ -21,7 +21,7 @@ function fromFile(yaml: string, args: readonly string[] = [], env: Readonly<Reco
 }
 
 describe('a file', () => {
-  test('says the same in the same words', () => {
+  test('has the same settings as flags', () => {
     const yaml = `
       max_batch_size: 8
       timeout_usecs: 2000
@@ -39,7 +39,7 @@ describe('a file', () => {
     });
   });
 
-  test('has what flags have not: methods with settings of their own, over those of all', () => {
+  test('has settings of methods, which override those of all methods', () => {
     const yaml = `
       targets: [gpu-1:50051, gpu-2:50051]
       max_batch_size: 32
@@ -78,11 +78,11 @@ describe('a file', () => {
     });
   });
 
-  test.each(['', '# nothing\n', '{}'])('with nothing in it says nothing: %j', (yaml) => {
+  test.each(['', '# nothing\n', '{}'])('may be empty: %j', (yaml) => {
     expect(fromFile(yaml)).toEqual({ adminPort: 50_050, methods: [{ method: '*/Compute' }] });
   });
 
-  test('may have places for anchors', () => {
+  test('may have keys for anchors', () => {
     const yaml = 'x-big: &big {max_batch_size: 9}\nmethods:\n  - {method: /a.B/C, <<: *big}\n';
     expect(fromFile(yaml)).toMatchObject({ methods: [{ method: '/a.B/C', maxBatchSize: 9 }] });
   });
@@ -104,7 +104,7 @@ describe('a file', () => {
       'methods:\n  - method: /a.B/C\n    max_batch_siz: 3\n  - method: a.B/D',
       [
         'proxy.yaml:3:5: methods[0].max_batch_siz: unknown key. Did you mean max_batch_size?',
-        'proxy.yaml:4:13: methods[1].method: expected /package.Service/Method, or */Method for that of any service, got the string "a.B/D". Did you mean /a.B/D?',
+        'proxy.yaml:4:13: methods[1].method: expected /package.Service/Method, or */Method for any service, got the string "a.B/D". Did you mean /a.B/D?',
       ],
     ],
     [
@@ -133,20 +133,20 @@ describe('a file', () => {
       '[1, 2]',
       [expect.stringMatching(/^proxy\.yaml:1:1: expected a map with max_batch_size, .*, got a list of 2\.$/)],
     ],
-    ['tls_cert: c.pem', ['proxy.yaml:1:1: tls_cert: expected tls_key with it, got none.']],
+    ['tls_cert: c.pem', ['proxy.yaml:1:1: tls_cert: requires tls_key.']],
     [
       'backend_tls: false\nbackend_server_name: x',
-      ['proxy.yaml:2:1: backend_server_name: expected backend_tls to be true with it, got false.'],
+      ['proxy.yaml:2:1: backend_server_name: requires backend_tls: true.'],
     ],
-  ] as [string, string[]][])('%j is told with its place', (yaml, complaints) => {
+  ] as [string, string[]][])('%j is rejected with its position', (yaml, complaints) => {
     expect(fromFile(yaml)).toEqual(complaints);
   });
 
-  test('that is no YAML is told with where', () => {
+  test('that is no YAML is rejected with the position', () => {
     expect(fromFile('targets: [a:1')).toEqual([expect.stringMatching(/^proxy\.yaml:1:\d+: /)]);
   });
 
-  test('that is not there', () => {
+  test('that does not exist is rejected', () => {
     expect(optionsOf(['-c', 'gone.yaml'], { cwd })).toEqual(['--config: there is no file gone.yaml.']);
   });
 });
@@ -201,11 +201,11 @@ describe('the environment', () => {
       { BATCHWISE__PROXY__MAX_WAIT_MS: '1', BATCHWISE__PROXY__TIMEOUT_USECS: '1' },
       'BATCHWISE__PROXY__TIMEOUT_USECS: the same setting as BATCHWISE__PROXY__MAX_WAIT_MS. Keep one.',
     ],
-  ])('%j is refused', (env, complaint) => {
+  ])('%j is rejected', (env, complaint) => {
     expect(optionsOf([], { env })).toEqual([complaint]);
   });
 
-  test("what is the server's or the platform's is not the proxy's", () => {
+  test('ignores variables of the server and the platform', () => {
     const env = {
       BATCHWISE__SERVER__PORT: '1',
       BATCHWISE_CONFIG: 'gone.yaml',
@@ -227,7 +227,7 @@ test('flag over environment over file', () => {
   });
 });
 
-test('another word of a later source goes over the first', () => {
+test('an alias in a later source overrides the first', () => {
   expect(fromFile('timeout_usecs: 9000', [], { BATCHWISE__PROXY__MAX_WAIT_MS: '2' })).toMatchObject({
     methods: [{ maxWaitMs: 2 }],
   });
@@ -236,7 +236,7 @@ test('another word of a later source goes over the first', () => {
   });
 });
 
-test('paths in a file start from its folder, and those of flags from here', () => {
+test('paths in a file start from its folder, those of flags from the working directory', () => {
   const yaml = 'tls_cert: sub/c.pem\ntls_key: k.pem\n';
   writeFileSync(join(cwd, 'tls.yaml'), yaml);
   expect(optionsOf(['-c', join(cwd, 'tls.yaml')])).toEqual([
@@ -248,15 +248,15 @@ test('paths in a file start from its folder, and those of flags from here', () =
   );
 });
 
-test('every key is there once', () => {
+test('every key is unique', () => {
   const keys = PROXY_SETTINGS.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('the defaults that are told are those that count', () => {
-  const told = PROXY_SETTINGS.filter(({ default: text }) => !/ |^none$/.test(text));
-  expect(told.length).toBeGreaterThan(20);
-  const options = fromFile(told.map(({ key, default: text }) => `${key}: ${text}\n`).join(''));
+test('the documented defaults are the effective ones', () => {
+  const documented = PROXY_SETTINGS.filter(({ default: text }) => !/ |^none$/.test(text));
+  expect(documented.length).toBeGreaterThan(20);
+  const options = fromFile(documented.map(({ key, default: text }) => `${key}: ${text}\n`).join(''));
   if (Array.isArray(options)) throw new Error(options.join('\n'));
   const { limits, log: _log, ...settings } = proxySettings(options);
   const { limits: _limits, log: _nowhere, ...expected } = proxySettings({ adminPort: 50_050 });

@@ -5,7 +5,7 @@ function logged(...lines: string[]): string[] {
   const written: string[] = [];
   const log = new ProxyLog((line) => written.push(line));
   log.started();
-  for (const line of lines) log.told(line);
+  for (const line of lines) log.write(line);
   return written;
 }
 
@@ -17,7 +17,7 @@ test('lines become sentences', () => {
   ]);
 });
 
-test('a backend that is away is told of once, and again when it is away again', () => {
+test('an outage of a backend is logged once, and again after a recovery', () => {
   const away = 'backend a:1 cannot be reached: connect ECONNREFUSED';
   const other = 'backend b:2 cannot be reached: connect ECONNREFUSED';
   const back = 'backend a:1 is connected';
@@ -26,16 +26,16 @@ test('a backend that is away is told of once, and again when it is away again', 
   );
 });
 
-test('what is about no backend may come again', () => {
+test('lines that are not about a backend may repeat', () => {
   expect(logged('more answers than items', 'more answers than items')).toHaveLength(2);
 });
 
-test('what is told before it has started comes after, and never when it does not start', () => {
+test('lines before the start are written after it, and not if the start fails', () => {
   const written: string[] = [];
   const log = new ProxyLog((line) => written.push(line));
-  log.told('backend a:1 is connected');
+  log.write('backend a:1 is connected');
   expect(written).toEqual([]);
   log.started();
-  log.told('backend a:1 is not well');
+  log.write('backend a:1 is not well');
   expect(written).toEqual(['Backend a:1 is connected.', 'Backend a:1 is not well.']);
 });

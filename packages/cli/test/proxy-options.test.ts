@@ -15,7 +15,7 @@ describe('the flags of YAIS', () => {
     expect(optionsOf([...flags.split(' '), ...target.split(' ')])).toEqual(YAIS);
   });
 
-  test('may be spelt with underscores, as YAIS has them', () => {
+  test('may have underscores, as in YAIS', () => {
     const flags =
       '--max_batch_size=8 --timeout_usecs=2000 --max_batches_in_flight=1 --forwarding_target=localhost:50051';
     expect(optionsOf(flags.split(' '))).toEqual(YAIS);
@@ -24,7 +24,7 @@ describe('the flags of YAIS', () => {
     });
   });
 
-  test('a value with underscores stays as it is', () => {
+  test('a value keeps its underscores', () => {
     expect(
       optionsOf(['--method', '/my_app.Iris_V2/Get_It=Get_All', '--backend_server_name=my_host']),
     ).toEqual({
@@ -35,7 +35,7 @@ describe('the flags of YAIS', () => {
   });
 });
 
-test('nothing said: the adaptive policy for Compute of any service, and what the package does by itself', () => {
+test('default: the adaptive policy for Compute of any service', () => {
   expect(optionsOf([])).toEqual({ adminPort: 50_050, methods: [{ method: '*/Compute' }] });
 });
 
@@ -97,7 +97,7 @@ test.each<[string[], object]>([
   expect(optionsOf(args)).toMatchObject(expected);
 });
 
-describe('what a flag does not take is told with what it would', () => {
+describe('an invalid value is rejected with the expected one', () => {
   test.each<[string[], RegExp]>([
     [
       ['--max-batch-size', '0'],
@@ -111,9 +111,9 @@ describe('what a flag does not take is told with what it would', () => {
     [['--admin-port', 'many'], /Expected a port from 0 to 65,535, or none, got the string "many"/],
     [['--health', 'yes'], /Expected answer or pass/],
     [['--drain-timeout', 'soon'], /Expected seconds, or a text such as 500ms/],
-    [['--group-by-bytes', '64,32'], /Expected a number above the previous one, 64, got 32/],
-    [['--group-by-metadata', 'Authorization'], /Expected a key of metadata in lower case/],
-    [['--group-by-metadata', 'grpc-timeout'], /Expected a key of metadata/],
+      [['--group-by-bytes', '64,32'], /Expected a number above the previous one, 64, got 32/],
+      [['--group-by-metadata', 'Authorization'], /Expected a (metadata key|key of metadata) in lower case/],
+      [['--group-by-metadata', 'grpc-timeout'], /Expected a (metadata key|key of metadata)/],
     [
       ['--target', 'localhost'],
       /Expected host:port, .*, got the string "localhost"\. Did you mean localhost:50051\?/,
@@ -124,7 +124,7 @@ describe('what a flag does not take is told with what it would', () => {
     [['--method', 'iris.Classifier/Classify'], /Did you mean \/iris\.Classifier\/Classify\?/],
     [['--method', 'iris.Classifier.Classify'], /Did you mean \/iris\.Classifier\/Classify\?/],
     [['--method', '/iris.Classifier/Classify='], /Expected the name of a method, such as BatchedCompute/],
-    [['--method', '*'], /Expected \/package\.Service\/Method, or \*\/Method for that of any service/],
+    [['--method', '*'], /Expected \/package\.Service\/Method, or \*\/Method for any service/],
     [['--method', '/a.B/C', '--method', '/a.B/C=D'], /Expected each method once, got the string "\/a\.B\/C"/],
     [['--max-batchsize', '8'], /unknown option '--max-batchsize'/],
     [
@@ -136,22 +136,22 @@ describe('what a flag does not take is told with what it would', () => {
   });
 });
 
-describe('what cannot be together', () => {
+describe('settings that exclude each other', () => {
   test.each<[string[], string]>([
-    [['--tls-cert', 'c.pem'], '--tls-cert: expected --tls-key with it, got none.'],
-    [['--tls-key', 'k.pem'], '--tls-key: expected --tls-cert with it, got none.'],
-    [['--tls-client-ca', 'ca.pem'], '--tls-client-ca: expected --tls-cert with it, got none.'],
-    [['--backend-cert', 'c.pem'], '--backend-cert: expected --backend-key with it, got none.'],
-    [['--port', '50050'], '--port: expected another port for HTTP than for calls, got 50050 for both.'],
+    [['--tls-cert', 'c.pem'], '--tls-cert: requires --tls-key.'],
+    [['--tls-key', 'k.pem'], '--tls-key: requires --tls-cert.'],
+    [['--tls-client-ca', 'ca.pem'], '--tls-client-ca: requires --tls-cert.'],
+    [['--backend-cert', 'c.pem'], '--backend-cert: requires --backend-key.'],
+    [['--port', '50050'], '--port: expected different ports for HTTP and gRPC, got 50050 for both.'],
     [
       ['--admin-port', '50049'],
-      '--admin-port: expected another port for HTTP than for calls, got 50049 for both.',
+      '--admin-port: expected different ports for HTTP and gRPC, got 50049 for both.',
     ],
   ])('%s', (args, message) => {
     expect(optionsOf(args)).toEqual([message]);
   });
 
-  test('two ports that are any free ones can', () => {
+  test('two free ports do not', () => {
     expect(optionsOf(['--port', '0', '--admin-port', '0'])).toMatchObject({ port: 0, adminPort: 0 });
   });
 });

@@ -58,33 +58,33 @@ const status: QueueStatus = {
 
 test('a queue as text', () => {
   expect(queueText(status, PLAIN)).toBe(`Queue digits
-  outstanding     1,234  1,170 waiting, 64 held by processors
-  oldest        1.5 min  since it was submitted
-  lag            950 ms  the oldest that no processor has fetched
-  rate            5,300  what all processors can do together, in items a second
-  redelivered         3  taken over from processors that fell silent, so far
-  dead letters        1  of 2 that died so far
+  outstanding     1,234  1,170 waiting, 64 fetched by workers
+  oldest        1.5 min  age of the oldest item
+  lag            950 ms  age of the oldest item that no worker has fetched
+  rate            5,300  throughput of all workers together, in items per second
+  redelivered         3  items taken over from workers without heartbeat, so far
+  dead letters        1  of 2 so far
 
-priority  outstanding  waiting  held     lag   oldest
-high                0        0     0    0 ms     0 ms
-normal          1,234    1,170    64  950 ms  1.5 min
-low                 0        0     0    0 ms     0 ms
+priority  outstanding  waiting  fetched     lag   oldest
+high                0        0        0    0 ms     0 ms
+normal          1,234    1,170       64  950 ms  1.5 min
+low                 0        0        0    0 ms     0 ms
 
-processor  pid  items/s  running  queued  batch      heard
-gpu-1       41    5,300       64       0     64  2.1 s ago
-x            7        –        0       0    any  12 ms ago
-y            8   paused        3       0      8   5 ms ago
+worker  pid  items/s  running  queued  batch  heartbeat
+gpu-1    41    5,300       64       0     64  2.1 s ago
+x         7        –        0       0    any  12 ms ago
+y         8   paused        3       0      8   5 ms ago
 `);
-  expect(queueText({ ...status, processors: [] }, PLAIN)).toMatch(/\n\nNo processors\.\n$/);
+  expect(queueText({ ...status, processors: [] }, PLAIN)).toMatch(/\n\nNo workers\.\n$/);
 });
 
-test('dead letters stand out', () => {
+test('dead letters are red', () => {
   const marked = { ...PLAIN, bad: (text: string) => `!${text}!` };
   expect(queueText(status, marked)).toMatch(/dead letters {2}! +1!/);
   expect(queueText({ ...status, deadLetters: 0 }, marked)).not.toContain('!');
 });
 
-test('a queue as JSON: what is not known is null', () => {
+test('a queue as JSON: unknown values are null', () => {
   expect(queueJson(status)).toMatchObject({
     queue: 'digits',
     depth: 1234,
@@ -114,7 +114,7 @@ describe('dead letters', () => {
     payload: { text: 'x'.repeat(200) },
   };
 
-  test('are a line each, within the terminal', () => {
+  test('have one line each, within the width of the terminal', () => {
     const lines = lettersTable([letter, { ...letter, payload: Buffer.from([1, 2]) }], 100);
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/^id +died +deliveries +priority +payload$/);
@@ -123,12 +123,12 @@ describe('dead letters', () => {
     expect(lines[2]).toMatch(/ 2 bytes$/);
   });
 
-  test('keep their payload to a reasonable length where nobody knows how wide the terminal is', () => {
+  test('have a truncated payload if the width of the terminal is unknown', () => {
     const [, line = ''] = lettersTable([letter], undefined);
     expect(line.length).toBeLessThan(130);
   });
 
-  test('as JSON have all that is known', () => {
+  test('as JSON have all fields', () => {
     expect(letterJson(letter)).toEqual({
       id: '1712345678901-0',
       died_at: '2024-04-05T19:34:38.901Z',

@@ -33,7 +33,7 @@ async function worker(what: string, args: readonly string[], env = {}) {
   return { exitCode, ...terminal.written };
 }
 
-describe('what cannot start says why, in one line, with code 1', () => {
+describe('a failed start exits with 1 and one line', () => {
   test.each<[string, string, string[], Record<string, string>, RegExp]>([
     ['no file', 'gone.ts', [], {}, /^error: There is no file .*gone\.ts\.$/],
     ['no model', 'gone.onnx', [], {}, /^error: .*gone\.onnx cannot be served: there is no such file\.$/],
@@ -55,11 +55,11 @@ describe('what cannot start says why, in one line, with code 1', () => {
     ],
     ['options that are none', 'list.mjs', [], {}, /list\.mjs: options: expected an object/],
     [
-      'a module that says where Redis is',
+      'a module with the URL of Redis',
       'url.mjs',
       [],
       {},
-      /url\.mjs: options: url is not the handler's to say/,
+      /url\.mjs: options: url is an option of the worker/,
     ],
     ['a policy that is none', 'policy.mjs', [], {}, /policy\.mjs: options: policy: expected a policy/],
     ['an address that is none', 'h.mjs', ['--url', 'http://x'], {}, /^error: url: expected redis:\/\//],
@@ -82,7 +82,7 @@ describe('what cannot start says why, in one line, with code 1', () => {
       'h.mjs',
       [],
       { DYNAMIC_BATCHER__BATCH_TIME: '2s' },
-      /^error: DYNAMIC_BATCHER__BATCH_TIME: expected seconds, a number from 0 to 86,400, got "2s"\.$/,
+      /^error: DYNAMIC_BATCHER__BATCH_TIME: expected a number of seconds from 0 to 86,400, got "2s"\.$/,
     ],
     ['a queue without a name', 'h.mjs', ['--queue', 'a b'], {}, /^error: queue: expected a name/],
     [
@@ -100,18 +100,18 @@ describe('what cannot start says why, in one line, with code 1', () => {
   });
 });
 
-describe('mistakes on the command line have code 2', () => {
+describe('an invalid command line exits with 2', () => {
   test.each<[string, string[], RegExp]>([
     ['notes.txt', [], /notes\.txt: expected a module with a handler \(handler\.ts\), a model/],
     ['h.mjs', ['more'], /too many arguments/],
     ['h.mjs', ['-bs', '0'], /'--batch-size, --max-batch-size <count>' argument '0' is invalid/],
     ['h.mjs', ['-bt', '0'], /Expected a number above 0, at most 86,400/],
-    ['h.mjs', ['--batch-time', '2', '--policy', 'greedy'], /--batch-time is the window of --policy window/],
+    ['h.mjs', ['--batch-time', '2', '--policy', 'greedy'], /--batch-time is for --policy window, not/],
     ['h.mjs', ['--policy', 'fifo'], /Allowed choices are adaptive, greedy, window/],
     ['h.mjs', ['--payload', 'xml'], /Allowed choices are json, msgpack, bytes/],
     ['h.mjs', ['--concurrency', '0'], /Expected a whole number from 1 to 1,024/],
-    ['h.mjs', ['--replicas', '2'], /--replicas is for a Python model \(model\.py\), and .*h\.mjs is none/],
-    ['m.py', ['--gpu', '0,x'], /Expected numbers of devices, as 0 or 0,1/],
+    ['h.mjs', ['--replicas', '2'], /--replicas is for a Python model \(model\.py\)\. .*h\.mjs is not one/],
+    ['m.py', ['--gpu', '0,x'], /Expected device numbers, such as 0 or 0,1/],
     ['h.mjs', ['--verbose', '--quiet'], /cannot be used with option '--quiet'/],
     ['h.mjs', ['--leas-ms', '5'], /unknown option '--leas-ms'\n\(Did you mean --lease-ms\?\)/],
   ])('%s %s', async (file, args, message) => {
@@ -123,6 +123,6 @@ describe('mistakes on the command line have code 2', () => {
   test('nothing to run', async () => {
     const terminal = fakeTerminal();
     expect(await runCommandLine(['worker', '--queue', 'q'], terminal)).toBe(2);
-    expect(terminal.written.stderr).toMatch(/missing required argument 'what'/);
+    expect(terminal.written.stderr).toMatch(/missing required argument 'source'/);
   });
 });

@@ -20,7 +20,7 @@ function log(options: Partial<WorkerLogOptions> = {}) {
 const batch = { cost: 64, reason: 'full' } as const;
 const record = { size: 3, succeeded: 2, failed: 1, durationMs: 12.34, error: undefined } as BatchRecord;
 
-test('with a window the lines are those of dynamic_batcher', () => {
+test('with a window the lines have the format of dynamic_batcher', () => {
   const { log: lines, written } = log();
   lines.started();
   lines.batchStarts({ ...batch, oldestWaitMs: 64.2 });
@@ -30,13 +30,13 @@ test('with a window the lines are those of dynamic_batcher', () => {
   );
 });
 
-test('a window is written as short as it can be', () => {
+test('a window has no trailing zeros', () => {
   const { log: lines, written } = log({ rule: { kind: 'window', seconds: 0.1 + 0.2 } });
   lines.batchStarts({ ...batch, oldestWaitMs: 0 });
   expect(written.stdout).toBe('batch start: 0.000/0.3, 64/64\n');
 });
 
-test('without one they say by what rule, and why a batch leaves', () => {
+test('without a window the lines have the policy and the dispatch reason', () => {
   const { log: lines, written } = log({
     rule: { kind: 'own', policy: greedy() },
     maxBatchSize: -1,
@@ -51,7 +51,7 @@ test('without one they say by what rule, and why a batch leaves', () => {
   );
 });
 
-test('what goes wrong is told on stderr, also when it is to be quiet', () => {
+test('errors go to stderr, also with --quiet', () => {
   const { log: lines, written } = log({ quiet: true });
   const notices: ProcessorNotice[] = [
     { event: 'disconnected', error: new Error('Socket closed') },
@@ -67,13 +67,13 @@ test('what goes wrong is told on stderr, also when it is to be quiet', () => {
   lines.batchEnded({ ...record, error: new Error('boom') });
   expect(written.stdout).toBe('');
   expect(written.stderr.trimEnd().split('\n')).toEqual([
-    'Redis is away: Socket closed. What is in the queue waits there.',
-    'Redis is back.',
-    'Took over 2 items of a processor that fell silent, delivery 2.',
-    'Took over 1 item that had been given back.',
-    '1 item delivered 3 times and never answered: see batchwise dead list --queue q.',
-    'The answer to 5-0 is not taken: another processor has taken the item over.',
-    'error: OOM no memory. It is tried again.',
+    'Redis is unreachable: Socket closed. The items stay in the queue.',
+    'Redis is reachable again.',
+    'Took over 2 items of a worker without heartbeat, delivery 2.',
+    'Took over 1 item that a worker returned.',
+    'Dead letter: 1 item without an answer after 3 deliveries. See batchwise dead list --queue q.',
+    'The result of 5-0 is dropped: another worker has taken over the item.',
+    'error: OOM no memory. The worker tries again.',
     'error: a batch of 3 failed: boom',
   ]);
 });

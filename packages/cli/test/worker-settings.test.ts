@@ -3,14 +3,14 @@ import { queueAddress } from '../src/queue/queue-flags.js';
 import { withLongFlags } from '../src/worker/seed-flags.js';
 import { policyOf, workerSettings } from '../src/worker/worker-settings.js';
 
-describe('what is said of a worker', () => {
-  test('nothing, where nothing is said: the handler may have something to say', () => {
+describe('settings of a worker', () => {
+  test('are empty by default, because the module may have settings', () => {
     expect(workerSettings({}, {})).toEqual({ options: {}, rule: undefined, processes: {} });
     const empty = { DYNAMIC_BATCHER__BATCH_SIZE: '', DYNAMIC_BATCHER__BATCH_TIME: '' };
     expect(workerSettings({}, empty)).toEqual({ options: {}, rule: undefined, processes: {} });
   });
 
-  test('the batch size and time of the environment', () => {
+  test('have the batch size and time of the environment', () => {
     const env = { DYNAMIC_BATCHER__BATCH_SIZE: '64', DYNAMIC_BATCHER__BATCH_TIME: '.5' };
     expect(workerSettings({}, env)).toEqual({
       options: { maxBatchSize: 64 },
@@ -19,7 +19,7 @@ describe('what is said of a worker', () => {
     });
   });
 
-  test('flags go before the environment', () => {
+  test('flags override the environment', () => {
     const env = { DYNAMIC_BATCHER__BATCH_SIZE: '64', DYNAMIC_BATCHER__BATCH_TIME: '2' };
     expect(workerSettings({ maxBatchSize: 8, batchTime: 0.25 }, env)).toEqual({
       options: { maxBatchSize: 8 },
@@ -30,7 +30,7 @@ describe('what is said of a worker', () => {
     expect(workerSettings({ policy: 'window' }, env).rule).toEqual({ kind: 'window', seconds: 2 });
   });
 
-  test('a window without a time is as long as an item may wait, else 2 seconds', () => {
+  test('a window without a batch time is --max-wait-ms, else 2 seconds', () => {
     expect(workerSettings({ policy: 'window' }, {}).rule).toEqual({ kind: 'window', seconds: 2 });
     expect(workerSettings({ policy: 'window', maxWaitMs: 30 }, {}).rule).toEqual({
       kind: 'window',
@@ -38,7 +38,7 @@ describe('what is said of a worker', () => {
     });
   });
 
-  test('all other flags by their names', () => {
+  test('have all other flags', () => {
     const options = {
       maxWaitMs: 1,
       targetLatencyMs: 2,
@@ -52,7 +52,7 @@ describe('what is said of a worker', () => {
     expect(workerSettings({ ...options, quiet: true, queue: 'q' }, {}).options).toEqual(options);
   });
 
-  test('the processes of a Python model, whose interpreter may be that of the machine', () => {
+  test('have the processes of a Python model, and the interpreter of the environment', () => {
     const env = { BATCHWISE__RUNNERS__PYTHON: '/opt/python' };
     expect(workerSettings({}, env).processes).toEqual({ python: '/opt/python' });
     expect(workerSettings({}, { BATCHWISE__RUNNERS__PYTHON: '' }).processes).toEqual({});
@@ -63,7 +63,7 @@ describe('what is said of a worker', () => {
     });
   });
 
-  test('rules are made policies', () => {
+  test('rules become policies', () => {
     expect(policyOf({ kind: 'window', seconds: 0 }).name).toBe('window');
     expect(policyOf({ kind: 'greedy' }).name).toBe('greedy');
     expect(policyOf({ kind: 'adaptive', prefer: 'efficiency' }).name).toMatch(/adaptive/);
@@ -71,14 +71,14 @@ describe('what is said of a worker', () => {
 });
 
 describe('the queue', () => {
-  test('is that of the flag, of the environment, or request', () => {
+  test('has the name of the flag, of the environment, or request', () => {
     const env = { REDIS__STREAM_KEY_REQUEST: 'asked' };
     expect(queueAddress({ queue: 'digits' }, env).queue).toBe('digits');
     expect(queueAddress({}, env).queue).toBe('asked');
     expect(queueAddress({}, { REDIS__STREAM_KEY_REQUEST: '' }).queue).toBe('request');
   });
 
-  test('is where the flag says, or the environment', () => {
+  test('has the URL of the flag or of the environment', () => {
     const env = { REDIS__HOST: 'r', REDIS__PORT: '7', REDIS__DB: '2' };
     expect(queueAddress({ url: 'redis://flag' }, env)).toMatchObject({ url: 'redis://flag' });
     expect(queueAddress({}, env)).toMatchObject({ url: 'redis://r:7', database: 2 });

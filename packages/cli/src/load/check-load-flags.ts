@@ -1,4 +1,4 @@
-/** What can be wrong with the flags of `batchwise load` before anything is sent. */
+/** Checks of the flags of `batchwise load` before the first request. */
 import { parseThreshold } from '@batchwise/load';
 import { UsageFailure } from '../terminal/failure.js';
 import { checkFolderOf } from '../terminal/files.js';
@@ -78,7 +78,7 @@ const SCENARIO_FLAGS = { host: '--host', tag: '--tag' } as const satisfies Recor
   string
 >;
 
-/** @throws {UsageFailure} for a flag that would have no effect: a `--timeout` that is ignored spoils the figures */
+/** @throws {UsageFailure} for a flag without effect: an ignored `--timeout` would falsify the figures */
 function checkFlagsOf(target: string, flags: CheckedFlags): void {
   const isScenario = isScenarioFile(target);
   const ignored = Object.entries(isScenario ? REQUEST_FLAGS : SCENARIO_FLAGS);
@@ -87,6 +87,6 @@ function checkFlagsOf(target: string, flags: CheckedFlags): void {
   throw new UsageFailure(
     isScenario
       ? `${given[1]} has no effect on a scenario: set it in ${target}.`
-      : `${given[1]} needs a scenario file, and the target is the URL ${target}.`,
+      : `${given[1]} is for a scenario file. The target ${target} is a URL.`,
   );
 }

@@ -1,34 +1,35 @@
-/** `batchwise load compare`: the same arrivals for two targets in turn, and whether they differ. */
+/** `batchwise load compare`: sends the same arrivals to two targets in turn and compares the results. */
 import { compare, compareChart, compareJson, compareText, startRun } from '@batchwise/load';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { checkFolderOf, writeNamedFile } from '../terminal/files.js';
 import { positiveNumber, wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { interruption } from './interruption.js';
-import { addRequestFlags, type RequestFlags, targetSpec } from './load-flags.js';
+import { addRequestFlags, type RequestFlags, TARGET_FLAG, targetSpec } from './load-flags.js';
 import { duration } from './load-values.js';
 
 interface CompareFlags extends RequestFlags {
   readonly rate: number;
   readonly pairs: number;
   readonly blockTime?: number;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly seed: number;
   readonly json?: boolean;
   readonly svg?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise load compare http://localhost:3000/classify http://localhost:3001/classify --data @sample.json --rate 200
-
-Both targets get the same arrivals, in blocks that alternate in random order. A difference is reported when it is
-larger than chance explains: comparing a target with itself reports one in at most 5 % of comparisons.
-
-Exit codes: 0 done, 1 something failed, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: ['batchwise load compare http://localhost:3000/x http://localhost:3001/x --rate 200'],
+  notes: [
+    'Both targets get the same arrivals, in blocks that alternate in random order. A difference is reported if it is ' +
+      'statistically significant: the comparison of a target with itself reports one in at most 5 % of comparisons.',
+  ],
+  exitCodes: { 0: 'done', 1: 'failed' },
+};
 
 const DEFAULT_BLOCK_SECONDS = 10;
 
@@ -41,11 +42,11 @@ export function setUpCompare(command: Command, terminal: Terminal, exit: (code: 
     .argument('<url-a>', 'the first target')
     .argument('<url-b>', 'the second target');
   addRequestFlags(command)
-    .optionsGroup('The comparison:')
+    .optionsGroup('Comparison:')
     .option('--rate <number>', 'Poisson arrivals per second', positiveNumber(1e6), 100)
     .option('--pairs <count>', 'blocks for each target', wholeNumber(6, 10_000), 12)
     .option('--block-time <time>', 'length of a block (default: 10s)', duration)
-    .option('--target-ms <ms>', 'also compare the share of responses within this time', positiveNumber(1e8))
+    .option(TARGET_FLAG, 'also compare the share of responses within this latency', positiveNumber(1e8))
     .option(
       '--seed <number>',
       'seed of the arrivals and of the order of blocks',
@@ -53,17 +54,15 @@ export function setUpCompare(command: Command, terminal: Terminal, exit: (code: 
       1,
     )
     .optionsGroup('Output:')
-    .option('--json', 'the result as JSON')
-    .option('--svg <file>', 'a plot of the differences')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (a: string, b: string, flags: CompareFlags) =>
-      exit(await comparison(a, b, flags, terminal)),
-    );
+    .option('--json', 'print JSON')
+    .option('--svg <file>', 'write a plot of the differences');
+  finishHelp(command, FOOTER).action(async (a: string, b: string, flags: CompareFlags) =>
+    exit(await comparison(a, b, flags, terminal)),
+  );
 }
 
 async function comparison(a: string, b: string, flags: CompareFlags, terminal: Terminal): Promise<number> {
-  const { rate, pairs, blockTime = DEFAULT_BLOCK_SECONDS, targetMs, seed } = flags;
+  const { rate, pairs, blockTime = DEFAULT_BLOCK_SECONDS, targetLatencyMs: targetMs, seed } = flags;
   if (flags.svg !== undefined) await checkFolderOf('--svg', flags.svg);
   const progress = new ProgressBar(terminal);
   const interrupt = interruption();

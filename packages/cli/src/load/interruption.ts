@@ -1,4 +1,4 @@
-/** Ctrl-C of a search: the first one ends it with what is known, the second one ends the process. */
+/** Ctrl-C during a search: the first ends the search with its current result, the second ends the process. */
 import { endingSignals } from '../terminal/ending-signals.js';
 
 export function interruption(): { readonly signal: AbortSignal; stop(): void } {

@@ -5,15 +5,16 @@ import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { UsageFailure } from '../terminal/failure.js';
 import { checkFolderOf, writeNamedFile } from '../terminal/files.js';
 import { positiveNumber, share, wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { interruption } from './interruption.js';
-import { addRequestFlags, MOST_PROCESSES, type RequestFlags, targetSpec } from './load-flags.js';
+import { addRequestFlags, MOST_PROCESSES, type RequestFlags, TARGET_FLAG, targetSpec } from './load-flags.js';
 import { duration } from './load-values.js';
 
 interface KneeFlags extends RequestFlags {
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly share: number;
   readonly from: number;
   readonly to: number;
@@ -24,44 +25,45 @@ interface KneeFlags extends RequestFlags {
   readonly svg?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise load knee http://localhost:3000/classify --data @sample.json --target-ms 100
-  $ batchwise load knee http://localhost:3000/classify --data @sample.json --target-ms 100 --svg knee.svg
-
-Each rate is tried with Poisson arrivals. A request meets the target when its response is a success and comes within
-the target time of its intended start.
-
-Exit codes: 0 a rate was found, 3 no rate is known to meet the target, 1 something failed, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise load knee http://localhost:3000/classify --data @sample.json --target-latency-ms 100',
+  ],
+  notes: [
+    'The search sends Poisson arrivals at each rate. A request meets the target if its response is successful and ' +
+      'arrives within the target of its intended start.',
+  ],
+  exitCodes: { 0: 'a rate was found', 1: 'failed', 3: 'no rate is known to meet the target' },
+};
 
 const DEFAULT_STEP_SECONDS = 10;
 
 export function setUpKnee(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .summary('find the highest rate that meets a target')
-    .description('Finds the highest rate of requests that meets a target latency.')
-    .argument('<url>', 'URL that requests are sent to');
+    .description('Finds the highest request rate that meets a target latency.')
+    .argument('<url>', 'URL of the target');
   addRequestFlags(command)
-    .optionsGroup('The search:')
-    .option('--target-ms <ms>', 'target latency, needed', positiveNumber(1e8))
+    .optionsGroup('Search:')
+    .option(TARGET_FLAG, 'target latency; required', positiveNumber(1e8))
     .option('--share <share>', 'share of requests that must meet the target', share(1), 0.99)
     .option('--from <number>', 'lowest rate, per second', positiveNumber(1e6), 10)
     .option('--to <number>', 'highest rate, per second', positiveNumber(1e6), 100_000)
-    .option('--step-time <time>', 'shortest time that a rate is tried for (default: 10s)', duration)
+    .option('--step-time <time>', 'minimum duration of each rate (default: 10s)', duration)
     .option('--seed <number>', 'seed of the arrivals', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
     .option('--processes <count>', 'generator processes', wholeNumber(1, MOST_PROCESSES), 1)
     .optionsGroup('Output:')
-    .option('--json', 'the result as JSON')
-    .option('--svg <file>', 'a plot of latency and goodput against the rate')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (url: string, flags: KneeFlags) => exit(await knee(url, flags, terminal)));
+    .option('--json', 'print JSON')
+    .option('--svg <file>', 'write a plot of latency and goodput against the rate');
+  finishHelp(command, FOOTER).action(async (url: string, flags: KneeFlags) =>
+    exit(await knee(url, flags, terminal)),
+  );
 }
 
 async function knee(url: string, flags: KneeFlags, terminal: Terminal): Promise<number> {
-  const { targetMs, from, to, stepTime = DEFAULT_STEP_SECONDS, seed, processes } = flags;
+  const { targetLatencyMs: targetMs, from, to, stepTime = DEFAULT_STEP_SECONDS, seed, processes } = flags;
   if (targetMs === undefined)
-    throw new UsageFailure('--target-ms is needed. See batchwise load knee --help.');
+    throw new UsageFailure('--target-latency-ms is required. See batchwise load knee --help.');
   if (from >= to) throw new UsageFailure('--from must be less than --to.');
   if (flags.svg !== undefined) await checkFolderOf('--svg', flags.svg);
   const progress = new ProgressBar(terminal);
@@ -90,7 +92,7 @@ async function knee(url: string, flags: KneeFlags, terminal: Terminal): Promise<
       await writeNamedFile('--svg', flags.svg, kneeChart(found));
       terminal.stderr.write(`Wrote ${flags.svg}\n`);
     }
-    return found.rate === undefined ? EXIT_CODES.targetNotHeld : EXIT_CODES.ok;
+    return found.rate === undefined ? EXIT_CODES.targetNotMet : EXIT_CODES.ok;
   } finally {
     interrupt.stop();
     progress.clear();

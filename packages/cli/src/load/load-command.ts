@@ -24,6 +24,7 @@ import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { writeNamedFile } from '../terminal/files.js';
 import { positiveNumber, wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { isLive, type Terminal } from '../terminal/terminal.js';
 import { checkLoadFlags, isScenarioFile, type OutputFlags, type ScenarioFlags } from './check-load-flags.js';
@@ -37,6 +38,7 @@ import {
   MOST_PROCESSES,
   type RequestFlags,
   runPart,
+  TARGET_FLAG,
   type TrafficFlags,
   targetSpec,
 } from './load-flags.js';
@@ -44,7 +46,7 @@ import { severalTexts } from './load-values.js';
 
 interface LoadFlags extends RequestFlags, TrafficFlags, ScenarioFlags, OutputFlags {
   readonly processes: number;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly failIf?: readonly string[];
   readonly web?: boolean;
   readonly webHost: string;
@@ -52,35 +54,36 @@ interface LoadFlags extends RequestFlags, TrafficFlags, ScenarioFlags, OutputFla
   readonly webToken?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise load http://localhost:3000/classify --data @sample.json --users 50 --spawn-rate 10 --time 60s
-  $ batchwise load http://localhost:3000/classify --data @sample.json --rate 800 --time 30s --target-ms 100
-  $ batchwise load grpc://localhost:50051/demo.Greeter/SayHello --data '{"name": "you"}' --rate 500 --time 30s
-  $ batchwise load load.ts --host http://localhost:3000 --users 400 --spawn-rate 50 --html report.html
-  $ batchwise load http://localhost:3000/classify --data @sample.json --web
-  $ batchwise load knee http://localhost:3000/classify --data @sample.json --target-ms 100
-  $ batchwise load compare http://localhost:3000/classify http://localhost:3001/classify --data @sample.json --rate 200
-
-A target is a URL (http, https, grpc, grpcs, redis, rediss) or a scenario file (load.ts).
-Ctrl-C ends the run with a complete report; a second one ends it at once.
-
-Exit codes: 0 done, 3 a --fail-if rule is true, 1 something failed, 2 wrong flags.
-Requests that fail do not change the exit code: use --fail-if 'error_rate > 0%'.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise load http://localhost:3000/classify --data @sample.json --users 50',
+    'batchwise load http://localhost:3000/classify --data @sample.json --rate 800 --time 30s',
+    "batchwise load grpc://localhost:50051/demo.Greeter/SayHello --data '{}' --rate 500",
+    'batchwise load load.ts --host http://localhost:3000 --users 400 --html report.html',
+    'batchwise load http://localhost:3000/classify --data @sample.json --web',
+  ],
+  notes: [
+    'A target is a URL (http, https, grpc, grpcs, redis, rediss) or a scenario file (load.ts). A scenario sets the ' +
+      'request itself.',
+    "Failed requests do not change the exit code. Use --fail-if 'error_rate > 0%'.",
+    'Ctrl-C ends the run with a complete report. A second Ctrl-C stops the process at once.',
+  ],
+  exitCodes: { 0: 'done', 1: 'failed', 3: 'a --fail-if rule is true' },
+};
 
 const EVERY_MS = 1000;
-/** Without a terminal that can be redrawn, a line is written only so often. */
+/** Interval of progress lines if the output cannot be redrawn. */
 const SECONDS_PER_LINE = 5;
 
 export function setUpLoad(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Sends traffic to a server and reports goodput, latency, failures and batch sizes.\n' +
-        'Traffic is a number of users that wait for their responses, or arrivals at a rate.',
+      'Sends traffic to a server and reports goodput, latency, failures and batch sizes. The traffic is a number of ' +
+        'users that wait for their responses, or arrivals at a rate.',
     )
     .argument('[target]', 'URL or scenario file')
     .usage('[options] [target]')
-    // Flags behind `knee` and `compare` are theirs.
+    // Flags after `knee` and `compare` belong to them.
     .enablePositionalOptions();
   addRequestFlags(command);
   addUserFlags(command);
@@ -95,59 +98,50 @@ export function setUpLoad(command: Command, terminal: Terminal, exit: (code: num
     .option('--host <url>', 'base URL of the paths in a scenario')
     .option('--tag <name>', 'run only the tasks of a scenario with this tag; may be repeated', severalTexts)
     .optionsGroup('Verdict:')
-    .option(
-      '--target-ms <ms>',
-      'target latency: goodput counts successful responses within it',
-      positiveNumber(1e8),
-    )
+    .option(TARGET_FLAG, 'target latency: goodput counts successful responses within it', positiveNumber(1e8))
     .option(
       '--fail-if <rule>',
-      "exit code 3 if the rule is true, as 'p99 > 100ms', 'error_rate > 1%'; may be repeated",
+      "exit code 3 if the rule is true, such as 'p99 > 100ms'; may be repeated",
       severalTexts,
     )
     .optionsGroup('Output:')
-    .option('--json <file>', 'the report as JSON; - for standard output')
+    .option('--json <file>', 'write the report as JSON; - for stdout')
     .option(
       '--csv <prefix>',
-      "Locust's files: prefix_stats.csv, prefix_stats_history.csv, prefix_failures.csv",
+      "write Locust's files: prefix_stats.csv, prefix_stats_history.csv, prefix_failures.csv",
     )
-    .option('--html <file>', 'the report as one page with plots')
-    .option('--save-trace <file>', 'arrival times, for batchwise plan --trace')
-    .option('--save-curve <file>', 'compute time by batch size, for batchwise plan --curve')
-    .option(
-      '--save-scenario <file>',
-      'arrivals and compute times in one file, for batchwise arena --scenario',
-    )
+    .option('--html <file>', 'write the report as one page with plots')
+    .option('--save-trace <file>', 'write the arrival times, for batchwise plan --trace')
+    .option('--save-curve <file>', 'write the compute time by batch size, for batchwise plan --curve')
+    .option('--save-scenario <file>', 'write arrivals and compute times, for batchwise arena --scenario')
     .optionsGroup('Web page:')
     .option('--web', 'serve a page to start, watch and change runs')
     .option('--web-port <port>', 'port of the page', wholeNumber(0, 65_535), 8089)
-    .option('--web-host <address>', 'address that the page listens on', '127.0.0.1')
+    .option('--web-host <address>', 'listening address of the page', '127.0.0.1')
     .addOption(
       new Option(
         '--web-token <text>',
         'token of the page (default: none on loopback, random at other addresses)',
       ).env('BATCHWISE_LOAD_TOKEN'),
     )
-    .helpOption('-h, --help', 'this text')
-    .helpCommand(false)
-    .addHelpText('after', EXAMPLES)
-    .action(async (target: string | undefined, flags: LoadFlags) => {
-      if (target === undefined) command.help();
-      exit(await load(target as string, flags, terminal));
-    });
+    .helpCommand(false);
+  finishHelp(command, FOOTER).action(async (target: string | undefined, flags: LoadFlags) => {
+    if (target === undefined) command.help();
+    exit(await load(target as string, flags, terminal));
+  });
   setUpKnee(command.command('knee'), terminal, exit);
   setUpCompare(command.command('compare'), terminal, exit);
 }
 
 async function load(target: string, flags: LoadFlags, terminal: Terminal): Promise<number> {
-  // Before anything is sent: a mistake is not found out after an hour.
+  // Before the first request, so that a mistake is not found after an hour.
   await checkLoadFlags(target, flags);
   const spec = await runSpec(target, flags);
   return flags.web ? serveWeb(spec, flags, terminal) : runOnce(spec, flags, terminal);
 }
 
 async function runSpec(target: string, flags: LoadFlags): Promise<RunSpec> {
-  const { processes, targetMs, failIf, host, tag, saveTrace } = flags;
+  const { processes, targetLatencyMs: targetMs, failIf, host, tag, saveTrace } = flags;
   return {
     work: isScenarioFile(target)
       ? {
@@ -169,10 +163,10 @@ async function runOnce(spec: RunSpec, flags: LoadFlags, terminal: Terminal): Pro
   const run = await startRun(spec);
   const report = await shownToItsEnd(run, terminal, flags.json === '-');
   await writeOutputs(report, run, flags, terminal);
-  return report.verdicts.some(({ isBroken }) => isBroken) ? EXIT_CODES.targetNotHeld : EXIT_CODES.ok;
+  return report.verdicts.some(({ isBroken }) => isBroken) ? EXIT_CODES.targetNotMet : EXIT_CODES.ok;
 }
 
-/** Redraws the figures while the run goes on. The first signal ends the run, the second one the process. */
+/** Redraws the figures during the run. The first signal ends the run, the second one the process. */
 async function shownToItsEnd(run: LoadRun, terminal: Terminal, isQuiet: boolean): Promise<LoadReport> {
   const { stderr, env } = terminal;
   const live = isLive(stderr, env);
@@ -180,7 +174,7 @@ async function shownToItsEnd(run: LoadRun, terminal: Terminal, isQuiet: boolean)
   const signals = endingSignals();
   let hasEnded = false;
   void signals.first.then(() => {
-    stderr.write(live ? '' : 'Stopping: waiting for the responses of requests in flight.\n');
+    stderr.write(live ? '' : 'Stopping. Waiting for the responses of requests in flight.\n');
     void run.stop();
   });
   void signals.second.then(() => process.exit(130));
@@ -247,7 +241,7 @@ async function writeOutputs(
     await writeJson('--save-scenario', saveScenario, scenarioJson(report, scenarioOptions(flags)));
 }
 
-/** A scenario names the trace beside it; without one it has the rate of the run. */
+/** A scenario names the saved trace; without one it has the rate of the run. */
 function scenarioOptions({ saveTrace, saveScenario = '' }: LoadFlags): { readonly traceFile?: string } {
   return saveTrace === undefined ? {} : { traceFile: relative(dirname(saveScenario), saveTrace) };
 }
@@ -268,7 +262,7 @@ async function serveWeb(spec: RunSpec, flags: LoadFlags, terminal: Terminal): Pr
       'failures.csv': failuresCsv,
     },
   });
-  terminal.stderr.write(`The load page is at ${page.url}\nCtrl-C ends it.\n`);
+  terminal.stderr.write(`The load page is at ${page.url}\nCtrl-C stops it.\n`);
   const signals = endingSignals();
   void signals.second.then(() => process.exit(130));
   await signals.first;

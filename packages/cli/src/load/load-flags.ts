@@ -1,4 +1,4 @@
-/** The flags that say what is sent and when, shared by `load`, `load knee` and `load compare`. */
+/** The flags of requests and traffic, shared by `load`, `load knee` and `load compare`. */
 
 import { parseTrace } from '@batchwise/arena';
 import {
@@ -20,6 +20,7 @@ const MOST_USERS = 1_000_000;
 const MAX_PER_SECOND = 1_000_000;
 const MOST_IN_FLIGHT = 1_000_000;
 export const MOST_PROCESSES = 256;
+export const TARGET_FLAG = '--target-ms, --target-latency-ms <ms>';
 
 export interface RequestFlags {
   readonly data?: string;
@@ -37,33 +38,37 @@ export interface RequestFlags {
 
 export function addRequestFlags(command: Command): Command {
   return command
-    .optionsGroup('The request:')
+    .optionsGroup('Request:')
     .option(
       '-d, --data <json>',
-      'request body: JSON, or @file (.json, .jsonl, others as bytes); the items of a list are sent in turn',
+      'request body: JSON, or @file (.json, .jsonl, others as bytes); the items of a list are sent in turn (default: none)',
     )
     .option('-X, --method <name>', 'HTTP method (default: POST with data, else GET)')
     .option("-H, --header <'name: value'>", 'HTTP header or gRPC metadata; may be repeated', header)
     .addOption(
-      // No default: it would be a flag that gRPC and Redis refuse.
+      // Without a default value, which would be a flag that gRPC and Redis reject.
       new Option('--protocol <name>', 'encoding of an HTTP request (default: http)').choices([
         'http',
         'open-inference',
         'open-inference-binary',
       ]),
     )
-    .option('--proto <file>', 'message types of a gRPC method (default: ask the server by reflection)')
+    .option('--proto <file>', 'message types of a gRPC method (default: server reflection)')
     .option('--ca <file>', 'certificate authority of the target (PEM)')
     .option('--insecure', 'accept any certificate')
-    .optionsGroup('When a response is a failure:')
+    .optionsGroup('Failures:')
     .option('--timeout <time>', 'a response that takes longer fails (default: no limit)', duration)
     .option(
       '--ok-status <codes>',
-      'HTTP status that is a success, as 200, 2xx, 200-404 (default: 2xx); may be repeated',
+      'HTTP status of a success, such as 200, 2xx, 200-404; may be repeated (default: 2xx)',
       severalTexts,
     )
-    .option('--ok-body <text>', 'text that the body must contain, or /regular expression/')
-    .option('--ok-json <path>', 'member that a JSON body must have, as label or label="setosa"', jsonMember);
+    .option('--ok-body <text>', 'text that a successful body contains, or /regular expression/')
+    .option(
+      '--ok-json <path>',
+      'member that a successful JSON body has, such as label or label="setosa"',
+      jsonMember,
+    );
 }
 
 export async function targetSpec(url: string, flags: RequestFlags): Promise<TargetSpec> {
@@ -118,7 +123,7 @@ export interface TrafficFlags {
 
 export function addUserFlags(command: Command): Command {
   return command
-    .optionsGroup('Users (each sends its next request after the response to its last):')
+    .optionsGroup('Users, which send one request after the other:')
     .option('-u, --users <count>', 'number of users (default: 10)', wholeNumber(1, MOST_USERS))
     .option(
       '-r, --spawn-rate <number>',
@@ -127,14 +132,14 @@ export function addUserFlags(command: Command): Command {
     )
     .option(
       '-w, --wait <time>',
-      'pause of a user in seconds, as between(0.01,2), constant(1), pacing(5) (default: none)',
+      'pause of a user in seconds: between(0.01,2), constant(1), pacing(5) (default: none)',
       waitTime,
     );
 }
 
 export function addArrivalFlags(command: Command): Command {
   return command
-    .optionsGroup('Arrivals (requests are sent at their time, whatever the target does):')
+    .optionsGroup('Arrivals, which do not wait for responses:')
     .option('--rate <number>', 'requests per second', positiveNumber(MAX_PER_SECOND))
     .addOption(
       new Option('--arrivals <kind>', 'distribution at --rate (default: poisson)').choices([
@@ -145,15 +150,19 @@ export function addArrivalFlags(command: Command): Command {
     )
     .option(
       '--variation <number>',
-      'coefficient of variation of gamma arrivals; above 1 they come in bursts (default: 3)',
+      'coefficient of variation of gamma arrivals; above 1 means bursts (default: 3)',
       positiveNumber(100),
     )
-    .option('--ramp <from..to>', 'Poisson arrivals at a rate that changes evenly, as 100..900in60s', ramp)
-    .option('--steps <list>', 'Poisson arrivals at one rate after the other, as 100x30s,400x30s', steps)
-    .option('--replay <file>', 'arrival times from a trace: milliseconds, one per line')
+    .option(
+      '--ramp <from..to>',
+      'Poisson arrivals at a rate that changes linearly, such as 100..900in60s',
+      ramp,
+    )
+    .option('--steps <list>', 'Poisson arrivals at one rate after the other, such as 100x30s,400x30s', steps)
+    .option('--replay <file>', 'arrival times of a trace: milliseconds, one per line')
     .option(
       '--max-in-flight <count>',
-      'limit of requests in flight; arrivals beyond it are counted as not sent',
+      'maximum number of requests in flight; arrivals above it are counted as not sent',
       wholeNumber(1, MOST_IN_FLIGHT),
       10_000,
     );
@@ -161,10 +170,10 @@ export function addArrivalFlags(command: Command): Command {
 
 export function addRunFlags(command: Command): Command {
   return command
-    .optionsGroup('The run:')
+    .optionsGroup('Run:')
     .option(
       '-t, --time <time>',
-      'duration, as 60s, 5m (default: until Ctrl-C, or the end of the ramp, steps or trace)',
+      'duration, such as 60s, 5m (default: until Ctrl-C, or the end of the ramp, steps or trace)',
       duration,
     )
     .option(
@@ -228,7 +237,7 @@ export async function runPart(flags: TrafficFlags): Promise<RunPart> {
   };
 }
 
-/** A ramp and steps end the run, unless `--time` says otherwise: the last rate is not sent until Ctrl-C. */
+/** A ramp and steps end the run. A longer `--time` continues at the last rate. */
 function scheduledSeconds(traffic: Traffic): number | undefined {
   if (traffic.kind !== 'arrivals') return undefined;
   const { schedule } = traffic;

@@ -1,4 +1,4 @@
-/** What the flags of `batchwise load` take: durations, pauses, steps and ramps. Each error says what was expected. */
+/** Parsers of the flags of `batchwise load`: durations, pauses, steps and ramps. */
 import type { ArrivalSchedule, SuccessRule, WaitTime } from '@batchwise/load';
 import { InvalidArgumentError } from 'commander';
 
@@ -11,7 +11,7 @@ export function duration(text: string): number {
   const [, value, unit = 's'] = DURATION.exec(text.trim()) ?? [];
   const seconds = Number(value) * (SECONDS[unit] as number);
   if (seconds > 0 && Number.isFinite(seconds)) return seconds;
-  throw new InvalidArgumentError('Expected a duration above 0, as 60s, 500ms, 2m or 1h.');
+  throw new InvalidArgumentError('Expected a duration above 0, such as 60s, 500ms, 2m or 1h.');
 }
 
 const WAIT = new RegExp(
@@ -33,12 +33,12 @@ export function waitTime(text: string): WaitTime {
 
 const STEP = new RegExp(String.raw`^(${NUMBER})\s*x\s*(.+)$`);
 
-/** `100x30s,400x1m`: so many requests per second, for so long, one after the other. */
+/** `100x30s,400x1m`: requests per second and durations, one after the other. */
 export function steps(text: string): ArrivalSchedule {
   const found = text.split(',').map((step) => {
     const [, perSecond, time] = STEP.exec(step.trim()) ?? [];
     if (time === undefined || Number(perSecond) <= 0) {
-      throw new InvalidArgumentError('Expected rates and durations, as 100x30s,400x1m.');
+      throw new InvalidArgumentError('Expected rates and durations, such as 100x30s,400x1m.');
     }
     return { perSecond: Number(perSecond), seconds: duration(time) };
   });
@@ -47,16 +47,16 @@ export function steps(text: string): ArrivalSchedule {
 
 const RAMP = new RegExp(String.raw`^(${NUMBER})\s*\.\.\s*(${NUMBER})\s*in\s*(.+)$`);
 
-/** `100..900in60s`: the rate grows evenly. */
+/** `100..900in60s`: the rate changes linearly. */
 export function ramp(text: string): ArrivalSchedule {
   const [, from, to, time] = RAMP.exec(text.trim()) ?? [];
   if (time === undefined || Number(from) + Number(to) === 0) {
-    throw new InvalidArgumentError('Expected two rates and a duration, as 100..900in60s.');
+    throw new InvalidArgumentError('Expected two rates and a duration, such as 100..900in60s.');
   }
   return { kind: 'ramp', from: Number(from), to: Number(to), seconds: duration(time) };
 }
 
-/** `name: value`, as often as wanted. */
+/** `name: value`, may be repeated. */
 export function header(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError("Expected 'name: value'.");
@@ -70,11 +70,14 @@ export function severalTexts(text: string, before: readonly string[] = []): stri
 /** `outputs.0.name`, or with the JSON value that it must have: `label="setosa"`. */
 export function jsonMember(text: string): NonNullable<SuccessRule['json']> {
   const [path, ...rest] = text.split('=');
-  if (!path) throw new InvalidArgumentError('Expected the path of a member, as label or label="setosa".');
+  if (!path)
+    throw new InvalidArgumentError('Expected the path of a member, such as label or label="setosa".');
   if (rest.length === 0) return { path };
   try {
     return { path, value: JSON.parse(rest.join('=')) };
   } catch {
-    throw new InvalidArgumentError(`Expected a JSON value behind ${path}=, as ${path}="text" or ${path}=1.`);
+    throw new InvalidArgumentError(
+      `Expected a JSON value after ${path}=, such as ${path}="text" or ${path}=1.`,
+    );
   }
 }

@@ -23,9 +23,10 @@ import {
 } from '@batchwise/arena';
 import { type Command, Option } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
-import { UsageFailure } from '../terminal/failure.js';
+import { errorLine, UsageFailure } from '../terminal/failure.js';
 import { readNamedFile, writeNamedFile } from '../terminal/files.js';
 import { wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -45,15 +46,15 @@ export interface ArenaFlags {
   readonly workers?: number;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise arena --quick
-  $ batchwise arena --target 4
-  $ batchwise arena --html arena.html
-  $ batchwise arena --ablate --quick
-  $ batchwise arena --scenario mine.json --json
-
-Exit codes: 0 done, 1 failure, or with --check a figure is worse than its limit, 2 invalid flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise arena --quick',
+    'batchwise arena --html arena.html',
+    'batchwise arena --ablate --quick',
+    'batchwise arena --scenario mine.json --json',
+  ],
+  exitCodes: { 0: 'done', 1: 'failed, or with --check a figure exceeds its limit' },
+};
 
 /** Flags of the grid only: a scenario and the ablation have their own seeds, and no goals. */
 const TARGET_FLAGS = ['check', 'target', 'seed', 'html'];
@@ -67,15 +68,19 @@ const DEFAULT_SCENARIOS = 100;
 export function setUpArena(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Compares the batching policies of Batchwise with those of other systems and with bounds, in simulations ' +
-        'with the same traffic.',
+      'Compares the batching policies of Batchwise with those of other systems and with theoretical bounds, in ' +
+        'simulations with the same traffic.',
     )
-    .optionsGroup('What to run:')
-    .option('--quick', 'a representative part of the grid, in about a minute')
-    .option('--target <number>', 'only the cells of one target', wholeNumber(1, Math.max(...TARGET_NUMBERS)))
+    .optionsGroup('Runs:')
+    .option('--quick', 'run a representative part of the grid, in about a minute')
+    .option(
+      '--target <number>',
+      'run only the cells of one target',
+      wholeNumber(1, Math.max(...TARGET_NUMBERS)),
+    )
     .option('--seed <number>', 'first seed (default: 101; 1 with --harm)', wholeNumber(0, LARGEST_SEED))
     .addOption(
-      new Option('--scenario <file>', 'a scenario file (JSON) instead of the grid').conflicts([
+      new Option('--scenario <file>', 'run a scenario file (JSON) instead of the grid').conflicts([
         ...TARGET_FLAGS,
         'quick',
         'ablate',
@@ -89,7 +94,7 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
       ]),
     )
     .addOption(
-      new Option('--harm', 'compare adaptive with greedy in random scenarios').conflicts([
+      new Option('--harm', 'compare the adaptive policy with the greedy one in random scenarios').conflicts([
         'quick',
         'target',
         'html',
@@ -102,12 +107,10 @@ export function setUpArena(command: Command, terminal: Terminal, exit: (code: nu
       wholeNumber(0, MAX_WORKERS),
     )
     .optionsGroup('Output:')
-    .option('--json', 'the results as JSON')
-    .option('--html <file>', 'an HTML page with plots, in one file')
-    .option('--check', 'exit with 1 if a figure is worse than its limit')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: ArenaFlags) => exit(await arena(flags, terminal)));
+    .option('--json', 'print JSON')
+    .option('--html <file>', 'write one HTML page with plots')
+    .option('--check', 'exit with 1 if a figure exceeds its limit');
+  finishHelp(command, FOOTER).action(async (flags: ArenaFlags) => exit(await arena(flags, terminal)));
 }
 
 async function arena(flags: ArenaFlags, terminal: Terminal): Promise<number> {
@@ -186,7 +189,7 @@ async function grid(flags: ArenaFlags, terminal: Terminal, progress: ProgressBar
     json ? text(arenaJson(report)) : arenaText(report, paletteFor(terminal.stdout, terminal.env)),
   );
   const missed = check ? missedLimits(report) : [];
-  for (const line of missed) terminal.stderr.write(`error: ${line}\n`);
+  for (const line of missed) terminal.stderr.write(errorLine(line, terminal));
   return missed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the curve of `--curve`: a file, or one of several curves in a file, as `h200.json#resnet50`. */
+/** Reads the curve of `--curve`: a file, or one of several curves in a file, such as `h200.json#resnet50`. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Curve, curveNoise, parseCurve, parseCurveText } from '@batchwise/arena';

@@ -17,6 +17,7 @@ import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { Failure, UsageFailure } from '../terminal/failure.js';
 import { readNamedFile, writeNamedFile } from '../terminal/files.js';
 import { positiveNumber, share, wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -28,7 +29,7 @@ export interface PlanFlags {
   readonly probe?: string;
   readonly rate?: number;
   readonly trace?: string;
-  readonly targetMs?: number;
+  readonly targetLatencyMs?: number;
   readonly slots?: number;
   readonly maxBatchSize?: number;
   readonly noise?: number;
@@ -43,51 +44,58 @@ export interface PlanFlags {
 const LARGEST_BATCH = 65_536;
 const LONGEST_MS = 1e8;
 
-const EXAMPLES = `
-Examples:
-  $ batchwise plan --curve curve.json --rate 800 --target-ms 50
-  $ batchwise plan --curve curve.json --trace requests.csv --target-ms 50 --svg plan.svg
-  $ batchwise plan --probe model.onnx --rate 800 --target-ms 50
-  $ batchwise plan --probe ./handler.ts --rate 800 --target-ms 50 --save-curve curve.json
-  $ batchwise plan --curve curve.json --rate 800 --target-ms 50 --slots 2 --json
-
-A curve is the duration of batches by size, in milliseconds: {"1": 5.1, "8": 5.8, "64": 11.4}.
-A trace has the arrival time of one request per line, in milliseconds, in ascending order.
-A module to probe exports handler, (items) => results, and sample, an item or a function that returns one.
-
-Exit codes: 0 the target is held, 3 the target is not held, 1 failure, 2 invalid flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise plan --curve curve.json --rate 800 --target-latency-ms 50',
+    'batchwise plan --curve curve.json --trace requests.csv --target-latency-ms 50',
+    'batchwise plan --probe model.onnx --rate 800 --target-latency-ms 50',
+    'batchwise plan --probe ./handler.ts --rate 800 --target-latency-ms 50 --slots 2',
+  ],
+  notes: [
+    'A curve is the duration of batches by size, in milliseconds: {"1":5.1,"8":5.8,"64":11.4}. A trace has the ' +
+      'arrival time of one request per line, in milliseconds, in ascending order. A module to probe exports handler, ' +
+      '(items) => results, and sample, an item or a function that returns one.',
+  ],
+  exitCodes: { 0: 'the target is met', 1: 'failed', 3: 'the target is not met' },
+};
 
 export function setUpPlan(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Recommends settings for a backend, a traffic and a target latency, with the expected latency, the largest\n' +
-        'rate that holds the target, and the number of slots that a rate needs. All figures are simulated with\n' +
-        'the production batcher.',
+      'Recommends settings for a backend, its traffic and a target latency. Predicts the latency, the highest rate that ' +
+        'meets the target, and the number of concurrent batches that the traffic needs. All figures are simulated with ' +
+        'the production scheduler.',
     )
-    .optionsGroup('The backend, one of:')
-    .option('--curve <file>', 'durations of batches by size (JSON)')
+    .optionsGroup('Backend, one of:')
+    .option('--curve <file>', 'duration of batches by size (JSON)')
     .addOption(
       new Option(
         '--probe <file>',
-        'measure a model (.onnx), or a .ts or .js module with handler and sample',
+        'measure a model (.onnx) or a module with handler and sample (.ts, .js)',
       ).conflicts('curve'),
     )
-    .optionsGroup('The traffic, one of:')
+    .optionsGroup('Traffic, one of:')
     .option('--rate <number>', 'requests per second', positiveNumber(MAX_PER_SECOND))
     .addOption(
-      new Option('--trace <file>', 'arrival times of requests in ms, one per line').conflicts('rate'),
+      new Option('--trace <file>', 'arrival times of requests in milliseconds, one per line').conflicts(
+        'rate',
+      ),
     )
-    .optionsGroup('The goal:')
-    .option('--target-ms <ms>', 'target for the total latency of a request', positiveNumber(LONGEST_MS))
+    .optionsGroup('Goal:')
+    .option(
+      '--target-ms, --target-latency-ms <ms>',
+      'target for the total latency of a request; required',
+      positiveNumber(LONGEST_MS),
+    )
     .addOption(
-      new Option('--prefer <what>', 'low latency, or low backend time')
+      new Option('--prefer <goal>', 'low latency, or low backend time')
         .choices(['latency', 'efficiency'])
         .default('latency'),
     )
     .optionsGroup('Constraints:')
     .option(
       '--slots <count>',
-      'concurrent batches (default: the fewest that hold the target)',
+      'concurrent batches (default: the fewest that meet the target)',
       wholeNumber(1, MAX_SLOTS),
     )
     .option(
@@ -97,7 +105,7 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     )
     .option(
       '--noise <share>',
-      'noise of batch durations, 0.05 or 5% (default: as measured, else 0)',
+      'noise of batch durations, such as 0.05 or 5% (default: as measured, else 0)',
       share(MAX_NOISE),
     )
     .option('--seed <number>', 'seed of the simulations', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
@@ -105,11 +113,9 @@ export function setUpPlan(command: Command, terminal: Terminal, exit: (code: num
     .option('--probe-seconds <number>', 'duration of the measurement', positiveNumber(3600), 10)
     .addOption(new Option('--save-curve <file>', 'save the measured curve, for --curve').conflicts('curve'))
     .optionsGroup('Output:')
-    .option('--json', 'the plan as JSON')
-    .option('--svg <file>', 'a chart of latency against load')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: PlanFlags) => exit(await plan(flags, terminal)));
+    .option('--json', 'print JSON')
+    .option('--svg <file>', 'write a chart of latency against load');
+  finishHelp(command, FOOTER).action(async (flags: PlanFlags) => exit(await plan(flags, terminal)));
 }
 
 async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
@@ -119,7 +125,7 @@ async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
     progress.clear();
     terminal.stderr.write(`note: ${text}\n`);
   };
-  const targetMs = required(flags.targetMs, '--target-ms');
+  const targetMs = required(flags.targetLatencyMs, '--target-latency-ms');
   required(flags.curve ?? flags.probe, 'one of --curve and --probe');
   required(flags.rate ?? flags.trace, 'one of --rate and --trace');
   try {
@@ -144,10 +150,10 @@ async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
     terminal.stdout.write(text);
     if (svg !== undefined) {
       const picture = planChart(made);
-      if (picture === undefined) note(`${svg} is not written: no rate holds the target.`);
+      if (picture === undefined) note(`${svg} is not written: no rate meets the target.`);
       else await writeNamedFile('--svg', svg, picture);
     }
-    return made.verdict.kind === 'holds' ? EXIT_CODES.ok : EXIT_CODES.targetNotHeld;
+    return made.verdict.kind === 'holds' ? EXIT_CODES.ok : EXIT_CODES.targetNotMet;
   } finally {
     progress.clear();
   }
@@ -158,7 +164,7 @@ async function readTraffic({ rate, trace }: PlanFlags, note: (text: string) => v
   const { timesMs, traits } = parseTrace(await readNamedFile('--trace', trace), trace);
   if (timesMs[0] === timesMs.at(-1))
     throw new Failure(`--trace: ${trace} must have at least two requests at different times.`);
-  if (traits !== undefined) note(`only the times of ${trace} are used: in a plan all requests are equal.`);
+  if (traits !== undefined) note(`only the times of ${trace} are used: a plan treats all requests alike.`);
   if (timesMs.length > LONGEST_TRACE)
     note(`${trace} is long: its busiest ${LONGEST_TRACE.toLocaleString('en')} requests are used.`);
   return { kind: 'trace', timesMs };
@@ -182,5 +188,5 @@ function noteOnSize(curve: Curve, maxBatchSize: number | undefined, note: (text:
 /** Not a required option of commander, which would report missing flags before mistyped ones. */
 function required<T>(value: T | undefined, flags: string): T {
   if (value !== undefined) return value;
-  throw new UsageFailure(`${flags} is needed. See batchwise plan --help.`);
+  throw new UsageFailure(`${flags} is required. See batchwise plan --help.`);
 }

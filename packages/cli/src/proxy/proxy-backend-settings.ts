@@ -1,4 +1,4 @@
-/** Where batches go, and which backends are fit to get them. */
+/** Settings of the backends, their health checks and their ejection. */
 import {
   filePathKind,
   millisecondsKind,
@@ -16,46 +16,46 @@ export const BACKEND_SETTINGS: readonly ProxySetting[] = [
     flag: '--target, --forwarding-target <host:port>',
     isRepeated: true,
     default: '[localhost:50051]',
-    meaning: 'Where the backends are; `dns:///name:port` is every address of the name.',
+    meaning: 'The addresses of the backends; `dns:///name:port` stands for all addresses of the name.',
   }),
   proxySetting('targets', targetList, {
     key: 'forwarding_target',
     default: 'none',
-    meaning: 'Another word for `targets`.',
+    meaning: 'An alias of `targets`.',
   }),
   proxySetting('maxBatchesInFlight', wholeNumberKind({ least: 1, most: 10_000 }), {
     flag: '--max-batches-in-flight <count>',
     default: '1',
-    meaning: 'How many batches one backend has at a time, of all methods together.',
+    meaning: 'Concurrent batches of one backend, of all methods together.',
   }),
   proxySetting('backendTls', trueOrFalseKind, {
     flag: '--backend-tls',
-    default: '`true` with one of the four below, else `false`',
-    meaning: 'TLS to the backends.',
+    default: '`true` with one of the next four, else `false`',
+    meaning: 'Use TLS to the backends.',
   }),
   proxySetting('backendCa', filePathKind('the path of a PEM file with certificates'), {
     flag: '--backend-ca <file>',
-    default: 'those that Node trusts',
-    meaning: 'Whose certificates of backends are trusted.',
+    default: 'those of Node.js',
+    meaning: 'The certificate authorities of the backends (PEM).',
   }),
   proxySetting('backendCert', filePathKind('the path of a PEM file with a certificate'), {
     flag: '--backend-cert <file>',
     default: 'none',
-    meaning: 'The certificate that backends are shown, for mutual TLS.',
+    meaning: 'The client certificate (PEM), for mutual TLS.',
   }),
   proxySetting('backendKey', filePathKind('the path of a PEM file with a private key'), {
     flag: '--backend-key <file>',
     default: 'none',
-    meaning: 'The key of that certificate.',
+    meaning: 'The private key of the client certificate (PEM).',
   }),
   proxySetting('backendServerName', textKind('the name of a server'), {
     flag: '--backend-server-name <name>',
     default: 'the host of the target',
-    meaning: 'The name that certificates of backends must have.',
+    meaning: 'The expected name in the certificates of the backends.',
   }),
   proxySetting('healthCheck', trueOrFalseKind, {
     default: 'true',
-    meaning: "Health checks of the backends with gRPC's health protocol.",
+    meaning: "Checks the backends with gRPC's health protocol.",
   }),
   proxySetting('healthCheckIntervalMs', millisecondsKind({ least: 10, most: DAY_MS }), {
     default: '5000',
@@ -71,7 +71,7 @@ export const BACKEND_SETTINGS: readonly ProxySetting[] = [
   }),
   proxySetting('ejection', trueOrFalseKind, {
     default: 'true',
-    meaning: 'Whether a backend is ejected for some time after consecutive failures. Never all of them.',
+    meaning: 'Ejects a backend for some time after consecutive failures, but never all backends.',
   }),
   proxySetting('ejectionFailures', wholeNumberKind({ least: 1, most: 1000 }), {
     default: '5',
@@ -79,7 +79,6 @@ export const BACKEND_SETTINGS: readonly ProxySetting[] = [
   }),
   proxySetting('ejectionDurationMs', millisecondsKind({ least: 1, most: DAY_MS }), {
     default: '10000',
-    meaning:
-      'The duration of the first ejection. It doubles with each failed trial, up to 32 times the duration.',
+    meaning: 'The duration of the first ejection. It doubles with each failed trial, up to 32 times.',
   }),
 ];

@@ -1,8 +1,8 @@
-/** What the proxy says when it has started: where it listens, what it batches and how, where batches go. */
+/** The text after the start of the proxy: its address, the batched methods, the backends. */
 import type { Palette } from '@batchwise/arena';
 import type { MethodOptions, ProxyOptions } from '@batchwise/proxy';
 
-/** Where it has come to listen. */
+/** The listening addresses. */
 export interface ProxyAddresses {
   readonly address: { readonly host: string; readonly port: number };
   readonly adminAddress: { readonly url: string } | undefined;
@@ -41,7 +41,7 @@ function batchedName({ method, batched }: MethodOptions): string {
 }
 
 function howOf({ maxBatchSize = DEFAULT_BATCH_SIZE, maxWaitMs, targetLatencyMs }: MethodOptions): string {
-  const size = `up to ${maxBatchSize} a batch`;
+  const size = `up to ${maxBatchSize} per batch`;
   const target = targetLatencyMs === undefined ? '' : `, target ${targetLatencyMs} ms`;
   return maxWaitMs === undefined
     ? `${size}, adaptive${target}`

@@ -1,4 +1,4 @@
-/** Reads the PEM files that settings name, and looks whether they are what they are said to be. */
+/** Reads the PEM files of the settings and checks their content. */
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigProblem } from '@batchwise/server';
@@ -19,32 +19,32 @@ const PAIRS = [
   ['backendCert', 'backendKey'],
 ] as const;
 
-/** What TLS would only tell in its own words, and some of it not before the first connection. */
+/** TLS itself would report some of the problems only at the first connection. */
 export function readCertificates({ settings, origins }: LoadedProxy): Partial<Record<PemField, Buffer>> {
   const found: Partial<Record<PemField, Buffer>> = {};
   const problems: ConfigProblem[] = [];
-  const complain = (field: PemField, message: string) =>
+  const report = (field: PemField, message: string) =>
     problems.push({ origin: origins.get(field), path: '', message });
   for (const field of Object.keys(IS_KEY) as PemField[]) {
     const path = settings[field];
     if (path === undefined) continue;
     try {
       const pem = readFileSync(path);
-      // OpenSSL would ask for the passphrase, and has nobody to ask.
+      // OpenSSL would prompt for the passphrase.
       if (IS_KEY[field] && pem.includes('ENCRYPTED')) {
-        complain(field, `the key in ${path} is encrypted, expected one without a passphrase.`);
+        report(field, `the key in ${path} is encrypted, expected one without a passphrase.`);
         continue;
       }
       if (IS_KEY[field]) createPrivateKey(pem);
       else new X509Certificate(pem);
       found[field] = pem;
     } catch (error) {
-      complain(field, reasonOf(error as NodeJS.ErrnoException, path, IS_KEY[field]));
+      report(field, reasonOf(error as NodeJS.ErrnoException, path, IS_KEY[field]));
     }
   }
   for (const [cert, key] of PAIRS)
     if (found[cert] !== undefined && found[key] !== undefined && !isPair(found[cert], found[key]))
-      complain(key, `${settings[key]} is not the key of the certificate in ${settings[cert]}.`);
+      report(key, `${settings[key]} is not the key of the certificate in ${settings[cert]}.`);
   if (problems.length > 0) throw new ConfigError(problems);
   return found;
 }
@@ -63,7 +63,7 @@ function reasonOf({ code }: NodeJS.ErrnoException, path: string, isKey: boolean)
       return `${path} is a folder, expected a file.`;
     case 'EACCES':
     case 'EPERM':
-      return `${path} may not be read by this user.`;
+      return `${path} is not readable by this user.`;
     default:
       return `expected a PEM file with ${isKey ? 'a private key' : 'a certificate'}, ${path} has none.`;
   }

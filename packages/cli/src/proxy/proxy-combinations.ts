@@ -1,12 +1,12 @@
-/** What is fine by itself and cannot be together. */
+/** Checks of settings that depend on each other. */
 import type { ConfigProblem } from '@batchwise/server';
-import { DEFAULT_ADMIN_PORT, DEFAULT_PORT } from './proxy-door-settings.js';
+import { DEFAULT_ADMIN_PORT, DEFAULT_PORT } from './proxy-listen-settings.js';
 import type { LoadedProxy } from './proxy-load.js';
 import { PROXY_SETTINGS } from './proxy-schema.js';
 import type { ProxyField } from './proxy-settings.js';
 
-/** One that is said, and what must be said with it. */
-const NEEDS: readonly (readonly [said: ProxyField, needed: ProxyField])[] = [
+/** A setting, and the setting that it requires. */
+const NEEDS: readonly (readonly [given: ProxyField, needed: ProxyField])[] = [
   ['tlsCert', 'tlsKey'],
   ['tlsKey', 'tlsCert'],
   ['tlsClientCa', 'tlsCert'],
@@ -23,27 +23,27 @@ export function proxyCombinations(loaded: LoadedProxy): ConfigProblem[] {
     path: keyOf(field),
     message,
   });
-  const problems = NEEDS.filter(([said, needed]) => origins.has(said) && !origins.has(needed)).map(
-    ([said, needed]) => problemOf(said, `expected ${wordOf(needed, loaded, said)} with it, got none.`),
+  const problems = NEEDS.filter(([given, needed]) => origins.has(given) && !origins.has(needed)).map(
+    ([given, needed]) => problemOf(given, `requires ${nameOf(needed, loaded, given)}.`),
   );
   if (settings.backendTls === false)
     for (const field of OF_BACKEND_TLS.filter((each) => origins.has(each)))
-      problems.push(problemOf(field, `expected backend_tls to be true with it, got false.`));
+      problems.push(problemOf(field, 'requires backend_tls: true.'));
   const { port = DEFAULT_PORT, adminPort = DEFAULT_ADMIN_PORT } = settings;
   if (port !== 0 && port === adminPort)
     problems.push(
       problemOf(
         origins.has('adminPort') ? 'adminPort' : 'port',
-        `expected another port for HTTP than for calls, got ${port} for both.`,
+        `expected different ports for HTTP and gRPC, got ${port} for both.`,
       ),
     );
   return problems;
 }
 
-/** In the words of where the other one was said. */
-function wordOf(field: ProxyField, { origins }: LoadedProxy, beside: ProxyField): string {
+/** The name of the setting, as a flag if the other one is a flag. */
+function nameOf(field: ProxyField, { origins }: LoadedProxy, other: ProxyField): string {
   const key = keyOf(field);
-  return origins.get(beside)?.kind === 'flag' ? `--${key.replaceAll('_', '-')}` : key;
+  return origins.get(other)?.kind === 'flag' ? `--${key.replaceAll('_', '-')}` : key;
 }
 
 function keyOf(field: ProxyField): string {

@@ -1,4 +1,4 @@
-/** YAIS's spelling, `--max_batch_size=8`, and everybody's, `--max-batch-size 8`. What follows `--` is no flag. */
+/** Accepts the spelling of YAIS, `--max_batch_size=8`. Arguments after `--` are no flags. */
 export function withDashes(args: readonly string[]): string[] {
   if (args[0] !== 'proxy') return [...args];
   const end = args.indexOf('--');

@@ -1,16 +1,16 @@
-/** What the environment says of the proxy: `BATCHWISE__PROXY__MAX_BATCH_SIZE=8`. */
+/** Settings of the proxy in the environment: `BATCHWISE__PROXY__MAX_BATCH_SIZE=8`. */
 import { type ConfigProblem, type Origin, valueOfText } from '@batchwise/server';
 import { nearestWord } from 'batchwise';
 import type { Terminal } from '../terminal/terminal.js';
 import { sameSetting } from './proxy-map.js';
 import { PROXY_SETTINGS } from './proxy-schema.js';
 import type { ProxyField } from './proxy-settings.js';
-import type { ProxySource, Said } from './proxy-source.js';
+import type { Given, ProxySource } from './proxy-source.js';
 
 const PREFIX = 'BATCHWISE__PROXY__';
 /**
- * One underscore too few would otherwise be passed over in silence. Single ones alone are the platform's: Kubernetes sets
- * BATCHWISE_PROXY_PORT wherever a service is called batchwise-proxy.
+ * Matches also names with a missing underscore, which would otherwise be ignored. Names with single underscores only are
+ * ignored: Kubernetes sets BATCHWISE_PROXY_PORT if a service is called batchwise-proxy.
  */
 const BEGINNING = /^BATCHWISE(?:__PROXY(?:_+|$)|_PROXY__+)/i;
 
@@ -19,32 +19,32 @@ export function proxyVariable(key: string): string {
 }
 
 export function proxyEnvironment(env: Terminal['env']): ProxySource {
-  const said = new Map<ProxyField, Said & { readonly variable: string }>();
+  const given = new Map<ProxyField, Given & { readonly variable: string }>();
   const problems: ConfigProblem[] = [];
   for (const variable of Object.keys(env).sort()) {
     const text = env[variable];
-    // An empty variable is how a script or a compose file says that it has nothing to say.
+    // An empty variable counts as not set, as in scripts and Compose files.
     if (text === undefined || text === '') continue;
     const origin: Origin = { kind: 'environment', variable };
-    const complain = (message: string) => problems.push({ origin, path: '', message });
+    const report = (message: string) => problems.push({ origin, path: '', message });
     const slip = BEGINNING.exec(variable)?.[0];
     if (slip === undefined) continue;
     const setting = PROXY_SETTINGS.find(({ key }) => proxyVariable(key) === variable.toUpperCase());
     if (setting === undefined) {
-      complain(`unknown variable.${hintAt(variable.slice(slip.length))}`);
+      report(`unknown variable.${hintAt(variable.slice(slip.length))}`);
       continue;
     }
     const { field, kind } = setting;
-    const other = said.get(field);
-    if (other !== undefined) complain(sameSetting(other.variable));
+    const other = given.get(field);
+    if (other !== undefined) report(sameSetting(other.variable));
     const verdict = kind.parse(valueOfText(text, kind), { folder: '' });
-    if ('value' in verdict) said.set(field, { value: verdict.value, origin, variable });
-    else for (const { message } of verdict.complaints) complain(message);
+    if ('value' in verdict) given.set(field, { value: verdict.value, origin, variable });
+    else for (const { message } of verdict.complaints) report(message);
   }
-  return { said, problems };
+  return { given, problems };
 }
 
-/** By what comes behind the beginning, which all have: with it, every word would be near some other. */
+/** Compares without the common prefix, because with it all names would be similar. */
 function hintAt(word: string): string {
   const meant = nearestWord(
     word,

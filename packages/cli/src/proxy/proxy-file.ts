@@ -1,4 +1,4 @@
-/** What the file of `batchwise proxy -c` says; every complaint with its line and column. */
+/** Settings of the proxy in a file; each problem has its line and column. */
 import {
   type ConfigFile,
   type ConfigProblem,
@@ -10,7 +10,7 @@ import {
 import { parseMap } from './proxy-map.js';
 import { PROXY_SETTINGS } from './proxy-schema.js';
 import type { ProxyField } from './proxy-settings.js';
-import type { ProxySource, Said } from './proxy-source.js';
+import type { Given, ProxySource } from './proxy-source.js';
 
 type Path = SettingComplaint['at'];
 
@@ -24,31 +24,31 @@ export function proxyFile({ name, text, folder }: ConfigFile): ProxySource {
   const originOf = (path: Path, isOfKey: boolean) =>
     originAt(tree.positionOf(tree.within(tree.root, path, isOfKey)));
 
-  // What is left of a text that is no YAML would only give complaints that mislead.
+  // The rest of invalid YAML would produce misleading problems.
   const broken = tree.complaints.length > 0 ? tree.complaints : doubledKeys(tree, tree.plain(tree.root));
   if (broken.length > 0) {
     return {
-      said: new Map(),
+      given: new Map(),
       problems: broken.map(({ at, message }) => ({ origin: originAt(at), path: '', message })),
     };
   }
-  const said = new Map<ProxyField, Said>();
-  // A file with nothing in it says nothing.
+  const given = new Map<ProxyField, Given>();
+  // An empty file has no settings.
   const verdict = parseMap(tree.plain(tree.root) ?? new Map(), PROXY_SETTINGS, { folder });
   if ('value' in verdict) {
     for (const [field, { key, value }] of verdict.value)
-      said.set(field, { value, origin: originOf([key], true) });
-    return { said, problems: [] };
+      given.set(field, { value, origin: originOf([key], true) });
+    return { given, problems: [] };
   }
   const problems: ConfigProblem[] = verdict.complaints.map(({ at, message, isOfKey = false }) => ({
     origin: originOf(at, isOfKey),
     path: pathText(at),
     message,
   }));
-  return { said, problems };
+  return { given, problems };
 }
 
-/** The tree passes over them where it is asked for values; a setting must not have two. */
+/** Duplicate keys, which the tree ignores when it is asked for values. */
 function doubledKeys(tree: YamlTree, value: unknown, path: Path = []): YamlTree['complaints'] {
   if (Array.isArray(value)) return value.flatMap((part, i) => doubledKeys(tree, part, [...path, i]));
   if (!(value instanceof Map)) return [];

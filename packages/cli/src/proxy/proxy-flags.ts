@@ -1,13 +1,13 @@
-/** The flags of `batchwise proxy`, as the schema has them, and what they say. */
+/** The flags of `batchwise proxy`, made from the schema. */
 import { type SettingKind, valueOfText } from '@batchwise/server';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { entriesOf } from './proxy-kinds.js';
 import { PROXY_GROUPS } from './proxy-schema.js';
 import type { ProxySetting } from './proxy-setting.js';
 import type { ProxyField } from './proxy-settings.js';
-import type { ProxySource, Said } from './proxy-source.js';
+import type { Given, ProxySource } from './proxy-source.js';
 
-/** By commander's names: values as a file would have them, and `config`, `admin`. */
+/** By commander's names: values as in a file, and `config`, `admin`. */
 export interface ProxyFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
   /** False for `--no-admin`. */
@@ -20,34 +20,35 @@ export function addProxyFlags(command: Command): Command {
     if (options.length > 0) command.optionsGroup(`${title}:`);
     for (const option of options) command.addOption(option);
     if (settings.some(({ field }) => field === 'adminPort'))
-      command.addOption(new Option('--no-admin', 'no /metrics, and no health over HTTP'));
+      command.addOption(new Option('--no-admin', 'no HTTP port for metrics and health'));
   }
-  return command
-    .optionsGroup('Settings:')
-    .option('-c, --config <file>', 'a file of settings; methods with settings of their own need one');
+  return command.optionsGroup('Settings:').option('-c, --config <file>', 'the configuration file');
 }
 
 export function proxyFlags(flags: ProxyFlags): ProxySource {
-  const said = new Map<ProxyField, Said>();
+  const given = new Map<ProxyField, Given>();
   for (const setting of PROXY_GROUPS.flatMap(({ settings }) => settings)) {
     if (setting.flag === undefined) continue;
     const option = new Option(setting.flag);
-    const given = flags[option.attributeName()];
-    if (given === undefined) continue;
-    const verdict = setting.kind.parse(given, { folder: '' });
-    // Commander has asked the same before, and would not have come here.
+    const flag = flags[option.attributeName()];
+    if (flag === undefined) continue;
+    const verdict = setting.kind.parse(flag, { folder: '' });
+    // Commander has parsed the value before, so it is valid.
     if ('value' in verdict)
-      said.set(setting.field, { value: verdict.value, origin: { kind: 'flag', flag: `--${option.name()}` } });
+      given.set(setting.field, {
+        value: verdict.value,
+        origin: { kind: 'flag', flag: `--${option.name()}` },
+      });
   }
   if (flags.admin === false)
-    said.set('adminPort', { value: 'none', origin: { kind: 'flag', flag: '--no-admin' } });
-  return { said, problems: [] };
+    given.set('adminPort', { value: 'none', origin: { kind: 'flag', flag: '--no-admin' } });
+  return { given, problems: [] };
 }
 
 function optionOf(setting: ProxySetting): Option {
   const { kind, flag = '', isRepeated = false } = setting;
   const option = new Option(flag, helpOf(setting));
-  // A switch has nothing to parse.
+  // A switch has no value.
   if (!flag.endsWith('>')) return option;
   if (flag.startsWith('--timeout-usecs')) option.conflicts('maxWaitMs');
   return option.argParser((text, before: readonly unknown[] | undefined) => {
@@ -58,18 +59,19 @@ function optionOf(setting: ProxySetting): Option {
   });
 }
 
-/** Of a flag that may come again: each may have several, with commas. */
+/** A flag that may be repeated may also have several values, separated by commas. */
 function listed(text: string, kind: SettingKind<unknown>): readonly unknown[] {
   return text === '' ? [] : entriesOf(kind.isText ? text : valueOfText(text, kind));
 }
 
 function helpOf({ meaning, flag = '', default: fallback, isRepeated = false }: ProxySetting): string {
   const [sentence = ''] = meaning.split(/(?<=\S)[.:;](?: |$)/, 1);
-  const start = /^[A-Z][a-z]/.test(sentence) ? sentence.charAt(0).toLowerCase() : sentence.charAt(0);
+  const words = sentence.replace(/^The /, '');
+  const start = /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() : words.charAt(0);
   const again = isRepeated ? '; may be repeated' : '';
-  const isTold = flag.endsWith('>') && !fallback.startsWith('none');
-  const told = isTold ? ` (default: ${fallback.replace(/^\["?|"?\]$/g, '')})` : '';
-  return `${start}${sentence.slice(1)}${again}${told}`.replaceAll('`', '');
+  const hasDefault = flag.endsWith('>') && !fallback.startsWith('none');
+  const shown = hasDefault ? ` (default: ${fallback.replace(/^\["?|"?\]$/g, '')})` : '';
+  return `${start}${words.slice(1)}${again}${shown}`.replaceAll('`', '');
 }
 
 function capitalized(text: string): string {

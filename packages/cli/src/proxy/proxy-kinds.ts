@@ -1,4 +1,4 @@
-/** The kinds of values that only the proxy has: backends, methods, keys of metadata. */
+/** The kinds of values of the proxy: backends, methods, metadata keys. */
 import type { TenantBy } from '@batchwise/proxy';
 import {
   acceptSetting,
@@ -9,14 +9,14 @@ import {
   type SettingVerdict,
 } from '@batchwise/server';
 
-/** Says what is wrong with one of a list, or nothing. */
+/** Returns a hint for an invalid entry of a list, undefined for a valid one. */
 type Judge = (entry: string) => string | undefined;
 
 const TARGET = 'host:port, [address]:port, unix:/path or dns:///name:port';
-const METHOD = '/package.Service/Method, or */Method for that of any service';
+const METHOD = '/package.Service/Method, or */Method for any service';
 const BATCHED =
   'the name of a method, such as BatchedCompute, or a path, such as /package.Service/BatchedCompute';
-const METADATA = 'a key of metadata in lower case, such as authorization';
+const METADATA = 'a metadata key in lower case, such as authorization';
 
 export const targetList = textList(`a list of backends, each ${TARGET}`, TARGET, (target) => {
   if (isTarget(target)) return undefined;
@@ -25,9 +25,9 @@ export const targetList = textList(`a list of backends, each ${TARGET}`, TARGET,
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 });
 
-/** Not those that gRPC gives a meaning of its own, nor those of HTTP/2 itself. */
+/** Without the keys that gRPC and HTTP/2 reserve. */
 export const metadataKeys = textList(
-  'a list of keys of metadata in lower case',
+  'a list of metadata keys in lower case',
   METADATA,
   (key) => (/^[a-z0-9][a-z0-9_.-]*$/.test(key) && !key.startsWith('grpc-') ? undefined : ''),
   { mayBeEmpty: true },
@@ -67,7 +67,7 @@ export const tenantBy: SettingKind<TenantBy> = {
 
 const USECS = 'microseconds, a whole number from 0 to 86,400,000,000';
 
-/** YAIS's unit; the value is in milliseconds. */
+/** The unit of YAIS; the parsed value is in milliseconds. */
 export const usecs: SettingKind<number> = {
   expected: USECS,
   parse: (value) =>
@@ -89,13 +89,13 @@ export const portOrNone: SettingKind<number | 'none'> = {
   write: (value) => value,
 };
 
-/** `path[=batched]`, as flags have it. */
+/** `path[=batched]`, the form of flags. */
 export function splitMethod(text: string): { readonly method: string; readonly batched?: string } {
   const at = text.indexOf('=');
   return at < 0 ? { method: text } : { method: text.slice(0, at), batched: text.slice(at + 1) };
 }
 
-/** A list, or a text with commas: flags and variables have no other. */
+/** A list, or a text with commas, the form of flags and variables. */
 export function entriesOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'string') return [value];
@@ -150,7 +150,7 @@ function isMethod(path: string): boolean {
   return /^(?:\*|\/[^/\s*=]+)\/[^/\s*=]+$/.test(path);
 }
 
-/** As `grpcurl` writes it, or with the service's last dot for the slash. */
+/** Accepts the form of `grpcurl`, and a dot in place of the last slash. */
 function meantMethod(text: string): string {
   const slashed = text.startsWith('/') || text.startsWith('*') ? text : `/${text}`;
   const meant = [slashed, slashed.replace(/\.([^./]+)$/, '/$1')].find(isMethod);

@@ -1,4 +1,4 @@
-/** The settings of the proxy: flags over environment over file. What is wrong with them is told at once, all of it. */
+/** The settings of the proxy: flags over environment over file. All problems are reported together. */
 import { ConfigError, type ConfigProblem, type Origin, problemText, readConfigFile } from '@batchwise/server';
 import { UsageFailure } from '../terminal/failure.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -7,24 +7,24 @@ import { proxyEnvironment } from './proxy-environment.js';
 import { proxyFile } from './proxy-file.js';
 import { type ProxyFlags, proxyFlags } from './proxy-flags.js';
 import type { ProxyField, ProxySettings } from './proxy-settings.js';
-import type { ProxySource, Said } from './proxy-source.js';
+import type { Given, ProxySource } from './proxy-source.js';
 
 export interface LoadedProxy {
   readonly settings: ProxySettings;
-  /** Of what was said. */
+  /** The origins of the given settings. */
   readonly origins: ReadonlyMap<ProxyField, Origin>;
 }
 
-const NOTHING: ProxySource = { said: new Map(), problems: [] };
+const NOTHING: ProxySource = { given: new Map(), problems: [] };
 
 export function loadProxy(flags: ProxyFlags, env: Terminal['env'], cwd = process.cwd()): LoadedProxy {
-  // Neither BATCHWISE_CONFIG nor batchwise.yaml: those are the server's.
+  // Without BATCHWISE_CONFIG and batchwise.yaml, which belong to the server.
   const file = flags.config === undefined ? undefined : readConfigFile({ cwd, file: flags.config, env: {} });
   const sources = [file === undefined ? NOTHING : proxyFile(file), proxyEnvironment(env), proxyFlags(flags)];
-  const said = new Map<ProxyField, Said>(sources.flatMap((source) => [...source.said]));
+  const given = new Map<ProxyField, Given>(sources.flatMap((source) => [...source.given]));
   const loaded: LoadedProxy = {
-    settings: Object.freeze(Object.fromEntries([...said].map(([field, { value }]) => [field, value]))),
-    origins: new Map([...said].map(([field, { origin }]) => [field, origin])),
+    settings: Object.freeze(Object.fromEntries([...given].map(([field, { value }]) => [field, value]))),
+    origins: new Map([...given].map(([field, { origin }]) => [field, origin])),
   };
   const problems: ConfigProblem[] = sources.flatMap((source) => source.problems);
   if (problems.length > 0) throw new ConfigError(problems);

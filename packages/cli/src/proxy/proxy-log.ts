@@ -1,30 +1,30 @@
-/** The lines of a proxy as an operator reads them: sentences, after the banner, and of no backend the same twice. */
+/** The log of the proxy: sentences after the banner, without repeated lines of a backend. */
 const OF_BACKEND = /^backend (\S+) /;
 
 export class ProxyLog {
-  readonly #write: (line: string) => void;
-  /** Undefined once it has started. When it does not, what was thrown says why. */
+  readonly #output: (line: string) => void;
+  /** Lines before the start; undefined after it. A failed start throws its reason. */
   #held: string[] | undefined = [];
-  /** One that is away is tried again and again, and each time there is the same to say. */
+  /** The last line of each backend: retries of an unreachable backend repeat it. */
   readonly #last = new Map<string, string>();
 
-  constructor(write: (line: string) => void) {
-    this.#write = write;
+  constructor(output: (line: string) => void) {
+    this.#output = output;
   }
 
-  /** Writes what it was told so far, and from now on at once. */
+  /** Writes the lines so far. Later lines are written at once. */
   started(): void {
-    for (const line of this.#held ?? []) this.#write(line);
+    for (const line of this.#held ?? []) this.#output(line);
     this.#held = undefined;
   }
 
-  told(line: string): void {
+  write(line: string): void {
     const backend = OF_BACKEND.exec(line)?.[1];
     if (backend !== undefined) {
       if (this.#last.get(backend) === line) return;
       this.#last.set(backend, line);
     }
-    if (this.#held === undefined) this.#write(sentence(line));
+    if (this.#held === undefined) this.#output(sentence(line));
     else this.#held.push(sentence(line));
   }
 }

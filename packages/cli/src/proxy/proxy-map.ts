@@ -1,4 +1,4 @@
-/** A map of settings as a kind: unknown keys, wrong values and two words for one setting are told with their places. */
+/** A map of settings as a kind. Reports unknown keys, invalid values and duplicate settings with their positions. */
 import {
   acceptSetting,
   describeValue,
@@ -10,29 +10,32 @@ import {
 import { didYouMean } from 'batchwise';
 
 export interface MapEntry<F extends string> {
-  /** `max_wait_ms`. Several may give the same field: other words for it. */
+  /** `max_wait_ms`. Several keys may set the same field. */
   readonly key: string;
   readonly field: F;
   readonly kind: SettingKind<unknown>;
 }
 
-/** What a map says, by field, and with which key. */
-export type SaidByField<F extends string> = ReadonlyMap<F, { readonly key: string; readonly value: unknown }>;
+/** The values of a map by field, with their keys. */
+export type GivenByField<F extends string> = ReadonlyMap<
+  F,
+  { readonly key: string; readonly value: unknown }
+>;
 
 export function parseMap<F extends string>(
   value: unknown,
   entries: readonly MapEntry<F>[],
   context: SettingContext,
-): SettingVerdict<SaidByField<F>> {
+): SettingVerdict<GivenByField<F>> {
   const keys = entries.map(({ key }) => key);
   if (!(value instanceof Map)) {
     const message = `expected a map with ${keys.join(', ')}, got ${describeValue(value)}.`;
     return { complaints: [{ at: [], message }] };
   }
   const complaints: SettingComplaint[] = [];
-  const said = new Map<F, { key: string; value: unknown }>();
+  const given = new Map<F, { key: string; value: unknown }>();
   for (const [key, part] of value as ReadonlyMap<string, unknown>) {
-    // A place for anchors, as Compose files have it.
+    // Keys for anchors, as in Compose files.
     if (key.startsWith('x-')) continue;
     const entry = entries.find((known) => known.key === key);
     if (entry === undefined) {
@@ -40,19 +43,19 @@ export function parseMap<F extends string>(
       complaints.push({ at: [key], message: `unknown key.${hint}`, isOfKey: true });
       continue;
     }
-    const other = said.get(entry.field);
+    const other = given.get(entry.field);
     if (other !== undefined) complaints.push({ at: [key], message: sameSetting(other.key), isOfKey: true });
     const verdict = entry.kind.parse(part, context);
-    if ('value' in verdict) said.set(entry.field, { key, value: verdict.value });
+    if ('value' in verdict) given.set(entry.field, { key, value: verdict.value });
     else
       complaints.push(
         ...verdict.complaints.map((complaint) => ({ ...complaint, at: [key, ...complaint.at] })),
       );
   }
-  return complaints.length > 0 ? { complaints } : acceptSetting(said);
+  return complaints.length > 0 ? { complaints } : acceptSetting(given);
 }
 
-/** Completes the complaint about a second word for what another one has said. */
+/** Message about a setting that another key has set. */
 export function sameSetting(other: string): string {
   return `the same setting as ${other}. Keep one.`;
 }

@@ -1,4 +1,4 @@
-/** The list of methods: as texts, `path[=batched]`, or in a file as maps with settings of their own. */
+/** The list of methods: texts, `path[=batched]`, or in a file maps with their own settings. */
 import {
   acceptSetting,
   type SettingComplaint,
@@ -63,6 +63,6 @@ function parseMethod(
   if ('complaints' in verdict) return verdict;
   if (!verdict.value.has('method'))
     return complain([], 'a method in it, such as method: /package.Service/Compute', entry);
-  const said = [...verdict.value].map(([field, { value }]) => [field, value]);
-  return acceptSetting(Object.fromEntries(said) as NamedMethod);
+  const given = [...verdict.value].map(([field, { value }]) => [field, value]);
+  return acceptSetting(Object.fromEntries(given) as NamedMethod);
 }

@@ -1,17 +1,17 @@
-/** The options of startProxy() that settings stand for. */
+/** Converts settings to options of startProxy(). */
 import type { MethodOptions, ProxyOptions } from '@batchwise/proxy';
 import { readCertificates } from './proxy-certificates.js';
-import { DEFAULT_ADMIN_PORT } from './proxy-door-settings.js';
+import { DEFAULT_ADMIN_PORT } from './proxy-listen-settings.js';
 import type { LoadedProxy } from './proxy-load.js';
 import type { MethodSettings, NamedMethod, ProxySettings } from './proxy-settings.js';
 
-/** What counts where nothing is said: YAIS's method. */
+/** The default, the method of YAIS. */
 const COMPUTE: NamedMethod = { method: '*/Compute' };
 
-/** Reads the files of TLS. */
+/** Reads the TLS files. */
 export function proxyOptions(loaded: LoadedProxy): ProxyOptions {
   const { settings } = loaded;
-  return said({
+  return defined({
     host: settings.host,
     port: settings.port,
     targets: settings.targets,
@@ -33,13 +33,13 @@ export function proxyOptions(loaded: LoadedProxy): ProxyOptions {
   });
 }
 
-/** What a method says of itself goes over what is said of all. */
+/** The settings of a method override those of all methods. */
 function methodOptions({ method, batched, ...own }: NamedMethod, all: MethodSettings): MethodOptions {
   const of = <F extends keyof MethodSettings>(field: F): MethodSettings[F] => own[field] ?? all[field];
-  const groupBy = said({ metadata: of('groupByMetadata'), messageBytes: of('groupByBytes') });
+  const groupBy = defined({ metadata: of('groupByMetadata'), messageBytes: of('groupByBytes') });
   return {
     method,
-    ...said({
+    ...defined({
       batched,
       maxBatchSize: of('maxBatchSize'),
       maxWaitMs: of('maxWaitMs'),
@@ -53,7 +53,7 @@ function methodOptions({ method, batched, ...own }: NamedMethod, all: MethodSett
 
 function healthCheckOf(settings: ProxySettings): ProxyOptions['healthCheck'] {
   if (settings.healthCheck === false) return false;
-  return someOf({
+  return definedOrNone({
     intervalMs: settings.healthCheckIntervalMs,
     timeoutMs: settings.healthCheckTimeoutMs,
     service: settings.healthCheckService,
@@ -62,13 +62,13 @@ function healthCheckOf(settings: ProxySettings): ProxyOptions['healthCheck'] {
 
 function ejectionOf(settings: ProxySettings): ProxyOptions['ejection'] {
   if (settings.ejection === false) return false;
-  return someOf({ failures: settings.ejectionFailures, durationMs: settings.ejectionDurationMs });
+  return definedOrNone({ failures: settings.ejectionFailures, durationMs: settings.ejectionDurationMs });
 }
 
 function limitsOf(settings: ProxySettings): ProxyOptions['limits'] {
   const { maxHeaderBytes, maxConcurrentStreams, maxConnections, maxUnfinishedBytes } = settings;
   const { keepaliveMs, keepaliveTimeoutMs, handshakeMs, unfinishedMs, untakenMs } = settings;
-  return someOf({
+  return definedOrNone({
     maxHeaderBytes,
     maxConcurrentStreams,
     maxConnections,
@@ -84,26 +84,26 @@ function limitsOf(settings: ProxySettings): ProxyOptions['limits'] {
 function tlsOf(loaded: LoadedProxy): Pick<ProxyOptions, 'tls' | 'backendTls'> {
   const { backendTls: isAsked = false, backendServerName: serverName } = loaded.settings;
   const { tlsCert, tlsKey, tlsClientCa, backendCa, backendCert, backendKey } = readCertificates(loaded);
-  const backendTls = someOf({ ca: backendCa, cert: backendCert, key: backendKey, serverName });
-  return said({
-    // One without the other was refused before.
+  const backendTls = definedOrNone({ ca: backendCa, cert: backendCert, key: backendKey, serverName });
+  return defined({
+    // One without the other is rejected before.
     tls:
       tlsCert === undefined || tlsKey === undefined
         ? undefined
-        : { cert: tlsCert, key: tlsKey, ...said({ clientCa: tlsClientCa }) },
+        : { cert: tlsCert, key: tlsKey, ...defined({ clientCa: tlsClientCa }) },
     backendTls: backendTls ?? (isAsked || undefined),
   });
 }
 
-type Said<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Without what was not said. */
-function said<T extends object>(given: T): Said<T> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Said<T>;
+/** Without the undefined members. */
+function defined<T extends object>(given: T): Defined<T> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** The same, or undefined when nothing was said. */
-function someOf<T extends object>(given: T): Said<T> | undefined {
-  const found = said(given);
+/** The same, or undefined if all members are undefined. */
+function definedOrNone<T extends object>(given: T): Defined<T> | undefined {
+  const found = defined(given);
   return Object.keys(found).length > 0 ? found : undefined;
 }

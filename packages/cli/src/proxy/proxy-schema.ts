@@ -1,10 +1,10 @@
 /**
- * Every setting of `batchwise proxy`. The flags with their help, the names of variables, the checks and the tables of
- * docs/reference/proxy.md all come from here.
+ * All settings of `batchwise proxy`: the source of the flags and their help, the names of variables, the checks, and the
+ * tables of docs/reference/proxy.md.
  */
 import { BACKEND_SETTINGS } from './proxy-backend-settings.js';
 import { BATCH_SETTINGS } from './proxy-batch-settings.js';
-import { DOOR_SETTINGS, LIMIT_SETTINGS } from './proxy-door-settings.js';
+import { LIMIT_SETTINGS, LISTEN_SETTINGS } from './proxy-listen-settings.js';
 import { methodList } from './proxy-methods.js';
 import { type ProxySetting, proxySetting } from './proxy-setting.js';
 
@@ -13,7 +13,7 @@ const METHODS = proxySetting('methods', methodList(BATCH_SETTINGS), {
   isRepeated: true,
   default: '["*/Compute"]',
   meaning:
-    'What is batched, and how the method is called that takes a batch. The first that fits counts; what fits none is passed through.',
+    'The batched method, and the name of the method that takes a batch. The first match applies; other methods are passed through.',
 });
 
 export interface SettingsGroup {
@@ -24,7 +24,7 @@ export interface SettingsGroup {
 export const PROXY_GROUPS: readonly SettingsGroup[] = [
   { title: 'Batches', settings: [...BATCH_SETTINGS, METHODS] },
   { title: 'Backends', settings: BACKEND_SETTINGS },
-  { title: 'The proxy itself', settings: DOOR_SETTINGS },
+  { title: 'The proxy itself', settings: LISTEN_SETTINGS },
   { title: 'Limits of clients', settings: LIMIT_SETTINGS },
 ];
 

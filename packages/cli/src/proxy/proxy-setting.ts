@@ -1,9 +1,9 @@
-/** One setting of the proxy, as the flags, the file, the environment and the reference see it. */
+/** One setting of the proxy: its flag, key, variable and reference. */
 import type { SettingKind } from '@batchwise/server';
 import type { ProxyField, ProxySettings } from './proxy-settings.js';
 
 export interface ProxySetting<F extends ProxyField = ProxyField> extends SettingText {
-  /** In the file; in capitals, in the name of the variable. */
+  /** The key in the file; in capitals, a part of the variable. */
   readonly key: string;
   readonly field: F;
   readonly kind: SettingKind<unknown>;
@@ -12,17 +12,17 @@ export interface ProxySetting<F extends ProxyField = ProxyField> extends Setting
 export interface SettingText {
   /** For the reference. The first sentence is the help of the flag. */
   readonly meaning: string;
-  /** What counts where it is not said, in words; a value as the file has it. */
+  /** The default: a value in the syntax of the file, or words. */
   readonly default: string;
-  /** `--port <number>`; undefined for what only file and environment can say. */
+  /** `--port <number>`; undefined for a setting of file and environment only. */
   readonly flag?: string;
   /** The flag may be given several times. */
   readonly isRepeated?: boolean;
-  /** Where it is not the field in snake case: another word for the same, or another unit. */
+  /** If it is not the field in snake case: an alias, or another unit. */
   readonly key?: string;
 }
 
-/** Holds the kind to the type of the field. */
+/** Checks the type of the kind against the field. */
 export function proxySetting<F extends ProxyField>(
   field: F,
   kind: SettingKind<NonNullable<ProxySettings[F]>>,

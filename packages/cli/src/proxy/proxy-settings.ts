@@ -1,10 +1,10 @@
-/** What may be said of a proxy, in flags, in the environment and in a file. What is undefined was not said. */
+/** The settings of a proxy from flags, environment and file. Undefined for a setting that is not given. */
 import type { TenantBy } from '@batchwise/proxy';
 
-/** Of every method, or of one. */
+/** For all methods, or for one. */
 export interface MethodSettings {
   readonly maxBatchSize?: number;
-  /** Said: the window policy. Not said: the adaptive one. */
+  /** Selects the window policy; without it, the adaptive policy. */
   readonly maxWaitMs?: number;
   readonly targetLatencyMs?: number;
   readonly timeoutMs?: number;

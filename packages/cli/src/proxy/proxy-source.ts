@@ -1,14 +1,14 @@
-/** What one source says of the proxy: flags, environment or file. */
+/** The settings of one source: flags, environment or file. */
 import type { ConfigProblem, Origin } from '@batchwise/server';
 import type { ProxyField } from './proxy-settings.js';
 
-export interface Said {
-  /** Checked. */
+export interface Given {
+  /** Valid. */
   readonly value: unknown;
   readonly origin: Origin;
 }
 
 export interface ProxySource {
-  readonly said: ReadonlyMap<ProxyField, Said>;
+  readonly given: ReadonlyMap<ProxyField, Given>;
   readonly problems: readonly ConfigProblem[];
 }

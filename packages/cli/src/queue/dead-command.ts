@@ -1,9 +1,10 @@
-/** `batchwise dead`: the items of a queue that were delivered again and again and never answered. */
+/** `batchwise dead`: the dead letters of a queue. */
 import { type LettersOutcome, RedisQueue } from '@batchwise/redis';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
-import { UsageFailure } from '../terminal/failure.js';
+import { errorLine, UsageFailure } from '../terminal/failure.js';
 import { wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { letterJson, lettersTable } from './dead-text.js';
 import { addQueueFlags, type QueueFlags, queueAddress } from './queue-flags.js';
@@ -19,43 +20,44 @@ interface HandleFlags extends QueueFlags {
   readonly json?: boolean;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise dead list --queue digits
-  $ batchwise dead retry --queue digits 1712345678901-0 1712345678907-0
-  $ batchwise dead drop --queue digits --all
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise dead list --queue digits',
+    'batchwise dead retry --queue digits 1712345678901-0 1712345678907-0',
+    'batchwise dead drop --queue digits --all',
+  ],
+  notes: [
+    'An item becomes a dead letter after 3 deliveries without an answer (worker --max-deliveries): each time its worker ' +
+      'ended or lost its connection. Its caller got an error. A dead letter is kept until it is retried or dropped.',
+  ],
+};
 
-An item is dead when it was delivered 3 times (worker --max-deliveries) and never answered: each time its
-processor ended or was cut off. Its caller was told. It is kept until it is retried or dropped.`;
-
-const EXIT_CODES_TEXT =
-  '\nExit codes: 0 done, 1 something failed, or an id is not among the dead letters, 2 wrong flags.';
+const EXIT_CODES_TEXT: HelpFooter = { exitCodes: { 0: 'done', 1: 'failed, or an id is not a dead letter' } };
 
 export function setUpDead(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
-    .description('The dead letters of a queue in Redis: items that were delivered and never answered.')
-    .helpOption('-h, --help', 'this text')
-    .helpCommand(false)
-    .addHelpText('after', EXAMPLES);
+    .description(
+      'Lists, retries or drops the dead letters of a queue in Redis: items that were never answered.',
+    )
+    .helpCommand(false);
+  finishHelp(command, FOOTER);
   const list = command
     .command('list')
-    .summary('what died, when and how')
-    .description('Lists dead letters, those that died first coming first.');
+    .summary('list dead letters')
+    .description('Lists dead letters, the oldest death first.');
   addQueueFlags(list)
-    .option('--count <number>', 'how many at most', wholeNumber(1, 1_000_000), 100)
-    .option('--after <id>', 'go on behind this one')
-    .option('--json', 'as JSON, with all that is known of each')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXIT_CODES_TEXT)
-    .action(async (flags: ListFlags) => exit(await listLetters(flags, terminal)));
+    .option('--count <number>', 'maximum number', wholeNumber(1, 1_000_000), 100)
+    .option('--after <id>', 'start after this id')
+    .option('--json', 'print JSON, with all fields');
+  finishHelp(list, EXIT_CODES_TEXT).action(async (flags: ListFlags) =>
+    exit(await listLetters(flags, terminal)),
+  );
   addHandling(command, 'retry', 'Retried', terminal, exit)
-    .summary('put some or all back into the queue')
-    .description(
-      'Puts dead letters back into the queue: they run once more, and nobody is told their answers.',
-    );
+    .summary('return dead letters to the queue')
+    .description('Returns dead letters to the end of the queue. No caller waits for their results.');
   addHandling(command, 'drop', 'Dropped', terminal, exit)
-    .summary('throw some or all away')
-    .description('Throws dead letters away.');
+    .summary('delete dead letters')
+    .description('Deletes dead letters.');
 }
 
 function addHandling(
@@ -65,22 +67,18 @@ function addHandling(
   terminal: Terminal,
   exit: (code: number) => void,
 ): Command {
-  const command = dead.command(name).argument('[ids...]', 'which, as dead list shows them');
-  return addQueueFlags(command)
-    .addOption(new Option('--all', 'all that are there now'))
-    .option('--json', 'as JSON')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXIT_CODES_TEXT)
-    .action(async (ids: string[], flags: HandleFlags) =>
-      exit(await handleLetters(name, done, ids, flags, terminal)),
-    );
+  const command = dead.command(name).argument('[ids...]', 'ids from batchwise dead list');
+  addQueueFlags(command).option('--all', 'all dead letters of the queue').option('--json', 'print JSON');
+  return finishHelp(command, EXIT_CODES_TEXT).action(async (ids: string[], flags: HandleFlags) =>
+    exit(await handleLetters(name, done, ids, flags, terminal)),
+  );
 }
 
 async function listLetters(flags: ListFlags, terminal: Terminal): Promise<number> {
   const { count, after, json } = flags;
   const address = queueAddress(flags, terminal.env);
   await using operator = new RedisQueue(address);
-  // One more than wanted, to know whether that is all.
+  // One more, to know whether there are more.
   const found = await operator.deadLetters({ count: count + 1, after });
   const letters = found.slice(0, count);
   const { stdout, stderr } = terminal;
@@ -101,7 +99,7 @@ async function handleLetters(
   const { all = false, json } = flags;
   if (all && ids.length > 0) throw new UsageFailure('expected ids or --all, got both.');
   if (!all && ids.length === 0) {
-    throw new UsageFailure(`expected the ids of dead letters, as batchwise dead list shows them, or --all.`);
+    throw new UsageFailure('expected ids of dead letters, from batchwise dead list, or --all.');
   }
   await using operator = new RedisQueue(queueAddress(flags, terminal.env));
   const { count, missing }: LettersOutcome = await operator[name](all ? 'all' : ids);
@@ -111,6 +109,6 @@ async function handleLetters(
       : `${done} ${count === 1 ? '1 dead letter' : `${count} dead letters`}.\n`,
   );
   if (missing.length === 0) return EXIT_CODES.ok;
-  terminal.stderr.write(`error: not among the dead letters: ${missing.join(', ')}\n`);
+  terminal.stderr.write(errorLine(`no dead letters: ${missing.join(', ')}`, terminal));
   return EXIT_CODES.failed;
 }

@@ -1,12 +1,12 @@
-/** Dead letters, for people and for programs. */
+/** Dead letters as text and as JSON. */
 import type { DeadLetter } from '@batchwise/redis';
 import { textTable } from '../terminal/text-table.js';
 
-/** What a payload is cut to where nobody knows how wide the terminal is. */
+/** Width of a payload if the width of the terminal is unknown. */
 const PAYLOAD_WIDTH = 60;
 const LEAST_WIDTH = 20;
 
-/** A line each, within so many columns where that can be. */
+/** One line per letter, truncated to the columns of the terminal. */
 export function lettersTable(letters: readonly DeadLetter[], columns: number | undefined): string[] {
   const rows = letters.map((letter) => [
     letter.id,

@@ -1,10 +1,11 @@
-/** `batchwise queue status`: how a queue in Redis stands. */
+/** `batchwise queue status`: the state of a queue in Redis. */
 import { RedisQueue } from '@batchwise/redis';
 import { BatchwiseError, realClock } from 'batchwise';
 import type { Command } from 'commander';
 import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
-import { messageOf } from '../terminal/failure.js';
+import { errorLine, messageOf } from '../terminal/failure.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import { isLive, type Terminal } from '../terminal/terminal.js';
 import { addQueueFlags, type QueueFlags, queueAddress } from './queue-flags.js';
@@ -15,36 +16,31 @@ interface StatusFlags extends QueueFlags {
   readonly watch?: boolean;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise queue status --queue digits
-  $ batchwise queue status --queue digits --watch
-  $ batchwise queue status --queue digits --json | jq .depth
-
-Looking at a queue changes nothing; one that does not exist is empty.
-
-Exit codes: 0 done, 1 Redis cannot be reached, or does not answer, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise queue status --queue digits',
+    'batchwise queue status --queue digits --watch',
+    'batchwise queue status --queue digits --json | jq .depth',
+  ],
+  notes: ['The command does not change the queue. A queue that does not exist is empty.'],
+  exitCodes: { 0: 'done', 1: 'Redis is unreachable' },
+};
 
 const EVERY_MS = 1000;
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
 
 export function setUpQueue(command: Command, terminal: Terminal, exit: (code: number) => void): void {
-  command
-    .description('Tells how a queue in Redis stands.')
-    .helpOption('-h, --help', 'this text')
-    .helpCommand(false);
+  finishHelp(command.description('Shows the state of a queue in Redis.').helpCommand(false), {});
   const status = command
     .command('status')
-    .summary('how much waits and runs, for how long, and who works')
+    .summary('show the items and the workers of a queue')
     .description(
-      'Prints how much waits and runs, for how long, who processes it and how fast, and what has died.',
+      'Prints the waiting and running items of a queue, their age, the workers and their throughput.',
     );
   addQueueFlags(status)
-    .option('--json', 'as JSON; with --watch one object a line')
-    .option('--watch', 'again every second, until Ctrl-C')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: StatusFlags) => exit(await showStatus(flags, terminal)));
+    .option('--json', 'print JSON; with --watch one object per line')
+    .option('--watch', 'repeat every second until Ctrl-C');
+  finishHelp(status, FOOTER).action(async (flags: StatusFlags) => exit(await showStatus(flags, terminal)));
 }
 
 async function showStatus(flags: StatusFlags, terminal: Terminal): Promise<number> {
@@ -59,7 +55,7 @@ async function showStatus(flags: StatusFlags, terminal: Terminal): Promise<numbe
   }
 }
 
-/** Until a signal. Redis may be away for a while. */
+/** Repeats until a signal, also while Redis is unreachable. */
 async function watch(show: () => Promise<unknown>, terminal: Terminal): Promise<void> {
   const ending = endingSignals();
   let hasEnded = false;
@@ -77,7 +73,7 @@ async function watch(show: () => Promise<unknown>, terminal: Terminal): Promise<
       if (hasEnded) return;
       await show().catch((error: unknown) => {
         if (!(error instanceof BatchwiseError && error.code === 'UNAVAILABLE')) throw error;
-        terminal.stderr.write(`error: ${messageOf(error)}\n`);
+        terminal.stderr.write(errorLine(messageOf(error), terminal));
       });
     }
   } finally {

@@ -1,4 +1,4 @@
-/** Which queue, and where: the same for every command about one. Flags go over the environment, that over defaults. */
+/** The flags of a queue and of its Redis. Precedence: flags, environment, defaults. */
 import { connectionFrom, DEFAULT_QUEUE, queueFrom, type RedisQueueOptions } from '@batchwise/redis';
 import type { Command } from 'commander';
 import type { Terminal } from '../terminal/terminal.js';
@@ -10,11 +10,8 @@ export interface QueueFlags {
 
 export function addQueueFlags(command: Command): Command {
   return command
-    .option('--queue <name>', `the queue (default: REDIS__STREAM_KEY_REQUEST, else ${DEFAULT_QUEUE})`)
-    .option(
-      '--url <url>',
-      'where Redis is (default: REDIS__URL or REDIS__HOST, else redis://localhost:6379)',
-    );
+    .option('--queue <name>', `name of the queue (default: REDIS__STREAM_KEY_REQUEST, else ${DEFAULT_QUEUE})`)
+    .option('--url <url>', 'URL of Redis (default: REDIS__URL, REDIS__HOST, else redis://localhost:6379)');
 }
 
 export function queueAddress(

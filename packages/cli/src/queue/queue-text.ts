@@ -1,4 +1,4 @@
-/** How a queue stands, for people and for programs. */
+/** The state of a queue as text and as JSON. */
 import type { Palette } from '@batchwise/arena';
 import type { LevelStatus, QueueStatus } from '@batchwise/redis';
 import { textTable } from '../terminal/text-table.js';
@@ -7,12 +7,12 @@ export function queueText(status: QueueStatus, { heading, faint, bad }: Palette)
   const { queue, depth, waiting, pending, lagMs, oldestAgeMs, ratePerSecond } = status;
   const { processors, redelivered, died, deadLetters, perLevel } = status;
   const facts: [string, string, string][] = [
-    ['outstanding', count(depth), `${count(waiting)} waiting, ${count(pending)} held by processors`],
-    ['oldest', span(oldestAgeMs), 'since it was submitted'],
-    ['lag', span(lagMs), 'the oldest that no processor has fetched'],
-    ['rate', rateText(ratePerSecond), 'what all processors can do together, in items a second'],
-    ['redelivered', count(redelivered), 'taken over from processors that fell silent, so far'],
-    ['dead letters', count(deadLetters), `of ${count(died)} that died so far`],
+    ['outstanding', count(depth), `${count(waiting)} waiting, ${count(pending)} fetched by workers`],
+    ['oldest', span(oldestAgeMs), 'age of the oldest item'],
+    ['lag', span(lagMs), 'age of the oldest item that no worker has fetched'],
+    ['rate', rateText(ratePerSecond), 'throughput of all workers together, in items per second'],
+    ['redelivered', count(redelivered), 'items taken over from workers without heartbeat, so far'],
+    ['dead letters', count(deadLetters), `of ${count(died)} so far`],
   ];
   const width = Math.max(...facts.map(([, value]) => value.length));
   const lines = facts.map(([name, value, what]) => {
@@ -26,7 +26,7 @@ export function queueText(status: QueueStatus, { heading, faint, bad }: Palette)
     '',
     ...titled(levelTable(perLevel), heading),
     '',
-    ...(processors.length === 0 ? ['No processors.'] : titled(processorTable(status), heading)),
+    ...(processors.length === 0 ? ['No workers.'] : titled(processorTable(status), heading)),
   ].join('\n')}\n`;
 }
 
@@ -34,7 +34,7 @@ function levelTable(perLevel: QueueStatus['perLevel']): string[] {
   const row = (name: string, { depth, waiting, pending, lagMs, oldestAgeMs }: LevelStatus) => [
     ...[name, count(depth), count(waiting), count(pending), span(lagMs), span(oldestAgeMs)],
   ];
-  const numbers = ['outstanding', 'waiting', 'held', 'lag', 'oldest'];
+  const numbers = ['outstanding', 'waiting', 'fetched', 'lag', 'oldest'];
   return textTable(
     [{ title: 'priority' }, ...numbers.map((title) => ({ title, align: 'right' as const }))],
     Object.entries(perLevel).map(([name, level]) => row(name, level)),
@@ -42,9 +42,9 @@ function levelTable(perLevel: QueueStatus['perLevel']): string[] {
 }
 
 function processorTable({ processors }: QueueStatus): string[] {
-  const numbers = ['pid', 'items/s', 'running', 'queued', 'batch', 'heard'];
+  const numbers = ['pid', 'items/s', 'running', 'queued', 'batch', 'heartbeat'];
   return textTable(
-    [{ title: 'processor' }, ...numbers.map((title) => ({ title, align: 'right' as const }))],
+    [{ title: 'worker' }, ...numbers.map((title) => ({ title, align: 'right' as const }))],
     processors.map(({ host, pid, isPaused, ratePerSecond, running, queued, maxBatchSize, seenMsAgo }) => [
       host,
       String(pid),
@@ -61,7 +61,7 @@ function titled([title = '', ...rows]: readonly string[], heading: Palette['head
   return [heading(title), ...rows];
 }
 
-/** Keys as in every JSON of the project; what is not known is null. */
+/** Unknown values are null. */
 export function queueJson(status: QueueStatus): Record<string, unknown> {
   const { perLevel } = status;
   return {
@@ -94,7 +94,7 @@ function count(value: number): string {
   return value.toLocaleString('en');
 }
 
-/** A processor that has run nothing yet knows no rate. */
+/** A worker without a finished batch has no rate. */
 function rateText(perSecond: number): string {
   if (perSecond === 0) return '–';
   return perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));

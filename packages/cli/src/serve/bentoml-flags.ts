@@ -1,22 +1,22 @@
-/** Flags of `bentoml serve` that `batchwise serve` does not have: each is rejected with what to do instead. */
+/** Flags of `bentoml serve` that `batchwise serve` does not have: each is rejected with the alternative. */
 import { type Command, Option } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 
-const TLS = 'TLS is not served here: put a proxy that ends TLS in front';
+const TLS = 'batchwise serve has no TLS: terminate TLS in a reverse proxy';
 
 const INSTEAD: Readonly<Record<string, string>> = {
-  production: 'there is no such mode here: leave it out, and set --workers <count> for several web processes',
-  development: 'there is no such mode here: leave it out',
+  production: 'batchwise has no such mode: omit it, and set --workers <count> for several web processes',
+  development: 'batchwise has no such mode: omit it',
   reload:
-    'use --watch to restart when a Python model or a TypeScript service changes; settings of the file need no restart',
+    'use --watch to restart when a Python model or a TypeScript service changes; the configuration file needs no restart',
   'api-workers': 'use --workers <count>',
-  backlog: 'there is no such setting here: server.limits.connections in the file limits open connections',
+  backlog:
+    'batchwise has no such setting: server.limits.connections in the configuration file limits open connections',
   timeout: 'set runners.timeout, or server.limits.request_timeout, in the file (-c)',
   'timeout-keep-alive': 'set server.limits.keep_alive_timeout in the file (-c)',
   'timeout-graceful-shutdown': 'set server.shutdown_timeout in the file (-c)',
-  'working-dir':
-    'paths are relative to the current folder, those in the file (-c) to its folder: leave it out',
-  'enable-reflection': 'gRPC reflection is always on: leave it out',
+  'working-dir': 'paths are relative to the working directory, those in the file (-c) to its folder: omit it',
+  'enable-reflection': 'gRPC reflection is always enabled: omit it',
   'max-concurrent-streams': 'set server.limits.in_flight in the file (-c)',
   'remote-runner': 'set runners.<name>.upstream.url in the file (-c)',
   'ssl-certfile': TLS,

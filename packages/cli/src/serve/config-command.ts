@@ -1,4 +1,4 @@
-/** `batchwise config`: the effective configuration, and where each value is from. */
+/** `batchwise config`: the effective settings and the origin of each value. */
 import {
   CONFIG_FLAGS,
   ConfigError,
@@ -10,32 +10,34 @@ import {
 } from '@batchwise/server';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
+import { errorLine } from '../terminal/failure.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import { paletteFor } from '../terminal/palette.js';
 import type { Terminal } from '../terminal/terminal.js';
 
-/** The flags that settings have, and the file: the same for every command that reads the configuration. */
+/** The flags of `serve` and `config`. */
 export interface ConfigCommandFlags extends Pick<ConfigFlags, 'host' | 'port' | 'grpcPort' | 'workers'> {
   readonly config?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  $ batchwise config
-  $ batchwise config -c production.yaml --port 8080
-  $ BATCHWISE__RUNNERS__IRIS__BATCHING__MAX_BATCH_SIZE=32 batchwise config
-
-Flags go over the environment, the environment over the file, the file over defaults.
-The file is -c, else BATCHWISE_CONFIG, else batchwise.yaml in this folder where there is one.
-
-Exit codes: 0 it is as it should be, 1 it is not, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise config',
+    'batchwise config -c production.yaml --port 8080',
+    'BATCHWISE__RUNNERS__IRIS__BATCHING__MAX_BATCH_SIZE=32 batchwise config',
+  ],
+  notes: [
+    'Precedence: flags, environment, file, defaults. The file is that of -c, else of BATCHWISE_CONFIG, else ' +
+      'batchwise.yaml in the working directory, if it exists.',
+  ],
+  exitCodes: { 0: 'valid settings', 1: 'invalid settings' },
+};
 
 export function addConfigFlags(command: Command): Command {
-  command.addOption(
-    new Option('-c, --config <file>', 'the file of settings (default: batchwise.yaml, where there is one)'),
-  );
+  command.option('-c, --config <file>', 'the configuration file (default: batchwise.yaml, if it exists)');
   for (const { option, description, defaultText, parse } of CONFIG_FLAGS)
     command.addOption(
-      // No default of commander's: what was not given must not go over the file.
+      // Without a default of commander, which would override the file.
       new Option(option, `${description} (default: ${defaultText})`).argParser((text) => {
         try {
           return parse(text);
@@ -49,14 +51,12 @@ export function addConfigFlags(command: Command): Command {
 
 export function setUpConfig(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
-    .description('Prints the settings of the server as they count, as YAML, with the origin of each value.')
+    .description('Prints the effective settings of the server as YAML, with the origin of each value.')
     .optionsGroup('Settings:');
-  addConfigFlags(command)
-    .optionsGroup('Output:')
-    .option('--json', 'as JSON')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action((flags: ConfigCommandFlags & { readonly json?: boolean }) => exit(printConfig(flags, terminal)));
+  addConfigFlags(command).optionsGroup('Output:').option('--json', 'print JSON');
+  finishHelp(command, FOOTER).action((flags: ConfigCommandFlags & { readonly json?: boolean }) =>
+    exit(printConfig(flags, terminal)),
+  );
 }
 
 function printConfig(flags: ConfigCommandFlags & { readonly json?: boolean }, terminal: Terminal): number {
@@ -69,14 +69,14 @@ function printConfig(flags: ConfigCommandFlags & { readonly json?: boolean }, te
     return EXIT_CODES.ok;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    terminal.stderr.write(configErrorText(error));
+    terminal.stderr.write(configErrorText(error, terminal));
     return EXIT_CODES.failed;
   }
 }
 
-/** One complaint a line. */
-export function configErrorText({ problems }: ConfigError): string {
-  return problems.map((problem) => `error: ${problemText(problem)}\n`).join('');
+/** One problem per line. */
+export function configErrorText({ problems }: ConfigError, terminal: Terminal): string {
+  return problems.map((problem) => errorLine(problemText(problem), terminal)).join('');
 }
 
 function capitalized(text: string): string {

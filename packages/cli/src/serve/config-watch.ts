@@ -1,35 +1,35 @@
-/** Tells when a file has changed, however editors go about it. */
+/** Reports changes of a file, however editors write it. */
 import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { realClock } from 'batchwise';
 
-/** Editors write in several steps: by then they are done. */
+/** Editors write in several steps. */
 const SETTLE_MS = 100;
 
 /**
- * The folder is watched, because many editors put a new file in the place of the old one; and whatever
- * happens in it is a reason to look, because the file may be a link to where something happened.
+ * Watches the folder, because many editors replace the file. Every event in the folder triggers a comparison, because
+ * the file may be a link to a file that changed.
  */
 export function watchFile(file: string, onChange: () => void, log: (line: string) => void): () => void {
   const path = resolve(file);
-  // A pipe does not change, and who looks into it may wait for ever.
+  // A pipe does not change, and reading it may block.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return () => {};
   let known = contentOf(path);
   let timer: unknown;
   const look = () => {
     timer = undefined;
     const content = contentOf(path);
-    // One that is gone is about to be written anew.
+    // An editor is about to write a deleted file again.
     if (content === undefined || content === known) return;
     known = content;
     onChange();
   };
   const giveUp = (error: Error) =>
-    log(`Changes of ${file} are not noticed (${error.message}): SIGHUP makes it be read again.`);
+    log(`Changes of ${file} are not detected (${error.message}). SIGHUP reloads it.`);
   let watcher: FSWatcher;
   try {
     watcher = watch(dirname(path), { persistent: false }, () => {
-      // Not anew each time: in a folder where something always happens, nobody would ever look.
+      // Not restarted by the next event, because in some folders events never stop.
       timer ??= realClock.setTimer(look, SETTLE_MS);
     });
   } catch (error) {

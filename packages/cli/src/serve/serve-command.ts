@@ -1,40 +1,33 @@
-/** `batchwise serve`: models and services, until a signal ends it. */
+/** `batchwise serve`: serves models and services until a signal. */
 import { isUrl } from '@batchwise/runners';
 import { ConfigError, pythonReference } from '@batchwise/server';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { UsageFailure } from '../terminal/failure.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { rejectBentomlFlags } from './bentoml-flags.js';
 import { addConfigFlags, type ConfigCommandFlags, configErrorText } from './config-command.js';
 import { ServerRun } from './server-run.js';
 
-const EXAMPLES = `
-Examples:
-  $ batchwise serve models/digits.onnx models/iris.onnx
-  $ batchwise serve model.py
-  $ batchwise serve model.py:Classifier other.py
-  $ batchwise serve model.py --watch
-  $ batchwise serve service.ts --port 8080 --grpc-port 8081
-  $ batchwise serve service.ts --workers 4
-  $ batchwise serve grpc://gpu:8001/minilm
-  $ batchwise serve unix:///run/model.sock
-  $ batchwise serve -c production.yaml
-
-Models are served at the Open Inference Protocol (/v2) and at /v1/models/<name>:predict,
-a service at its own routes. /docs shows all of them, /dashboard what they are doing,
-and /metrics is for Prometheus.
-
-SIGTERM and Ctrl-C finish the accepted requests; a second signal ends the server at once.
-SIGHUP, or a change of the file of settings, applies new batching settings without a restart.
-
---watch restarts the server when a *.py file in the folder of a Python model changes, or a
-*.ts file in the folder of a TypeScript service. Subfolders are included, but not .venv,
-node_modules, __pycache__ and hidden folders. The server finishes the accepted requests,
-stops, and starts on the same port. If the start fails, the server waits for the next change.
-A JavaScript service needs a manual restart.
-
-Exit codes: 0 stopped as told, 1 it could not start, or not all could be finished, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise serve models/digits.onnx models/iris.onnx',
+    'batchwise serve model.py:Classifier --watch',
+    'batchwise serve service.ts --port 8080 --grpc-port 8081 --workers 4',
+    'batchwise serve grpc://gpu:8001/minilm',
+    'batchwise serve -c production.yaml',
+  ],
+  notes: [
+    'Without files, the configuration file names them. Models are served with the Open Inference Protocol (/v2) and at ' +
+      '/v1/models/<name>:predict, a service at its own routes. See /docs, /dashboard and /metrics.',
+    'SIGTERM and Ctrl-C finish the accepted requests and stop the server. A second signal stops it at once. SIGHUP, or ' +
+      'a change of the configuration file, applies new batching settings without a restart.',
+    '--watch restarts the server when a *.py file in the folder of a Python model or a *.ts file in the folder of a ' +
+      'TypeScript service changes, subfolders included.',
+  ],
+  exitCodes: { 0: 'stopped by a signal', 1: 'the start or the drain failed' },
+};
 
 export interface ServeFlags extends ConfigCommandFlags {
   readonly watch?: boolean;
@@ -43,15 +36,18 @@ export interface ServeFlags extends ConfigCommandFlags {
 export function setUpServe(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   command
     .description(
-      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model, unix:///run/model.sock) or a service module (*.ts, *.js), in batches.',
+      'Serves Python models (*.py), ONNX models (*.onnx), models of other servers (grpc://host:port/model, ' +
+        'unix:///run/model.sock) and a service module (*.ts, *.js) over HTTP and gRPC.',
     )
     .argument('[files...]', 'models, and at most one service module')
     .optionsGroup('Settings:');
-  rejectBentomlFlags(addConfigFlags(command))
-    .option('--watch', 'restart when a Python model or a TypeScript service changes')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (files: string[], flags: ServeFlags) => exit(await runServer(files, flags, terminal)));
+  rejectBentomlFlags(addConfigFlags(command)).option(
+    '--watch',
+    'restart when a Python model or a TypeScript service changes',
+  );
+  finishHelp(command, FOOTER).action(async (files: string[], flags: ServeFlags) =>
+    exit(await runServer(files, flags, terminal)),
+  );
 }
 
 async function runServer(files: string[], flags: ServeFlags, terminal: Terminal): Promise<number> {
@@ -61,12 +57,12 @@ async function runServer(files: string[], flags: ServeFlags, terminal: Terminal)
     return await new ServerRun(options, terminal).untilEnd();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    terminal.stderr.write(configErrorText(error));
+    terminal.stderr.write(configErrorText(error, terminal));
     return EXIT_CODES.failed;
   }
 }
 
-/** Sorts the arguments by the ends of their names. */
+/** Sorts the arguments by their extensions. */
 function sortedFiles(files: readonly string[]): { models?: string[]; service?: string } {
   const isModel = (file: string) =>
     file.endsWith('.onnx') || isUrl(file) || pythonReference(file) !== undefined;

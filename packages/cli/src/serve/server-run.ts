@@ -16,6 +16,7 @@ import {
 import { realClock } from 'batchwise';
 import { endingSignals } from '../terminal/ending-signals.js';
 import { EXIT_CODES } from '../terminal/exit-codes.js';
+import { errorLine } from '../terminal/failure.js';
 import { paletteFor } from '../terminal/palette.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { configErrorText } from './config-command.js';
@@ -23,7 +24,7 @@ import { watchFile } from './config-watch.js';
 import { SourceWatch } from './source-watch.js';
 
 export interface ServerRunOptions {
-  /** The file of settings. */
+  /** The configuration file. */
   readonly config: string | undefined;
   readonly flags: ConfigFlags;
   /** Restarts the server when a source file changes. */
@@ -46,10 +47,10 @@ export class ServerRun {
   readonly #ending = endingSignals();
   /** A file that was found counts as named from then on: if it is deleted, the settings do not change. */
   #file: string | undefined;
-  /** For the restart of a server that chose its ports itself. */
+  /** For the restart of a server on ports that the system chose. */
   #ports: Pick<ConfigFlags, 'port' | 'grpcPort'> = {};
   #isEnding = false;
-  /** Called on SIGHUP and when the file of settings has changed. */
+  /** Called on SIGHUP and when the configuration file has changed. */
   #reload: () => void = () => {};
   #stopWatchingFile: () => void = () => {};
   readonly #onReloadSignal = () => this.#reload();
@@ -61,7 +62,7 @@ export class ServerRun {
     this.#sources = watch ? new SourceWatch(this.#log) : undefined;
     this.#ending.first.then((signal) => {
       this.#isEnding = true;
-      this.#log(`${signal}.`);
+      this.#log(`${signal} received.`);
     });
     process.on('SIGHUP', this.#onReloadSignal);
   }
@@ -112,12 +113,12 @@ export class ServerRun {
     } catch (error) {
       if (starting.signal.aborted) return this.#stopped(await end);
       if (sources === undefined || (!isRestart && error instanceof ConfigError)) throw error;
-      this.#terminal.stderr.write(errorText(error));
-      this.#log('Waiting for a change of the files. Ctrl-C stops.');
+      this.#terminal.stderr.write(errorText(error, this.#terminal));
+      this.#log('Waiting for a change of the files. Ctrl-C stops the server.');
       this.#reload = () => sources.report(this.#file ?? 'the settings');
       return this.#stopped(await end);
     }
-    this.#reload = () => reloadSettings(server, this.#log);
+    this.#reload = () => this.#reloadSettings(server);
     this.#announce(server, isRestart);
     this.#keepPorts(settings, server);
     return this.#finish(server, settings, await end);
@@ -149,7 +150,7 @@ export class ServerRun {
   async #finish(server: RunningServer, settings: ServerSettings, end: End): Outcome {
     this.#reload = () => {};
     if (end.kind === 'change') this.#logChange(end.file);
-    else this.#log('Finishing what was accepted; a second signal ends it at once.');
+    else this.#log('Finishing the accepted requests. A second signal stops the server at once.');
     const finished = await Promise.race([server.stop(), this.#ending.second]);
     if (typeof finished === 'string') {
       const timeout = new Promise<void>((resolve) => void realClock.setTimer(resolve, KILL_MS));
@@ -158,7 +159,7 @@ export class ServerRun {
     }
     if (!finished) {
       const timeout = durationText(settings.server.shutdownTimeoutMs);
-      this.#log(`Not all that was accepted could be finished: server.shutdown_timeout is ${timeout}.`);
+      this.#log(`Some accepted requests are not finished after server.shutdown_timeout, ${timeout}.`);
     }
     // A signal during a restart ends the server, too.
     if (!this.#isEnding) return undefined;
@@ -173,6 +174,14 @@ export class ServerRun {
     return undefined;
   }
 
+  #reloadSettings(server: RunningServer): void {
+    try {
+      server.reload();
+    } catch (error) {
+      this.#log(`${errorText(error, this.#terminal)}The settings are unchanged.`);
+    }
+  }
+
   #logChange(file: string): void {
     this.#log(`${relative('', file)} changed: reloading …`);
   }
@@ -184,9 +193,9 @@ function sourceFiles({ models, service }: ServerSettings): string[] {
   return service !== undefined && /\.[cm]?ts$/.test(service) ? [...files, service] : files;
 }
 
-function errorText(error: unknown): string {
-  if (error instanceof ConfigError) return configErrorText(error);
-  return `error: ${error instanceof Error ? error.message : String(error)}\n`;
+function errorText(error: unknown, terminal: Terminal): string {
+  if (error instanceof ConfigError) return configErrorText(error, terminal);
+  return errorLine(error instanceof Error ? error.message : String(error), terminal);
 }
 
 function greeting({ address, runners }: RunningServer, { heading, faint }: Palette): string {
@@ -202,12 +211,4 @@ function greeting({ address, runners }: RunningServer, { heading, faint }: Palet
   const lines = places.map(([place = '', what = '']) => `  ${place.padEnd(width)}   ${faint(what)}`);
   const served = runners.join(', ') || 'the service';
   return `${heading('Batchwise')} serves ${served} at ${heading(url)}\n\n${lines.join('\n')}\n\nCtrl-C stops it.\n`;
-}
-
-function reloadSettings(server: RunningServer, log: (line: string) => void): void {
-  try {
-    server.reload();
-  } catch (error) {
-    log(`${errorText(error)}The settings stay as they were.`);
-  }
 }

@@ -1,19 +1,19 @@
-/** SIGTERM and SIGINT: the first one asks to finish, the second one to end. */
+/** SIGTERM and SIGINT: the first one starts the drain, the second one stops the process. */
 export interface EndingSignals {
   readonly first: Promise<NodeJS.Signals>;
   readonly second: Promise<NodeJS.Signals>;
-  /** Listens no more. */
+  /** Removes the listeners. */
   stop(): void;
 }
 
 export function endingSignals(): EndingSignals {
-  const tell: ((signal: NodeJS.Signals) => void)[] = [];
+  const resolvers: ((signal: NodeJS.Signals) => void)[] = [];
   const next = () =>
     new Promise<NodeJS.Signals>((resolve) => {
-      tell.push(resolve);
+      resolvers.push(resolve);
     });
   const [first, second] = [next(), next()];
-  const onSignal = (signal: NodeJS.Signals) => tell.shift()?.(signal);
+  const onSignal = (signal: NodeJS.Signals) => resolvers.shift()?.(signal);
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   return {

@@ -17,10 +17,10 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Numbers of devices: `0`, or `0,1`. */
+/** Device numbers: `0`, or `0,1`. */
 export function deviceList(text: string): number[] {
   if (/^\d{1,4}(?:,\d{1,4})*$/.test(text)) return text.split(',').map(Number);
-  throw new InvalidArgumentError('Expected numbers of devices, as 0 or 0,1.');
+  throw new InvalidArgumentError('Expected device numbers, such as 0 or 0,1.');
 }
 
 /** `0.05` or `5%`. */
@@ -28,7 +28,7 @@ export function share(most: number): (text: string) => number {
   return (text) => {
     const value = text.endsWith('%') ? numberFrom(text.slice(0, -1).trimEnd()) / 100 : numberFrom(text);
     if (value >= 0 && value <= most) return value;
-    throw new InvalidArgumentError(`Expected a share from 0 to ${most}, as 0.05 or 5%.`);
+    throw new InvalidArgumentError(`Expected a share from 0 to ${most}, such as 0.05 or 5%.`);
   };
 }
 

@@ -11,9 +11,11 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** Whether colours are shown. */
+/** Whether colours are shown. As in Node, FORCE_COLOR overrides NO_COLOR, and 0 or false means none. */
 export function hasColours(output: Output, env: Terminal['env']): boolean {
-  return isLive(output, env) && !env.NO_COLOR;
+  const { FORCE_COLOR: forced, NO_COLOR: disabled } = env;
+  if (forced !== undefined) return ['', '1', 'true', '2', '3'].includes(forced);
+  return !disabled && isLive(output, env);
 }
 
 /** Whether a line can be overwritten. */

@@ -1,4 +1,4 @@
-/** A module with a handler, as a worker runs it. */
+/** A module with a handler as the source of a worker. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,8 +8,8 @@ import type { WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
 const EXAMPLE = 'export const handler = async (items) => results;';
-/** These are the same for all workers of a machine, and not the handler's business. */
-const NOT_ITS_OWN = ['url', 'username', 'password', 'database', 'tls', 'queue', 'clock'];
+/** Options of the worker, which a module must not set. */
+const OPTIONS_OF_WORKER = ['url', 'username', 'password', 'database', 'tls', 'queue', 'clock'];
 
 export async function handlerSource(path: string): Promise<WorkerSource> {
   const file = resolve(path);
@@ -41,8 +41,8 @@ export async function handlerSource(path: string): Promise<WorkerSource> {
 
 async function imported(file: string): Promise<Record<string, unknown>> {
   if (!/\.[cm]?ts$/.test(file)) return import(pathToFileURL(file).href);
-  // Node 20 knows no TypeScript. The packages of this project come from here, whatever lies beside the module:
-  // a second copy of them would have error classes of its own.
+  // Node 20 cannot import TypeScript. The packages of this project come from here, because a second copy of them next to
+  // the module would have other error classes.
   const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
@@ -62,22 +62,22 @@ function isHandler(value: unknown): value is WorkerSource['handler'] {
   );
 }
 
-/** What they may be is checked by the processor. */
+/** The processor checks the values. */
 function validOptions(path: string, options: unknown): WorkerOptions & { readonly policy?: Policy } {
   if (options === undefined) return {};
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new Failure(`${path}: options: expected an object, as { maxBatchSize: 64 }.`);
+    throw new Failure(`${path}: options: expected an object, such as { maxBatchSize: 64 }.`);
   }
   const { policy } = options as { policy?: Partial<Policy> | null };
   if (policy !== undefined && typeof policy?.decide !== 'function') {
     throw new Failure(
-      `${path}: options: policy: expected a policy, as adaptive(), or --policy on the command line.`,
+      `${path}: options: policy: expected a policy, such as adaptive(), or --policy on the command line.`,
     );
   }
-  const foreign = Object.keys(options).find((key) => NOT_ITS_OWN.includes(key));
+  const foreign = Object.keys(options).find((key) => OPTIONS_OF_WORKER.includes(key));
   if (foreign === undefined) return options as WorkerOptions;
   throw new Failure(
-    `${path}: options: ${foreign} is not the handler's to say; see --url, --queue and the variables.`,
+    `${path}: options: ${foreign} is an option of the worker. Use --url, --queue or the environment variables.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * A model of a file, as a worker runs it. An item is a row, and its result is the prediction of the model; or an item
- * is a request of a server with many rows, which travels as MessagePack.
+ * A model file as the source of a worker. An item is a row, and its result is the prediction of the model; or an item is
+ * a request of a server with many rows, encoded as MessagePack.
  */
 import { basename } from 'node:path';
 import { OnnxModel, PythonModel, type RunnerSettings, type TensorModel } from '@batchwise/runners';
@@ -27,7 +27,7 @@ export async function modelSource(
   if (kind === 'onnx')
     return modelOfWorker(name, { name: shownName, model: onnxModel(model, settings, note), settings }, note);
   const { replicas } = settings;
-  // `--concurrency` is the number of batches of the worker, `concurrency` of a service that of each Python process.
+  // `--concurrency` counts the batches of the worker, `concurrency` of a service those of each Python process.
   const concurrency =
     asked.concurrency === undefined ? settings.concurrency : Math.ceil(asked.concurrency / replicas);
   const ofProcess = { ...settings, concurrency };

@@ -1,12 +1,12 @@
 /**
- * Keeps a worker from its queue while its upstream or its model is unavailable: it would fail all items at once that
- * other workers can run.
+ * Pauses a worker while its upstream or its model is unavailable, because it would fail items that other workers can
+ * run.
  */
 import type { RedisProcessor } from '@batchwise/redis';
 import type { Availability } from '@batchwise/runners';
 
 export interface OutagePauseOptions {
-  /** Of the upstream, or of the processes of the model. */
+  /** Availability of the upstream, or of the processes of the model. */
   readonly availability: Availability;
   readonly processor: Pick<RedisProcessor<unknown, unknown>, 'pause' | 'resume'>;
   readonly note: (line: string) => void;
@@ -15,8 +15,8 @@ export interface OutagePauseOptions {
 export class OutagePause {
   readonly #options: OutagePauseOptions;
   readonly #stop: () => void;
-  /** An outage is told once, however often it is tried in vain whether it is over. */
-  #isTold = false;
+  /** An outage is logged once. */
+  #isLogged = false;
 
   constructor(options: OutagePauseOptions) {
     this.#options = options;
@@ -24,12 +24,12 @@ export class OutagePause {
     this.#look();
   }
 
-  /** To be called when items were answered: the outage is over then, and not before. */
+  /** Call it when items were answered: the outage is over only then. */
   answered(): void {
     const { availability, note } = this.#options;
-    if (!this.#isTold || availability.outage !== undefined) return;
-    this.#isTold = false;
-    note('Takes items from the queue again.');
+    if (!this.#isLogged || availability.outage !== undefined) return;
+    this.#isLogged = false;
+    note('Fetching items from the queue again.');
   }
 
   stop(): void {
@@ -43,8 +43,8 @@ export class OutagePause {
       return;
     }
     void processor.pause();
-    if (this.#isTold) return;
-    this.#isTold = true;
-    note('Takes nothing from the queue until its backend answers again.');
+    if (this.#isLogged) return;
+    this.#isLogged = true;
+    note('The backend is unavailable. Fetching no items from the queue until it answers.');
   }
 }

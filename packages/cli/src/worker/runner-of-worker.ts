@@ -1,4 +1,4 @@
-/** A model or an upstream as a worker runs it: its settings, and what becomes of one that takes tensors. */
+/** A model or an upstream as the source of a worker: its settings, and the handler of one with tensors. */
 import {
   createModelHandler,
   DEFAULT_RUNNER_SETTINGS,
@@ -8,7 +8,7 @@ import {
 import type { WorkerOptions } from './worker-settings.js';
 import type { WorkerSource } from './worker-source.js';
 
-/** What is said of it, by a service or by default. */
+/** Settings of the service, or defaults. */
 export interface RunnerOfWorker {
   readonly name: string;
   readonly settings?: Partial<
@@ -23,7 +23,7 @@ export interface RunnerOfWorker {
   readonly concurrency?: number | undefined;
 }
 
-/** `asked` goes over it. */
+/** `asked` overrides the settings of the runner. */
 export function settingsOfWorker(
   { settings = {}, ...own }: RunnerOfWorker,
   asked: WorkerOptions,
@@ -42,7 +42,7 @@ export function settingsOfWorker(
   };
 }
 
-/** Loaded and warm. */
+/** Resolves when the model is loaded and warmed up. */
 export async function modelOfWorker(
   shownName: string,
   options: Parameters<typeof createModelHandler>[0],
@@ -50,7 +50,7 @@ export async function modelOfWorker(
 ): Promise<WorkerSource> {
   const model = await createModelHandler(options);
   const why = whyNotBatchable(model.signature, options.settings);
-  if (why !== undefined) note(`${shownName}: its rows are not put into batches: ${why}.`);
+  if (why !== undefined) note(`${shownName}: its rows are not batched: ${why}.`);
   return {
     handler: model.handler,
     options: model.options,

@@ -1,7 +1,7 @@
-/** The short flags of dynamic_batcher's command. They have two letters, which no parser of today's takes. */
+/** The short flags of dynamic_batcher's command. They have two letters, which commander does not accept. */
 const LONG: Readonly<Record<string, string>> = { '-bs': '--batch-size', '-bt': '--batch-time' };
 
-/** The arguments as the parser takes them. What follows `--` is no flag. */
+/** Replaces the short flags before `--`. */
 export function withLongFlags(args: readonly string[]): string[] {
   if (args[0] !== 'worker') return [...args];
   const end = args.indexOf('--');

@@ -1,4 +1,4 @@
-/** One runner of a service module, as a worker runs it: with what the module says of it, and without its routes. */
+/** One runner of a service module as the source of a worker: with its settings, without the routes. */
 import {
   type DeclaredSettings,
   type FunctionDeclaration,
@@ -27,7 +27,7 @@ export async function serviceSource(
   }
   const flag = processes.replicas === undefined ? processes.resources && 'gpu' : 'replicas';
   if (declaration.kind !== 'python' && flag !== undefined)
-    throw new Failure(`--${flag} is for a Python model, and the runner ${name} of ${path} is none.`);
+    throw new Failure(`--${flag} is for a Python model. The runner ${name} of ${path} is not one.`);
   // As in `serve`: a Python model receives whole batches by default.
   const settings =
     declaration.kind === 'python' ? { batchable: true, ...declaration.settings } : declaration.settings;
@@ -72,7 +72,7 @@ function functionOf(
   declaration: RunnerDeclaration,
   options: WorkerOptions,
 ): Pick<WorkerSource, 'handler' | 'options' | 'close'> {
-  // Its types are its author's business.
+  // The service has checked its types.
   const { handler, batcher } = declaration as unknown as FunctionDeclaration<unknown, unknown>;
   const { costOf, groupOf, isolate } = batcher;
   return {
@@ -87,7 +87,7 @@ function functionOf(
   };
 }
 
-/** As in `serve`: a runner gets one item at a time unless its module says that it takes more. */
+/** As in `serve`: a runner gets one item at a time unless it is batchable. */
 function isBatchable({ batchable = false, batching }: DeclaredSettings): boolean {
   return batchable && batching?.enabled !== false;
 }
@@ -100,7 +100,7 @@ function checkBatchable(
 ): void {
   if (maxBatchSize === 1 || isBatchable(settings)) return;
   throw new Failure(
-    `${path}: the runner ${name} is not batchable, and a batch of ${maxBatchSize} was asked for. Set batchable: true there.`,
+    `${path}: the runner ${name} is not batchable, so its batch size cannot be ${maxBatchSize}. Set batchable: true.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * An upstream, as a worker calls it: a batch of the queue is one message to it. A model takes rows, or requests of a
- * server, as one of a file does; anything else takes items.
+ * An upstream as the source of a worker: a batch of the queue is one message. A model gets rows, or requests of a server,
+ * like a model file; any other upstream gets items.
  */
 import { createUpstream, type UpstreamSettings } from '@batchwise/runners';
 import { modelOfWorker, type RunnerOfWorker, settingsOfWorker } from './runner-of-worker.js';
@@ -11,14 +11,14 @@ export interface UpstreamOfWorker extends RunnerOfWorker {
   readonly upstream: Partial<UpstreamSettings>;
 }
 
-/** Reached, and warm. */
+/** Resolves when the upstream is reached and warmed up. */
 export async function upstreamSource(
-  { upstream, ...said }: UpstreamOfWorker,
+  { upstream, ...declared }: UpstreamOfWorker,
   asked: WorkerOptions,
   note: (line: string) => void,
 ): Promise<WorkerSource> {
-  const { name } = said;
-  const settings = settingsOfWorker(said, asked, upstream);
+  const { name } = declared;
+  const settings = settingsOfWorker(declared, asked, upstream);
   const made = createUpstream({ name, settings, log: note });
   if (made.kind === 'function') {
     const { handler, backend, isolate } = made;

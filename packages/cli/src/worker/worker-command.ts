@@ -1,4 +1,4 @@
-/** `batchwise worker`: runs the batches of a queue in Redis, until a signal ends it. */
+/** `batchwise worker`: runs the batches of a queue in Redis until a signal. */
 import { constants } from 'node:os';
 import { RedisProcessor, type RedisProcessorOptions } from '@batchwise/redis';
 import { isUrl, shownUrl } from '@batchwise/runners';
@@ -9,6 +9,7 @@ import { type EndingSignals, endingSignals } from '../terminal/ending-signals.js
 import { EXIT_CODES } from '../terminal/exit-codes.js';
 import { Failure, messageOf } from '../terminal/failure.js';
 import { deviceList, positiveNumber, wholeNumber } from '../terminal/flag-values.js';
+import { finishHelp, type HelpFooter } from '../terminal/help.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { OutagePause } from './outage-pause.js';
 import { WorkerLog } from './worker-log.js';
@@ -23,97 +24,97 @@ import {
 } from './worker-settings.js';
 import { isPythonModel, loadWorkerSource, type WorkerSource } from './worker-source.js';
 
-const EXAMPLES = `
-Examples:
-  $ batchwise worker handler.ts --queue digits
-  $ batchwise worker models/digits.onnx --queue digits --max-batch-size 32
-  $ batchwise worker model.py --queue reviews
-  $ batchwise worker model.py:Classifier --queue reviews --python .venv --replicas 2 --gpu 0,1
-  $ batchwise worker grpc://gpu:8001/minilm --queue minilm
-  $ batchwise worker service.ts#iris --queue iris --url redis://cache:6379/1
-  $ REDIS__HOST=cache DYNAMIC_BATCHER__BATCH_TIME=2 batchwise worker handler.ts -bs 64
-
-A module exports handler, (items, context) => results or an object with processBatch(), or has it as its
-default; and may export options, as { costOf, maxBatchSize }, and close(), called in the end. Items of a
-model are rows, as arrays in arrays; of several inputs, objects by their names.
-
-Without --policy and --batch-time batches leave when that is best: at once while nothing else is to be done.
-With --batch-time, or DYNAMIC_BATCHER__BATCH_TIME, when they are full or the oldest has waited so long.
-
-SIGTERM and Ctrl-C finish what is held; a second one gives it back to the queue, and ends.
-
-Exit codes: 0 stopped as told, 1 it could not start, 2 wrong flags.`;
+const FOOTER: HelpFooter = {
+  examples: [
+    'batchwise worker handler.ts --queue digits',
+    'batchwise worker models/digits.onnx --queue digits --max-batch-size 32',
+    'batchwise worker model.py:Classifier --queue reviews --replicas 2 --gpu 0,1',
+    'batchwise worker grpc://gpu:8001/minilm --queue minilm',
+    'batchwise worker service.ts#iris --queue iris --url redis://cache:6379/1',
+  ],
+  notes: [
+    'A module exports handler, a function (items, context) => results or an object with processBatch(), or has it as ' +
+      'default export. It may also export options, such as { costOf, maxBatchSize }, and close().',
+    'By default the adaptive policy dispatches a batch at once while the worker is idle. With --batch-time a batch is ' +
+      'dispatched when it is full or its oldest item has been held that long. -bs and -bt are short for --batch-size ' +
+      'and --batch-time.',
+    'SIGTERM and Ctrl-C finish the items in flight and stop the worker. A second signal returns them to the queue and ' +
+      'stops the worker at once.',
+  ],
+  exitCodes: { 0: 'stopped by a signal', 1: 'the start failed' },
+};
 
 const LONGEST_MS = 1000 * LONGEST_SECONDS;
 const MOST_SLOTS = 1024;
-/** How long giving back may take: Redis may be away, and then the leases run out by themselves. */
+/** Time limit for the return of items. If Redis is unreachable, their leases expire. */
 const GIVE_BACK_MS = 1000;
 
 export function setUpWorker(command: Command, terminal: Terminal, exit: (code: number) => void): void {
   const milliseconds = positiveNumber(LONGEST_MS);
   command
-    .description('Runs the batches of a queue in Redis, with a handler, a model or a runner of a service.')
-    .argument('<what>', 'handler.ts, model.py, model.onnx, service.ts#runner or the URL of an upstream')
-    .optionsGroup('The queue:');
+    .description('Runs the batches of a queue in Redis with a handler, a model or a runner of a service.')
+    .argument('<source>', 'handler.ts, model.py, model.onnx, service.ts#runner or the URL of an upstream')
+    .optionsGroup('Queue:');
   addQueueFlags(command)
     .addOption(
-      new Option('--payload <kind>', 'how items travel; as their clients say it (default: json)').choices([
-        'json',
-        'msgpack',
-        'bytes',
-      ]),
+      new Option('--payload <kind>', 'encoding of items, the same as of the clients (default: json)').choices(
+        ['json', 'msgpack', 'bytes'],
+      ),
     )
     .optionsGroup('Batches:')
     .option(
       '--batch-size, --max-batch-size <count>',
-      'the largest batch; also -bs (default: DYNAMIC_BATCHER__BATCH_SIZE, else 64)',
+      'maximum batch size (default: DYNAMIC_BATCHER__BATCH_SIZE, else 64)',
       wholeNumber(1, LARGEST_BATCH),
     )
     .option(
       '--batch-time <seconds>',
-      'how long a batch waits to be full; also -bt (default: DYNAMIC_BATCHER__BATCH_TIME, else as is best)',
+      'window policy: maximum time that an item is held (default: DYNAMIC_BATCHER__BATCH_TIME)',
       positiveNumber(LONGEST_SECONDS),
     )
     .addOption(
-      new Option('--policy <name>', 'when batches leave (default: adaptive)').choices([
-        'adaptive',
-        'greedy',
-        'window',
-      ]),
+      new Option(
+        '--policy <name>',
+        'when a batch is dispatched (default: adaptive, window with --batch-time)',
+      ).choices(['adaptive', 'greedy', 'window']),
     )
-    .option('--max-wait-ms <ms>', 'the longest an item may wait while a slot is free', milliseconds)
+    .option('--max-wait-ms <ms>', 'maximum time that an item is held while a slot is free', milliseconds)
     .option('--target-latency-ms <ms>', 'target for the total latency of an item', milliseconds)
-    .option('--concurrency <count>', 'batches that run at a time (default: 1)', wholeNumber(1, MOST_SLOTS))
-    .option('--handler-timeout-ms <ms>', 'how long a batch may take', milliseconds)
-    .option('--isolate', 'run a batch that fails in parts, until only the guilty items fail')
-    .optionsGroup('A Python model:')
+    .option('--concurrency <count>', 'concurrent batches (default: 1)', wholeNumber(1, MOST_SLOTS))
+    .option(
+      '--handler-timeout-ms <ms>',
+      'time limit of a batch (default: none; 30000 for a model)',
+      milliseconds,
+    )
+    .option('--isolate', 'bisect a batch that throws until only the faulty items fail')
+    .optionsGroup('Python model:')
     .option(
       '--python <path>',
-      'an interpreter or the folder of a virtual environment (default: BATCHWISE__RUNNERS__PYTHON, else .venv)',
+      'interpreter or virtual environment (default: BATCHWISE__RUNNERS__PYTHON, else .venv)',
     )
     .option(
       '--replicas <count>',
       'processes, each with a copy of the model (default: 1)',
       wholeNumber(1, MOST_SLOTS),
     )
-    .option('--gpu <devices>', 'the devices of the processes, as 0,1 (CUDA_VISIBLE_DEVICES)', deviceList)
-    .optionsGroup('When processors fail:')
+    .option('--gpu <devices>', 'devices of the processes, such as 0,1 (CUDA_VISIBLE_DEVICES)', deviceList)
+    .optionsGroup('Failures:')
     .option(
       '--lease-ms <ms>',
-      'how long a worker may be silent before other workers take over its items (default: 15000)',
+      'time without a heartbeat after which other workers take over the items (default: 15000)',
       positiveNumber(LONGEST_MS),
     )
     .option(
       '--max-deliveries <count>',
-      'of an item that is never answered, until it is a dead letter (default: 3)',
+      'deliveries without an answer before an item becomes a dead letter (default: 3)',
       wholeNumber(1, 1000),
     )
     .optionsGroup('Output:')
-    .addOption(new Option('--verbose', 'also how each batch ended').conflicts('quiet'))
-    .option('--quiet', 'no line for each batch')
-    .helpOption('-h, --help', 'this text')
-    .addHelpText('after', EXAMPLES)
-    .action(async (what: string, flags: WorkerFlags) => exit(await work(what, flags, terminal)));
+    .addOption(new Option('--verbose', 'also print how each batch ended').conflicts('quiet'))
+    .option('--quiet', 'print no line for each batch');
+  finishHelp(command, FOOTER).action(async (source: string, flags: WorkerFlags) =>
+    exit(await work(source, flags, terminal)),
+  );
 }
 
 async function work(what: string, flags: WorkerFlags, terminal: Terminal): Promise<number> {
@@ -125,7 +126,7 @@ async function work(what: string, flags: WorkerFlags, terminal: Terminal): Promi
   try {
     const loading = loadWorkerSource(what, address.queue, settings, note);
     const source = await Promise.race([loading, ending.first]);
-    if (typeof source === 'string') return EXIT_CODES.ok; // told to end before it had begun
+    if (typeof source === 'string') return EXIT_CODES.ok; // a signal before the start
     try {
       const { rule = source.rule ?? { kind: 'adaptive' }, options } = settings;
       const job = { what, source, rule, options: { ...source.options, ...options, ...address } };
@@ -178,7 +179,9 @@ async function runProcessor(
     processor.onNotice((notice) => log.notice(notice));
     log.started();
     log.note(`Processes the queue ${queue} with ${isUrl(what) ? shownUrl(what) : what}. Ctrl-C stops it.`);
-    log.note(`${await ending.first}. Finishing what it holds; a second signal gives it back to the queue.`);
+    log.note(
+      `${await ending.first} received. Finishing its items. A second signal returns them to the queue.`,
+    );
     return await finish(processor, ending);
   } finally {
     stopListening();
@@ -187,8 +190,8 @@ async function runProcessor(
 }
 
 /**
- * The signal, when it is told to end before. Who cannot reach Redis at all has a mistake in the address, most likely; but
- * one that says "not yet" is at the right one.
+ * Returns the signal that ended the start. An unreachable Redis fails the start, because the address is probably wrong. A
+ * Redis that is loading is waited for.
  */
 async function started(
   processor: RedisProcessor<unknown, unknown>,
@@ -198,11 +201,11 @@ async function started(
   const unreachable = new Promise<never>((_, reject) => {
     processor.onNotice((notice) => {
       if (notice.event !== 'disconnected') return;
-      if (isNotYet(notice.error)) log.note(`${messageOf(notice.error)}. Waits for it.`);
+      if (isNotYet(notice.error)) log.note(`${messageOf(notice.error)}. Waiting for Redis.`);
       else reject(new Failure(messageOf(notice.error), { cause: notice.error }));
     });
   });
-  unreachable.catch(() => {}); // nobody asks once it has started
+  unreachable.catch(() => {}); // ignored after the start
   try {
     return await Promise.race([processor.ready.then(() => undefined), unreachable, ending.first]);
   } catch (error) {
@@ -211,7 +214,7 @@ async function started(
   }
 }
 
-/** Redis is there, and says itself that it will take commands before long. */
+/** Redis is reachable and will accept commands soon. */
 function isNotYet(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|TRYAGAIN)\b/.test(error.message) || isNotYet(error.cause);

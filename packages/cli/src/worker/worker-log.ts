@@ -1,10 +1,10 @@
 /**
- * What a worker says. Its work goes to stdout: the two lines of dynamic_batcher, for those who read them by program, and on
- * demand how batches ended. What an operator should know goes to stderr.
+ * The log of a worker. stdout has its batches in the format of dynamic_batcher, which programs parse, and with --verbose how
+ * each batch ended. stderr has the messages for the operator.
  */
 import type { ProcessorNotice } from '@batchwise/redis';
 import type { BatchContext, BatchRecord } from 'batchwise';
-import { messageOf } from '../terminal/failure.js';
+import { errorLine, messageOf } from '../terminal/failure.js';
 import type { Terminal } from '../terminal/terminal.js';
 import type { BatchRule } from './worker-settings.js';
 
@@ -29,7 +29,7 @@ export class WorkerLog {
     this.#size = Number.isFinite(maxBatchSize) && maxBatchSize > 0 ? String(maxBatchSize) : 'inf';
   }
 
-  /** There is no polling here, so the delay says nothing; it is part of the line. */
+  /** `delay` is a constant for programs that parse the line: there is no polling. */
   started(): void {
     const { rule } = this.#options;
     const time = rule.kind === 'window' ? seconds(rule.seconds) : nameOf(rule);
@@ -38,7 +38,7 @@ export class WorkerLog {
     );
   }
 
-  /** With a window, how long the oldest has waited of it; else why the batch leaves now. */
+  /** With a window, the hold of the oldest item out of the window; else the dispatch reason. */
   batchStarts({ cost, reason, oldestWaitMs }: Pick<BatchContext, 'cost' | 'reason' | 'oldestWaitMs'>): void {
     const { rule, quiet } = this.#options;
     if (quiet) return;
@@ -52,7 +52,7 @@ export class WorkerLog {
 
   batchEnded({ size, succeeded, failed, durationMs, error }: BatchRecord): void {
     if (error !== undefined) {
-      this.note(`error: a batch of ${size} failed: ${messageOf(error)}`);
+      this.#error(`a batch of ${size} failed: ${messageOf(error)}`);
       if (this.#options.verbose && error instanceof Error) this.note(String(error.stack));
     }
     if (!this.#options.verbose) return;
@@ -60,35 +60,39 @@ export class WorkerLog {
     this.#terminal.stdout.write(`batch end: ${took}, ${succeeded} answered, ${failed} failed\n`);
   }
 
-  /** Of what happens once it has started. */
+  /** For events after the start. */
   notice(notice: ProcessorNotice): void {
     const { queue, maxDeliveries } = this.#options;
     switch (notice.event) {
       case 'connected':
-        this.note('Redis is back.');
+        this.note('Redis is reachable again.');
         break;
       case 'disconnected':
-        this.note(`Redis is away: ${sentence(notice.error)} What is in the queue waits there.`);
+        this.note(`Redis is unreachable: ${sentence(notice.error)} The items stay in the queue.`);
         break;
       case 'taken-over':
         this.note(`Took over ${items(notice.items)} ${pastOf(notice.delivery)}.`);
         break;
       case 'died':
         this.note(
-          `${items(notice.items)} delivered ${maxDeliveries} times and never answered: ` +
-            `see batchwise dead list --queue ${queue}.`,
+          `Dead letter: ${items(notice.items)} without an answer after ${maxDeliveries} deliveries. ` +
+            `See batchwise dead list --queue ${queue}.`,
         );
         break;
       case 'fenced':
-        this.note(`The answer to ${notice.id} is not taken: another processor has taken the item over.`);
+        this.note(`The result of ${notice.id} is dropped: another worker has taken over the item.`);
         break;
       case 'failed':
-        this.note(`error: ${sentence(notice.error)} It is tried again.`);
+        this.#error(`${sentence(notice.error)} The worker tries again.`);
         break;
       case 'evicting':
-        this.note(`error: ${sentence(notice.error)}`);
+        this.#error(sentence(notice.error));
         break;
     }
+  }
+
+  #error(message: string): void {
+    this.#terminal.stderr.write(errorLine(message, this.#terminal));
   }
 
   note(line: string): void {
@@ -100,9 +104,9 @@ function sentence(thrown: unknown): string {
   return messageOf(thrown).replace(/[^.]$/, '$&.');
 }
 
-/** What was given back counts as never delivered. */
+/** A returned item counts as not delivered. */
 function pastOf(delivery: number): string {
-  return delivery > 1 ? `of a processor that fell silent, delivery ${delivery}` : 'that had been given back';
+  return delivery > 1 ? `of a worker without heartbeat, delivery ${delivery}` : 'that a worker returned';
 }
 
 function items(count: number): string {
@@ -113,7 +117,7 @@ function nameOf(rule: BatchRule): string {
   return rule.kind === 'own' ? rule.policy.name : rule.kind;
 }
 
-/** As short as it can be written. */
+/** Without trailing zeros. */
 function seconds(value: number): string {
   return String(Number(value.toFixed(6)));
 }

@@ -1,4 +1,4 @@
-/** What flags and environment say of a worker. What they leave open is its handler's to say. */
+/** Settings of a worker from flags and environment. The handler's module sets the others. */
 import type { PayloadKind, RedisProcessorOptions } from '@batchwise/redis';
 import type { RunnerSettings } from '@batchwise/runners';
 import { adaptive, greedy, type Policy, window } from 'batchwise';
@@ -26,22 +26,22 @@ export interface WorkerFlags extends QueueFlags {
   readonly quiet?: boolean;
 }
 
-/** How batches are formed. A window's length is told in the log. */
+/** How batches are formed. The log has the length of a window. */
 export type BatchRule =
   | { readonly kind: 'window'; readonly seconds: number }
   | { readonly kind: 'adaptive'; readonly prefer?: 'latency' | 'efficiency' | undefined }
   | { readonly kind: 'greedy' }
-  /** One that a module has made itself. */
+  /** The policy object of a module. */
   | { readonly kind: 'own'; readonly policy: Policy };
 
-/** The settings of a processor but for where its queue is. */
+/** The settings of a processor without the address of its queue. */
 export type WorkerOptions = Omit<
   RedisProcessorOptions<unknown>,
   'url' | 'username' | 'password' | 'database' | 'tls' | 'queue' | 'clock' | 'policy'
 >;
 
 export interface WorkerSettings {
-  /** Only what was said. */
+  /** Only the given options. */
   readonly options: WorkerOptions;
   readonly rule: BatchRule | undefined;
   readonly processes: ProcessSettings;
@@ -64,24 +64,24 @@ const OPTION_FLAGS = [
 
 export const LARGEST_BATCH = 65_536;
 export const LONGEST_SECONDS = 86_400;
-/** The window where only its kind is asked for, as in dynamic_batcher. */
+/** The default window, as in dynamic_batcher. */
 const DEFAULT_SECONDS = 2;
 
 /** Throws the message for the user if a flag or a variable is invalid. */
 export function workerSettings(flags: WorkerFlags, env: Terminal['env']): WorkerSettings {
-  const said = Object.fromEntries(
+  const given = Object.fromEntries(
     OPTION_FLAGS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]),
   );
   const batchSize = numberIn(env, 'DYNAMIC_BATCHER__BATCH_SIZE', 1, LARGEST_BATCH, true);
   const seconds = numberIn(env, 'DYNAMIC_BATCHER__BATCH_TIME', 0, LONGEST_SECONDS, false);
   return {
-    options: { ...(batchSize === undefined ? {} : { maxBatchSize: batchSize }), ...said },
+    options: { ...(batchSize === undefined ? {} : { maxBatchSize: batchSize }), ...given },
     rule: ruleOf(flags, seconds),
     processes: processesOf(flags, env),
   };
 }
 
-/** The interpreter of the environment is that of the machine, for `serve` too. */
+/** `serve` reads the same variable. */
 function processesOf({ python, replicas, gpu }: WorkerFlags, env: Terminal['env']): ProcessSettings {
   const interpreter = python ?? (env.BATCHWISE__RUNNERS__PYTHON || undefined);
   return {
@@ -93,23 +93,23 @@ function processesOf({ python, replicas, gpu }: WorkerFlags, env: Terminal['env'
 
 /** Throws for a flag that would have no effect. */
 export function checkProcessFlags({ python, replicas, gpu }: WorkerFlags, what: string): void {
-  const said = Object.entries({ python, replicas, gpu }).find(([, value]) => value !== undefined);
-  if (said === undefined) return;
-  throw new UsageFailure(`--${said[0]} is for a Python model (model.py), and ${what} is none.`);
+  const given = Object.entries({ python, replicas, gpu }).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
+  throw new UsageFailure(`--${given[0]} is for a Python model (model.py). ${what} is not one.`);
 }
 
 function ruleOf({ policy, batchTime, maxWaitMs }: WorkerFlags, seconds?: number): BatchRule | undefined {
   if (policy === 'adaptive' || policy === 'greedy') {
     if (batchTime === undefined) return { kind: policy };
-    throw new UsageFailure(`--batch-time is the window of --policy window; it does not go with ${policy}.`);
+    throw new UsageFailure(`--batch-time is for --policy window, not for --policy ${policy}.`);
   }
-  const said = batchTime ?? seconds;
-  if (said !== undefined) return { kind: 'window', seconds: said };
+  const batchSeconds = batchTime ?? seconds;
+  if (batchSeconds !== undefined) return { kind: 'window', seconds: batchSeconds };
   if (policy === undefined) return undefined;
   return { kind: 'window', seconds: maxWaitMs === undefined ? DEFAULT_SECONDS : maxWaitMs / 1000 };
 }
 
-/** An empty variable is one that is not set. */
+/** An empty variable counts as not set. */
 function numberIn(
   env: Terminal['env'],
   name: string,
@@ -121,7 +121,7 @@ function numberIn(
   if (text === undefined || text === '') return undefined;
   const value = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return value;
-  const what = isWhole ? 'a whole number' : 'seconds, a number';
+  const what = isWhole ? 'a whole number' : 'a number of seconds';
   const range = `from ${least} to ${most.toLocaleString('en')}`;
   throw new Failure(`${name}: expected ${what} ${range}, got ${JSON.stringify(text.slice(0, 40))}.`);
 }

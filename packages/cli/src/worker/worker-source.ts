@@ -1,6 +1,6 @@
 /**
- * Finds what a worker runs by the argument of the command. The modules of each kind are imported on demand, because a
- * service imports the whole server.
+ * Loads the source of a worker that the argument of the command names. The modules of each kind are imported on demand,
+ * because a service imports the whole server.
  */
 import { type Availability, isUrl } from '@batchwise/runners';
 import type { Handler, HandlerObject } from 'batchwise';
@@ -9,16 +9,16 @@ import type { BatchRule, WorkerOptions, WorkerSettings } from './worker-settings
 
 export interface WorkerSource {
   readonly handler: Handler<unknown, unknown> | HandlerObject<unknown, unknown>;
-  /** What it says of itself: what flags and environment say goes before it. */
+  /** Flags and environment override them. */
   readonly options: WorkerOptions;
   readonly rule: BatchRule | undefined;
   /** Of an upstream or a model: no items are taken from the queue during an outage. */
   readonly availability?: Availability | undefined;
-  /** Gives back what it holds. */
+  /** Releases its resources. */
   close(): Promise<void>;
 }
 
-/** The settings are those of flags and environment. Throws the message for the user if there is nothing to run. */
+/** Throws the message for the user if there is nothing to run. */
 export async function loadWorkerSource(
   argument: string,
   queue: string,
@@ -27,7 +27,7 @@ export async function loadWorkerSource(
 ): Promise<WorkerSource> {
   if (isUrl(argument)) {
     const { upstreamSource } = await import('./upstream-source.js');
-    // Callers are told the name: what they know is the queue, and not where its batches run.
+    // Callers see the name in errors. They know the queue, not the upstream.
     return upstreamSource({ name: queue, upstream: { url: [argument] } }, asked, note);
   }
   if (argument.endsWith('.onnx')) {
@@ -54,7 +54,7 @@ export async function loadWorkerSource(
   return (await import('./service-source.js')).serviceSource(path, runner, asked, note, processes);
 }
 
-/** A runner of a service may be one: that is seen when the service is loaded. */
+/** A runner of a service may be one, which is known when the service is loaded. */
 export function isPythonModel(argument: string): boolean {
   return /\.py(?::\w+)?$/.test(argument) || /\.[cm]?[jt]s#/.test(argument);
 }

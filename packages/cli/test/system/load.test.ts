@@ -48,7 +48,17 @@ const load = (...args: string[]) => batchwise(['load', ...args], folder);
 
 test('arrivals: a report, files, and the counts of the server', async () => {
   const { exitCode, stdout, stderr } = await load(
-    ...[`${url}/x`, '--data', '@sample.json', '--rate', '100', '--time', '2s', '--target-ms', '60000'],
+    ...[
+      `${url}/x`,
+      '--data',
+      '@sample.json',
+      '--rate',
+      '100',
+      '--time',
+      '2s',
+      '--target-latency-ms',
+      '60000',
+    ],
     ...['--ok-json', 'label="setosa"', '--fail-if', 'error_rate > 0%'],
     ...['--json', 'report.json', '--csv', 'run', '--html', 'report.html'],
     ...['--save-trace', 'trace.csv', '--save-curve', 'curve.json'],
@@ -66,7 +76,7 @@ test('arrivals: a report, files, and the counts of the server', async () => {
   expect(file('report.html')).toMatch(/^<!doctype html>/i);
   // What was saved is what the planner reads.
   const plan = await batchwise(
-    ['plan', '--curve', 'curve.json', '--trace', 'trace.csv', '--target-ms', '50', '--json'],
+    ['plan', '--curve', 'curve.json', '--trace', 'trace.csv', '--target-latency-ms', '50', '--json'],
     folder,
   );
   expect(JSON.parse(plan.stdout).input).toMatchObject({ traffic: 'trace', requests: received });

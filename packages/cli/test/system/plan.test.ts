@@ -39,9 +39,9 @@ function write(name: string, text: string): string {
 }
 
 const plan = (...args: string[]) => batchwise(['plan', ...args], folder);
-const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-ms', '50'];
+const QUESTION = ['--curve', 'curve.json', '--rate', '800', '--target-latency-ms', '50'];
 /** Where the plan itself is not the point: one for so few requests takes no time. */
-const FEW = ['--trace', 'few.csv', '--target-ms', '200'];
+const FEW = ['--trace', 'few.csv', '--target-latency-ms', '200'];
 
 describe('npx batchwise', () => {
   test('is the command, from the root of the repository', async () => {
@@ -50,7 +50,7 @@ describe('npx batchwise', () => {
     expect(stdout).toBe(`${version}\n`);
   });
 
-  test('says so when nothing is built', async () => {
+  test('reports a missing build', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'batchwise-unbuilt-'));
     cpSync(join(root, 'packages/cli/bin'), join(elsewhere, 'bin'), { recursive: true });
     writeFileSync(join(elsewhere, 'package.json'), '{"type": "module"}');
@@ -64,7 +64,7 @@ describe('npx batchwise', () => {
 });
 
 describe('a curve and a rate', () => {
-  test('give an answer that can be read', () => {
+  test('give a plan as text', () => {
     const { exitCode, stdout, stderr } = answer;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Yes: 1 slot can serve 800 requests\/s within 50 ms/m);
@@ -73,7 +73,7 @@ describe('a curve and a rate', () => {
     expect(stdout).toMatch(/^ {2}slots needed +1 slot for 800 requests\/s$/m);
   });
 
-  test('give the same answer as JSON, and the same again', async () => {
+  test('give the same plan as JSON, and again in a second run', async () => {
     const again = await plan(...QUESTION, '--json');
     expect(again).toEqual(pictured);
     expect(JSON.parse(again.stdout)).toMatchObject({
@@ -83,7 +83,7 @@ describe('a curve and a rate', () => {
     });
   });
 
-  test('give settings that run when they are pasted', async () => {
+  test('give settings that run when pasted', async () => {
     const snippet = answer.stdout.slice(answer.stdout.indexOf('import '));
     const program = `const handler = async (items) => items.map((n) => n * n);
       ${snippet}
@@ -93,7 +93,7 @@ describe('a curve and a rate', () => {
     expect(printed).toBe('[ 4, 9, 16 ]\n');
   });
 
-  test('a reader that has seen enough is no error', async () => {
+  test('a closed pipe is no error', async () => {
     const command = `"${process.execPath}" "${join(root, 'packages/cli/bin/batchwise.js')}" plan ${QUESTION.join(' ')} | head -1`;
     const { stdout, stderr } = await run('sh', ['-c', command], { cwd: folder });
     expect(stderr).toBe('');
@@ -113,7 +113,7 @@ describe('the picture', () => {
 
   afterAll(() => browser?.close());
 
-  test('is an SVG with both lines, the target and the knee, and nothing sticks out', async () => {
+  test('is an SVG with both lines, the target and the knee, within its frame', async () => {
     const page = await browser.newPage({ viewport: { width: 800, height: 500 } });
     const complaints: string[] = [];
     page.on('console', (message) => complaints.push(message.text()));
@@ -139,7 +139,7 @@ describe('the picture', () => {
 });
 
 describe('a trace', () => {
-  test('is planned for as it was recorded', async () => {
+  test('is simulated with its recorded times', async () => {
     const times = Array.from({ length: 400 }, (_, i) => 50 * Math.floor(i / 20) + 0.1 * (i % 20));
     write('requests.csv', `time_ms\n${times.join('\n')}\n`);
     const { exitCode, stdout } = await plan(
@@ -147,7 +147,7 @@ describe('a trace', () => {
       'curve.json',
       '--trace',
       'requests.csv',
-      '--target-ms',
+      '--target-latency-ms',
       '50',
       '--json',
     );
@@ -172,7 +172,7 @@ describe('a handler', () => {
     // Something that keeps a process alive.
     setInterval(() => {}, 1000);`;
 
-  test('in TypeScript is measured, the curve kept, and the plan made from it', async () => {
+  test('in TypeScript is measured, its curve saved and used', async () => {
     write('handler.ts', HANDLER);
     const { exitCode, stdout, stderr } = await plan(
       ...['--probe', './handler.ts', ...FEW, '--max-batch-size', '8'],
@@ -212,14 +212,14 @@ describe('a handler', () => {
       'export const sample = 1; export const handler = () => [];',
       /bad\.ts failed: the handler must return an array of 1 results/,
     ],
-  ])('%s is told in one line', async (_what, code, message) => {
+  ])('%s is reported in one line', async (_what, code, message) => {
     write('bad.ts', code);
     const { exitCode, stdout, stderr } = await plan(
       '--probe',
       'bad.ts',
       '--rate',
       '50',
-      '--target-ms',
+      '--target-latency-ms',
       '200',
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -228,7 +228,7 @@ describe('a handler', () => {
     expect(stderr).toMatch(message);
   });
 
-  test('as a class, in plain JavaScript, with something to close', async () => {
+  test('as a class in JavaScript is measured and closed', async () => {
     write(
       'model.mjs',
       `
@@ -248,7 +248,7 @@ describe('a model', () => {
   const sizes = () => Object.keys(JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8')));
 
   // The file was imported as a module, whatever its ending: "Unknown file extension".
-  test('in ONNX is measured at all sizes, and the plan made from it', async () => {
+  test('in ONNX is measured at all sizes', async () => {
     const { exitCode, stdout, stderr } = await plan(
       '--probe',
       join(root, 'models/iris.onnx'),
@@ -299,7 +299,7 @@ describe('a model', () => {
       'model.pt',
       /^error: --probe: model\.pt: expected a model \(model\.onnx\) or a module/,
     ],
-  ])('%s is told in one line', async (_what, file, message) => {
+  ])('%s is reported in one line', async (_what, file, message) => {
     write(file, 'none');
     const { exitCode, stderr } = await plan('--probe', file, ...FEW);
     expect(exitCode).toBe(1);
@@ -312,7 +312,7 @@ test.each([
   ['a wrong flag', ['--rat', '800'], 2, /^error: unknown option '--rat'\n\(Did you mean --rate\?\)\n$/],
   [
     'a missing file',
-    ['--curve', 'no.json', '--rate', '8', '--target-ms', '50'],
+    ['--curve', 'no.json', '--rate', '8', '--target-latency-ms', '50'],
     1,
     /^error: --curve: there is no file no\.json\.\n$/,
   ],
@@ -322,8 +322,15 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
-test('a target that cannot be held: what it would take, and code 3', async () => {
-  const { exitCode, stdout } = await plan('--curve', 'curve.json', '--rate', '800', '--target-ms', '4');
+test('a target that cannot be met exits with 3 and the sufficient settings', async () => {
+  const { exitCode, stdout } = await plan(
+    '--curve',
+    'curve.json',
+    '--rate',
+    '800',
+    '--target-latency-ms',
+    '4',
+  );
   expect(exitCode).toBe(3);
   expect(stdout).toMatch(
     /No: no rate can be served within 4 ms, because a batch of 1 takes 5\.10 ms\.\s+Needed: a target\s+of at least [\d.]+ ms for 800 requests\/s with 1 slot\./,

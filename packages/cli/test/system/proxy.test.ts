@@ -70,12 +70,12 @@ describe('batches calls', () => {
     await until(() => backend.batches.length > 0, 'the backend tells of a batch');
     expect(backend.batches.map(({ size }) => size)).toEqual([8]);
     expect(proxy.command.stdout).toMatch(
-      /\*\/Compute → BatchedCompute +up to 8 a batch, window of 600000 ms/,
+      /\*\/Compute → BatchedCompute +up to 8 per batch, window of 600000 ms/,
     );
     expect(proxy.command.stdout).toContain(backend.target);
   });
 
-  test('without a window the adaptive policy does', async () => {
+  test('without a window with the adaptive policy', async () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port);
@@ -85,7 +85,7 @@ describe('batches calls', () => {
     expect(proxy.command.stdout).toContain('adaptive');
   });
 
-  test('as a file says, with settings of a method, a variable over it and a flag over both', async () => {
+  test('with a file, overridden by a variable, overridden by a flag', async () => {
     const backend = await grpcBackend();
     const yaml = `
       targets: [127.0.0.1:1]
@@ -101,13 +101,13 @@ describe('batches calls', () => {
       files: { 'proxy.yaml': yaml },
       env: { BATCHWISE__PROXY__MAX_BATCH_SIZE: '5' },
     });
-    expect(proxy.command.stdout).toMatch(/\*\/Compute → BatchedCompute +up to 5 a batch, adaptive/);
-    expect(proxy.command.stdout).toMatch(/\/test\.Echo\/Other → Chat +up to 8 a batch, window/);
+    expect(proxy.command.stdout).toMatch(/\*\/Compute → BatchedCompute +up to 5 per batch, adaptive/);
+    expect(proxy.command.stdout).toMatch(/\/test\.Echo\/Other → Chat +up to 8 per batch, window/);
     await echoAll(proxy.port, '/test.Echo/Other');
     expect(backend.countOf('unary')).toBe(0);
   });
 
-  test('and passes through what it does not batch', async () => {
+  test('and passes other calls through', async () => {
     const backend = await grpcBackend();
     const proxy = await Proxying.start(['--target', backend.target]);
     await echoAll(proxy.port, '/test.Echo/Other');
@@ -116,7 +116,7 @@ describe('batches calls', () => {
   });
 });
 
-test('metrics and health are at the admin port, and not with --no-admin', async () => {
+test('the admin port has metrics and health; --no-admin disables it', async () => {
   const backend = await grpcBackend();
   const proxy = await Proxying.start(['--target', backend.target]);
   await until(async () => (await proxy.get('/readyz')).status === 200, 'it is ready');
@@ -148,7 +148,7 @@ test('TLS on both sides, with certificates of both ends', async () => {
   );
 });
 
-test('a backend that goes and comes back is told of, each once', async () => {
+test('an outage and a recovery of a backend are logged once each', async () => {
   const first: GrpcBackend = await grpcBackend();
   const proxy = await Proxying.start(['--target', first.target]);
   const away = new RegExp(`^Backend ${first.target} cannot be reached: .*\\.$`, 'gm');
@@ -179,25 +179,25 @@ describe('signals', () => {
       expect((await Promise.all(answers)).map(({ answer }) => String(answer))).toEqual(['a', 'b']);
       expect(await proxy.command.exit).toEqual({ code: 0, signal: null });
       expect(proxy.command.stderr).toContain(
-        `${signal}. Finishing what was accepted; a second signal ends it at once.\n`,
+        `${signal} received. Finishing the accepted calls. A second signal stops the proxy at once.\n`,
       );
       expect(backend.batches.map(({ size }) => size)).toEqual([2]);
     },
   );
 
-  test('a second one ends it at once', async () => {
+  test('a second signal stops the proxy at once', async () => {
     const proxy = await Proxying.start(['--timeout-usecs', LONG_USECS, '--target', await silentBackend()]);
     const answer = grpcClient(proxy.port).call('a');
     await proxy.holds(1);
     proxy.command.signal('SIGTERM');
-    await proxy.command.said('SIGTERM. Finishing');
+    await proxy.command.said('SIGTERM received. Finishing');
     proxy.command.signal('SIGTERM');
     expect(await proxy.command.exit).toEqual({ code: 143, signal: null });
     // What a client makes of a process that is gone is its own: a lost connection, or a stream that was reset.
     expect([status.UNAVAILABLE, status.INTERNAL]).toContain((await answer).status);
   });
 
-  test('what does not end in time is cut off, and the exit code says so', async () => {
+  test('calls are aborted after the drain timeout, and the exit code is 1', async () => {
     const args = [
       '--timeout-usecs',
       LONG_USECS,
@@ -212,11 +212,11 @@ describe('signals', () => {
     proxy.command.signal('SIGTERM');
     expect((await answer).status).toBe(status.UNAVAILABLE);
     expect(await proxy.command.exit).toEqual({ code: 1, signal: null });
-    expect(proxy.command.stderr).toContain('Not finished after 200ms, and cut off: 1 call.\n');
+    expect(proxy.command.stderr).toContain('Aborted after the drain timeout of 200ms: 1 call.\n');
   });
 });
 
-describe('what is wrong is told in a line, with its exit code', () => {
+describe('an error has one line and an exit code', () => {
   const files = {
     'proxy.yaml': 'max_batchsize: 8\n',
     'text.pem': 'nothing\n',
@@ -241,12 +241,7 @@ describe('what is wrong is told in a line, with its exit code', () => {
       2,
       /^error: unknown option '--max-batchsize'\n\(Did you mean --max-batch-size\?\)$/,
     ],
-    [
-      'half of TLS',
-      ['--tls-cert', 'c.pem'],
-      2,
-      /^error: --tls-cert: expected --tls-key with it, got none\.$/,
-    ],
+    ['half of TLS', ['--tls-cert', 'c.pem'], 2, /^error: --tls-cert: requires --tls-key\.$/],
     [
       'a certificate that is not there',
       ['--backend-ca', 'gone.pem'],

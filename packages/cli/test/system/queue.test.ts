@@ -34,12 +34,12 @@ describe('queue status', () => {
     const before = await keys();
     const { code, stdout, stderr } = await batchwise('queue', 'status', '--queue', queueName());
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^Queue queue-\d+\n {2}outstanding +0 {2}0 waiting, 0 held by processors\n/);
-    expect(stdout).toMatch(/\nNo processors\.\n$/);
+    expect(stdout).toMatch(/^Queue queue-\d+\n {2}outstanding +0 {2}0 waiting, 0 fetched by workers\n/);
+    expect(stdout).toMatch(/\nNo workers\.\n$/);
     expect(await keys()).toBe(before);
   });
 
-  test('shows what waits, and who works', async () => {
+  test('shows items and workers', async () => {
     const queue = queueName();
     const batcher = new RedisBatcher<number, number>({ url: redis.url, queue });
     onTestFinished(() => batcher.destroy());
@@ -56,7 +56,7 @@ describe('queue status', () => {
     await until(async () => (await operator.status()).processors[0]?.running === 2, 'a batch runs');
 
     const text = await batchwise('queue', 'status', '--queue', queue);
-    expect(text.stdout).toMatch(/^ {2}outstanding +5 {2}3 waiting, 2 held by processors$/m);
+    expect(text.stdout).toMatch(/^ {2}outstanding +5 {2}3 waiting, 2 fetched by workers$/m);
     expect(text.stdout).toMatch(new RegExp(`^\\S+ +${process.pid} +– +2 +0 +2 +.* ago$`, 'm'));
     const json = await batchwise('queue', 'status', '--queue', queue, '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -68,7 +68,7 @@ describe('queue status', () => {
     });
   });
 
-  test('--watch goes on until a signal, also while Redis is away', async () => {
+  test('--watch continues until a signal, also while Redis is unreachable', async () => {
     const own = await startRedis();
     onTestFinished(() => own.stop());
     const watching = new Working(['queue', 'status', '--watch', '--json', '--url', own.url]);
@@ -84,7 +84,7 @@ describe('queue status', () => {
     expect(await watching.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('where Redis cannot be reached says so, with code 1', async () => {
+  test('an unreachable Redis exits with 1', async () => {
     const { code, stdout, stderr } = await batchwise('queue', 'status', '--url', 'redis://127.0.0.1:1');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: Cannot connect to Redis at 127\.0\.0\.1:1: .*ECONNREFUSED[^\n]*\n$/);
@@ -92,7 +92,7 @@ describe('queue status', () => {
 });
 
 describe('dead', () => {
-  test('list shows what died; retry runs it once more; drop throws the rest away', async () => {
+  test('list shows dead letters, retry runs them again, drop deletes them', async () => {
     const queue = queueName();
     const dead = (...args: string[]) => batchwise('dead', ...args, '--queue', queue);
     expect(await dead('list')).toEqual({ code: 0, stdout: `No dead letters in ${queue}.\n`, stderr: '' });
@@ -127,13 +127,13 @@ describe('dead', () => {
     expect(await dead('drop', letters[0]?.id as string, letters[1]?.id as string)).toEqual({
       code: 1,
       stdout: 'Dropped 1 dead letter.\n',
-      stderr: `error: not among the dead letters: ${letters[0]?.id}\n`,
+      stderr: `error: no dead letters: ${letters[0]?.id}\n`,
     });
     expect(JSON.parse((await dead('drop', '--all', '--json')).stdout)).toEqual({ count: 1, missing: [] });
     expect((await dead('list', '--json')).stdout).toBe('[]\n');
   });
 
-  test('retry --all puts all back', async () => {
+  test('retry --all returns all', async () => {
     const queue = queueName();
     await bury(redis, queue, [1, 2]);
     expect((await batchwise('dead', 'retry', '--all', '--queue', queue)).stdout).toBe(

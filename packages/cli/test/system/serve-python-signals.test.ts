@@ -58,7 +58,7 @@ def gated(items: list) -> list:
     const answer = client.post('/v1/models/gated:predict', { instances: [7] }).finally(() => client.close());
     await until(() => existsSync(join(server.folder, 'began')), 'the model runs the batch');
     interrupt(server);
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     expect(modelPids(server.folder)).toHaveLength(1);
     server.write('gate', '');
     expect(jsonOf(await answer)).toEqual({ predictions: [7] });
@@ -69,7 +69,7 @@ def gated(items: list) -> list:
   test('a second Ctrl-C ends a model that hangs and ignores signals', async () => {
     const { server, answer } = await stubborn(workers);
     interrupt(server);
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     expect(server.hasEnded).toBe(false);
     interrupt(server);
     expect(await server.exit).toEqual({ code: 130, signal: null });
@@ -116,7 +116,7 @@ class Slow:
     interrupt(server);
     expect(await server.exit).toEqual({ code: 0, signal: null });
     // The other model may be loaded already, which is in the log.
-    expect(server.stderr).toMatch(/^(?:other: batchwise: the model of .*\n)?SIGINT\.\n$/);
+    expect(server.stderr).toMatch(/^(?:other: batchwise: the model of .*\n)?SIGINT received\.\n$/);
     await noProcessIsLeft(server);
   });
 

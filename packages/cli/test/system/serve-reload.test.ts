@@ -35,7 +35,7 @@ describe.each([
   ['one process', []],
   ['web processes', ['--workers', '2']],
 ])('%s', (_, workers) => {
-  test('takes over what a changed file says, and keeps what it has when the file is broken', async () => {
+  test('applies a changed file, and keeps its settings if the file is invalid', async () => {
     const server = await Serving.start([model('digits'), ...workers], { yaml: settings(4) });
     const load = new Load(server.port, {
       ask: async (client, number) => {
@@ -61,7 +61,7 @@ describe.each([
     server.configure(settings('many'));
     server.signal('SIGHUP');
     await server.said(/error: \S*batchwise\.yaml:5:23: .*many/);
-    await server.said('The settings stay as they were.');
+    await server.said('The settings are unchanged.');
     expect(await largestBatch(server)).toBe(6);
 
     server.configure(settings(8));
@@ -74,7 +74,7 @@ describe.each([
   });
 });
 
-test('a setting that waits for a restart is named as such, and the rest counts', async () => {
+test('a setting that needs a restart is logged, and the others apply', async () => {
   const server = await Serving.start([model('digits')], { yaml: settings(4) });
   expect(await largestBatch(server)).toBe(4);
   server.configure(`server:\n  limits:\n    body_bytes: 1kb\n${settings(16)}`);
@@ -84,11 +84,11 @@ test('a setting that waits for a restart is named as such, and the rest counts',
 });
 
 // Root cause: a file that nobody had named was looked for again, and its absence taken for no settings at all.
-test('without the file that was found at the start, the settings stay as they were', async () => {
+test('without the file that was found at the start, the settings are unchanged', async () => {
   const server = await Serving.start([model('digits')], { yaml: settings(4) });
   rmSync(join(server.folder, 'batchwise.yaml'));
   server.signal('SIGHUP');
-  await server.said('The settings stay as they were.');
+  await server.said('The settings are unchanged.');
   expect(await largestBatch(server)).toBe(4);
   server.configure(settings(16));
   await until(async () => (await largestBatch(server)) === 16, 'a file that is back counts again');
@@ -104,20 +104,20 @@ async function boundAfterReload(workers: readonly string[]): Promise<number | un
   return (await Metrics.of(server)).value('batchwise_batch_size_bucket', { runner: 'digits', le: '16' });
 }
 
-test('larger batches get buckets of their own', async () => {
+test('larger batches get their own buckets', async () => {
   expect(await boundAfterReload([])).toBeGreaterThan(0);
 });
 
 // The process of a runner does not tell its metrics of new settings, as the one process does in its reload():
 // reload() in packages/server/src/processes/runner-process-main.ts only configures the runner, and
 // packages/server/src/runner-process.ts calls watchRunner() once. All batches beyond are in +Inf.
-test('larger batches get buckets of their own in the process of the runner', async () => {
+test('larger batches get their own buckets in the process of the runner', async () => {
   expect(await boundAfterReload(['--workers', '2'])).toBeGreaterThan(0);
 });
 
 // Root cause: settings are read more than once before the server is ready, and a pipe gives them only once. Those of
 // `-c <(…)` were then none at all, and a pipe with a name was waited for without end.
-test('settings that come through a pipe count, and stay', async () => {
+test('settings from a pipe apply and are kept', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'batchwise-pipe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const pipe = join(folder, 'settings');

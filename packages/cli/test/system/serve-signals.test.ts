@@ -49,7 +49,7 @@ describe.each([
   ['one process', []],
   ['web processes', ['--workers', '2']],
 ])('%s', (_, workers) => {
-  test('SIGTERM under load: nothing that was accepted fails', async () => {
+  test('SIGTERM under load: no accepted request fails', async () => {
     const server = await startGated([model('digits'), ...workers]);
     const { answer: gated } = await askGated(server);
     const load = new Load(server.port, {
@@ -68,7 +68,7 @@ describe.each([
     await turnOfLoop();
     await turnOfLoop();
     server.signal('SIGTERM');
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     await until(() => isRefused(server.port), 'nobody is let in any more');
     expect(server.hasEnded).toBe(false);
     openGate(server);
@@ -87,12 +87,12 @@ describe.each([
     expect(leftBehind(server)).toEqual([]);
   });
 
-  test('a second signal ends it at once', async () => {
+  test('a second signal stops the server at once', async () => {
     const server = await startGated(workers);
     const { answer: gated } = await askGated(server);
     // As a terminal does on Ctrl-C: to all processes.
     process.kill(-server.pid, 'SIGINT');
-    await server.said('Finishing what was accepted');
+    await server.said('Finishing the accepted requests');
     expect(server.hasEnded).toBe(false);
     process.kill(-server.pid, 'SIGINT');
     expect(await server.exit).toEqual({ code: 130, signal: null });
@@ -110,24 +110,24 @@ async function cutShort(workers: readonly string[]): Promise<void> {
   expect(await server.exit).toEqual({ code: 1, signal: null });
   // The exit code was all there was to see, with no word on why.
   expect(server.stderr).toContain(
-    'Not all that was accepted could be finished: server.shutdown_timeout is 500ms.',
+    'Some accepted requests are not finished after server.shutdown_timeout, 500ms.',
   );
   await server.isGone();
   expect(leftBehind(server)).toEqual([]);
 }
 
-test('what does not end in time is told so, and so is who started it', () => cutShort([]));
+test('requests fail after the shutdown timeout, and the exit code is 1', () => cutShort([]));
 
 // The supervisor kills a web process after the same time that this one has to give up and tell its clients:
 // Supervisor.#stop() in packages/server/src/processes/supervisor.ts, and drain() in web-process.ts. The clients
 // see their connections closed.
-test('what does not end in time is told so by web processes too', () => cutShort(['--workers', '2']));
+test('web processes fail requests after the shutdown timeout', () => cutShort(['--workers', '2']));
 
-test('a runner that dies during the drain leaves nobody waiting', async () => {
+test('a runner that dies during the drain fails its requests', async () => {
   const server = await startGated(['--workers', '2']);
   const { answer: gated } = await askGated(server);
   server.signal('SIGTERM');
-  await server.said('Finishing what was accepted');
+  await server.said('Finishing the accepted requests');
   for (const pid of server.pids('runner')) process.kill(pid, 'SIGKILL');
   expect(problemIn(await gated)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
   expect((await server.exit).signal).toBe(null);
@@ -135,7 +135,7 @@ test('a runner that dies during the drain leaves nobody waiting', async () => {
   expect(leftBehind(server)).toEqual([]);
 });
 
-test('a runner that hangs is late for its callers, and does not keep the server from ending', async () => {
+test('a runner that hangs fails its requests and does not block the exit', async () => {
   const server = await startGated(['--workers', '2'], 'server:\n  shutdown_timeout: 500ms\n');
   for (const pid of server.pids('runner')) process.kill(pid, 'SIGSTOP');
   const late = await server.client.post('/slow', { number: 1 }, { 'batchwise-timeout-ms': '50' });
@@ -152,7 +152,7 @@ test('SIGHUP during the drain does not end it', async () => {
   const server = await startGated([]);
   const { answer: gated } = await askGated(server);
   server.signal('SIGTERM');
-  await server.said('Finishing what was accepted');
+  await server.said('Finishing the accepted requests');
   server.signal('SIGHUP');
   openGate(server);
   expect(jsonOf(await gated)).toEqual({ number: 7 });
@@ -160,7 +160,7 @@ test('SIGHUP during the drain does not end it', async () => {
 });
 
 // The listener for SIGHUP comes with the greeting: until then SIGHUP ends the process.
-test('SIGHUP while it starts does not end it', async () => {
+test('SIGHUP during the start does not end it', async () => {
   const server = new Serving([model('iris'), '--port', '0']);
   await until(() => server.stdout.includes('Loading'), 'it starts');
   server.signal('SIGHUP');
@@ -183,9 +183,12 @@ test('SIGTERM before it is ready ends all processes', async () => {
 
 // runServer() in packages/cli/src/serve-command.ts gives up waiting for serve() and leaves what that has started to
 // itself: the folder of the sockets stays, and processes that find no supervisor any more complain with a stack.
-test('SIGTERM before it is ready leaves no folder and no complaint', async () => {
+test('SIGTERM before it is ready leaves no folder and no error', async () => {
   const server = await endedWhileStarting();
-  expect({ left: leftBehind(server), stderr: server.stderr }).toEqual({ left: [], stderr: 'SIGTERM.\n' });
+  expect({ left: leftBehind(server), stderr: server.stderr }).toEqual({
+    left: [],
+    stderr: 'SIGTERM received.\n',
+  });
 });
 
 // onnxruntime for Linux reports to its makers unless ORT_DISABLE_TELEMETRY is set before it is loaded, and writes

@@ -6,7 +6,7 @@ import { until } from './support/until.js';
 import { Working } from './support/working.js';
 
 // It took the first thing that kept it from connecting for a mistake in the address.
-test('a Redis that is loading its data is waited for', async () => {
+test('the worker waits for a Redis that is loading its data', async () => {
   const redis = await startRedis({
     aof: true,
     settings: ['appendfsync always', 'key-load-delay 5000', 'loading-process-events-interval-bytes 1024'],
@@ -26,7 +26,7 @@ test('a Redis that is loading its data is waited for', async () => {
 
   const files = { 'h.mjs': 'export const handler = (items) => items;' };
   const worker = new Working(['worker', 'h.mjs', '--url', redis.url, '--queue', 'late'], { files });
-  await worker.said(/^Cannot connect to Redis at .*: LOADING .*\. Waits for it\.$/m);
+  await worker.said(/^Cannot connect to Redis at .*: LOADING .*\. Waiting for Redis\.$/m);
   await redis.cli('CONFIG', 'SET', 'key-load-delay', 0);
   await restarted;
   await worker.said(/Ctrl-C/);

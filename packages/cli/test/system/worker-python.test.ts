@@ -120,7 +120,7 @@ test('a runner of a service with two processes runs two batches at a time', asyn
   }, 'both processes have run batches');
 });
 
-test('the function of the guide for users of dynamic_batcher runs as it says', async () => {
+test('the function of the guide for users of dynamic_batcher runs', async () => {
   // The guide sent users of a Python package to a handler in TypeScript.
   const guide = readFileSync(join(root, 'docs/guides/coming-from-dynamic-batcher.md'), 'utf8');
   const [, model = ''] = /```python\n([\s\S]*?)```/.exec(guide) ?? [];
@@ -174,20 +174,20 @@ def describe(items: list) -> list:
   expect(new Set(seen.values())).toEqual(new Set([join(worker.folder, 'bin/python3')]));
 });
 
-test('a second Ctrl-C gives the items of a model that hangs back to the queue, and ends its process', async () => {
+test('a second Ctrl-C returns the items of a model that hangs, and ends its process', async () => {
   const worker = await workerOf('stubborn.py', 'stubborn', { 'stubborn.py': STUBBORN });
   const answer = client<number, number>('stubborn').submit(1);
   answer.catch(() => {});
   await until(() => worker.batches.length === 1, 'the worker has the item');
   worker.signal('SIGINT');
-  await worker.said('Finishing what it holds');
+  await worker.said('Finishing its items');
   worker.signal('SIGINT');
   expect(await worker.exit).toEqual({ code: 130, signal: null });
   await until(() => modelPids(worker.folder, /./).length === 0, 'no process is left');
 });
 
 // Root cause: a worker without a live process went on fetching, and failed all items that another worker could have run.
-test('a worker whose model cannot restart leaves the queue to others', async () => {
+test('a worker whose model cannot restart fetches no items', async () => {
   const model = `
 import os, pathlib
 marker = pathlib.Path(__file__).with_name("broken")
@@ -202,13 +202,13 @@ def echo(items: list) -> list:
   const worker = await workerOf('echo.py', 'broken', { 'echo.py': model });
   const batcher = client<number, number>('broken');
   expect(await batcher.submit(-1).catch(({ code }) => code)).toBe('UNAVAILABLE');
-  await worker.said('Takes nothing from the queue until its backend answers again.');
+  await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
   await workerOf('echo.py', 'broken', { 'echo.py': model });
   const items = Array.from({ length: 500 }, (_, i) => i);
   expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);
 });
 
-test('what a worker cannot load is told with its reason', async () => {
+test('a model that cannot be loaded is an error with its reason', async () => {
   const missing = new Working(['worker', 'none.py', '--queue', 'x', '--url', redis.url]);
   expect(await missing.exit).toEqual({ code: 1, signal: null });
   expect(missing.stderr).toMatch(/^error: none\.py cannot be served: there is no such file\.$/m);

@@ -29,7 +29,7 @@ test.each([
   ['a model over gRPC', () => `grpc://127.0.0.1:${upstream.grpcPort}/digits`],
   ['a model over REST', () => `http://127.0.0.1:${upstream.port}/v2/models/digits`],
   ['instances and predictions', () => `http://127.0.0.1:${upstream.port}/v1/models/digits:predict`],
-])('%s answers those who submit rows', async (name, url) => {
+])('%s answers rows', async (name, url) => {
   const queue = name.replaceAll(' ', '-');
   const worker = await Working.worker([url(), '--queue', queue, '--url', redis.url]);
   const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue });
@@ -41,7 +41,7 @@ test.each([
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
 
-test('callers are told what the upstream says and not where it is, and the log nothing of what may be a secret', async () => {
+test('errors have the message of the upstream, without its address; the log has no secrets', async () => {
   const url = `http://127.0.0.1:${upstream.port}/v1/models/digits:predict`;
   const worker = await Working.worker([`${url}?key=secret`, '--queue', 'told', '--url', redis.url]);
   const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue: 'told' });
@@ -111,64 +111,61 @@ test.each([
     (port: number) => ['--port', String(port)],
     (port: number) => `http://127.0.0.1:${port}/v2/models/digits`,
   ],
-])(
-  'a worker whose upstream is away leaves the queue to others, and comes back with it: %s',
-  async (queue, portFlags, url) => {
-    const port = await freePort();
-    const startUpstream = async () => {
-      const serving = new Serving([model('digits'), ...portFlags(port)]);
-      await until(() => serving.stdout.includes('Ctrl-C'), 'the upstream is ready');
-      return serving;
-    };
-    const mortal = await startUpstream();
-    const flags = ['--queue', queue, '--url', redis.url, '--max-batch-size', '4'];
-    const [worker, other] = await Promise.all([
-      Working.worker([url(port), ...flags]),
-      Working.worker([`grpc://127.0.0.1:${upstream.grpcPort}/digits`, ...flags]),
-    ]);
-    const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue });
-    onTestFinished(() => batcher.destroy());
-    const callers = new Callers(batcher, 16);
-    await until(() => worker.batches.length > 10 && other.batches.length > 10, 'both work');
+])('a worker fetches no items during an outage of its upstream: %s', async (queue, portFlags, url) => {
+  const port = await freePort();
+  const startUpstream = async () => {
+    const serving = new Serving([model('digits'), ...portFlags(port)]);
+    await until(() => serving.stdout.includes('Ctrl-C'), 'the upstream is ready');
+    return serving;
+  };
+  const mortal = await startUpstream();
+  const flags = ['--queue', queue, '--url', redis.url, '--max-batch-size', '4'];
+  const [worker, other] = await Promise.all([
+    Working.worker([url(port), ...flags]),
+    Working.worker([`grpc://127.0.0.1:${upstream.grpcPort}/digits`, ...flags]),
+  ]);
+  const batcher = new RedisBatcher<unknown, number[]>({ url: redis.url, queue });
+  onTestFinished(() => batcher.destroy());
+  const callers = new Callers(batcher, 16);
+  await until(() => worker.batches.length > 10 && other.batches.length > 10, 'both work');
 
-    mortal.signal('SIGKILL');
-    await worker.said('Takes nothing from the queue until its backend answers again.');
-    await until(() => holdsNothing(queue, worker), 'what was under way has ended');
-    await callers.getAnswers(100); // and its callers have heard of it by then
-    const failures = callers.failures.length;
-    const batches = worker.batches.length;
-    // Each call that it took to notice, of four items at most.
-    expect(failures).toBeLessThanOrEqual(4 * 6);
-    await callers.getAnswers(300);
-    expect(worker.batches.length).toBe(batches);
-    expect(callers.messages.slice(failures)).toEqual([]);
+  mortal.signal('SIGKILL');
+  await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
+  await until(() => holdsNothing(queue, worker), 'what was under way has ended');
+  await callers.getAnswers(100); // and its callers have heard of it by then
+  const failures = callers.failures.length;
+  const batches = worker.batches.length;
+  // Each call that it took to notice, of four items at most.
+  expect(failures).toBeLessThanOrEqual(4 * 6);
+  await callers.getAnswers(300);
+  expect(worker.batches.length).toBe(batches);
+  expect(callers.messages.slice(failures)).toEqual([]);
 
-    await startUpstream();
-    await worker.said('Takes items from the queue again.');
-    const seen = [worker.batches.length, other.batches.length] as const;
-    await until(
-      () => worker.batches.length > seen[0] + 10 && other.batches.length > seen[1] + 10,
-      'both work again',
-    );
-    await callers.stop();
-    expect(callers.messages.slice(failures)).toEqual([]);
-    expect(worker.stderr.match(/Takes nothing/g)?.length).toBe(1);
-  },
-);
+  await startUpstream();
+  await worker.said('Fetching items from the queue again.');
+  const seen = [worker.batches.length, other.batches.length] as const;
+  await until(
+    () => worker.batches.length > seen[0] + 10 && other.batches.length > seen[1] + 10,
+    'both work again',
+  );
+  await callers.stop();
+  expect(callers.messages.slice(failures)).toEqual([]);
+  expect(worker.stderr.match(/Fetching no items/g)?.length).toBe(1);
+});
 
-test('a worker ends while its upstream is away', async () => {
+test('a worker stops during an outage of its upstream', async () => {
   const port = await freePort();
   const mortal = await Serving.start([model('digits'), '--grpc-port', String(port)]);
   const worker = await Working.worker([
     ...[`grpc://127.0.0.1:${port}/digits`, '--queue', 'ends', '--url', redis.url],
   ]);
   mortal.signal('SIGKILL');
-  await worker.said('Takes nothing from the queue until its backend answers again.');
+  await worker.said('The backend is unavailable. Fetching no items from the queue until it answers.');
   worker.signal('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
 
-test('a stream of gRPC answers those who submit bytes', async () => {
+test('a gRPC stream answers bytes', async () => {
   const mirror = join(root, 'packages/runners/test/system/upstreams/stream-upstream.mjs');
   const upstreamProcess = spawn(process.execPath, [mirror], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => {

@@ -46,7 +46,7 @@ const GATED = `
 `;
 
 describe('a module with a handler', () => {
-  test('answers those who submit, each for itself', async () => {
+  test('answers each caller', async () => {
     const queue = queueName();
     const worker = await Working.worker(['handler.mjs', '--queue', queue, '--url', redis.url], {
       files: { 'handler.mjs': ECHO },
@@ -64,7 +64,7 @@ describe('a module with a handler', () => {
     );
   });
 
-  test('in TypeScript, an object as default, with options and an end', async () => {
+  test('in TypeScript: an object as default export, options and close()', async () => {
     const queue = queueName();
     const code = `
       import { writeFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ describe('a module with a handler', () => {
     expect(existsSync(join(worker.folder, 'closed'))).toBe(true);
   });
 
-  test('that throws is told of, and goes on', async () => {
+  test('that throws is logged, and the worker continues', async () => {
     const queue = queueName();
     const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '--verbose'], {
       files: {
@@ -109,7 +109,7 @@ describe('a module with a handler', () => {
     await worker.said(/^batch end: \d+\.\d{3}, 1 answered, 0 failed$/m);
   });
 
-  test('is quiet when told to', async () => {
+  test('--quiet logs no batches', async () => {
     const queue = queueName();
     const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '--quiet'], {
       files: { 'h.mjs': ECHO },
@@ -155,7 +155,7 @@ describe("dynamic_batcher's settings", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(64);
   });
 
-  test('arguments go over the environment, in the short form too', async () => {
+  test('flags override the environment, also short ones', async () => {
     const worker = await Working.worker(['h.mjs', '-bs', '8', '-bt', '1e3', '--url', redis.url], {
       files: { 'h.mjs': ECHO },
       env: {
@@ -171,7 +171,7 @@ describe("dynamic_batcher's settings", () => {
     await worker.said(/^batch start: \d+\.\d{3}\/1000, 8\/8$/m);
   });
 
-  test('--policy goes over the batch time of the environment', async () => {
+  test('--policy overrides the batch time of the environment', async () => {
     const queue = queueName();
     const worker = await Working.worker(
       ['h.mjs', '--policy', 'greedy', '--queue', queue, '--url', redis.url],
@@ -183,7 +183,7 @@ describe("dynamic_batcher's settings", () => {
 });
 
 describe('a model', () => {
-  test('answers rows with its predictions, and a row that it does not take with an error of its own', async () => {
+  test('answers rows with predictions, and an invalid row with an error', async () => {
     const queue = queueName();
     await Working.worker([model('iris'), '--queue', queue, '--url', redis.url, '--max-batch-size', '16']);
     const flowers = client<readonly number[], number[]>(queue);
@@ -219,7 +219,7 @@ describe("a service's runner", () => {
   `;
   const files = { 'service.ts': SERVICE };
 
-  test('that is a function runs as the service says', async () => {
+  test('that is a function has the settings of the service', async () => {
     const queue = queueName();
     const worker = await Working.worker(['service.ts#squares', '--queue', queue, '--url', redis.url], {
       files,
@@ -247,10 +247,10 @@ describe("a service's runner", () => {
     ['service.ts#other', /^error: service\.ts has no runner "other"\. It has squares, single, iris\.$/m],
     [
       'service.ts#single',
-      /^error: service\.ts: the runner single is not batchable, and a batch of 8 was asked for/m,
+      /^error: service\.ts: the runner single is not batchable, so its batch size cannot be 8/m,
     ],
     ['gone.ts#iris', /^error: There is no service module gone\.ts\.$/m],
-  ])('%s is refused', async (what, message) => {
+  ])('%s is rejected', async (what, message) => {
     const worker = new Working(['worker', what, '-bs', '8', '--url', redis.url], { files });
     expect(await worker.exit).toEqual({ code: 1, signal: null });
     expect(worker.stderr).toMatch(message);
@@ -259,7 +259,7 @@ describe("a service's runner", () => {
 
 describe('signals', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s: what it holds is finished, what waits is left to others',
+    '%s: the worker finishes its items and leaves the others in the queue',
     async (signal) => {
       const queue = queueName();
       const worker = await Working.worker(['h.mjs', '--queue', queue, '--url', redis.url, '-bs', '1'], {
@@ -274,7 +274,7 @@ describe('signals', () => {
       await until(async () => (await operator.status()).depth === 2, 'both are in the queue');
 
       worker.signal(signal);
-      await worker.said(`${signal}. Finishing what it holds`);
+      await worker.said(`${signal} received. Finishing its items`);
       worker.write('open', '');
       expect(await first).toEqual({ item: 'first', pid: worker.pid });
       expect(await worker.exit).toEqual({ code: 0, signal: null });
@@ -287,37 +287,37 @@ describe('signals', () => {
     },
   );
 
-  test('a second one gives back what it holds, for another worker to run at once', async () => {
+  test('a second signal returns the items, which another worker runs at once', async () => {
     const queue = queueName();
     const args = ['h.mjs', '--queue', queue, '--url', redis.url, '--lease-ms', '600000'];
     const worker = await Working.worker(args, { files: { 'h.mjs': GATED } });
     const answer = client<string, { item: string; pid: number }>(queue).submit('held');
     await worker.said(/batch start/);
     worker.signal('SIGTERM');
-    await worker.said('SIGTERM. Finishing');
+    await worker.said('SIGTERM received. Finishing');
     worker.signal('SIGTERM');
     expect(await worker.exit).toEqual({ code: 143, signal: null });
 
     const next = await Working.worker(args, { files: { 'h.mjs': GATED, open: '' } });
     expect(await answer).toEqual({ item: 'held', pid: next.pid });
-    await next.said(/^Took over 1 item that had been given back\.$/m);
+    await next.said(/^Took over 1 item that a worker returned\.$/m);
   });
 });
 
-test('a restart of Redis is told of, and survived', async () => {
+test('a restart of Redis is logged, and the worker continues', async () => {
   const own = await startRedis({ aof: true, settings: ['appendfsync always'] });
   onTestFinished(() => own.stop());
   const worker = await Working.worker(['h.mjs', '--url', own.url], { files: { 'h.mjs': ECHO } });
   const items = client<number, unknown>('request', own.url);
   await items.submit(1);
   await own.kill();
-  await worker.said(/^Redis is away: .*\. What is in the queue waits there\.$/m);
+  await worker.said(/^Redis is unreachable: .*\. The items stay in the queue\.$/m);
   await own.restart();
-  await worker.said(/^Redis is back\.$/m);
+  await worker.said(/^Redis is reachable again\.$/m);
   expect(await items.submit(2)).toMatchObject({ item: 2, pid: worker.pid });
 });
 
-describe('what cannot start says why, in one line', () => {
+describe('a failed start has a reason in one line', () => {
   const files = { 'h.mjs': ECHO, 'broken.onnx': 'not a model' };
 
   test.each([

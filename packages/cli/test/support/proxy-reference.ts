@@ -1,7 +1,7 @@
-/** The tables of docs/reference/proxy.md, from the schema: a test holds the page to them. */
-import { proxyVariable } from './proxy-environment.js';
-import type { SettingsGroup } from './proxy-schema.js';
-import type { ProxySetting } from './proxy-setting.js';
+/** The tables of docs/reference/proxy.md, made from the schema. A test compares them with the page. */
+import { proxyVariable } from '../../src/proxy/proxy-environment.js';
+import type { SettingsGroup } from '../../src/proxy/proxy-schema.js';
+import type { ProxySetting } from '../../src/proxy/proxy-setting.js';
 
 const HEAD = '| key, variable, flag | value | default | meaning |\n|---|---|---|---|';
 
@@ -16,7 +16,7 @@ function row({ key, kind, flag, default: fallback, meaning }: ProxySetting): str
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** A value as the file has it, or words. */
+/** A value in the syntax of the file, or words. */
 function fallbackText(fallback: string): string {
   return / |^none$/.test(fallback) ? fallback : `\`${fallback}\``;
 }
