@@ -46,20 +46,20 @@ export async function serviceSource(
   const { maxBatchSize, concurrency } = options;
   const { batchDim, timeoutMs, warmup, upstream } = settings;
   if (declaration.kind === 'upstream') {
-    const said = defined({ batchDim, timeoutMs, warmup });
-    const elsewhere = { name, upstream: upstream ?? {}, settings: said, maxBatchSize, concurrency };
-    const source = await upstreamSource(elsewhere, asked, note);
+    const given = defined({ batchDim, timeoutMs, warmup });
+    const ofUpstream = { name, upstream: upstream ?? {}, settings: given, maxBatchSize, concurrency };
+    const source = await upstreamSource(ofUpstream, asked, note);
     return { ...source, options: { ...options, ...source.options }, rule };
   }
   const { isolate, python, replicas } = settings;
   // The replicas of an ONNX model are processes of a server. A worker is one process.
   const ofPython = declaration.kind === 'python' ? { ...defined({ python, replicas }), ...processes } : {};
-  const said = ofPython.resources && { gpu: ofPython.resources.gpu };
-  const resources = (settings.resources || said) && {
+  const given = ofPython.resources && { gpu: ofPython.resources.gpu };
+  const resources = (settings.resources || given) && {
     cpu: undefined,
     gpu: [],
     ...settings.resources,
-    ...said,
+    ...given,
   };
   const { kind, path: file, object } = declaration;
   const ofModel = defined({ batchDim, isolate, timeoutMs, warmup, ...ofPython, resources });
