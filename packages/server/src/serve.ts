@@ -8,16 +8,10 @@
  */
 import { BatchwiseError } from 'batchwise';
 import { durationText } from './config/kinds/duration.js';
+import type { ServerSettings } from './config/server-settings.js';
 import { startManyProcesses } from './many-processes.js';
 import { startOneProcess } from './one-process.js';
-import {
-  checkModelFiles,
-  needsProcesses,
-  type PlannedRunner,
-  planRunners,
-  pythonFiles,
-  runnerNames,
-} from './planned-runner.js';
+import { checkModelFiles, needsProcesses, planRunners, pythonFiles, runnerNames } from './planned-runner.js';
 import type { LoadSettings, RunningServer } from './running-server.js';
 import { loadService } from './service/load-service.js';
 
@@ -62,17 +56,20 @@ export async function serve({
   // Again, because some settings depend on the names of the runners.
   const loaded = load(names);
   const planned = planRunners(loaded.settings, service);
-  warnOfLongTimeouts(planned, log);
+  warnOfLongTimeouts(loaded.settings, log);
   onPythonFiles?.(pythonFiles(planned));
   const isOneProcess = loaded.settings.server.workers === 1 && !planned.some(needsProcesses);
   const options = { settings: loaded.settings, planned, load, service, log, signal };
   return isOneProcess ? startOneProcess(options) : startManyProcesses(options);
 }
 
-function warnOfLongTimeouts(planned: readonly PlannedRunner[], log: (line: string) => void): void {
-  for (const { name, settings } of planned) {
-    const { timeoutMs } = settings;
-    if (timeoutMs > LONG_TIMEOUT_MS && timeoutMs < Number.POSITIVE_INFINITY)
-      log(`${name}: timeout is ${durationText(timeoutMs)}. A plain number is in seconds.`);
+function warnOfLongTimeouts({ runners }: ServerSettings, log: (line: string) => void): void {
+  const byPath = [
+    ['runners', runners.all] as const,
+    ...[...runners.byName].map(([name, own]) => [`runners.${name}`, own] as const),
+  ];
+  for (const [path, { timeoutMs = 0 }] of byPath) {
+    if (timeoutMs <= LONG_TIMEOUT_MS || timeoutMs === Number.POSITIVE_INFINITY) continue;
+    log(`${path}.timeout is ${durationText(timeoutMs)}. A plain number is in seconds.`);
   }
 }

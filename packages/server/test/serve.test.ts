@@ -80,7 +80,7 @@ describe('a start', () => {
   test('warns of a timeout above ten minutes, which may have been meant in milliseconds', async () => {
     configure('runners: {timeout: 10m, doubler: {timeout: 3000}, grouper: {timeout: unlimited}}');
     await start();
-    expect(logged).toEqual(['doubler: timeout is 50m. A plain number is in seconds.']);
+    expect(logged).toEqual(['runners.doubler.timeout is 50m. A plain number is in seconds.']);
   });
 
   test('needs something to serve', async () => {

@@ -108,7 +108,7 @@ test('the page says that the server is gone, and that it is back', async () => {
   const { port } = serving;
   serving.signal('SIGTERM');
   await serving.exit;
-  await page.getByRole('status').filter({ hasText: 'does not answer' }).waitFor();
+  await page.getByRole('status').filter({ hasText: 'does not respond' }).waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
   new Serving([join(root, 'examples/service/service.ts'), '--port', String(port)]);
   await page.getByRole('status').filter({ hasText: 'Ready' }).waitFor();

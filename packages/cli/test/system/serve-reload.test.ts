@@ -80,7 +80,7 @@ test('a setting that needs a restart is logged, and the others apply', async () 
   server.configure(`server:\n  limits:\n    body_bytes: 1kb\n${settings(16)}`);
   server.signal('SIGHUP');
   await until(async () => (await largestBatch(server)) === 16, 'larger batches');
-  await server.said(/restart only: server\.limits\.body_bytes: /);
+  await server.said(/next restart: server\.limits\.body_bytes: /);
 });
 
 // Root cause: a file that nobody had named was looked for again, and its absence taken for no settings at all.

@@ -228,6 +228,6 @@ test('a port that is in use is named', async () => {
   const { port } = target.address() as AddressInfo;
   const page = startLoadPage({ port, initial, start: startRun, downloads: DOWNLOADS });
   await expect(page).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${port} for the load page: the port is in use`,
+    `Cannot listen on 127.0.0.1:${port} for the load page: the port is already in use`,
   );
 });
