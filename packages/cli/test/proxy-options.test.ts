@@ -111,9 +111,9 @@ describe('an invalid value is rejected with the expected one', () => {
     [['--admin-port', 'many'], /Expected a port from 0 to 65,535, or none, got the string "many"/],
     [['--health', 'yes'], /Expected answer or pass/],
     [['--drain-timeout', 'soon'], /Expected seconds, or a text such as 500ms/],
-      [['--group-by-bytes', '64,32'], /Expected a number above the previous one, 64, got 32/],
-      [['--group-by-metadata', 'Authorization'], /Expected a metadata key in lower case/],
-      [['--group-by-metadata', 'grpc-timeout'], /Expected a metadata key/],
+    [['--group-by-bytes', '64,32'], /Expected a number above the previous one, 64, got 32/],
+    [['--group-by-metadata', 'Authorization'], /Expected a metadata key in lower case/],
+    [['--group-by-metadata', 'grpc-timeout'], /Expected a metadata key/],
     [
       ['--target', 'localhost'],
       /Expected host:port, .*, got the string "localhost"\. Did you mean localhost:50051\?/,
