@@ -102,7 +102,7 @@ test.each([
 
 test.each([
   ['no trailers', {}, STATUS.UNKNOWN, 'without grpc-status'],
-  ['a status that is no number', { 'grpc-status': 'fine' }, STATUS.UNKNOWN, "'fine' came"],
+  ['a status that is no number', { 'grpc-status': 'fine' }, STATUS.UNKNOWN, "got 'fine'"],
   ['a status that nobody knows', { 'grpc-status': '77' }, 77, ''],
   [
     'a message that is not UTF-8',
@@ -536,7 +536,7 @@ test('a call with more headers than the peer takes fails alone, and is not sent'
   expect(await large.ended).toMatchObject({
     status: STATUS.RESOURCE_EXHAUSTED,
     isUnseen: true,
-    message: expect.stringMatching(/the server takes up to 1000 bytes of headers .* the call has 1\d\d\d/),
+    message: expect.stringMatching(/the server accepts at most 1000 bytes of headers .* the call has 1\d\d\d/),
   });
   const raw = new Promise<Error | undefined>((resolve) => {
     channel.openStream({ ':path': '/a.B/Raw', 'x-large': 'x'.repeat(900) }, resolve);

@@ -216,7 +216,7 @@ describe('repeated binary metadata', () => {
 // Root cause: any metadata was forwarded, so one caller could cause the ejection or disconnection of every backend.
 it.each([
   ['with invalid base64', { 'x-key-bin': '!!!' }, 13, /expected base64 in 'x-key-bin'/],
-  ['above the limit of the backend', { 'x-key': 'x'.repeat(9000) }, 8, /takes up to 8192 bytes/],
+  ['above the limit of the backend', { 'x-key': 'x'.repeat(9000) }, 8, /accepts at most 8192 bytes/],
 ])(
   'metadata %s fails only its own call, and the backend is not ejected',
   async (_what, headers, status, message) => {
