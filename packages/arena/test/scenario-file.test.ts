@@ -103,6 +103,12 @@ test('all keys', () => {
   expect(scenarios[1]?.curve.maxBatchSize).toBe(32);
 });
 
+test('target_ms is an alias of target_latency_ms', () => {
+  expect(firstOf({ target_ms: 40 }).targetLatencyMs).toBe(40);
+  expect(() => firstOf({ target_ms: 40, target_latency_ms: 40 })).toThrow(/target_ms: an alias of/);
+  expect(() => firstOf({ target_ms: 'soon' })).toThrow(/target_ms: expected/);
+});
+
 test('a target of null means no target', () => {
   expect(firstOf({ target_latency_ms: null }).targetLatencyMs).toBe(Number.POSITIVE_INFINITY);
 });

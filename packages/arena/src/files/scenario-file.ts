@@ -51,6 +51,7 @@ const KEYS: readonly string[] = [
   'arrivals',
   'items',
   'target_latency_ms',
+  'target_ms',
   'noise',
   'timer_ms',
   'seeds',
@@ -106,7 +107,7 @@ export function parseScenario(text: string, fileName: string, options: ScenarioO
     ...(backends === undefined ? {} : { backends }),
     arrivals: fileArrivals.arrivals,
     items: itemsOf(place.key('items'), fields.items, fileArrivals),
-    targetLatencyMs: validTarget(place.key('target_latency_ms'), fields.target_latency_ms),
+    targetLatencyMs: targetOf(place, fields),
     noise: validNumber(place.key('noise'), fields.noise ?? 0, 0, 3),
     timerMs: validNumber(place.key('timer_ms'), fields.timer_ms ?? 1, 0, 1000),
     ...optional('maxWaitMs', place.key('max_wait_ms'), fields.max_wait_ms, validMs),
@@ -139,6 +140,15 @@ function itemsOf(place: Place, value: unknown, { trace }: FileArrivals): number 
   const items = validWhole(place, value ?? recorded ?? DEFAULT_ITEMS, 1, MAX_ARRIVALS);
   if (recorded === undefined || items <= recorded) return items;
   throw place.expected(`at most as many as there are times (${recorded})`, items);
+}
+
+/** `target_ms` is an alias. */
+function targetOf(place: Place, { target_latency_ms, target_ms }: Fields): number {
+  if (target_ms === undefined) return validTarget(place.key('target_latency_ms'), target_latency_ms);
+  const here = place.key('target_ms');
+  if (target_latency_ms !== undefined)
+    throw here.error('an alias of target_latency_ms, which is also given.');
+  return validTarget(here, target_ms);
 }
 
 /** JSON has no infinity: null, as no value, means no target. */

@@ -62,7 +62,7 @@ export function setUpCompare(command: Command, terminal: Terminal, exit: (code: 
 }
 
 async function comparison(a: string, b: string, flags: CompareFlags, terminal: Terminal): Promise<number> {
-  const { rate, pairs, blockTime = DEFAULT_BLOCK_SECONDS, targetLatencyMs: targetMs, seed } = flags;
+  const { rate, pairs, blockTime = DEFAULT_BLOCK_SECONDS, targetLatencyMs, seed } = flags;
   if (flags.svg !== undefined) await checkFolderOf('--svg', flags.svg);
   const progress = new ProgressBar(terminal);
   const interrupt = interruption();
@@ -74,7 +74,7 @@ async function comparison(a: string, b: string, flags: CompareFlags, terminal: T
       arrivals: { kind: 'poisson', perSecond: rate },
       pairs,
       secondsPerBlock: blockTime,
-      ...(targetMs !== undefined && { targetLatencyMs: targetMs }),
+      ...(targetLatencyMs !== undefined && { targetLatencyMs }),
       seed,
       signal: interrupt.signal,
       onProgress: (step) => progress.show(step),

@@ -61,8 +61,8 @@ export function setUpKnee(command: Command, terminal: Terminal, exit: (code: num
 }
 
 async function knee(url: string, flags: KneeFlags, terminal: Terminal): Promise<number> {
-  const { targetLatencyMs: targetMs, from, to, stepTime = DEFAULT_STEP_SECONDS, seed, processes } = flags;
-  if (targetMs === undefined)
+  const { targetLatencyMs, from, to, stepTime = DEFAULT_STEP_SECONDS, seed, processes } = flags;
+  if (targetLatencyMs === undefined)
     throw new UsageFailure('--target-latency-ms is required. See batchwise load knee --help.');
   if (from >= to) throw new UsageFailure('--from must be less than --to.');
   if (flags.svg !== undefined) await checkFolderOf('--svg', flags.svg);
@@ -72,7 +72,7 @@ async function knee(url: string, flags: KneeFlags, terminal: Terminal): Promise<
     const found = await findKnee({
       startRun,
       target: await targetSpec(url, flags),
-      targetLatencyMs: targetMs,
+      targetLatencyMs,
       share: flags.share,
       secondsPerStep: stepTime,
       from,

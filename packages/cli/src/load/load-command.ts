@@ -141,7 +141,7 @@ async function load(target: string, flags: LoadFlags, terminal: Terminal): Promi
 }
 
 async function runSpec(target: string, flags: LoadFlags): Promise<RunSpec> {
-  const { processes, targetLatencyMs: targetMs, failIf, host, tag, saveTrace } = flags;
+  const { processes, targetLatencyMs, failIf, host, tag, saveTrace } = flags;
   return {
     work: isScenarioFile(target)
       ? {
@@ -153,7 +153,7 @@ async function runSpec(target: string, flags: LoadFlags): Promise<RunSpec> {
       : { kind: 'target', target: await targetSpec(target, flags) },
     ...(await runPart(flags)),
     processes,
-    ...(targetMs !== undefined && { targetLatencyMs: targetMs }),
+    ...(targetLatencyMs !== undefined && { targetLatencyMs }),
     ...(failIf !== undefined && { failIf }),
     ...(saveTrace !== undefined && { keepArrivals: true }),
   };

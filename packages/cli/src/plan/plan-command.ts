@@ -125,17 +125,17 @@ async function plan(flags: PlanFlags, terminal: Terminal): Promise<number> {
     progress.clear();
     terminal.stderr.write(`note: ${text}\n`);
   };
-  const targetMs = required(flags.targetLatencyMs, '--target-latency-ms');
+  const targetLatencyMs = required(flags.targetLatencyMs, '--target-latency-ms');
   required(flags.curve ?? flags.probe, 'one of --curve and --probe');
   required(flags.rate ?? flags.trace, 'one of --rate and --trace');
   try {
     const traffic = await readTraffic(flags, note);
-    const { curve, noise } = await readBackend({ ...flags, targetMs }, terminal, progress, note);
+    const { curve, noise } = await readBackend({ ...flags, targetLatencyMs }, terminal, progress, note);
     if (flags.curve !== undefined) noteOnSize(curve, maxBatchSize, note);
     const made = await makePlan({
       curve,
       traffic,
-      targetLatencyMs: targetMs,
+      targetLatencyMs,
       slots,
       maxBatchSize,
       noise: flags.noise ?? noise,
@@ -171,7 +171,7 @@ async function readTraffic({ rate, trace }: PlanFlags, note: (text: string) => v
 }
 
 async function readBackend(
-  flags: PlanFlags & { readonly targetMs: number },
+  flags: PlanFlags & { readonly targetLatencyMs: number },
   terminal: Terminal,
   progress: ProgressBar,
   note: (text: string) => void,

@@ -12,7 +12,7 @@ import { loadProbeTarget } from './probe-target.js';
 
 export interface ProbeFlags {
   readonly probe: string;
-  readonly targetMs: number;
+  readonly targetLatencyMs: number;
   readonly maxBatchSize?: number;
   readonly probeSeconds: number;
   readonly saveCurve?: string;
@@ -30,13 +30,13 @@ export async function probeModule(
   progress: ProgressBar,
   note: (text: string) => void,
 ): Promise<CurveInput> {
-  const { probe: path, saveCurve, targetMs } = flags;
+  const { probe: path, saveCurve, targetLatencyMs } = flags;
   const probed = await measured(flags, progress, note);
   progress.clear();
   terminal.stderr.write(tableOf(probed, path));
   if (probed.leftOutFrom !== undefined)
     note(
-      `batches of ${probed.leftOutFrom} and more were not measured: they take much longer than ${targetMs} ms.`,
+      `batches of ${probed.leftOutFrom} and more were not measured: they take much longer than ${targetLatencyMs} ms.`,
     );
   if (probed.noise > NOISY)
     note('the durations vary a lot. Measure again on an idle machine, or with a longer --probe-seconds.');
@@ -50,7 +50,7 @@ async function measured(
   progress: ProgressBar,
   note: (text: string) => void,
 ): Promise<Probe> {
-  const { probe: path, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, probeSeconds, targetMs } = flags;
+  const { probe: path, maxBatchSize = DEFAULT_MAX_BATCH_SIZE, probeSeconds, targetLatencyMs } = flags;
   progress.show({ doing: `loading ${path}`, share: 0 });
   const target = await loadProbeTarget('--probe', path, maxBatchSize);
   for (const text of target.notes) note(text);
@@ -60,7 +60,7 @@ async function measured(
       makeItem: target.makeItem,
       maxBatchSize: target.maxBatchSize ?? maxBatchSize,
       timeLimitMs: 1000 * probeSeconds,
-      longestMs: USEFUL_TARGETS * targetMs,
+      longestMs: USEFUL_TARGETS * targetLatencyMs,
       onProgress: (step) => progress.show(step),
     });
   } catch (error) {
