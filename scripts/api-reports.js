@@ -4,7 +4,7 @@
  *     npm run api              write the files
  *     npm run api -- --check   exit with 1 if a file does not match the build
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const reports = join(root, 'etc/api');
+const reportTempFolder = mkdtempSync(join(tmpdir(), 'batchwise-api-'));
 const isCheck = process.argv.includes('--check');
 
 mkdirSync(reports, { recursive: true });
@@ -19,6 +20,7 @@ const folders = ['packages', 'packages/integrations']
   .flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
   .filter((folder) => existsSync(join(folder, 'dist/index.d.ts')));
 for (const folder of folders) report(folder);
+rmSync(reportTempFolder, { recursive: true });
 
 /** @param {string} folder */
 function report(folder) {
@@ -47,7 +49,7 @@ function report(folder) {
         enabled: true,
         reportFileName,
         reportFolder: reports,
-        reportTempFolder: join(tmpdir(), 'batchwise-api'),
+        reportTempFolder,
       },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },

@@ -5,7 +5,17 @@
  * Node never loads it: the condition `module-sync` gives `require()` the ES modules. It is for tools without that
  * condition, such as Jest and TypeScript with `node16`. Decision 029.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -31,26 +41,40 @@ function entriesOf(folder) {
 }
 
 /**
- * tsc writes only the files that change.
+ * tsc writes only the files that change, and removes none.
  *
  * @param {string} folder
  */
 function isStale(folder) {
-  const marker = join(folder, 'dist/cjs/package.json');
+  const dist = join(folder, 'dist');
+  for (const file of filesOf(dist).filter((path) => !hasSource(folder, path))) {
+    for (const path of [file, `${file}.map`]) rmSync(path, { force: true });
+  }
+  const marker = join(dist, 'cjs/package.json');
   if (!existsSync(marker)) return true;
   const built = statSync(marker).mtimeMs;
-  return [
-    join(folder, 'package.json'),
-    fileURLToPath(import.meta.url),
-    ...filesOf(join(folder, 'dist')),
-  ].some((file) => statSync(file).mtimeMs > built);
+  const inputs = [join(folder, 'package.json'), fileURLToPath(import.meta.url), ...filesOf(dist)];
+  const declarations = readdirSync(join(dist, 'cjs'), { recursive: true, encoding: 'utf8' });
+  return (
+    inputs.some((file) => statSync(file).mtimeMs > built) ||
+    declarations.some((path) => path.endsWith('.d.ts') && !existsSync(join(dist, path)))
+  );
+}
+
+/**
+ * @param {string} folder
+ * @param {string} file
+ */
+function hasSource(folder, file) {
+  const source = join(folder, 'src', relative(join(folder, 'dist'), file).replace(/\.(js|d\.ts)$/, ''));
+  return existsSync(`${source}.ts`) || existsSync(`${source}.tsx`);
 }
 
 /** @param {string} folder */
 async function buildCommonJs(folder) {
+  const started = new Date();
   const dist = join(folder, 'dist');
-  const target = join(dist, 'cjs');
-  rmSync(target, { recursive: true, force: true });
+  const target = join(dist, `.cjs-${process.pid}`);
   const entries = entriesOf(folder);
   await build({
     stdin: {
@@ -75,7 +99,12 @@ async function buildCommonJs(folder) {
   for (const file of filesOf(dist).filter((path) => path.endsWith('.d.ts'))) {
     cpSync(file, join(target, relative(dist, file)));
   }
-  writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n');
+  const marker = join(target, 'package.json');
+  writeFileSync(marker, '{ "type": "commonjs" }\n');
+  // What tsc writes meanwhile is newer.
+  utimesSync(marker, started, started);
+  rmSync(join(dist, 'cjs'), { recursive: true, force: true });
+  renameSync(target, join(dist, 'cjs'));
 }
 
 /**
@@ -108,6 +137,6 @@ function keepModuleUrls(dist) {
  */
 function filesOf(dist) {
   return readdirSync(dist, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(js|d\.ts)$/.test(path) && !path.startsWith('cjs'))
+    .filter((path) => /\.(js|d\.ts)$/.test(path) && !/^\.?cjs/.test(path))
     .map((path) => join(dist, path));
 }

@@ -3,16 +3,20 @@
  * folder `integrations` in it, because each of them needs its driver.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) {
+const root = fileURLToPath(new URL('../', import.meta.url));
+const [argument] = process.argv.slice(2);
+if (argument === undefined) {
   console.error('Expected a folder: npm run tarballs -- ~/batchwise');
   process.exit(2);
 }
-pack('packages', resolve(folder));
-pack('packages/integrations', resolve(folder, 'integrations'));
+// npm runs scripts in the root, and names the folder of the caller.
+const folder = resolve(process.env.INIT_CWD ?? process.cwd(), argument);
+pack('packages', folder);
+pack('packages/integrations', join(folder, 'integrations'));
 
 /**
  * @param {string} from
@@ -20,11 +24,13 @@ pack('packages/integrations', resolve(folder, 'integrations'));
  */
 function pack(from, to) {
   mkdirSync(to, { recursive: true });
-  const packages = readdirSync(from)
-    .filter((name) => existsSync(join(from, name, 'package.json')))
+  for (const name of readdirSync(to)) if (/^batchwise-.*\.tgz$/.test(name)) rmSync(join(to, name));
+  const packages = readdirSync(join(root, from))
+    .filter((name) => existsSync(join(root, from, name, 'package.json')))
     .map((name) => `./${from}/${name}`);
   const options = ['--silent', '--pack-destination', to];
   const { status } = spawnSync('npm', ['pack', ...options, ...packages], {
+    cwd: root,
     stdio: 'inherit',
     // On Windows, npm is a script.
     shell: process.platform === 'win32',

@@ -62,13 +62,13 @@ describe.each(names)('%s', (name) => {
   test.runIf(isReadyMade)('is installed by its README with all that it needs', () => {
     const of = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const tarballs = [of.name, ...Object.keys(of.dependencies)].map(
-      (dependency: string) => `${dependency.replace('@', '').replace('/', '-')}-${of.version}.tgz`,
+      (dependency: string) =>
+        new RegExp(`/${dependency.replace('@', '').replace('/', '-')}-\\d[\\d.]+\\.tgz`),
     );
     const [command] =
       /^npm install .*?(?=^```$)/ms.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? [];
-    for (const wanted of [...tarballs, ...Object.keys(of.peerDependencies ?? {})]) {
-      expect(command).toContain(wanted);
-    }
+    for (const tarball of tarballs) expect(command).toMatch(tarball);
+    for (const peer of Object.keys(of.peerDependencies ?? {})) expect(command).toContain(peer);
   });
 
   test.skipIf(name === 'cli')('has a CommonJS build of its entry points', async () => {

@@ -1,5 +1,6 @@
 /** Every package in the projects of its users: TypeScript, CommonJS, Jest, bundlers, Bun, Deno, other versions of Node. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
@@ -95,7 +97,7 @@ describe('TypeScript', () => {
     const compilerOptions = {
       ...{ strict: true, noEmit: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
       ...{ module, moduleResolution: resolution, esModuleInterop: true, types: ['node'] },
-      ...{ target: 'es2022', lib: ['es2023', 'esnext.disposable', 'dom'] },
+      ...{ target: 'es2022', lib: ['es2023', 'esnext.disposable'] },
     };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }));
     for (const compiler of tsc) {
@@ -271,9 +273,14 @@ describe.each([
   ],
 ])('%s', (_, runtime, options) => {
   test.runIf(existsSync(runtime))('runs the library and packages without a driver', async () => {
+    // Bun loads the CommonJS build by require(): an error is one of the class of either copy.
     writeFileSync(
       join(project, 'runtime.mjs'),
-      `import { Batcher } from 'batchwise';
+      `import { createRequire } from 'node:module';
+      import { Batcher, BatchwiseError } from 'batchwise';
+      const required = createRequire(import.meta.url)('batchwise');
+      const error = new required.BatchwiseError('CLOSED', 'closed');
+      if (!(error instanceof BatchwiseError)) throw new Error('not one class');
       import { DataLoader } from '@batchwise/dataloader';
       import '@batchwise/fetch';
       const users = new DataLoader(async (keys) => keys.map((key) => 'user ' + key));
@@ -308,12 +315,30 @@ describe('the command', () => {
     }
   });
 
-  test('says how to install the runtime of an ONNX model', async () => {
-    symlinkSync(join(root, 'models/iris.onnx'), join(project, 'iris.onnx'));
-    const options = [...serve(project), '--port', '0'];
-    const failure = await run(process.execPath, options, { cwd: project }).catch((error) => error);
-    expect(failure.code).toBe(1);
-    expect(failure.stderr).toContain('npm install --ignore-scripts onnxruntime-node@1.30');
+  test('says how to install the runtime of an ONNX model, and finds it in the working directory', async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'batchwise-onnx-'));
+    try {
+      symlinkSync(join(root, 'models/iris.onnx'), join(elsewhere, 'iris.onnx'));
+      const options = [...serve(project), '--port', '0'];
+      const failure = await run(process.execPath, options, { cwd: elsewhere }).catch((error) => error);
+      expect(failure.code).toBe(1);
+      expect(failure.stderr).toContain('npm install --ignore-scripts onnxruntime-node@1.30');
+
+      // A command of the whole machine, and a project with the runtime.
+      mkdirSync(join(elsewhere, 'node_modules'));
+      for (const name of ['onnxruntime-node', 'onnxruntime-common'])
+        symlinkSync(join(root, 'node_modules', name), join(elsewhere, 'node_modules', name));
+      const server = spawn(process.execPath, options, {
+        cwd: elsewhere,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(server, 'exit');
+      for await (const line of createInterface(server.stdout)) if (/ at http:/.test(line)) break;
+      server.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true });
+    }
   });
 });
 

@@ -6,7 +6,7 @@ import { parsed } from './support/parsed-scenario.js';
 describe('an invalid scenario is an error with its location', () => {
   const times = (...list: unknown[]) => ({ arrivals: { kind: 'times', times: list } });
   const known =
-    'Known are name, curve, max_batch_size, slots, backends, arrivals, items, target_latency_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, until_ms, obeys_retry_after.';
+    'Known are name, curve, max_batch_size, slots, backends, arrivals, items, target_latency_ms, target_ms, noise, timer_ms, seeds, policies, max_wait_ms, batch_sizes, costs, groups, priorities, tenants, slowdown, tail, stalls, hang, known_curve, measure_from_ms, until_ms, obeys_retry_after.';
 
   test.each<[object | string, string, string]>([
     ['{\n  "curve": "a",\n  "slots": }', 'line 3, column 12', 'expected a value, got "}".'],

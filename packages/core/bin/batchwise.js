@@ -9,8 +9,9 @@ if (main !== undefined) await import(pathToFileURL(main).href);
 else {
   console.error(`error: the batchwise command is in the package @batchwise/cli, which is not installed here.
 
-  In a project:      npm install batchwise @batchwise/cli
-  Without a project: npx ${['@batchwise/cli', ...process.argv.slice(2)].join(' ')}
+  In a project:   npm install batchwise @batchwise/cli
+  On the machine: npm install --global batchwise @batchwise/cli
+  Only once:      npx ${['@batchwise/cli', ...process.argv.slice(2)].map(quoted).join(' ')}
 
 ONNX models also need: npm install --ignore-scripts onnxruntime-node@1.30`);
   process.exitCode = 1;
@@ -26,4 +27,9 @@ function findCommand() {
     }
   }
   return undefined;
+}
+
+/** @param {string} argument */
+function quoted(argument) {
+  return /^[\w@/.:=,-]+$/.test(argument) ? argument : `'${argument}'`;
 }

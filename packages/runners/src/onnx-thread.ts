@@ -2,6 +2,9 @@
  * The worker thread of an ONNX model. The run() of the runtime blocks its thread, so on the main thread no request
  * could be received while a batch runs.
  */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { datatypeOfOnnx, type NumericData, onnxTypeOf } from './datatype.js';
@@ -14,12 +17,24 @@ if (parentPort === null) throw new Error('onnx-thread.js is started by OnnxModel
 const port = parentPort;
 // If Float16Array exists, the runtime requires it for 16-bit floats but then cannot read it.
 delete (globalThis as { Float16Array?: unknown }).Float16Array;
-// A dynamic import, so that a missing or incompatible native library is reported to the model.
-const runtime = await import('onnxruntime-node').catch((error: NodeJS.ErrnoException) =>
-  reportUnusable(error.code === 'ERR_MODULE_NOT_FOUND' ? 'missing' : 'runtime', error),
+const runtime = await loadRuntime().catch((error: NodeJS.ErrnoException) =>
+  reportUnusable(error.code === 'MODULE_NOT_FOUND' ? 'missing' : 'runtime', error),
 );
 const session = runtime && (await open(runtime, workerData as OnnxThreadData));
 if (runtime !== undefined && session !== undefined) serve(runtime, session);
+
+/**
+ * A dynamic import, so that a missing or incompatible native library is reported to the model. A global command has no
+ * optional packages: then the one of the working directory is used.
+ */
+async function loadRuntime(): Promise<Runtime> {
+  try {
+    return await import('onnxruntime-node');
+  } catch {
+    const { resolve } = createRequire(join(process.cwd(), 'package.json'));
+    return import(pathToFileURL(resolve('onnxruntime-node')).href);
+  }
+}
 
 function open(
   { InferenceSession }: Runtime,

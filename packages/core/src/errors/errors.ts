@@ -46,7 +46,19 @@ export interface BatchwiseErrorOptions {
   readonly notStarted?: boolean;
 }
 
+const BRAND = Symbol.for('batchwise.error');
+
 export class BatchwiseError extends Error {
+  /**
+   * True also for an error of another copy of this class: bundlers and some runtimes load the ES modules and the
+   * CommonJS build in one program.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this method, and is another class.
+    if (this !== BatchwiseError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof Error && BRAND in value;
+  }
+
   readonly code: ErrorCode;
   /** When to retry; set on `QUEUE_FULL` and `OVERLOADED`, and on `UNAVAILABLE` where a backend is to be tried again. */
   declare readonly retryAfterMs: number | undefined;
@@ -114,6 +126,8 @@ export class BatchwiseError extends Error {
     return { name, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
 }
+
+Object.defineProperty(BatchwiseError.prototype, BRAND, { value: true });
 
 /** Reports what a callback threw as an uncaught error, after the current code: the other items of the batch go on. */
 export function throwUncaught(error: unknown): void {

@@ -9,7 +9,7 @@ import type { Entry } from './entry.js';
 const watches = new Map<AbortSignal, AbortWatch>();
 let recent: AbortWatch | undefined;
 
-export class AbortWatch implements EventListenerObject {
+export class AbortWatch {
   readonly signal: AbortSignal;
   readonly isNative: boolean;
   hasFired = false;

@@ -536,7 +536,9 @@ test('a call with more headers than the peer takes fails alone, and is not sent'
   expect(await large.ended).toMatchObject({
     status: STATUS.RESOURCE_EXHAUSTED,
     isUnseen: true,
-    message: expect.stringMatching(/the server accepts at most 1000 bytes of headers .* the call has 1\d\d\d/),
+    message: expect.stringMatching(
+      /the server accepts at most 1000 bytes of headers .* the call has 1\d\d\d/,
+    ),
   });
   const raw = new Promise<Error | undefined>((resolve) => {
     channel.openStream({ ':path': '/a.B/Raw', 'x-large': 'x'.repeat(900) }, resolve);
