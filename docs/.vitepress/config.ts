@@ -27,6 +27,9 @@ export default defineConfig({
     languageAlias: { promql: 'python' },
     config: (md) => md.use(repositoryLinks),
   },
+  // Its table has ten columns.
+  transformPageData: ({ relativePath }) =>
+    relativePath === 'comparison.md' ? { frontmatter: { aside: false } } : undefined,
   themeConfig: {
     nav: [
       { text: 'Guides', link: '/contents#guides', activeMatch: '^/(contents|guides/(?!coming-from))' },
