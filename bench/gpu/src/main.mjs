@@ -18,23 +18,23 @@ const HELP = `A MiniLM-size encoder behind Python, and Batchwise in front of it.
 
   bench/gpu/run.sh [options]
 
-  --batchwise FILE    the command, where it is not the one that was carried along
+  --batchwise FILE    the batchwise command (default: the packed one, else that of the checkout)
   --python FILE       the Python that has PyTorch (default python3)
   --device NAME       cuda (default) or cpu
   --small             a stand-in in numpy instead of the encoder: needs no PyTorch
   --no-graphs         launches every kernel by itself instead of CUDA graphs
   --ways a,b          of ${Object.keys(WAYS).join(', ')} (default item,stream,http,grpc)
-  --callers a,b       how many ask at a time (default 768,1280)
-  --item-callers N    of the ways without batches (default 64)
+  --callers a,b       number of callers (default 768,1280)
+  --item-callers N    callers of the ways without batches (default 64)
   --clients N         client processes (default 6)
   --workers N         web processes of batchwise serve (default 8)
   --max-batch N       (default 256)
-  --plans a,b         runner processes x batches under way for each (default 1x2,2x1,2x2)
+  --plans a,b         runner processes x batches in flight per process (default 1x2,2x1,2x2)
   --target-ms N       target_latency_ms of the runner (default: none)
   --mosec-wait-ms N   max_wait_time of mosec (default 5)
   --rounds N          (default 2)
   --seconds N         timed part of a trial (default 5), after 2 s of warm-up
-  --json FILE         all that was measured
+  --json FILE         all measurements as JSON
   --skip-alone        not the model alone
 `;
 

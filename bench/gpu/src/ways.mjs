@@ -11,25 +11,25 @@ const READY_WITHIN_MS = 120_000;
 /** Each gives the port that clients ask, and what was started beside the backend. */
 export const WAYS = {
   item: {
-    title: 'one call an item, straight to Python',
+    title: 'one call per item, directly to Python',
     load: 'grpc-load.mjs',
     needsGrpc: true,
     start: async ({ backend }) => ({ port: backend.grpc_port, started: [] }),
   },
   stream: {
-    title: 'batchwise proxy, one stream a batch, a message an item',
+    title: 'batchwise proxy, one stream per batch, one message per item',
     load: 'grpc-load.mjs',
     needsGrpc: true,
     start: startProxy,
   },
   grpc: {
-    title: 'batchwise serve, upstream grpc://, one message a batch',
+    title: 'batchwise serve, upstream grpc://, one message per batch',
     load: 'http-load.mjs',
     needsGrpc: true,
     start: (setup) => startServe(setup, `grpc://127.0.0.1:${setup.backend.grpc_port}/minilm`),
   },
   http: {
-    title: 'batchwise serve, upstream http://, one message a batch',
+    title: 'batchwise serve, upstream http://, one message per batch',
     load: 'http-load.mjs',
     needsGrpc: false,
     start: (setup) => startServe(setup, `http://127.0.0.1:${setup.backend.http_port}/v2/models/minilm`),
@@ -47,7 +47,7 @@ export const WAYS = {
     start: startMosec,
   },
   'http-item': {
-    title: 'one HTTP call an item, straight to Python',
+    title: 'one HTTP call per item, directly to Python',
     load: 'http-load.mjs',
     needsGrpc: false,
     start: async ({ backend }) => ({ port: backend.http_port, started: [] }),

@@ -15,7 +15,7 @@ describe('an invalid command line', () => {
     [
       ['dead', 'drop', 'abc'],
       1,
-      /^error: drop\(ids\): expected the id of a dead letter, as .*, got "abc"\.$/m,
+      /^error: drop\(ids\): expected the id of a dead letter, such as .*, got "abc"\.$/m,
     ],
     [['dead', 'list', '--count', '0'], 2, /Expected a whole number from 1 to 1,000,000/],
     [['dead', 'list', '--after', 'x'], 1, /after: expected the id of a dead letter/],

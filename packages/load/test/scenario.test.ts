@@ -61,7 +61,7 @@ describe('a scenario file', () => {
       'export const other = 1;',
       'exports no scenario: it exports other. Expected: export default defineLoad(',
     ],
-    ['export default 7;', 'expected a scenario, as { users: { … } }, got 7.'],
+    ['export default 7;', 'expected a scenario, such as { users: { … } }, got 7.'],
     ['\nconst x = ;', /cannot be loaded: ParseError.*\(load-\d+\.ts:3\)$/],
     ['function f(): never {\n  return missing();\n}\nf();', /missing is not defined \(load-\d+\.ts:3\)$/],
     ["import 'not-there';", /cannot be loaded: Cannot find module 'not-there'/],
@@ -95,7 +95,7 @@ describe('a scenario file', () => {
     ],
     [
       "export default { host: 'localhost:3000', users: { a: { tasks: { x() {} } } } };",
-      'host: expected a URL, as http://localhost:3000, got "localhost:3000". Did you mean http://localhost:3000?',
+      'host: expected a URL, such as http://localhost:3000, got "localhost:3000". Did you mean http://localhost:3000?',
     ],
     [
       "export default { targets: { a: { url: 'ftp://x' } }, users: { a: { tasks: { x() {} } } } };",

@@ -60,7 +60,7 @@ describe('a target that is invalid', () => {
     [{ url: 'http://u:p@127.0.0.1/' }, /authorization/],
     [{ url: 'http://127.0.0.1/#a' }, /no fragment, got #a/],
     [{ url: HTTP, timeoutMs: -1 }, /^timeoutMs: /],
-    [{ url: HTTP, method: 'P ST' }, /^method: expected a method of HTTP/],
+    [{ url: HTTP, method: 'P ST' }, /^method: expected an HTTP method/],
     [{ url: HTTP, method: 'GET', data: [{ json: 1 }] }, /^data: expected none with GET/],
     [{ url: HTTP, headers: { 'a b': '1' } }, /^headers: .*a b/],
     [{ url: HTTP, headers: { a: 'x\r\ny' } }, /^headers: .*"a"/],

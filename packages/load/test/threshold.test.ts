@@ -25,7 +25,7 @@ describe('a threshold', () => {
     ['p98.9 > 3ms', /p98\.9 is unknown\. Did you mean p98\? Known: p50, .*intended_, .*batch_size\./],
     ['errorrate > 1%', /Did you mean error_rate\?/],
     ['constructor > 1', /constructor is unknown\./],
-    ['p99', /Expected a name, one of > >= < <= and a number with its unit, as 'p99 > 100ms'/],
+    ['p99', /Expected a name, one of > >= < <= and a number with its unit, such as 'p99 > 100ms'/],
     ['p99 = 3ms', /Expected a name/],
     ['p99 > -3ms', /Expected a name/],
     ['p99 > 3ms > 2ms', /Expected a name|not/],

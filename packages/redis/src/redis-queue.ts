@@ -193,7 +193,7 @@ function* chunksOf(name: string, ids: readonly string[]): Generator<readonly str
 function checkId(where: string, id: unknown): void {
   if (typeof id === 'string' && /^\d{1,20}-\d{1,20}$/.test(id)) return;
   const came = JSON.stringify(id) ?? typeof id;
-  throw invalidOption(`${where}: expected the id of a dead letter, as 1712345678901-0, got ${came}.`);
+  throw invalidOption(`${where}: expected the id of a dead letter, such as 1712345678901-0, got ${came}.`);
 }
 
 function goneError(cause: Error): BatchwiseError {

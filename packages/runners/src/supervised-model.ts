@@ -158,7 +158,7 @@ export class SupervisedModel implements TensorModel, SlotOwner {
 
   #failingError(): BatchwiseError {
     const { file, unit } = this;
-    const message = `${file}: no ${unit} of the model is running: it ended again and again, or its start takes too long. It is restarted.`;
+    const message = `${file}: no ${unit} of the model is running: it ended repeatedly, or its start takes too long. It is being restarted.`;
     return new BatchwiseError('UNAVAILABLE', message);
   }
 

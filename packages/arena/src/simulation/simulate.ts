@@ -113,7 +113,7 @@ class Simulation {
     const run = (batch: Item[], context: BatchContext): Promise<Item[]> => {
       const now = this.#clock.now();
       const isOut = outages.some(({ atMs, ms }) => now >= atMs && now < atMs + ms);
-      if (isOut) throw new BatchwiseError('UNAVAILABLE', `${id} is out`, { notStarted: true });
+      if (isOut) throw new BatchwiseError('UNAVAILABLE', `${id} is down`, { notStarted: true });
       return this.#serve(batch, context, curve);
     };
     return { id, slots, run };

@@ -62,7 +62,7 @@ export const LISTEN_SETTINGS: readonly ProxySetting[] = [
   proxySetting('maxQueueBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
     meaning:
-      'The maximum memory for the messages of unanswered calls. A tenant may use as much as it leaves free for others; further calls are rejected.',
+      'The maximum memory for the messages of unanswered calls. A tenant may use at most as much as is still free: half if it is alone, a third each with two. Further calls are rejected with RESOURCE_EXHAUSTED.',
   }),
   proxySetting('tenantBy', tenantBy, {
     flag: '--tenant-by <key>',
@@ -100,7 +100,7 @@ export const LIMIT_SETTINGS: readonly ProxySetting[] = [
   proxySetting('maxPassThroughStreams', wholeNumberKind({ least: 1, most: 1_000_000 }), {
     default: '1000',
     meaning:
-      'The maximum number of concurrent pass-through calls. A tenant may have as many as it leaves free for others; further calls are rejected.',
+      'The maximum number of concurrent pass-through calls. A tenant may have at most as many as are still free: half if it is alone, a third each with two. Further calls are rejected with RESOURCE_EXHAUSTED.',
   }),
   proxySetting('passThroughIdleMs', span, {
     default: '3600000',
@@ -114,7 +114,7 @@ export const LIMIT_SETTINGS: readonly ProxySetting[] = [
   proxySetting('maxUnfinishedBytes', byteSizeKind({ least: 1, most: 1024 * GIB }), {
     default: '256MiB',
     meaning:
-      'The maximum memory for incomplete messages; at most half of it for pass-through streams that are not read. A connection may use as much as it leaves free for others.',
+      'The maximum memory for incomplete messages; at most half of it for pass-through streams that are not read. A connection may use at most as much as is still free.',
   }),
   proxySetting('keepaliveMs', span, {
     default: '7200000',

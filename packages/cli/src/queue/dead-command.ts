@@ -44,7 +44,7 @@ export function setUpDead(command: Command, terminal: Terminal, exit: (code: num
   const list = command
     .command('list')
     .summary('list dead letters')
-    .description('Lists dead letters, the oldest death first.');
+    .description('Lists dead letters, oldest first.');
   addQueueFlags(list)
     .option('--count <number>', 'maximum number', wholeNumber(1, 1_000_000), 100)
     .option('--after <id>', 'start after this id')

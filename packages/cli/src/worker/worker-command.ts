@@ -90,7 +90,7 @@ export function setUpWorker(command: Command, terminal: Terminal, exit: (code: n
     .optionsGroup('Python model:')
     .option(
       '--python <path>',
-      'interpreter or virtual environment (default: BATCHWISE__RUNNERS__PYTHON, else .venv)',
+      'interpreter or virtual environment (default: BATCHWISE__RUNNERS__PYTHON, else VIRTUAL_ENV, .venv next to the model, python3)',
     )
     .option(
       '--replicas <count>',

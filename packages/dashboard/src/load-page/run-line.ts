@@ -59,8 +59,8 @@ export class RunLine {
     this.#reset.hidden = state !== 'running' && state !== 'ended';
     this.#reset.title =
       state === 'running'
-        ? 'Discards the figures so far; the run goes on'
-        : 'Discards the figures and goes back to the start form';
+        ? 'Discards the figures so far; the run continues'
+        : 'Discards the figures and returns to the start form';
   }
 }
 

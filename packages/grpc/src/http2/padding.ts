@@ -12,7 +12,7 @@ export function withoutPadding(flags: number, payload: Buffer, mayHavePriority: 
   const start = (isPadded ? 1 : 0) + (hasPriority ? PRIORITY_BYTES : 0);
   const end = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
   if (start > payload.length || end < start) {
-    throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, 'a frame has more padding than it is long');
+    throw new Http2Fault(ERROR_CODE.PROTOCOL_ERROR, 'the padding of a frame is longer than the frame');
   }
   return payload.subarray(start, end);
 }

@@ -111,9 +111,7 @@ export abstract class Session<Stream extends ReceivingStream, Headers extends Re
     if (this.isDestroyed) return;
     this.writer.push(frame);
     if (!this.writer.isFlooded) return;
-    this.fail(
-      new Http2Fault(ERROR_CODE.ENHANCE_YOUR_CALM, 'the peer does not read the data that it is sent'),
-    );
+    this.fail(new Http2Fault(ERROR_CODE.ENHANCE_YOUR_CALM, 'the peer does not read the data sent to it'));
   }
 
   reset(streamId: number, errorCode: number): void {

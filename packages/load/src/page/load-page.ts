@@ -130,7 +130,8 @@ async function answerTo(request: IncomingMessage, guard: PageGuard, routes: Page
     return problemAnswer(refusal.status, refusal.detail, challenge);
   }
   const expected = routes.methodOf(path);
-  if (expected === undefined) return problemAnswer(404, `Nothing answers ${method} ${path.slice(0, 200)}.`);
+  if (expected === undefined)
+    return problemAnswer(404, `There is no route for ${method} ${path.slice(0, 200)}.`);
   if (method !== expected) {
     return problemAnswer(405, `Expected ${expected}, got ${method}.`, { allow: expected });
   }

@@ -78,7 +78,7 @@ export class PageRoutes {
     const download = downloadOf(path);
     if (download !== undefined) return this.#download(download);
     const file = this.#files.get(path);
-    if (file === undefined) return problemAnswer(404, `Nothing answers ${path}.`);
+    if (file === undefined) return problemAnswer(404, `There is no route for GET ${path}.`);
     // Not kept: the modules name each other without a version.
     const headers = { 'content-type': file.contentType, 'cache-control': 'no-cache' };
     return { status: 200, headers, body: await file.read() };

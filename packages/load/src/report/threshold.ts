@@ -23,7 +23,7 @@ const EXAMPLES = "'p99 > 100ms', 'error_rate > 1%', 'goodput < 500/s', 'batch_si
 export function parseThreshold(rule: string): Threshold {
   const [, name, comparison, digits, unit] = RULE.exec(rule) ?? [];
   if (name === undefined || comparison === undefined || digits === undefined || unit === undefined) {
-    throw invalid(rule, `Expected a name, one of > >= < <= and a number with its unit, as ${EXAMPLES}.`);
+    throw invalid(rule, `Expected a name, one of > >= < <= and a number with its unit, such as ${EXAMPLES}.`);
   }
   const metrics = METRICS.get(name);
   if (metrics === undefined) {

@@ -59,7 +59,7 @@ export function checkHost(host: string, prefix = ''): void {
   const hint = /^[\w.-]+(:\d+)?(\/|$)/.test(host) ? ` Did you mean http://${host}?` : '';
   throw new LoadError(
     'INVALID_OPTION',
-    `${prefix}host: expected a URL, as http://localhost:3000, got ${JSON.stringify(host)}.${hint}`,
+    `${prefix}host: expected a URL, such as http://localhost:3000, got ${JSON.stringify(host)}.${hint}`,
   );
 }
 

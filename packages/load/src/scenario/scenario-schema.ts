@@ -9,7 +9,7 @@ const weight = z
   .optional();
 
 const taskFunction = z.custom<TaskFunction>(isFunction, 'expected a function of a user');
-const tags = z.array(z.string('expected a tag, a string'), 'expected tags, as ["read"]').optional();
+const tags = z.array(z.string('expected a tag, a string'), 'expected tags, such as ["read"]').optional();
 
 const WHOLE_NUMBER = /^\d+$/;
 /** JavaScript would put such keys first. */
@@ -41,7 +41,7 @@ const userKind = z
       tasks: named(task, 'tasks').optional(),
       sequence: named(sequenceTask, 'tasks').optional(),
     },
-    { error: objectError('a kind of users, as { tasks: { … } }') },
+    { error: objectError('a kind of users, such as { tasks: { … } }') },
   )
   .refine(({ tasks, sequence }) => (tasks === undefined) !== (sequence === undefined), {
     error: 'expected either tasks or a sequence',
@@ -49,12 +49,14 @@ const userKind = z
 
 export const scenarioSchema = z.strictObject(
   {
-    host: z.string('expected a URL, as http://localhost:3000').optional(),
+    host: z.string('expected a URL, such as http://localhost:3000').optional(),
     users: named(userKind, 'kinds of users'),
     shape: z
       .custom<LoadDefinition['shape']>(isFunction, 'expected a function of the elapsed seconds')
       .optional(),
-    targets: z.record(z.string(), z.custom<object>(isObject, 'expected a target, as { url }')).optional(),
+    targets: z
+      .record(z.string(), z.custom<object>(isObject, 'expected a target, such as { url }'))
+      .optional(),
     samples: z
       .record(
         z.string(),
@@ -66,7 +68,7 @@ export const scenarioSchema = z.strictObject(
     timeoutMs: z.number('expected milliseconds above 0').gt(0, 'expected milliseconds above 0').optional(),
     tls: z.strictObject({ ca: z.string().optional(), insecure: z.boolean().optional() }).optional(),
   },
-  { error: objectError('a scenario, as { users: { … } }') },
+  { error: objectError('a scenario, such as { users: { … } }') },
 );
 
 /** Undefined leaves the message for unknown keys as it is. */

@@ -15,7 +15,7 @@ const schema = z.strictObject({
   protocol: z.enum(['http', 'open-inference', 'open-inference-binary']).optional(),
   method: z
     .string()
-    .regex(/^[A-Za-z]+$/, 'expected a method of HTTP, as POST')
+    .regex(/^[A-Za-z]+$/, 'expected an HTTP method, such as POST')
     .optional(),
   headers: z.record(z.string(), z.string()).optional(),
   data: z.array(z.custom<Sample>(isSample, 'expected { json } or { base64 }')).optional(),
@@ -126,7 +126,8 @@ function checkHeader(name: string, value: string): void {
 }
 
 function checkGrpc(spec: TargetSpec, url: URL): void {
-  if (url.port === '') throw invalid(`url: expected a port, as grpc://${url.hostname}:50051/…, got none.`);
+  if (url.port === '')
+    throw invalid(`url: expected a port, such as grpc://${url.hostname}:50051/…, got none.`);
   if (!/^\/[\w.]+\/\w+$/.test(url.pathname)) {
     throw invalid(`url: expected /package.Service/Method, got ${JSON.stringify(url.pathname)}.`);
   }

@@ -67,7 +67,9 @@ function tensorOf(input: unknown, where: string): Tensor {
   if (typeof name !== 'string')
     throw invalid(`${where}.name: expected a string, got ${JSON.stringify(name)}.`);
   if (!isDatatype(datatype)) {
-    throw invalid(`${where}.datatype: expected one as FP32 or INT64, got ${JSON.stringify(datatype)}.`);
+    throw invalid(
+      `${where}.datatype: expected a datatype such as FP32 or INT64, got ${JSON.stringify(datatype)}.`,
+    );
   }
   if (!isShape(shape)) {
     throw invalid(`${where}.shape: expected an array of whole numbers, got ${JSON.stringify(shape)}.`);

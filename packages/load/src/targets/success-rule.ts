@@ -65,7 +65,7 @@ function expressionOf(rule: string, source: string, flags: string): RegExp {
 }
 
 function jsonCheck({ path, value }: NonNullable<SuccessRule['json']>): BodyCheck {
-  if (path === '') throw invalid('success.json.path', 'a member, as outputs.0.name', '""');
+  if (path === '') throw invalid('success.json.path', 'a member, such as outputs.0.name', '""');
   const members = path.split('.');
   const missing = `JSON body without ${path}`;
   const expected = value === undefined ? undefined : canonical(value);

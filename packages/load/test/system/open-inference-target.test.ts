@@ -138,7 +138,7 @@ test.each([
   [{ instances: [1] }, /data: expected an inference request with inputs/],
   [
     { inputs: [{ name: 'a', datatype: 'FLOAT', shape: [1], data: [1] }] },
-    /inputs\[0\]\.datatype: expected one as FP32/,
+    /inputs\[0\]\.datatype: expected a datatype such as FP32/,
   ],
   [
     { inputs: [{ name: 'a', datatype: 'FP32', shape: [3], data: [1, 2] }] },

@@ -145,7 +145,7 @@ test('the restart delay doubles for threads that keep ending, and requests fail 
   expect(delays.slice(0, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
   await expect(ask(1)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: expect.stringMatching(/ended again and again/),
+    message: expect.stringMatching(/ended repeatedly/),
   });
 
   await rm(`${file}.dies`);

@@ -109,7 +109,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
           kind: optional(milliseconds({ least: 0, most: DAY_MS })),
           default: batching.maxWaitMs,
           description:
-            'Maximum time that a request is held while a slot is free. With none, the policy decides; `policy: window` holds 10 ms.',
+            'Maximum time that a request is held while a slot is free. If not set, the policy decides; `policy: window` holds 10 ms.',
         },
         maxQueueSize: {
           kind: wholeNumber({ least: 1, most: 100_000_000, orUnlimited: true }),
@@ -155,7 +155,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
       kind: optional(pythonInterpreter),
       default: runner.python,
       description:
-        'Interpreter of a Python model, or the folder of a virtual environment. With none: `VIRTUAL_ENV`, then `.venv` next to the model, then `python3`.',
+        'Interpreter of a Python model, or the folder of a virtual environment. If not set: `VIRTUAL_ENV`, then `.venv` next to the model, then `python3`.',
     },
     resources: {
       description: 'Resources of a runner.',
@@ -163,7 +163,8 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
         cpu: {
           kind: optional(wholeNumber({ least: 1, most: 1024 })),
           default: resources.cpu,
-          description: 'Threads for one batch. With none: one for ONNX; for Python, the environment decides.',
+          description:
+            'Threads for one batch. If not set: one for ONNX; for Python, the environment decides.',
         },
         gpu: {
           kind: devices,
@@ -180,13 +181,13 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
           kind: optional(queueName),
           default: redis.queue,
           description:
-            'Queue in Redis for the requests of the runner; `batchwise worker` runs its batches. With none, the runner runs in the server.',
+            'Queue in Redis for the requests of the runner; `batchwise worker` runs its batches. If not set, the runner runs in the server.',
         },
         url: {
           kind: optional(redisUrl),
           default: redis.url,
           description:
-            'URL of Redis. With none: `REDIS__URL` or `REDIS__HOST` of the environment, else `redis://localhost:6379`. Its password is shown as `***`.',
+            'URL of Redis. If not set: `REDIS__URL` or `REDIS__HOST` of the environment, else `redis://localhost:6379`. Its password is shown as `***`.',
         },
         maxBacklog: {
           kind: wholeNumber({ least: 1, most: 100_000_000, orUnlimited: true }),
@@ -198,7 +199,7 @@ export const RUNNER_SCHEMA: Section<RunnerSettings> = {
           kind: optional(choice('json', 'msgpack')),
           default: redis.payload,
           description:
-            'Format of items in the queue. With none, `msgpack` for models and `json` for functions. The workers must use the same format.',
+            'Format of items in the queue. If not set, `msgpack` for models and `json` for functions. The workers must use the same format.',
         },
       },
     },
@@ -255,7 +256,7 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
         grpcPort: {
           kind: optional(wholeNumber({ least: 0, most: 65_535 })),
           default: undefined,
-          description: 'Port for gRPC. With none, gRPC is off; 0 selects a free port.',
+          description: 'Port for gRPC. If not set, gRPC is off; 0 selects a free port.',
           flag: { name: 'grpcPort', option: '--grpc-port <number>' },
         },
         workers: {
@@ -275,7 +276,7 @@ export const SERVER_SCHEMA: Section<Omit<ServerSettings, 'runners'>> = {
           kind: hostNames,
           default: [],
           description:
-            'Values of the `Host` header that are accepted in addition to loopback names, such as `models.example.org`; others get 421. With none, a server on a loopback address accepts only loopback names, as protection against DNS rebinding, and a server on another address accepts all. `*` accepts all.',
+            'Values of the `Host` header that are accepted in addition to loopback names, such as `models.example.org`; others get 421. If not set, a server on a loopback address accepts only loopback names, as protection against DNS rebinding, and a server on another address accepts all. `*` accepts all.',
         },
         trustedHeaders: {
           kind: listOf(...TRUSTABLE_HEADERS),

@@ -18,19 +18,19 @@ export const UPSTREAM_SCHEMA: Section<UpstreamSettings> = {
       kind: upstreamUrls,
       default: upstream.url,
       description:
-        'URL of the upstream that runs the batches; several URLs are copies of one backend. With none, the runner runs in the server. `upstream: grpc://…` is a short form.',
+        'URL of the upstream that runs the batches; several URLs are copies of one backend. If not set, the runner runs in the server. `upstream: grpc://…` is a short form.',
     },
     model: {
       kind: optional(text('the name of a model')),
       default: upstream.model,
       description:
-        'Name of the model on the upstream. With none: the name in the URL, else the name of the runner.',
+        'Name of the model on the upstream. If not set: the name in the URL, else the name of the runner.',
     },
     version: {
       kind: optional(text('the version of a model')),
       default: upstream.version,
       description:
-        'Version of the model on the upstream. With none: the version in the URL, else the upstream chooses.',
+        'Version of the model on the upstream. If not set: the version in the URL, else the upstream chooses.',
     },
     format: {
       kind: choice('binary', 'json'),
@@ -75,7 +75,7 @@ export const UPSTREAM_SCHEMA: Section<UpstreamSettings> = {
       kind: optional(filePath('the path of certificates in PEM')),
       default: upstream.caFile,
       description:
-        'Trusted certificate authorities, for `grpcs://` and `https://`. With none, those of the system.',
+        'Trusted certificate authorities, for `grpcs://` and `https://`. If not set, those of the system.',
     },
     certFile: {
       kind: optional(filePath('the path of a certificate in PEM')),
@@ -90,7 +90,7 @@ export const UPSTREAM_SCHEMA: Section<UpstreamSettings> = {
     serverName: {
       kind: optional(text('the name of a server')),
       default: upstream.serverName,
-      description: 'Expected name in the certificate of the upstream. With none, the host of the URL.',
+      description: 'Expected name in the certificate of the upstream. If not set, the host of the URL.',
     },
   },
 };

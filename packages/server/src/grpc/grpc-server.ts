@@ -181,7 +181,7 @@ export class GrpcServer {
 }
 
 function draining(): RequestError {
-  return new RequestError('DRAINING', 'The server is shutting down: use another one.');
+  return new RequestError('DRAINING', 'The server is shutting down. Retry on another server.');
 }
 
 function ignore(): void {}

@@ -66,7 +66,7 @@ export class ChunkedCoding {
 
   #took(line: string): void {
     if (this.#state === 'after data') {
-      if (line !== '') throw notHttp('a chunk that is longer than it says');
+      if (line !== '') throw notHttp('a chunk that is longer than its declared size');
       this.#state = 'size';
     } else if (this.#state === 'size') {
       this.#tookSize(line);

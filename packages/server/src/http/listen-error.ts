@@ -9,7 +9,7 @@ function reason(error: NodeJS.ErrnoException, host: string, port: number): strin
     case 'EADDRINUSE':
       return 'the port is already in use. Stop the other process, or choose another port (0 for any free port).';
     case 'EACCES':
-      return `the system denies it${port > 0 && port < 1024 ? ', as ports below 1024 are reserved' : ''}. Choose a port from 1024 up, or grant the permission.`;
+      return `permission denied${port > 0 && port < 1024 ? ': ports below 1024 are reserved' : ''}. Choose a port from 1024 up, or grant the permission.`;
     case 'EADDRNOTAVAIL':
       return `${host} is not an address of this machine. Use 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.`;
     case 'ENOTFOUND':

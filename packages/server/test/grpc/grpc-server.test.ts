@@ -430,7 +430,7 @@ describe('draining', () => {
     expect(await server.drain(1)).toBe(1);
     expect(await failure).toMatchObject({
       status: 'UNAVAILABLE',
-      details: 'The server is shutting down: use another one.',
+      details: 'The server is shutting down. Retry on another server.',
     });
     expect(runner.calls[0]?.isCancelled).toBe(true);
   });
