@@ -61,7 +61,7 @@ test('a queue as text', () => {
   outstanding     1,234  1,170 waiting, 64 fetched by workers
   oldest        1.5 min  age of the oldest item
   lag            950 ms  age of the oldest item that no worker has fetched
-  rate            5,300  throughput of all workers together, in items per second
+  capacity        5,300  estimate of the highest rate of all workers together, in items per second
   redelivered         3  items taken over from workers without heartbeat, so far
   dead letters        1  of 2 so far
 
@@ -70,10 +70,10 @@ high                0        0        0    0 ms     0 ms
 normal          1,234    1,170       64  950 ms  1.5 min
 low                 0        0        0    0 ms     0 ms
 
-worker  pid  items/s  running  queued  batch  heartbeat
-gpu-1    41    5,300       64       0     64  2.1 s ago
-x         7        –        0       0    any  12 ms ago
-y         8   paused        3       0      8   5 ms ago
+worker  pid  capacity  running  queued  max batch  heartbeat
+gpu-1    41     5,300       64       0         64  2.1 s ago
+x         7         –        0       0        any  12 ms ago
+y         8    paused        3       0          8   5 ms ago
 `);
   expect(queueText({ ...status, processors: [] }, PLAIN)).toMatch(/\n\nNo workers\.\n$/);
 });

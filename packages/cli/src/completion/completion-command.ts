@@ -13,6 +13,7 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 const FOOTER: HelpFooter = {
   examples: [
+    'mkdir -p ~/.local/share/bash-completion/completions',
     'batchwise completion bash > ~/.local/share/bash-completion/completions/batchwise',
     'batchwise completion zsh > "$fpath[1]/_batchwise"',
     'batchwise completion fish > ~/.config/fish/completions/batchwise.fish',

@@ -10,7 +10,11 @@ export function queueText(status: QueueStatus, { heading, faint, bad }: Palette)
     ['outstanding', count(depth), `${count(waiting)} waiting, ${count(pending)} fetched by workers`],
     ['oldest', span(oldestAgeMs), 'age of the oldest item'],
     ['lag', span(lagMs), 'age of the oldest item that no worker has fetched'],
-    ['rate', rateText(ratePerSecond), 'throughput of all workers together, in items per second'],
+    [
+      'capacity',
+      rateText(ratePerSecond),
+      'estimate of the highest rate of all workers together, in items per second',
+    ],
     ['redelivered', count(redelivered), 'items taken over from workers without heartbeat, so far'],
     ['dead letters', count(deadLetters), `of ${count(died)} so far`],
   ];
@@ -42,7 +46,7 @@ function levelTable(perLevel: QueueStatus['perLevel']): string[] {
 }
 
 function processorTable({ processors }: QueueStatus): string[] {
-  const numbers = ['pid', 'items/s', 'running', 'queued', 'batch', 'heartbeat'];
+  const numbers = ['pid', 'capacity', 'running', 'queued', 'max batch', 'heartbeat'];
   return textTable(
     [{ title: 'worker' }, ...numbers.map((title) => ({ title, align: 'right' as const }))],
     processors.map(({ host, pid, isPaused, ratePerSecond, running, queued, maxBatchSize, seenMsAgo }) => [
