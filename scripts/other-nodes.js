@@ -30,8 +30,7 @@ for (const version of ['22', '24'].filter((one) => only === undefined || one ===
   }
   console.log(`Node ${version}`);
   for (const args of [
-    // Without the simulations: a third of the time, for computations without a part of Node.
-    ['--project', 'unit', '--exclude', 'packages/arena/**'],
+    ['--project', 'unit'],
     ['--project', 'system', ...SYSTEM_TESTS],
   ]) {
     const { status } = spawnSync(node, [vitest, 'run', '--reporter', 'dot', ...args], {

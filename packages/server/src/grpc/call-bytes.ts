@@ -66,8 +66,9 @@ export class CallBytes {
     call.sendStatus = (answer) => {
       const isComing = !inner.stream.headersSent && !inner.stream.readableEnded;
       sendStatus(answer);
-      // RFC 9113, 8.1: the client may keep its stream open, and with it what is held for it.
-      if (isComing) queueMicrotask(() => inner.stream.close(constants.NGHTTP2_NO_ERROR));
+      // RFC 9113, 8.1: the client may keep its stream open, and with it what is held for it. Not in this turn: Node 22.23
+      // would reset the stream without the status.
+      if (isComing) setImmediate(() => inner.stream.close(constants.NGHTTP2_NO_ERROR));
     };
     inner.decompressMessage = (message, encoding) => {
       if (encoding === 'identity') return message.subarray(PREFIX_BYTES);
